@@ -61,6 +61,9 @@ int tsdl_expected(struct tsdl *p, const char *what);
 __attribute__((format(printf, 3, 4)))
 int tsdl_error(struct tsdl *p, const struct tsdl_token *at, const char *format, ...);
 int tsdl_no_memory(struct tsdl *p);
+/* Room for one more element behind the @count elements of @list, in the arena. */
+#define TSDL_ROOM(p, list, count) \
+	(((list) = arena_grow(&(p)->metadata->arena, (list), (count), sizeof(*(list)))) ? 0 : tsdl_no_memory(p))
 int tsdl_name_text(struct tsdl *p, const char **text);
 int tsdl_value(struct tsdl *p, struct tsdl_value *value);
 
@@ -73,5 +76,33 @@ int tsdl_type(struct tsdl *p, const struct ctf_type **type);
 int tsdl_declaration(struct tsdl *p);
 
 int tsdl_blocks(struct tsdl *p);
+
+/* ---- between the files of types ---- */
+
+struct ctf_type *tsdl_type_new(struct tsdl *p, enum ctf_kind kind, uint32_t align);
+
+/* Types by spelling: "uint8_t", "unsigned long", "struct x". NULL: unknown. */
+const struct ctf_type *tsdl_find(const struct tsdl *p, const char *name);
+int tsdl_define(struct tsdl *p, const struct tsdl_token *at, const char *name,
+		const struct ctf_type *type);
+
+/* What a block of attributes said; which of them mean something depends on the type. */
+struct tsdl_attributes {
+	uint32_t size, align, exponent, mantissa;
+	uint8_t is_signed, base, text, order;
+	const char *clock;
+};
+
+/* "{ key = value; ... }" from the bracket on; keys that mean nothing here are passed over. */
+int tsdl_attributes(struct tsdl *p, struct tsdl_attributes *a);
+int tsdl_align(struct tsdl *p, const struct tsdl_value *v, uint32_t *out);
+
+/* A name and its brackets; @type goes in as the element and comes out as declared. */
+int tsdl_declarator(struct tsdl *p, const struct ctf_type **type, const char **name);
+
+/* Each begins at its keyword. */
+int tsdl_struct(struct tsdl *p, const struct ctf_type **type);
+int tsdl_variant(struct tsdl *p, const struct ctf_type **type);
+int tsdl_enum(struct tsdl *p, const struct ctf_type **type);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of scalar types: "{ size = 32; align = 8; base = hex; }". */
-#include "ctf/tsdl/tsdl_type.h"
+#include "base/array.h"
+#include "ctf/tsdl/tsdl.h"
 
 #include <string.h>
 
@@ -15,25 +16,37 @@ static int attribute_bool(struct tsdl *p, const struct tsdl_value *v, uint8_t *o
 	return 0;
 }
 
+/* A word that stands for a number. */
+struct word {
+	const char *name;
+	uint8_t value;
+};
+
+static int attribute_word(struct tsdl *p, const struct tsdl_value *v, const struct word *words, size_t count,
+			  const char *what, uint8_t *out)
+{
+	for (size_t i = 0; v->text && i < count; i++) {
+		if (!strcmp(v->text, words[i].name)) {
+			*out = words[i].value;
+			return 0;
+		}
+	}
+	return tsdl_error(p, &v->token, "expected %s", what);
+}
+
 static int attribute_order(struct tsdl *p, const struct tsdl_value *v, uint8_t *out)
 {
-	static const struct { const char *name; uint8_t order; } orders[] = {
+	static const struct word orders[] = {
 		{ "le", CTF_ORDER_LE }, { "be", CTF_ORDER_BE }, { "network", CTF_ORDER_BE },
 		{ "native", CTF_ORDER_NATIVE },
 	};
 
-	for (unsigned i = 0; v->text && i < sizeof orders / sizeof orders[0]; i++) {
-		if (!strcmp(v->text, orders[i].name)) {
-			*out = orders[i].order;
-			return 0;
-		}
-	}
-	return tsdl_error(p, &v->token, "expected le, be, network or native as byte order");
+	return attribute_word(p, v, orders, COUNT_OF(orders), "le, be, network or native as byte order", out);
 }
 
 static int attribute_base(struct tsdl *p, const struct tsdl_value *v, uint8_t *out)
 {
-	static const struct { const char *name; uint8_t base; } bases[] = {
+	static const struct word bases[] = {
 		{ "decimal", 10 }, { "dec", 10 }, { "d", 10 }, { "i", 10 }, { "u", 10 },
 		{ "hexadecimal", 16 }, { "hex", 16 }, { "x", 16 }, { "X", 16 }, { "p", 16 },
 		{ "octal", 8 }, { "oct", 8 }, { "o", 8 }, { "binary", 2 }, { "b", 2 },
@@ -44,25 +57,15 @@ static int attribute_base(struct tsdl *p, const struct tsdl_value *v, uint8_t *o
 		*out = (uint8_t)v->number;
 		return 0;
 	}
-	for (unsigned i = 0; v->text && i < sizeof bases / sizeof bases[0]; i++) {
-		if (!strcmp(v->text, bases[i].name)) {
-			*out = bases[i].base;
-			return 0;
-		}
-	}
-	return tsdl_error(p, &v->token, "expected 2, 8, 10 or 16 as base");
+	return attribute_word(p, v, bases, COUNT_OF(bases), "2, 8, 10 or 16 as base", out);
 }
 
 static int attribute_encoding(struct tsdl *p, const struct tsdl_value *v, uint8_t *out)
 {
-	if (!v->text)
-		return tsdl_error(p, &v->token, "expected none, UTF8 or ASCII as encoding");
-	if (!strcasecmp(v->text, "none"))
-		*out = 0;
-	else if (!strcasecmp(v->text, "utf8") || !strcasecmp(v->text, "utf-8") ||
-		 !strcasecmp(v->text, "ascii"))
-		*out = 1;
-	else
+	const char *text = v->text ? v->text : "";
+
+	*out = !strcasecmp(text, "utf8") || !strcasecmp(text, "utf-8") || !strcasecmp(text, "ascii");
+	if (!*out && strcasecmp(text, "none"))
 		return tsdl_error(p, &v->token, "expected none, UTF8 or ASCII as encoding");
 	return 0;
 }

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of TSDL: trace, env, clock, stream, event. */
+/*
+ * The blocks of TSDL: trace, env, clock, stream, event. A block such as
+ *
+ *   event { id = 3; name = "ros2:rcl_init"; fields := struct { ... }; };
+ *
+ * is collected in a struct block, by the table keys[]. At its end it is checked and added to the metadata.
+ */
+#include "base/array.h"
 #include "ctf/tsdl/tsdl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A block under construction; the parts that belong to its kind are used. */
+/* A block under construction; only the parts that belong to its kind are used. */
 struct block {
+	const struct block_kind *kind;
 	struct tsdl_token at;
 	struct ctf_stream_decl stream;
 	struct ctf_event_decl event;
 	struct ctf_clock clock;
-	bool has_id, has_order;
+	const struct ctf_type *packet_header;
+	bool has_order;
 };
-
-typedef int (*block_value)(struct tsdl *p, struct block *b, const char *key,
-			   const struct tsdl_value *v);
-typedef int (*block_type)(struct tsdl *p, struct block *b, const char *key,
-			  const struct tsdl_token *at, const struct ctf_type *type);
 
 static int number(struct tsdl *p, const struct tsdl_value *v, uint64_t *out)
 {
 	if (v->kind != TSDL_INTEGER || v->negative)
 		return tsdl_error(p, &v->token, "expected a number of 0 or more");
 	*out = v->number;
-	return 0;
-}
-
-static int must_be_struct(struct tsdl *p, const struct tsdl_token *at, const struct ctf_type *type)
-{
-	if (type->kind != CTF_KIND_STRUCT)
-		return tsdl_error(p, at, "expected a struct");
 	return 0;
 }
 
@@ -80,59 +77,25 @@ static int trace_value(struct tsdl *p, struct block *b, const char *key, const s
 	return 0;
 }
 
-static int trace_type(struct tsdl *p, struct block *b, const char *key,
-		      const struct tsdl_token *at, const struct ctf_type *type)
-{
-	(void)b;
-	if (strcmp(key, "packet.header"))
-		return 0;
-	p->metadata->packet_header = type;
-	return must_be_struct(p, at, type);
-}
-
 static int trace_end(struct tsdl *p, struct block *b)
 {
 	if (!b->has_order && p->metadata->order == CTF_ORDER_NATIVE)
 		return tsdl_error(p, &b->at, "the trace block has no byte_order");
+	if (b->packet_header)
+		p->metadata->packet_header = b->packet_header;
 	return 0;
 }
 
-/* ---- env ---- */
+/* ---- env, clock, stream, event ---- */
 
 static int env_value(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v)
 {
 	struct ctf_metadata *m = p->metadata;
 
 	(void)b;
-	m->env = arena_grow(&m->arena, m->env, m->env_count, sizeof *m->env);
-	if (!m->env)
-		return tsdl_no_memory(p);
+	if (TSDL_ROOM(p, m->env, m->env_count))
+		return -1;
 	m->env[m->env_count++] = (struct ctf_env) { key, v->text, (int64_t)v->number };
-	return 0;
-}
-
-/* ---- clock ---- */
-
-static int clock_value(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v)
-{
-	if (!strcmp(key, "name")) {
-		if (!v->text)
-			return tsdl_error(p, &v->token, "expected the name of the clock");
-		b->clock.name = v->text;
-	} else if (!strcmp(key, "uuid")) {
-		b->clock.uuid = v->text;
-	} else if (!strcmp(key, "freq")) {
-		if (number(p, v, &b->clock.freq))
-			return -1;
-		if (!b->clock.freq)
-			return tsdl_error(p, &v->token, "a clock cannot have a frequency of 0");
-	} else if (!strcmp(key, "offset_s")) {
-		if (v->kind != TSDL_INTEGER)
-			return tsdl_error(p, &v->token, "expected seconds");
-		b->clock.offset_s = (int64_t)v->number;
-	} else if (!strcmp(key, "offset")) {
-		return number(p, v, &b->clock.offset);
-	}
 	return 0;
 }
 
@@ -145,75 +108,20 @@ static int clock_end(struct tsdl *p, struct block *b)
 	for (uint32_t i = 0; i < m->clock_count; i++)
 		if (!strcmp(m->clock[i].name, b->clock.name))
 			return tsdl_error(p, &b->at, "two clocks are called \"%s\"", b->clock.name);
-	m->clock = arena_grow(&m->arena, m->clock, m->clock_count, sizeof *m->clock);
-	if (!m->clock)
-		return tsdl_no_memory(p);
+	if (TSDL_ROOM(p, m->clock, m->clock_count))
+		return -1;
 	m->clock[m->clock_count++] = b->clock;
 	return 0;
-}
-
-/* ---- stream ---- */
-
-static int stream_value(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v)
-{
-	return strcmp(key, "id") ? 0 : number(p, v, &b->stream.id);
-}
-
-static int stream_type(struct tsdl *p, struct block *b, const char *key,
-		       const struct tsdl_token *at, const struct ctf_type *type)
-{
-	if (!strcmp(key, "event.header"))
-		b->stream.event_header = type;
-	else if (!strcmp(key, "event.context"))
-		b->stream.event_context = type;
-	else if (!strcmp(key, "packet.context"))
-		b->stream.packet_context = type;
-	else
-		return 0;
-	return must_be_struct(p, at, type);
 }
 
 static int stream_end(struct tsdl *p, struct block *b)
 {
 	struct ctf_metadata *m = p->metadata;
 
-	m->stream = arena_grow(&m->arena, m->stream, m->stream_count, sizeof *m->stream);
-	if (!m->stream)
-		return tsdl_no_memory(p);
+	if (TSDL_ROOM(p, m->stream, m->stream_count))
+		return -1;
 	m->stream[m->stream_count++] = b->stream;
 	return 0;
-}
-
-/* ---- event ---- */
-
-static int event_value(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v)
-{
-	if (!strcmp(key, "name")) {
-		if (!v->text)
-			return tsdl_error(p, &v->token, "expected the name of the event");
-		b->event.name = v->text;
-	} else if (!strcmp(key, "id")) {
-		return number(p, v, &b->event.id);
-	} else if (!strcmp(key, "stream_id")) {
-		return number(p, v, &b->event.stream_id);
-	} else if (!strcmp(key, "loglevel") && v->kind == TSDL_INTEGER) {
-		b->event.loglevel = (int32_t)v->number;
-	} else if (!strcmp(key, "model.emf.uri") && v->text) {
-		b->event.uri = v->text;
-	}
-	return 0;
-}
-
-static int event_type(struct tsdl *p, struct block *b, const char *key,
-		      const struct tsdl_token *at, const struct ctf_type *type)
-{
-	if (!strcmp(key, "fields"))
-		b->event.fields = type;
-	else if (!strcmp(key, "context"))
-		b->event.context = type;
-	else
-		return 0;
-	return must_be_struct(p, at, type);
 }
 
 static int event_end(struct tsdl *p, struct block *b)
@@ -222,47 +130,116 @@ static int event_end(struct tsdl *p, struct block *b)
 
 	if (!b->event.name)
 		return tsdl_error(p, &b->at, "this event has no name");
-	m->event = arena_grow(&m->arena, m->event, m->event_count, sizeof *m->event);
-	if (!m->event)
-		return tsdl_no_memory(p);
+	if (TSDL_ROOM(p, m->event, m->event_count))
+		return -1;
 	m->event[m->event_count++] = b->event;
-	return 0;
-}
-
-static int ignored_value(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v)
-{
-	(void)p, (void)b, (void)key, (void)v;
-	return 0;
-}
-
-static int ignored_type(struct tsdl *p, struct block *b, const char *key,
-			const struct tsdl_token *at, const struct ctf_type *type)
-{
-	(void)p, (void)b, (void)key, (void)at, (void)type;
-	return 0;
-}
-
-static int ignored_end(struct tsdl *p, struct block *b)
-{
-	(void)p, (void)b;
 	return 0;
 }
 
 static const struct block_kind {
 	const char *name;
-	block_value value;
-	block_type type;
-	int (*end)(struct tsdl *p, struct block *b);
+	/* Values with a rule of their own; 0 for those that mean nothing. NULL: keys[] has all. */
+	int (*value)(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v);
+	int (*end)(struct tsdl *p, struct block *b);	/* check the block and keep it; NULL: it is ignored */
 } block_kinds[] = {
-	{ "trace", trace_value, trace_type, trace_end },
-	{ "env", env_value, ignored_type, ignored_end },
-	{ "clock", clock_value, ignored_type, clock_end },
-	{ "stream", stream_value, stream_type, stream_end },
-	{ "event", event_value, event_type, event_end },
-	{ "callsite", ignored_value, ignored_type, ignored_end },
+	{ "trace", trace_value, trace_end },
+	{ "env", env_value, NULL },
+	{ "clock", NULL, clock_end },
+	{ "stream", NULL, stream_end },
+	{ "event", NULL, event_end },
+	{ "callsite", NULL, NULL },
 };
 
-static int block_item(struct tsdl *p, const struct block_kind *kind, struct block *b)
+/* ---- "key = value;" and "key := type;" ---- */
+
+enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_STRUCT, KEY_NAME, KEY_FREQUENCY, KEY_SECONDS, KEY_LOGLEVEL };
+
+/* The keys that are stored as they are. All others are ignored: tracers add keys of their own. */
+static const struct key {
+	const char *block, *name;
+	enum key_kind kind;
+	size_t offset;			/* in struct block */
+} keys[] = {
+	{ "trace", "packet.header", KEY_STRUCT, offsetof(struct block, packet_header) },
+	{ "clock", "name", KEY_NAME, offsetof(struct block, clock.name) },
+	{ "clock", "uuid", KEY_TEXT, offsetof(struct block, clock.uuid) },
+	{ "clock", "freq", KEY_FREQUENCY, offsetof(struct block, clock.freq) },
+	{ "clock", "offset_s", KEY_SECONDS, offsetof(struct block, clock.offset_s) },
+	{ "clock", "offset", KEY_NUMBER, offsetof(struct block, clock.offset) },
+	{ "stream", "id", KEY_NUMBER, offsetof(struct block, stream.id) },
+	{ "stream", "event.header", KEY_STRUCT, offsetof(struct block, stream.event_header) },
+	{ "stream", "event.context", KEY_STRUCT, offsetof(struct block, stream.event_context) },
+	{ "stream", "packet.context", KEY_STRUCT, offsetof(struct block, stream.packet_context) },
+	{ "event", "name", KEY_NAME, offsetof(struct block, event.name) },
+	{ "event", "id", KEY_NUMBER, offsetof(struct block, event.id) },
+	{ "event", "stream_id", KEY_NUMBER, offsetof(struct block, event.stream_id) },
+	{ "event", "loglevel", KEY_LOGLEVEL, offsetof(struct block, event.loglevel) },
+	{ "event", "model.emf.uri", KEY_TEXT, offsetof(struct block, event.uri) },
+	{ "event", "fields", KEY_STRUCT, offsetof(struct block, event.fields) },
+	{ "event", "context", KEY_STRUCT, offsetof(struct block, event.context) },
+};
+
+static const struct key *find_key(const struct block *b, const char *name, bool is_type)
+{
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		if (!strcmp(keys[i].name, name) && !strcmp(keys[i].block, b->kind->name) &&
+		    (keys[i].kind == KEY_STRUCT) == is_type)
+			return &keys[i];
+	return NULL;
+}
+
+static int block_value(struct tsdl *p, struct block *b, const char *name, const struct tsdl_value *v)
+{
+	const struct key *key = find_key(b, name, false);
+	void *at = key ? (char *)b + key->offset : NULL;
+
+	if (!key)
+		return b->kind->value ? b->kind->value(p, b, name, v) : 0;
+	switch (key->kind) {
+	case KEY_NAME:
+		if (!v->text)
+			return tsdl_error(p, &v->token, "expected the name of the %s", key->block);
+		*(const char **)at = v->text;
+		return 0;
+	case KEY_TEXT:
+		*(const char **)at = v->text;
+		return 0;
+	case KEY_FREQUENCY:
+		if (v->kind == TSDL_INTEGER && !v->number)
+			return tsdl_error(p, &v->token, "a clock cannot have a frequency of 0");
+		return number(p, v, at);
+	case KEY_NUMBER:
+		return number(p, v, at);
+	case KEY_SECONDS:
+		if (v->kind != TSDL_INTEGER)
+			return tsdl_error(p, &v->token, "expected seconds");
+		*(int64_t *)at = (int64_t)v->number;
+		return 0;
+	case KEY_LOGLEVEL:
+		if (v->kind == TSDL_INTEGER)
+			*(int32_t *)at = (int32_t)v->number;
+		return 0;
+	case KEY_STRUCT:
+		break;
+	}
+	return 0;
+}
+
+/* @at: the type's first token, for errors. */
+static int block_type(struct tsdl *p, struct block *b, const char *name, const struct tsdl_token *at,
+		      const struct ctf_type *type)
+{
+	const struct key *key = find_key(b, name, true);
+
+	if (!key)
+		return 0;
+	if (type->kind != CTF_KIND_STRUCT)
+		return tsdl_error(p, at, "expected a struct");
+	*(const struct ctf_type **)((char *)b + key->offset) = type;
+	return 0;
+}
+
+static int block_item(struct tsdl *p, struct block *b)
 {
 	const struct ctf_type *type;
 	struct tsdl_value key, value;
@@ -278,11 +255,11 @@ static int block_item(struct tsdl *p, const struct block_kind *kind, struct bloc
 		if (tsdl_next(p))
 			return -1;
 		at = p->token;
-		if (tsdl_type(p, &type) || kind->type(p, b, key.text, &at, type))
+		if (tsdl_type(p, &type) || block_type(p, b, key.text, &at, type))
 			return -1;
 	} else {
 		if (tsdl_expect(p, '=', "= or :=") || tsdl_value(p, &value) ||
-		    kind->value(p, b, key.text, &value))
+		    block_value(p, b, key.text, &value))
 			return -1;
 	}
 	return tsdl_expect(p, ';', ";");
@@ -290,23 +267,23 @@ static int block_item(struct tsdl *p, const struct block_kind *kind, struct bloc
 
 static int block(struct tsdl *p, const struct block_kind *kind)
 {
-	struct block b = { .at = p->token, .event.loglevel = -1, .clock.freq = 1000000000 };
+	struct block b = { .kind = kind, .at = p->token, .event.loglevel = -1, .clock.freq = 1000000000 };
 	struct tsdl_scope scope;
 
 	if (tsdl_next(p) || tsdl_scope_open(p, &scope) || tsdl_expect(p, '{', "{"))
 		return -1;
 	while (!tsdl_is_mark(p, '}'))
-		if (block_item(p, kind, &b))
+		if (block_item(p, &b))
 			return -1;
 	tsdl_scope_close(p);
-	if (tsdl_next(p) || kind->end(p, &b))
+	if (tsdl_next(p) || (kind->end && kind->end(p, &b)))
 		return -1;
 	return tsdl_expect(p, ';', "; behind the block");
 }
 
 static int root_item(struct tsdl *p)
 {
-	for (unsigned i = 0; i < sizeof block_kinds / sizeof block_kinds[0]; i++)
+	for (size_t i = 0; i < COUNT_OF(block_kinds); i++)
 		if (tsdl_is(p, block_kinds[i].name))
 			return block(p, &block_kinds[i]);
 	if (tsdl_is(p, "typealias") || tsdl_is(p, "typedef") || tsdl_type_starts(p))

@@ -1,19 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structures, variants and enumerations of TSDL. */
-#include "ctf/tsdl/tsdl_type.h"
+#include "ctf/tsdl/tsdl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "struct NAME" as it stands in a scope; @kind and name share one name space a keyword. */
-static int tagged(struct tsdl *p, const char *kind, char *text, size_t size)
+/* A compound type that is being read: "struct NAME { ... }". */
+struct compound {
+	struct tsdl_token at;		/* behind the keyword, for errors */
+	char name[256];			/* "struct NAME", as a scope has it; "" without a name */
+};
+
+/* The keyword and the name, if it has one. */
+static int compound_head(struct tsdl *p, const char *keyword, struct compound *c)
 {
-	text[0] = 0;
+	const int size = (int)sizeof c->name;
+
+	if (tsdl_next(p))
+		return -1;
+	c->at = p->token;
+	c->name[0] = 0;
 	if (p->token.kind != TSDL_NAME || tsdl_is(p, "align"))
 		return 0;
-	if (snprintf(text, size, "%s %.*s", kind, (int)p->token.size, p->token.text) >= (int)size)
+	if (snprintf(c->name, sizeof c->name, "%s %.*s", keyword, (int)p->token.size, p->token.text) >= size)
 		return tsdl_error(p, &p->token, "the name of the type is too long");
 	return tsdl_next(p);
+}
+
+/* The type was read: from here on its name is known. */
+static int compound_end(struct tsdl *p, const struct compound *c, const struct ctf_type *read,
+			const struct ctf_type **type)
+{
+	*type = read;
+	return c->name[0] ? tsdl_define(p, &c->at, c->name, read) : 0;
+}
+
+/* A compound type without a body was defined before. */
+static int compound_known(struct tsdl *p, const struct compound *c, const struct ctf_type **type)
+{
+	if (!c->name[0])
+		return tsdl_expected(p, "a name or {");
+	*type = tsdl_find(p, c->name);
+	return *type ? 0 : tsdl_error(p, &c->at, "unknown type \"%s\"", c->name);
 }
 
 static int member_add(struct tsdl *p, struct ctf_type *type, const struct tsdl_token *at,
@@ -24,10 +52,8 @@ static int member_add(struct tsdl *p, struct ctf_type *type, const struct tsdl_t
 			return tsdl_error(p, at, "\"%s\" is already declared in this block", name);
 	if (type->member_count == 4096)
 		return tsdl_error(p, at, "more than 4096 fields in one block");
-	type->member = arena_grow(&p->metadata->arena, type->member, type->member_count,
-				  sizeof *type->member);
-	if (!type->member)
-		return tsdl_no_memory(p);
+	if (TSDL_ROOM(p, type->member, type->member_count))
+		return -1;
 	type->member[type->member_count++] = (struct ctf_member) { name, member };
 	if (type->kind == CTF_KIND_STRUCT && member->align > type->align)
 		type->align = member->align;
@@ -92,33 +118,19 @@ static int explicit_align(struct tsdl *p, struct ctf_type *type)
 	return 0;
 }
 
-static int known_compound(struct tsdl *p, const struct tsdl_token *at, const char *name,
-			  const struct ctf_type **type)
-{
-	if (!name[0])
-		return tsdl_expected(p, "a name or {");
-	*type = tsdl_find(p, name);
-	return *type ? 0 : tsdl_error(p, at, "unknown type \"%s\"", name);
-}
-
 int tsdl_struct(struct tsdl *p, const struct ctf_type **type)
 {
-	struct tsdl_token at;
 	struct ctf_type *made;
-	char name[256];
+	struct compound c;
 
-	if (tsdl_next(p))
-		return -1;
-	at = p->token;
-	if (tagged(p, "struct", name, sizeof name))
+	if (compound_head(p, "struct", &c))
 		return -1;
 	if (!tsdl_is_mark(p, '{'))
-		return known_compound(p, &at, name, type);
+		return compound_known(p, &c, type);
 	made = tsdl_type_new(p, CTF_KIND_STRUCT, 1);
 	if (!made || members(p, made) || explicit_align(p, made))
 		return -1;
-	*type = made;
-	return name[0] ? tsdl_define(p, &at, name, made) : 0;
+	return compound_end(p, &c, made, type);
 }
 
 /* "<path>", if it is there. */
@@ -142,40 +154,33 @@ static int variant_tag(struct tsdl *p, const char **path)
 int tsdl_variant(struct tsdl *p, const struct ctf_type **type)
 {
 	const struct ctf_type *known = NULL;
-	struct tsdl_token at;
 	struct ctf_type *made;
+	struct compound c;
 	const char *path;
-	char name[256];
 
-	if (tsdl_next(p))
+	if (compound_head(p, "variant", &c) || variant_tag(p, &path))
 		return -1;
-	at = p->token;
-	if (tagged(p, "variant", name, sizeof name) || variant_tag(p, &path))
+	if (!tsdl_is_mark(p, '{') && compound_known(p, &c, &known))
 		return -1;
-	if (!tsdl_is_mark(p, '{')) {
-		if (known_compound(p, &at, name, &known))
-			return -1;
-		if (!path) {
-			*type = known;
-			return 0;
-		}
+	if (known && !path) {
+		*type = known;
+		return 0;
 	}
 	made = tsdl_type_new(p, CTF_KIND_VARIANT, 1);
 	if (!made)
 		return -1;
-	if (known) {
+	if (known)
 		*made = *known;
-		made->path = path;
+	made->path = path;
+	if (known) {
 		*type = made;
 		return 0;
 	}
-	made->path = path;
 	if (members(p, made))
 		return -1;
 	if (!made->member_count)
-		return tsdl_error(p, &at, "this variant has no options");
-	*type = made;
-	return name[0] ? tsdl_define(p, &at, name, made) : 0;
+		return tsdl_error(p, &c.at, "this variant has no options");
+	return compound_end(p, &c, made, type);
 }
 
 /* ---- enum ---- */
@@ -189,7 +194,6 @@ static bool in_order(const struct ctf_type *container, uint64_t begin, uint64_t 
 static int enumerator(struct tsdl *p, struct ctf_type *type, uint64_t *next)
 {
 	struct tsdl_value label, begin, end;
-	struct ctf_range *range;
 	struct tsdl_token at = p->token;
 
 	if (tsdl_value(p, &label))
@@ -208,12 +212,9 @@ static int enumerator(struct tsdl *p, struct ctf_type *type, uint64_t *next)
 	}
 	if (!in_order(type, begin.number, end.number))
 		return tsdl_error(p, &begin.token, "the range ends before it begins");
-	type->range = arena_grow(&p->metadata->arena, type->range, type->range_count,
-				 sizeof *type->range);
-	if (!type->range)
-		return tsdl_no_memory(p);
-	range = &type->range[type->range_count++];
-	*range = (struct ctf_range) { label.text, begin.number, end.number };
+	if (TSDL_ROOM(p, type->range, type->range_count))
+		return -1;
+	type->range[type->range_count++] = (struct ctf_range) { label.text, begin.number, end.number };
 	*next = end.number + 1;
 	return 0;
 }
@@ -266,16 +267,12 @@ int tsdl_enum(struct tsdl *p, const struct ctf_type **type)
 {
 	const struct ctf_type *container;
 	struct ctf_type *made;
-	struct tsdl_token at;
-	char name[256];
+	struct compound c;
 
-	if (tsdl_next(p))
-		return -1;
-	at = p->token;
-	if (tagged(p, "enum", name, sizeof name))
+	if (compound_head(p, "enum", &c))
 		return -1;
 	if (!tsdl_is_mark(p, '{') && !tsdl_is_mark(p, ':'))
-		return known_compound(p, &at, name, type);
+		return compound_known(p, &c, type);
 	if (enum_container(p, &container))
 		return -1;
 	if (!tsdl_is_mark(p, '{'))
@@ -287,6 +284,5 @@ int tsdl_enum(struct tsdl *p, const struct ctf_type **type)
 	made->kind = CTF_KIND_ENUM;
 	if (enumerators(p, made))
 		return -1;
-	*type = made;
-	return name[0] ? tsdl_define(p, &at, name, made) : 0;
+	return compound_end(p, &c, made, type);
 }

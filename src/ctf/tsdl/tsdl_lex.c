@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens of TSDL, and the errors that name their place. */
+#include "base/array.h"
 #include "ctf/tsdl/tsdl.h"
 
 #include <ctype.h>
@@ -200,7 +201,7 @@ static int lex_mark(struct tsdl *p, struct tsdl_token *t)
 		{ "...", TSDL_DOTS }, { ":=", TSDL_ASSIGN_TYPE }, { "->", TSDL_ARROW },
 	};
 
-	for (unsigned i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
 		size_t size = strlen(marks[i].text);
 
 		if ((size_t)(p->end - p->at) >= size && !memcmp(p->at, marks[i].text, size)) {

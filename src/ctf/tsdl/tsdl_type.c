@@ -3,7 +3,8 @@
  * Types of TSDL: scalars and their attributes, arrays and sequences from declarators, named
  * types in scopes. Compound types are in tsdl_compound.c.
  */
-#include "ctf/tsdl/tsdl_type.h"
+#include "base/array.h"
+#include "ctf/tsdl/tsdl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,16 +113,20 @@ static struct ctf_type *scalar(struct tsdl *p, enum ctf_kind kind, const struct 
 	return type;
 }
 
+/* From a keyword on: "integer { attributes }". @what: what the error says was expected. */
+static int braced_attributes(struct tsdl *p, const char *what, struct tsdl_attributes *a)
+{
+	if (tsdl_next(p))
+		return -1;
+	return tsdl_is_mark(p, '{') ? tsdl_attributes(p, a) : tsdl_expected(p, what);
+}
+
 static int integer_type(struct tsdl *p, const struct ctf_type **type)
 {
 	struct tsdl_token at = p->token;
 	struct tsdl_attributes a = { 0 };
 
-	if (tsdl_next(p))
-		return -1;
-	if (!tsdl_is_mark(p, '{'))
-		return tsdl_expected(p, "{ behind integer");
-	if (tsdl_attributes(p, &a))
+	if (braced_attributes(p, "{ behind integer", &a))
 		return -1;
 	if (!a.size)
 		return tsdl_error(p, &at, "this integer has no size");
@@ -134,11 +139,7 @@ static int float_type(struct tsdl *p, const struct ctf_type **type)
 	struct tsdl_token at = p->token;
 	struct tsdl_attributes a = { 0 };
 
-	if (tsdl_next(p))
-		return -1;
-	if (!tsdl_is_mark(p, '{'))
-		return tsdl_expected(p, "{ behind floating_point");
-	if (tsdl_attributes(p, &a))
+	if (braced_attributes(p, "{ behind floating_point", &a))
 		return -1;
 	if (a.exponent == 8 && a.mantissa == 24)
 		a.size = 32;
@@ -169,7 +170,7 @@ static bool is_c_word(const struct tsdl *p)
 	static const char *const words[] = { "void", "char", "short", "int", "long", "float",
 		"double", "signed", "unsigned", "_Bool", "_Complex", "_Imaginary" };
 
-	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (tsdl_is(p, words[i]))
 			return true;
 	return false;
@@ -227,7 +228,7 @@ int tsdl_type(struct tsdl *p, const struct ctf_type **type)
 	while (tsdl_is(p, "const"))
 		if (tsdl_next(p))
 			return -1;
-	for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		if (tsdl_is(p, kinds[i].word))
 			return kinds[i].parse(p, type);
 	return known_type(p, type);
