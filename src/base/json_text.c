@@ -80,7 +80,7 @@ void json_text_close(struct json_text *json, char bracket)
 	json->inside = true;
 }
 
-static void put_u64(struct json_text *json, uint64_t value)
+void json_text_put_u64(struct json_text *json, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof digits;
@@ -92,18 +92,23 @@ static void put_u64(struct json_text *json, uint64_t value)
 	json_text_raw(json, digits + at, sizeof digits - at);
 }
 
+void json_text_put_i64(struct json_text *json, int64_t value)
+{
+	if (value < 0)
+		put(json, '-');
+	json_text_put_u64(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
 void json_text_u64(struct json_text *json, const char *key, uint64_t value)
 {
 	begin_member(json, key);
-	put_u64(json, value);
+	json_text_put_u64(json, value);
 }
 
 void json_text_i64(struct json_text *json, const char *key, int64_t value)
 {
 	begin_member(json, key);
-	if (value < 0)
-		put(json, '-');
-	put_u64(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	json_text_put_i64(json, value);
 }
 
 void json_text_bool(struct json_text *json, const char *key, bool value)

@@ -25,6 +25,10 @@ struct json_text {
 /** json_text_raw() - @size bytes as they are. */
 void json_text_raw(struct json_text *json, const char *text, size_t size);
 
+/* A decimal number, without a comma. */
+void json_text_put_u64(struct json_text *json, uint64_t value);
+void json_text_put_i64(struct json_text *json, int64_t value);
+
 /** json_text_open() - begin an object or an array. @key: NULL: it is in an array, or the first; @bracket: '{' or '['. */
 void json_text_open(struct json_text *json, const char *key, char bracket);
 void json_text_close(struct json_text *json, char bracket);

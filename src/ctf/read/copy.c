@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
 
@@ -34,19 +35,13 @@ static int failed(struct copying *c)
 
 static int put(struct copying *c, const void *bytes, size_t size)
 {
-	const char *at = bytes;
+	const int result = write_all(c->fd, bytes, size);
 
-	while (size) {
-		ssize_t done = write(c->fd, at, size);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return failed(c);
-		at += done;
-		size -= (size_t)done;
-		c->copied->bytes += (uint64_t)done;
+	if (result) {
+		errno = -result;
+		return failed(c);
 	}
+	c->copied->bytes += size;
 	return 0;
 }
 

@@ -117,19 +117,8 @@ void header_compile(struct stream_class *class)
 }
 
 struct found {
-	struct ctf_stream *stream;
 	uint64_t id, clock;
 };
-
-static void found_open(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at)
-{
-	(void)arg, (void)node, (void)count, (void)at;
-}
-
-static void found_close(void *arg, const struct ctf_node *node)
-{
-	(void)arg, (void)node;
-}
 
 static void found_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
@@ -141,16 +130,11 @@ static void found_number(void *arg, const struct ctf_node *node, uint64_t value)
 		found->id = value;
 }
 
-static void found_text(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size)
-{
-	(void)arg, (void)node, (void)bytes, (void)size;
-}
-
-static const struct visitor find = { found_open, found_close, found_number, found_text, false };
+static const struct visitor find = { .number = found_number };
 
 static enum walk_result general(struct ctf_stream *s, uint64_t *id)
 {
-	struct found found = { s, 0, s->clock };
+	struct found found = { 0, s->clock };
 	enum walk_result result;
 
 	s->at.budget = WALK_BUDGET;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ctf/format/bits.h"
+
 /* The structure being made around the present field. */
 struct frame {
 	const struct frame *outer;
@@ -16,11 +18,6 @@ static const char *const scope_names[SCOPE_COUNT] = {
 	"stream.event.context", "event.context", "event.fields",
 };
 
-static uint64_t aligned(uint64_t at, uint32_t align)
-{
-	return (at + align - 1) & ~(uint64_t)(align - 1);
-}
-
 static void settle_struct(struct ctf_node *node)
 {
 	uint64_t at = 0;
@@ -32,7 +29,7 @@ static void settle_struct(struct ctf_node *node)
 		node->plain = node->plain && child->plain;
 		if (child->fixed == NODE_VARIES)
 			return;
-		at = aligned(at, child->type->align) + child->fixed;
+		at = bits_align(at, child->type->align) + child->fixed;
 	}
 	node->fixed = at;
 }
@@ -45,7 +42,7 @@ static void settle_array(struct ctf_node *node)
 	node->plain = element->plain;
 	if (element->fixed == NODE_VARIES)
 		return;
-	stride = aligned(element->fixed, element->type->align);
+	stride = bits_align(element->fixed, element->type->align);
 	if (!length)
 		node->fixed = 0;
 	else if (stride && length > FIXED_MAX / stride)
@@ -87,16 +84,11 @@ static int failed(struct layout *l, const char *what, const char *name)
 	return err_set(l->err, KYMO_EXIT_INPUT, "%s: %s: %s \"%s\"", l->path, l->place, what, name);
 }
 
-static bool same(const char *name, const char *part, size_t size)
-{
-	return strlen(name) == size && !memcmp(name, part, size);
-}
-
 static struct ctf_node *child_named(const struct ctf_node *node, uint32_t count, const char *part,
 				    size_t size)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (same(node->child[i].declared, part, size))
+		if (strlen(node->child[i].declared) == size && !memcmp(node->child[i].declared, part, size))
 			return &node->child[i];
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
 
@@ -71,7 +72,7 @@ static void gather_number(void *arg, const struct ctf_node *node, uint64_t value
 		g->packet.has |= HAS_MAGIC;
 		return;
 	}
-	for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+	for (unsigned i = 0; i < COUNT_OF(numbers); i++) {
 		if (strcmp(node->name, numbers[i].name))
 			continue;
 		memcpy((char *)&g->packet + numbers[i].offset, &value, sizeof value);
@@ -134,14 +135,9 @@ static int read_scope(struct ctf_stream *s, struct gather *g, const struct ctf_n
 
 static struct stream_class *class_of(struct ctf_trace *trace, const struct packet *packet)
 {
-	uint64_t id = packet->has & HAS_CLASS ? packet->stream_class : 0;
-
 	if (!(packet->has & HAS_CLASS) && trace->class_count == 1)
 		return &trace->class[0];
-	for (uint32_t i = 0; i < trace->class_count; i++)
-		if (trace->class[i].id == id)
-			return &trace->class[i];
-	return NULL;
+	return trace_class(trace, packet->has & HAS_CLASS ? packet->stream_class : 0);
 }
 
 /* Of a growing file: the end is not known to be the end. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "ctf/format/bits.h"
 
 /* A run longer than this is left to walk(). */
@@ -16,6 +17,7 @@ struct builder {
 	uint64_t bit;			/* in it */
 	uint32_t known;			/* bits: the run begins at a multiple of this */
 	bool nothing_before;		/* the run may still be moved to a stricter alignment */
+	uint32_t step_capacity, load_capacity;	/* of the plan's arrays */
 	bool failed, no_memory;
 };
 
@@ -29,15 +31,14 @@ int plan_role(const struct ctf_node *node)
 	bool text = node->is_text || node->type->kind == CTF_KIND_STRING;
 	bool number = node->type->kind == CTF_KIND_INTEGER;
 
-	for (unsigned i = 0; i < sizeof roles / sizeof roles[0]; i++)
+	for (unsigned i = 0; i < COUNT_OF(roles); i++)
 		if (!strcmp(node->name, roles[i].name) &&
 		    (roles[i].target == TARGET_PROCNAME ? text : number))
 			return roles[i].target;
 	return -1;
 }
 
-/* What to do with the value of @node: its binding, else its role when it is in a context. */
-static int target_of(const struct ctf_node *node)
+int plan_target(const struct ctf_node *node)
 {
 	if (node->bound != NODE_NONE)
 		return node->bound;
@@ -47,17 +48,11 @@ static int target_of(const struct ctf_node *node)
 static void add_load(struct builder *b, const struct ctf_node *node, int target)
 {
 	struct plan *plan = b->plan;
-	struct plan_load *bigger;
 	uint32_t size = node->type->size;
 
-	if ((plan->load_count & (plan->load_count - 1)) == 0) {
-		bigger = realloc(plan->load, (plan->load_count ? 2 * plan->load_count : 1) *
-				 sizeof *bigger);
-		if (!bigger) {
-			b->no_memory = true;
-			return;
-		}
-		plan->load = bigger;
+	if (!ARRAY_ROOM(plan->load, plan->load_count, b->load_capacity)) {
+		b->no_memory = true;
+		return;
 	}
 	if (plan->load_count == UINT16_MAX) {
 		b->failed = true;
@@ -80,15 +75,9 @@ static void close_step(struct builder *b, uint32_t next_align)
 	b->step.size = (uint32_t)(b->bit / 8);
 	if (b->bit > RUN_MAX)
 		b->failed = true;
-	if ((plan->step_count & (plan->step_count - 1)) == 0) {
-		struct plan_step *bigger = realloc(plan->step,
-			(plan->step_count ? 2 * plan->step_count : 1) * sizeof *bigger);
-
-		if (!bigger) {
-			b->no_memory = true;
-			return;
-		}
-		plan->step = bigger;
+	if (!ARRAY_ROOM(plan->step, plan->step_count, b->step_capacity)) {
+		b->no_memory = true;
+		return;
 	}
 	plan->step[plan->step_count++] = b->step;
 	b->step = (struct plan_step) { .align = next_align / 8, .load = (uint16_t)plan->load_count,
@@ -115,7 +104,7 @@ static void add_dynamic(struct builder *b, const struct ctf_node *node, enum pla
 {
 	b->step.end = (uint8_t)end;
 	b->step.node = node;
-	b->step.target = (int8_t)target_of(node);
+	b->step.target = (int8_t)plan_target(node);
 	close_step(b, 8);
 }
 
@@ -157,7 +146,7 @@ static void add_sequence(struct builder *b, const struct ctf_node *node)
 
 static void add(struct builder *b, const struct ctf_node *node)
 {
-	int target = target_of(node);
+	int target = plan_target(node);
 
 	switch (node->type->kind) {
 	case CTF_KIND_INTEGER:

@@ -107,6 +107,9 @@ bool plan_ends_on_byte(const struct ctf_node *node);
 /** plan_role() - which enum plan_target a context field of this name is, or -1. */
 int plan_role(const struct ctf_node *node);
 
+/** plan_target() - where the value of @node goes: its binding, else its role when it is in a context; or -1. */
+int plan_target(const struct ctf_node *node);
+
 /** plan_number(), plan_text(), plan_bytes() - store one value. For stream.c's packet contexts, too. */
 void plan_number(struct plan_out *out, int target, const struct ctf_node *node, uint64_t value);
 void plan_text(struct plan_out *out, int target, const char *bytes, uint64_t size, bool terminated);

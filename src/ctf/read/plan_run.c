@@ -6,21 +6,6 @@
 
 #include "ctf/format/bits.h"
 
-static double as_double(const struct ctf_node *node, uint64_t bits)
-{
-	double wide;
-
-	if (node->type->size == 32) {
-		uint32_t low = (uint32_t)bits;
-		float narrow;
-
-		memcpy(&narrow, &low, sizeof narrow);
-		return (double)narrow;
-	}
-	memcpy(&wide, &bits, sizeof wide);
-	return wide;
-}
-
 void plan_number(struct plan_out *out, int target, const struct ctf_node *node, uint64_t value)
 {
 	struct kymo_ctf_event *event = out->event;
@@ -46,7 +31,7 @@ void plan_number(struct plan_out *out, int target, const struct ctf_node *node, 
 		event->value[target].present = 1;
 		event->value[target].size = node->type->size;
 		if (node->type->kind == CTF_KIND_FLOAT)
-			event->value[target].f = as_double(node, value);
+			event->value[target].f = walk_double(node, value);
 		else
 			event->value[target].u = value;
 	}
@@ -108,27 +93,15 @@ static void put_elements(struct plan_out *out, int target, const struct ctf_node
 
 /* ---- the general way: a visitor that picks up what is bound ---- */
 
-static int target_of(const struct ctf_node *node)
-{
-	if (node->bound != NODE_NONE)
-		return node->bound;
-	return node->scope == SCOPE_FIELDS ? -1 : plan_role(node);
-}
-
 static void pick_open(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at)
 {
 	if (at && (node->bound != NODE_NONE))
 		put_elements(arg, node->bound, node, (const char *)at, count);
 }
 
-static void pick_close(void *arg, const struct ctf_node *node)
-{
-	(void)arg, (void)node;
-}
-
 static void pick_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
-	int target = target_of(node);
+	int target = plan_target(node);
 
 	if (target >= 0)
 		plan_number(arg, target, node, value);
@@ -139,10 +112,10 @@ static void pick_text(void *arg, const struct ctf_node *node, const char *bytes,
 	bool terminated = !node->is_text || (node->type->kind == CTF_KIND_ARRAY &&
 					     size < node->type->length);
 
-	plan_text(arg, target_of(node), bytes, size, terminated);
+	plan_text(arg, plan_target(node), bytes, size, terminated);
 }
 
-static const struct visitor pick = { pick_open, pick_close, pick_number, pick_text, true };
+static const struct visitor pick = { .open = pick_open, .number = pick_number, .text = pick_text, .picks = true };
 
 static enum walk_result walk_all(struct ctf_node *const scope[3], struct cursor *c,
 				 struct plan_out *out)
@@ -324,7 +297,7 @@ static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, 
 		value.size = 8;
 		break;
 	case FETCH_F32:
-		value.f = as_double(fetch->node, bits_le32(at));
+		value.f = walk_double(fetch->node, bits_le32(at));
 		value.size = 32;
 		break;
 	default:

@@ -257,20 +257,6 @@ int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_r
 	return 0;
 }
 
-static void bind_free(struct kymo_ctf_reader *r)
-{
-	struct kymo_ctf_bind *bind = (struct kymo_ctf_bind *)r->bind;
-
-	for (unsigned i = 0; i < r->bind_count; i++) {
-		free((char *)bind[i].event);
-		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS; k++)
-			free((char *)bind[i].field[k]);
-	}
-	free(bind);
-	r->bind = NULL;
-	r->bind_count = 0;
-}
-
 void kymo_ctf_close(struct kymo_ctf_reader *r)
 {
 	if (!r)
@@ -286,7 +272,7 @@ void kymo_ctf_close(struct kymo_ctf_reader *r)
 	for (unsigned i = 0; i < r->retired_count; i++)
 		free(r->retired[i]);
 	free(r->retired);
-	bind_free(r);
+	pool_free(&r->bound);
 	plan_out_free(&r->out);
 	printer_free(r->printer);
 	free(r->stream);
@@ -310,13 +296,13 @@ int kymo_ctf_rewind(struct kymo_ctf_reader *r, struct kymo_err *err)
 	return 0;
 }
 
-static int copy_bind(struct kymo_ctf_bind *to, const struct kymo_ctf_bind *from)
+static int copy_bind(struct pool *pool, struct kymo_ctf_bind *to, const struct kymo_ctf_bind *from)
 {
-	to->event = strdup(from->event);
+	to->event = pool_text(pool, from->event, strlen(from->event));
 	if (!to->event)
 		return -1;
 	for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && from->field[k]; k++) {
-		to->field[k] = strdup(from->field[k]);
+		to->field[k] = pool_text(pool, from->field[k], strlen(from->field[k]));
 		if (!to->field[k])
 			return -1;
 	}
@@ -327,17 +313,18 @@ int kymo_ctf_bind(struct kymo_ctf_reader *r, const struct kymo_ctf_bind *table, 
 {
 	struct kymo_ctf_bind *copy;
 
+	r->bind_count = 0;
+	pool_free(&r->bound);
 	if (!table)
 		count = 0;
-	bind_free(r);
-	copy = calloc(count + 1, sizeof *copy);
-	r->bind = copy;
-	r->bind_count = copy ? count : 0;
+	copy = pool_new(&r->bound, (count + 1) * sizeof *copy);
 	if (!copy)
 		return err_no_memory(err);
+	r->bind = copy;
 	for (unsigned i = 0; i < count; i++)
-		if (copy_bind(&copy[i], &table[i]))
+		if (copy_bind(&r->bound, &copy[i], &table[i]))
 			return err_no_memory(err);
+	r->bind_count = count;
 	if (classes_plan(r, err))
 		return -1;
 	return kymo_ctf_rewind(r, err);

@@ -139,10 +139,7 @@ const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value)
 	const struct event_class *class = (const struct event_class *)event->class;
 	const struct ctf_type *type = class && value < KYMO_CTF_BIND_FIELDS ? class->label[value] : NULL;
 
-	for (uint32_t i = 0; type && event->value[value].present && i < type->range_count; i++)
-		if (walk_in_range(type, &type->range[i], event->value[value].u))
-			return type->range[i].label;
-	return NULL;
+	return type && event->value[value].present ? walk_label(type, event->value[value].u) : NULL;
 }
 
 /* Which fields of the packet context the streams of this class must keep. */

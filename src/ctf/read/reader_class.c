@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ctf/read/reader_impl.h"
 
-static struct stream_class *class_by_id(struct ctf_trace *trace, uint64_t id)
+struct stream_class *trace_class(struct ctf_trace *trace, uint64_t id)
 {
 	for (uint32_t i = 0; i < trace->class_count; i++)
 		if (trace->class[i].id == id)
@@ -76,7 +77,7 @@ static int make_stream_class(struct ctf_trace *trace, const struct ctf_stream_de
 	struct layout *l = &trace->layout;
 	struct stream_class *class = &trace->class[trace->class_count];
 
-	if (class_by_id(trace, decl->id))
+	if (trace_class(trace, decl->id))
 		return err_set(err, KYMO_EXIT_INPUT, "%s: two streams have the id %llu",
 			       trace->metadata_path, (unsigned long long)decl->id);
 	l->place = "stream";
@@ -150,8 +151,6 @@ static int describe(struct arena *arena, struct event_class *event)
 static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct stream_class *stream,
 		     struct event_class *event, struct kymo_err *err)
 {
-	struct event_class **bigger;
-
 	if (reader->class_count == RECORD_CLASS_MAX)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %u event classes", trace->metadata_path,
 			       RECORD_CLASS_MAX);
@@ -160,10 +159,8 @@ static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace, st
 	if (!stream->class)
 		return no_memory(trace, err);
 	stream->class[stream->class_count++] = event;
-	bigger = realloc(reader->class, (reader->class_count + 1) * sizeof(*bigger));
-	if (!bigger)
+	if (!ARRAY_ROOM(reader->class, reader->class_count, reader->class_capacity))
 		return no_memory(trace, err);
-	reader->class = bigger;
 	reader->class[reader->class_count++] = event;
 	return 0;
 }
@@ -172,7 +169,7 @@ static int make_event_class(struct kymo_ctf_reader *reader, struct ctf_trace *tr
 			    const struct ctf_event_decl *decl, struct kymo_err *err)
 {
 	const struct ctf_metadata *m = trace->metadata;
-	struct stream_class *stream = class_by_id(trace, decl->stream_id);
+	struct stream_class *stream = trace_class(trace, decl->stream_id);
 	const struct ctf_type *stream_context = NULL;
 	struct layout *l = &trace->layout;
 	struct event_class *event;
@@ -297,10 +294,8 @@ void trace_free(struct ctf_trace *trace)
 
 int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock)
 {
-	const struct ctf_trace *t = trace < reader->trace_count ? reader->trace[trace] : NULL;
+	const struct stream_class *class = trace < reader->trace_count ?
+		trace_class(reader->trace[trace], stream_class) : NULL;
 
-	for (uint32_t i = 0; t && i < t->class_count; i++)
-		if (t->class[i].id == stream_class)
-			return epoch_of(&t->class[i], clock);
-	return INT64_MIN;
+	return class ? epoch_of(class, clock) : INT64_MIN;
 }

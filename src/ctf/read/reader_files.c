@@ -11,28 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "ctf/format/lock.h"
 #include "ctf/read/reader_impl.h"
-
-static int no_memory(struct kymo_err *err)
-{
-	return err_no_memory(err);
-}
 
 void stream_free(struct ctf_stream *s)
 {
 	if (!s)
 		return;
-	window_close(s);
-	free(s->window.bytes);
-	free(s->head_bytes);
-	free(s->slot);
-	free(s->batch);
-	plan_out_free(&s->context_out);
 	for (uint32_t i = 0; i < s->file_count; i++)
 		free(s->file[i].path);
 	free(s->file);
-	free(s);
+	stream_clone_free(s);
 }
 
 static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_trace *trace,
@@ -40,21 +30,17 @@ static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struc
 {
 	struct ctf_stream *s = calloc(1, sizeof *s);
 
-	if (s) {
-		s->file = calloc(1, sizeof *s->file);
-		s->slot = calloc(SLOTS_SHARED + trace->layout.slots_most, sizeof *s->slot);
-	}
-	if (!s || !s->file || !s->slot) {
-		if (s) {
-			free(s->file);
-			free(s->slot);
-		}
-		free(s);
+	if (!s)
+		return NULL;
+	s->window.fd = -1;
+	s->file = calloc(1, sizeof *s->file);
+	s->slot = calloc(SLOTS_SHARED + trace->layout.slots_most, sizeof *s->slot);
+	if (!s->file || !s->slot) {
+		stream_free(s);
 		return NULL;
 	}
 	s->file[0] = (struct stream_file) { .path = path, .size = size };
-	s->file_count = 1;
-	s->window.fd = -1;
+	s->file_count = s->file_capacity = 1;
 	s->reader = reader;
 	s->info.trace = trace->index;
 	s->info.path = path;
@@ -64,12 +50,8 @@ static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struc
 
 static int add_stream(struct kymo_ctf_reader *reader, struct ctf_stream *s)
 {
-	struct ctf_stream **bigger = realloc(reader->stream,
-					     (reader->stream_count + 1) * sizeof(*bigger));
-
-	if (!bigger)
+	if (!ARRAY_ROOM(reader->stream, reader->stream_count, reader->stream_capacity))
 		return -1;
-	reader->stream = bigger;
 	reader->stream[reader->stream_count++] = s;
 	return 0;
 }
@@ -199,7 +181,7 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 	free(entry);
 	if (!list->file || failed) {
 		files_free(list);
-		return no_memory(err);
+		return err_no_memory(err);
 	}
 	return 0;
 }
@@ -256,11 +238,8 @@ static bool same_stream(struct ctf_stream *x, struct ctf_stream *y)
 
 static int append_file(struct ctf_stream *to, struct ctf_stream *from)
 {
-	struct stream_file *bigger = realloc(to->file, (to->file_count + 1) * sizeof *bigger);
-
-	if (!bigger)
+	if (!ARRAY_ROOM(to->file, to->file_count, to->file_capacity))
 		return -1;
-	to->file = bigger;
 	to->file[to->file_count++] = from->file[0];
 	to->info.bytes += from->file[0].size;
 	to->scanned = false;
@@ -284,7 +263,7 @@ static int group_files(struct kymo_ctf_reader *reader, unsigned first, struct ky
 			reader->stream[++kept] = s;
 		else if (append_file(reader->stream[kept], s)) {
 			reader->stream_count = kept + 1;
-			return no_memory(err);
+			return err_no_memory(err);
 		}
 	}
 	reader->stream_count = kept + 1;
@@ -302,7 +281,7 @@ int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct fi
 
 		if (failed || (s && add_stream(reader, s))) {
 			stream_free(s);
-			return no_memory(err);
+			return err_no_memory(err);
 		}
 	}
 	return group_files(reader, first, err);
@@ -325,7 +304,7 @@ int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struc
 		else if (s)
 			failed = add_stream(reader, s);
 		if (failed)
-			return no_memory(err);
+			return err_no_memory(err);
 		*found = *found || s;
 	}
 	return 0;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "ctf/read/reader_impl.h"
 
 /* ---- metadata ---- */
@@ -61,14 +62,6 @@ static void number_again(struct kymo_ctf_reader *reader, unsigned count, unsigne
 	reader->class_count = kept;
 }
 
-static struct stream_class *same_class(struct ctf_trace *trace, const struct stream_class *like)
-{
-	for (uint32_t i = 0; i < trace->class_count; i++)
-		if (trace->class[i].id == like->id)
-			return &trace->class[i];
-	return NULL;
-}
-
 static bool has_streams_of(const struct kymo_ctf_reader *reader, unsigned trace, const struct stream_class *class)
 {
 	for (unsigned i = 0; i < reader->stream_count; i++)
@@ -82,7 +75,7 @@ static bool goes_on(struct kymo_ctf_reader *reader, struct ctf_trace *trace, str
 		    unsigned count)
 {
 	for (uint32_t i = 0; i < trace->class_count; i++)
-		if (!same_class(next, &trace->class[i]) &&
+		if (!trace_class(next, trace->class[i].id) &&
 		    has_streams_of(reader, trace->index, &trace->class[i]))
 			return false;
 	return holds_all(reader, count, trace->index) &&
@@ -125,7 +118,7 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
 
 		if (s->info.trace != trace->index)
 			continue;
-		s->class = s->class ? same_class(trace, s->class) : NULL;
+		s->class = s->class ? trace_class(trace, s->class->id) : NULL;
 		s->event = NULL;
 	}
 }
@@ -211,11 +204,8 @@ static bool directory_changed(struct ctf_trace *trace)
 /* @path holds no more, but somebody may have the text. Return: false: no memory. */
 static bool retire(struct kymo_ctf_reader *reader, char *path)
 {
-	char **bigger = realloc(reader->retired, (reader->retired_count + 1) * sizeof *bigger);
-
-	if (!bigger)
+	if (!ARRAY_ROOM(reader->retired, reader->retired_count, reader->retired_capacity))
 		return false;
-	reader->retired = bigger;
 	reader->retired[reader->retired_count++] = path;
 	return true;
 }

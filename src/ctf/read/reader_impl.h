@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/pool.h"
 #include "ctf/format/packed.h"
 #include "ctf/read/plan.h"
 #include "ctf/read/reader_ahead.h"
@@ -189,7 +190,7 @@ struct ctf_stream {
 	uint64_t loss_begin, loss_end, lost, lost_packets;
 	bool loss_told;			/* of this packet */
 	struct stream_file *file;
-	uint32_t file_count, file_index;
+	uint32_t file_count, file_capacity, file_index;
 	struct window window;
 	uint64_t *slot;			/* as many as the trace's layout has */
 	struct kymo_ctf_stream_info info;
@@ -207,18 +208,19 @@ struct heap_entry {
 #define WARNINGS_MAX 200
 struct kymo_ctf_reader {
 	struct ctf_trace **trace;
-	unsigned trace_count;
+	unsigned trace_count, trace_capacity;
 	char *path;			/* as it was opened */
 	struct ctf_stream **stream;
-	unsigned stream_count;
+	unsigned stream_count, stream_capacity;
 	struct event_class **class;
-	unsigned class_count;
+	unsigned class_count, class_capacity;
 	struct heap_entry *heap;	/* by (key, index of the stream); [0] is next */
 	unsigned heap_count;
 	bool started;
 	struct ctf_stream *last;	/* whose head was given last */
 	int64_t run_until;		/* its events up to here come before all others */
-	const struct kymo_ctf_bind *bind;	/* a copy; texts as well */
+	struct pool bound;		/* of @bind and its texts */
+	const struct kymo_ctf_bind *bind;	/* a copy */
 	unsigned bind_count;
 	int64_t window_begin, window_end;
 	int64_t (*map_time)(const void *context, int64_t ns);	/* see kymo_ctf_map_time(); NULL: none */
@@ -231,7 +233,7 @@ struct kymo_ctf_reader {
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
 	char **retired;			/* paths that were given away and hold no more */
-	unsigned retired_count;
+	unsigned retired_count, retired_capacity;
 	unsigned open_files;		/* atomic */
 	unsigned threads;		/* that may help */
 	struct ahead *ahead;		/* NULL: they do not */
@@ -304,6 +306,8 @@ void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trac
 /* ---- reader_class.c ---- */
 int trace_compile(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err);
 void trace_free(struct ctf_trace *trace);
+/* The stream class with this id, or NULL. */
+struct stream_class *trace_class(struct ctf_trace *trace, uint64_t id);
 
 /* ---- reader_bind.c ---- */
 /* Make the plans of all classes by the reader's bindings. */

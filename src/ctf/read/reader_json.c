@@ -68,18 +68,15 @@ static void json_close(void *arg, const struct ctf_node *node)
 static void print_integer(struct printer *p, const struct ctf_type *type, uint64_t value)
 {
 	if (type->is_signed)
-		printer_i64(p, (int64_t)value);
+		json_text_put_i64(&p->line, (int64_t)value);
 	else
-		printer_u64(p, value);
+		json_text_put_u64(&p->line, value);
 }
 
 static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t value)
 {
-	const char *label = NULL;
+	const char *label = walk_label(type, value);
 
-	for (uint32_t i = 0; i < type->range_count && !label; i++)
-		if (walk_in_range(type, &type->range[i], value))
-			label = type->range[i].label;
 	printer_text(p, "{\"label\":");
 	if (label)
 		print_string(p, label, strlen(label));
@@ -101,7 +98,7 @@ static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
 	if (node->type->kind == CTF_KIND_ENUM) {
 		print_enum(p, node->type, value);
 	} else if (node->type->kind == CTF_KIND_FLOAT) {
-		real = printer_double(node, value);
+		real = walk_double(node, value);
 		if (isfinite(real))
 			printer_format(p, "%.17g", real);
 		else
@@ -145,13 +142,13 @@ void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo
 	}
 	printer_format(p, ",\"stream\":%u", event->stream);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
-		size_t before = p->used;
+		size_t before = p->line.size;
 
 		if (!keys[i])
 			continue;
 		printer_format(p, ",\"%s\":", keys[i]);
 		if (!printer_scope(s, s->event, (enum ctf_scope)i, &pos, &json, p))
-			p->used = before;
+			p->line.size = before;
 	}
 	printer_text(p, "}\n");
 	printer_flush(p, out);

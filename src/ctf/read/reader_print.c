@@ -11,9 +11,9 @@ struct printer *printer_get(struct kymo_ctf_reader *reader)
 	if (!reader->printer)
 		reader->printer = calloc(1, sizeof *reader->printer);
 	if (reader->printer) {
-		reader->printer->used = 0;
+		reader->printer->line.size = 0;
+		reader->printer->line.failed = false;
 		reader->printer->depth = 0;
-		reader->printer->failed = false;
 	}
 	return reader->printer;
 }
@@ -21,7 +21,7 @@ struct printer *printer_get(struct kymo_ctf_reader *reader)
 void printer_free(struct printer *p)
 {
 	if (p)
-		free(p->line);
+		free(p->line.text);
 	free(p);
 }
 
@@ -33,59 +33,9 @@ void printer_rewind(struct printer *p)
 
 void printer_flush(struct printer *p, FILE *out)
 {
-	if (!p->failed)
-		(void)fwrite(p->line, 1, p->used, out);	/* the caller looks at ferror(out) */
-	p->used = 0;
-}
-
-static bool make_room(struct printer *p, size_t size)
-{
-	size_t want = p->capacity ? p->capacity : 1024;
-	char *bigger;
-
-	if (p->capacity - p->used >= size)
-		return true;
-	while (want - p->used < size)
-		want *= 2;
-	bigger = realloc(p->line, want);
-	if (!bigger) {
-		p->failed = true;
-		return false;
-	}
-	p->line = bigger;
-	p->capacity = want;
-	return true;
-}
-
-void printer_bytes(struct printer *p, const char *bytes, size_t size)
-{
-	if (!size || !make_room(p, size))
-		return;
-	memcpy(p->line + p->used, bytes, size);
-	p->used += size;
-}
-
-void printer_text(struct printer *p, const char *text)
-{
-	printer_bytes(p, text, strlen(text));
-}
-
-void printer_u64(struct printer *p, uint64_t value)
-{
-	char digits[20];
-	unsigned at = sizeof digits;
-
-	do
-		digits[--at] = (char)('0' + value % 10);
-	while (value /= 10);
-	printer_bytes(p, digits + at, sizeof digits - at);
-}
-
-void printer_i64(struct printer *p, int64_t value)
-{
-	if (value < 0)
-		printer_bytes(p, "-", 1);
-	printer_u64(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	if (!p->line.failed)
+		(void)fwrite(p->line.text, 1, p->line.size, out);	/* the caller looks at ferror(out) */
+	p->line.size = 0;
 }
 
 void printer_format(struct printer *p, const char *format, ...)
@@ -160,15 +110,4 @@ bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum c
 	if (scope != SCOPE_PACKET_CONTEXT)
 		*pos = c.pos;
 	return true;
-}
-
-double printer_double(const struct ctf_node *node, uint64_t bits)
-{
-	uint32_t low = (uint32_t)bits;
-	double wide;
-	float narrow;
-
-	memcpy(&narrow, &low, sizeof narrow);
-	memcpy(&wide, &bits, sizeof wide);
-	return node->type->size == 32 ? (double)narrow : wide;
 }

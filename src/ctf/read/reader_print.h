@@ -6,6 +6,9 @@
 #ifndef KYMO_CTF_READER_PRINT_H
 #define KYMO_CTF_READER_PRINT_H
 
+#include <string.h>
+
+#include "base/json_text.h"
 #include "ctf/read/reader_impl.h"
 
 struct print_level {
@@ -14,9 +17,7 @@ struct print_level {
 };
 
 struct printer {
-	char *line;
-	size_t used, capacity;
-	bool failed;			/* out of memory: the line is not printed */
+	struct json_text line;		/* `failed`: out of memory, the line is not printed */
 	struct print_level level[CTF_DEPTH_MAX + 2];
 	unsigned depth;
 	/* babeltrace2's columns */
@@ -33,10 +34,16 @@ void printer_free(struct printer *printer);
 void printer_rewind(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);
 
-void printer_bytes(struct printer *p, const char *bytes, size_t size);
-void printer_text(struct printer *p, const char *text);
-void printer_u64(struct printer *p, uint64_t value);
-void printer_i64(struct printer *p, int64_t value);
+static inline void printer_bytes(struct printer *p, const char *bytes, size_t size)
+{
+	json_text_raw(&p->line, bytes, size);
+}
+
+static inline void printer_text(struct printer *p, const char *text)
+{
+	json_text_raw(&p->line, text, strlen(text));
+}
+
 __attribute__((format(printf, 2, 3)))
 void printer_format(struct printer *p, const char *format, ...);
 
@@ -54,7 +61,5 @@ bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
 /* The stream of the event last returned, and @pos behind its header. NULL: it was no event. */
 struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
 				  uint64_t *pos);
-
-double printer_double(const struct ctf_node *node, uint64_t bits);
 
 #endif

@@ -26,7 +26,7 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 		printer_text(p, node->name);
 	} else {
 		printer_bytes(p, "[", 1);
-		printer_u64(p, level->index);
+		json_text_put_u64(&p->line, level->index);
 		printer_bytes(p, "]", 1);
 	}
 	printer_text(p, " = ");
@@ -95,9 +95,9 @@ static void print_integer(struct printer *p, const struct ctf_type *type, uint64
 		break;
 	default:
 		if (type->is_signed)
-			printer_i64(p, (int64_t)value);
+			json_text_put_i64(&p->line, (int64_t)value);
 		else
-			printer_u64(p, value);
+			json_text_put_u64(&p->line, value);
 	}
 }
 
@@ -161,7 +161,7 @@ static void text_number(void *arg, const struct ctf_node *node, uint64_t value)
 		return;
 	before_value(p, node);
 	if (node->type->kind == CTF_KIND_FLOAT)
-		printer_format(p, "%g", printer_double(node, value));
+		printer_format(p, "%g", walk_double(node, value));
 	else if (node->type->kind == CTF_KIND_ENUM)
 		print_enum(p, node->type, value);
 	else
@@ -198,30 +198,24 @@ static void print_time(struct printer *p, int64_t ns)
 	printer_format(p, ".%09lld", (long long)rest);
 }
 
-/* Of another clock, which is not that of any place, and may go back: see kymo_ctf_map_time(). */
-static void print_mapped(struct printer *p, int64_t ns)
-{
-	int64_t delta = (int64_t)((uint64_t)ns - (uint64_t)p->before_ns), way = delta < 0 ? -1 : 1;
-
-	printer_format(p, "[%lld.%09lld] ", (long long)(ns / NSEC_PER_SEC), (long long)(ns % NSEC_PER_SEC));
-	if (p->has_before)
-		printer_format(p, "(%c%lld.%09lld) ", delta < 0 ? '-' : '+', (long long)(way * (delta / NSEC_PER_SEC)),
-			     (long long)(way * (delta % NSEC_PER_SEC)));
-	else
-		printer_text(p, "(+?.?\?\?\?\?\?\?\?\?) ");
-	p->before_ns = ns;
-	p->has_before = true;
-}
-
-static void print_times(struct printer *p, int64_t ns)
+/*
+ * "[time] (+difference) ". @mapped: kymo_ctf_map_time() gives the times; they are seconds of a clock that is not the
+ * local time of any place, and may go back.
+ */
+static void print_times(struct printer *p, int64_t ns, bool mapped)
 {
 	uint64_t delta = (uint64_t)ns - (uint64_t)p->before_ns;
+	bool back = mapped && (int64_t)delta < 0;
 
 	printer_bytes(p, "[", 1);
-	print_time(p, ns);
+	if (mapped)
+		printer_format(p, "%lld.%09lld", (long long)(ns / NSEC_PER_SEC), (long long)(ns % NSEC_PER_SEC));
+	else
+		print_time(p, ns);
+	delta = back ? 0 - delta : delta;
 	if (p->has_before)
-		printer_format(p, "] (+%llu.%09llu) ", (unsigned long long)(delta / NSEC_PER_SEC),
-			     (unsigned long long)(delta % NSEC_PER_SEC));
+		printer_format(p, "] (%c%llu.%09llu) ", back ? '-' : '+', (unsigned long long)(delta / NSEC_PER_SEC),
+			       (unsigned long long)(delta % NSEC_PER_SEC));
 	else
 		printer_text(p, "] (+?.?\?\?\?\?\?\?\?\?) ");
 	p->before_ns = ns;
@@ -257,15 +251,13 @@ void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_
 
 	if (!p || !s)
 		return;
-	if (s->class->has_clock && reader->map_time)
-		print_mapped(p, event->ns);
-	else if (s->class->has_clock)
-		print_times(p, event->ns);
+	if (s->class->has_clock)
+		print_times(p, event->ns, reader->map_time != NULL);
 	print_origin(p, reader->trace[s->info.trace]);
 	printer_text(p, s->event->pub.name);
 	printer_text(p, ": ");
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
-		size_t before = p->used;
+		size_t before = p->line.size;
 
 		if (i == SCOPE_EVENT_HEADER)
 			continue;
@@ -274,7 +266,7 @@ void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_
 		if (printer_scope(s, s->event, (enum ctf_scope)i, &pos, &text, p))
 			any = true;
 		else
-			p->used = before;
+			p->line.size = before;
 	}
 	printer_bytes(p, "\n", 1);
 	printer_flush(p, out);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "ctf/read/reader_impl.h"
 
 #define TREE_DEPTH_MAX 16
@@ -23,11 +24,6 @@ char *path_join(const char *directory, const char *name)
 		     "" : "/", name) < 0)
 		return NULL;
 	return path;
-}
-
-static int no_memory(struct kymo_err *err)
-{
-	return err_no_memory(err);
 }
 
 static const char *env_text(const struct ctf_trace *trace, const char *name)
@@ -88,15 +84,11 @@ void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trac
 
 static struct ctf_trace *trace_new(struct kymo_ctf_reader *reader, const char *path)
 {
-	struct ctf_trace **bigger = realloc(reader->trace, (reader->trace_count + 1) * sizeof(*bigger));
-	struct ctf_trace *trace = calloc(1, sizeof *trace);
+	struct ctf_trace *trace = ARRAY_ROOM(reader->trace, reader->trace_count, reader->trace_capacity) ?
+		calloc(1, sizeof *trace) : NULL;
 
-	if (bigger)
-		reader->trace = bigger;
-	if (!bigger || !trace) {
-		free(trace);
+	if (!trace)
 		return NULL;
-	}
 	trace->index = reader->trace_count;
 	trace->path = strdup(path);
 	trace->metadata_path = path_join(path, "metadata");
@@ -114,7 +106,7 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	int result;
 
 	if (chunk_describe(&trace->chunk, trace->path))
-		return no_memory(err);
+		return err_no_memory(err);
 	trace->goes_on = chunk_goes_on(reader, &trace->chunk);
 	if (files_list(reader, trace, &list, err))
 		return -1;
@@ -158,7 +150,7 @@ static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct ky
 		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %d traces", path, TRACES_MAX);
 	trace = trace_new(reader, path);
 	if (!trace)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (!trace_load(reader, trace, &why))
 		return 0;
 	if (why.status != KYMO_EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))

@@ -51,7 +51,7 @@ static enum walk_result walk_string(struct cursor *c, const struct ctf_node *nod
 	nul = memchr(at, 0, (c->end - c->pos) >> 3);
 	if (!nul)
 		return WALK_SHORT;
-	if (v)
+	if (v && v->text)
 		v->text(arg, node, at, (uint64_t)(nul - at));
 	c->pos += (uint64_t)(nul - at + 1) * 8;
 	return WALK_OK;
@@ -65,7 +65,7 @@ static enum walk_result walk_text(struct cursor *c, const struct ctf_node *node,
 	if (count > (c->end - c->pos) >> 3)
 		return WALK_SHORT;
 	nul = count ? memchr(at, 0, count) : NULL;
-	if (v)
+	if (v && v->text)
 		v->text(arg, node, at, nul ? (uint64_t)(nul - at) : count);
 	c->pos += count * 8;
 	return WALK_OK;
@@ -98,15 +98,23 @@ static enum walk_result walk_elements(struct cursor *c, const struct ctf_node *n
 		return WALK_SHORT;
 	if (node->is_text && !(c->pos & 7))
 		return walk_text(c, node, count, v, arg);
-	if (v)
+	if (v && v->open)
 		v->open(arg, node, count, c->pos & 7 ? NULL : c->base + (c->pos >> 3));
 	if ((!v || (v->picks && node->element == NODE_NONE)) && element->plain)
 		result = pass_elements(c, element, count), count = 0;
 	for (uint64_t i = 0; i < count && !result; i++)
 		result = walk(c, element, v && v->picks && (int64_t)i != node->element ? NULL : v, arg);
-	if (v && !result)
+	if (v && v->close && !result)
 		v->close(arg, node);
 	return result;
+}
+
+const char *walk_label(const struct ctf_type *type, uint64_t value)
+{
+	for (uint32_t i = 0; i < type->range_count; i++)
+		if (walk_in_range(type, &type->range[i], value))
+			return type->range[i].label;
+	return NULL;
 }
 
 const struct ctf_node *walk_option(const struct ctf_node *node, uint64_t tag)
@@ -132,10 +140,10 @@ static enum walk_result walk_variant(struct cursor *c, const struct ctf_node *no
 
 	if (!option)
 		return WALK_BAD;
-	if (v)
+	if (v && v->open)
 		v->open(arg, node, 1, NULL);
 	result = walk(c, option, v, arg);
-	if (v && !result)
+	if (v && v->close && !result)
 		v->close(arg, node);
 	return result;
 }
@@ -145,11 +153,11 @@ static enum walk_result walk_struct(struct cursor *c, const struct ctf_node *nod
 {
 	enum walk_result result = align_to(c, node->type->align);
 
-	if (v && !result)
+	if (v && v->open && !result)
 		v->open(arg, node, node->child_count, NULL);
 	for (uint32_t i = 0; i < node->child_count && !result; i++)
 		result = walk(c, &node->child[i], v, arg);
-	if (v && !result)
+	if (v && v->close && !result)
 		v->close(arg, node);
 	return result;
 }

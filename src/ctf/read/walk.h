@@ -6,6 +6,8 @@
 #ifndef KYMO_CTF_WALK_H
 #define KYMO_CTF_WALK_H
 
+#include <string.h>
+
 #include "ctf/read/layout.h"
 
 enum walk_result {
@@ -25,6 +27,7 @@ struct cursor {
 /* Empty structures, arrays and the like in one event: an array of nothing may claim any length. */
 #define WALK_BUDGET (1u << 12)
 
+/* Gets the values in their order. Only @number is needed: what else is NULL is not called. */
 struct visitor {
 	/* Structures, arrays, sequences, variants: @count children follow. @at: their bytes, or
 	 * NULL when they begin inside a byte. */
@@ -49,6 +52,18 @@ enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struc
 /** walk_option() - the option of variant @node that @tag selects, or NULL. */
 const struct ctf_node *walk_option(const struct ctf_node *node, uint64_t tag);
 
+/** walk_double() - the value of a float @node of which number() got @bits. */
+static inline double walk_double(const struct ctf_node *node, uint64_t bits)
+{
+	const uint32_t low = (uint32_t)bits;
+	double wide;
+	float narrow;
+
+	memcpy(&narrow, &low, sizeof narrow);
+	memcpy(&wide, &bits, sizeof wide);
+	return node->type->size == 32 ? (double)narrow : wide;
+}
+
 /** walk_in_range() - whether @value of enum @type lies in @range. */
 static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_range *range,
 				 uint64_t value)
@@ -57,5 +72,8 @@ static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_r
 		return (int64_t)value >= (int64_t)range->begin && (int64_t)value <= (int64_t)range->end;
 	return value >= range->begin && value <= range->end;
 }
+
+/** walk_label() - the first label of enum @type that @value has, or NULL. */
+const char *walk_label(const struct ctf_type *type, uint64_t value);
 
 #endif
