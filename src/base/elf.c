@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small ELF reader. See elf.h. Everything goes through elf_read_at(), which knows the file's size. */
 #include "base/array.h"
-#include "base/elf_internal.h"
+#include "base/elf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,6 @@ bool elf_read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t size
 	return true;
 }
 
-/* @count elements of @size bytes at @offset, with a zeroed one behind them. NULL: cannot be had. */
 void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, size_t size)
 {
 	void *array;
@@ -266,33 +265,20 @@ unsigned elf_uses(const struct elf *elf, const char *prefix)
 
 bool elf_defines(const struct elf *elf, const char *prefix)
 {
-	Elf64_Shdr section, string_section;
+	struct elf_functions functions;
 	size_t length = strlen(prefix);
-	Elf64_Sym *symbols = NULL;
-	char *strings = NULL;
 	bool found = false;
 
 	for (uint64_t i = 0; i < elf->symbol_count && !found; i++)
 		found = elf->symbols[i].st_shndx != SHN_UNDEF &&
 			!strncmp(elf_name(elf, elf->symbols[i].st_name), prefix, length);
-	if (found || !elf->readable || !elf_find_section(elf, SHT_SYMTAB, &section, &string_section) ||
-	    section.sh_size / sizeof *symbols > ELF_SYMBOLS_MAX ||
-	    string_section.sh_size > ELF_STRINGS_MAX)
-		return found;
-	symbols = elf_read_array(elf, section.sh_offset, section.sh_size / sizeof *symbols,
-			     sizeof *symbols);
-	strings = elf_read_array(elf, string_section.sh_offset, string_section.sh_size, 1);
-	for (uint64_t i = 0; symbols && strings && i < section.sh_size / sizeof *symbols; i++) {
-		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < string_section.sh_size &&
-		    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
-		    !strncmp(strings + symbols[i].st_name, prefix, length) &&
-		    !strchr(strings + symbols[i].st_name, '$')) {	/* mold names jumps elsewhere function$plt */
-			found = true;
-			break;
-		}
-	}
-	free(symbols);
-	free(strings);
+	if (found)
+		return true;
+	elf_functions(elf, &functions);
+	for (uint64_t i = 0; i < functions.count && !found; i++)
+		found = !strncmp(functions.function[i].name, prefix, length) &&
+			!strchr(functions.function[i].name, '$');	/* mold names jumps elsewhere function$plt */
+	elf_functions_free(&functions);
 	return found;
 }
 

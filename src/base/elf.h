@@ -99,6 +99,15 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
  */
 bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t size);
 
+/*
+ * Bytes of the file, with its size checked: for elf_functions.c. elf_read_array() has @count elements of @size bytes
+ * with a zeroed one behind them. elf_find_section() finds the first section of @type, and the section of its strings.
+ * Return: false or NULL: the file does not have them, or there is no memory.
+ */
+bool elf_read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t size);
+void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, size_t size);
+bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section, Elf64_Shdr *strings);
+
 /** elf_machine_name() - "x86-64", "aarch64", ... or "machine 123". */
 const char *elf_machine_name(unsigned machine, char out[32]);
 

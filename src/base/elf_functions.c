@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/elf_internal.h"
+#include "base/elf.h"
 
 #define PAGE 4096u
 #define NOTES_MAX 65536u

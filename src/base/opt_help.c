@@ -146,7 +146,7 @@ static void roff_text(FILE *out, const char *text)
 }
 
 /* Blank lines separate paragraphs; lines that begin with a space or tab stay as they are. */
-static void roff_paragraphs(FILE *out, const char *text)
+void opt_roff(const char *text, FILE *out)
 {
 	bool literal = false;
 
@@ -166,11 +166,6 @@ static void roff_paragraphs(FILE *out, const char *text)
 	}
 	if (literal)
 		fputs(".fi\n", out);
-}
-
-void opt_roff(const char *text, FILE *out)
-{
-	roff_paragraphs(out, text);
 }
 
 static void roff_option(FILE *out, char letter, const char *name, const char *value,
@@ -197,7 +192,7 @@ void opt_man(const struct verb *verb, const char *version, FILE *out)
 	fputs(".SH SYNOPSIS\n.nf\n", out);
 	opt_usage(verb, out);
 	fputs("\n.fi\n.SH DESCRIPTION\n", out);
-	roff_paragraphs(out, verb->description ? verb->description : verb->summary);
+	opt_roff(verb->description ? verb->description : verb->summary, out);
 	fputs(".SH OPTIONS\n", out);
 	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
 		roff_option(out, opt->letter, opt->name, value_of(opt), opt->help);
