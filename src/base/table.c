@@ -12,8 +12,6 @@
 #include "base/table_internal.h"
 #include "base/text.h"
 
-#define CELL_MAX 4096	/* bytes of one text cell; longer ones are cut and end in "..." */
-
 int table_open(struct table **table, FILE *out, enum table_format format)
 {
 	struct table *t = calloc(1, sizeof *t);
@@ -27,14 +25,8 @@ int table_open(struct table **table, FILE *out, enum table_format format)
 	if (format == TABLE_TEXT)
 		t->bold = (!no_color || !*no_color) && term && strcmp(term, "dumb") &&
 			  isatty(fileno(out));
-	if (format == TABLE_JSON) {
-		t->string = json_object_new_string("");
-		if (!t->string) {
-			free(t);
-			return -ENOMEM;
-		}
+	if (format == TABLE_JSON)
 		fputc('{', out);
-	}
 	*table = t;
 	return 0;
 }
@@ -42,21 +34,6 @@ int table_open(struct table **table, FILE *out, enum table_format format)
 void table_fit(struct table *t, unsigned width)
 {
 	t->fit = width;
-}
-
-char *table_scratch(struct table *t, size_t need)
-{
-	if (need > t->clean_size) {
-		char *grown = realloc(t->clean, need);
-
-		if (!grown) {
-			t->error = ENOMEM;
-			return NULL;
-		}
-		t->clean = grown;
-		t->clean_size = need;
-	}
-	return t->clean;
 }
 
 /* ---- cells ---- */
@@ -97,15 +74,11 @@ static void cell(struct table *t, struct table_spelling cell)
 /* @text without control characters, and not longer than anyone would read. */
 static const char *presentable(struct table *t, const char *text)
 {
-	char *clean = table_scratch(t, CELL_MAX);
-	size_t used;
+	size_t used = text_clean(t->clean, TABLE_CELL_MAX - 3, text);
 
-	if (!clean)
-		return "";
-	used = text_clean(clean, CELL_MAX - 3, text);
-	if (used + 8 > CELL_MAX - 3)
-		memcpy(clean + used, "...", 4);
-	return clean;
+	if (used + 8 > TABLE_CELL_MAX - 3)
+		memcpy(t->clean + used, "...", 4);
+	return t->clean;
 }
 
 void table_text(struct table *t, const char *text)
@@ -335,9 +308,7 @@ int table_close(struct table *t)
 	errno = 0;
 	if (!error && (fflush(t->out) || ferror(t->out)))
 		error = errno ? errno : EIO;
-	json_object_put(t->string);
 	free(t->held);
-	free(t->clean);
 	free(t);
 	return -error;
 }

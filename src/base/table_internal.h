@@ -3,12 +3,12 @@
 #ifndef KYMO_BASE_TABLE_INTERNAL_H
 #define KYMO_BASE_TABLE_INTERNAL_H
 
-#include <json-c/json.h>
 #include <stdbool.h>
 
 #include "base/table.h"
 
 #define TABLE_COLUMNS_MAX 64
+#define TABLE_CELL_MAX 4096	/* bytes of one text cell; longer ones are cut and end in "..." */
 
 enum table_side { TABLE_LEFT, TABLE_RIGHT, TABLE_AS_OTHERS };
 
@@ -44,9 +44,7 @@ struct table {
 	size_t held_used, held_size;
 	uint64_t held_rows;
 
-	struct json_object *string;	/* escapes for json */
-	char *clean;			/* scratch: 4 * longest input + 1 */
-	size_t clean_size;
+	char clean[TABLE_CELL_MAX];	/* the text of a cell, made presentable */
 };
 
 /* One value, as it is written for people and for programs. */
@@ -55,11 +53,6 @@ struct table_spelling {
 	const char *exact;	/* csv, and json if it is a number */
 	bool number;		/* to the right; no quotes in json */
 };
-
-/* ---- table.c ---- */
-
-/** table_scratch() - @need bytes until the next call. Return: NULL: no memory, which the table remembers. */
-char *table_scratch(struct table *table, size_t need);
 
 /* ---- table_text.c ---- */
 
@@ -83,7 +76,6 @@ void table_text_flush(struct table *table);
 
 /* ---- table_machine.c: JSON and CSV ---- */
 
-void table_json_string(struct table *table, const char *text);
 void table_json_key(struct table *table, const char *key);
 void table_json_value(struct table *table, const struct table_spelling *value);
 void table_json_cell(struct table *table, const struct table_spelling *cell);
