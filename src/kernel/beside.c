@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of the kernel's events: tracefs, and beside it the counters of perf_event_open(2), which tracefs does not have, and an
- * instance for system calls; in one order of time. Where the counters cannot be had it is without them.
+ * A source of the kernel's events that merges three others by time: tracefs; the counters of perf_event_open(2), which tracefs
+ * does not have; and an instance of tracefs for system calls. If the counters are not available, it works without them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { MAIN, COUNTERS, CALLS, SOURCES };
 struct beside {
 	struct ksource source;		/* first */
 	struct ksource *of[SOURCES];	/* NULL: without it */
-	unsigned at[];			/* by CPU: which one has the record that was peeked at */
+	unsigned at[];			/* by CPU: the source of the record that was peeked at */
 };
 
 static struct ksource *source_of(const struct ksource *source, unsigned which)
@@ -32,7 +32,7 @@ static unsigned which_has(unsigned event)
 	return calls_is_one(event) ? CALLS : kevents[event].system ? MAIN : COUNTERS;
 }
 
-/* What of @format @which is for. Return: whether that is anything. */
+/* The part of @format that source @which delivers. Return: whether there is any. */
 static bool formats_of(const struct kformat *format, unsigned which, struct kformat only[KEVENT_ID_COUNT])
 {
 	bool any = false;

@@ -6,7 +6,7 @@
 
 #include "kernel/kernel_select.h"
 
-#define LOOKS_MAX 8		/* at a process that makes threads meanwhile */
+#define LOOKS_MAX 8		/* at a process that creates threads meanwhile */
 
 void follow_calls(struct ksource *source, int32_t tid)
 {
@@ -14,7 +14,7 @@ void follow_calls(struct ksource *source, int32_t tid)
 		source->ops->follow(source, tid);
 }
 
-/* Return: it was not yet. */
+/* Return: whether it was not followed before. */
 static bool follow_thread(struct select *select, struct ksource *source, int32_t tid)
 {
 	if (select_follow(select, tid) <= 0)
@@ -23,7 +23,7 @@ static bool follow_thread(struct select *select, struct ksource *source, int32_t
 	return true;
 }
 
-/* Return: was there a new one? */
+/* Return: whether a thread was new. */
 static bool follow_those_of(struct select *select, struct ksource *source, int pid)
 {
 	bool any = follow_thread(select, source, pid);

@@ -17,12 +17,12 @@
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
-#define LIVE_POLL_MS 20			/* somebody may watch */
-#define FLUSH_NS 1000000000u		/* what is older is written, so that a crash leaves no more out */
+#define LIVE_POLL_MS 20			/* a viewer may watch */
+#define FLUSH_NS 1000000000u		/* older events are written, so that a crash loses no more than this */
 
 /* ---- opening ---- */
 
-static void take(void *context, unsigned cpu, unsigned event, const struct krecord *record)
+static void record_event(void *context, unsigned cpu, unsigned event, const struct krecord *record)
 {
 	struct kernel *kernel = context;
 	uint8_t payload[KEVENT_SIZE_MAX];
@@ -33,18 +33,18 @@ static void take(void *context, unsigned cpu, unsigned event, const struct kreco
 		kernel->rc = stream_add(&kernel->stream[cpu], class, record->ns, payload + skip, size - skip);
 }
 
-/* The kernel knows threads by the numbers of the host. */
+/* The kernel names threads by the numbers of the host. */
 static int open_select(struct kernel *kernel, struct kymo_err *err)
 {
 	if (!namespace_is_first("pid"))
 		return err_set(err, KYMO_EXIT_FAILED, "kernel events name threads by the host's numbers, and this container has its "
-			       "own, so nobody here can tell which are of traced programs: record on the host, or start the "
-			       "container with --pid=host; --kernel-all takes those of all threads");
-	kernel->select = select_create(kernel->source->cpus, kernel->format, take, kernel);
+			       "own, so the threads of traced programs are unknown: record on the host, or start the "
+			       "container with --pid=host; --kernel-all records all threads");
+	kernel->select = select_create(kernel->source->cpus, kernel->format, record_event, kernel);
 	return kernel->select ? 0 : err_no_memory(err);
 }
 
-/* The first one that can be; what the last one says is what grants it. */
+/* The first source that works. @err: of the last one, with the command that grants it. */
 static int open_source(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
 {
 	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
@@ -156,7 +156,7 @@ const char *kernel_probe(struct kymo_err *err)
 	return source;
 }
 
-/* ---- who is followed ---- */
+/* ---- following processes ---- */
 
 void kernel_follow(struct kernel *kernel, int pid)
 {
@@ -172,14 +172,14 @@ void kernel_follow(struct kernel *kernel, int pid)
 	kernel->process[kernel->processes++] = pid;
 }
 
-/* What this thread calls itself is left out by the select. */
+/* System calls of this thread itself are left out by the selection. */
 void kernel_starts(struct kernel *kernel)
 {
 	if (kernel->select)
 		follow_calls(kernel->source, (int32_t)gettid());
 }
 
-/* Among what was lost may be threads that came. */
+/* A lost event may have been the birth of a thread: look for threads again. */
 static void follow_again(struct kernel *kernel)
 {
 	uint64_t lost = 0;
@@ -213,13 +213,13 @@ static void walk(struct kernel *kernel, unsigned cpu, uint64_t to_ns)
 			if (kernel->select)
 				select_record(kernel->select, cpu, event, record);
 			else
-				take(kernel, cpu, event, record);
+				record_event(kernel, cpu, event, record);
 		}
 		source->ops->next(source, cpu);
 	}
 }
 
-/* Who is the first, and to when the others have nothing. Return: false: nobody has anything up to @to_ns. */
+/* The CPU with the oldest record, and the time up to which the others have none. Return: false: there is none up to @to_ns. */
 static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
 {
 	struct ksource *source = kernel->source;
@@ -246,8 +246,8 @@ static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
 }
 
 /*
- * All that was there when it began. With a choice, in the order of time, and not what came meanwhile: on a CPU that was
- * looked at first there may be the birth of a thread that ran on one that is looked at now.
+ * Reads all records that existed when it began. With a selection, records of all CPUs are walked in the order of time, and later
+ * records wait: the buffer of one CPU may have the birth of a thread whose first switch is in the buffer of another one.
  */
 void kernel_read(struct kernel *kernel, uint64_t until_ns)
 {
@@ -291,8 +291,8 @@ uint64_t kernel_shortest(const struct kernel *kernel)
 	return shortest;
 }
 
-/* From now on nothing of before @ns: who watches may have gone on to there. */
-static void tell(struct kernel *kernel, uint64_t ns)
+/* No event before @ns from now on: viewers may have gone on to that time. */
+static void advance_streams(struct kernel *kernel, uint64_t ns)
 {
 	kernel->told_ns = ns;
 	for (unsigned i = 0; i < kernel->source->cpus; i++)
@@ -314,7 +314,7 @@ int kernel_poll(struct kernel *kernel, struct kymo_err *err)
 		kernel->flushed_ns = now;
 	}
 	if (kernel->store)
-		tell(kernel, now);
+		advance_streams(kernel, now);
 	if (failed(kernel, err) < 0)
 		return -1;
 	return kernel->store ? LIVE_POLL_MS : POLL_MS;

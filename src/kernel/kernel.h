@@ -7,10 +7,10 @@
  *   CPU 1  its ring  ──▶ DIR/channel0_1 ─┤ DIR/metadata, DIR/index/
  *   ...                                  ┘
  *
- * Of threads that are followed, and of what had their CPU instead, see select.c; or all of them.
+ * Recorded are events of the threads that are followed, and of whatever had their CPU instead (kernel_select.c); or of all threads.
  *
- * Times are CLOCK_MONOTONIC, as those of all other events here. What did not fit into a ring the kernel counts; it is in
- * events_discarded of the packets, as everywhere.
+ * Times are CLOCK_MONOTONIC, as in all other events. The kernel counts events that did not fit into a ring; the packets report them
+ * as events_discarded.
  *
  * Context of all functions: allocate and block; one thread.
  */
@@ -27,110 +27,110 @@
 struct kernel;
 
 struct kernel_options {
-	const char *dir;		/* of the trace, made here; its parent must be there. NULL: kept for kernel_snapshot(), or ... */
-	const struct ctf_store *store;	/* ... it goes there, and outlives it */
+	const char *dir;		/* of the trace, created here; its parent must exist. NULL: kept for kernel_snapshot(), or ... */
+	const struct ctf_store *store;	/* ... written there; the store outlives the kernel */
 	const struct ctf_trace_desc *desc;
 	uint64_t window_ns, memory;	/* without dir: how much of the past is kept, in at most so many bytes */
-	bool all;			/* of all threads, not only those that are followed */
-	bool syscalls;			/* system calls, too, of these threads only */
-	bool cycles;			/* CPU cycles that threads have had whenever they leave a CPU; where there are none: CPU time */
-	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that can be */
+	bool all;			/* record all threads, not only those that are followed */
+	bool syscalls;			/* also system calls, of followed threads only */
+	bool cycles;			/* also the CPU cycles of a thread whenever it leaves a CPU; CPU time if the machine has no counter */
+	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that works */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
 
 struct kernel_stats {
 	uint64_t events, lost, bytes;
-	uint64_t left_out;		/* on purpose: of other threads */
+	uint64_t left_out;		/* not selected: of other threads */
 	unsigned cpus;
-	const char *source;		/* where they came from */
+	const char *source;		/* "tracefs", "perf_event_open" */
 	bool all;			/* of all threads */
 	bool syscalls;			/* with system calls */
 	const char *counter;		/* "cpu-cycles", "cpu-clock"; NULL: none */
-	bool full;			/* some because a ring was full; the others the kernel did not deliver */
+	bool full;			/* some were lost because a ring was full; others the kernel did not deliver */
 };
 
 /**
  * kernel_open() - begin to record on all CPUs
  *
- * Return: 0 and *@kernel; -1 with @err, which says what is missing and what grants it. Then nothing was made.
+ * Return: 0 and *@kernel; -1 with @err: what is missing and which command grants it. Then nothing was created.
  */
 int kernel_open(struct kernel **kernel, const struct kernel_options *options, struct kymo_err *err);
 
 /**
- * kernel_probe() - whether kernel_open() could be, as this user; nothing is left behind
- * Return: where the events would come from; NULL with @err: what is missing, and what grants it.
+ * kernel_probe() - would kernel_open() succeed for this user? Nothing is left behind
+ * Return: where the events would come from; NULL with @err: what is missing, and which command grants it.
  */
 const char *kernel_probe(struct kymo_err *err);
 
-/** kernel_no_cycles() - why, as errno, this machine's CPU cycles are not recorded, but CPU time; 0: they are, or nobody asked. */
+/** kernel_no_cycles() - why CPU time is recorded instead of CPU cycles, as errno; 0: cycles are recorded, or were not requested. */
 int kernel_no_cycles(const struct kernel *kernel);
 
-/** kernel_has_syscalls() - are system calls recorded, too? Not if this kernel does not have them. */
+/** kernel_has_syscalls() - are system calls recorded? Return: false also if this kernel has no events for them. */
 bool kernel_has_syscalls(const struct kernel *kernel);
 
 /**
- * kernel_follow() - the threads of process @pid, and those that they make, are wanted
+ * kernel_follow() - record the threads of process @pid, and those that they create
  * @pid: of the host
  *
- * What happened since the last kernel_poll() is taken, too. Without effect with options.all.
+ * Includes their events since the last kernel_poll(). Without effect with options.all.
  */
 void kernel_follow(struct kernel *kernel, int pid);
 
 /**
- * kernel_starts() - this thread is about to start a process that will be followed: its system calls are there from its begin
+ * kernel_starts() - this thread is about to start a process that will be followed: record its system calls from the beginning
  *
- * The kernel leaves out calls of threads that it has not been told of, but it tells itself of those that such a thread makes.
+ * The kernel leaves out calls of threads that are not in its list, but it adds the threads that a listed thread creates.
  */
 void kernel_starts(struct kernel *kernel);
 
 /**
- * kernel_turn() - what came until now ends the present directory; the trace goes on in @dir, which is made here
+ * kernel_turn() - complete the present directory with the events up to now; the trace continues in @dir, which is created here
  * @desc: as in the options
- * @left: what is in the present one in the end
+ * @left: totals of the completed directory
  *
- * Each event is in one of both. What was held back may be older than the turn, and is in the second one. Only with options.dir.
- * Return: 0; -1 with @err: @dir cannot be made, and the present one stays. What cannot be written is said by kernel_poll().
+ * Each event is in exactly one of the two. An event that was held back may be older than the turn, and is in the new one. Only with
+ * options.dir.
+ * Return: 0; -1 with @err: @dir cannot be created, and the present one stays. kernel_poll() reports what cannot be written.
  */
 int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
 		struct kymo_err *err);
 
-/** kernel_place() - @stats of the present directory alone; what is on its way to it is counted. */
+/** kernel_place() - @stats of the present directory alone, including events that are not written yet. */
 void kernel_place(const struct kernel *kernel, struct kernel_stats *stats);
 
 /**
- * kernel_poll() - write what came
- * Return: milliseconds after which it wants to be called again; -1 with @err: the trace cannot be written, or the rest of
- * it is missing.
+ * kernel_poll() - write the events that have arrived
+ * Return: milliseconds after which to call it again; -1 with @err: the trace cannot be written, or is incomplete from now on.
  */
 int kernel_poll(struct kernel *kernel, struct kymo_err *err);
 
-/* A trace of what is kept. */
+/* A trace of the kept events. */
 struct kernel_snapshot {
-	const char *dir;		/* made here; its parent must be there */
+	const char *dir;		/* created here; its parent must exist */
 	const struct ctf_trace_desc *desc;
 	uint64_t begin_ns, end_ns;	/* CLOCK_MONOTONIC; up to a tenth of a second more */
 };
 
 /**
- * kernel_snapshot() - write what is kept, with options.dir NULL
- * @stats: of the snapshot; left_out is not known of it
+ * kernel_snapshot() - write the kept events, with options.dir NULL
+ * @stats: of the snapshot; left_out is not known
  * Return: 0; -1 with @err.
  */
 int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct kymo_err *err);
 
 /**
- * kernel_told() - with options.store: nothing before it will come any more, CLOCK_MONOTONIC ns
+ * kernel_told() - with options.store: a time before which no event will come any more, CLOCK_MONOTONIC ns
  *
- * What was held back until it was wanted has a later time then than it happened at: who ran on a CPU before a thread that is wanted
- * came to wait for it.
+ * An event that was held back until it was needed (which thread ran on a CPU when a followed thread began to wait there) gets a later
+ * time than that at which it happened.
  */
 uint64_t kernel_told(const struct kernel *kernel);
 
-/** kernel_shortest() - to what the memory has shortened the window at worst, in ns; 0: never. */
+/** kernel_shortest() - the shortest window that the memory limit left, in ns; 0: the limit was never reached. */
 uint64_t kernel_shortest(const struct kernel *kernel);
 
 /**
- * kernel_close() - the rest, and the indexes; a trace without events is removed. NULL is allowed
+ * kernel_close() - write the remaining events and the indexes; a trace without events is removed. NULL is allowed
  * @stats: of all
  * @left: of the present directory
  * Return: 0; -1 with @err as for kernel_poll().

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where this kernel has the fields of its tracepoints, as tracefs tells; and an event's bytes from a record's. */
+/* Where this kernel has the fields of its tracepoints, from the format files of tracefs; and an event's bytes from a record. */
 #include <errno.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
@@ -42,7 +42,7 @@ const char *format_tracefs(void)
 	return NULL;
 }
 
-/* It is mounted there, whoever may look into it. */
+/* Is tracefs mounted there, even if this user cannot read it? */
 static bool is_mounted(const char *place)
 {
 	struct statfs there;
@@ -51,8 +51,8 @@ static bool is_mounted(const char *place)
 }
 
 /*
- * Why it cannot be read, and what grants it. Its group is what lets others read it: files in it are closed to all
- * others, whatever the mode of the mount.
+ * Why tracefs cannot be read, and which commands grant it. They set the group, because the mode of the mount is not enough: the
+ * files in tracefs are closed to everybody else.
  */
 static void refused_tracefs(struct kymo_err *err)
 {
@@ -155,7 +155,7 @@ struct kformat *format_read_all(struct kymo_err *err)
 
 /* ---- an event ---- */
 
-/* The text of a field: in the record itself, or where a __data_loc points. @size: what may be read. */
+/* The text of a field: in the record itself, or where a __data_loc points. @size: bytes that may be read. */
 static const uint8_t *text_at(const struct krecord *record, const struct kplace *place, size_t *size)
 {
 	uint32_t loc;

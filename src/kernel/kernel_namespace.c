@@ -6,7 +6,7 @@
 #include "kernel/kernel_format.h"
 #include "base/array.h"
 
-/* Inodes of the host's, in every kernel. */
+/* The inodes of the host's namespaces, the same in every kernel. */
 static const struct {
 	const char *kind, *path;
 	ino_t first;
@@ -15,7 +15,7 @@ static const struct {
 	{ "pid", "/proc/self/ns/pid", 0xeffffffcu },
 };
 
-/* Return: its inode; 0: it is the host's, or cannot be told. */
+/* Return: its inode; 0: it is that of the host, or unknown. */
 static uint64_t other(const char *kind)
 {
 	struct stat mine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the kernel's events go: into a directory, or one after the other, into a store, or into memory and from there. */
+/* Where the kernel's events go: into one directory or one after the other, into a store, or into memory and snapshots of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "base/now.h"
 #include "kernel/kernel_place.h"
 
-#define KEPT_MORE_NS 1000000000u		/* than the window: a snapshot takes its time */
+#define KEPT_MORE_NS 1000000000u		/* more than the window: writing a snapshot takes time */
 
 /* ---- beginning ---- */
 
-/* It is told when the trace begins: a reader sees what the first events have lost. */
+/* An empty packet marks the begin of the trace: so a reader sees what was lost before the first events. */
 static int open_streams(struct kernel *kernel)
 {
 	int rc = 0;
@@ -81,8 +81,8 @@ void place_remove(const struct kernel *kernel)
 
 /* ---- one after the other ---- */
 
-/* In the present place. */
-static void count(struct kernel_stats *stats, const struct kstream *stream)
+/* In the present directory. */
+static void count_stream(struct kernel_stats *stats, const struct kstream *stream)
 {
 	if (!stream->events)
 		return;
@@ -99,7 +99,7 @@ void kernel_place(const struct kernel *kernel, struct kernel_stats *stats)
 		.counter = kernel->counter, .full = kernel->full,
 	};
 	for (unsigned i = 0; i < kernel->source->cpus; i++)
-		count(stats, &kernel->stream[i]);
+		count_stream(stats, &kernel->stream[i]);
 	stats->left_out = kernel->seen - kernel->seen_before - stats->events;
 }
 
@@ -177,7 +177,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 		rc = rc ? rc : stream_write_kept(&stream[i], &kernel->kept[i], snapshot->begin_ns, snapshot->end_ns);
 	}
 	for (unsigned i = 0; i < cpus; i++) {
-		count(stats, &stream[i]);
+		count_stream(stats, &stream[i]);
 		end = stream_close(&stream[i], 0);
 		rc = rc ? rc : end;
 	}

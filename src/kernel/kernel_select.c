@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's events are wanted: those of threads that are followed, and what had their CPU instead.
+ * Which of the kernel's events are recorded: those of the threads that are followed, and of whatever had their CPU instead.
  *
- *   switch          to or from such a thread; all on a CPU on which one is ready and waits; and then one more, so that the
- *                   end of what is seen to begin is seen
+ *   switch          to or from a followed thread; every switch on a CPU on which a followed thread is ready and waits, and one
+ *                   more, so that each interval that begins in the trace also ends there
  *   waking, migrate,
- *   exit, fork      of such a thread; what it forks is followed, too
- *   irq, softirq    on a CPU where such a thread runs, or waits
+ *   exit, fork      of a followed thread; a thread that it forks is followed, too
+ *   irq, softirq    on a CPU where a followed thread runs, or waits
  *   page faults, system
- *   calls, counts   of such a thread
+ *   calls, counts   of a followed thread
  *
- * What is not wanted is held a while: the last switch of a CPU, and the interrupts that it is in. When then something
- * happens there that is wanted, or a thread begins to wait there, they are taken after all: so that it is always told who
- * ran, and in which interrupt a thread was woken.
+ * Other events are held for a while: the last switch of each CPU, and the interrupts in which the CPU is. If an event on that CPU
+ * is recorded, or a followed thread begins to wait there, the held events are recorded before it. So the trace always says which
+ * thread ran, and in which interrupt a thread was woken.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "kernel/kernel_select.h"
 
 #define RAW_MAX 160			/* bytes of a record that can be held */
-#define BLOCKED 0xff			/* of prev_state: 0: it could go on */
-#define GONE 0xf0			/* of one that exits: it never runs again */
-#define CROSSING_NS 100000u		/* a thread woken so shortly before it switches off is not asleep then */
+#define BLOCKED 0xff			/* bits of prev_state; 0: the thread could continue */
+#define GONE 0xf0			/* bits of a thread that exits: it never runs again */
+#define CROSSING_NS 100000u		/* a thread that is woken this shortly before it switches off does not sleep */
 
 enum select_state { ASLEEP, READY, RUNS };
 
@@ -47,18 +47,18 @@ struct select_held {
 
 struct select_cpu {
 	struct select_held held[HELD_COUNT];
-	unsigned inside[HELD_COUNT];	/* interrupts whose entry was taken */
+	unsigned inside[HELD_COUNT];	/* interrupts whose entry was recorded */
 	unsigned waiting;		/* threads */
-	bool ours;			/* who runs is followed */
-	int64_t gone;			/* who was followed and left it for ever, at the latest switch; 0: nobody */
-	bool shown;			/* the switch to who runs was taken */
+	bool ours;			/* the running thread is followed */
+	int64_t gone;			/* the followed thread that exited at the latest switch; 0: none */
+	bool shown;			/* the switch to the running thread was recorded */
 };
 
-/* Where the fields that decide are. */
+/* Where records have the fields that decide. */
 struct select_places {
 	struct kplace prev, state, next;	/* of a switch */
-	struct kplace tid[KEVENT_ID_COUNT];	/* of others: whose */
-	struct kplace cpu[KEVENT_ID_COUNT];	/* where it goes */
+	struct kplace tid[KEVENT_ID_COUNT];	/* of other events: the thread */
+	struct kplace cpu[KEVENT_ID_COUNT];	/* to which CPU the thread goes */
 	struct kplace child;
 };
 
@@ -132,7 +132,7 @@ int select_follow(struct select *select, int32_t tid)
 	return 1;
 }
 
-/* ---- what is held ---- */
+/* ---- held events ---- */
 
 static void hold(struct select_held *held, unsigned event, const struct krecord *record)
 {
@@ -145,7 +145,7 @@ static void hold(struct select_held *held, unsigned event, const struct krecord 
 	memcpy(held->raw, record->raw, record->raw_size);
 }
 
-/* After all: in the order of time. */
+/* Records the held events of a CPU, in the order of time. */
 static void take_held(struct select *select, unsigned number)
 {
 	struct select_cpu *cpu = &select->cpu[number];
@@ -223,7 +223,7 @@ static void on_switch(struct select *select, unsigned number, const struct kreco
 		hold(&cpu->held[HELD_SWITCH], KEVENT_ID_sched_switch, record);
 }
 
-/* Of one thread: woken, moved, at its end, or it makes another one. */
+/* An event of one thread: it is woken, moves, exits or forks. */
 static void on_thread(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
 	struct select_thread *thread = thread_of(select, record_integer(record, &select->at.tid[event]));
@@ -236,7 +236,7 @@ static void on_thread(struct select *select, unsigned number, unsigned event, co
 	select->take(select->context, number, event, record);
 	if (event == KEVENT_ID_sched_process_exit)
 		thread->ends = true;
-	/* Without memory its child is left out: those of a process that is traced are looked for again. */
+	/* Without memory its child is left out, until the threads of the process are looked for again. */
 	if (event == KEVENT_ID_sched_process_fork)
 		(void)select_follow(select, (int32_t)record_integer(record, &select->at.child));
 	if (target < 0 || target >= select->cpus)
@@ -275,7 +275,7 @@ static void on_leave(struct select *select, unsigned number, unsigned event, con
 	}
 }
 
-/* Who touches a page runs. */
+/* The thread that faults runs. */
 static void on_fault(struct select *select, unsigned number, unsigned event, const struct krecord *record)
 {
 	struct select_cpu *cpu = &select->cpu[number];
@@ -286,7 +286,7 @@ static void on_fault(struct select *select, unsigned number, unsigned event, con
 		select->take(select->context, number, event, record);
 }
 
-/* It comes just behind the switch that ends what it counted. */
+/* A count arrives just after the switch that ends its interval. */
 static void on_count(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
 {
 	const int64_t tid = record_integer(record, &select->at.tid[event]);

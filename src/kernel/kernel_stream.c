@@ -130,7 +130,7 @@ int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t
 
 /* ---- packets ---- */
 
-/* All of a packet or nothing: what was written of one that failed is cut off. */
+/* A whole packet or nothing: a part that was written is cut off. */
 static int write_packet(struct kstream *stream, const struct packet_head *head)
 {
 	struct iovec part[2] = { { (void *)head, sizeof(*head) }, { stream->events, stream->size } };
@@ -147,7 +147,7 @@ static int write_packet(struct kstream *stream, const struct packet_head *head)
 	return -(int)size;
 }
 
-/* What the store does not take is lost, and told with the next packet. */
+/* A packet that the store refuses is lost; the next packet reports that. */
 static int store_packet(struct kstream *stream, const struct packet_head *head, const struct ctf_index_entry *entry)
 {
 	const struct ctf_framed packet = {
@@ -220,7 +220,7 @@ int stream_write_kept(struct kstream *stream, const struct kkept *kept, uint64_t
 			continue;
 		}
 		if (!stream->seq)
-			rc = put_packet(stream, packet->begin_ns);	/* so that a reader sees what the next one has lost */
+			rc = put_packet(stream, packet->begin_ns);	/* so that a reader sees what was lost before the next one */
 		memcpy(stream->events, packet->events, packet->size);
 		stream->size = packet->size;
 		stream->count = packet->count;
@@ -245,7 +245,7 @@ int stream_flush(struct kstream *stream, uint64_t now_ns)
 
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size)
 {
-	/* An interrupt between the clock and the ring puts its own record first: time stands still then. */
+	/* An interrupt between the clock and the ring puts its own record first: such a record gets the time of the one before. */
 	struct event_head head = { (uint16_t)id, ns > stream->last_ns ? ns : stream->last_ns };
 
 	if (!stream->size)
@@ -280,7 +280,7 @@ int stream_turn(struct kstream *stream, int dir_fd)
 		return -errno;
 	if (rc == 0)
 		rc = ended;
-	/* From the last event on: what was held back may still come. */
+	/* From the last event on: events that were held back may still come. */
 	return rc ? rc : put_packet(stream, stream->last_ns);
 }
 

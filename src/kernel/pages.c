@@ -4,7 +4,7 @@
  *
  *   page    u64 time, long bytes that are used (its two highest bits of 32 are marks), records
  *   record  5 bits kind, 27 bits time since the one before, words
- *           1..28   that many words of data          0   u32 bytes that follow, with itself; data
+ *           1..28   that many words of data          0   u32 bytes that follow, including itself; data
  *           29      nothing: to the end, or as 0      30   u32 more bits of the time since     31   u32 ... of the time itself
  */
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define KIND_PADDING 29
 #define KIND_TIME_EXTEND 30
 #define KIND_TIME 31
-#define TIME_BITS 59			/* of a time itself; those above are as before */
+#define TIME_BITS 59			/* of a time itself; the bits above are unchanged */
 
 static uint32_t word_at(const struct kpages *pages, size_t at)
 {
@@ -35,7 +35,7 @@ static uint32_t delta_of(uint32_t head)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? head >> 5 : head & 0x7ffffff;
 }
 
-/* Return: false: there is no further page. */
+/* Return: false: there are no more pages. */
 static bool enter_page(struct kpages *pages)
 {
 	const uint8_t *page = pages->data + pages->page * pages->size;

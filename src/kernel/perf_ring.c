@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ring that perf_event_open(2) fills for one CPU. The first event has it, the others write into it, too
- * (PERF_EVENT_IOC_SET_OUTPUT), so the order is that in which things happened. A record, as asked for here:
+ * The ring that perf_event_open(2) fills for one CPU. It belongs to the first event; the other events also write into it
+ * (PERF_EVENT_IOC_SET_OUTPUT), so records are in the order in which they happened. A record with the sample types requested here:
  *
  *   header { u32 type, u16 misc, u16 size } | u64 id | u64 time | of a tracepoint: u32 size, raw bytes: u16 id of it, ..., fields
  *                                                               | of a counter: u64 address
@@ -41,7 +41,7 @@ static int open_event(uint32_t event, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = INT32_MAX,		/* nobody sleeps on it */
+		.wakeup_watermark = INT32_MAX,		/* no thread waits for it */
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -130,7 +130,7 @@ static const uint8_t *data(const struct kring *ring)
 	return (const uint8_t *)ring->map + sysconf(_SC_PAGESIZE);
 }
 
-/* The header at @at. Return: false: it makes no sense, which is never so with the kernel's. */
+/* The header at @at. Return: false: it is damaged. */
 static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_header *header)
 {
 	memcpy(header, data(ring) + (at & (ring->size - 1)), sizeof(*header));	/* multiples of 8: it is never cut */
@@ -138,8 +138,8 @@ static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_h
 }
 
 /*
- * What was lost tells the kernel's own count of what happened: beyond what came into the ring, some was not put into it,
- * because it was full, or for reasons of the kernel's own (docs/kernel.md). Counted first, so nothing is lost that is on its way.
+ * Losses are the difference between the kernel's count of events and the records in the ring: an event may be missing because the
+ * ring was full, or for reasons of the kernel (docs/kernel.md). The count is read first, so that a record on its way is not a loss.
  */
 void ring_capture(struct kring *ring)
 {
@@ -177,7 +177,7 @@ static bool parse_tracepoint(struct krecord *record, const uint8_t *rest, size_t
 	return record->raw_size <= size - sizeof(record->raw_size);
 }
 
-/* Return: false: it is no sample of ours. */
+/* Return: false: not one of our samples. */
 static bool parse(struct kring *ring, const uint8_t *body, size_t size)
 {
 	struct { uint64_t id, ns; } head;

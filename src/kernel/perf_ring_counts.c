@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A counter of perf from one switch of a CPU to the next: nothing is needed in who is counted. A sample of the group, behind id and time:
+ * A counter of perf, read at each switch of a CPU; the counted programs need nothing. A sample of the group, after its id and time:
  *
  *   u64 events of the group (2) | u64 switches so far | u64 the counter | u32 size, raw bytes of sched_switch
  *
- * What came between two switches is of the thread that the first one put on the CPU, if the second one takes it off. Else a switch is
- * missing, and it is nobody's: perf_event_open(2) does not deliver all of them.
+ * The difference between two samples belongs to the thread that the first switch put on the CPU, if the second switch takes the same
+ * thread off. Otherwise a switch is missing, as perf_event_open(2) does not deliver all of them, and the difference is dropped.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -63,7 +63,7 @@ int counts_open(struct kcounts *counts, int cpu)
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_RAW,
 		.disabled = 1,
 		.watermark = 1,
-		.wakeup_watermark = INT32_MAX,		/* nobody sleeps on it */
+		.wakeup_watermark = INT32_MAX,		/* no thread waits for it */
 	};
 	int leader = open_one(&attr, cpu, -1);
 

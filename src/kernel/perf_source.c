@@ -20,7 +20,7 @@ static struct kring *ring_of(const struct ksource *source, unsigned cpu)
 	return &((struct perf *)source)->ring[cpu];
 }
 
-static int refused(int rc, struct kymo_err *err)
+static int explain_refusal(int rc, struct kymo_err *err)
 {
 	if ((rc == -EACCES || rc == -EPERM) && !namespace_is_first("user"))
 		(void)err_set(err, KYMO_EXIT_FAILED, NAMESPACE_NO_RIGHTS);
@@ -45,7 +45,7 @@ static void perf_close(struct ksource *source)
 	free(source);
 }
 
-/* Whoever may lock little memory gets a smaller ring. */
+/* A user who may lock little memory gets a smaller ring. */
 static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count, const struct kcounts *counts, size_t size)
 {
 	int rc;
@@ -54,7 +54,7 @@ static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned c
 		rc = ring_open(ring, cpu, id, count, counts, size);
 		size /= 2;
 	} while (rc == -EPERM && size >= RING_LEAST);
-	/* One that is switched off has nothing to tell. */
+	/* A CPU that is switched off has no events. */
 	return rc == -ENODEV || rc == -EINVAL ? 0 : rc;
 }
 
@@ -82,7 +82,7 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 		rc = open_ring(&perf->ring[perf->source.cpus], (int)perf->source.cpus, id, count, &counts, power);
 		if (rc < 0) {
 			perf_close(&perf->source);
-			return refused(rc, err);
+			return explain_refusal(rc, err);
 		}
 	}
 	*source = &perf->source;

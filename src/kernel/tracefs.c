@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of the kernel's events: an instance of tracefs of our own, instances/kymo-PID, whose pages are read. What others
- * trace meanwhile is not touched. It goes when we close it; one of a recorder that was killed, at the next start. In a PID
- * namespace its inode follows.
+ * A source of the kernel's events: an instance of tracefs of its own, instances/kymo-PID, whose pages are read. Other tracing is
+ * not touched. The instance is removed at the end; if the recorder was killed, by the next recorder. In a PID namespace its name
+ * also contains the inode of the namespace.
  *
- * System calls have another one, instances/kymo-PID-calls, that takes those of chosen threads, and of what they make, only
- * (set_event_pid, event-fork): the kernel leaves out those of others, and many of them do not take the room of what ran when.
+ * System calls have an instance of their own, instances/kymo-PID-calls, with chosen threads and the threads that they create
+ * (set_event_pid, event-fork). The kernel leaves out the calls of other threads, and many calls do not push out the switches.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define SIZE_LEAST (128u << 10)
 
 struct tracefs_pipe {
-	int raw, stats;			/* -1: the CPU is not there */
+	int raw, stats;			/* -1: the CPU is switched off */
 	struct kpages pages;
 	uint64_t lost;
 };
@@ -35,8 +35,8 @@ struct tracefs {
 	struct ksource source;		/* first */
 	char path[PATH_MAX];		/* of the instance */
 	int dir;
-	bool follows;			/* a thread: it runs */
-	unsigned pages_max;		/* of one capture: as many as the buffer has, and what comes meanwhile */
+	bool follows;			/* threads were added: it runs */
+	unsigned pages_max;		/* of one capture: those of the buffer, and those that are filled meanwhile */
 	struct tracefs_pipe pipe[];
 };
 
@@ -72,7 +72,7 @@ static unsigned long get(const struct tracefs *tracefs, const char *name, unsign
 	return size > 0 ? strtoul(text, NULL, 10) : otherwise;
 }
 
-/* A number is another process's in another PID namespace. */
+/* In another PID namespace the same number is another process. */
 static void name_instance(char name[64], long pid)
 {
 	const uint64_t space = namespace_other_pid();
@@ -90,7 +90,7 @@ static bool is_named(const char *name, const char *instance)
 	return strncmp(name, instance, size) == 0 && (!name[size] || strcmp(name + size, CALLS_SUFFIX) == 0);
 }
 
-/* Those whose recorder is no more. One that is in use the kernel does not remove, whatever we think of it. */
+/* Removes instances whose recorder has ended. The kernel does not remove an instance that is in use. */
 static void remove_left(const char *instances)
 {
 	const struct dirent *entry;
@@ -147,7 +147,7 @@ static int make_instance(struct tracefs *tracefs, const char *suffix)
 	return tracefs->dir < 0 ? -errno : 0;
 }
 
-/* Where there is little memory, it is a smaller one. */
+/* With little memory, the buffer is smaller. */
 static int set_size(struct tracefs *tracefs, size_t size)
 {
 	char text[32];
@@ -196,11 +196,11 @@ static int set_up(struct tracefs *tracefs, const char *suffix, size_t size, unsi
 
 	rc = rc ? rc : put(tracefs, "tracing_on", "0");
 	rc = rc ? rc : put(tracefs, "trace_clock", "mono");
-	rc = rc ? rc : put(tracefs, "options/overwrite", "0");	/* what is full drops what is new, and counts it */
+	rc = rc ? rc : put(tracefs, "options/overwrite", "0");	/* a full buffer drops new events, and counts them */
 	rc = rc ? rc : set_size(tracefs, size);
 	if (rc)
 		return rc;
-	(void)put(tracefs, "options/record-cmd", "0");		/* names of threads, for its own text: nobody reads that */
+	(void)put(tracefs, "options/record-cmd", "0");		/* names of threads, for a text that nobody reads */
 	page = get(tracefs, "buffer_subbuf_size_kb", (unsigned long)sysconf(_SC_PAGESIZE) >> 10) << 10;
 	if (page < 64 || page > (1u << 20))
 		return -EINVAL;
@@ -223,10 +223,10 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	tracefs->source.ops = ops;
 	tracefs->dir = -1;
 	rc = set_up(tracefs, suffix, size, cpus);
-	if (rc == 0)	/* system calls cost all threads something, so they wait for somebody who is followed */
+	if (rc == 0)	/* system calls cost all threads something, so they start with the first followed thread */
 		rc = calls ? put(tracefs, "options/event-fork", "1") : enable(tracefs, format);
 	if (rc < 0) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot have an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot create an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
 		tracefs_close(&tracefs->source);
 		return rc;
 	}
@@ -268,7 +268,7 @@ static void tracefs_wait(struct ksource *source)
 
 static void tracefs_start(struct ksource *source)
 {
-	(void)put((struct tracefs *)source, "tracing_on", "1");		/* it is ours: nothing to fail */
+	(void)put((struct tracefs *)source, "tracing_on", "1");		/* our own instance: this cannot fail */
 }
 
 static void tracefs_stop(struct ksource *source)
@@ -296,7 +296,7 @@ static uint64_t count_lost(const char *text)
 	return sum;
 }
 
-/* What was dropped is counted first: then nothing of it is younger than the pages. */
+/* Dropped events are counted first: then none of them is younger than the pages. */
 static void tracefs_capture(struct ksource *source, unsigned cpu)
 {
 	const struct tracefs *tracefs = (const struct tracefs *)source;
