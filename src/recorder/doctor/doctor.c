@@ -60,7 +60,7 @@ void doctor_report(struct doctor *doctor, enum doctor_finding finding, const cha
 
 /*
  * Lets the dynamic loader try @library on /bin/true, only to list: LD_TRACE_LOADED_OBJECTS ends
- * the program before it begins. What the loader says goes into @said. @path: an LD_LIBRARY_PATH.
+ * the program before it begins. @said: the output of the loader. @path: an LD_LIBRARY_PATH.
  */
 static bool loader_takes(const char *library, const char *path, char *said, size_t size)
 {
@@ -70,7 +70,7 @@ static bool loader_takes(const char *library, const char *path, char *said, size
 	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC))
-		return true;	/* cannot be told */
+		return true;	/* unknown */
 	child = fork();
 	if (!child) {
 		char *arguments[] = { "/bin/true", NULL };
@@ -95,7 +95,7 @@ static bool loader_takes(const char *library, const char *path, char *said, size
 	       (!strstr(said, "cannot be preloaded") && !strstr(said, "not found"));
 }
 
-/* The libkymo that goes with the preload library, of what the loader said; "" without. */
+/* The libkymo that the preload library would load, from the output of the loader; "" without. */
 static const char *libkymo_of(char *said)
 {
 	char *at = strstr(said, "libkymo.so.0 => ");
@@ -107,7 +107,7 @@ static const char *libkymo_of(char *said)
 	return at;
 }
 
-/* LD_LIBRARY_PATH comes before what the preload library says itself: that may be a libkymo of another version. */
+/* LD_LIBRARY_PATH comes before the path in the preload library itself: it may lead to a libkymo of another version. */
 static void libkymo(struct doctor *doctor, const char *library, char *said)
 {
 	const char *path = getenv("LD_LIBRARY_PATH"), *own = libkymo_of(said), *chosen;
@@ -137,7 +137,7 @@ void doctor_preload(struct doctor *doctor)
 	}
 }
 
-/* The directory is made by the first traced process or recorder; until then its parent counts. */
+/* The first traced process or recorder creates the directory; until then its parent counts. */
 static void parent_directory(struct doctor *doctor, const char *path)
 {
 	char parent[4096];
@@ -215,7 +215,7 @@ static bool read_line(const char *path, char *line, size_t size)
 	return got;
 }
 
-/* Whether the word stands in a line of /proc/cpuinfo that begins with "flags". */
+/* Is the word in the line "flags" of /proc/cpuinfo? */
 static bool cpu_has(const char *word)
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");
@@ -260,7 +260,7 @@ static void clock_call(struct doctor *doctor)
 {
 	int64_t best = INT64_MAX;
 
-	/* The quickest of some rounds: others run on this machine, too. */
+	/* The fastest of some rounds: other programs run on this machine, too. */
 	for (int round = 0; round < 5; round++) {
 		struct timespec start, end;
 		int64_t ns;

@@ -15,7 +15,7 @@
 #include "recorder/runtime/ros_domains.h"
 #include "recorder/runtime/status.h"
 
-#define DIRS_MAX 8		/* other runtime directories that are reported of */
+#define DIRS_MAX 8		/* other runtime directories that are reported */
 
 struct agent_scan {
 	struct doctor *doctor;
@@ -31,7 +31,7 @@ struct agent_scan {
 };
 
 /*
- * What the agent of @dir wrote: its pid, and the domains that it serves, on two lines. Return: whether one runs.
+ * Reads the lock file of the agent of @dir: its pid, and the domains that it serves, on two lines. Return: whether one runs.
  */
 static bool read_lock(const char *dir, int *pid, struct ros_domains *serves)
 {
@@ -135,7 +135,7 @@ static void domains(struct agent_scan *agent_scan)
 
 /* ---- the network ---- */
 
-/* Which file, if it is one, of a list of files and XML. */
+/* Checks the files in a list of files and XML. */
 static void uri(struct doctor *doctor, const char *text)
 {
 	char path[512];

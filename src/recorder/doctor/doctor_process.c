@@ -158,7 +158,7 @@ static void say_tracetools(struct doctor *doctor, const struct doctor_process *p
 	elf_close(&elf);
 }
 
-/* LTTng-UST names its listener threads after the process, with "-ust" behind. */
+/* LTTng-UST names its listener threads after the process, with "-ust" at the end. */
 static void say_threads(struct doctor *doctor, const struct doctor_process *process)
 {
 	const char *disabled = doctor_variable(process, "TRACETOOLS_RUNTIME_DISABLE");
@@ -282,7 +282,7 @@ static void say_directory(struct doctor *doctor, const struct doctor_process *pr
 		return;
 	}
 	if (!loaded->preload && !loaded->tracer)
-		return;		/* the cause was named already */
+		return;		/* the reason was reported already */
 	if (doctor_variable(process, "KYMO_DISABLE") && !strcmp(doctor_variable(process, "KYMO_DISABLE"), "1")) {
 		doctor_say(doctor, REGION_OFF);
 		return;

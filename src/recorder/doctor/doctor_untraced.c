@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a process that was meant to be traced is not: what people trip over. docs/doctor.md has the list. */
+/* Why a process is not traced although it should be: the common mistakes. docs/doctor.md lists them. */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +23,9 @@ static bool open_program(struct elf *elf, const struct doctor_process *process)
 	return elf_open(elf, path, NULL) == 0;
 }
 
-/* ---- LD_PRELOAD was not heard, or did not arrive ---- */
+/* ---- LD_PRELOAD was ignored, or did not arrive ---- */
 
-/* As the kernel told the loader when the program began. */
+/* As the kernel reported it to the loader when the program began. */
 static bool is_secure(unsigned pid)
 {
 	Elf64_auxv_t entry;

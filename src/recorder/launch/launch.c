@@ -106,8 +106,8 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		rules->name = "KYMO_FILTER";
 		if ((size_t)snprintf(rules->value, sizeof rules->value, "%s%s%s", before ? before : "",
 				     before && *before ? "; " : "", launch->rules) >= sizeof rules->value)
-			return err_set(err, KYMO_EXIT_USAGE, "the rules for the command have more than %zu characters; \"kymo "
-				       "record --filter-file\" takes more", sizeof rules->value - 1);
+			return err_set(err, KYMO_EXIT_USAGE, "the rules for the command have more than %zu characters; use \"kymo "
+				       "record --filter-file\"", sizeof rules->value - 1);
 	}
 	return count;
 }
@@ -123,7 +123,7 @@ static bool is_set(const char *entry, const struct setting *setting, int count)
 	return false;
 }
 
-/* Our environment, with @count settings in the place of what has their names. */
+/* Our environment, with @count settings in place of the variables of these names. */
 static char **environment_make(const struct setting *setting, int count)
 {
 	size_t old = 0, at = 0;
@@ -146,7 +146,7 @@ static char **environment_make(const struct setting *setting, int count)
 	}
 	return result;
 fail:
-	result[at - 1] = NULL;		/* asprintf() leaves anything there */
+	result[at - 1] = NULL;		/* asprintf() may leave anything there */
 	launch_free(result);
 	return NULL;
 }

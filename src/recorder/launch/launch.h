@@ -9,14 +9,14 @@
 
 #include "base/err.h"
 
-/* What a traced command's environment has besides ours. */
+/* What is added to our environment for a traced command. */
 struct launch {
 	const char *fallback_libdir;	/* where libkymo-ros2.so is installed */
 	uint64_t tag;			/* KYMO_SESSION; 0: not set */
 	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
-	const char *rules;		/* KYMO_FILTER, besides what is in it; NULL: as it is */
+	const char *rules;		/* appended to KYMO_FILTER; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
-	bool malloc;			/* libkymo-malloc.so is preloaded, too */
+	bool malloc;			/* also preload libkymo-malloc.so */
 };
 
 /**

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the program in a command line and what removes LD_PRELOAD before it. Prefix after prefix is parsed with its row of
+ * prefixes.def: its options, its operands, assignments. Each has an effect on the environment of the next one; the first effect
+ * that makes recording impossible is the problem.
+ */
 #include "recorder/launch/prefixes.h"
 
 #include <stdbool.h>
@@ -13,9 +18,9 @@
 enum effect {
 	PASSES,		/* the environment as it is */
 	ENVIRONMENT,	/* env: as its words describe_problem */
-	SETPRIV,	/* takes it away on request, or becomes another user */
+	SETPRIV,	/* removes variables on request, or becomes another user */
 	PRIVILEGED,	/* setuid itself, and cleans the environment */
-	OTHER_USER,	/* who has another runtime directory */
+	OTHER_USER,	/* another user has another runtime directory */
 	SYSTEMD,	/* asks systemd to start it, unless --scope */
 	ELSEWHERE,	/* asks another process, host or container to start it */
 };
@@ -72,11 +77,11 @@ static unsigned option_words(const struct prefix *prefix, char *const *word)
 	return 1;
 }
 
-/* What becomes of a variable that is needed. */
+/* What a prefix does with a variable that recording needs. */
 struct needed {
 	const char *name;
 	bool is_there;
-	const char *set;		/* to what; NULL: as it was */
+	const char *set;		/* the new value; NULL: as it was */
 };
 
 enum { PRELOAD, SESSION, DIRECTORY, DISABLED, NEEDED };
@@ -128,7 +133,7 @@ static bool is_assignment(const char *word)
 	return strchr(word, '=') && strcspn(word, "=") > 0 && !strchr("-/.", *word);
 }
 
-/* What is in the problem, of those words; NULL: nothing. @records: a recorder waits for the command. */
+/* What prevents recording; NULL: nothing. @records: a recorder waits for the command. */
 static const char *missing_variable(const struct needed needed[NEEDED], bool records)
 {
 	const struct needed *preload = &needed[PRELOAD];
@@ -146,14 +151,14 @@ static const char *missing_variable(const struct needed needed[NEEDED], bool rec
 	return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- all prefixes ---- */
 
 struct walk {
 	char *const *command;
-	unsigned at;			/* behind the words that were looked at */
-	const char *problem;		/* what the prefix does that is in the problem */
+	unsigned at;			/* after the words that were parsed */
+	const char *problem;		/* what the prefix does that prevents recording */
 	bool records;			/* a recorder waits for the command */
-	bool blind;			/* what it runs is not to be seen in the words */
+	bool blind;			/* the words do not show what it runs */
 };
 
 static const char other_user[] = "makes it another user's, whose runtime directory is another";
@@ -170,7 +175,7 @@ static const char *setpriv_problem(char *const *word, bool records)
 	return value && strspn(value, "0123456789") == strlen(value) && strtoul(value, NULL, 10) == geteuid() ? NULL : other_user;
 }
 
-/* Who is recorded later (--user) may be another user. */
+/* With "kymo run" another user is possible: root can record that user later (--user). */
 static const char *effect_problem(enum effect effect, bool records)
 {
 	switch (effect) {
@@ -188,7 +193,7 @@ static const char *effect_problem(enum effect effect, bool records)
 	return NULL;
 }
 
-/* The words of @prefix, which stands at @walk->at. */
+/* Parses the words of @prefix, which is at @walk->at. */
 static void read_prefix(struct walk *walk, const struct prefix *prefix)
 {
 	struct needed needed[NEEDED] = {
@@ -207,7 +212,7 @@ static void read_prefix(struct walk *walk, const struct prefix *prefix)
 		if (prefix->effect == SYSTEMD && !strcmp(command[at], "--scope"))
 			walk->problem = NULL;
 		if (prefix->effect == OTHER_USER && (!strncmp(command[at], "-u", 2) || !strncmp(command[at], "--user", 6)))
-			walk->blind = false;		/* else what stands behind is the user, or words for his shell */
+			walk->blind = false;		/* otherwise the next word is the user, or words for a shell */
 		if (prefix->effect == ENVIRONMENT && (!strncmp(command[at], "-S", 2) || !strncmp(command[at], "--split-string", 14)))
 			walk->blind = true;
 		at += option_words(prefix, command + at);

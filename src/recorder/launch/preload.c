@@ -84,7 +84,7 @@ int preload_value(char *value, size_t size, const char *path, const char *before
 
 	if (strpbrk(path, ": \t\n"))
 		return err_set(err, KYMO_EXIT_FAILED,
-			       "LD_PRELOAD cannot name \"%s\": there is a colon or a blank in it; install kymo in another place",
+			       "LD_PRELOAD cannot name \"%s\": there is a colon or a blank in it; install kymo in another directory",
 			       path);
 	used = snprintf(value, size, "%s%s%s", path, more ? ":" : "", more ? before : "");
 	if (used < 0 || (size_t)used >= size)

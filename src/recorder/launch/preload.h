@@ -23,13 +23,13 @@ int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *e
 /**
  * preload_beside() - path of another file that is installed with it, @name
  *
- * Looked for in the same places, but for the environment. Return: 0; -1: it is not there. Context: blocks.
+ * Looked for in the same places, but for the environment. Return: 0; -1: it does not exist. Context: blocks.
  */
 int preload_beside(char *path, size_t size, const char *name, const char *libdir);
 
 /**
  * preload_value() - what LD_PRELOAD must be for a program to get the library at @path
- * @before: the present value of LD_PRELOAD; may be NULL. What it names stays in force.
+ * @before: the present value of LD_PRELOAD; may be NULL. The libraries that it names are kept.
  *
  * Return: 0, or -1 with @err filled: LD_PRELOAD cannot name a path with a colon or a blank in it.
  */
