@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which facts of an init log still hold: one rule for the process that forgets the others and for the
- * recorder that comes late and is told what is, not what was. What a fact is about: the LIFE rows of
- * tracepoints.def.
+ * Which facts of an init log still hold: one rule for the process, which forgets the others, and for a recorder that comes late
+ * and needs only what holds now. The LIFE rows of tracepoints.def say what a fact is about.
  *
  *   struct kymo_lives lives;
  *   kymo_lives_begin(&lives, memory, count, gone);    memory: kymo_lives_bytes(count, gone), zeroed
@@ -10,15 +9,15 @@
  *   kymo_lives_decide(&lives);
  *   kymo_lives_holds(&lives, &lives.fact[i])
  *
- * A fact has ceased to hold when a later one has the same key, or when its object is gone: a record
- * KYMO_LOG_GONE behind it says so, of the object or of one that it belongs to. Later means its origin.
- * A new object at an old address replaces only what is told of it anew: rcl tells of a node's own
- * publisher before it tells of the node, so the rest cannot be taken for the old one's. What a replaced
- * fact made goes with it only in a log that says what is gone: else objects are not looked at.
+ * A fact no longer holds if a later fact has the same key, or if its object is gone: a later record KYMO_LOG_GONE names the object,
+ * or an object to which it belongs. "Later" compares origins.
+ * A new object at an old address replaces only the facts that are reported again: rcl reports a node's own publisher before it
+ * reports the node, so the other facts cannot be attributed to the old object. What a replaced fact created ends with that fact
+ * only in a log that has KYMO_LOG_GONE records; in other logs objects are not examined.
  *
- * In doubt a fact holds: a name too many harms less than one too few.
+ * In doubt a fact holds: a name too many does less harm than a name too few.
  *
- * Context: wait-free but for its length; no allocation. Of the traced process nothing is trusted.
+ * Context: wait-free, in time proportional to its length; no allocation. Nothing from the traced process is trusted.
  */
 #ifndef KYMO_ABI_LIFE_H
 #define KYMO_ABI_LIFE_H
@@ -56,7 +55,7 @@ enum kymo_entity {
 #define KYMO_LIFE_DEPTH	8	/* node, subscription, receiver, ipb, buffer, and some */
 
 struct kymo_life {
-	bool known;		/* there is a row: else the key is the payload */
+	bool known;		/* there is a row; otherwise the key is the payload */
 	uint8_t key;
 	struct {
 		uint8_t entity, field;
@@ -136,7 +135,7 @@ static inline uint32_t kymo_lives_slot(struct kymo_lives *lives, unsigned kind, 
 			return (uint32_t)at;
 		}
 	}
-	return 0;			/* cannot be: there are more slots than names */
+	return 0;			/* impossible: there are more slots than names */
 }
 
 static inline void kymo_life_raise(uint64_t *word, uint64_t origin)

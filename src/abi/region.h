@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shared memory between a traced process and whoever reads it. Layout only, no code.
+ * The shared memory between a traced process and its readers. Layout only, no code.
  *
  * One file per traced process, <runtime dir>/<pid>-<start time>-<pid namespace>[.<n>].region, 0600 in a
  * 0700 directory that programs of several containers may share. The traced process creates it under a name ending in ".new" and renames it when it
@@ -16,7 +16,7 @@
  *                       an init log chunk           KYMO_LOG_CHUNK bytes
  *                       or a ring                   one page struct kymo_ring, then its blocks
  *
- * Trust: the reader takes every number here as input. The traced process reads only the enable
+ * Trust: every number here is input for the reader. The traced process reads only the enable
  * bytes, the objects left out, the state words, rpos, log_taken and log_settled, and any value of those is
  * safe for it.
  *
@@ -58,10 +58,10 @@ enum kymo_state {
 	KYMO_STATE_RECORD = 3,	/* runtime events are kept */
 };
 
-/* What a thread does that finds its ring full. Both in state RECORD only. */
+/* What a thread does when its ring is full. Only in state RECORD. */
 enum kymo_mode {
 	KYMO_MODE_DISCARD,	/* drop the event and count it: a consumer empties the rings */
-	KYMO_MODE_OVERWRITE,	/* give up the oldest block: nobody reads until something happened */
+	KYMO_MODE_OVERWRITE,	/* drop the oldest block: rings are read only after something happened */
 };
 
 /* What the enable byte of an event says; any other value counts as KYMO_ENABLE_LOOK_UP. */
@@ -74,9 +74,9 @@ enum kymo_enable {
 /* ---- page 0 ---- */
 
 /*
- * What the recorder is writing to traces at this moment, so that the next one, if it is killed there, can
- * tell from the files whether it came to be (recorder/drain/promise.h). The rings that are in the packet have
- * the promise's number, and where they go with it. Each sink that keeps files has a place of its own.
+ * What the recorder is writing to traces at this moment. If the recorder is killed during the write, the next recorder learns from
+ * the files whether the packet was written (recorder/drain/promise.h). The rings in the packet have the promise's number, and the
+ * position to which they advance with it. Each sink that keeps files has a place of its own.
  *
  *   kymo_promise.state     | ... | kept |    wanted    |    begun     |
  *                         63     32     31           16 15            0

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * malloc() and its family, in front of the program's allocator, whichever that is. Names and fields of the events are those of
- * LTTng's liblttng-ust-libc-wrapper; aligned_alloc() is a memalign there is none of in LTTng, reallocarray() a realloc.
+ * Wraps malloc() and its family of the program's allocator, whichever that is. Names and fields of the events are those of
+ * LTTng's liblttng-ust-libc-wrapper. aligned_alloc(), for which LTTng has no event, is recorded as memalign; reallocarray() as realloc.
  *
- * The allocator is found by dlsym(), which may itself ask for memory: until then it comes out of a small arena that is never
- * given back. A program whose executable has its own malloc() does not come here at all.
+ * The allocator is found by dlsym(), which may itself allocate: until then memory comes from a small arena that is never freed. A
+ * program whose executable has its own malloc() does not call these functions at all.
  *
- * Context: that of the functions themselves, and kymo_reserve_sp()'s.
+ * Context: that of the functions themselves, and of kymo_reserve_sp().
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static struct {
 	memalign_function *memalign, *aligned_alloc;
 	posix_memalign_function *posix_memalign;
 } below;
-static bool found;			/* release, when all of below is there */
+static bool found;			/* stored with release when all of `below` is known */
 static __thread bool finding;		/* this thread is in dlsym() */
 
 /* ---- until the allocator is found ---- */
@@ -61,14 +61,14 @@ static void *arena_take(size_t size, size_t align)
 	return (void *)(((uintptr_t)arena + at + align - 1) & ~((uintptr_t)align - 1));	/* never used before: all zero */
 }
 
-/* By the union ISO C's conversion from object to function pointer is avoided. */
+/* The union avoids a conversion from object to function pointer, which ISO C does not have. */
 #define FIND(name) ({							\
 		union { void *object; __typeof__(below.name) function; } found_;	\
 		found_.object = dlsym(RTLD_NEXT, #name);			\
 		below.name = found_.function;					\
 	})
 
-/* Return: false: in the middle of it. Two threads may do it at once: they find the same. */
+/* Return: false: this thread is inside of it. Two threads may do it at once: they find the same. */
 static bool find(void)
 {
 	if (finding)
@@ -110,7 +110,7 @@ KYMO_EXPORT void *malloc(size_t size)
 	return ptr;
 }
 
-/* Told before it is done: another thread may get the same memory at once. */
+/* Recorded before the call: another thread may get the same memory at once. */
 KYMO_EXPORT void free(void *ptr)
 {
 	if (malloc_wanted(KYMO_POINT_libc_free))

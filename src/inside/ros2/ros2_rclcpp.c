@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executors and callback groups of rclcpp: which executor has which groups, and what is in them. No
- * tracepoint tells; the functions of abi/symbols.def, exported by librclcpp and called through the dynamic
- * linker, do. They are C++, and this is C: by the Itanium C++ ABI all of them take words in registers.
+ * Executors and callback groups of rclcpp: which executor has which groups, and what is in the groups. No tracepoint reports that,
+ * so we wrap the functions of abi/symbols.def, which librclcpp exports and calls through the dynamic linker. They are C++, and this
+ * is C: in the Itanium C++ ABI all of them take words in registers.
  *
  *   std::shared_ptr by value      a pointer to  ┌────────┬─────────┐      ┌────────┬───────┬──────┐
  *   std::shared_ptr returned      in memory of  │ object │ control ┼─────▶│ vtable │ users │ weak │
