@@ -64,7 +64,7 @@ enum kymo_mode {
 	KYMO_MODE_OVERWRITE,	/* drop the oldest block: rings are read only after something happened */
 };
 
-/* What the enable byte of an event says; any other value counts as KYMO_ENABLE_LOOK_UP. */
+/* Values of an event's enable byte; any other value counts as KYMO_ENABLE_LOOK_UP. */
 enum kymo_enable {
 	KYMO_ENABLE_NO,
 	KYMO_ENABLE_YES,
@@ -92,7 +92,7 @@ struct kymo_promise {
 };
 
 enum kymo_promise_moves {
-	KYMO_PROMISE_NOTHING,		/* the file is made whole again, that is all */
+	KYMO_PROMISE_NOTHING,		/* only the file is repaired */
 	KYMO_PROMISE_RINGS,		/* the rings that have the number */
 	KYMO_PROMISE_NO_RING,		/* kymo_region.no_ring_told */
 };
@@ -142,7 +142,7 @@ struct kymo_region {
 	uint32_t mode;			/* enum kymo_mode */
 	uint32_t owed;			/* 1: a recorder has begun with it and not ended: what is unread is to be taken */
 	uint32_t recorder_pid;		/* in its own pid namespace; means something while byte 0 is locked */
-	uint64_t no_ring_told;		/* dropped_no_ring up to which it is told in a trace */
+	uint64_t no_ring_told;		/* part of dropped_no_ring that a trace reports already */
 	uint64_t recorded;		/* runtime events in the session so far, told a few times a second */
 	uint64_t lost;			/* dropped, in the session so far */
 	uint64_t log_taken;		/* init log: what is before this position is in the trace ... */
@@ -188,9 +188,9 @@ struct kymo_region {
 
 /*
  * Locks of the open file description on bytes of the region file. The descriptions live on in
- * mappings, so nobody keeps a descriptor for them, and they hold across pid namespaces.
+ * mappings, so no process keeps a descriptor for them, and they hold across pid namespaces.
  */
-#define KYMO_LOCK_CLAIM		0	/* whoever records it; the domain file has the same */
+#define KYMO_LOCK_CLAIM		0	/* the recorder; the domain file has the same lock */
 #define KYMO_LOCK_ALIVE		1	/* the traced process, from before the file has its name */
 
 static_assert(sizeof(struct kymo_region) <= KYMO_PAGE, "the header is one page");
@@ -199,11 +199,11 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
 /* ---- objects that are left out: a set of addresses, open addressing ---- */
 
 /*
- * An address stands in one of the KYMO_LEFT_OUT_PROBES slots from KYMO_LEFT_OUT_SLOT(address) on, round
- * the end, with no free slot before it. Odd addresses are never in it.
+ * An address is in one of the KYMO_LEFT_OUT_PROBES slots from KYMO_LEFT_OUT_SLOT(address) on, wrapping
+ * at the end, with no free slot before it. Odd addresses are never in it.
  *
  *     0               free
- *     1               was used: taken again by the recorder, passed over by who looks
+ *     1               was used: the recorder may use it again, readers skip it
  *     address | 1     proposed by the recorder: without effect yet
  *     address         the events of this object are left out
  *
@@ -243,23 +243,23 @@ static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_PRO
  * `records` are valid. In the block wpos is in, the records end at wpos and their number is in
  * the word. A fresh ring has wpos 0: no block has begun.
  *
- * rpos is the consumer's position in the same count. When it has taken all of a complete block it
- * moves rpos to the next block's start: that gives the block back to the producer.
+ * rpos is the consumer's position in the same count. When the consumer has read all of a complete block, it moves rpos to the
+ * start of the next block: then the producer may reuse the block.
  *
  * In KYMO_MODE_OVERWRITE the producer does not look at rpos: it begins any block but the one that
- * wpos is in. A reader takes a block by copying: seq, the bytes, seq again; the copy is good if
+ * wpos is in. A reader copies a block: seq, the bytes, seq again; the copy is valid if
  * both are the number it expected (the producer stores the new seq before it touches the bytes,
  * with a release fence between; the reader has an acquire fence before its second look).
  *
  * The producer looks at `mode` when it begins a block, so one that is switched to DISCARD may still
- * begin one block, the one after wpos's, over what lies there. Who switches and then reads from
- * wpos is never met by that; who wants what is older takes it as above.
+ * begin one block, the one after wpos's, over older records. A reader that switches the mode and then reads from wpos is not
+ * affected; a reader of older blocks copies them as above.
  *
  * records_before + records (in the block of wpos: the word's count) is the number of records ever
- * committed to the ring up to there, so what was overwritten unread can be told exactly.
+ * committed to the ring up to there, so a reader knows exactly how many were overwritten unread.
  *
  * A thread that ends leaves its ring RETIRED, with its records. In OVERWRITE mode the oldest such
- * ring may get a new owner, who goes on behind what is in it: each block says whose it is.
+ * ring may get a new owner, which continues after the records in it: each block names its owner.
  */
 #define KYMO_WORD_COUNT_BITS	13
 #define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)
@@ -277,7 +277,7 @@ enum kymo_ring_state {
 	KYMO_RING_RETIRED,	/* its thread ended; the consumer frees it once it is empty */
 };
 
-/* Who owned the ring; read as seq, the rest, seq again. */
+/* The owner of the ring; read as seq, the other fields, seq again. */
 struct kymo_owner {
 	uint32_t seq;		/* kymo_block.owner_seq of its blocks; 0 while the entry changes */
 	uint32_t tid;
@@ -295,7 +295,7 @@ struct kymo_ring {
 
 	/* Written by the producer rarely. */
 	alignas(KYMO_LINE)
-	uint64_t dropped;	/* events that found no room, since the ring was made */
+	uint64_t dropped;	/* events that found no room, since the ring was created */
 	uint32_t tid;		/* of the owner, in its own pid namespace */
 	uint32_t owner_seq;	/* grows with every new owner; release, after tid and name */
 	char name[KYMO_NAME_MAX];	/* thread name when it took the ring */
@@ -303,7 +303,7 @@ struct kymo_ring {
 	/* Written by the consumer. */
 	alignas(KYMO_LINE)
 	uint64_t rpos;		/* byte position up to which the consumer has taken; release */
-	uint64_t told;		/* kymo_ring.dropped up to which it is told in a trace */
+	uint64_t told;		/* part of kymo_ring.dropped that a trace reports already */
 	uint64_t promise;	/* number of the promise that moves rpos and told to ... */
 	uint64_t promised_rpos, promised_told;
 	uint64_t promised_records;
@@ -360,17 +360,17 @@ static_assert(sizeof(struct kymo_block) == 64, "one line");
  * it copies each fact at the head that still holds to the tail, moves the head past it, and forgets the
  * others. A copy keeps its origin, the position where the fact was written first. So
  *
- *   - who has read everything up to a position skips every record whose origin is not its own place;
- *   - who begins at the head, or finds that the head has overtaken it, takes facts by their origin, each
- *     once: a process that dies while it cleans leaves some twice, and none not at all;
- *   - what was read at a position holds if log_head is not behind that position afterwards.
+ *   - a reader that has read everything up to a position skips every record whose origin is not its own position;
+ *   - a reader that begins at the head, or that the head has overtaken, reads facts by their origin, each origin once: a process
+ *     that dies while it cleans leaves some facts twice, but loses none;
+ *   - bytes that were read at a position are valid if log_head has not passed that position afterwards.
  *
- * Whose events somebody may still read keeps its facts. Forgotten is what ceased to hold before
+ * A fact is kept while its events may still be read. A process forgets facts that ceased to hold before
  *
  *     WAIT                    log_tail
- *     else, and DISCARD       log_settled; log_taken in a log that is half full; log_tail in one that is
- *                             three quarters full, and what nobody has read of that counts as dropped
- *     else, and OVERWRITE     log_tail - KYMO_LOG_KEEP
+ *     otherwise, DISCARD      log_settled; log_taken in a log that is half full; log_tail in one that is
+ *                             three quarters full; facts that were not read by then count as dropped
+ *     otherwise, OVERWRITE    log_tail - KYMO_LOG_KEEP
  *
  * A hole is a record that is being written. After KYMO_LOG_PATIENCE_NS it is none any more: its writer was
  * stopped for good (its thread was cancelled, or left a handler by a long jump).
@@ -403,7 +403,7 @@ struct kymo_log_record {
 };
 static_assert(sizeof(struct kymo_log_record) == 56, "as drawn");
 
-/* An object is no more: all facts about it that are older have ceased to hold. */
+/* An object was destroyed: older facts about it no longer hold. */
 struct kymo_gone {
 	uint64_t handle;
 	uint64_t entity;	/* enum kymo_entity */

@@ -20,7 +20,7 @@ KYMO_EXPORT int function params								\
 		kymo_below(&known, #function, __builtin_return_address(0), (void *)function);	\
 											\
 	if (!call)									\
-		return RCL_RET_ERROR;	/* who called us was linked with it */		\
+		return RCL_RET_ERROR;	/* the caller was linked with it */		\
 	kymo__log_gone(entity, (uint64_t)(uintptr_t)(first));				\
 	return call args;								\
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libtracetools below us: which version it is, and its own functions. */
+/* The libtracetools whose functions are wrapped: its version, and its functions. */
 #ifndef KYMO_HOOKS_TRACETOOLS_H
 #define KYMO_HOOKS_TRACETOOLS_H
 
@@ -8,7 +8,7 @@
 
 struct kymo_tracetools {
 	uint32_t version;		/* KYMO_V(major, minor); 0: not looked yet; release */
-	uint32_t gid_bytes;		/* real bytes behind a gid argument */
+	uint32_t gid_bytes;		/* bytes to which a gid argument really points */
 	bool publish_has_handle;	/* ros_trace_rmw_publish has three arguments, not one */
 	bool has_lttng;			/* built with LTTng: its symbol helpers work */
 	char text[28];			/* "8.2.2" */
@@ -19,7 +19,7 @@ extern struct kymo_tracetools kymo_tracetools;
 extern bool kymo_forward;
 
 /**
- * kymo_tracetools_probe() - find out, once, and tell the region
+ * kymo_tracetools_probe() - determine the version, once, and store it in the region
  *
  * Context: blocks (dynamic loader, reads package.xml). Called by a process's first event.
  */

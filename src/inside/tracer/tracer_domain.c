@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime directory tells a process that starts: is somebody recording? */
+/* What a process learns from the runtime directory when it starts: is there a recorder? */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -147,9 +147,9 @@ void kymo_domain_join(struct kymo_process *process)
 	process->joined_state = domain.state;
 }
 
-/* ---- left-overs of processes that died while nobody recorded ---- */
+/* ---- files of processes that died while there was no recorder ---- */
 
-/* @owed: of a recorder that was killed, whose successor is to tell what was dropped, too. */
+/* @owed: by a recorder that was killed; the next recorder also reports what was dropped. */
 static bool ring_is_empty(int fd, uint32_t page, bool owed)
 {
 	struct kymo_ring ring;
@@ -271,7 +271,7 @@ static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_fl
 	(void)close(fd);
 }
 
-/* One that was being made when its process was killed. It says nothing yet, but for its name. */
+/* A region that was being created when its process was killed. Only its name is valid. */
 static void sweep_unborn(int dir, const char *name, uint64_t pid_ns)
 {
 	unsigned long long start, space;

@@ -33,7 +33,7 @@ KYMO_EXPORT bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum 
 /** kymo__log_commit() - make the record visible to readers. Context: wait-free. */
 KYMO_EXPORT void kymo__log_commit(const struct kymo_fact *fact);
 /**
- * kymo__log_gone() - the object @entity at @handle is about to be no more
+ * kymo__log_gone() - the object @entity at @handle is about to be destroyed
  *
  * Before its memory is freed: afterwards another thread's new object may be there. Context: as
  * kymo__log_reserve(). In a process that is not traced yet: nothing.

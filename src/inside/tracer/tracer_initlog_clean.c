@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleaning the init log, by the writer that finds it grown: what still holds is copied from the head to
- * the tail, the rest is forgotten, a chunk at a time, so that it takes no more room than two chunks.
+ * Cleaning the init log. The writer that finds the log grown copies facts that still hold from the head to the tail and forgets the
+ * others, a chunk at a time, so that cleaning needs no more room than two chunks.
  *
- * Order of stores, for readers and for a death in the middle: copies with their stamps, then the head
- * behind the originals, then their memory is another chunk.
+ * The order of stores protects readers, and a process that dies in the middle: first the copies with their stamps, then the head
+ * moves past the originals, then their memory becomes another chunk.
  *
- * A cleaning that would forget less than a quarter is left until the log has doubled, so it costs each
- * fact a constant. The facts are walked three times: counted, looked at (src/abi/life.h), copied.
+ * If less than a quarter could be forgotten, cleaning waits until the log has doubled: so its cost per fact is constant. The facts
+ * are walked three times: to count them, to decide which hold (src/abi/life.h), to copy them.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -22,7 +22,7 @@ struct cleaner {
 	struct kymo_thread *thread;
 	struct kymo_region *region;
 	uint64_t head, limit;		/* between them all is looked at */
-	uint64_t unread;		/* what is forgotten from here on, nobody has read */
+	uint64_t unread;		/* facts forgotten from here on were not read */
 	size_t records;			/* of them: facts, declarations, records KYMO_LOG_GONE */
 	bool gone;
 };
@@ -57,7 +57,7 @@ static void choose_limit(struct cleaner *cleaner)
 		cleaner->limit = limit > cleaner->head ? limit : cleaner->head;
 }
 
-/* Where the log goes on behind a record that was never finished. */
+/* Where the log continues after a record that was never finished. */
 __attribute__((no_sanitize("thread")))
 static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 {
@@ -71,7 +71,7 @@ static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 
 uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
 
-/* Somebody may be writing at @position or behind it. A handler's long jump leaves a claim for ever. */
+/* Another writer may be active at @position or after it. A handler's long jump leaves a claim for ever. */
 static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
 {
 	const uint64_t now = kymo_clock_read(cleaner->thread);
@@ -269,7 +269,7 @@ void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thr
 		(void)clean_once(process, thread, 4);
 }
 
-/* Another thread cleans: that makes room, and takes some milliseconds. */
+/* Another thread cleans: that frees room within some milliseconds. */
 static bool wait_for_cleaner(const struct kymo_process *process)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };

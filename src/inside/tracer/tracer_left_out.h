@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events whose enable byte is KYMO_ENABLE_LOOK_UP: is the object they are about left out?
+ * Events whose enable byte is KYMO_ENABLE_LOOK_UP: is their object left out?
  *
  * Context of all functions: wait-free, no allocation but for a thread's very first event; on the
  * thread itself, not in its signal handlers.
@@ -22,14 +22,14 @@
 KYMO_EXPORT bool kymo__left_out(const void *object, const void *message);
 
 /**
- * kymo__hold_publish() - rclcpp_publish names no publisher: keep it for kymo__left_out() to tell
+ * kymo__hold_publish() - rclcpp_publish does not name its publisher: hold the event until kymo__left_out() knows the publisher
  *
- * What is told later has the time of this call, but for the case that the ring needs a new block.
- * Return: false: it is to be recorded at once.
+ * The event is recorded later with the time of this call, except if the ring needs a new block.
+ * Return: false: record the event at once.
  */
 KYMO_EXPORT bool kymo__hold_publish(const void *message);
 
-/** kymo__made_anew() - behind an init event: what was left out at @object is no more. NULL is fine. */
+/** kymo__made_anew() - after an init event: a new object is at @object, and is no longer left out. NULL is fine. */
 KYMO_EXPORT void kymo__made_anew(const void *object);
 
 #endif

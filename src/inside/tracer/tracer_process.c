@@ -83,7 +83,7 @@ static uint64_t log_size_setting(void)
 	return bytes < KYMO_LOG_SIZE_MIN ? KYMO_LOG_SIZE_MIN : bytes;
 }
 
-/* Who asks for larger rings gets room for some of them. */
+/* A program with larger rings gets room for some of them. */
 static uint64_t default_ring_memory(uint64_t ring_bytes)
 {
 	const uint64_t some = KYMO_ASKED_RINGS * (ring_bytes + KYMO_PAGE);
@@ -188,7 +188,7 @@ static void make_inert(struct kymo_process *process)
 	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
 }
 
-/* The process's private state; made by whoever comes first. */
+/* The process's private state, created by the first caller. */
 static struct kymo_process *process_get(void)
 {
 	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE), *none = NULL;
@@ -272,7 +272,7 @@ static void enter(struct kymo_thread *slot)
 
 /*
  * All other threads wait meanwhile with whatever they emit. What a forked child's parent had declared is
- * declared again before they go on: else their events would look like ones that nobody wants.
+ * declared again before they go on: otherwise their events would look as if they were not wanted.
  */
 static void register_process(struct kymo_process *process)
 {

@@ -14,7 +14,7 @@
 
 #define KYMO_THREADS_PER_SLAB	64u
 #define KYMO_SLABS_MAX		512u
-#define KYMO_PREFAULT_RINGS	2u		/* made at registration, ready for the first threads */
+#define KYMO_PREFAULT_RINGS	2u		/* created at registration, ready for the first threads */
 #define KYMO_FIRST_RING_BYTES	(512u << 10)
 #define KYMO_SECOND_RING_BYTES	(256u << 10)
 #define KYMO_LATER_RING_BYTES	(32u << 10)
@@ -61,7 +61,7 @@ struct kymo_process {
 	uint32_t log_free_count;
 	uint32_t log_memory;		/* chunks that there is memory for */
 	uint32_t log_cleaning;		/* one thread cleans: 0 or 1 */
-	uint32_t log_failed;		/* facts that found no room since the last cleaning that made some */
+	uint32_t log_failed;		/* facts that found no room since the last cleaning that freed some */
 	uint64_t log_clean_at;		/* bytes between head and tail from which on to clean */
 	uint64_t log_copied;		/* copies of the last cleaning end here */
 	uint64_t log_freed;		/* chunks below this number have another use */
@@ -81,7 +81,7 @@ struct kymo_settings {
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE, 0: sizes as above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
 	uint64_t log_size;		/* KYMO_LOG_SIZE */
-	bool flight;			/* KYMO_FLIGHT=1: while nobody records, RECORD and OVERWRITE */
+	bool flight;			/* KYMO_FLIGHT=1: RECORD and OVERWRITE while there is no recorder */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	uint32_t ros_domain;		/* ROS_DOMAIN_ID, as kymo_region has it */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
@@ -103,9 +103,9 @@ struct kymo_thread *kymo_thread_slot(void);
 
 /** kymo_drop() - count an event that found no place. @thread: NULL: without a ring. Return: false. */
 bool kymo_drop(struct kymo_thread *thread);
-/** kymo_drop_hand_over() - tell the region of events that came before it was there. */
+/** kymo_drop_hand_over() - add events that were dropped before the region existed to its counts. */
 void kymo_drop_hand_over(struct kymo_process *process);
-void kymo_drop_forget(void);		/* in a forked child: its parent tells */
+void kymo_drop_forget(void);		/* in a forked child: the parent reports them */
 
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: there is none to be had, or a handler in a slow path. */
 struct kymo_thread *kymo_thread_with_ring(void);
@@ -135,9 +135,9 @@ void kymo_switch_is_end(unsigned id);
 bool kymo_category_set(const char *name, bool on);
 /** kymo_category_off() - whether the program has switched a category off. Context: wait-free. */
 bool kymo_category_off(const char *name);
-/** kymo_snapshot_hand_over() - tell the region of snapshots that were asked for early. */
+/** kymo_snapshot_hand_over() - add snapshots that were requested before the region existed to its count. */
 void kymo_snapshot_hand_over(struct kymo_process *process);
-void kymo_snapshot_forget(void);	/* in a forked child: its parent tells */
+void kymo_snapshot_forget(void);	/* in a forked child: the parent reports them */
 
 /* user.c */
 
@@ -168,7 +168,7 @@ int kymo_region_add_ring(struct kymo_process *process);
  * Return: 0 or -errno.
  */
 int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave);
-/** kymo_region_free_log_chunk() - log_head is behind chunk @number: its memory may be another one. Lock held. */
+/** kymo_region_free_log_chunk() - log_head has passed chunk @number: its memory may be reused. Lock held. */
 void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 
 /* domain.c */
@@ -178,7 +178,7 @@ void kymo_domain_join(struct kymo_process *process);
 /** kymo_domain_recording() - whether a live recorder holds the domain. */
 bool kymo_domain_recording(const struct kymo_process *process);
 /**
- * kymo_domain_sweep() - remove what dead processes left that nobody needs
+ * kymo_domain_sweep() - remove files of dead processes that no recorder needs
  * @all: also regions that hold nothing unread; else only those that were never complete
  */
 void kymo_domain_sweep(const struct kymo_process *process, bool all);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The region's file: made once, grown by whole segments, never shrunk.
+ * The region's file: created once, grown by whole segments, never shrunk.
  *
- * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before anyone writes
- * it, so that a full tmpfs is an error here and not a SIGBUS in the traced program, and so that
+ * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before it is
+ * written, so that a full tmpfs is an error here and not a SIGBUS in the traced program, and so that
  * no later event takes a page fault. No descriptor stays open: growth opens the file by its path.
  */
 #include <errno.h>

@@ -84,8 +84,8 @@ static bool overwriting(const struct kymo_process *process)
 }
 
 /*
- * Nobody empties the rings of ended threads while they overwrite. Of more than @keep of them the one
- * that was silent longest gets a new owner, whose blocks go behind what is in it.
+ * In OVERWRITE mode no consumer empties the rings of ended threads. If there are more than @keep of them, the ring that was silent
+ * longest gets a new owner, whose blocks follow the records in it.
  */
 static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsigned keep)
 {
@@ -118,7 +118,7 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 	return oldest;
 }
 
-/* Each further round means that another thread took the ring that we made. */
+/* Each further round means that another thread took the ring that this thread created. */
 static struct kymo_ring *add_ring(struct kymo_process *process)
 {
 	struct kymo_ring *ring = NULL;
@@ -220,9 +220,8 @@ static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 }
 
 /*
- * Whether block @number may be begun over what lies in its place. What may not be touched begins
- * with rpos, or where nobody reads, with wpos: an outer record that waits to be published by this
- * very thread stands there, when it was a handler that came all the way round.
+ * May the block at @start be begun over the old block in its place? Bytes from rpos on must stay; without a consumer, from wpos on:
+ * when a signal handler has filled the whole ring, the record of the interrupted code, which is not published yet, is at wpos.
  */
 static bool may_begin(struct kymo_thread *thread, uint64_t start)
 {
@@ -288,7 +287,7 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	if (KYMO_WORD_POS(thread->word) + record_size <= thread->end) {
-		room = true;		/* a handler has made it meanwhile */
+		room = true;		/* a handler has created it meanwhile */
 	} else {
 		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* nothing more goes into this block */
 		kymo_signal_fence();

@@ -100,9 +100,9 @@ struct kymo_record {
  * Return: false when the event is dropped (and counted).
  */
 KYMO_EXPORT bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload);
-/** kymo__publish_nested() - publish when handlers' records stand behind the outer one. */
+/** kymo__publish_nested() - publish when records of signal handlers follow the outer record. */
 KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
-/** kymo__publish_behind() - publish a record that does not stand right behind what is published. */
+/** kymo__publish_behind() - publish a record that does not directly follow the published ones. */
 KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)

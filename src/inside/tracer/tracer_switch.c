@@ -37,7 +37,7 @@ static const uint8_t *wanted_bytes(void)
 	return bytes != enable_none && __atomic_load_n(&switched_off, __ATOMIC_SEQ_CST) ? enable_ends : bytes;
 }
 
-/* Two threads may come together: who stored looks whether it still is right. */
+/* Two threads may store at once: a thread checks afterwards whether its value is still right. */
 static void choose(void)
 {
 	const uint8_t *bytes;
@@ -79,7 +79,7 @@ void kymo_set_enabled(bool on)
 
 /* ---- categories ---- */
 
-/* Entries are added and switched, never removed: who looks needs no lock. */
+/* Entries are added and switched, never removed: readers need no lock. */
 static struct {
 	struct {
 		char name[KYMO_TEXT_MAX + 1];
@@ -135,7 +135,7 @@ bool kymo_category_set(const char *name, bool on)
 			set(&categories.entry[i].off, !on);
 	} else if (at < categories.count) {
 		set(&categories.entry[at].off, !on);
-	} else if (on == categories.others_off) {	/* else it is as all others are */
+	} else if (on == categories.others_off) {	/* otherwise it is like all others */
 		if (at == CATEGORIES_MAX)
 			return false;
 		(void)strncpy(categories.entry[at].name, name, KYMO_TEXT_MAX);
@@ -160,7 +160,7 @@ void kymo_snapshot_forget(void)
 	__atomic_store_n(&snapshots_early, 0, __ATOMIC_RELAXED);
 }
 
-/* Whoever comes last, the one who asks or the one who registers, takes the count over. */
+/* The later of the two, the request or the registration, adds the count. */
 void kymo_snapshot_hand_over(struct kymo_process *process)
 {
 	uint32_t count = __atomic_exchange_n(&snapshots_early, 0, __ATOMIC_SEQ_CST);

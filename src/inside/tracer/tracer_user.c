@@ -233,7 +233,7 @@ extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden"))
 
 /*
  * A site that was reached before the constructor of its library ran; and ours, with their first
- * event, so that nobody has declarations of what he does not use. Return: its id.
+ * event, so that no trace has declarations of events that are not used. Return: its id.
  */
 static uint16_t enter_late(struct kymo_site *site)
 {
