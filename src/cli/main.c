@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/opt.h"
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/complete.h"
 #include "cli/manual.h"
 #include "cli/verb_table.h"

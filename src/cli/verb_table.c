@@ -2,7 +2,7 @@
 /* The verbs, their options, and what belongs to all of them as tables, so that who wraps the command (`ros2 kymo`) has no copy of them. */
 #include "cli/verb_table.h"
 
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "base/array.h"
 
 /* What the value of an option is, for who completes or checks it. */
@@ -74,10 +74,8 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
 {
 	struct table *table;
 
-	if (table_open(&table, stdout, format) < 0) {
-		fputs("kymo help: out of memory\n", stderr);
+	if (cli_table("help", (int)format, &table))
 		return KYMO_EXIT_FAILED;
-	}
 	table_section(table, "verbs", "Verbs", verb_columns, COUNT_OF(verb_columns));
 	for (unsigned i = 0; verbs[i]; i++) {
 		if (only && verbs[i] != only)

@@ -14,7 +14,7 @@
 
 struct values {
 	double *value;
-	size_t count, size;
+	size_t count, capacity;
 	double percent;
 	bool failed;
 };
@@ -54,16 +54,9 @@ static void percentile_step(sqlite3_context *context, int argc, sqlite3_value **
 	}
 	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
-	if (values->count == values->size) {
-		size_t size = values->size ? values->size * 2 : 64;
-		double *larger = realloc(values->value, size * sizeof(*larger));
-
-		if (!larger) {
-			fail(context, values, NULL);
-			return;
-		}
-		values->value = larger;
-		values->size = size;
+	if (!ARRAY_ROOM(values->value, values->count, values->capacity)) {
+		fail(context, values, NULL);
+		return;
 	}
 	values->percent = percent;
 	values->value[values->count++] = sqlite3_value_double(argv[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See events.h. */
+/* See input_events.h. */
 #include "cli/input/input_events.h"
 
 #include "cli/input/trace_time.h"
@@ -8,7 +8,7 @@
 
 bool events_limited(const struct events *events)
 {
-	return events->begin || events->end || selection_any(events->selection);
+	return events->times.begin || events->times.end || selection_any(events->selection);
 }
 
 /*
@@ -19,13 +19,12 @@ int events_open(struct events *events, struct kymo_err *err)
 {
 	progress_begin(&events->progress, events->quiet || events->growing);
 	progress_extent(&events->progress, events->reader);
-	if (cli_read_window(events->reader, events->clock, events->begin, events->end, &events->begin_ns,
-			    &events->end_ns, err))
+	if (cli_read_window(events->reader, events->clock, &events->times, &events->begin_ns, &events->end_ns, err))
 		return -1;
 	if (selection_any(events->selection))
 		return concern_create(&events->concern, events->reader, events->selection,
 				      events->growing, progress_trace, &events->progress, err);
-	if ((events->begin || events->end) && !events->clock)
+	if ((events->times.begin || events->times.end) && !events->clock)
 		return kymo_ctf_window(events->reader, events->begin_ns, events->end_ns, err);
 	return 0;
 }

@@ -3,15 +3,15 @@
  * The events of a trace that a verb is asked for, one after the other: those between --begin and
  * --end, of --node, --topic and --process; with the progress on the terminal.
  *
- *   struct events events = { .reader = reader, .selection = &o.selection, .begin = o.begin, .end = o.end };
+ *   struct events events = { .reader = reader, .selection = &o.selection, .times = o.times };
  *   if (!events_open(&events, &err))
  *       while ((more = events_next(&events, &event, &err)) > 0) ...
  *   events_close(&events);
  *
  * Context: not thread-safe; allocates and blocks.
  */
-#ifndef KYMO_CLI_EVENTS_H
-#define KYMO_CLI_EVENTS_H
+#ifndef KYMO_CLI_INPUT_EVENTS_H
+#define KYMO_CLI_INPUT_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,13 +20,14 @@
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
-#include "cli/progress.h"
+#include "cli/common/common.h"
+#include "cli/common/progress.h"
 #include "ctf/read/reader.h"
 
 struct events {
 	struct kymo_ctf_reader *reader;
 	const struct selection *selection;
-	const char *begin, *end;	/* as written; NULL: not given */
+	struct cli_times times;
 	const struct simclock *clock;	/* that the reader is attached to; NULL: times are those of the system */
 	bool growing;			/* the trace is still recorded, see kymo_ctf_growing() */
 	bool quiet;			/* no progress */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See traces.h. */
+/* See input_traces.h. */
 #include "cli/input/input_traces.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "accounts/accounts.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
 static void name_all(struct cli_traces *traces)
 {
@@ -40,6 +40,13 @@ int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err
 	}
 	name_all(traces);
 	return 0;
+}
+
+void cli_traces_one(struct cli_traces *traces, const char *path)
+{
+	traces->count = 1;
+	traces->path[0] = path;
+	name_all(traces);
 }
 
 int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err)
@@ -107,6 +114,19 @@ void cli_tell_hosts(const char *verb, const struct align *align)
 		else if (align_remark(align, i, remark, sizeof(remark)))
 			fprintf(stderr, "kymo %s: %s\n", verb, remark);
 	}
+}
+
+void cli_tables_warn(const char *verb, const struct tables *tables)
+{
+	char clean[4096];
+
+	for (unsigned i = 0; i < tables_warnings(tables); i++) {
+		text_clean(clean, sizeof(clean), tables_warning(tables, i));
+		fprintf(stderr, "kymo %s: warning: %s\n", verb, clean);
+	}
+	if (tables_lost(tables))
+		fprintf(stderr, "kymo %s: warning: %llu events were lost while recording; the table lost_events says where\n", verb,
+			(unsigned long long)tables_lost(tables));
 }
 
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)

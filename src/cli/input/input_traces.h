@@ -5,14 +5,15 @@
  *
  * Context: not thread-safe; allocates and blocks.
  */
-#ifndef KYMO_CLI_TRACES_H
-#define KYMO_CLI_TRACES_H
+#ifndef KYMO_CLI_INPUT_TRACES_H
+#define KYMO_CLI_INPUT_TRACES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/align/align.h"
-#include "cli/common.h"
+#include "analysis/tables/tables.h"
+#include "cli/common/common.h"
 #include "ctf/read/reader.h"
 
 #define CLI_TRACES_MAX 64u
@@ -26,6 +27,9 @@ struct cli_traces {
 
 /** cli_traces() - the operands, or without one the newest trace, as cli_trace(). Return: 0, or -1 with @err. */
 int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err *err);
+
+/** cli_traces_one() - the trace @path alone, which is lent. */
+void cli_traces_one(struct cli_traces *traces, const char *path);
 
 /** cli_traces_distinct() - is none of them given twice? Return: 0, or -1 with @err (KYMO_EXIT_USAGE). */
 int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err);
@@ -48,6 +52,9 @@ int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align, 
  * @align: NULL: one host, of which nothing is to be said
  */
 void cli_tell_hosts(const char *verb, const struct align *align);
+
+/** cli_tables_warn() - on stderr: what reading the traces of @tables could mend, and that events were lost. */
+void cli_tables_warn(const char *verb, const struct tables *tables);
 
 /** cli_traces_lost() - events that the recorders counted as lost, of all; warns of accounts that cannot be read. */
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb);

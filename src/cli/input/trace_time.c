@@ -98,9 +98,10 @@ int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kym
 	return more < 0 ? -1 : kymo_ctf_rewind(reader, err);
 }
 
-int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const struct cli_times *times,
 		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err)
 {
+	const char *begin = times->begin, *end = times->end;
 	int64_t first_ns;
 
 	*begin_ns = INT64_MIN;
@@ -128,43 +129,38 @@ int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, stru
 	return 0;
 }
 
-int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct kymo_err *err)
-{
-	struct kymo_ctf_reader *reader;
-	int status;
-
-	*clock = NULL;
-	if (choice == CLI_CLOCK_SYSTEM)
-		return 0;
-	if (tables_reader(tables, &reader, err))
-		return -1;
-	kymo_ctf_threads(reader, 0);
-	status = cli_clock(choice, reader, path, clock, err);
-	kymo_ctf_close(reader);
-	return status;
-}
-
 int64_t cli_stamp(const void *clock, int64_t ns)
 {
 	return clock ? simclock_stamp(clock, ns) : ns;
 }
 
-int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
-		      const char *begin, const char *end, struct kymo_err *err)
+/* What has to be known of the traces before rows are selected, from a reader of its own. */
+static int read_times(const struct tables *tables, const char *path, const struct cli_times *times, struct simclock **clock,
+		      int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err)
+{
+	struct kymo_ctf_reader *reader;
+	int status;
+
+	if (tables_reader(tables, &reader, err))
+		return -1;
+	kymo_ctf_threads(reader, 0);
+	status = cli_clock(times->clock, reader, path, clock, err) ||
+		 cli_read_window(reader, *clock, times, begin_ns, end_ns, err) ? -1 : 0;
+	kymo_ctf_close(reader);
+	return status;
+}
+
+int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection, const struct cli_times *times,
+		      struct simclock **clock, struct kymo_err *err)
 {
 	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
-	struct kymo_ctf_reader *reader;
-	int status = 0;
 
-	tables_clock(tables, clock);
-	if (begin || end) {
-		if (tables_reader(tables, &reader, err))
-			return -1;
-		simclock_attach(clock, reader);
-		status = cli_read_window(reader, clock, begin, end, &begin_ns, &end_ns, err);
-		kymo_ctf_close(reader);
-	}
-	return status ? -1 : tables_select(tables, selection, begin_ns, end_ns, err);
+	*clock = NULL;
+	if ((times->clock || times->begin || times->end) &&
+	    read_times(tables, path, times, clock, &begin_ns, &end_ns, err))
+		return -1;
+	tables_clock(tables, *clock);
+	return tables_select(tables, selection, begin_ns, end_ns, err);
 }
 
 char *cli_print_point(char out[CLI_TIME_MAX], int64_t ns)

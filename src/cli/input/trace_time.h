@@ -8,6 +8,7 @@
 #include "analysis/simclock/simclock.h"
 #include "analysis/tables/tables.h"
 #include "base/err.h"
+#include "cli/common/common.h"
 #include "ctf/read/reader.h"
 
 #define CLI_TIME_MAX 40		/* bytes of a printed point in time with its NUL */
@@ -41,22 +42,23 @@ int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kym
 /**
  * cli_read_window() - the values of --begin and --end
  * @clock: what @reader is attached to, or NULL
- * @begin, @end: NULL: not given; then *begin_ns is INT64_MIN, *end_ns INT64_MAX
+ * @times: without --begin *@begin_ns becomes INT64_MIN, without --end *@end_ns INT64_MAX
  *
  * The reader stands at its beginning afterwards.
  * Return: 0, or -1 with @err filled: KYMO_EXIT_USAGE, or what reading gave.
  */
-int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const char *begin, const char *end,
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const struct cli_times *times,
 		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err);
 
 /**
- * cli_select_tables() - tables_clock() and tables_select() with the options of --begin, --end, --node, ...
- * @clock: NULL: times of the system; must live as long as @tables
+ * cli_select_tables() - tables_clock() and tables_select() with the options --clock, --begin, --end, --node, ...
+ * @path: of the traces, for messages
+ * @clock: NULL for the system's times; it must live as long as @tables, and is to be freed also after a failure
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_select_tables(struct tables *tables, const struct simclock *clock, const struct selection *selection,
-		      const char *begin, const char *end, struct kymo_err *err);
+int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection, const struct cli_times *times,
+		      struct simclock **clock, struct kymo_err *err);
 
 /* The choices of CLI_OPT_CLOCK(). */
 enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
@@ -68,9 +70,6 @@ enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
  * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT: the trace has no time of a simulation).
  */
 int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock, struct kymo_err *err);
-
-/** cli_clock_of() - the same for the traces of @tables; @path: for messages. */
-int cli_clock_of(int choice, const struct tables *tables, const char *path, struct simclock **clock, struct kymo_err *err);
 
 /** cli_stamp() - simclock_stamp() for table_clock(); @clock: NULL: the time itself. */
 int64_t cli_stamp(const void *clock, int64_t ns);

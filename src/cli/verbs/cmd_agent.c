@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "caret/agent/agent.h"
 #include "caret/agent/enter.h"
 #include "caret/agent/sim_clock.h"
@@ -44,14 +44,13 @@ static const struct opt opts[] = {
 
 static void say(void *context, const char *text)
 {
-	char clean[1024];
+	char verb[] = "agent";
 
 	(void)context;
-	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "kymo agent: %s\n", clean);
+	cli_say(verb, text);
 }
 
-static void tell(void *context, const char *text)
+static void print_line(void *context, const char *text)
 {
 	char clean[1024];
 
@@ -81,10 +80,8 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 	const char *domain = getenv("ROS_DOMAIN_ID");
 	int rc = 0;
 
-	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0)
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
 		return -1;
-	if (argc)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
 	for (unsigned i = 0; rc == 0 && i < options->domains.count; i++)
 		rc = add_domain(agent, options->domains.item[i], "--domain", err);
 	if (rc == 0 && !options->domains.count)
@@ -131,7 +128,7 @@ static int run(int argc, char **argv)
 	if (rc < 0)
 		return cli_fail("agent", &err);
 	agent.output = options.output ? output : NULL;
-	agent.report = options.quiet ? NULL : tell;
+	agent.report = options.quiet ? NULL : print_line;
 	if (options.quiet)
 		agent.ready = NULL;
 	agent.context = &agent;

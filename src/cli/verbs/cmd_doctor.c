@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "recorder/doctor/doctor.h"
 #include "base/array.h"
 
@@ -60,12 +60,9 @@ static int print(struct findings *findings, unsigned problems, int format)
 {
 	static const char *const results[] = { "ok", "warning", "problem" };
 	struct table *table;
-	struct kymo_err err;
 
-	if (table_open(&table, stdout, format)) {
-		err_no_memory(&err);
-		return cli_fail("doctor", &err);
-	}
+	if (cli_table("doctor", format, &table))
+		return KYMO_EXIT_FAILED;
 	table_section(table, "checks", NULL, columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < findings->count; i++) {
 		struct finding *finding = &findings->item[i];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/common.h"
+#include "cli/common/common.h"
+#include "cli/input/answer.h"
 #include "cli/input/event_print.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"
@@ -16,8 +18,7 @@ struct dump_options {
 	uint64_t count;
 	struct opt_list event;
 	struct selection selection;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 	bool follow, strict;
 };
 
@@ -74,7 +75,7 @@ static int follow(struct dump *d, struct kymo_err *err)
 static int tell_nothing(const struct dump *d)
 {
 	const struct dump_options *o = d->options;
-	bool window = o->begin || o->end, objects = selection_any(&o->selection);
+	bool window = o->times.begin || o->times.end, objects = selection_any(&o->selection);
 
 	if (!o->event.count && !events_limited(&d->events)) {
 		fprintf(stderr, "kymo dump: the trace has no event\n");
@@ -94,7 +95,7 @@ static int open_traces(struct dump *d, const struct cli_traces *traces, struct a
 {
 	const struct dump_options *o = d->options;
 
-	if (o->follow && o->clock)
+	if (o->follow && o->times.clock)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
 	if (!o->follow)
 		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
@@ -124,19 +125,17 @@ static int dump_run(int argc, char **argv)
 	kymo_ctf_growing(dump.reader, options.follow);
 	/* On the terminal itself the events are progress enough. */
 	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
-				       .begin = options.begin, .end = options.end,
-				       .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
+				       .times = options.times, .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
 	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
 					   .most = options.count, .json = options.format, .stop = &interrupted };
-	status = cli_clock(options.clock, dump.reader, traces.name, &clock, &err);
+	status = cli_clock(options.times.clock, dump.reader, traces.name, &clock, &err);
 	dump.events.clock = clock;
 	if (status || events_open(&dump.events, &err) ||
 	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
 		status = cli_fail("dump", &err);
 	events_close(&dump.events);
 	(void)fflush(stdout);
-	for (unsigned i = 0; i < kymo_ctf_warning_count(dump.reader); i++)
-		fprintf(stderr, "kymo dump: warning: %s\n", kymo_ctf_warning(dump.reader, i));
+	answer_warn("dump", dump.reader, UINT_MAX);
 	if (status == KYMO_EXIT_OK && !dump.print.printed && !options.follow)
 		status = tell_nothing(&dump);
 	kymo_ctf_close(dump.reader);

@@ -3,21 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/common.h"
-#include "cli/verbs/export/export_architecture.h"
-#include "cli/verbs/export/export_archive.h"
-#include "cli/verbs/export/export_caret.h"
-#include "cli/verbs/export/export_ctf.h"
-#include "cli/verbs/export/export_graph.h"
-#include "cli/verbs/export/export_perfetto.h"
-#include "cli/verbs/export/export_tables.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
+#include "cli/verbs/export/export.h"
 #include "export/pft/pft.h"
-
-/* As the choices of --format; behind Perfetto come those of enum tables_format. */
-enum { FORMAT_PERFETTO, FORMAT_TABLES, FORMAT_DOT = FORMAT_TABLES + 3, FORMAT_SVG,
-       FORMAT_ARCHITECTURE, FORMAT_CTF, FORMAT_CARET, FORMAT_CHROME };
 
 #define SPLIT_LEAST (64u << 10)
 
@@ -26,8 +14,7 @@ struct options {
 	const char *output;
 	int compress;		/* index of the choice: 0 none, else the level */
 	struct opt_list table;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 	struct selection selection;
 	uint64_t split;
 	bool all, executors, follow, force, strict, quiet;
@@ -64,7 +51,7 @@ static const struct opt opts[] = {
 
 static bool is_selection(const struct options *options)
 {
-	return options->begin || options->end || selection_any(&options->selection);
+	return options->times.begin || options->times.end || selection_any(&options->selection);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -74,199 +61,93 @@ static bool ends_with(const char *text, const char *end)
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* @operand: where there are several @traces, these */
-static int run_perfetto(const struct options *options, const char *trace, const char *name, int traces,
-			char **operand)
-{
-	bool chrome = options->format == FORMAT_CHROME, lost = false;
-	char output[CLI_PATH_MAX + sizeof(".trace.json")];
-	struct export_perfetto request = {
-		.verb = "export",
-		.trace = trace,
-		.output = options->output ? options->output : output,
-		.name = name,
-		.chrome = chrome,
-		.executors = options->executors,
-		.level = options->compress,
-		.selection = &options->selection,
-		.begin = options->begin,
-		.end = options->end,
-		.clock = options->clock,
-		.split = options->split,
-		.follow = options->follow,
-		.until_closed = -1,
-		.force = options->force,
-		.quiet = options->quiet,
-	};
-	struct kymo_err err = { 0 };
-	int status;
-
-	snprintf(output, sizeof(output), "%s.%s", name, chrome ? "trace.json" : traces > 1 ? "tar" : "pftrace");
-	if (traces > 1 && (chrome || ends_with(request.output, ".pftrace"))) {
-		request.further = operand + 1;
-		request.further_count = (unsigned)traces - 1;
-		traces = 1;
-	}
-	status = traces > 1 ? export_archive(&request, operand, (unsigned)traces, &lost, &err) :
-			      export_perfetto(&request, &lost, &err);
-	if (status)
-		return cli_fail("export", &err);
-	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-}
-
-static int run_tables(const struct options *options, const struct cli_traces *traces, const char *name)
-{
-	struct export_tables request = {
-		.format = (enum tables_format)(options->format - FORMAT_TABLES),
-		.traces = traces,
-		.name = name,
-		.output = options->output,
-		.table = &options->table,
-		.begin = options->begin,
-		.end = options->end,
-		.clock = options->clock,
-		.selection = &options->selection,
-		.force = options->force,
-		.quiet = options->quiet,
-	};
-	struct kymo_err err = { 0 };
-	bool lost = false;
-
-	if (export_tables(&request, &lost, &err))
-		return cli_fail("export", &err);
-	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-}
-
-static int run_graph(const struct options *options, const struct cli_traces *traces, const char *name)
-{
-	struct export_graph request = {
-		.svg = options->format == FORMAT_SVG,
-		.traces = traces,
-		.name = name,
-		.output = options->output,
-		.selection = &options->selection,
-		.begin = options->begin,
-		.end = options->end,
-		.clock = options->clock,
-		.all = options->all,
-		.force = options->force,
-		.quiet = options->quiet,
-	};
-	struct kymo_err err = { 0 };
-	bool lost = false;
-
-	if (export_graph(&request, &lost, &err))
-		return cli_fail("export", &err);
-	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-}
-
-static int run_architecture(const struct options *options, const struct cli_traces *traces)
-{
-	struct export_architecture request = {
-		.traces = traces,
-		.output = options->output,
-		.force = options->force,
-		.quiet = options->quiet,
-	};
-	struct kymo_err err = { 0 };
-	bool lost = false;
-
-	if (export_architecture(&request, &lost, &err))
-		return cli_fail("export", &err);
-	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-}
-
-static int run_ctf(const struct options *options, const struct cli_traces *traces, const char *name)
-{
-	struct export_ctf request = {
-		.trace = traces->path[0],
-		.name = name,
-		.output = options->output,
-		.begin = options->begin,
-		.end = options->end,
-		.quiet = options->quiet,
-	};
-	struct kymo_err err = { 0 };
-	bool lost;
-	int status;
-
-	if (traces->count > 1)
-		status = export_caret_hosts(&request, traces, &lost, &err);
-	else
-		status = options->format == FORMAT_CARET ? export_caret(&request, &lost, &err) :
-							   export_ctf(&request, &lost, &err);
-	if (status)
-		return cli_fail("export", &err);
-	return options->strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-}
-
 static int check(const struct options *options, int traces, struct kymo_err *err)
 {
-	bool graph = options->format == FORMAT_DOT || options->format == FORMAT_SVG;
-	bool tables = options->format >= FORMAT_TABLES && options->format < FORMAT_DOT;
+	bool graph = options->format == EXPORT_DOT || options->format == EXPORT_SVG;
+	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
 
 	if (options->table.count && !tables)
 		return err_set(err, KYMO_EXIT_USAGE, "--table goes with --format sqlite, csv or json");
-	if (is_selection(options) && (options->format == FORMAT_ARCHITECTURE || options->format == FORMAT_CARET))
+	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
 		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
 			       "caret and caret-architecture");
-	if (selection_any(&options->selection) && options->format == FORMAT_CTF)
+	if (selection_any(&options->selection) && options->format == EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
-	if (options->clock && options->format >= FORMAT_ARCHITECTURE && options->format != FORMAT_CHROME)
+	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
 			       "events keep the times they were recorded with, and those of the simulation are among them");
-	if (options->clock && options->follow)
+	if (options->times.clock && options->follow)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
-	if (options->clock && traces > 1 && options->format == FORMAT_PERFETTO &&
+	if (options->times.clock && traces > 1 && options->format == EXPORT_PERFETTO &&
 	    !(options->output && ends_with(options->output, ".pftrace")))
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with one file: each trace of an archive has times of its own; "
 			       "write one of all with -o NAME.pftrace");
-	if (options->compress != PFT_LEVEL_DEFAULT && options->format != FORMAT_PERFETTO)
+	if (options->compress != PFT_LEVEL_DEFAULT && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--compress goes with --format perfetto");
-	if ((options->split || options->follow) && options->format != FORMAT_PERFETTO)
+	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with --format perfetto");
-	if (options->executors && options->format != FORMAT_PERFETTO && options->format != FORMAT_CHROME)
+	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--executors goes with --format perfetto or chrome");
 	if (options->split && options->split < SPLIT_LEAST)
 		return err_set(err, KYMO_EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return err_set(err, KYMO_EXIT_USAGE, "--split makes files; name the first with -o");
-	if (traces > 1 && options->format == FORMAT_CTF)
+	if (traces > 1 && options->format == EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "--format ctf takes one trace: its metadata have one clock a trace, which cannot follow "
 			       "that of another host. Export each into a directory of its own and give babeltrace2 all of them; "
 			       "`kymo dump` prints them by one clock");
-	if (traces > 1 && options->format == FORMAT_PERFETTO && (options->split || options->follow))
+	if (traces > 1 && options->format == EXPORT_PERFETTO && (options->split || options->follow))
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with one trace");
-	if (traces > 1 && options->format == FORMAT_PERFETTO && options->output && !strcmp(options->output, "-"))
+	if (traces > 1 && options->format == EXPORT_PERFETTO && options->output && !strcmp(options->output, "-"))
 		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces is a file; name it with -o");
-	if (options->follow && options->end)
+	if (options->follow && options->times.end)
 		return err_set(err, KYMO_EXIT_USAGE, "--follow has no --end");
 	if (options->all && !graph)
 		return err_set(err, KYMO_EXIT_USAGE, "--all goes with --format dot or svg");
 	return 0;
 }
 
+/* A file has all traces, an archive (the default for several) has a file of each. */
+static int export_perfetto_or_archive(const struct export_request *request, bool *lost, struct kymo_err *err)
+{
+	const bool one_file = request->traces.count == 1 || (request->output && ends_with(request->output, ".pftrace"));
+
+	return one_file ? export_perfetto(request, lost, err) : export_archive(request, lost, err);
+}
+
 static int run(int argc, char **argv)
 {
+	static int (*const exporters[EXPORT_FORMATS])(const struct export_request *request, bool *lost, struct kymo_err *err) = {
+		[EXPORT_PERFETTO] = export_perfetto_or_archive, [EXPORT_CHROME] = export_perfetto,
+		[EXPORT_SQLITE] = export_tables, [EXPORT_CSV] = export_tables, [EXPORT_JSON] = export_tables,
+		[EXPORT_DOT] = export_graph, [EXPORT_SVG] = export_graph, [EXPORT_ARCHITECTURE] = export_architecture,
+		[EXPORT_CTF] = export_ctf, [EXPORT_CARET] = export_caret,
+	};
 	struct options options = { .compress = PFT_LEVEL_DEFAULT };
-	char name[CLI_PATH_MAX];
-	struct cli_traces traces;
+	struct export_request request = { .verb = "export", .until_closed = -1 };
 	struct kymo_err err = { 0 };
-	const char *trace;
+	bool lost = false;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, argc, &err) ||
-	    cli_traces(&traces, argc, argv, &err) ||
-	    (options.format != FORMAT_PERFETTO && cli_traces_distinct(&traces, &err)) || export_name(traces.path[0], name, &err))
+	    cli_traces(&request.traces, argc, argv, &err) ||
+	    (options.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, &err)) ||
+	    export_name(request.traces.path[0], request.name, &err))
 		return cli_fail("export", &err);
-	trace = traces.path[0];
-	if (options.format == FORMAT_PERFETTO || options.format == FORMAT_CHROME)
-		return run_perfetto(&options, trace, name, argc, argv);
-	if (options.format == FORMAT_ARCHITECTURE)
-		return run_architecture(&options, &traces);
-	if (options.format == FORMAT_CTF || options.format == FORMAT_CARET)
-		return run_ctf(&options, &traces, name);
-	return options.format >= FORMAT_DOT ? run_graph(&options, &traces, name) :
-					      run_tables(&options, &traces, name);
+	request.format = (enum export_format)options.format;
+	request.output = options.output;
+	request.times = options.times;
+	request.selection = &options.selection;
+	request.force = options.force;
+	request.quiet = options.quiet;
+	request.all = options.all;
+	request.table = &options.table;
+	request.executors = options.executors;
+	request.level = options.compress;
+	request.split = options.split;
+	request.follow = options.follow;
+	if (exporters[options.format](&request, &lost, &err))
+		return cli_fail("export", &err);
+	return options.strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 const struct verb verb_export = {

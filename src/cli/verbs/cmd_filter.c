@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ask.h"
-#include "cli/common.h"
-#include "cli/input/filter_options.h"
+#include "base/json_get.h"
+#include "cli/common/ask.h"
+#include "cli/common/common.h"
+#include "cli/input/record_options.h"
 #include "recorder/control/control.h"
 
 #define ASK_MS 60000	/* it takes what was committed first, onto its disk */
@@ -59,27 +60,10 @@ static int ask(const char *what, const struct filter_rules *rules, struct json_o
 
 /* ---- the answer ---- */
 
-static const char *text_of(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	(void)json_object_object_get_ex(object, key, &value);
-	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-}
-
-static uint64_t number_of(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	(void)json_object_object_get_ex(object, key, &value);
-	return json_object_get_uint64(value);
-}
-
 static struct json_object *array_of(struct json_object *object, const char *key, size_t *count)
 {
-	struct json_object *array = NULL;
+	struct json_object *array = json_get(object, key);
 
-	(void)json_object_object_get_ex(object, key, &array);
 	*count = json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 	return array;
 }
@@ -103,8 +87,8 @@ static void show_rules(struct table *table, struct json_object *reply)
 	}
 	if (!count)
 		table_note(table, "everything is recorded, but for what programs' own environments say");
-	if (number_of(reply, "rules_more"))
-		table_note(table, "... and %u more", (unsigned)number_of(reply, "rules_more"));
+	if (json_get_u64(reply, "rules_more"))
+		table_note(table, "... and %u more", (unsigned)json_get_u64(reply, "rules_more"));
 }
 
 static void show_programs(struct table *table, struct json_object *reply, bool people)
@@ -119,13 +103,12 @@ static void show_programs(struct table *table, struct json_object *reply, bool p
 		return;
 	table_section(table, "programs", "Programs", columns, 4);
 	for (size_t i = 0; i < count; i++) {
-		struct json_object *program = json_object_array_get_idx(array, i), *wanted = NULL;
+		struct json_object *program = json_object_array_get_idx(array, i);
 
-		(void)json_object_object_get_ex(program, "wanted", &wanted);
-		table_u64(table, number_of(program, "pid"));
-		table_text(table, text_of(program, "name"));
-		table_text(table, json_object_get_boolean(wanted) ? "yes" : "no");
-		table_text(table, text_of(program, "rules"));
+		table_u64(table, json_get_u64(program, "pid"));
+		table_text(table, json_get_text(program, "name"));
+		table_text(table, json_object_get_boolean(json_get(program, "wanted")) ? "yes" : "no");
+		table_text(table, json_get_text(program, "rules"));
 	}
 }
 
@@ -133,11 +116,11 @@ static int show(struct json_object *reply, const struct options *options)
 {
 	struct table *table;
 
-	if (table_open(&table, stdout, (enum table_format)options->format))
+	if (cli_table("filter", options->format, &table))
 		return KYMO_EXIT_FAILED;
-	table_value_u64(table, "recorded", "Recorded", number_of(reply, "recorded"));
-	table_value_u64(table, "filtered", "Left out by the recorder", number_of(reply, "filtered"));
-	table_value_u64(table, "left_out", "Objects left out", number_of(reply, "left_out"));
+	table_value_u64(table, "recorded", "Recorded", json_get_u64(reply, "recorded"));
+	table_value_u64(table, "filtered", "Left out by the recorder", json_get_u64(reply, "filtered"));
+	table_value_u64(table, "left_out", "Objects left out", json_get_u64(reply, "left_out"));
 	show_rules(table, reply);
 	show_programs(table, reply, options->format == TABLE_TEXT);
 	return cli_close("filter", table, KYMO_EXIT_OK);

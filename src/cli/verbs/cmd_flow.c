@@ -5,20 +5,20 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/answer.h"
-#include "cli/common.h"
+#include "cli/input/answer.h"
+#include "cli/common/common.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
-#include "ctf/read/reader.h"
 #include "report/flow/flow.h"
+
+#define WORST_MAX 1000	/* instances of a chain */
 
 struct options {
 	int format;
 	struct selection selection;
 	uint64_t limit, chain, worst, message;
 	bool all, latest;
-	const char *at, *begin, *end;
-	int clock;
+	const char *at;
+	struct cli_times times;
 	bool strict;
 };
 
@@ -71,72 +71,44 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct kymo_
 	return 0;
 }
 
-static int set_times(struct kymo_ctf_reader *reader, const struct options *o, struct flow_options *flow,
-		     struct kymo_err *err)
+static int read_at(const struct answer *answer, const char *at, int64_t *at_ns, struct kymo_err *err)
 {
 	int64_t first_ns;
 
-	if (cli_read_window(reader, flow->clock, o->begin, o->end, &flow->begin_ns, &flow->end_ns, err))
-		return -1;
-	if (!o->at)
-		return 0;
-	return cli_first_time(reader, &first_ns, err) ||
-	       cli_read_point("at", o->at, first_ns, flow->clock, &flow->at_ns, err) ? -1 : 0;
-}
-
-static int print_flow(struct kymo_ctf_reader *reader, const char *path, struct flow_options *options, bool strict,
-		      struct kymo_err *err)
-{
-	struct answer answer;
-
-	if (answer_begin(&answer, "flow", reader, options->format, options->clock, err))
-		return KYMO_EXIT_FAILED;
-	options->progress = progress_trace;
-	options->context = &answer.progress;
-	return answer_finish(&answer, flow_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
+	return at && (cli_first_time(answer->reader, &first_ns, err) ||
+		      cli_read_point("at", at, first_ns, answer->clock, at_ns, err)) ? -1 : 0;
 }
 
 static int run(int argc, char **argv)
 {
 	struct options o = { .worst = 1 };
-	struct flow_options flow;
-	struct simclock *clock = NULL;
-	struct cli_traces traces;
-	struct kymo_ctf_reader *reader;
-	struct align *align = NULL;
+	struct flow_options flow = { .at_ns = INT64_MIN };
 	struct kymo_err err = { 0 };
+	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_chain(&argc, argv, &flow.pattern, &err) ||
+	    answer_open(&answer, "flow", argc, argv, &o.times, &err))
 		return cli_fail("flow", &err);
-	flow = (struct flow_options){
-		.format = o.format,
-		.selection = &o.selection,
-		.limit = o.limit,
-		.chain = o.chain,
-		.worst = o.worst < 1000 ? (unsigned)o.worst : 1000,
-		.all_topics = o.all,
-		.latest = o.latest,
-		.begin_ns = INT64_MIN,
-		.end_ns = INT64_MAX,
-		.message = o.message,
-		.at_ns = INT64_MIN,
-	};
-	if (take_chain(&argc, argv, &flow.pattern, &err) || cli_traces(&traces, argc, argv, &err) ||
-	    cli_traces_open(&traces, "flow", &reader, &align, &err))
-		return cli_fail("flow", &err);
-	flow.align = align;
-	flow.several = traces.count > 1;
-	flow.told_lost = cli_traces_lost(&traces, "flow");
-	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
-	flow.clock = clock;
-	status = status || set_times(reader, &o, &flow, &err) ? (int)err.status :
-								print_flow(reader, traces.name, &flow, o.strict, &err);
-	answer_warn("flow", reader);
-	kymo_ctf_close(reader);
-	simclock_free(clock);
-	align_destroy(align);
-	return answer_end("flow", status, &err);
+	flow.format = o.format;
+	flow.selection = &o.selection;
+	flow.limit = o.limit;
+	flow.chain = o.chain;
+	flow.worst = o.worst < WORST_MAX ? (unsigned)o.worst : WORST_MAX;
+	flow.all_topics = o.all;
+	flow.latest = o.latest;
+	flow.begin_ns = answer.begin_ns;
+	flow.end_ns = answer.end_ns;
+	flow.message = o.message;
+	flow.align = answer.align;
+	flow.clock = answer.clock;
+	flow.several = answer.traces.count > 1;
+	flow.told_lost = cli_traces_lost(&answer.traces, "flow");
+	flow.progress = progress_trace;
+	flow.context = &answer.progress;
+	status = read_at(&answer, o.at, &flow.at_ns, &err) || answer_begin(&answer, o.format, &err) ? -1 :
+		 flow_run(answer.reader, answer.traces.name, &flow, answer.table, &answer.lost, &err);
+	return answer_close(&answer, status, o.strict, &err);
 }
 
 const struct verb verb_flow = {

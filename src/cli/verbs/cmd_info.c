@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/input/input_events.h"
 #include "cli/verbs/info/info_chunks.h"
 #include "cli/verbs/info/info_collect.h"
@@ -18,7 +18,7 @@
 struct info_options {
 	int format;
 	struct selection selection;
-	const char *begin, *end;
+	struct cli_times times;		/* without a clock */
 	bool strict, all;
 };
 
@@ -392,7 +392,7 @@ static int show_all(struct show *s, const char *problem)
 {
 	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 
-	if (table_open(&s->table, stdout, (enum table_format)s->options->format))
+	if (cli_table("info", s->options->format, &s->table))
 		return KYMO_EXIT_FAILED;
 	show_facts(s);
 	report_print_hosts(s->table, s->align);
@@ -427,8 +427,7 @@ static int info_run(int argc, char **argv)
 	kymo_ctf_threads(show.reader, 0);
 	show.path = traces.name;
 	show.align = align;
-	events.begin = options.begin;
-	events.end = options.end;
+	events.times = options.times;
 	events.reader = show.reader;
 	show.limited = events_limited(&events);
 	if (recorders_read(&recorders, &traces, show.reader, problem, &err) || events_open(&events, &err) ||

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo list: the events of a trace with their fields, or the table of tracepoints. */
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/points.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
+#include "cli/input/answer.h"
 #include "cli/input/input_events.h"
 #include "cli/input/trace_time.h"
 #include "ctf/read/reader.h"
@@ -16,8 +18,7 @@ struct list_options {
 	bool points;
 	struct opt_list event;
 	struct selection selection;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 };
 
 static const struct opt opts[] = {
@@ -80,7 +81,7 @@ static int list_points(const struct list_options *options)
 	};
 	struct table *table;
 
-	if (table_open(&table, stdout, (enum table_format)options->format))
+	if (cli_table("list", options->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "points", "Tracepoints", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < KYMO_POINTS_TABLE; i++) {
@@ -179,7 +180,7 @@ static int print_rows(const struct list_options *options, bool limited, const st
 	struct table *table;
 	bool any = false;
 
-	if (table_open(&table, stdout, (enum table_format)options->format))
+	if (cli_table("list", options->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
 		      COUNT_OF(columns));
@@ -209,8 +210,7 @@ static int print_rows(const struct list_options *options, bool limited, const st
 
 static int list_events(const struct list_options *options, const char *path, struct kymo_err *err)
 {
-	struct events events = { .selection = &options->selection, .begin = options->begin,
-				 .end = options->end };
+	struct events events = { .selection = &options->selection, .times = options->times };
 	struct simclock *clock = NULL;
 	struct kymo_ctf_reader *reader;
 	int64_t begin_ns = 0;
@@ -233,7 +233,7 @@ static int list_events(const struct list_options *options, const char *path, str
 		describe(&row[i]);
 	}
 	events.reader = reader;
-	status = cli_clock(options->clock, reader, path, &clock, err);
+	status = cli_clock(options->times.clock, reader, path, &clock, err);
 	events.clock = clock;
 	if (status || events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
 		status = cli_fail("list", err);
@@ -242,8 +242,7 @@ static int list_events(const struct list_options *options, const char *path, str
 		qsort(row, count, sizeof *row, by_name);
 		status = print_rows(options, events_limited(&events), row, merge_rows(row, count), begin_ns);
 	}
-	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++)
-		fprintf(stderr, "kymo list: warning: %s\n", kymo_ctf_warning(reader, i));
+	answer_warn("list", reader, UINT_MAX);
 	free(row);
 	kymo_ctf_close(reader);
 	simclock_free(clock);
@@ -259,7 +258,7 @@ static int list_run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
 		return cli_fail("list", &err);
 	if (options.points &&
-	    (argc || options.begin || options.end || options.clock || selection_any(&options.selection))) {
+	    (argc || options.times.begin || options.times.end || options.times.clock || selection_any(&options.selection))) {
 		err_set(&err, KYMO_EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
 			"it goes with --event only");
 		return cli_fail("list", &err);

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/input/access_options.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/live/live_dir.h"
 #include "live/live.h"
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/common.h"
-#include "cli/verbs/export/export_perfetto.h"
+#include "cli/common/common.h"
+#include "cli/verbs/export/export.h"
 #include "cli/input/open_kind.h"
 #include "export/pft/pft.h"
 #include "base/array.h"
@@ -63,25 +63,24 @@ static bool is_current(const char *file, const char *trace)
 static int make_file(const struct options *options, const char *trace, const char *file, const char *name,
 		     struct kymo_err *err)
 {
-	struct export_perfetto request = {
+	struct export_request request = {
 		.verb = "open",
-		.trace = trace,
 		.output = file,
-		.name = name,
 		.level = PFT_LEVEL_DEFAULT,
 		.until_closed = -1,
 		.force = options->force,
-		.quiet = true,		/* what is to be said, is said here */
+		.quiet = true,		/* this verb has a summary of its own */
 	};
 	bool lost = false;
 
 	if (!options->force && is_current(file, trace))
 		return 0;
+	cli_traces_one(&request.traces, trace);
+	(void)snprintf(request.name, sizeof(request.name), "%s", name);
 	if (export_perfetto(&request, &lost, err))
 		return -1;
 	if (lost && !options->quiet)
-		fputs("kymo open: warning: events were lost while recording; \"TRACE DATA LOST\" marks where\n",
-		      stderr);
+		cli_say("open", "warning: events were lost while recording; \"TRACE DATA LOST\" marks where");
 	return 0;
 }
 

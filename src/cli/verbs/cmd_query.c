@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
 #include "cli/verbs/query/query_prompt.h"
 #include "cli/input/trace_time.h"
@@ -17,8 +17,7 @@
 struct options {
 	int format;
 	struct selection selection;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 	bool schema, wide, quiet, strict;
 };
 
@@ -60,19 +59,6 @@ static char *read_input(struct kymo_err *err)
 		return text;
 	free(text);
 	return strdup("");
-}
-
-static void warn(const struct tables *tables, bool quiet)
-{
-	char clean[4096];
-
-	for (unsigned i = 0; i < tables_warnings(tables) && !quiet; i++) {
-		text_clean(clean, sizeof(clean), tables_warning(tables, i));
-		fprintf(stderr, "kymo query: warning: %s\n", clean);
-	}
-	if (tables_lost(tables) && !quiet)
-		fprintf(stderr, "kymo query: warning: %llu events were lost while recording; the table "
-			"lost_events says where\n", (unsigned long long)tables_lost(tables));
 }
 
 static int fail(const struct kymo_err *err)
@@ -136,8 +122,7 @@ static int run(int argc, char **argv)
 	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
 	    tables_open(&tables, traces.path, traces.count, &err))
 		return cli_fail("query", &err);
-	if (cli_clock_of(options.clock, tables, traces.name, &clock, &err) ||
-	    cli_select_tables(tables, clock, &options.selection, options.begin, options.end, &err) ||
+	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock, &err) ||
 	    query_open(&query, tables, &err)) {
 		tables_close(tables);
 		simclock_free(clock);
@@ -147,7 +132,8 @@ static int run(int argc, char **argv)
 		cli_tell_hosts("query", tables_align(tables));
 	status = ask(query, traces.name, sql, &options);
 	query_close(query);
-	warn(tables, options.quiet);
+	if (!options.quiet)
+		cli_tables_warn("query", tables);
 	if (status == KYMO_EXIT_OK && options.strict && tables_lost(tables))
 		status = KYMO_EXIT_LOSS;
 	tables_close(tables);

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/common.h"
-#include "cli/detach.h"
-#include "cli/input/filter_options.h"
+#include "cli/common/common.h"
+#include "cli/common/detach.h"
+#include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"
 #include "cli/verbs/record/record_flight.h"
 #include "cli/verbs/record/record_hosts.h"
@@ -18,8 +18,6 @@
 #include "cli/verbs/record/record_relay.h"
 #include "cli/verbs/record/record_users.h"
 #include "cli/verbs/record/recorded.h"
-#include "cli/input/process_options.h"
-#include "cli/input/sink_files.h"
 #include "caret/agent/enter.h"
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"

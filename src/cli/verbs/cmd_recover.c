@@ -2,8 +2,7 @@
 /* `kymo recover`: what processes that died left in shared memory becomes a trace. */
 #include <stdio.h>
 
-#include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/record/recorded.h"
 
 struct options {
@@ -20,20 +19,12 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-static void say(void *context, const char *text)
-{
-	char clean[1024];
-
-	(void)context;
-	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "kymo recover: %s\n", clean);
-}
-
 /* One look at everything is enough: nothing of it moves any more. */
 static int recover(const char *output, struct session_stats *stats, struct kymo_err *err)
 {
+	char verb[] = "recover";
 	const struct session_options options = {
-		.output = output, .version = KYMO_VERSION, .only_dead = true, .say = say,
+		.output = output, .version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb,
 	};
 	struct session *session;
 	int rc;
@@ -55,12 +46,8 @@ static int run(int argc, char **argv)
 	struct kymo_err err;
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0)
 		return cli_fail("recover", &err);
-	if (argc > 0) {
-		(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': recover takes no operand; -o says where to", argv[0]);
-		return cli_fail("recover", &err);
-	}
 	if (!options.output && cli_new_session(output, &err) < 0)
 		return cli_fail("recover", &err);
 	if (!options.output)

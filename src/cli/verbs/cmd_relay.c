@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/input/access_options.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "relay/server/server.h"
 #include "relay/wire/url.h"
 #include "relay/wire/wire.h"
@@ -67,11 +67,10 @@ static const struct opt opts[] = {
 
 static void say(void *context, const char *text)
 {
-	char clean[1280];
+	char verb[] = "relay";
 
 	(void)context;
-	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "kymo relay: %s\n", clean);
+	cli_say(verb, text);
 }
 
 static void ready(void *context, const struct server_ports *ports)
@@ -161,7 +160,7 @@ static int run(int argc, char **argv)
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("relay", &err);
-	rc = argc ? err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]) : check(&options, &err);
+	rc = cli_no_operands(argc, argv, &err) < 0 ? -1 : check(&options, &err);
 	if (rc == 0 && !options.output) {
 		rc = cli_trace_dir(output, &err);
 		options.output = output;

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/answer.h"
-#include "cli/common.h"
+#include "cli/input/answer.h"
+#include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
-#include "ctf/read/reader.h"
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
 #include "report/sections/expect.h"
@@ -23,8 +21,7 @@ struct options {
 	int sort;
 	uint64_t limit;
 	bool all;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 	const char *architecture;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
@@ -93,20 +90,6 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	}
 }
 
-static int print_report(struct kymo_ctf_reader *reader, const char *path, struct report_options *options, bool strict,
-			struct kymo_err *err)
-{
-	struct answer answer;
-
-	if (answer_begin(&answer, "report", reader, options->format, options->clock, err))
-		return KYMO_EXIT_FAILED;
-	/* Some sections are printed while the trace is read: they are progress enough. */
-	answer.progress.on &= !options->sections || !isatty(STDOUT_FILENO);
-	options->progress = progress_trace;
-	options->progress_context = &answer.progress;
-	return answer_finish(&answer, report_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
-}
-
 /* Of the command line and the files it names. */
 static int read_realtime(struct realtime_names *names, const struct options *o, struct kymo_err *err)
 {
@@ -119,20 +102,69 @@ static int read_realtime(struct realtime_names *names, const struct options *o, 
 	return 0;
 }
 
+/* Everything that options and their files say. */
+static int read_options(const struct options *o, struct report_options *report, struct realtime_names *realtime,
+			struct report_paths *paths, struct kymo_err *err)
+{
+	if (read_realtime(realtime, o, err) || report_paths_read(paths, o->architecture, &o->path, err))
+		return -1;
+	report->realtime = (const char *const *)realtime->name;
+	report->realtimes = realtime->count;
+	if (paths->caret.paths) {
+		paths->caret.first_callback = o->first_callback;
+		paths->caret.last_callback = o->last_callback;
+		report->paths = &paths->caret;
+	}
+	for (unsigned i = 0; i < o->expect.count; i++)
+		if (expectations_read(&report->expect, o->expect.item[i], err))
+			return -1;
+	return report_check(report, err);
+}
+
+static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
+{
+	if (answer_begin(answer, o->format, err))
+		return -1;
+	/* Some sections are printed while the trace is read: they are progress enough. */
+	answer->progress.on &= !report->sections || !isatty(STDOUT_FILENO);
+	report->progress = progress_trace;
+	report->progress_context = &answer->progress;
+	return report_run(answer->reader, answer->traces.name, report, answer->table, &answer->lost, err);
+}
+
+/* With the traces open. Return: exit status. */
+static int answer_report(struct answer *answer, struct report_options *report, struct report_paths *paths, const struct options *o,
+			 struct kymo_err *err)
+{
+	struct accounts accounts[CLI_TRACES_MAX];
+	int status;
+
+	report->align = answer->align;
+	report->clock = answer->clock;
+	report->trace = answer->traces.path;
+	report->traces = answer->traces.count;
+	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
+	report->begin_ns = paths->caret.begin_ns = answer->begin_ns;
+	report->end_ns = paths->caret.end_ns = answer->end_ns;
+	for (unsigned i = 0; i < answer->traces.count; i++)
+		ask_recorder(answer->traces.path[i], &accounts[i], report);
+	status = print_report(answer, report, o, err);
+	for (unsigned i = 0; i < answer->traces.count; i++)
+		accounts_free(&accounts[i]);
+	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) || *report->not_realtime))
+		status = KYMO_EXIT_BUDGET;
+	return answer_close(answer, status, o->strict, err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
-	struct report_options report;
 	struct realtime_names realtime = { 0 };
-	struct accounts accounts[CLI_TRACES_MAX] = { 0 };
-	struct cli_traces traces;
-	struct simclock *clock = NULL;
-	struct kymo_ctf_reader *reader;
-	struct align *align = NULL;
 	struct kymo_err err = { 0 };
 	bool not_realtime = false;
-	unsigned broken;
+	struct report_options report;
+	struct answer answer;
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
@@ -147,49 +179,14 @@ static int run(int argc, char **argv)
 		.limit = o.limit,
 		.unlimited = o.all,
 	};
-	if (read_realtime(&realtime, &o, &err) == 0) {
-		report.realtime = (const char *const *)realtime.name;
-		report.realtimes = realtime.count;
-	}
-	if (!*err.text && report_paths_read(&paths, o.architecture, &o.path, &err) == 0 && paths.caret.paths) {
-		paths.caret.first_callback = o.first_callback;
-		paths.caret.last_callback = o.last_callback;
-		report.paths = &paths.caret;
-	}
-	for (unsigned i = 0; i < o.expect.count && !*err.text; i++)
-		(void)expectations_read(&report.expect, o.expect.item[i], &err);
-	if (*err.text || report_check(&report, &err) || cli_traces(&traces, argc, argv, &err) ||
-	    cli_traces_open(&traces, "report", &reader, &align, &err)) {
-		report_paths_free(&paths);
-		realtime_names_free(&realtime);
-		expectations_free(report.expect);
-		return cli_fail("report", &err);
-	}
-	report.align = align;
-	report.trace = traces.path;
-	report.traces = traces.count;
-	for (unsigned i = 0; i < traces.count; i++)
-		ask_recorder(traces.path[i], &accounts[i], &report);
-	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
-	status = cli_clock(o.clock, reader, traces.name, &clock, &err) ||
-		 cli_read_window(reader, clock, o.begin, o.end, &report.begin_ns, &report.end_ns, &err) ?
-		 (int)err.status : 0;
-	report.clock = clock;
-	paths.caret.begin_ns = report.begin_ns;
-	paths.caret.end_ns = report.end_ns;
-	if (!status)
-		status = print_report(reader, traces.name, &report, o.strict, &err);
-	answer_warn("report", reader);
-	kymo_ctf_close(reader);
-	simclock_free(clock);
+	if (read_options(&o, &report, &realtime, &paths, &err) || answer_open(&answer, "report", argc, argv, &o.times, &err))
+		status = cli_fail("report", &err);
+	else
+		status = answer_report(&answer, &report, &paths, &o, &err);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
-	align_destroy(align);
-	for (unsigned i = 0; i < traces.count; i++)
-		accounts_free(&accounts[i]);
-	broken = expectations_broken(report.expect);
 	expectations_free(report.expect);
-	return answer_end("report", (broken || not_realtime) && status == KYMO_EXIT_OK ? KYMO_EXIT_BUDGET : status, &err);
+	return status;
 }
 
 const struct verb verb_report = {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common.h"
-#include "cli/input/filter_options.h"
+#include "cli/common/common.h"
+#include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"
 #include "recorder/launch/launch.h"
 #include "recorder/runtime/rundir.h"

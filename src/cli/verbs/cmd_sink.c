@@ -9,9 +9,9 @@
 #include "base/array.h"
 #include "base/json_get.h"
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/record/record_relay.h"
-#include "cli/input/sink_files.h"
+#include "cli/input/record_options.h"
 #include "recorder/control/control.h"
 #include "recorder/runtime/states.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/record/recorded.h"
 #include "recorder/control/control.h"
 #include "recorder/runtime/domain.h"
@@ -34,15 +34,6 @@ static const struct opt opts[] = {
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
-
-static void say(void *context, const char *text)
-{
-	char clean[1024];
-
-	(void)context;
-	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "kymo snapshot: %s\n", clean);
-}
 
 /* ---- a flight recorder runs ---- */
 
@@ -75,7 +66,7 @@ static int print_reply(struct json_object *reply, const struct options *options)
 		puts(path);
 		return KYMO_EXIT_OK;
 	}
-	if (table_open(&table, stdout, (enum table_format)options->format) < 0)
+	if (cli_table("snapshot", options->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_value_text(table, "trace", "Trace", path);
 	return cli_close("snapshot", table, KYMO_EXIT_OK);
@@ -86,6 +77,7 @@ static int ask(const struct rundir *dir, const struct options *options, struct k
 {
 	struct json_object *object, *reply;
 	struct domain_info domain;
+	char verb[] = "snapshot";
 	int rc;
 
 	if (domain_inspect(dir, &domain, err) < 0)
@@ -98,7 +90,7 @@ static int ask(const struct rundir *dir, const struct options *options, struct k
 	rc = control_ask(dir, object, ASK_MS, &reply, err);
 	json_object_put(object);
 	if (rc == 0 && options->pids.count)
-		say(NULL, "a recorder runs: the snapshot is of all that it records, not only of --pid");
+		cli_say(verb, "a recorder runs: the snapshot is of all that it records, not only of --pid");
 	if (rc == 0)
 		rc = print_reply(reply, options);
 	else if (rc == 1)
@@ -191,10 +183,8 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 static int parse(int argc, char **argv, struct options *options, struct session_options *session,
 		 struct kymo_err *err)
 {
-	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0)
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
 		return -1;
-	if (argc)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s': snapshot takes no operand; -o says where to", argv[0]);
 	if (options->last < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--last cannot be negative");
 	session->last_ns = options->last;
@@ -203,7 +193,8 @@ static int parse(int argc, char **argv, struct options *options, struct session_
 
 static int run(int argc, char **argv)
 {
-	struct session_options session = { .version = KYMO_VERSION, .frozen = true, .say = say };
+	char verb[] = "snapshot";
+	struct session_options session = { .version = KYMO_VERSION, .frozen = true, .say = cli_say, .context = verb };
 	struct options options = { 0 };
 	struct rundir dir;
 	struct kymo_err err;

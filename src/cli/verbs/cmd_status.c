@@ -7,9 +7,10 @@
 
 #include "base/array.h"
 #include "base/json_get.h"
+#include "base/now.h"
 #include "base/text.h"
-#include "cli/ask.h"
-#include "cli/common.h"
+#include "cli/common/ask.h"
+#include "cli/common/common.h"
 #include "cli/verbs/info/status_refused.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/region_view.h"
@@ -47,7 +48,7 @@ static const struct table_column columns[] = {
 
 struct list {
 	struct process_status *item;
-	unsigned count, room;
+	unsigned count, capacity;
 	struct status_refused refused;
 };
 
@@ -55,16 +56,8 @@ static void collect(void *context, const struct process_status *status)
 {
 	struct list *list = context;
 
-	if (list->count == list->room) {
-		unsigned room = list->room ? list->room * 2 : 16;
-		struct process_status *grown = realloc(list->item, room * sizeof *grown);
-
-		if (!grown)
-			return;
-		list->item = grown;
-		list->room = room;
-	}
-	list->item[list->count++] = *status;
+	if (ARRAY_ROOM(list->item, list->count, list->capacity))
+		list->item[list->count++] = *status;
 }
 
 static void refused(void *context, const char *name, const char *text)
@@ -209,12 +202,10 @@ static void print_relays(struct table *table, struct json_object *sinks)
 static void print_recorder(struct table *table, const struct view *view)
 {
 	const struct domain_info *domain = &view->domain;
-	struct timespec now;
 
 	table_value_text(table, "runtime_dir", "Runtime directory", view->dir.path);
 	if (!domain->active)
 		return;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	table_value_u64(table, "recorder_pid", "Recorder", (uint64_t)domain->pid);
 	if (domain->layout != KYMO_ABI_VERSION) {
 		char text[160];
@@ -236,7 +227,7 @@ static void print_recorder(struct table *table, const struct view *view)
 	table_value_u64(table, "generation", "Session", domain->generation);
 	table_value_text(table, "trace", "Trace", domain->trace_path);
 	table_value_ns(table, "recording_for_ns", "Recording for",
-		       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)domain->started_ns);
+		       now_ns() - (int64_t)domain->started_ns);
 }
 
 static int look(struct view *view, struct kymo_err *err)
@@ -278,7 +269,7 @@ static int print(const struct view *view, const struct list *before, int format)
 	const struct list *list = &view->list;
 	struct table *table;
 
-	if (table_open(&table, stdout, (enum table_format)format) < 0)
+	if (cli_table("status", format, &table))
 		return KYMO_EXIT_FAILED;
 	print_recorder(table, view);
 	if (!view->domain.active)
@@ -359,12 +350,8 @@ static int run(int argc, char **argv)
 	struct kymo_err err;
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0)
 		return cli_fail("status", &err);
-	if (argc) {
-		(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
-		return cli_fail("status", &err);
-	}
 	region_guard();
 	status = options.watch ? watch(&options, &err) : once(&options, &err);
 	return status < 0 ? cli_fail("status", &err) : status;

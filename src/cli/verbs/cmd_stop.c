@@ -10,8 +10,8 @@
 
 #include "base/now.h"
 #include "base/text.h"
-#include "cli/ask.h"
-#include "cli/common.h"
+#include "cli/common/ask.h"
+#include "cli/common/common.h"
 
 #define ASK_NS	5000000000
 #define LOOK_MS	20
@@ -71,7 +71,7 @@ static int stop(const struct rundir *dir, const struct options *options, const s
 }
 
 /* Where it went. A flight recorder has no trace of its own. */
-static void tell(const struct domain_info *info)
+static void summary(const struct domain_info *info)
 {
 	char clean[4 * sizeof info->trace_path], above[sizeof info->trace_path];
 
@@ -95,16 +95,11 @@ static int run(int argc, char **argv)
 	struct kymo_err err;
 	int rc;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
-		return cli_fail("stop", &err);
-	if (argc || options.timeout < 0) {
-		if (argc)
-			(void)err_set(&err, KYMO_EXIT_USAGE, "'%s': there are no operands", argv[0]);
-		else
-			(void)err_set(&err, KYMO_EXIT_USAGE, "--timeout cannot be negative");
-		return cli_fail("stop", &err);
-	}
-	rc = ask_open(&dir, &info, &err);
+	rc = opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0 ? -1 : 0;
+	if (rc == 0 && options.timeout < 0)
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--timeout cannot be negative");
+	if (rc == 0)
+		rc = ask_open(&dir, &info, &err);
 	if (rc == 0) {
 		rc = stop(&dir, &options, &info, &err);
 		rundir_close(&dir);
@@ -112,7 +107,7 @@ static int run(int argc, char **argv)
 	if (rc < 0)
 		return cli_fail("stop", &err);
 	if (!options.quiet)
-		tell(&info);
+		summary(&info);
 	return KYMO_EXIT_OK;
 }
 

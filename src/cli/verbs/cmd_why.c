@@ -5,19 +5,16 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/answer.h"
-#include "cli/common.h"
+#include "cli/input/answer.h"
+#include "cli/common/common.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
-#include "ctf/read/reader.h"
 #include "report/why/report_why.h"
 
 struct options {
 	int format;
 	uint64_t worst;
 	bool all, latest;
-	const char *begin, *end;
-	int clock;
+	struct cli_times times;
 	bool strict;
 };
 
@@ -77,48 +74,31 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 	return 0;
 }
 
-static int print_why(struct kymo_ctf_reader *reader, const char *path, struct why_options *options, bool strict,
-		     struct kymo_err *err)
-{
-	struct answer answer;
-
-	if (answer_begin(&answer, "why", reader, options->format, options->clock, err))
-		return KYMO_EXIT_FAILED;
-	options->progress = progress_trace;
-	options->context = &answer.progress;
-	return answer_finish(&answer, why_run(reader, path, options, answer.table, &answer.lost, err), strict, err);
-}
-
 static int run(int argc, char **argv)
 {
 	struct options o = { .worst = 1 };
-	struct why_options why = { .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
-	struct simclock *clock = NULL;
-	struct align *align = NULL;
-	struct cli_traces traces;
-	struct kymo_ctf_reader *reader;
+	struct why_options why = { 0 };
 	struct kymo_err err = { 0 };
+	struct answer answer;
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_operands(&argc, argv, &why, &err) ||
-	    cli_traces(&traces, argc, argv, &err) || cli_traces_open(&traces, "why", &reader, &align, &err))
+	    answer_open(&answer, "why", argc, argv, &o.times, &err))
 		return cli_fail("why", &err);
-	why.align = align;
+	why.begin_ns = answer.begin_ns;
+	why.end_ns = answer.end_ns;
+	why.align = answer.align;
+	why.clock = answer.clock;
 	why.format = o.format;
 	why.worst = !o.worst ? 1 : o.worst < WHY_WORST_MAX ? (unsigned)o.worst : WHY_WORST_MAX;
 	why.all_topics = o.all;
 	why.latest = o.latest;
-	kymo_ctf_threads(reader, 0);
-	why.told_lost = cli_traces_lost(&traces, "why");
-	status = cli_clock(o.clock, reader, traces.name, &clock, &err);
-	why.clock = clock;
-	status = status || cli_read_window(reader, clock, o.begin, o.end, &why.begin_ns, &why.end_ns, &err) ?
-		 (int)err.status : print_why(reader, traces.name, &why, o.strict, &err);
-	answer_warn("why", reader);
-	kymo_ctf_close(reader);
-	simclock_free(clock);
-	align_destroy(align);
-	return answer_end("why", status, &err);
+	why.told_lost = cli_traces_lost(&answer.traces, "why");
+	why.progress = progress_trace;
+	why.context = &answer.progress;
+	status = answer_begin(&answer, o.format, &err) ? -1 :
+		 why_run(answer.reader, answer.traces.name, &why, answer.table, &answer.lost, &err);
+	return answer_close(&answer, status, o.strict, &err);
 }
 
 const struct verb verb_why = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See export_caret.h. */
-#include "cli/verbs/export/export_caret.h"
+/* What caret_analyze reads. See export.h. */
+#include "cli/verbs/export/export_ctf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/common.h"
 #include "caret/export/caret_export.h"
 
 /* What caret_analyze will not do with it. */
@@ -27,7 +26,7 @@ static void warn(const struct caret_exported *done)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
 }
 
-static int write_caret(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+static int write_caret(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
 		       struct kymo_err *err)
 {
 	char bytes[TEXT_QUANTITY_MAX], directory[CLI_PATH_MAX];
@@ -37,7 +36,7 @@ static int write_caret(struct kymo_ctf_reader *reader, const struct export_ctf *
 	if (snprintf(directory, sizeof(directory), "%s/ust", output) >= (int)sizeof(directory))
 		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long");
 	if (mkdir(directory, 0777))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s: %s", directory, strerror(errno));
 	if (caret_export(reader, directory, &done, err)) {
 		(void)rmdir(directory);
 		return -1;
@@ -48,11 +47,6 @@ static int write_caret(struct kymo_ctf_reader *reader, const struct export_ctf *
 		fprintf(stderr, "%s: %" PRIu64 " events of %u process%s, %s\nnext:  ros2 caret check_ctf %s\n", output, done.events,
 			done.processes, done.processes == 1 ? "" : "es", text_bytes(bytes, done.bytes), output);
 	return 0;
-}
-
-int export_caret(const struct export_ctf *request, bool *lost, struct kymo_err *err)
-{
-	return export_ctf_as(request, "-caret", write_caret, lost, err);
 }
 
 /* ---- several hosts ---- */
@@ -80,49 +74,48 @@ static int place(char path[CLI_PATH_MAX], const char *directory, const char *hos
 	return err_set(err, KYMO_EXIT_USAGE, "there is no room for the host %s in %s: name another place with -o", host, directory);
 }
 
-static int write_hosts(const struct export_ctf *request, const struct cli_traces *traces, const struct kymo_ctf_reader *joint,
-		       const struct align *align, const char *directory, bool *lost, struct kymo_err *err)
+static int write_hosts(const struct export_request *request, const struct kymo_ctf_reader *joint, const struct align *align,
+		       const char *directory, bool *lost, struct kymo_err *err)
 {
-	struct export_ctf one = *request;
+	struct export_host host = { .align = align };
+	struct export_request one = *request;
 	char path[CLI_PATH_MAX];
-	bool of_one;
+	bool lost_in_one;
 
-	one.align = align;
-	for (unsigned i = 0; i < traces->count; i++) {
-		size_t length = strlen(traces->path[i]);
+	one.output = path;
+	for (unsigned i = 0; i < request->traces.count; i++) {
+		const char *trace = request->traces.path[i];
+		const size_t length = strlen(trace);
 
-		one.trace = traces->path[i];
-		one.output = path;
-		if (one.first_trace >= kymo_ctf_trace_count(joint) ||
-		    place(path, directory, kymo_ctf_trace(joint, one.first_trace)->hostname, err) ||
-		    export_caret(&one, &of_one, err))
+		cli_traces_one(&one.traces, trace);
+		if (host.first_trace >= kymo_ctf_trace_count(joint) ||
+		    place(path, directory, kymo_ctf_trace(joint, host.first_trace)->hostname, err) ||
+		    export_ctf_as(&one, &host, "", write_caret, &lost_in_one, err))
 			return -1;
-		*lost |= of_one;
+		*lost |= lost_in_one;
 		/* Traces come in the order of the operands. */
-		while (one.first_trace < kymo_ctf_trace_count(joint) &&
-		       !strncmp(kymo_ctf_trace(joint, one.first_trace)->path, one.trace, length))
-			one.first_trace++;
+		while (host.first_trace < kymo_ctf_trace_count(joint) &&
+		       !strncmp(kymo_ctf_trace(joint, host.first_trace)->path, trace, length))
+			host.first_trace++;
 	}
 	return 0;
 }
 
-int export_caret_hosts(const struct export_ctf *request, const struct cli_traces *traces, bool *lost, struct kymo_err *err)
+static int export_hosts(const struct export_request *request, bool *lost, struct kymo_err *err)
 {
-	char directory[CLI_PATH_MAX + 16];
+	char made[CLI_PATH_MAX + 16];
+	const char *directory = export_output(request, "-caret", made);
 	struct kymo_ctf_reader *joint;
 	struct align *align;
 	int status;
 
-	(void)snprintf(directory, sizeof(directory), "%s-caret", request->name);
-	if (request->output)
-		(void)snprintf(directory, sizeof(directory), "%s", request->output);
 	*lost = false;
-	if (cli_traces_open(traces, request->quiet ? NULL : "export", &joint, &align, err))
+	if (cli_traces_open(&request->traces, request->quiet ? NULL : "export", &joint, &align, err))
 		return -1;
 	if (mkdir(directory, 0777) && errno != EEXIST)
-		status = err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s: %s", directory, strerror(errno));
+		status = err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s: %s", directory, strerror(errno));
 	else
-		status = write_hosts(request, traces, joint, align, directory, lost, err);
+		status = write_hosts(request, joint, align, directory, lost, err);
 	if (!status && !request->quiet) {
 		cli_tell_hosts("export", align);
 		fprintf(stderr, "%s: give caret_analyze the list of the directories in it\n", directory);
@@ -130,4 +123,11 @@ int export_caret_hosts(const struct export_ctf *request, const struct cli_traces
 	align_destroy(align);
 	kymo_ctf_close(joint);
 	return status;
+}
+
+int export_caret(const struct export_request *request, bool *lost, struct kymo_err *err)
+{
+	if (request->traces.count > 1)
+		return export_hosts(request, lost, err);
+	return export_ctf_as(request, &(struct export_host){ 0 }, "-caret", write_caret, lost, err);
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See export_ctf.h. */
+/* Plain CTF. See export.h. */
 #include "cli/verbs/export/export_ctf.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "accounts/accounts.h"
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
 #include "ctf/read/copy.h"
 #include "recorder/trace/trace_dir.h"
 
 #define ACCOUNTS_MAX (64u << 20)
 
-/* The accounts go with the whole; a window has others. */
+/* The recorder's accounts are those of the whole trace. */
 static void copy_accounts(const char *trace, const char *output)
 {
 	char path[CLI_PATH_MAX + 16], *text = NULL;
@@ -42,17 +43,14 @@ static void copy_accounts(const char *trace, const char *output)
 	free(text);
 }
 
-static void tell(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet)
+static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet)
 {
-	char bytes[TEXT_QUANTITY_MAX], clean[4096];
+	char bytes[TEXT_QUANTITY_MAX];
 
-	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++) {
-		text_clean(clean, sizeof clean, kymo_ctf_warning(reader, i));
-		fprintf(stderr, "kymo export: warning: %s\n", clean);
-	}
+	answer_warn("export", reader, UINT_MAX);
 	if (copied->uncut)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " packets at the ends of the window have a layout that "
-			"is not cut here; they are whole\n", copied->uncut);
+			"kymo cannot cut; they are whole\n", copied->uncut);
 	if (copied->left_out)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " packets that are not whole were left out\n",
 			copied->left_out);
@@ -62,39 +60,37 @@ static void tell(struct kymo_ctf_reader *reader, const struct ctf_copied *copied
 			text_bytes(bytes, copied->bytes), output);
 }
 
-static int copy(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+static int copy(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
 		struct kymo_err *err)
 {
-	int64_t begin = INT64_MIN, end = INT64_MAX;
+	int64_t begin, end;
 	struct ctf_copied copied;
 
-	if ((request->begin || request->end) &&
-	    cli_read_window(reader, NULL, request->begin, request->end, &begin, &end, err))
+	if (cli_read_window(reader, NULL, &request->times, &begin, &end, err))
 		return -1;
 	if (ctf_copy(reader, output, begin, end, &copied, err))
 		return -1;
 	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++)
 		*lost = *lost || kymo_ctf_stream(reader, i)->lost || kymo_ctf_stream(reader, i)->lost_packets;
-	if (!request->begin && !request->end)
-		copy_accounts(request->trace, output);
-	tell(reader, &copied, output, request->quiet);
+	if (!request->times.begin && !request->times.end)
+		copy_accounts(request->traces.path[0], output);
+	summary(reader, &copied, output, request->quiet);
 	return 0;
 }
 
-int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct kymo_err *err)
+int export_ctf_as(const struct export_request *request, const struct export_host *host, const char *suffix, export_ctf_fn *write,
+		  bool *lost, struct kymo_err *err)
 {
-	char output[CLI_PATH_MAX + 16], *absolute = NULL;
+	char made[CLI_PATH_MAX + 16], *absolute = NULL;
+	const char *output = export_output(request, suffix, made);
 	struct kymo_ctf_reader *reader;
 	bool existed;
 	int rc;
 
-	(void)snprintf(output, sizeof output, "%s%s", request->name, suffix);
-	if (request->output)
-		(void)snprintf(output, sizeof output, "%s", request->output);
 	*lost = false;
-	if (kymo_ctf_open(request->trace, &reader, err))
+	if (kymo_ctf_open(request->traces.path[0], &reader, err))
 		return -1;
-	rc = align_apply_from(request->align, request->first_trace, reader, err);
+	rc = align_apply_from(host->align, host->first_trace, reader, err);
 	if (rc == 0)
 		rc = trace_dir_make(output, &existed, &absolute, err);
 	if (rc == 0)
@@ -106,7 +102,7 @@ int export_ctf_as(const struct export_ctf *request, const char *suffix, export_c
 	return rc;
 }
 
-int export_ctf(const struct export_ctf *request, bool *lost, struct kymo_err *err)
+int export_ctf(const struct export_request *request, bool *lost, struct kymo_err *err)
 {
-	return export_ctf_as(request, "-ctf", copy, lost, err);
+	return export_ctf_as(request, &(struct export_host){ 0 }, "-ctf", copy, lost, err);
 }

@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of `kymo export` that writes plain CTF. */
+/* What the exporters of CTF share: plain CTF, and the CTF that caret_analyze reads. */
 #ifndef KYMO_CLI_EXPORT_CTF_H
 #define KYMO_CLI_EXPORT_CTF_H
 
-#include <stdbool.h>
-
 #include "analysis/align/align.h"
-#include "base/err.h"
+#include "cli/verbs/export/export.h"
+#include "ctf/read/reader.h"
 
-struct export_ctf {
-	const char *trace;		/* path */
-	const char *name;		/* of the trace, for the name of the output */
-	const char *output;		/* NULL: made of the name */
-	const char *begin, *end;	/* as on the command line; NULL: none */
-	const struct align *align;	/* of several hosts: by the first one's clock; NULL: by its own */
+/* Of several hosts, whose clocks were compared. */
+struct export_host {
+	const struct align *align;	/* the trace has times of the first host's clock; NULL: of its own */
 	unsigned first_trace;		/* with align: the number of its first trace there */
-	bool quiet;
 };
 
-/**
- * export_ctf() - write what @request says into a new directory
- * @lost: set to whether events were lost while recording
- *
- * Return: 0, or -1 with @err filled; what was written stays then.
- */
-int export_ctf(const struct export_ctf *request, bool *lost, struct kymo_err *err);
-
 /* Writes what @reader has into the directory @output, which is new or empty. Return: 0; -1 with @err. */
-struct kymo_ctf_reader;
-typedef int export_ctf_fn(struct kymo_ctf_reader *reader, const struct export_ctf *request, const char *output, bool *lost,
+typedef int export_ctf_fn(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
 			  struct kymo_err *err);
 
-/** export_ctf_as() - the same by @write; the directory is called as the trace with @suffix, if @request does not say. */
-int export_ctf_as(const struct export_ctf *request, const char *suffix, export_ctf_fn *write, bool *lost, struct kymo_err *err);
+/** export_ctf_as() - a directory by @write, named after the trace with @suffix if @request does not say. Return: as export_ctf(). */
+int export_ctf_as(const struct export_request *request, const struct export_host *host, const char *suffix, export_ctf_fn *write,
+		  bool *lost, struct kymo_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace as a Perfetto file: where to, in parts, while it grows; and what to say about it. */
-#include "cli/verbs/export/export_perfetto.h"
+#include "cli/verbs/export/export.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/text.h"
 #include "accounts/accounts.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
+#include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
 #include "ctf/read/reader.h"
+#include "export/archive/archive.h"
 #include "export/perfetto/perfetto.h"
 
 #define SUFFIX ".pftrace"
@@ -28,7 +30,7 @@
 #define HOLD_NS 200000000		/* a recorder's threads write a packet at least as often */
 
 struct export {
-	const struct export_perfetto *request;
+	const struct export_request *request;
 	struct perfetto_options options;
 	struct progress progress;
 	char output[CLI_PATH_MAX];	/* of the present part */
@@ -39,70 +41,20 @@ struct export {
 
 static volatile sig_atomic_t interrupted;
 
-int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err)
-{
-	char *whole = realpath(trace, NULL);
-	const char *base;
-
-	if (!whole)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", trace, strerror(errno));
-	base = strrchr(whole, '/') + 1;
-	snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
-	free(whole);
-	return 0;
-}
-
-static bool is_stdout(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
-
-int export_open(const char *path, bool force, bool *made, struct kymo_err *err)
-{
-	struct stat status;
-	int fd;
-
-	*made = false;
-	if (is_stdout(path)) {
-		if (isatty(STDOUT_FILENO))
-			return err_set(err, KYMO_EXIT_USAGE, "The trace is binary and standard output is "
-				       "a terminal; name a file with -o, or redirect.");
-		return STDOUT_FILENO;
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd >= 0) {
-		*made = true;
-		return fd;
-	}
-	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
-		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with -o, or "
-			       "overwrite it with --force.", path);
-	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
-	if (fd < 0 && errno == EISDIR)
-		return err_set(err, KYMO_EXIT_FAILED, "%s is a directory; name a file with -o.", path);
-	if (fd < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file "
-			       "with -o.", path, strerror(errno));
-	return fd;
-}
-
-static void tell(const struct export_perfetto *request, const struct kymo_ctf_reader *reader,
+static void summary(const struct export_request *request, const struct kymo_ctf_reader *reader,
 		 const struct perfetto_result *result, const char *output)
 {
-	bool selected = request->begin || request->end || (request->selection &&
+	bool selected = request->times.begin || request->times.end || (request->selection &&
 							    selection_any(request->selection));
 	uint64_t of_programs = result->spans + result->instants + result->counters;
-	char bytes[TEXT_QUANTITY_MAX], clean[4096];
+	char bytes[TEXT_QUANTITY_MAX];
 
-	for (unsigned i = 0; i < kymo_ctf_warning_count(reader); i++) {
-		text_clean(clean, sizeof(clean), kymo_ctf_warning(reader, i));
-		fprintf(stderr, "kymo %s: warning: %s\n", request->verb, clean);
-	}
+	answer_warn(request->verb, reader, UINT_MAX);
 	if (result->lost_events || result->lost_packets)
 		fprintf(stderr, "kymo %s: warning: %" PRIu64 " events and %" PRIu64
 			" packets were lost while recording; \"TRACE DATA LOST\" marks where\n",
 			request->verb, result->lost_events, result->lost_packets);
-	fprintf(stderr, "%s%s: ", is_stdout(output) ? "standard output" : output,
+	fprintf(stderr, "%s%s: ", export_shown(output),
 		request->split ? " and the parts before it" : "");
 	if (result->callbacks || !of_programs)
 		fprintf(stderr, "%" PRIu64 " callbacks ", result->callbacks);
@@ -118,18 +70,13 @@ static void tell(const struct export_perfetto *request, const struct kymo_ctf_re
 		fprintf(stderr, "; %" PRIu64 " callbacks did not end", result->unfinished);
 	fputs("\n", stderr);
 	if (!result->callbacks && !of_programs && selected)
-		fputs("No callback and no span is in that window, or of that node and topic; `kymo report` "
-		      "says when and what there are.\n", stderr);
+		fputs("No callback or span is in that window, or of that node and topic; `kymo report` shows "
+		      "which there are, and when.\n", stderr);
 	else if (!result->callbacks && !of_programs)
-		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` says what "
-		      "is.\n", stderr);
-	else if (!is_stdout(output) && !request->member)
+		fputs("There is neither a ROS 2 callback nor a span in this trace; `kymo info` shows what it "
+		      "holds.\n", stderr);
+	else if (!export_is_stdout(output) && !request->member)
 		fputs("Open it at https://ui.perfetto.dev (it stays in your browser).\n", stderr);
-}
-
-static const char *trace_at(const struct export_perfetto *request, unsigned index)
-{
-	return index ? request->further[index - 1] : request->trace;
 }
 
 /* The clocks of the host that booted first are those of the file. */
@@ -153,7 +100,7 @@ static void take_clocks(const struct accounts *accounts, struct perfetto_options
 }
 
 /* What the recorders know beside the traces. */
-static void ask_recorder(const struct export_perfetto *request, struct perfetto_options *perfetto)
+static void ask_recorder(const struct export_request *request, struct perfetto_options *perfetto)
 {
 	struct accounts accounts;
 	char problem[512];
@@ -162,9 +109,9 @@ static void ask_recorder(const struct export_perfetto *request, struct perfetto_
 	perfetto->clock = NULL;
 	perfetto->clocks = 0;
 	perfetto->told_lost = 0;
-	for (unsigned i = 0; i <= request->further_count; i++) {
+	for (unsigned i = 0; i < request->traces.count; i++) {
 		accounts = (struct accounts){ 0 };
-		accounts_read(&accounts, trace_at(request, i), problem);
+		accounts_read(&accounts, request->traces.path[i], problem);
 		if (*problem)
 			fprintf(stderr, "kymo export: warning: %s\n", problem);
 		perfetto->told_lost += accounts.dropped + accounts.unwritten;
@@ -175,27 +122,28 @@ static void ask_recorder(const struct export_perfetto *request, struct perfetto_
 
 /* ---- parts ---- */
 
-static int name_part(const struct export_perfetto *request, unsigned number, char path[CLI_PATH_MAX],
-		     struct kymo_err *err)
+static int name_part(const char *output, unsigned number, char path[CLI_PATH_MAX], struct kymo_err *err)
 {
-	size_t length = strlen(request->output), suffix = strlen(SUFFIX);
-	bool has = length > suffix && !strcmp(request->output + length - suffix, SUFFIX);
+	size_t length = strlen(output), suffix = strlen(SUFFIX);
+	bool has = length > suffix && !strcmp(output + length - suffix, SUFFIX);
 
-	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)(has ? length - suffix : length), request->output,
+	if (snprintf(path, CLI_PATH_MAX, "%.*s.%u%s", (int)(has ? length - suffix : length), output,
 		     number, has ? SUFFIX : "") >= CLI_PATH_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long");
+		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long; choose a shorter one with -o");
 	return 0;
 }
 
 /* Opens the file of part @number; 0: there are no parts. Return: 0, -1 with @err. */
 static int open_part(struct export *export, unsigned number, struct kymo_err *err)
 {
-	const struct export_perfetto *request = export->request;
+	const struct export_request *request = export->request;
+	char made[CLI_PATH_MAX + 16];
+	const char *output = export_output(request, request->format == EXPORT_CHROME ? ".trace.json" : SUFFIX, made);
 
-	if (number && name_part(request, number, export->output, err))
+	if (number && name_part(output, number, export->output, err))
 		return -1;
 	if (!number)
-		snprintf(export->output, sizeof(export->output), "%s", request->output);
+		(void)snprintf(export->output, sizeof(export->output), "%.*s", (int)sizeof(export->output) - 1, output);
 	if (request->member) {
 		export->options.fd = request->member->fd;
 		return 0;
@@ -206,8 +154,8 @@ static int open_part(struct export *export, unsigned number, struct kymo_err *er
 
 static int close_part(const struct export *export, struct kymo_err *err)
 {
-	if (!is_stdout(export->output) && !export->request->member && close(export->options.fd))
-		return err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(errno));
+	if (!export_is_stdout(export->output) && !export->request->member && close(export->options.fd))
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write it: %s", strerror(errno));
 	return 0;
 }
 
@@ -242,14 +190,10 @@ static void interrupt(int signal)
 /* The time of @reader's clock that is so long ago that all of it is written. */
 static int64_t settled(const struct kymo_ctf_reader *reader)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - HOLD_NS +
-	       kymo_ctf_trace(reader, 0)->clock_offset_ns;
+	return now_ns() - HOLD_NS + kymo_ctf_trace(reader, 0)->clock_offset_ns;
 }
 
-static bool is_over(const struct export_perfetto *request)
+static bool is_over(const struct export_request *request)
 {
 	struct pollfd closed = { .fd = request->until_closed, .events = POLLIN };
 
@@ -297,7 +241,7 @@ static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
 static int write_out(struct export *export, struct kymo_ctf_reader *reader, struct perfetto_result *result,
 		     struct kymo_err *err)
 {
-	const struct export_perfetto *request = export->request;
+	const struct export_request *request = export->request;
 	int status;
 
 	if (open_part(export, request->split ? 1 : 0, err))
@@ -310,27 +254,20 @@ static int write_out(struct export *export, struct kymo_ctf_reader *reader, stru
 	if (close_part(export, status ? NULL : err))
 		status = -1;
 	/* A part of it would look like the whole; of what is being recorded, it is all there is. */
-	if (status && export->made && !request->follow && !is_stdout(export->output))
+	if (status && export->made && !request->follow && !export_is_stdout(export->output))
 		(void)unlink(export->output);
 	if (status)
-		return err_wrap(err, "%s", is_stdout(export->output) ? "standard output" : export->output);
+		return err_wrap(err, "%s", export_shown(export->output));
 	if (!request->quiet)
-		tell(request, reader, result, export->output);
+		summary(request, reader, result, export->output);
 	return 0;
 }
 
-static int open_traces(const struct export_perfetto *request, struct kymo_ctf_reader **reader, struct kymo_err *err)
+static int open_traces(const struct export_request *request, struct kymo_ctf_reader **reader, struct kymo_err *err)
 {
-	const char **path = calloc(1 + (size_t)request->further_count, sizeof(*path));
 	struct align *align = NULL;
-	int status;
+	int status = kymo_ctf_open_all(request->traces.path, request->traces.count, reader, err);
 
-	if (!path)
-		return err_no_memory(err);
-	for (unsigned i = 0; i <= request->further_count; i++)
-		path[i] = trace_at(request, i);
-	status = kymo_ctf_open_all(path, 1 + request->further_count, reader, err);
-	free(path);
 	/* A trace that grows cannot be read twice. */
 	if (!status && !request->follow && !request->member) {
 		status = cli_align(*reader, request->quiet, &align, err);
@@ -343,12 +280,12 @@ static int open_traces(const struct export_perfetto *request, struct kymo_ctf_re
 	return status;
 }
 
-int export_perfetto(const struct export_perfetto *request, bool *lost, struct kymo_err *err)
+int export_perfetto(const struct export_request *request, bool *lost, struct kymo_err *err)
 {
 	struct export export = {
 		.request = request,
 		.before = -1,
-		.options = { .version = KYMO_VERSION, .trace_name = request->name, .chrome = request->chrome,
+		.options = { .version = KYMO_VERSION, .trace_name = request->name, .chrome = request->format == EXPORT_CHROME,
 			     .executors = request->executors,
 			     .level = request->level, .selection = request->selection,
 			     .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .split = request->split,
@@ -366,9 +303,8 @@ int export_perfetto(const struct export_perfetto *request, bool *lost, struct ky
 		export.options.machine = request->member->machine;
 		export.options.offset_ns = &request->member->offset_ns;
 	}
-	status = cli_clock(request->clock, reader, request->trace, &clock, err) ||
-		 cli_read_window(reader, clock, request->begin, request->end, &export.options.begin_ns,
-				 &export.options.end_ns, err) ? -1 : 0;
+	status = cli_clock(request->times.clock, reader, request->traces.path[0], &clock, err) ||
+		 cli_read_window(reader, clock, &request->times, &export.options.begin_ns, &export.options.end_ns, err) ? -1 : 0;
 	export.options.simulation = clock;
 	if (!status) {
 		ask_recorder(request, &export.options);

@@ -6,19 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more in an array of pointers or structs that doubles. */
-static bool grow(void *array, unsigned count, size_t element)
-{
-	void **at = array, *bigger;
-
-	if (count & (count - 1))
-		return true;
-	bigger = realloc(*at, (count ? 2 * (size_t)count : 1) * element);
-	if (!bigger)
-		return false;
-	*at = bigger;
-	return true;
-}
+#include "base/array.h"
 
 /* Processes are told apart by host and pid; a pid that is used again is one process here. */
 static struct info_process *process_of(struct info *info, const char *host, uint64_t host_key,
@@ -29,7 +17,7 @@ static struct info_process *process_of(struct info *info, const char *host, uint
 	if (p)
 		return p;
 	p = pool_new(&info->pool, sizeof *p);
-	if (!p || !grow(&info->process, info->process_count, sizeof(*info->process)) ||
+	if (!p || !ARRAY_ROOM(info->process, info->process_count, info->process_capacity) ||
 	    map_put(&info->process_map, (uint32_t)event->vpid, host_key, p)) {
 		info->failed = true;
 		return NULL;
@@ -52,7 +40,7 @@ static struct info_thread *thread_of(struct info *info, const char *host, uint64
 		return t;
 	process = process_of(info, host, host_key, event);
 	t = process ? pool_new(&info->pool, sizeof *t) : NULL;
-	if (!t || !grow(&info->thread, info->thread_count, sizeof(*info->thread)) ||
+	if (!t || !ARRAY_ROOM(info->thread, info->thread_count, info->thread_capacity) ||
 	    map_put(&info->thread_map, (uint32_t)event->vtid, scope, t)) {
 		info->failed = true;
 		return NULL;
@@ -96,7 +84,7 @@ static void take_loss(struct info *info, const struct events *events, const stru
 
 	info->lost += event->lost;
 	info->lost_packets += event->lost_packets;
-	if (!grow(&info->loss, info->loss_count, sizeof *info->loss)) {
+	if (!ARRAY_ROOM(info->loss, info->loss_count, info->loss_capacity)) {
 		info->failed = true;
 		return;
 	}

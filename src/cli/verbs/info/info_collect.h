@@ -38,11 +38,11 @@ struct info {
 	struct pool pool;
 	struct map process_map, thread_map;
 	struct info_process **process;
-	unsigned process_count;
+	unsigned process_count, process_capacity;
 	struct info_thread **thread;
-	unsigned thread_count;
+	unsigned thread_count, thread_capacity;
 	struct info_loss *loss;
-	unsigned loss_count;
+	unsigned loss_count, loss_capacity;
 	uint64_t events, lost, lost_packets;
 	int64_t begin_ns, end_ns;	/* epoch; of the first and last event */
 	bool failed;			/* out of memory */

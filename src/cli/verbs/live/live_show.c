@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
 
 #define ROWS		10u	/* of a section */
@@ -134,8 +135,7 @@ void live_show_end(struct live_show *show)
 	events_close(&show->events);
 	running_destroy(show->running);
 	show->running = NULL;
-	for (unsigned i = 0; i < kymo_ctf_warning_count(show->reader); i++)
-		fprintf(stderr, "kymo %s: warning: %s\n", show->print.verb, kymo_ctf_warning(show->reader, i));
+	answer_warn(show->print.verb, show->reader, UINT_MAX);
 	kymo_ctf_close(show->reader);
 	show->reader = NULL;
 }

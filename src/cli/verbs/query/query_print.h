@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/table.h"
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 #include "query/query.h"
 
 /**

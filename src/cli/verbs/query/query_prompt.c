@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
 
 struct prompt {

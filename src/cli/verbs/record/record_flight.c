@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 
 #define POST_NS		1000000000
 #define MEMORY		(256u << 20)

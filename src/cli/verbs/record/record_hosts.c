@@ -78,7 +78,7 @@ static int print(const struct show *show, const struct hosts *hosts)
 	};
 	struct table *table;
 
-	if (table_open(&table, stdout, (enum table_format)show->format) < 0)
+	if (cli_table("record", show->format, &table))
 		return KYMO_EXIT_FAILED;
 	if (show->format != TABLE_TEXT)
 		table_value_text(table, "phase", "Phase", phases[show->phase]);

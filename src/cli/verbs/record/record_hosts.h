@@ -3,7 +3,7 @@
 #ifndef KYMO_CLI_RECORD_HOSTS_H
 #define KYMO_CLI_RECORD_HOSTS_H
 
-#include "cli/common.h"
+#include "cli/common/common.h"
 
 struct hosts_wishes {
 	bool hosts;

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/common.h"
-#include "cli/verbs/export/export_perfetto.h"
+#include "cli/common/common.h"
+#include "cli/verbs/export/export.h"
 #include "ctf/read/reader.h"
 #include "export/pft/pft.h"
 
@@ -42,12 +42,9 @@ static bool await_trace(const char *trace, int closed)
 
 static int child(const char *file, const char *trace, bool quiet, int closed)
 {
-	char name[CLI_PATH_MAX];
-	struct export_perfetto request = {
+	struct export_request request = {
 		.verb = "record",
-		.trace = trace,
 		.output = file,
-		.name = name,
 		.level = PFT_LEVEL_DEFAULT,
 		.follow = true,
 		.until_closed = closed,
@@ -63,7 +60,8 @@ static int child(const char *file, const char *trace, bool quiet, int closed)
 	(void)signal(SIGQUIT, SIG_IGN);
 	if (!await_trace(trace, closed))
 		return KYMO_EXIT_OK;
-	if (export_name(trace, name, &err) || export_perfetto(&request, &lost, &err))
+	cli_traces_one(&request.traces, trace);
+	if (export_name(trace, request.name, &err) || export_perfetto(&request, &lost, &err))
 		return cli_fail("record", &err);
 	return KYMO_EXIT_OK;
 }

@@ -4,7 +4,7 @@
 #define KYMO_CLI_RECORD_RELAY_H
 
 #include "cli/input/access_options.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 #include "recorder/record/record.h"
 #include "relay/send/send_sink.h"
 

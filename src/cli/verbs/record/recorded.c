@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 
 static void print_loss(const char *verb, const struct session_stats *stats)
 {
@@ -54,7 +54,7 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 {
 	struct table *table;
 
-	if (table_open(&table, stdout, (enum table_format)format) < 0)
+	if (cli_table(verb, format, &table))
 		return KYMO_EXIT_FAILED;
 	table_value_text(table, "trace", "Trace", output);
 	table_value_u64(table, "events", "Events", stats->recorded);

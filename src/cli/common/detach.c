@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/detach.h"
+#include "cli/common/detach.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes tar archives: a header of 512 bytes before each file, and files filled up to 512. */
-#include "export/tar.h"
+#include "export/archive/tar.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -42,16 +42,21 @@
 	  "only topics that match, likewise", NULL }, \
 	{ "process", 0, OPT_LIST, offsetof(type, selection.process), "GLOB", \
 	  "only processes whose name or pid matches, likewise", NULL }
-/* const char *begin, *end; see trace_time.h */
+/* struct cli_times times; see trace_time.h */
 #define CLI_OPT_WINDOW(type, what) \
-	{ "begin", 'b', OPT_TEXT, offsetof(type, begin), "TIME", "leave out " what " earlier", NULL }, \
-	{ "end", 'E', OPT_TEXT, offsetof(type, end), "TIME", "leave out " what " later", NULL }
-/* int clock: see trace_time.h */
+	{ "begin", 'b', OPT_TEXT, offsetof(type, times.begin), "TIME", "leave out " what " earlier", NULL }, \
+	{ "end", 'E', OPT_TEXT, offsetof(type, times.end), "TIME", "leave out " what " later", NULL }
 #define CLI_OPT_CLOCK(type) \
-	{ "clock", 0, OPT_CHOICE, offsetof(type, clock), NULL, \
+	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
 	  "whose times to print: the system's, or those of the simulation that /clock told, in ROS domain N where " \
 	  "there were several", "system|sim[:N]" }
 #define CLI_OPT_END { 0 }
+
+/* Which times of a trace are wanted, as they were written. */
+struct cli_times {
+	const char *begin, *end;	/* NULL: not given */
+	int clock;			/* enum cli_clock */
+};
 
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */
 
@@ -61,6 +66,18 @@
  * Return: the exit status of @err, so that a verb ends with `return cli_fail("info", &err);`.
  */
 int cli_fail(const char *verb, const struct kymo_err *err);
+
+/**
+ * cli_say() - print "kymo VERB: @text" to stderr, without what a terminal would obey
+ * @verb: const char *, so that this is a callback with the verb as its context
+ */
+void cli_say(void *verb, const char *text);
+
+/** cli_no_operands() - for a verb that has none. Return: 0, or -1 with @err filled when @argc is not 0. */
+int cli_no_operands(int argc, char **argv, struct kymo_err *err);
+
+/** cli_table() - a table on standard output. Return: 0, or -1: no memory, which was said. */
+int cli_table(const char *verb, int format, struct table **table);
 
 /**
  * cli_close() - table_close() and the verb's exit status

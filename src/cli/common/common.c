@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Failing, and where traces live. See common.h. */
-#include "cli/common.h"
+#include "cli/common/common.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +25,31 @@ int cli_fail(const char *verb, const struct kymo_err *err)
 	if (err->status == KYMO_EXIT_USAGE)
 		fprintf(stderr, "Try 'kymo %s --help'.\n", verb);
 	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
+}
+
+void cli_say(void *verb, const char *text)
+{
+	char clean[4096];
+
+	text_clean(clean, sizeof clean, text);
+	(void)fflush(stdout);
+	fprintf(stderr, "kymo %s: %s\n", (const char *)verb, clean);
+}
+
+int cli_no_operands(int argc, char **argv, struct kymo_err *err)
+{
+	return argc ? err_set(err, KYMO_EXIT_USAGE, "unexpected operand '%s': this verb only has options", argv[0]) : 0;
+}
+
+int cli_table(const char *verb, int format, struct table **table)
+{
+	struct kymo_err err;
+
+	if (!table_open(table, stdout, (enum table_format)format))
+		return 0;
+	(void)err_no_memory(&err);
+	(void)cli_fail(verb, &err);
+	return -1;
 }
 
 int cli_close(const char *verb, struct table *table, int status)

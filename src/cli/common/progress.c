@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See progress.h. */
-#include "cli/progress.h"
+#include "cli/common/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

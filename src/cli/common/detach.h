@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "cli/common.h"
+#include "cli/common/common.h"
 
 struct detach {
 	bool active;

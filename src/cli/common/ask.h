@@ -5,7 +5,7 @@
 
 #include <json-c/json.h>
 
-#include "base/opt.h"
+#include "base/err.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/rundir.h"
 
@@ -25,11 +25,5 @@ int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err)
  */
 int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
 	    struct json_object **reply, struct kymo_err *err);
-
-/** ask_opts - options of verbs that only switch: --quiet. */
-extern const struct opt ask_opts[];
-
-/** ask_switch() - all of `kymo pause` and `kymo resume`. Return: exit status. */
-int ask_switch(const char *verb, int argc, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/input/process_options.h"
+/* See record_options.h. */
+#include "cli/input/record_options.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,6 +12,50 @@
 #include "recorder/doctor/doctor.h"
 #include "recorder/runtime/rundir.h"
 #include "recorder/runtime/status.h"
+
+/* ---- rules ---- */
+
+static int add_all(struct filter_rules *rules, enum filter_kind kind, const struct opt_list *list, struct kymo_err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < list->count; i++)
+		rc = filter_rules_add(rules, kind, list->item[i], err);
+	return rc;
+}
+
+int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err)
+{
+	int rc = 0;
+
+	for (unsigned kind = 0; rc == 0 && kind < FILTER_KINDS; kind++)
+		rc = add_all(rules, (enum filter_kind)kind, &wishes->kind[kind], err);
+	for (unsigned i = 0; rc == 0 && i < wishes->files.count; i++)
+		rc = filter_rules_file(rules, wishes->files.item[i], err);
+	return rc;
+}
+
+/* ---- trace directories ---- */
+
+bool sink_files_any(const struct sink_wishes *wishes)
+{
+	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress;
+}
+
+int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err)
+{
+	static const struct sink_files_names names = { "--rotate-size", "--rotate-time", "--max-size" };
+
+	*files = (struct sink_files){
+		.rotate_size = wishes->rotate_size,
+		.rotate_ns = wishes->rotate_time < 0 ? 1 : (uint64_t)wishes->rotate_time,
+		.max_size = wishes->max_size,
+		.compress = wishes->compress,
+	};
+	return sink_files_check(files, &names, err);
+}
+
+/* ---- processes ---- */
 
 #define WHY_MAX 1024	/* bytes of a reason */
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What verbs have in common that read traces and print tables: open the traces, find the times that were asked for, show
+ * progress on stderr, warn, close, and end with the right status.
+ *
+ *   if (answer_open(&answer, "why", argc, argv, &o.times, &err))
+ *       return cli_fail("why", &err);
+ *   options.progress = progress_trace, options.context = &answer.progress;
+ *   status = answer_begin(&answer, format, &err) ? -1 : why_run(answer.reader, ..., answer.table, &answer.lost, &err);
+ *   return answer_close(&answer, status, o.strict, &err);
+ *
+ * Context: not thread-safe; allocates and blocks.
+ */
+#ifndef KYMO_CLI_INPUT_ANSWER_H
+#define KYMO_CLI_INPUT_ANSWER_H
+
+#include <stdbool.h>
+
+#include "analysis/simclock/simclock.h"
+#include "base/err.h"
+#include "base/table.h"
+#include "cli/common/progress.h"
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
+
+struct answer {
+	const char *verb;
+	struct cli_traces traces;
+	struct kymo_ctf_reader *reader;
+	struct align *align;		/* NULL: the traces are of one host */
+	struct simclock *clock;		/* that the reader is attached to; NULL: times are the system's */
+	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: all */
+	struct table *table;		/* NULL: before answer_begin() */
+	struct progress progress;	/* of reading; for progress_trace() */
+	bool lost;			/* events were lost */
+};
+
+/**
+ * answer_open() - open the traces among the operands, with --clock, --begin and --end
+ * @verb: lent
+ *
+ * Return: 0; -1 with @err filled, and nothing is open.
+ */
+int answer_open(struct answer *answer, const char *verb, int argc, char **argv, const struct cli_times *times, struct kymo_err *err);
+
+/** answer_begin() - begin the table on stdout, and the progress. @format: enum table_format. Return: 0; -1 with @err: no memory. */
+int answer_begin(struct answer *answer, int format, struct kymo_err *err);
+
+/**
+ * answer_close() - end the table, print what the reader warned of, close everything
+ * @status: an exit status, or -1: it failed, with @err
+ *
+ * Return: exit status: that of @err; KYMO_EXIT_LOSS when events were lost and @strict.
+ */
+int answer_close(struct answer *answer, int status, bool strict, const struct kymo_err *err);
+
+/** answer_warn() - print on stderr what the reader of a trace could mend: the first @most. */
+void answer_warn(const char *verb, const struct kymo_ctf_reader *reader, unsigned most);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exporters of `kymo export`, one for each kind of output; some are used by other verbs, too. */
+#ifndef KYMO_CLI_EXPORT_H
+#define KYMO_CLI_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/selection.h"
+#include "cli/common/common.h"
+#include "cli/input/input_traces.h"
+
+enum export_format {			/* as the choices of --format */
+	EXPORT_PERFETTO, EXPORT_SQLITE, EXPORT_CSV, EXPORT_JSON, EXPORT_DOT, EXPORT_SVG, EXPORT_ARCHITECTURE, EXPORT_CTF,
+	EXPORT_CARET, EXPORT_CHROME, EXPORT_FORMATS
+};
+
+/* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
+struct export_request {
+	const char *verb;		/* that prints messages */
+	enum export_format format;
+	struct cli_traces traces;
+	char name[CLI_PATH_MAX];	/* of the first trace, for titles and names of files */
+	const char *output;		/* NULL: named after the trace; "-": standard output */
+	struct cli_times times;
+	const struct selection *selection;	/* NULL: all */
+	bool force;			/* overwrite */
+	bool quiet;			/* no progress, no summary */
+
+	bool all;			/* graph: also /rosout, /parameter_events and unused services */
+	const struct opt_list *table;	/* tables: only these; none: all but events */
+
+	/* Perfetto */
+	bool executors;			/* also what executors did */
+	int level;			/* of compression */
+	uint64_t split;			/* bytes of a part, about; 0: one file */
+	bool follow;			/* go on with what is being recorded */
+	int until_closed;		/* with follow: a descriptor that is closed when the recording ends; -1: signals end it */
+	const struct archive_member *member;	/* place in an archive; NULL: a file of its own */
+};
+
+/*
+ * Each exporter writes what @request says, with progress and a summary on stderr.
+ *
+ * @lost: set to whether events were lost while recording
+ * Return: 0; -1 with @err filled; then nothing incomplete is left behind, if nothing else is said.
+ * Context: allocate, block.
+ */
+
+/** export_perfetto() - a file for Perfetto or Chrome; of several traces one file. With follow: until the recording ends. */
+int export_perfetto(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_archive() - a Perfetto file of each trace, all in one archive. */
+int export_archive(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_tables() - SQLite, CSV or JSON Lines. */
+int export_tables(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_graph() - the dependency graph: dot, or SVG through graphviz. */
+int export_graph(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_architecture() - CARET's architecture file, of the nodes of all traces. */
+int export_architecture(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_ctf() - plain CTF of one trace, in a new directory. After a failure what was written stays. */
+int export_ctf(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/**
+ * export_caret() - what caret_analyze reads, in a new directory. After a failure what was written stays.
+ *
+ * Of several traces, each of one host, it writes a directory for each below the output, with times of the first host's clock.
+ */
+int export_caret(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/* ---- outputs ---- */
+
+/** export_name() - the last part of the path of @trace; "." has a name, too. Return: 0; -1 with @err. */
+int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err);
+
+/** export_output() - the path that @request says, or its name with @suffix. Return: @made or the path. */
+const char *export_output(const struct export_request *request, const char *suffix, char made[CLI_PATH_MAX + 16]);
+
+/** export_is_stdout() - is @path "-"? */
+bool export_is_stdout(const char *path);
+
+/** export_shown() - @path for messages: "standard output" for "-". */
+const char *export_shown(const char *path);
+
+/** export_exists() - the error for a @path that --force is needed for. Return: -1. */
+int export_exists(const char *path, struct kymo_err *err);
+
+/** export_unwritable() - the error for a @path that cannot be written, of errno. Return: -1. */
+int export_unwritable(const char *path, struct kymo_err *err);
+
+/**
+ * export_open() - the file @path, for something binary; "-" for standard output
+ * @made: set to whether the file is new
+ *
+ * Return: a descriptor, or -1 with @err. Context: blocks.
+ */
+int export_open(const char *path, bool force, bool *made, struct kymo_err *err);
+
+#endif
