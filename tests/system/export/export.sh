@@ -27,14 +27,14 @@ empty err
 
 # A file that is there is replaced only with --force, also by a smaller one.
 head -c 1000000 /dev/zero >old
-expect 1 "old is there already" "$kymo" export robot -o old
+expect 1 "old already exists" "$kymo" export robot -o old
 [ "$(stat -c %s old)" -eq 1000000 ] || fail "the old file was touched"
 run 0 "$kymo" export robot -o old --force --compress 9
 [ "$(stat -c %s old)" -lt 100000 ] || fail "the old file was not replaced"
 expect 0 "standard output: 46 callbacks" "$kymo" export robot --output - --compress none
 [ "$(stat -c %s out)" -gt "$(stat -c %s old)" ] || fail "standard output is short"
 
-expect 1 "is a directory" "$kymo" export robot -o robot
+expect 1 "Is a directory" "$kymo" export robot -o robot
 for format in perfetto sqlite csv dot caret-architecture; do
 	expect 1 "with -o" "$kymo" export robot -f $format -o nowhere/x
 done
@@ -49,7 +49,7 @@ run 3 "$kymo" export empty
 [ ! -e empty.pftrace ] || fail "a file for a directory that is no trace"
 if command -v script >/dev/null; then
 	script -qc "'$kymo' export robot -o -" out </dev/null >/dev/null
-	has out "is a terminal"
+	has out "to a terminal"
 fi
 
 # Loss.
