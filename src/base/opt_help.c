@@ -98,15 +98,16 @@ void opt_help(const struct verb *verb, FILE *out)
 	fputs("Usage: ", out);
 	opt_usage(verb, out);
 	fputs("\n\n", out);
+	if (verb->examples && *verb->examples) {
+		fputs("Examples:\n", out);
+		block(out, "  ", verb->examples);
+		fputs("\n", out);
+	}
 	block(out, "", verb->description ? verb->description : verb->summary);
 	fputs("\nOptions:\n", out);
 	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
 		help_line(out, opt->letter, opt->name, value_of(opt), opt->help);
 	help_line(out, 'h', "help", NULL, "show this help");
-	if (verb->examples && *verb->examples) {
-		fputs("\nExamples:\n", out);
-		block(out, "  ", verb->examples);
-	}
 }
 
 /* ---- roff, the man(7) macros ---- */
