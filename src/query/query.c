@@ -17,7 +17,7 @@ struct query_statement {
 
 /* ---- limits ---- */
 
-/* Reading and computing; nothing else. */
+/* SQL may read and compute, nothing else. */
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *database, const char *trigger)
 {
@@ -45,7 +45,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	}
 }
 
-/* SQLite sorts and joins in files what does not fit; more is wanted only by values of absurd size. */
+/* SQLite sorts and joins in files what does not fit. Only values of absurd size need more. */
 #define MEMORY_MAX ((sqlite3_int64)1 << 30)
 
 static void set_limits(struct query *query)
@@ -69,7 +69,7 @@ static void set_limits(struct query *query)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	/* "text" for 'text' would be a misspelt column that is silently no error. */
+	/* Otherwise a misspelt column "text" would silently be the text 'text'. */
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
 	sqlite3_set_authorizer(db, authorize, query);
 }
@@ -102,7 +102,7 @@ int query_open(struct query **result, struct tables *tables, struct kymo_err *er
 		status = query_register_functions(query->db);
 	if (status) {
 		query_close(query);
-		return err_set(err, KYMO_EXIT_FAILED, "SQLite cannot be used: %s.", sqlite3_errstr(status));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot start SQLite: %s", sqlite3_errstr(status));
 	}
 	set_limits(query);
 	tables_watch(tables, on_tick, query);
@@ -155,7 +155,7 @@ static void show_place(struct kymo_err *err, const char *sql, int offset)
 		line--;
 	end += strcspn(end, "\n");
 	length = end - line < LINE_MAX_SHOWN ? (int)(end - line) : LINE_MAX_SHOWN;
-	/* A tab is one column wide here, and so is what is before the mark. */
+	/* A tab is shown one column wide, so the mark below is at the right place. */
 	for (int i = 0; i < length; i++)
 		shown[i] = isspace((unsigned char)line[i]) ? ' ' : line[i];
 	shown[length] = 0;
@@ -182,7 +182,7 @@ static const char *nearest_table(const char *name)
 	return best;
 }
 
-/* Names that are like @name, of columns of the tables that @sql mentions. */
+/* The column most like @name, among those of the tables that @sql mentions. */
 static const char *nearest_column(const char *sql, const char *name)
 {
 	unsigned best_distance = UINT_MAX;
@@ -208,23 +208,23 @@ static const char *nearest_column(const char *sql, const char *name)
 static void advise(struct kymo_err *err, const char *sql, const char *message)
 {
 	static const char table[] = "no such table: ", column[] = "no such column: ";
-	const char *near = NULL, *where = "`kymo query --schema` shows all tables.";
+	const char *near = NULL, *where = "`kymo query --schema` lists all tables";
 	size_t used = strlen(err->text);
 
 	if (!strncmp(message, table, sizeof(table) - 1)) {
 		near = nearest_table(message + sizeof(table) - 1);
 	} else if (!strncmp(message, column, sizeof(column) - 1)) {
 		near = nearest_column(sql, message + sizeof(column) - 1);
-		where = "Texts stand in single quotes; `kymo query --schema` shows all columns.";
+		where = "write texts in single quotes; `kymo query --schema` lists all columns";
 	} else if (!strcmp(message, "not authorized")) {
-		where = "SQL here only reads: SELECT and its relatives.";
+		where = "only statements that read are allowed, such as SELECT";
 	} else {
 		return;
 	}
 	if (near)
 		snprintf(err->text + used, sizeof(err->text) - used, "; did you mean %s?", near);
 	else
-		snprintf(err->text + used, sizeof(err->text) - used, ". %s", where);
+		snprintf(err->text + used, sizeof(err->text) - used, "; %s", where);
 }
 
 static int fail(struct query *query, const char *sql, enum kymo_exit status, struct kymo_err *err)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL over a trace: the tables of analysis/tables/tables.h as virtual tables of SQLite. Nothing is copied
- * first: rows are decoded when SQLite asks for them, and conditions on ids, times and texts are
- * checked before a row reaches it. Only a table that a join reads again and again is kept, in a
- * temporary file of SQLite, from its second reading on.
+ * SQL over a trace: the tables of analysis/tables/tables.h as virtual tables of SQLite. Nothing is copied first: rows are
+ * decoded when SQLite asks for them, and conditions on ids, times and texts are checked before a row reaches SQLite. Only a
+ * table that a join reads again and again is kept, in a temporary file of SQLite, from its second reading on.
  *
  *   tables_open(&tables, paths, count, &err);
  *   query_open(&query, tables, &err);
@@ -32,14 +31,14 @@
 struct query;
 struct query_statement;
 
-/** query_open() - SQL over @tables, which must live as long. Return: 0, or -1 with @err filled. */
+/** query_open() - SQL over @tables, which must outlive the query. Return: 0, or -1 with @err filled. */
 int query_open(struct query **query, struct tables *tables, struct kymo_err *err);
 void query_close(struct query *query);
 
 /**
- * query_watch() - be told of the progress while events are read, see tables_watch()
+ * query_watch() - call @tick with the progress while events are read, see tables_watch()
  *
- * The query itself takes that place to notice query_interrupt().
+ * The query itself uses tables_watch(), to notice query_interrupt().
  */
 void query_watch(struct query *query, void (*tick)(void *context, uint64_t events, double done),
 		 void *context);
@@ -49,10 +48,10 @@ bool query_complete(const char *sql);
 
 /**
  * query_begin() - prepare the first statement of @sql
- * @rest: set to what stands behind it
+ * @rest: set to the text after it
  *
- * Return: 1; 0 when there are only blanks and comments; -1 with @err filled (KYMO_EXIT_USAGE): a line
- * of the statement with a mark below the place, where SQLite tells it.
+ * Return: 1; 0 if there are only blanks and comments; -1 with @err filled (KYMO_EXIT_USAGE): if SQLite knows the place,
+ * with the line of the statement and a mark below it.
  */
 int query_begin(struct query *query, const char *sql, const char **rest,
 		struct query_statement **statement, struct kymo_err *err);
@@ -70,7 +69,7 @@ int query_step(struct query_statement *statement, struct kymo_err *err);
 /** query_value() - of the present row. Blobs come as hexadecimal text. */
 void query_value(struct query_statement *statement, unsigned column, struct tables_value *value);
 
-/** query_interrupt() - end what runs, with an error. Context: any thread, also a signal handler. */
+/** query_interrupt() - end the running statement, with an error. Context: any thread, also a signal handler. */
 void query_interrupt(struct query *query);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What analysts miss in SQLite: percentile, median, standard deviation, times for people. */
+/* Functions that SQLite lacks: percentile, median, standard deviation, times for people. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

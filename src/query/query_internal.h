@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of query.h: query.c (connection, statements), vtab.c, store.c, functions.c. */
+/* What query.c (connection, statements), query_vtab.c, query_store.c and query_functions.c share. */
 #ifndef KYMO_QUERY_INTERNAL_H
 #define KYMO_QUERY_INTERNAL_H
 
@@ -12,7 +12,7 @@ struct query {
 	sqlite3 *db;
 	struct tables *tables;
 	volatile sig_atomic_t stopped;
-	bool declaring;			/* a table of ours, not one that the SQL wants to make */
+	bool declaring;			/* a virtual table of ours, not one that the SQL wants to create */
 	void (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
 	struct query_store *store[TABLES];	/* kept tables; NULL: not needed so far */
@@ -25,21 +25,20 @@ struct query_condition {
 };
 #define QUERY_CONDITIONS_MAX 16u
 
-/* vtab.c */
+/* query_vtab.c */
 int query_register_tables(struct query *query);
 
-/* functions.c */
+/* query_functions.c */
 int query_register_functions(sqlite3 *db);
 
 /*
- * store.c: a table read once into a temporary database, with an index per column that a join looks
- * things up by. The database lies in SQLite's page cache and goes to a temporary file when it
- * grows beyond; both vanish with the query.
+ * query_store.c: a table that was read once into a temporary database, with an index for each column that a join looks
+ * rows up by. SQLite keeps the database in its page cache, and in a temporary file when it grows; both vanish with the query.
  */
 struct query_store;
 
 /**
- * query_store() - the kept @table with at least the columns of the mask @columns, made when it is not there
+ * query_store() - the kept @table with at least the columns of the mask @columns; created if needed
  * Return: SQLITE_OK, or another code with @err filled.
  */
 int query_store(struct query *query, unsigned table, uint64_t columns, struct query_store **store,
@@ -47,7 +46,7 @@ int query_store(struct query *query, unsigned table, uint64_t columns, struct qu
 void query_store_free(struct query_store *store);
 
 /**
- * query_store_select() - a statement for the rows that fulfil @conditions, in the order of the table
+ * query_store_select() - a statement for the rows that match @conditions, in the order of the table
  *
  * Its parameters are the values of the conditions; its column i is column i of the table, and the
  * last one the number of the row.

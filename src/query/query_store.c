@@ -100,7 +100,7 @@ static int fill(struct query_store *store, struct tables *tables, sqlite3_stmt *
 		status = add_row(store, insert, row);
 	tables_scan_end(scan);
 	if (status)
-		err_set(err, KYMO_EXIT_FAILED, "Keeping the table %s in a temporary file failed: %s.",
+		err_set(err, KYMO_EXIT_FAILED, "cannot keep the table %s in a temporary file: %s",
 			tables_table[store->table].name, sqlite3_errstr(status));
 	return more < 0 ? SQLITE_ERROR : status;
 }
@@ -134,7 +134,7 @@ int query_store(struct query *query, unsigned table, uint64_t columns, struct qu
 	if (!status)
 		status = create(store, &insert);
 	if (status)
-		err_set(err, KYMO_EXIT_FAILED, "A temporary file for the table %s cannot be made: %s.",
+		err_set(err, KYMO_EXIT_FAILED, "cannot create a temporary file for the table %s: %s",
 			tables_table[table].name, sqlite3_errstr(status));
 	else
 		status = fill(store, query->tables, insert, err);
@@ -148,7 +148,7 @@ int query_store(struct query *query, unsigned table, uint64_t columns, struct qu
 	return SQLITE_OK;
 }
 
-/* One index serves a statement; that of an equality is the best. */
+/* A statement uses one index; an index for an equality is the best. */
 static void make_index(struct query_store *store, const struct query_condition *conditions,
 		       unsigned count)
 {

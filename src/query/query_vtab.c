@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of a trace as virtual tables. Each is there under its name without being created
- * ("eponymous").
+ * The tables of a trace as virtual tables. Each exists under its name without being created ("eponymous").
  *
- * The plan of a reading is the text that xBestIndex writes for xFilter: the columns that are used
- * as hexadecimal number, then "column,relation" for each condition whose value xFilter gets.
+ * SQLite first asks xBestIndex how it would read a table under some conditions, and then calls xFilter to read it. The plan
+ * that connects the two is a text: the columns that are used as a hexadecimal number, then "column,relation" for each
+ * condition whose value xFilter receives. A condition that is not in the plan is checked by SQLite, row by row.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static bool can_check(sqlite3_index_info *info, int i, const struct tables_table
 	if (!constraint->usable || constraint->iColumn < 0 || relation_of(constraint->op) < 0)
 		return false;
 	type = table->column[constraint->iColumn].type;
-	/* Of IN every value would be a reading of its own. */
+	/* With IN, each value would be a pass over the trace of its own. */
 	if (type == TABLES_REAL || (!table->of_objects && sqlite3_vtab_in(info, i, -1)))
 		return false;
 	if (type != TABLES_TEXT)
@@ -131,7 +131,7 @@ static void estimate(sqlite3_index_info *info, const struct tables_table *table,
 	double rows = table->of_objects ? OBJECTS : EVENTS;
 	double cost = rows * (table->of_objects ? 1 : EVENT_COST);
 
-	/* All events are read whatever is asked for; a kept table is faster, but has to be made. */
+	/* All events are read whatever the conditions are. A kept table is faster, but has to be created first. */
 	if (equals)
 		cost /= table->of_objects ? 2 : 20;
 	for (; equals; equals--)
@@ -195,7 +195,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 	return SQLITE_OK;
 }
 
-static void forget(struct cursor *cursor)
+static void drop_kept(struct cursor *cursor)
 {
 	sqlite3_finalize(cursor->kept);
 	cursor->kept = NULL;
@@ -218,7 +218,7 @@ static int on_close(sqlite3_vtab_cursor *base)
 	struct cursor *cursor = (struct cursor *)base;
 
 	end_scan(cursor);
-	forget(cursor);
+	drop_kept(cursor);
 	sqlite3_free(cursor);
 	return SQLITE_OK;
 }
@@ -269,7 +269,7 @@ static int on_next(sqlite3_vtab_cursor *base)
 
 /*
  * Values of a type that the column does not have are left to SQLite, which checks every row again.
- * Return: the number of filters, or -1: nothing fulfils them.
+ * Return: the number of filters; -1: no row can match.
  */
 static int make_filters(struct cursor *cursor, unsigned table, sqlite3_value **argv,
 			struct tables_filter *filter)
@@ -330,7 +330,7 @@ static int read_kept(struct cursor *cursor, const char *plan, sqlite3_value **ar
 	int status;
 
 	if (!cursor->kept || strcmp(cursor->plan, plan) != 0) {
-		forget(cursor);
+		drop_kept(cursor);
 		status = query_store(vtab->query, vtab->table, cursor->columns, &store, &err);
 		if (status == SQLITE_NOMEM)
 			return status;
@@ -339,7 +339,7 @@ static int read_kept(struct cursor *cursor, const char *plan, sqlite3_value **ar
 		cursor->plan = sqlite3_mprintf("%s", plan);
 		cursor->kept = query_store_select(store, cursor->condition, cursor->conditions);
 		if (!cursor->kept || !cursor->plan) {
-			forget(cursor);
+			drop_kept(cursor);
 			return SQLITE_NOMEM;
 		}
 	}

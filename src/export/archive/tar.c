@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes tar archives: a header of 512 bytes before each file, and files filled up to 512. */
+/* Writes tar archives: a header of 512 bytes before each file, and each file padded to a multiple of 512. */
 #include "export/archive/tar.h"
 
 #include <errno.h>
@@ -28,13 +28,13 @@ static int put(const struct tar *tar, const void *data, size_t size, struct kymo
 {
 	const int rc = write_all(tar->fd, data, size);
 
-	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "Writing failed: %s.", strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write the archive: %s", strerror(-rc)) : 0;
 }
 
 static int go(const struct tar *tar, off_t to, struct kymo_err *err)
 {
 	if (lseek(tar->fd, to, SEEK_SET) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "Going back in the archive failed: %s.", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot go back in the archive: %s", strerror(errno));
 	return 0;
 }
 
@@ -79,7 +79,7 @@ int tar_open(struct tar *tar, int fd, struct kymo_err *err)
 
 	*tar = (struct tar){ .fd = fd, .now = now > 0 && now <= TAR_FILE_MAX ? now : 0 };
 	if (lseek(fd, 0, SEEK_CUR) < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "An archive must be a file: the sizes in it are known last.");
+		return err_set(err, KYMO_EXIT_FAILED, "an archive must be a file, because its sizes are written last; choose one with -o");
 	return 0;
 }
 
@@ -96,8 +96,8 @@ int tar_end(struct tar *tar, struct kymo_err *err)
 	int64_t size = end - tar->header - BLOCK;
 
 	if (size > TAR_FILE_MAX)
-		return err_set(err, KYMO_EXIT_FAILED, "%s is larger than the 8 GiB that a file of an archive can "
-			       "have; choose less with --begin and --end.", tar->name);
+		return err_set(err, KYMO_EXIT_FAILED, "%s is larger than 8 GiB, the limit for a file in an "
+			       "archive; choose less with --begin and --end", tar->name);
 	if (go(tar, tar->header, err) || write_header(tar, size, err) || go(tar, end, err))
 		return -1;
 	return size % BLOCK ? put(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;

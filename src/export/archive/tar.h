@@ -8,7 +8,8 @@
  *   tar_end(&tar, &err);
  *   tar_close(&tar, &err);
  *
- * A file's size stands before it and is only known behind it: the output must be one to go back in.
+ * The size of a file is written before the file and known only after it: so the output must be seekable.
+ * A name has at most 99 bytes: longer names would need the prefix field, which this writer does not use.
  */
 #ifndef KYMO_EXPORT_TAR_H
 #define KYMO_EXPORT_TAR_H
@@ -33,11 +34,11 @@ struct tar {
  * @fd: stays the caller's
  *
  * Context: of all functions here: no allocation, blocks in write(2).
- * Return: 0; -1 with @err when nobody can go back in @fd (a pipe).
+ * Return: 0; -1 with @err if @fd is not seekable (a pipe).
  */
 int tar_open(struct tar *tar, int fd, struct kymo_err *err);
 
-/** tar_begin() - a file @name, shorter than TAR_NAME_MAX. Return: 0, -1 with @err. */
+/** tar_begin() - begin a file @name; a name of TAR_NAME_MAX bytes or more is cut. Return: 0, -1 with @err. */
 int tar_begin(struct tar *tar, const char *name, struct kymo_err *err);
 
 /**

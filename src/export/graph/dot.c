@@ -22,7 +22,7 @@ struct dot {
 
 /* ---- texts ---- */
 
-/* Inside a quoted string: names are foreign, a quote or a backslash must not end it. */
+/* Inside a quoted string: names are untrusted, so quotes and backslashes are escaped. */
 static void put_escaped(FILE *out, const char *text)
 {
 	char clean[1024];
@@ -52,7 +52,7 @@ static void put_rate(FILE *out, uint64_t count, int64_t first_ns, int64_t last_n
 		fprintf(out, ", %s Hz", text_f64(buffer, rate));
 }
 
-/* The numbers are messages; 0: not said. */
+/* @untaken and @overwritten are numbers of messages; 0: not printed. */
 static void put_flags(struct dot *dot, unsigned flags, uint64_t untaken, uint64_t overwritten)
 {
 	enum graph_flag flag;
@@ -74,7 +74,7 @@ static void put_flags(struct dot *dot, unsigned flags, uint64_t untaken, uint64_
 
 static const char *color(unsigned flags)
 {
-	/* Nobody else of the trace at one end is worth a look; a loss or an exception is worse. */
+	/* A missing publisher or subscriber deserves attention; a loss or an unfinished run is worse. */
 	if (flags & (GRAPH_UNTAKEN | GRAPH_OVERWRITTEN | GRAPH_UNFINISHED))
 		return ", color=\"#c00000\", fontcolor=\"#c00000\", penwidth=2";
 	return flags ? ", color=\"#c06000\", fontcolor=\"#c06000\", style=dashed" : "";
@@ -102,7 +102,7 @@ static bool wants_node(const struct dot *dot, const struct model_process *proces
 	       selection_process(selection, process->name, process->pid);
 }
 
-/* Services of parameters are there in each node and hardly ever run: they are shown if they did. */
+/* Each node has services of parameters, which hardly ever run: they are shown only if they ran. */
 static bool wants_callback(const struct dot *dot, const struct model_callback *callback)
 {
 	const struct stats_callback *s = stats_callback(graph_stats(dot->graph), callback->index);
@@ -117,7 +117,7 @@ static bool wants_callback(const struct dot *dot, const struct model_callback *c
 	       (ran || callback->timer || dot->options->all_topics);
 }
 
-/* A subscription that has a ring buffer has two callbacks, and one of them may never be needed. */
+/* A subscription with a ring buffer has two callbacks, and often only one of them runs. */
 static bool is_spare(const struct dot *dot, const struct model_callback *callback)
 {
 	const struct stats *stats = graph_stats(dot->graph);
@@ -227,7 +227,7 @@ static void put_topic(struct dot *dot, const struct model_topic *topic)
 	fputs("\"];\n", out);
 }
 
-/* Who publishes: a callback, or outside of callbacks the node itself. */
+/* The publisher is a callback, or outside of callbacks the node itself. */
 static void put_publishing(struct dot *dot, const struct intervals_publications *p)
 {
 	const struct model_node *node = p->publisher->node;
@@ -332,7 +332,7 @@ int dot_export(struct kymo_ctf_reader *reader, FILE *out, const struct dot_optio
 		result->lost_packets = stats_lost_packets(graph_stats(dot.graph));
 		choose(&dot);
 		put_graph(&dot);
-		status = ferror(out) ? err_set(err, KYMO_EXIT_FAILED, "Writing failed.") : 0;
+		status = ferror(out) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the graph") : 0;
 	}
 	free(dot.has_topic);
 	free(dot.has_callback);

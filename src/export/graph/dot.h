@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dependency graph of a trace in the language of graphviz: a cluster per node with its
- * callbacks (boxes) in it, topics (ellipses) between them; edges with counts and latencies. What
- * is unexpected is red and says why.
+ * The dependency graph of a trace in graphviz's language: a cluster for each node with its callbacks (boxes), topics
+ * (ellipses) between them, edges with counts and latencies. Unexpected things are red, with the reason.
  */
 #ifndef KYMO_EXPORT_DOT_H
 #define KYMO_EXPORT_DOT_H
@@ -21,7 +20,7 @@ struct dot_options {
 	bool all_topics;		/* /rosout, /parameter_events and services of parameters, too */
 	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: the whole trace */
 	uint64_t told_lost;		/* events lost as the recorder counted them */
-	/* Told now and then how far it is, clock_ns on the trace clock; may be NULL. */
+	/* Called now and then with the progress, clock_ns on the trace clock; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SVG by graphviz's `dot`, run as a program: its library would bring its whole world along. */
+/* SVG by graphviz's `dot`, run as a program: its library would bring many other libraries along. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -38,9 +38,9 @@ static int start(pid_t *pid, int from, int to)
 static int spawn_failed(int error, struct kymo_err *err)
 {
 	if (error == ENOENT)
-		return err_set(err, KYMO_EXIT_FAILED, "SVG is drawn by graphviz's program `dot`, which is not "
-			       "here: `apt install graphviz`, or --format dot and draw it elsewhere.");
-	return err_set(err, KYMO_EXIT_FAILED, "graphviz's program `dot` could not be started: %s.",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot draw SVG: graphviz's program `dot` is not installed; "
+			       "run `apt install graphviz`, or use --format dot and draw it elsewhere");
+	return err_set(err, KYMO_EXIT_FAILED, "cannot start graphviz's program `dot`: %s",
 		       strerror(error));
 }
 
@@ -80,6 +80,6 @@ int svg_close(struct svg *svg, struct kymo_err *err)
 		;
 	if (written || !WIFEXITED(state) || WEXITSTATUS(state))
 		return err_set(err, KYMO_EXIT_FAILED, "graphviz's program `dot` failed; --format dot writes "
-			       "what it was given.");
+			       "its input");
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports a ROS 2 trace to Perfetto: the run over the trace, and the facts around it. */
+/* Exports a ROS 2 trace to Perfetto: the pass over the trace, and the facts at the beginning and the end of the file. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdlib.h>
 
 #define PROGRESS_EVENTS (1u << 16)
-#define CLOCK_FIT_NS 1000000000		/* a reading off by more is of another clock */
+#define CLOCK_FIT_NS 1000000000		/* a reading that differs by more is of another clock */
 
 /*
  * Perfetto knows one clock for all: CLOCK_MONOTONIC of the host that booted first, so that no time
@@ -21,7 +21,7 @@ int64_t perfetto_offset(const struct kymo_ctf_reader *reader)
 	return offset_ns == INT64_MAX ? 0 : offset_ns;
 }
 
-/* Of a simulation's clock: what it said at first, and on without its jumps back. */
+/* With a simulation's clock, times begin at its first time, and go on where it jumps back. */
 static int64_t offset_of(const struct kymo_ctf_reader *reader, const struct perfetto_options *options)
 {
 	const struct simclock_facts *facts = options->simulation ? simclock_facts(options->simulation) : NULL;
@@ -100,7 +100,7 @@ static void write_tail(struct exporter *exporter)
 {
 	struct perfetto_result *result = exporter->result;
 
-	/* What was lost at a process's very end has no place in the trace, but the recorder knows. */
+	/* A loss at a process's very end has no place in the trace, but the recorder counted it. */
 	if (result->lost_events < exporter->options->told_lost)
 		result->lost_events = exporter->options->told_lost;
 	if (exporter->clocks_written)
@@ -128,8 +128,8 @@ static int next_part(struct exporter *exporter, struct kymo_err *err)
 	return 0;
 }
 
-/* Return: as err_set(). */
-static int take(struct exporter *exporter, const struct kymo_ctf_event *event, struct kymo_err *err)
+/* Return: 0; -1 with @err. */
+static int read_event(struct exporter *exporter, const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	struct perfetto_result *result = exporter->result;
@@ -155,7 +155,7 @@ static struct stream_state *stream_state(struct exporter *exporter, uint32_t str
 	return BY_INDEX(exporter, BY_READ, stream, struct stream_state);
 }
 
-/* Whether @event was taken before the reader began again. */
+/* Whether @event was already read before the reader began again. */
 static bool is_again(struct exporter *exporter, const struct kymo_ctf_event *event)
 {
 	struct stream_state *stream = stream_state(exporter, event->stream);
@@ -171,8 +171,8 @@ static bool is_again(struct exporter *exporter, const struct kymo_ctf_event *eve
 }
 
 /*
- * Events of classes that appeared later are bound only when the reader begins again. Streams keep their
- * order, so what was taken is known by its number.
+ * A growing trace may declare new classes of events, which are bound only when the reader begins again. It then returns all
+ * events once more. Each stream keeps its order, so the number of events read so far says which ones to skip.
  */
 static int bind_new(struct exporter *exporter, struct kymo_err *err)
 {
@@ -194,7 +194,7 @@ static int ask_for_more(struct exporter *exporter, struct kymo_err *err)
 
 	pft_flush(exporter->pft);
 	if (pft_failed(exporter->pft))
-		return 0;	/* pft_close() tells */
+		return 0;	/* pft_close() reports it */
 	more = options->more(options->context, exporter->reader, err);
 	return more > 0 && bind_new(exporter, err) ? -1 : more;
 }
@@ -210,12 +210,12 @@ static int run(struct exporter *exporter, struct kymo_err *err)
 		while ((more = kymo_ctf_next(exporter->reader, &event, err)) > 0) {
 			if (options->more && is_again(exporter, &event))
 				continue;
-			if (take(exporter, &event, err))
+			if (read_event(exporter, &event, err))
 				return -1;
 			if (result->events % PROGRESS_EVENTS)
 				continue;
 			if (pft_failed(exporter->pft))
-				return 0;	/* pft_close() tells */
+				return 0;	/* pft_close() reports it */
 			if (options->progress)
 				options->progress(options->context, result->events, event.clock_ns);
 		}
@@ -238,7 +238,7 @@ static void exporter_free(struct exporter *exporter)
 {
 	export_counters_free(exporter);
 	for (unsigned i = 0; i < BY_COUNT; i++)
-		free(exporter->by[i].item);
+		array_free(&exporter->by[i]);
 	map_free(&exporter->counters);
 	spans_destroy(exporter->spans);
 	model_destroy(exporter->model);

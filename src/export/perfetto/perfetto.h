@@ -16,14 +16,14 @@
  *   spans of programs           slices on their threads or custom tracks (below their process), their
  *                               fields as arguments, flows as arrows; instants and tracepoints of
  *                               their own likewise; counters as counter tracks below the process
- *   "Lost events"               instants "TRACE DATA LOST" where no single thread is concerned,
- *                               else they stand on the thread
+ *   "Lost events"               instants "TRACE DATA LOST"; if a single thread lost the events, they are on
+ *                               its track instead
  *
- * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so what callbacks of
- * further hosts do also stands there: a slice per run, with the arrows.
+ * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so callbacks of other hosts are also
+ * shown there: a slice per run, with the arrows.
  *
- * What is left out by a window, a node or a topic is not counted in struct perfetto_result either;
- * arrows to and from it are not drawn.
+ * What a window, a node or a topic leaves out is not counted in struct perfetto_result either; arrows to and from it are
+ * not drawn.
  *
  * One pass over the trace; memory grows with its objects, not with its events.
  */
@@ -45,8 +45,8 @@ struct perfetto_options {
 	bool executors;			/* also what executors' threads did */
 	const char *version;		/* of kymo */
 	const char *trace_name;		/* for people; NULL: none */
-	uint64_t told_lost;		/* events the recorder says were lost; the trace may know of fewer */
-	const struct pft_clocks *clock;	/* what the recorder read from the clocks, in order */
+	uint64_t told_lost;		/* events that the recorder counted as lost; the trace may show fewer */
+	const struct pft_clocks *clock;	/* the recorder's readings of the clocks, in order */
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
 	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
@@ -55,14 +55,14 @@ struct perfetto_options {
 	const int64_t *offset_ns;
 	const struct simclock *simulation;	/* that the reader is attached to: the clock of the file; NULL: none */
 	uint64_t split;			/* bytes of a part, about; 0: all in one */
-	/* Asked for the file of the next part: a descriptor, which stays the caller's, or -1 with @err. */
+	/* Opens the file of the next part. Return: a descriptor, which stays the caller's; -1 with @err. */
 	int (*part)(void *context, unsigned number, struct kymo_err *err);
 	/*
-	 * Asked at the end of what there is, when all of it is written: 1: there may be more now; 0: that
-	 * was all; -1 with @err. NULL: that was all.
+	 * Called when all events that exist are read and written. Return: 1: there may be more now; 0: that was
+	 * all; -1 with @err. NULL: the trace is complete.
 	 */
 	int (*more)(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err);
-	/* Told now and then how far it is; may be NULL. */
+	/* Called now and then with the progress; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);	/* trace clock */
 	void *context;
 };

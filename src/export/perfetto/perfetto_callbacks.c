@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of callbacks become slices on their threads, with the arrows that arrive there and leave. */
+/* Runs of callbacks become slices on their threads, with the arrows that arrive and leave there. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <string.h>
 
 /* Takes the arrows that began on this thread since @start_ns into @flow. Return: how many. */
-static unsigned departures_take(struct thread_state *thread, const struct model_instance *instance,
+static unsigned take_departures(struct thread_state *thread, const struct model_instance *instance,
 				uint64_t flow[DEPARTURES_MAX])
 {
 	unsigned flows = 0, kept = 0;
@@ -27,7 +27,7 @@ struct call {
 	uint64_t arrival;
 };
 
-/* Fills @call with all that is known of @instance. Return: its thread, NULL: memory is out. */
+/* Fills @call with everything known about @instance. Return: its thread; NULL: out of memory. */
 static struct thread_state *describe(struct exporter *exporter,
 				     const struct model_instance *instance, struct call *call)
 {
@@ -48,7 +48,7 @@ static struct thread_state *describe(struct exporter *exporter,
 			exporter->words.is_intra_process, PFT_BOOL, { .u = instance->is_intra } };
 	event->flow = call->departure;
 	event->role = PFT_FLOW_OF_PARTS;
-	event->flows = departures_take(thread, instance, call->departure);
+	event->flows = take_departures(thread, instance, call->departure);
 	if (instance->call)
 		call->departure[event->flows++] = export_call_flow(exporter, instance->call);
 	if (!message)
@@ -77,24 +77,24 @@ static bool instance_is_wanted(const struct exporter *exporter, const struct mod
 				callback->subscription ? callback->subscription->topic : NULL);
 }
 
-/* The arrows that left a callback which is not shown begin at their messages. */
-static void pass_over(struct exporter *exporter, const struct model_instance *instance)
+/* If a callback is not shown, arrows that left it begin at their messages. */
+static void skip_instance(struct exporter *exporter, const struct model_instance *instance)
 {
 	struct thread_state *thread = export_thread(exporter, instance->thread);
 	uint64_t flow[DEPARTURES_MAX];
 
 	if (!thread)
 		return;
-	(void)departures_take(thread, instance, flow);
+	(void)take_departures(thread, instance, flow);
 	export_pending(exporter, thread);
 }
 
-/* What export_instance() and export_unfinished() begin with. Return: as describe(); NULL: also when it is not shown. */
-static struct thread_state *show(struct exporter *exporter, const struct model_instance *instance, struct call *call,
+/* The first part of export_instance() and export_unfinished(). Return: as describe(); NULL also if it is not shown. */
+static struct thread_state *begin_instance(struct exporter *exporter, const struct model_instance *instance, struct call *call,
 				 uint64_t *count)
 {
 	if (!instance_is_wanted(exporter, instance)) {
-		pass_over(exporter, instance);
+		skip_instance(exporter, instance);
 		return NULL;
 	}
 	++*count;
@@ -106,7 +106,7 @@ void export_instance(void *context, const struct model_instance *instance)
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct call call;
-	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->callbacks);
+	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->callbacks);
 
 	if (!thread)
 		return;
@@ -119,16 +119,16 @@ void export_instance(void *context, const struct model_instance *instance)
 }
 
 /*
- * A callback that was running when the trace ended stays open, as readers show such a slice. Else
- * its end got lost, or it threw: how long it ran is unknown, and an open slice would swallow all
- * that came later. What is certain is that it began.
+ * A callback that was running when the trace ended stays open; readers show such a slice up to the end. Otherwise its end
+ * was lost, or it threw an exception: its length is unknown, and an open slice would contain everything later on the thread.
+ * So only its beginning is shown, as an instant.
  */
 void export_unfinished(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t ns = export_time(exporter, instance->start_ns);
 	struct call call;
-	struct thread_state *thread = show(exporter, instance, &call, &exporter->result->unfinished);
+	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->unfinished);
 
 	if (!thread)
 		return;

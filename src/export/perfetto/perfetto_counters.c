@@ -5,7 +5,7 @@
  *   rate		messages published in the second that begins there
  *   latency to NODE	from publish to the start of the subscription's callback, at that start
  *   waiting for NODE	how many newer messages the subscription's queue held when one was taken
- *   dropped		messages that got lost, so far
+ *   dropped		messages that were lost, so far
  *
  * They count what is shown. Seconds are those of the file, from its first event on.
  */
@@ -46,7 +46,7 @@ static void put_rate(struct exporter *exporter, const struct topic_counters *cou
 			(int64_t)value);
 }
 
-/* The second that is counted is over, and perhaps others without a message. */
+/* The counted second is over, and perhaps later ones without a message. */
 static void rate_until(struct exporter *exporter, struct topic_counters *counters, int64_t second)
 {
 	if (second <= counters->second)
@@ -107,8 +107,8 @@ void export_counters_free(struct exporter *exporter)
 /* ---- latency, waiting ---- */
 
 /*
- * How many messages of the topic were published after message @id and until @ns, as far as they are
- * remembered. That one was taken may be told a little later, when its callback begins.
+ * How many messages of the topic were published after message @id and until @ns, among the last PUBLISHED_MAX. The model
+ * may report that a message was taken a little later, when its callback begins; so messages after @ns do not count.
  */
 static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_t ns)
 {
@@ -181,7 +181,7 @@ void export_count_taken(struct exporter *exporter, const struct model_message *m
 
 /* ---- drops ---- */
 
-/* At the time when it is known: a sum that is written in order never goes back. */
+/* Written at the time when the drop is known, so that the sum never goes back in time. */
 void export_count_dropped(struct exporter *exporter, const struct model_message *message)
 {
 	int64_t ns = exporter->now_ns < exporter->options->end_ns ? exporter->now_ns :

@@ -127,15 +127,15 @@ static void depart(struct exporter *exporter, struct thread_state *thread,
 }
 
 /*
- * One call that goes both ways is one instant: the half within the process, which comes first, waits
- * for the other half, which has the source timestamp.
+ * A publish call may deliver a message both within the process and to others: the model reports two halves, but the file has
+ * one instant. The half within the process comes first and waits for the other half, which has the source timestamp.
  */
 static void on_published(void *context, const struct model_message *message)
 {
 	struct exporter *exporter = context;
 	struct thread_state *thread = message->publish_thread ?
 		export_thread(exporter, message->publish_thread) : NULL;
-	/* Where events were lost, two calls may look like one. */
+	/* If events were lost, two calls may look like one. */
 	bool second = thread && thread->pending.id && thread->pending.id == message->id &&
 		      thread->pending.publisher == message->publisher;
 	struct model_message both = *message;
@@ -174,7 +174,7 @@ static bool subscriber_is_wanted(const struct exporter *exporter, const struct m
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct exporter *exporter = context;
-	/* A copy of the message that no callback gets is no station of its way. */
+	/* A copy of the message that no callback receives is not on the path of the message. */
 	uint64_t flow = message->callback ?
 		export_flow(exporter, message, message->subscription) : 0;
 	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
@@ -188,8 +188,8 @@ static void on_taken(void *context, const struct model_message *message)
 }
 
 /*
- * A message that a buffer lost is shown where it is lost, one that nobody took where it was sent; and
- * there, too, when the trace does not tell whose buffer it was.
+ * A message that a buffer dropped is shown at the subscription. A message that no subscription took is shown at the publisher,
+ * and so is a dropped message if the trace does not say whose buffer it was.
  */
 static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
 {
@@ -211,7 +211,7 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 
 /* ---- service calls ---- */
 
-/* The arrow of a call leaves the callback that asked. */
+/* The arrow of a call leaves the callback that sent the request. */
 static void on_call_step(void *context, const struct model_call_step *step)
 {
 	const struct model_call *call = step->call;
@@ -256,7 +256,7 @@ static void on_transition(void *context, const struct model_transition *transiti
 	node = export_lifecycle(exporter, transition->node);
 	if (!node)
 		return;
-	/* The first transition tells the state the node was made in, or in which the window finds it. */
+	/* The first transition shows in which state the node was created, or was when the window begins. */
 	if (!node->in_state) {
 		born_ns = transition->node->born_ns > exporter->options->begin_ns ?
 			  transition->node->born_ns : exporter->options->begin_ns;

@@ -5,25 +5,20 @@
 
 #include "analysis/model/model.h"
 #include "analysis/spans/spans.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "export/perfetto/perfetto.h"
 #include "export/pft/pft.h"
 
 /*
- * Arrows of one message, at most; further subscriptions get none. Each costs 10 bytes in every event
- * it touches. As many as 6 bits count, see flow_id().
+ * The limit for arrows of one message; further subscriptions get none. Each arrow costs 10 bytes in every event that it
+ * touches. flow_id() has 6 bits for it.
  */
 #define FLOWS_MAX 64
-/* Arrows that leave one callback; further messages begin theirs at the publish instant. */
+/* The limit for arrows that leave one callback; those of further messages begin at the publish instant. */
 #define DEPARTURES_MAX 64
-/* A subscription that took none of so many messages of its topic is gone: no arrow until it does. */
+/* A subscription that took none of so many messages of its topic has probably ended: no arrow until it takes one. */
 #define SILENT_MAX 256
-
-/* Elements by object index; zeroed as they appear. */
-struct by_index {
-	void *item;
-	uint32_t count;
-};
 
 enum by {
 	BY_PROCESS,
@@ -46,7 +41,7 @@ enum by {
 	BY_COUNT
 };
 
-/* Of a trace that grows: events that were taken, and how many of these will come again. */
+/* Of a growing trace: events that were read, and how many of these the reader will return again. */
 struct stream_state {
 	uint64_t taken, again;
 };
@@ -56,10 +51,10 @@ struct departure {
 	uint64_t flow;
 };
 
-/* Spans of programs that are open on a track. Those before the window are around all others. */
+/* Open spans of programs on a track. Spans that began before the window enclose all others. */
 struct span_depth {
 	uint32_t shown;
-	uint32_t late;			/* begun behind the window: within all others */
+	uint32_t late;			/* begun after the window: inside all others */
 };
 
 struct thread_state {
@@ -87,7 +82,7 @@ struct subscription_state {
 	uint64_t waited;		/* last value of waiting, plus one; 0: none yet */
 };
 
-/* What may overlap on one track gets as many rows as it needs, up to so many. */
+/* Slices that overlap on one track get as many rows as they need, up to so many. */
 #define LANES_MAX 16
 
 /* A timer, a service, a client. */
@@ -99,7 +94,7 @@ struct lanes {
 /* Counters of a topic. */
 struct topic_counters {
 	struct pft_track *track, *rate, *dropped;
-	struct pft_track *latency;	/* to subscriptions that the trace does not tell */
+	struct pft_track *latency;	/* to unknown subscriptions */
 	int64_t second;			/* that is being counted, from the first one of the file */
 	uint64_t in_second, drops;
 	uint64_t published;		/* in all */
@@ -118,13 +113,13 @@ struct executor_state {
 	struct pft_track *track;
 };
 
-/* Who an arrow of a topic's messages may lead to. */
+/* The subscriptions that an arrow of a topic's messages may lead to. */
 struct topic_state {
 	uint64_t published;
 	uint32_t slots;
 	struct {
 		uint32_t subscription;	/* index */
-		uint64_t heard;		/* published when it was made or took a message */
+		uint64_t heard;		/* value of published when the subscription was created or took a message */
 	} slot[FLOWS_MAX];
 };
 
@@ -136,7 +131,7 @@ struct loss_state {
 	struct pft_track *track;
 };
 
-/* What is the same in every run of a callback. */
+/* The same in every run of a callback. */
 struct callback_state {
 	uint32_t name;
 	uint8_t args;
@@ -172,21 +167,21 @@ struct exporter {
 	uint32_t subscriptions_seen;
 	struct pft_track *ros, *no_node, *topics, *lost;
 	unsigned classes;	/* that were bound */
-	unsigned parts;		/* begun, but for the first */
+	unsigned parts;		/* begun, without the first */
 	uint64_t links;		/* arrows along links, so far */
 	int64_t first_ns;	/* where the first second of rates begins */
-	struct by_index by[BY_COUNT];
+	struct array by[BY_COUNT];
 	bool out_of_memory;
 };
 
 /**
  * export_time() - Perfetto time of a time since the epoch
  *
- * Times are untrusted input: what lies before the clock's zero becomes 0, nothing overflows.
+ * Times are untrusted input: a time before the clock's zero becomes 0, and nothing overflows.
  */
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns);
 
-/** export_in_window() - does what begins at @epoch_ns belong into the file? */
+/** export_in_window() - does the file contain what begins at @epoch_ns? */
 static inline bool export_in_window(const struct exporter *exporter, int64_t epoch_ns)
 {
 	return epoch_ns >= exporter->options->begin_ns && epoch_ns <= exporter->options->end_ns;
@@ -201,16 +196,16 @@ static inline bool export_arrows_reach(const struct model_process *process)
 	return !process->host;
 }
 
-/** export_top() - a track at the top that stands for all hosts of the file. */
+/** export_top() - a track at the top, for all hosts of the file. */
 struct pft_track *export_top(struct exporter *exporter, const char *name);
 
-/** export_comparable() - do both threads go by one clock? NULL: unknown. */
+/** export_comparable() - do both threads have the same clock? NULL: unknown. */
 static inline bool export_comparable(const struct model_thread *a, const struct model_thread *b)
 {
 	return a && b && a->process->host == b->process->host;
 }
 
-/** export_is_wanted() - are @node and @topic, either of them NULL where there is none, asked for? */
+/** export_is_wanted() - do the options choose @node and @topic? NULL: none. */
 bool export_is_wanted(const struct exporter *exporter, const struct model_node *node,
 		      const struct model_topic *topic);
 
@@ -219,7 +214,7 @@ void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t s
 #define BY_INDEX(exporter, what, index, type) \
 	((type *)by_index(exporter, what, index, sizeof(type)))
 
-/* Tracks, made when first needed; NULL when memory is out. */
+/* Tracks, created when first needed; NULL: out of memory. */
 struct pft_track *export_process(struct exporter *exporter, const struct model_process *process);
 struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread);
 struct pft_track *export_publisher(struct exporter *exporter,
@@ -227,7 +222,7 @@ struct pft_track *export_publisher(struct exporter *exporter,
 struct pft_track *export_subscription(struct exporter *exporter,
 				      const struct model_subscription *subscription);
 /*
- * The order of tracks below a node: kinds as they stand here, within a kind as the node made them.
+ * The order of tracks below a node: kinds as listed here, within a kind as the node created them.
  */
 enum entity {
 	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_CALLBACK, ENTITY_TIMER,
@@ -253,7 +248,7 @@ void export_published(struct exporter *exporter, const struct model_topic *topic
 uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
 		     const struct model_subscription *subscription);
 
-/** export_callback() - name and constant arguments of a callback, or NULL when memory is out. */
+/** export_callback() - name and constant arguments of a callback, or NULL: out of memory. */
 const struct callback_state *export_callback(struct exporter *exporter,
 					     const struct model_callback *callback);
 
@@ -271,19 +266,19 @@ void export_publishes(struct exporter *exporter);
 uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
 
 /*
- * perfetto_services.c: what runs, below its node. @call: the slice on its thread, whose arrows it also
- * gets where they do not reach that.
+ * perfetto_services.c: runs below their node. @call: the slice of the run on its thread; if arrows do not reach that thread,
+ * they lead to the slice below the node instead.
  */
 void export_run(struct exporter *exporter, const struct model_instance *instance,
 		const struct pft_event *call);
 uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
 void export_call(struct exporter *exporter, const struct model_call *call);
 
-/* perfetto_counters.c: what became of a topic's messages, as far as they are shown. */
+/* perfetto_counters.c: counters of a topic's messages, as far as they are shown. */
 void export_count_published(struct exporter *exporter, const struct model_message *message);
 void export_count_taken(struct exporter *exporter, const struct model_message *message);
 void export_count_dropped(struct exporter *exporter, const struct model_message *message);
-/** export_counters_finish() - write what was being counted. */
+/** export_counters_finish() - write the last values. */
 void export_counters_finish(struct exporter *exporter);
 void export_counters_free(struct exporter *exporter);
 
@@ -293,16 +288,16 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause);
 /** export_executor() - what the thread of an executor did. */
 void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
 
-/** export_kernel() - a pass over the kernel's events, if there are any. Return: as err_set(). perfetto_kernel.c. */
+/** export_kernel() - a pass over the kernel's events, if there are any. Return: 0; -1 with @err. perfetto_kernel.c. */
 int export_kernel(struct exporter *exporter, struct kymo_err *err);
 
 /** export_words() - number the texts of struct words. */
 void export_words(struct exporter *exporter);
 
-/** export_listener - what happens in the model becomes events. */
+/** export_listener - writes what happens in the model. */
 extern const struct model_listener export_listener;
 
-/** export_span_listener - what programs say of themselves becomes events. perfetto_spans.c. */
+/** export_span_listener - writes spans, instants and counters of programs. perfetto_spans.c. */
 extern const struct spans_listener export_span_listener;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's events of a trace, in a pass of their own: who ran on which CPU, who was woken, interrupts. */
+/* The kernel's events of a trace, in a pass of their own: which thread ran on which CPU, which was woken, interrupts. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include "analysis/sched/sched.h"
 
-#define CPUS_MAX 4096u			/* of a host; a number beyond is none */
-#define MAX_RT_PRIO 100			/* what LTTng takes from a priority */
+#define CPUS_MAX 4096u			/* of a host; a larger number is invalid */
+#define MAX_RT_PRIO 100			/* LTTng subtracts it from a priority */
 #define NAME_MAX_BYTES 64u
 
 /* The rows of sched_bind() come first, with its fields first. */
@@ -40,7 +40,7 @@ static const struct kymo_ctf_bind wanted[] = {
 
 struct kernel {
 	struct exporter *exporter;
-	struct sched *sched;		/* as the tables have it */
+	struct sched *sched;		/* states of threads, as in the tables */
 	struct map cpu;			/* (CPU, machine) -> struct pft_cpu */
 	struct map of_stream;		/* stream + 1 -> the same, for losses */
 	struct map calling;		/* (tid, machine) -> number of the system call it is in, + 1 */
@@ -48,7 +48,7 @@ struct kernel {
 	int32_t *machine;		/* by trace; -1: of a host of which nothing else is shown */
 };
 
-static bool is_there(const struct kymo_ctf_reader *reader)
+static bool has_kernel_events(const struct kymo_ctf_reader *reader)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned j = 0; j < WANTED; j++)
@@ -98,7 +98,7 @@ static const char *text_of(const struct kymo_ctf_value *value, char *out, size_t
 		size = room - 1;
 	memcpy(out, size ? value->bytes : "", size);
 	memset(out + size, 0, room - size);
-	for (size_t i = 0; i < size; i++)		/* the format wants UTF-8 */
+	for (size_t i = 0; i < size; i++)		/* the format requires UTF-8 */
 		if ((unsigned char)out[i] >= 0x80)
 			out[i] = '?';
 	return out;
@@ -109,7 +109,7 @@ static int32_t prio_of(const struct kymo_ctf_value *value)
 	return value->present ? (int32_t)value->i + MAX_RT_PRIO : 0;
 }
 
-/* A thread that was woken when it was about to sleep is ready. Readers leave out a wake-up of one that runs. */
+/* A thread that was woken while it was about to sleep is ready. Readers ignore a wake-up of a running thread. */
 static bool stays_ready(const struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	return sched_state_of(kernel->sched, sched_trace_host(kernel->sched, event->trace),
@@ -131,8 +131,9 @@ static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const st
 }
 
 /*
- * A slice for each call, on the track of its thread. Its number is this machine's, which names are made of here and there; one that has
- * none is left out. So is a return without a call, and a call without a return ends where the next one begins.
+ * A slice for each system call, on the track of its thread. The format has numbers of system calls, so a name becomes this
+ * machine's number; a name without one is left out. A return without a call is left out, too, and a call without a return
+ * ends where the next call begins.
  */
 static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event, int64_t ns)
 {
@@ -174,7 +175,7 @@ static void put(struct kernel *kernel, const struct kymo_ctf_event *event)
 		break;
 	case MIGRATE:
 	case EXIT:
-		break;		/* readers make nothing of them */
+		break;		/* readers ignore them */
 	case IRQ_ENTRY:
 		pft_cpu_irq_entry(cpu, ns, (int32_t)value[IRQ].i, text_of(&value[RET_OR_NAME], text, sizeof(text)));
 		break;
@@ -252,8 +253,8 @@ int export_kernel(struct exporter *exporter, struct kymo_err *err)
 	const struct map_slot *slot;
 	int rc;
 
-	/* Chrome's JSON has nothing for it, and on the clock of a simulation a CPU's time means nothing. */
-	if (exporter->options->chrome || exporter->options->simulation || !is_there(exporter->reader))
+	/* Chrome's JSON cannot express it, and a CPU's time means nothing on a simulation's clock. */
+	if (exporter->options->chrome || exporter->options->simulation || !has_kernel_events(exporter->reader))
 		return 0;
 	kernel.machine = calloc(kymo_ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
 	if (!kernel.machine || find_calls(&kernel) || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))

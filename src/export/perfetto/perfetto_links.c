@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #define LABEL_MAX 64
-#define LINK_FLOWS (UINT64_C(1) << 61)	/* apart from the numbers of programs before they are mixed */
+#define LINK_FLOWS (UINT64_C(1) << 61)	/* differs from the numbers of programs before they are mixed */
 
 /*
- * An arrow from the run of a callback to a message that was computed from what it got. The run and the
- * message may be written already, so both ends are instants of their own.
+ * An arrow from the run of a callback to a message that was computed from what the run received. The run and the message may
+ * already be written, so both ends of the arrow are instants of their own.
  */
 void export_cause(struct exporter *exporter, const struct model_cause *cause)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Below a node: what its timers and services did, and whom its clients called. A call is a slice at
- * the client from the request to the response, a slice at the service while it was served, and one
- * arrow: the callback that asked, request, service, its callback, response.
+ * Below a node: runs of its timers and services, and calls of its clients. A call is a slice at the client from the request
+ * to the response, a slice at the service while it was served, and one arrow: the callback that sent the request, the
+ * request, the service, its callback, the response.
  */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdio.h>
 
 #define LABEL_MAX 512
-#define CALL_FLOWS (UINT64_C(1) << 62)	/* apart from the numbers of programs before they are mixed */
+#define CALL_FLOWS (UINT64_C(1) << 62)	/* differs from the numbers of programs before they are mixed */
 
-/* Whose track it is. */
+/* The object that a track belongs to. */
 struct owner {
 	enum entity entity;
 	enum by by;
@@ -54,7 +54,7 @@ static struct pft_track *lane_make(struct exporter *exporter, const struct owner
 	return export_entity(exporter, owner->node, owner->entity, owner->index, &look);
 }
 
-/* A row of @owner that is free from @begin_ns to @end_ns, or NULL: all are taken, or memory is out. */
+/* A row of @owner that is free from @begin_ns to @end_ns. Return: NULL: all are in use, or out of memory. */
 static struct pft_track *lane(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
 			      int64_t end_ns)
 {
@@ -71,7 +71,7 @@ static struct pft_track *lane(struct exporter *exporter, const struct owner *own
 	return lanes->track[i];
 }
 
-/* What has no end, or no row of its own any more, is an instant on the first row. */
+/* A run without an end, or without a free row, is an instant on the first row. */
 static struct pft_track *put(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
 			     int64_t end_ns, const struct pft_event *event)
 {
@@ -92,7 +92,7 @@ static struct pft_track *put(struct exporter *exporter, const struct owner *owne
 }
 
 /*
- * ---- timers, services whose requests the trace does not tell, and what arrows do not reach elsewhere ----
+ * ---- timers, services whose requests are not in the trace, and runs that arrows do not reach elsewhere ----
  */
 
 void export_run(struct exporter *exporter, const struct model_instance *instance,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs say with include/kymo/kymo.h becomes slices, instants and counters; tracepoints of
- * their own are instants. A slice is begun when its span begins and ended when that ends, in the
- * order of the trace: slices that begin at the same nanosecond still nest as the spans did. One
- * without end has the argument "unfinished".
+ * Spans, instants and counters of programs (include/kymo/kymo.h) become slices, instants and counters; their own tracepoints
+ * become instants. A slice begins when its span begins and ends when the span ends, in the order of the trace: so slices that
+ * begin at the same nanosecond nest as the spans did. A slice without an end has the argument "unfinished".
  */
 #include "export/perfetto/perfetto_internal.h"
 
@@ -11,7 +10,7 @@
 #include <stdio.h>
 
 struct span_name_state {
-	uint32_t name, category;	/* pft_string(); name 0: not asked for yet */
+	uint32_t name, category;	/* pft_string(); name 0: not known yet */
 };
 
 struct span_track_state {
@@ -34,7 +33,7 @@ static struct pft_track *custom_track(struct exporter *exporter, const struct sp
 				 export_process(exporter, track->process);
 	snprintf(number, sizeof(number), "track %" PRIu64, track->id);
 	made = pft_track(exporter->pft, parent, *track->name ? track->name : number);
-	/* The table may have grown meanwhile. */
+	/* The array may have moved meanwhile. */
 	state = BY_INDEX(exporter, BY_SPAN_TRACK, track->index, struct span_track_state);
 	if (state)
 		state->track = made;
@@ -51,7 +50,7 @@ static struct pft_track *track_of(struct exporter *exporter, const struct spans_
 	return thread ? thread->track : NULL;
 }
 
-/* NULL when memory is out. */
+/* NULL: out of memory. */
 static struct span_depth *depth_of(struct exporter *exporter, const struct spans_event *event)
 {
 	struct span_track_state *state;
@@ -116,7 +115,7 @@ struct described {
 	uint64_t flow;
 };
 
-/* Fills @to with what an event carries whatever it is. */
+/* Fills @to with what every kind of event carries. */
 static void describe(struct exporter *exporter, const struct spans_event *event, struct described *to)
 {
 	to->event = (struct pft_event){ .arg = to->arg, .flow = &to->flow, .flows = event->flow != 0 };
@@ -226,7 +225,7 @@ static void on_thread_name(void *context, const struct model_thread *thread)
 						    struct thread_state);
 
 	if (state)
-		pft_thread_name(state->track, thread->name);	/* NULL: it will be made with this name */
+		pft_thread_name(state->track, thread->name);	/* NULL: the track will be created with this name */
 }
 
 const struct spans_listener export_span_listener = {

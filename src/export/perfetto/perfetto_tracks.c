@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tracks an exported ROS 2 trace has, what callbacks are called, which arrows there are. */
+/* The tracks of an exported ROS 2 trace, the names of callbacks, and the arrows. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_MAX 512	/* bytes of a track's or callback's name that is put together here */
+#define LABEL_MAX 512	/* bytes of a track's or callback's name */
 
 void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size)
 {
-	struct by_index *table = &exporter->by[what];
-	uint32_t count = table->count ? table->count : 16;
-	void *item;
+	void *item = array_at(&exporter->by[what], index, size);
 
-	if (index >= table->count) {
-		while (count <= index && count <= UINT32_MAX / 2)
-			count *= 2;
-		item = count > index ? reallocarray(table->item, count, size) : NULL;
-		if (!item) {
-			exporter->out_of_memory = true;
-			return NULL;
-		}
-		memset((char *)item + table->count * size, 0, (count - table->count) * size);
-		table->item = item;
-		table->count = count;
-	}
-	return (char *)table->item + index * size;
+	exporter->out_of_memory |= !item;
+	return item;
 }
 
 /* ---- processes and threads ---- */
@@ -173,11 +160,11 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 		return state;
 	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0,
 			      &(struct pft_look){ .name = "lifecycle" });
-	state->lifecycle = track;	/* the node's own track was made in the table that is there */
+	state->lifecycle = track;	/* the node's own track was created first, so @state is still valid */
 	return state;
 }
 
-/* ---- where a stream that many threads share lost events ---- */
+/* ---- losses of streams that many threads share ---- */
 
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 {
@@ -211,7 +198,7 @@ static bool has_slot(const struct topic_state *topic, const struct subscription_
 	return state->slot < topic->slots && topic->slot[state->slot].subscription == index;
 }
 
-/* A free slot, else one whose owner is silent, else none (FLOWS_MAX). */
+/* A free slot, else that of a silent subscription, else none (FLOWS_MAX). */
 static void give_slot(struct topic_state *topic, struct subscription_state *state, uint32_t index)
 {
 	uint32_t slot = 0;
@@ -229,8 +216,8 @@ static void give_slot(struct topic_state *topic, struct subscription_state *stat
 }
 
 /*
- * Gives new subscriptions a slot of their topic. An arrow leads from a message to one slot, so that a
- * message with three receivers shows three arrows from its publisher, not one chain.
+ * Gives new subscriptions a slot of their topic. An arrow leads from a message to one slot, so a message with three
+ * subscriptions shows three arrows from its publisher, not one chain.
  */
 static void slot_subscriptions(struct exporter *exporter)
 {
@@ -250,8 +237,8 @@ static void slot_subscriptions(struct exporter *exporter)
 }
 
 /*
- * 24 bits of the trace | 34 bits of the message | 6 bits of the slot. Arrows of traces that a viewer
- * merges stay apart, and the bytes that neighbours share deflate well.
+ * The number of an arrow: 24 bits of the trace | 34 bits of the message | 6 bits of the slot. Arrows of traces that a viewer
+ * merges stay separate, and neighbours share bytes, which deflate well.
  */
 static uint64_t flow_id(const struct exporter *exporter, uint64_t message, uint32_t slot)
 {

@@ -53,7 +53,7 @@ void lines_integer(FILE *out, int64_t value)
 
 static int write_error(unsigned table, struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "The table %s cannot be written: %s.",
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write the table %s: %s",
 		       tables_table[table].name, strerror(errno));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of analysis/tables/tables.h out of one pass over a trace into files of another kind: SQLite,
- * CSV, JSON Lines. Rows are written as they become known; memory does not grow with them.
+ * The tables of analysis/tables/tables.h as files: SQLite, CSV, JSON Lines. One pass over the trace writes all of them.
+ * Rows are written as they become known; memory does not grow with them.
  */
 #ifndef KYMO_EXPORT_ROWS_H
 #define KYMO_EXPORT_ROWS_H
@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 struct rows_options {
-	const char *path;		/* the file, or the directory that is there; NULL: `out` */
+	const char *path;		/* the file, or an existing directory; NULL: `out` */
 	FILE *out;			/* CSV and JSON of one table only */
 	uint64_t tables;		/* TABLES_BIT() of each */
 	const char *version;		/* of kymo */
@@ -26,7 +26,8 @@ struct rows_result {
 };
 
 /*
- * Read @tables' trace once and write what @options says, without what tables_select() left out. Progress is told by tables_watch().
+ * Read the trace of @tables once and write what @options chooses, without what tables_select() left out. tables_watch() reports
+ * the progress.
  * Context: allocate, block.
  * Return: 0, or -1 with @err filled; what was written then is incomplete.
  */

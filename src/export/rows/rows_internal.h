@@ -10,14 +10,14 @@ int rows_pass(struct tables *tables, const struct rows_options *options, struct 
 	      int (*take)(void *context, const struct tables_row *row, struct kymo_err *err),
 	      void *context, struct kymo_err *err);
 
-/* How a kind of file writes. */
+/* How a kind of file is written. */
 struct line_format {
 	const char *suffix;		/* of the file: "csv" */
-	void (*head)(FILE *out, unsigned table);	/* NULL: there is none */
+	void (*head)(FILE *out, unsigned table);	/* NULL: none */
 	void (*row)(FILE *out, const struct tables_row *row);
 };
 
-/** lines_export() - a file a table, or options->out. */
+/** lines_export() - a file for each table, or options->out. */
 int lines_export(struct tables *tables, const struct rows_options *options,
 		 const struct line_format *format, struct rows_result *result, struct kymo_err *err);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables as a SQLite database: every table with its columns, an index on its time and on the ids
- * that joins go by, and two tables about them: `columns` says what each column is, `trace` where
- * all this comes from.
+ * Tables as a SQLite database: every table with its columns, with an index on its time and on the ids that joins use. Two
+ * more tables describe them: `columns` documents each column, `trace` names the trace and the version of kymo.
  */
 #include <sqlite3.h>
 #include <string.h>
@@ -15,13 +14,13 @@ struct database {
 	sqlite3_stmt *insert[TABLES];
 };
 
-/* These are looked things up by, beside the time. */
+/* Joins look rows up by these, besides the time. */
 static const char *const indexed[] = { "publication_id", "callback_id", "callback_instance_id" };
 
 static int fail(const struct database *d, const struct rows_options *options, struct kymo_err *err)
 {
-	return err_set(err, KYMO_EXIT_FAILED, "%s: %s.", options->path,
-		       d->db ? sqlite3_errmsg(d->db) : "there is no memory left");
+	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", options->path,
+		       d->db ? sqlite3_errmsg(d->db) : "out of memory");
 }
 
 /* Return: 0, or a code of SQLite. */
@@ -180,8 +179,8 @@ int sqlite_export(struct tables *tables, const struct rows_options *options,
 	int status;
 
 	if (sqlite3_open_v2(options->path, &d.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL))
-		status = err_set(err, KYMO_EXIT_FAILED, "%s cannot be written: %s; name another file with -o.",
-				 options->path, d.db ? sqlite3_errmsg(d.db) : "there is no memory left");
+		status = err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s; choose another file with -o",
+				 options->path, d.db ? sqlite3_errmsg(d.db) : "out of memory");
 	else
 		status = fill(&d, tables, options, result, err);
 	for (unsigned i = 0; i < TABLES; i++)
