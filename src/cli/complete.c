@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completion scripts for bash, zsh and fish. Each shell gets the same three facts: the verbs, the
- * options of each verb, and the words an option with choices takes. What follows -- is completed as
- * the command that it is; everything else to file names.
+ * Completion scripts for bash, zsh and fish. Each shell gets the same three facts: the verbs, the options of each verb,
+ * and the words that an option with choices accepts. Words after -- are completed as a command of their own; everything
+ * else as file names.
  */
 #include "cli/complete.h"
 #include "base/array.h"
@@ -12,7 +12,7 @@
 static void choices(FILE *out, const char *text, const char *separator)
 {
 	for (; *text; text++) {
-		if (*text == '[')		/* it may have a number, which nobody can complete */
+		if (*text == '[')		/* an optional number, which cannot be completed */
 			text += strcspn(text, "|");
 		if (!*text)
 			break;

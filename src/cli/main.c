@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command: finds the verb in the table and leaves the rest to it. Everything said here about
- * verbs (help, manual pages, completion, suggestions) is printed from the verbs' own tables.
+ * The command: finds the verb in the table and runs it. Everything that is printed here about verbs (help, manual
+ * pages, completion, suggestions) comes from the verbs' own tables.
  */
 #include <json-c/json_c_version.h>
 #include <limits.h>
@@ -154,7 +154,7 @@ static int completion(int argc, char **argv)
 {
 	if (argc == 1 && !complete_print(verbs, argv[0], stdout))
 		return KYMO_EXIT_OK;
-	fputs("kymo: --completion takes one shell: bash, zsh or fish\n", stderr);
+	fputs("kymo: --completion requires a shell: bash, zsh or fish\n", stderr);
 	return KYMO_EXIT_USAGE;
 }
 
@@ -186,7 +186,7 @@ static const struct {
 	{ "--completion", completion }, { "--man", man },
 };
 
-/* What was said must have arrived: a full disk behind stdout is a failure. */
+/* If stdout could not be written (a full disk), that is a failure. */
 static int finish(int status)
 {
 	bool failed = ferror(stdout);

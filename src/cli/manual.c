@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo(1) and kymo(7): what they tell of exit statuses, environment and files comes from conventions.def. */
+/* kymo(1) and kymo(7). Their exit statuses, environment and files come from conventions.def. */
 #include "cli/manual.h"
 
 #include <string.h>
@@ -44,29 +44,29 @@ static const struct entry places[] = {
 #undef PLACE
 };
 
-/* What the overview explains, in the order in which one meets it. */
+/* What the overview explains, in the order in which users meet it. */
 static const struct entry terms[] = {
-	{ "traced program", "A program that was started with the preload library libkymo-ros2.so (kymo run, kymo record --, the launch action, or "
-	  "LD_PRELOAD), or that uses libkymo itself, as kymo(3) has it. It is not rebuilt. No thread of kymo runs in it, it opens "
+	{ "traced program", "A program that was started with the preload library libkymo-ros2.so (by kymo run, kymo record --, the launch action, or "
+	  "LD_PRELOAD), or that uses libkymo itself; see kymo(3). It is not rebuilt. No thread of kymo runs in it, it opens "
 	  "no socket, and it never waits for a recorder." },
-	{ "runtime directory", "Where traced programs keep what they write: one file of shared memory each, its region. Recorder and programs "
-	  "find each other there, so both must have the same one (KYMO_DIR) and belong to the same user; record --user and root "
-	  "reach further." },
-	{ "facts", "What happens once: nodes, topics, callbacks, declarations. A program writes them always, also while nobody records, so a recorder "
-	  "that comes hours later still has every name. In the trace they are init events." },
-	{ "events", "What happens all the time: callbacks, messages, spans. They go into a ring of shared memory for each thread, and only "
-	  "while a recorder wants them, or with run --flight. A full ring drops, and counts what it drops." },
-	{ "recorder", "kymo record or kymo start. It empties the rings into a trace, from outside. One recorder at a time belongs to a runtime "
-	  "directory. If it is killed, the next one goes on with what the rings hold." },
-	{ "trace", "A directory in the Common Trace Format 1.8 with the names of LTTng, as babeltrace2 and Trace Compass read it. Verbs "
-	  "that read one take the newest unless they are given another, and read those of LTTng, ros2_tracing and CARET, too. See "
+	{ "runtime directory", "The directory where traced programs write: each has one file of shared memory, its region. Recorder and programs "
+	  "find each other there, so both must have the same directory (KYMO_DIR) and belong to the same user. As root, record "
+	  "--user records other users' programs, too." },
+	{ "facts", "What happens once: nodes, topics, callbacks, declarations. A program always writes them, also while no recorder is running, so a "
+	  "recorder that starts hours later still knows every name. In the trace they are init events." },
+	{ "events", "What happens all the time: callbacks, messages, spans. Each thread writes them into a ring of shared memory, but only "
+	  "while a recorder is running, or with run --flight. If the ring is full, events are dropped and counted." },
+	{ "recorder", "kymo record or kymo start: a program that reads the rings from outside and writes a trace. A runtime directory has one "
+	  "recorder at a time. If the recorder is killed, the next one continues with what the rings hold." },
+	{ "trace", "A directory in the Common Trace Format 1.8 with the names of LTTng, which babeltrace2 and Trace Compass read. Verbs "
+	  "that read a trace take the newest unless you name another. They also read traces of LTTng, ros2_tracing and CARET. See "
 	  "kymo-trace(5)." },
-	{ "loss", "What was dropped is counted to the event, for each thread, and every verb that reads says so. With --strict it is an exit status." },
-	{ "rules", "What is recorded at all: by node, topic, process, event or category, also changed while it runs (kymo filter)." },
-	{ "flight recorder", "A recorder that keeps only the last seconds, in memory, and writes them when a trigger fires or somebody "
-	  "asks (record --flight, kymo snapshot)." },
-	{ "relay", "kymo relay takes recordings over the network and shows them while they grow (kymo live). It speaks LTTng's protocols." },
-	{ "agent", "kymo agent stands for a host in the ROS graph, and obeys CARET's command line." },
+	{ "loss", "Dropped events are counted exactly, for each thread, and every verb that reads a trace reports them. With --strict a loss changes the exit status." },
+	{ "rules", "They choose what is recorded: by node, topic, process, event or category. You can change them while the recorder runs (kymo filter)." },
+	{ "flight recorder", "A recorder that keeps only the last seconds, in memory, and writes them when a trigger fires or you ask for "
+	  "them (record --flight, kymo snapshot)." },
+	{ "relay", "kymo relay receives recordings over the network and shows them while they grow (kymo live). It uses LTTng's protocols." },
+	{ "agent", "kymo agent acts for the traced programs of a host in the ROS graph; CARET's command line controls it." },
 };
 
 static const char first_steps[] =
@@ -78,7 +78,7 @@ static const char later_steps[] =
 	"kymo run -- ros2 launch my_robot robot.launch.py\n"
 	"kymo record --duration 10s\n";
 
-/* The verbs by what they are for; the test of the manual pages sees that each is there once. */
+/* The verbs by purpose. The test of the manual pages checks that each is listed once. */
 static const struct entry chapters[] = {
 	{ "Start programs, record them", "run record start pause resume filter stop status snapshot sink recover" },
 	{ "Read the answers", "info list dump report flow why query export open" },
@@ -109,9 +109,9 @@ static void conventions(FILE *out)
 		opt_roff(statuses[i].meaning, out);
 	}
 	fputs(".PP\n", out);
-	opt_roff("kymo record -- CMD ends with the status of CMD, or 128 and the number of the signal that ended it, if that is not 0; "
-		 "kymo run -- CMD becomes CMD. Ctrl-C is how a recording is ended, and no failure; a verb that reads is ended by it, "
-		 "which a shell shows as 130.", out);
+	opt_roff("kymo record -- CMD exits with the status of CMD if that is not 0 (128 plus the number of the signal, if a signal ended CMD). "
+		 "kymo run -- CMD becomes CMD, so its status is that of CMD. Ctrl-C is how you end a recording, so it is not a failure. A verb "
+		 "that reads a trace is ended by the signal of Ctrl-C, which a shell shows as 130.", out);
 	entries("ENVIRONMENT", variables, COUNT_OF(variables), out);
 	entries("FILES", places, COUNT_OF(places), out);
 }
@@ -132,7 +132,7 @@ void manual_command(const struct verb *const *verbs, const char *version, FILE *
 	fputs(".SH SEE ALSO\n.BR kymo (7),\n.BR kymo (3),\n.BR kymo\\-session (3),\n.BR kymo\\-ctf (3),\n.BR kymo\\-trace (5)\n", out);
 }
 
-/* Those verbs of the table that stand in @names. */
+/* The verbs of the table that @names lists. */
 static void chapter(const char *names, const struct verb *const *verbs, FILE *out)
 {
 	while (*names) {
@@ -163,13 +163,13 @@ void manual_overview(const struct verb *const *verbs, const char *version, FILE 
 {
 	heading("tracing of ROS 2 and real\\-time programs: overview", "7", version, out);
 	fputs(".SH DESCRIPTION\n", out);
-	opt_roff("kymo records what a robot's programs did, from the outside and without rebuilding them, and says which callback made it late. It "
-		 "traces ROS 2 programs through the tracepoints that ROS 2 has, and C and C++ programs with spans of their own.", out);
+	opt_roff("kymo records what a robot's programs did, from outside and without rebuilding them, and explains which callback made the robot late. It "
+		 "traces ROS 2 programs by the tracepoints of ROS 2, and C and C++ programs by spans of their own.", out);
 	fputs(".PP\n", out);
 	opt_roff("Record a program, see what was slow, and why a message was late:", out);
 	example(first_steps, out);
 	fputs(".PP\n", out);
-	opt_roff("Or start it so that it can be recorded, and record it at any time later:", out);
+	opt_roff("Or start the program so that it can be recorded, and record it at any time later:", out);
 	example(later_steps, out);
 	entries("TERMS", terms, COUNT_OF(terms), out);
 	fputs(".SH VERBS\n", out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs, their options, and what belongs to all of them as tables, so that who wraps the command (`ros2 kymo`) has no copy of them. */
+/* The verbs, their options and conventions as tables, so that a program that wraps the command (`ros2 kymo`) needs no copy. */
 #include "cli/verb_table.h"
 
 #include "cli/common/common.h"
 #include "base/array.h"
 
-/* What the value of an option is, for who completes or checks it. */
+/* The kind of an option's value, for programs that complete or check it. */
 static const char *const kinds[] = {
 	[OPT_FLAG] = "flag", [OPT_TEXT] = "text", [OPT_U64] = "integer", [OPT_SIZE] = "size",
 	[OPT_TIME] = "time", [OPT_CHOICE] = "choice", [OPT_LIST] = "list",
@@ -32,7 +32,7 @@ static const struct table_column place_columns[] = {
 	{ "file", "File" }, { "meaning", "Meaning" },
 };
 
-/* Of the command as a whole: conventions.def. */
+/* What holds for the whole command: conventions.def. */
 static void conventions(struct table *table)
 {
 	table_section(table, "statuses", "Exit statuses", status_columns, COUNT_OF(status_columns));

@@ -31,8 +31,8 @@ int ask_for(const struct rundir *dir, const struct domain_info *info, const char
 	rc = control_ask(dir, request, (int)(timeout_ns / 1000000), reply, err);
 	json_object_put(request);
 	if (rc == 1)
-		return err_set(err, KYMO_EXIT_FAILED, "process %d records but cannot be asked to %s: a program that "
-			       "records itself ends its session itself; a kymo record ends with \"kill -INT %d\"",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot ask process %d to %s: it records, but does not answer; a program that "
+			       "records itself must end its session itself, and \"kill -INT %d\" ends a kymo record",
 			       info->pid, what, info->pid);
 	return rc;
 }

@@ -10,14 +10,14 @@
 #include "recorder/runtime/rundir.h"
 
 /**
- * ask_open() - the runtime directory and who records there
- * Return: 0, and @dir is open; -1 with @err, KYMO_EXIT_EMPTY when nobody records.
+ * ask_open() - the runtime directory and its recorder
+ * Return: 0, and @dir is open; -1 with @err, KYMO_EXIT_EMPTY when no recorder is running.
  */
 int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err);
 
 /**
  * ask_for() - ask the recorder that ask_open() found
- * @what: name of the request, without further words
+ * @what: name of the request, which has no arguments
  * @timeout_ns: for all of it, at least a millisecond
  * @reply: to be released with json_object_put()
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failing, and where traces live. See common.h. */
+/* How a verb fails, and where traces are. See common.h. */
 #include "cli/common/common.h"
 
 #include <dirent.h>
@@ -68,7 +68,7 @@ static int join(char path[CLI_PATH_MAX], const char *directory, const char *name
 	int length = snprintf(path, CLI_PATH_MAX, "%s%s", directory, name);
 
 	if (length < 0 || length >= CLI_PATH_MAX)
-		return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is longer than %d bytes",
+		return err_set(err, KYMO_EXIT_FAILED, "the path %.100s... is too long: more than %d bytes",
 			       directory, CLI_PATH_MAX - 1);
 	return 0;
 }
@@ -88,7 +88,7 @@ int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err)
 			return join(path, value, places[i].below, err);
 	}
 	return err_set(err, KYMO_EXIT_FAILED,
-		       "no place for traces: none of ROS_TRACE_DIR, ROS_HOME and HOME is set");
+		       "no directory for traces: none of ROS_TRACE_DIR, ROS_HOME and HOME is set");
 }
 
 /* session-YYYYMMDDHHMMSS, with anything behind it. */
@@ -143,7 +143,7 @@ static int newest_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 		closedir(dir);
 	if (!*name)
 		return err_set(err, KYMO_EXIT_INPUT,
-			       "no trace given, and %s holds no session: name a trace directory, or record one with 'kymo record'",
+			       "no trace given, and %s contains none; name a trace directory, or record one with 'kymo record'",
 			       directory);
 	return join(path, directory, name, err);
 }
@@ -153,7 +153,7 @@ int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *e
 	struct stat status;
 
 	if (argc > 1)
-		return err_set(err, KYMO_EXIT_USAGE, "one trace at a time: '%s' is one too many",
+		return err_set(err, KYMO_EXIT_USAGE, "unexpected operand '%s': only one trace at a time",
 			       argv[1]);
 	if (argc < 1)
 		return newest_session(path, err);
@@ -175,14 +175,14 @@ static int make_directories(const char *path, struct kymo_err *err)
 		if (*slash != '/')
 			continue;
 		*slash = 0;
-		(void)mkdir(partial, 0777);	/* the last one tells whether it worked */
+		(void)mkdir(partial, 0777);	/* the last mkdir() shows whether it worked */
 		*slash = '/';
 	}
 	if (!mkdir(partial, 0777) || (errno == EEXIST && !stat(partial, &status) &&
 				      S_ISDIR(status.st_mode)))
 		return 0;
 	return err_set(err, KYMO_EXIT_FAILED,
-		       "cannot make the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or name one with -o",
+		       "cannot create the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or choose one with -o",
 		       path, strerror(errno));
 }
 
@@ -191,7 +191,7 @@ int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err 
 	char here[PATH_MAX] = "";
 
 	if (path[0] != '/' && !getcwd(here, sizeof here))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot tell the current directory: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot find the current directory: %s", strerror(errno));
 	if ((size_t)snprintf(absolute, size, "%s%s%s", here, here[0] ? "/" : "", path) >= size)
 		return err_set(err, KYMO_EXIT_FAILED, "the path '%.100s...' is too long", path);
 	return 0;
@@ -207,7 +207,7 @@ int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 	if (cli_trace_dir(directory, err) || make_directories(directory, err))
 		return -1;
 	if (!localtime_r(&now, &local) || !strftime(name, sizeof name, "/session-%Y%m%d%H%M%S", &local))
-		return err_set(err, KYMO_EXIT_FAILED, "the clock shows no date; name a directory with -o");
+		return err_set(err, KYMO_EXIT_FAILED, "the clock shows no date; choose a directory with -o");
 	for (unsigned n = 1; n < 1000; n++) {
 		char suffix[80];
 
@@ -217,6 +217,6 @@ int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 		if (lstat(path, &status) && errno == ENOENT)
 			return 0;
 	}
-	return err_set(err, KYMO_EXIT_FAILED, "%s%s exists many times already; name a directory with -o",
+	return err_set(err, KYMO_EXIT_FAILED, "too many sessions %s%s already exist; choose a directory with -o",
 		       directory, name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the verbs share: the option rows several of them have, where traces live, and how a verb
+ * What the verbs share: the option rows that several of them have, where traces are, and how a verb
  * fails. A verb's own file holds its options struct, its table and its run().
  */
 #ifndef KYMO_CLI_COMMON_H
@@ -30,26 +30,26 @@
 /* bool malloc */
 #define CLI_OPT_MALLOC(type) \
 	{ "malloc", 0, OPT_FLAG, offsetof(type, malloc), NULL, \
-	  "what the command allocates and frees, too, and mutexes that it waits for", NULL }
+	  "also record what the command allocates and frees, and mutexes that it waits for", NULL }
 /* bool strict */
 #define CLI_OPT_STRICT(type) \
-	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 when events were lost", NULL }
+	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 if events were lost", NULL }
 /* struct selection selection; @letter: of --node, 0 where it means something else */
 #define CLI_OPT_SELECTION(type, letter) \
 	{ "node", letter, OPT_LIST, offsetof(type, selection.node), "GLOB", \
-	  "only nodes whose full name matches, '!GLOB': only others; may be given several times", NULL }, \
+	  "only nodes whose full name matches; '!GLOB' leaves out; may be repeated", NULL }, \
 	{ "topic", 't', OPT_LIST, offsetof(type, selection.topic), "GLOB", \
-	  "only topics that match, likewise", NULL }, \
+	  "only topics that match; likewise", NULL }, \
 	{ "process", 0, OPT_LIST, offsetof(type, selection.process), "GLOB", \
-	  "only processes whose name or pid matches, likewise", NULL }
+	  "only processes whose name or pid matches; likewise", NULL }
 /* struct cli_times times; see trace_time.h */
 #define CLI_OPT_WINDOW(type, what) \
 	{ "begin", 'b', OPT_TEXT, offsetof(type, times.begin), "TIME", "leave out " what " earlier", NULL }, \
 	{ "end", 'E', OPT_TEXT, offsetof(type, times.end), "TIME", "leave out " what " later", NULL }
 #define CLI_OPT_CLOCK(type) \
 	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
-	  "whose times to print: the system's, or those of the simulation that /clock told, in ROS domain N where " \
-	  "there were several", "system|sim[:N]" }
+	  "which times to print: the system's, or those of the simulation (of /clock; N: its ROS domain, if " \
+	  "there are several)", "system|sim[:N]" }
 #define CLI_OPT_END { 0 }
 
 /* Which times of a trace are wanted, as they were written. */
@@ -83,7 +83,7 @@ int cli_table(const char *verb, int format, struct table **table);
  * cli_close() - table_close() and the verb's exit status
  *
  * Return: @status when everything was written; otherwise says so on stderr and returns
- * KYMO_EXIT_FAILED. A reader that went away (EPIPE) is nobody to complain to and is no failure.
+ * KYMO_EXIT_FAILED. A reader that went away (EPIPE) is not a failure.
  */
 int cli_close(const char *verb, struct table *table, int status);
 
@@ -96,23 +96,23 @@ int cli_close(const char *verb, struct table *table, int status);
 int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err);
 
 /**
- * cli_trace() - the trace a reading verb is about
+ * cli_trace() - the trace that a reading verb reads
  * @argc, @argv: operands; one at most
  *
- * The operand, or without one the newest session-YYYYMMDDHHMMSS below cli_trace_dir(). It is
- * checked that the path exists, not that it is a trace.
+ * The operand, or without one the newest session-YYYYMMDDHHMMSS below cli_trace_dir(). This checks
+ * that the path exists, not that it is a trace.
  * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE for a second operand, KYMO_EXIT_INPUT for no trace).
  */
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err);
 
-/** cli_absolute() - @path as it is from everywhere. Return: 0, or -1 with @err filled. */
+/** cli_absolute() - @path from the root directory. Return: 0, or -1 with @err filled. */
 int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err *err);
 
 /**
  * cli_new_session() - a path for a new trace, session-YYYYMMDDHHMMSS in local time
  *
- * Makes the directories above it. The path itself does not exist yet; when a session of the same
- * second does, "-2", "-3", ... is added.
+ * Creates the directories above it. The path itself does not exist yet; if a session of the same
+ * second exists, "-2", "-3", ... is added.
  * Return: 0, or -1 with @err filled.
  */
 int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err);

@@ -46,11 +46,11 @@ int detach(struct detach *detach, const char *log, int *status, struct kymo_err 
 		return -1;
 	detach->log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (detach->log_fd < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the log file %s: %s; name another place with -o "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the log file %s: %s; choose another place with -o "
 			       "DIR", log, strerror(errno));
 	if (pipe2(ready, O_CLOEXEC) < 0) {
 		(void)close(detach->log_fd);
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make a pipe: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a pipe: %s", strerror(errno));
 	}
 	child = fork();
 	if (child == 0) {
@@ -65,7 +65,7 @@ int detach(struct detach *detach, const char *log, int *status, struct kymo_err 
 	if (child > 0)
 		*status = wait_for(child, ready[0]);
 	else
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot go into the background: %s", strerror(errno));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot start a background process: %s", strerror(errno));
 	(void)close(ready[0]);
 	return child > 0 ? 1 : -1;
 }
@@ -78,7 +78,7 @@ void detach_ready(struct detach *detach)
 		return;
 	(void)dup2(detach->log_fd, STDOUT_FILENO);
 	(void)dup2(detach->log_fd, STDERR_FILENO);
-	(void)!write(detach->ready_fd, &byte, 1);	/* a parent that is gone needs no answer */
+	(void)!write(detach->ready_fd, &byte, 1);	/* a parent that has ended needs no answer */
 	(void)close(detach->ready_fd);
 	detach->ready_fd = -1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a long work is: a bar with rate on stderr, only on a terminal and only when the work
+ * The progress of long work: a bar with the rate on stderr, only on a terminal and only if the work
  * takes longer than a moment.
  *
  *   struct progress progress;
@@ -25,12 +25,12 @@ struct progress {
 	uint64_t first_ns, last_ns;	/* of a trace, on its clock */
 };
 
-/** progress_begin() - @quiet: show nothing, as when stderr is no terminal. */
+/** progress_begin() - @quiet: show nothing, as if stderr were not a terminal. */
 void progress_begin(struct progress *progress, bool quiet);
 
 /**
  * progress_show() - @events are done so far, which are the part @done (0..1) of all
- * @done: 0 when that is not known: then there is no bar
+ * @done: 0 if that is not known: then there is no bar
  */
 void progress_show(struct progress *progress, uint64_t events, double done);
 

@@ -5,13 +5,13 @@ int access_wish(const struct access_wishes *wishes, const struct url *url, struc
 {
 	*access = (struct access){ 0 };
 	if (!url->tls && (wishes->ca || wishes->pin))
-		return err_set(err, KYMO_EXIT_USAGE, "--%s is for TLS: the URL begins with nets:// then", wishes->ca ? "tls-ca" : "tls-pin");
+		return err_set(err, KYMO_EXIT_USAGE, "--%s requires TLS: write the URL with nets://", wishes->ca ? "tls-ca" : "tls-pin");
 	if (wishes->ca && wishes->pin)
-		return err_set(err, KYMO_EXIT_USAGE, "--tls-pin names the one certificate that is trusted, so --tls-ca says nothing");
+		return err_set(err, KYMO_EXIT_USAGE, "--tls-pin and --tls-ca exclude each other: --tls-pin trusts one certificate only");
 	if (wishes->token_file && token_read(wishes->token_file, &access->token, err) < 0)
 		return -1;
 	if (access->token.size && !url->tls && !url_is_loopback(url->host))
-		return err_set(err, KYMO_EXIT_USAGE, "the token would go to %s for everybody to read: use TLS (nets://)", url->host);
+		return err_set(err, KYMO_EXIT_USAGE, "the token would be sent to %s unencrypted; use TLS (nets://)", url->host);
 	if (!url->tls)
 		return 0;
 	access->tls = tls_call(wishes->ca, wishes->pin, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of those who connect to a relay: whose certificate is trusted, and the token. The same in each verb. */
+/* Options of verbs that connect to a relay: which certificate is trusted, and the token. */
 #ifndef KYMO_CLI_ACCESS_OPTIONS_H
 #define KYMO_CLI_ACCESS_OPTIONS_H
 
@@ -12,7 +12,7 @@ struct access_wishes {
 	const char *ca, *pin, *token_file;
 };
 
-/* What they come to: for struct link_options. */
+/* The same, read and checked: for struct link_options. */
 struct access {
 	struct tls_context *tls;	/* NULL: none */
 	struct token token;
@@ -21,15 +21,15 @@ struct access {
 /* Rows for the table of options; @type has a member `struct access_wishes @member`. */
 #define ACCESS_OPTS(type, member)								\
 	{ "tls-ca", 0, OPT_TEXT, offsetof(type, member.ca), "FILE",				\
-	  "with nets://: trust relays whose certificate those in FILE signed (default: those that the system trusts)", NULL }, \
+	  "with nets://: trust relays whose certificate is signed by one in FILE (default: by one that the system trusts)", NULL }, \
 	{ "tls-pin", 0, OPT_TEXT, offsetof(type, member.pin), "SHA256",				\
-	  "with nets://: trust the relay whose certificate has this fingerprint, which it prints", NULL },	\
+	  "with nets://: trust the relay whose certificate has this fingerprint, which the relay prints", NULL },	\
 	{ "token-file", 0, OPT_TEXT, offsetof(type, member.token_file), "FILE",			\
-	  "show the relay the token that is in FILE", NULL }
+	  "send the relay the token in FILE", NULL }
 
 /**
- * access_wish() - what was asked for, for a connection to @url
- * @access: filled; given back with access_free(), also after a failure
+ * access_wish() - read and check the options, for a connection to @url
+ * @access: filled; to be freed with access_free(), also after a failure
  *
  * Return: 0; -1 with @err. Context: reads files.
  */

@@ -19,7 +19,7 @@ static bool wanted(struct event_print *print, const struct kymo_ctf_event *event
 	return print->last_wanted;
 }
 
-static void tell_loss(struct event_print *print, const struct kymo_ctf_event *event)
+static void report_loss(struct event_print *print, const struct kymo_ctf_event *event)
 {
 	const char *path = kymo_ctf_stream(print->events->reader, event->stream)->path + print->root;
 	struct events_loss loss = events_loss(print->events, event);
@@ -51,7 +51,7 @@ int event_print_all(struct event_print *print, struct kymo_err *err)
 	while (!event_print_is_over(print) && (more = events_next(events, &event, err)) > 0) {
 		if (event.bound == KYMO_CTF_LOSS) {
 			progress_clear(&events->progress);
-			tell_loss(print, &event);
+			report_loss(print, &event);
 			continue;
 		}
 		if (!wanted(print, &event))

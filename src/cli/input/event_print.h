@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events on standard output, as the verbs that show them have it: those whose name is wanted, up to so many, as text
- * or as JSON; losses on stderr.
+ * Events on standard output, as text or as JSON: those whose name matches, up to a number of them. Losses go to
+ * stderr.
  *
  * Context: not thread-safe; blocks.
  */
@@ -19,13 +19,13 @@
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL }
 
 struct event_print {
-	const char *verb;		/* says the losses */
+	const char *verb;		/* that reports losses */
 	struct events *events;		/* opened */
 	const struct opt_list *names;	/* globs */
 	uint64_t most;			/* 0: no limit */
 	bool json;
-	size_t root;			/* so many characters of a stream's path mean nothing to anybody */
-	const volatile sig_atomic_t *stop;	/* set: leave off */
+	size_t root;			/* so many characters of a stream's path are not printed */
+	const volatile sig_atomic_t *stop;	/* set: stop */
 
 	/* Its own. */
 	uint64_t printed, lost;
@@ -33,10 +33,10 @@ struct event_print {
 	bool last_wanted;
 };
 
-/** event_print_all() - those that are there. Return: 0, or -1 with @err filled. */
+/** event_print_all() - print the events that exist. Return: 0, or -1 with @err filled. */
 int event_print_all(struct event_print *print, struct kymo_err *err);
 
-/** event_print_is_over() - nothing more can or shall be printed. */
+/** event_print_is_over() - is everything printed that was asked for, or the output gone? */
 bool event_print_is_over(const struct event_print *print);
 
 #endif

@@ -12,8 +12,8 @@ bool events_limited(const struct events *events)
 }
 
 /*
- * Without a selection the window is the reader's work, which then need not read what is outside.
- * What an event is of may be told long before.
+ * Without a selection the reader itself keeps to the window, and need not read what is outside. With a selection all is
+ * read: the fact that says what an event belongs to may be much older.
  */
 int events_open(struct events *events, struct kymo_err *err)
 {

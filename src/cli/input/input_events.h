@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events of a trace that a verb is asked for, one after the other: those between --begin and
- * --end, of --node, --topic and --process; with the progress on the terminal.
+ * The events of a trace that the options choose, one after the other: between --begin and --end, of --node,
+ * --topic and --process. Shows the progress on the terminal.
  *
  *   struct events events = { .reader = reader, .selection = &o.selection, .times = o.times };
  *   if (!events_open(&events, &err))
@@ -39,23 +39,23 @@ struct events {
 	uint64_t count;			/* read so far */
 };
 
-/* Where a loss lies, as events have their times. */
+/* Between which times events were lost. */
 struct events_loss {
 	int64_t begin_ns, end_ns;
 };
 struct events_loss events_loss(const struct events *events, const struct kymo_ctf_event *event);
 
-/** events_limited() - is anything left out? */
+/** events_limited() - do the options leave out anything? */
 bool events_limited(const struct events *events);
 
 /**
  * events_open() - read what the options say, and what has to be known before
  *
- * kymo_ctf_threads() and kymo_ctf_growing() are to be called before. Return: 0, or -1 with @err filled.
+ * Call kymo_ctf_threads() and kymo_ctf_growing() before. Return: 0, or -1 with @err filled.
  */
 int events_open(struct events *events, struct kymo_err *err);
 
-/** events_next() - as kymo_ctf_next(); losses that touch the window are given, too. */
+/** events_next() - as kymo_ctf_next(); also returns losses that overlap the window. */
 int events_next(struct events *events, struct kymo_ctf_event *event, struct kymo_err *err);
 
 /** events_close() - also after events_open() failed. The reader stays open. */

@@ -26,7 +26,7 @@ int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err
 
 	traces->count = 0;
 	if (argc > (int)CLI_TRACES_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "%d traces are more than the %u that are read together", argc,
+		return err_set(err, KYMO_EXIT_USAGE, "too many traces: %d; at most %u are read together", argc,
 			       CLI_TRACES_MAX);
 	if (argc < 1) {
 		if (cli_trace(0, NULL, traces->newest, err))
@@ -58,7 +58,7 @@ int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err)
 			return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s", traces->path[i], strerror(errno));
 		for (unsigned k = 0; k < i; k++)
 			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)
-				return err_set(err, KYMO_EXIT_USAGE, "%s and %s are the same trace: each event would count twice",
+				return err_set(err, KYMO_EXIT_USAGE, "%s and %s are the same trace: each event would be counted twice",
 					       traces->path[k], traces->path[i]);
 	}
 	return 0;
@@ -95,7 +95,7 @@ int cli_traces_open(const struct cli_traces *traces, const char *verb, struct ky
 	return -1;
 }
 
-void cli_tell_hosts(const char *verb, const struct align *align)
+void cli_print_hosts(const char *verb, const struct align *align)
 {
 	char remark[ALIGN_REMARK_MAX], ns[TEXT_QUANTITY_MAX];
 
@@ -105,10 +105,10 @@ void cli_tell_hosts(const char *verb, const struct align *align)
 		const struct align_host *host = align_host(align, i);
 
 		if (host->how == ALIGN_SAME_CLOCK)
-			fprintf(stderr, "kymo %s: those of %s are of the same clock as %s's\n", verb, align_host_name(align, i),
+			fprintf(stderr, "kymo %s: %s has the same clock as %s\n", verb, align_host_name(align, i),
 				align_host_name(align, host->to));
 		else if (host->how == ALIGN_MESSAGES)
-			fprintf(stderr, "kymo %s: those of %s were put on it by %llu messages, and are wrong by up to %s\n", verb,
+			fprintf(stderr, "kymo %s: times of %s were converted by %llu messages; they are wrong by up to %s\n", verb,
 				align_host_name(align, i), (unsigned long long)(host->messages_in + host->messages_out),
 				text_ns(ns, host->error_max_ns));
 		else if (align_remark(align, i, remark, sizeof(remark)))

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define PACKET_TAG 0x0a		/* field 1 of Trace, with a length */
-#define PACKET_BYTES_MAX (256u << 20)	/* readers take no larger ones */
+#define PACKET_BYTES_MAX (256u << 20)	/* readers accept no larger packets */
 #define TAR_MAGIC_AT 257
 
 static bool begins(const uint8_t *head, size_t size, const char *with, size_t length)
@@ -12,7 +12,7 @@ static bool begins(const uint8_t *head, size_t size, const char *with, size_t le
 	return size >= length && !memcmp(head, with, length);
 }
 
-/* Return: the byte behind the number at @at, 0: there is none that ends. */
+/* Return: the byte after the number at @at; 0: no number ends there. */
 static size_t number(const uint8_t *head, size_t size, size_t at, uint64_t *value)
 {
 	*value = 0;
@@ -24,7 +24,7 @@ static size_t number(const uint8_t *head, size_t size, size_t at, uint64_t *valu
 	return 0;
 }
 
-/* Return: where the field at @at ends, which may be behind @size; 0: it is none. */
+/* Return: where the field at @at ends, which may be after @size; 0: it is not a field. */
 static uint64_t field_end(const uint8_t *head, size_t size, size_t at)
 {
 	uint64_t tag, length;
@@ -112,11 +112,11 @@ const char *open_remedy(enum open_kind kind)
 	case OPEN_EMPTY:
 		return "is empty; export the trace again";
 	case OPEN_CTF:
-		return "is one file of a CTF trace; name the directory that it is in";
+		return "is one file of a CTF trace; name its directory";
 	case OPEN_SQLITE:
-		return "is a database, for SQL and not for the UI; export the trace without --format sqlite";
+		return "is a database for SQL; export the trace without --format sqlite";
 	default:
-		return "is no file that the UI loads (.pftrace, Chrome's JSON, archives and gzip of these); name a "
+		return "is not a file that the UI loads (.pftrace, Chrome's JSON, archives and gzip of these); name a "
 		       "trace, or a file that `kymo export` wrote";
 	}
 }

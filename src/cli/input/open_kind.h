@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file is, as far as `kymo open` must know: by its first bytes, not by its name. */
+/* The kind of a file, as far as `kymo open` must know it: by its first bytes, not by its name. */
 #ifndef KYMO_CLI_OPEN_KIND_H
 #define KYMO_CLI_OPEN_KIND_H
 
@@ -19,7 +19,7 @@ enum open_kind {
 	OPEN_UNKNOWN,
 };
 
-/* So many bytes tell, or fewer where the file is shorter. */
+/* So many bytes are enough, or fewer if the file is shorter. */
 #define OPEN_HEAD_BYTES 512
 
 /** open_kind() - of a file that begins with the @size bytes at @head. Context: wait-free. */
@@ -31,7 +31,7 @@ static inline bool open_is_loadable(enum open_kind kind)
 	return kind <= OPEN_COMPRESSED;
 }
 
-/** open_remedy() - what a file of @kind is and what to do instead, behind its name. Context: wait-free. */
+/** open_remedy() - the words after the name of a file: of which kind it is, and what to do instead. Context: wait-free. */
 const char *open_remedy(enum open_kind kind);
 
 #endif

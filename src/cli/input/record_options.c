@@ -80,7 +80,7 @@ static void is_it(void *context, const struct process_status *status)
 	search->found |= search->pid == (status->host_pid ? status->host_pid : (int)status->pid);
 }
 
-/* A process that is not traced (yet) is recorded if it ever is; so it is told why it is not. */
+/* A process that is not traced is recorded as soon as it is; so the user learns why it is not. */
 static void hint(const char *verb, int pid)
 {
 	char why[WHY_MAX] = "", clean[4 * WHY_MAX];
@@ -96,9 +96,9 @@ static void hint(const char *verb, int pid)
 		return;
 	(void)doctor_process(&doctor, (unsigned)pid, NULL);
 	if (!why[0])
-		(void)snprintf(why, sizeof why, ": it has made no event yet, or has another runtime directory (KYMO_DIR)");
+		(void)snprintf(why, sizeof why, ": it has no event yet, or it uses another runtime directory (KYMO_DIR)");
 	text_clean(clean, sizeof clean, why);
-	fprintf(stderr, "kymo %s: process %d is not traced%s; \"kymo doctor -p %d\" tells more\n", verb, pid,
+	fprintf(stderr, "kymo %s: process %d is not traced%s; \"kymo doctor -p %d\" shows more\n", verb, pid,
 		clean, pid);
 }
 
@@ -111,16 +111,16 @@ int select_processes(const char *verb, const struct opt_list *list, struct sessi
 		uint64_t pid;
 
 		if (!*item)
-			return err_set(err, KYMO_EXIT_USAGE, "--pid needs a process number or a name");
+			return err_set(err, KYMO_EXIT_USAGE, "--pid requires a process number or a name");
 		if (!text_read_u64(item, &pid)) {
 			session->names[session->name_count++] = item;
 			continue;
 		}
 		if (!pid || pid > INT32_MAX)
-			return err_set(err, KYMO_EXIT_USAGE, "'%s' is no process number", item);
+			return err_set(err, KYMO_EXIT_USAGE, "invalid process number '%s'", item);
 		if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-			return err_set(err, KYMO_EXIT_INPUT, "there is no process %" PRIu64 "; \"kymo status\" "
-				       "lists those that can be recorded", pid);
+			return err_set(err, KYMO_EXIT_INPUT, "no process %" PRIu64 " exists; \"kymo status\" "
+				       "lists the processes that can be recorded", pid);
 		hint(verb, (int)pid);
 		session->pids[session->pid_count++] = (int)pid;
 	}

@@ -18,19 +18,19 @@ struct filter_wishes {
 /* Rows for the table of options; @type has a member `struct filter_wishes @member`. */
 #define FILTER_OPTS(type, member)								\
 	{ "node", 'n', OPT_LIST, offsetof(type, member.kind[FILTER_NODE]), "GLOB",		\
-	  "record only events of nodes that match, '!GLOB': only of others; may be given several times", NULL },	\
+	  "record only events of nodes that match; '!GLOB' leaves out; may be repeated", NULL },	\
 	{ "topic", 't', OPT_LIST, offsetof(type, member.kind[FILTER_TOPIC]), "GLOB",		\
-	  "only of topics and services that match, likewise", NULL },				\
+	  "only of topics and services that match; likewise", NULL },				\
 	{ "process", 0, OPT_LIST, offsetof(type, member.kind[FILTER_PROCESS]), "GLOB",		\
-	  "only of processes whose name, program or pid matches, likewise", NULL },		\
+	  "only of processes whose name, program or pid matches; likewise", NULL },		\
 	{ "event", 'e', OPT_LIST, offsetof(type, member.kind[FILTER_EVENT]), "GLOB",		\
-	  "only events whose name matches, likewise", NULL },					\
+	  "only events whose name matches; likewise", NULL },					\
 	{ "category", 'c', OPT_LIST, offsetof(type, member.kind[FILTER_CATEGORY]), "GLOB",	\
-	  "only events of categories (ros2, or those of kymo.h) that match, likewise", NULL },	\
+	  "only events of categories (ros2, or those of kymo.h) that match; likewise", NULL },	\
 	{ "filter-file", 0, OPT_LIST, offsetof(type, member.files), "FILE",			\
-	  "further rules, one a line: topic !/rosout", NULL }
+	  "more rules, one per line, such as: topic !/rosout", NULL }
 
-/** filter_wish() - the rules that were asked for, added to @rules. Return: 0; -1 with @err. */
+/** filter_wish() - add the rules of the options to @rules. Return: 0; -1 with @err. */
 int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err);
 
 /* ---- trace directories ---- */
@@ -44,15 +44,15 @@ struct sink_wishes {
 /* Rows; @member of the verb's options struct @type is a struct sink_wishes. */
 #define SINK_FILES_OPTS(type, member) \
 	{ "rotate-size", 0, OPT_SIZE, offsetof(type, member.rotate_size), "SIZE", \
-	  "begin a new chunk in archives/ when the present one has so many bytes (64M, 1G)", NULL }, \
+	  "begin a new chunk in archives/ when the present chunk has SIZE bytes (64M, 1G)", NULL }, \
 	{ "rotate-time", 0, OPT_TIME, offsetof(type, member.rotate_time), "TIME", \
-	  "begin a new chunk when the present one is so old (10min, 1h)", NULL }, \
+	  "begin a new chunk when the present chunk is TIME old (10min, 1h)", NULL }, \
 	{ "max-size", 0, OPT_SIZE, offsetof(type, member.max_size), "SIZE", \
-	  "remove the oldest complete chunks to keep all of it below SIZE; alone it makes chunks of an eighth", NULL }, \
+	  "remove the oldest complete chunks to keep the whole below SIZE; without --rotate-*, a chunk is an eighth of SIZE", NULL }, \
 	{ "compress", 0, OPT_FLAG, offsetof(type, member.compress), NULL, \
-	  "compress chunks when they are complete, without chunks all of it at the end", NULL }
+	  "compress chunks when they are complete; without chunks, the whole trace at the end", NULL }
 
-/** sink_files_read() - from options to @files. Return: 0; -1 with @err for what cannot go together. */
+/** sink_files_read() - from options to @files. Return: 0; -1 with @err: options that exclude each other. */
 int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err);
 
 /** sink_files_any() - is any of the options given? */
@@ -61,11 +61,11 @@ bool sink_files_any(const struct sink_wishes *wishes);
 /* ---- processes ---- */
 
 /**
- * select_processes() - put what -p says into @session
- * @verb: for hints on standard error: a process that is not traced may be waited for in vain
+ * select_processes() - put the processes of -p into @session
+ * @verb: for hints on standard error, if a process is not traced and perhaps never will be
  *
  * Numbers are processes, anything else is a glob of names. The texts in @list stay in use.
- * Return: 0; -1 with @err: no number, no such process.
+ * Return: 0; -1 with @err: not a number, no such process.
  */
 int select_processes(const char *verb, const struct opt_list *list, struct session_options *session,
 		     struct kymo_err *err);

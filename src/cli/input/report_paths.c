@@ -10,10 +10,10 @@ static int know_path(struct architecture *architecture, const char *text, struct
 	if (architecture_find_path(architecture, text))
 		return 0;
 	if (!strstr(text, "->"))
-		return err_set(err, KYMO_EXIT_USAGE, "There is no path \"%s\"%s.", text,
+		return err_set(err, KYMO_EXIT_USAGE, "unknown path '%s'%s", text,
 			       architecture->paths ?
-				       " in the architecture file" :
-				       "; write '/node -> /topic -> /node', or give --architecture");
+				       "; the architecture file names other paths" :
+				       "; write '/node -> /topic -> /node', or name a file with --architecture");
 	return architecture_path(architecture, text, err);
 }
 
@@ -36,12 +36,12 @@ int report_paths_read(struct report_paths *paths, const char *file, const struct
 	if (!count)
 		count = paths->architecture->paths;
 	if (!count)
-		return err_set(err, KYMO_EXIT_USAGE, "%s names no paths; name one with "
-			       "--path '/node -> /topic -> /node'.", file);
+		return err_set(err, KYMO_EXIT_USAGE, "%s names no path; name one with "
+			       "--path '/node -> /topic -> /node'", file);
 	paths->chosen = calloc(count, sizeof(*paths->chosen));
 	if (!paths->chosen)
 		return err_no_memory(err);
-	/* Now that all are there they stay where they are. */
+	/* All paths exist now, so their addresses stay the same. */
 	for (unsigned i = 0; i < count; i++)
 		paths->chosen[i] = path->count ? architecture_find_path(paths->architecture,
 									path->item[i]) :

@@ -82,7 +82,7 @@ int cli_read_point(const char *option, const char *text, int64_t first_ns, const
 			*out_ns = simclock_find(clock, *out_ns);
 		return 0;
 	}
-	return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is no time; write +1.5s (from the trace's "
+	return err_set(err, KYMO_EXIT_USAGE, "option --%s: invalid time '%s'; write +1.5s (from the trace's "
 		       "beginning), 20:25:36.5 or 2026-11-20 20:25:36 (local time), or seconds since "
 		       "the epoch", option, text);
 }
@@ -113,7 +113,7 @@ int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock
 	    (end && cli_read_point("end", end, first_ns, clock, end_ns, err)))
 		return -1;
 	if (*begin_ns > *end_ns)
-		return err_set(err, KYMO_EXIT_USAGE, "--end %s is before --begin %s: nothing is between them", end,
+		return err_set(err, KYMO_EXIT_USAGE, "--end %s is before --begin %s", end,
 			       begin);
 	return 0;
 }

@@ -13,12 +13,12 @@
 
 #define CLI_TIME_MAX 40		/* bytes of a printed point in time with its NUL */
 
-/* What cli_read_point() says it accepts, for --help. */
+/* What cli_read_point() accepts, for --help. */
 #define CLI_TIME_HELP "TIME is +DURATION from the trace's beginning (+1.5s, +250ms), a local time " \
 	"\"[YYYY-MM-DD ]HH:MM:SS[.nnnnnnnnn]\", or seconds since the epoch \"1763670336.5\"."
 /* The same of verbs with --clock. */
-#define CLI_CLOCK_HELP CLI_TIME_HELP " With --clock sim it is of the simulation: +DURATION that passed in " \
-	"it, or what its clock said, for the first time."
+#define CLI_CLOCK_HELP CLI_TIME_HELP " With --clock sim TIME is of the simulation: +DURATION that passed in " \
+	"it, or a time that its clock showed, for the first time."
 
 /**
  * cli_read_point() - a point in time from a command line

@@ -25,19 +25,19 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "domain", 'd', OPT_LIST, offsetof(struct options, domains), "N",
-	  "ROS domain to serve (default $ROS_DOMAIN_ID, else 0); may be given several times", NULL },
+	  "ROS domain to serve (default $ROS_DOMAIN_ID, else 0); may be repeated", NULL },
 	{ "active", 0, OPT_CHOICE, offsetof(struct options, active), NULL,
-	  "what counts as an active session: kymo's own, LTTng's (as \"ros2 caret record\" makes), or a marker file; "
-	  "always: a Start needs none, and begins a recording that an End ends",
+	  "what counts as an active session: kymo's own, LTTng's (which \"ros2 caret record\" creates), or a marker file; "
+	  "always: a Start requires none; it begins a recording that an End ends",
 	  "kymo|lttng|file|always" },
 	{ "marker", 0, OPT_TEXT, offsetof(struct options, marker), "FILE",
-	  "with --active file: this one (default caret_lttng_session_started in $TMPDIR, else /tmp)", NULL },
-	CLI_OPT_OUTPUT(struct options, "DIR", "where recordings go that a Start begins, as DIR/session-... (default: as kymo record)"),
+	  "with --active file: the marker file (default caret_lttng_session_started in $TMPDIR, else /tmp)", NULL },
+	CLI_OPT_OUTPUT(struct options, "DIR", "where a recording goes that a Start begins, as DIR/session-... (default: as kymo record)"),
 	{ "graph", 0, OPT_CHOICE, offsetof(struct options, graph), NULL,
-	  "which ROS 2 is to see the processes in its graph: until Humble, or from Iron on; auto: that of the processes",
+	  "which ROS 2 shows the processes in its graph: up to Humble, or from Iron on; auto: that of the processes",
 	  "auto|iron|humble" },
 	{ "sim-rate", 0, OPT_U64, offsetof(struct options, sim_rate), "HZ",
-	  "record the time of a simulation so often, of /clock in each domain (default 1; 0: not)", NULL },
+	  "record the time of a simulation HZ times a second, from /clock in each domain (default 1; 0: never)", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
@@ -65,12 +65,12 @@ static int add_domain(struct agent_options *agent, const char *text, const char 
 	uint64_t number;
 
 	if (!text_read_u64(text, &number) || number > DOMAIN_LARGEST)
-		return err_set(err, KYMO_EXIT_USAGE, "%s '%s': a ROS domain is a number up to %u", from, text, DOMAIN_LARGEST);
+		return err_set(err, KYMO_EXIT_USAGE, "%s: invalid ROS domain '%s'; it is a number up to %u", from, text, DOMAIN_LARGEST);
 	for (unsigned i = 0; i < agent->domain_count; i++)
 		if (agent->domain[i] == number)
 			return 0;
 	if (agent->domain_count == AGENT_DOMAINS_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "an agent serves up to %u domains", AGENT_DOMAINS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "too many domains: an agent serves at most %u", AGENT_DOMAINS_MAX);
 	agent->domain[agent->domain_count++] = (uint32_t)number;
 	return 0;
 }
@@ -90,12 +90,12 @@ static int parse(int argc, char **argv, struct options *options, struct agent_op
 	agent->graph = (enum agent_graph)options->graph;
 	agent->sim_rate = options->sim_rate <= SIM_CLOCK_RATE_MAX ? (unsigned)options->sim_rate : 0;
 	if (rc == 0 && options->sim_rate > SIM_CLOCK_RATE_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "--sim-rate is at most %u a second", SIM_CLOCK_RATE_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "--sim-rate must be at most %u a second", SIM_CLOCK_RATE_MAX);
 	if (rc == 0 && options->marker && agent->active.kind != ACTIVE_FILE)
-		return err_set(err, KYMO_EXIT_USAGE, "--marker goes with --active file");
+		return err_set(err, KYMO_EXIT_USAGE, "--marker requires --active file");
 	if (rc == 0 && options->output && agent->active.kind == ACTIVE_KYMO)
-		return err_set(err, KYMO_EXIT_USAGE, "-o goes with --active lttng, file or always: else \"kymo record --wait -o DIR\" says where "
-			       "the trace goes");
+		return err_set(err, KYMO_EXIT_USAGE, "-o requires --active lttng, file or always; else choose the directory with "
+			       "\"kymo record --wait -o DIR\"");
 	return rc;
 }
 
@@ -140,23 +140,24 @@ static int run(int argc, char **argv)
 const struct verb verb_agent = {
 	.name = "agent",
 	.synopsis = "",
-	.summary = "stand for the traced processes in the ROS graph, for CARET's record",
+	.summary = "act for the traced processes in the ROS graph, for CARET's record",
 	.description =
-		"Takes part in a ROS domain as CARET's nodes in the traced programs would, one for all of them: \"ros2 caret "
-		"record\", or whoever publishes /caret/start_record and /caret/end_record, counts them, starts them "
-		"and is told the state of each on /caret/status. Nothing of it is in the traced programs. CYCLONEDDS_URI "
-		"says in which network, as for ROS 2.\n\n"
-		"A Start makes the session of \"kymo record --wait\" record. Without one it is for other hosts, and only "
-		"answered; so is an End while a session is active. Start's select_nodes, ignore_nodes, select_topics and "
-		"ignore_topics are filters, in the form of CARET's variables.\n\n"
-		"With --active lttng, it is LTTng's session that counts, the one that \"ros2 caret record\" makes: a Start "
-		"then begins a recording of kymo's beside it, and an End ends that. --active file goes by a file, as "
-		"CARET does for containers. With --active always, each Start begins a recording and the next End ends it: what "
-		"\"kymo record --hosts\" needs to do so from another machine.\n\n"
-		"Where /clock tells the time of a simulation, it is recorded beside the programs, once a second and wherever it "
-		"bends, for \"kymo report --clock sim\".\n\n"
-		"A program that came late records at once; when the recorder dies, all wait for the next Start. Programs of "
-		"other ROS domains than those served are left alone.",
+		"Takes part in a ROS domain as CARET's nodes in the traced programs would, one agent for all of "
+		"them. \"ros2 caret record\", or any node that publishes /caret/start_record and /caret/end_record, "
+		"counts the processes, starts them, and sees the state of each on /caret/status. Nothing of this "
+		"runs in the traced programs. CYCLONEDDS_URI chooses the network, as for ROS 2.\n\n"
+		"A Start makes the session of \"kymo record --wait\" record. If there is no such session, the agent "
+		"only answers the Start, which may be meant for other hosts; the same holds for an End while a "
+		"session is active. Start's select_nodes, ignore_nodes, select_topics and ignore_topics are "
+		"filters, in the form of CARET's variables.\n\n"
+		"With --active lttng, LTTng's session counts, which \"ros2 caret record\" creates: a Start begins a "
+		"recording of kymo beside it, and an End ends that recording. --active file uses a marker file, "
+		"as CARET does for containers. With --active always, each Start begins a recording and the next "
+		"End ends it: \"kymo record --hosts\" on another machine needs that.\n\n"
+		"If a node publishes the time of a simulation on /clock, the agent records it beside the "
+		"programs, once a second and wherever its rate changes, for \"kymo report --clock sim\".\n\n"
+		"A program that starts late records at once. If the recorder dies, all wait for the next Start. "
+		"Programs of other ROS domains are left alone.",
 	.examples =
 		"kymo agent &\n"
 		"kymo record --wait -o /data/trace\n"

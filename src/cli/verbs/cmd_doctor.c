@@ -14,7 +14,7 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_PID(struct options, "look at a process that is running"),
+	CLI_OPT_PID(struct options, "check a running process"),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_END,
 };
@@ -23,7 +23,7 @@ static const struct table_column columns[] = {
 	{ "check", "Check" }, { "result", "Result" }, { "found", "Found" }, { "remedy", "What to do" },
 };
 
-/* Findings are kept until the end: for a program that is not there nothing is printed but that. */
+/* Findings are kept until the end: if the program does not exist, only that is printed. */
 #define FINDINGS_MAX 64
 struct finding {
 	enum doctor_result result;
@@ -45,7 +45,7 @@ static void found(void *context, const struct doctor_found *found)
 		};
 }
 
-static void forget(struct findings *findings)
+static void free_findings(struct findings *findings)
 {
 	while (findings->count) {
 		struct finding *finding = &findings->item[--findings->count];
@@ -72,7 +72,7 @@ static int print(struct findings *findings, unsigned problems, int format)
 		table_text(table, finding->text);
 		table_text(table, finding->remedy);
 	}
-	forget(findings);
+	free_findings(findings);
 	if (problems)
 		table_note(table, problems == 1 ? "%u problem." : "%u problems.", problems);
 	else
@@ -91,11 +91,11 @@ static int run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, &dashdash, &err))
 		return cli_fail("doctor", &err);
 	if ((argc > 1 && dashdash != 0) || (argc && options.pid)) {
-		err_set(&err, KYMO_EXIT_USAGE, "one program or one process at a time; a command line stands behind \"--\"");
+		err_set(&err, KYMO_EXIT_USAGE, "only one program or process at a time; write a command line after \"--\"");
 		return cli_fail("doctor", &err);
 	}
 	if (options.pid > INT_MAX) {
-		err_set(&err, KYMO_EXIT_INPUT, "no process %llu", (unsigned long long)options.pid);
+		err_set(&err, KYMO_EXIT_INPUT, "no process %llu exists", (unsigned long long)options.pid);
 		return cli_fail("doctor", &err);
 	}
 	if (options.pid)
@@ -108,27 +108,25 @@ static int run(int argc, char **argv)
 		doctor_machine(&doctor);
 	if (!result)
 		return print(&findings, doctor.problems, options.format);
-	forget(&findings);
+	free_findings(&findings);
 	return cli_fail("doctor", &err);
 }
 
 const struct verb verb_doctor = {
 	.name = "doctor",
 	.synopsis = "[PROGRAM | -- CMD [ARG...]]",
-	.summary = "tell whether a program or process can be traced, and if not, why",
+	.summary = "check whether a program or process can be traced, and if not, why",
 	.description =
-		"Looks, without running or touching anything, and says what it finds: ok, a warning, or\n"
-		"a problem with what to do about it.\n"
-		"\n"
-		"Without an operand it looks at this machine: the preload library, the runtime\n"
-		"directory, clocks, limits, the agent. With PROGRAM (a path, or a name in PATH; scripts are\n"
-		"followed to their interpreter) at the file and all libraries it will load, in the\n"
-		"present environment. With a command line behind \"--\" also at what stands before its\n"
-		"program: does sudo, env -i and the like take LD_PRELOAD away? With -p at a process: is the library loaded, is there a region,\n"
-		"is it being recorded.\n"
-		"\n"
-		"Exit status: 0 can be traced, 1 a problem was found, 2 wrong usage, 3 no such program\n"
-		"or process.",
+		"Checks without running or changing anything, and prints for each check: ok, a warning, or a "
+		"problem with what to do about it.\n\n"
+		"Without an operand it checks this machine: the preload library, the runtime directory, clocks, "
+		"limits, the agent. With PROGRAM (a path, or a name in PATH; for a script, its interpreter is "
+		"checked) it checks the file and all libraries it will load, in the present environment. With a "
+		"command line after \"--\" it also checks the words before the program: do sudo, env -i and the "
+		"like take LD_PRELOAD away? With -p it checks a process: is the library loaded, does it have a "
+		"region, is it being recorded?\n\n"
+		"Exit status: 0 can be traced; 1 a problem was found; 2 wrong usage; 3 no such program or "
+		"process.",
 	.examples =
 		"kymo doctor\n"
 		"kymo doctor install/my_robot/lib/my_robot/driver\n"

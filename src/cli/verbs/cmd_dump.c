@@ -30,12 +30,12 @@ static const struct opt opts[] = {
 	CLI_OPT_WINDOW(struct dump_options, "what is"),
 	CLI_OPT_CLOCK(struct dump_options),
 	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
-	  "go on with what is being recorded, until interrupted", NULL },
+	  "continue with new events until interrupted", NULL },
 	CLI_OPT_STRICT(struct dump_options),
 	CLI_OPT_END
 };
 
-/* How often a trace that grows is looked at. */
+/* How often a growing trace is read again. */
 #define FOLLOW_NS 100000000
 
 static volatile sig_atomic_t interrupted;
@@ -71,8 +71,8 @@ static int follow(struct dump *d, struct kymo_err *err)
 	}
 }
 
-/* Nothing on the output needs a reason. A trace that has no event is shown, one that was left out is not. */
-static int tell_nothing(const struct dump *d)
+/* Why nothing was printed. A trace without events was still shown whole; otherwise the options left out everything. */
+static int explain_nothing(const struct dump *d)
 {
 	const struct dump_options *o = d->options;
 	bool window = o->times.begin || o->times.end, objects = selection_any(&o->selection);
@@ -84,7 +84,7 @@ static int tell_nothing(const struct dump *d)
 	fprintf(stderr, "kymo dump: nothing to show: no event %s%s%s; `kymo %s\n",
 		o->event.count ? "matches --event" : "is in the trace",
 		window ? " between --begin and --end" : "",
-		objects ? " that is of --node, --topic and --process" : "",
+		objects ? " that belongs to --node, --topic and --process" : "",
 		o->event.count ? "list` shows the names of all" :
 		objects ? "report --section nodes` and `--section topics` show what there is" :
 			  "info` shows its begin and end");
@@ -96,12 +96,12 @@ static int open_traces(struct dump *d, const struct cli_traces *traces, struct a
 	const struct dump_options *o = d->options;
 
 	if (o->follow && o->times.clock)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
 	if (!o->follow)
 		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
-	/* What grows cannot be read once before, and clocks are compared by that. */
+	/* A trace that grows cannot be read once before, which comparing clocks requires. */
 	if (traces->count > 1)
-		return err_set(err, KYMO_EXIT_USAGE, "--follow goes with one trace: let a relay bring those of several hosts into one "
+		return err_set(err, KYMO_EXIT_USAGE, "--follow only works with one trace; let a relay bring those of several hosts into one "
 			       "directory (kymo relay -o DIR), and follow that");
 	return kymo_ctf_open(traces->path[0], &d->reader, err);
 }
@@ -119,11 +119,11 @@ static int dump_run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
 	    open_traces(&dump, &traces, &align, &err))
 		return cli_fail("dump", &err);
-	cli_tell_hosts("dump", align);
+	cli_print_hosts("dump", align);
 	align_destroy(align);
 	kymo_ctf_threads(dump.reader, 0);
 	kymo_ctf_growing(dump.reader, options.follow);
-	/* On the terminal itself the events are progress enough. */
+	/* On a terminal the events themselves show the progress. */
 	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
 				       .times = options.times, .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
 	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
@@ -137,7 +137,7 @@ static int dump_run(int argc, char **argv)
 	(void)fflush(stdout);
 	answer_warn("dump", dump.reader, UINT_MAX);
 	if (status == KYMO_EXIT_OK && !dump.print.printed && !options.follow)
-		status = tell_nothing(&dump);
+		status = explain_nothing(&dump);
 	kymo_ctf_close(dump.reader);
 	simclock_free(clock);
 	if ((status == KYMO_EXIT_OK || status == KYMO_EXIT_EMPTY) && dump.print.lost && options.strict)
@@ -150,22 +150,24 @@ const struct verb verb_dump = {
 	.synopsis = "[TRACE...]",
 	.summary = "print the events of a trace",
 	.description =
-		"Prints every event of all CTF traces below TRACE in time order, one a line, exactly as "
-		"babeltrace2 does: local time, difference to the line before, host, name, packet "
-		"context, event contexts, fields. Without TRACE: the newest trace. Lost events and "
-		"damaged places are told on stderr.\n\n"
-		"Traces of several hosts are read as one. Times are then those of the first host's clock, to which the others are "
-		"compared by the messages between them; how well is told on stderr, and by `kymo report --section hosts`. With "
-		"--follow they are as the wall clocks of their hosts have it.\n\n"
-		"With --clock sim the time is what the simulation's clock said, in seconds.\n\n"
-		"--format json prints one object a line: ts_ns (since the epoch), clock_ns (the trace's "
-		"clock), name, trace, host, stream, packet, context, event_context, fields.\n\n"
-		"--follow prints what is there and then what comes, while somebody records it: packets when "
-		"all of one is in its file, so an event comes as late as the recorder writes it. Events of "
-		"one stream keep their order; others that come later may be older.\n\n"
-		"--node and --topic: what names them by a handle, and what happens in the callbacks of these "
-		"nodes; --process: by the name of the process's main thread, or by pid. To know whose events "
-		"are, the trace is read once before.\n\n"
+		"Prints every event of all CTF traces below TRACE in time order, one per line, exactly as "
+		"babeltrace2 does: local time, difference to the line before, host, name, packet context, event "
+		"contexts, fields. Without TRACE: the newest trace. Lost events and damaged places are reported "
+		"on standard error.\n\n"
+		"Traces of several hosts are read as one. Times are then those of the first host's clock; the "
+		"other clocks are compared to it by the messages between the hosts. Standard error and `kymo "
+		"report --section hosts` show how well that works. With --follow, times are those of each host's "
+		"wall clock.\n\n"
+		"With --clock sim the time is what the simulation's clock showed, in seconds.\n\n"
+		"--format json prints one object per line: ts_ns (since the epoch), clock_ns (the trace's clock), "
+		"name, trace, host, stream, packet, context, event_context, fields.\n\n"
+		"--follow prints the events that exist, then new ones while a recorder writes them. A packet is "
+		"read when all of it is in its file, so an event appears as late as the recorder writes it. "
+		"Events of one stream keep their order; an event of another stream may be older than the line "
+		"before.\n\n"
+		"--node and --topic keep events that name the node or topic by a handle, and events that happen "
+		"in the callbacks of these nodes. --process keeps events by the name of the process's main "
+		"thread, or by pid. To find out which event belongs where, kymo reads the trace once before.\n\n"
 		CLI_CLOCK_HELP,
 	.examples =
 		"kymo dump -n 20\n"

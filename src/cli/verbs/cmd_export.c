@@ -22,28 +22,28 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "what to write", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
-	CLI_OPT_OUTPUT(struct options, "FILE", "where to write, - for standard output "
-		       "(default: the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, -json, .dot, .svg, -ctf, -caret or "
-		       ".trace.json, or architecture.yaml, here)"),
+	  "format of the output", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
+	CLI_OPT_OUTPUT(struct options, "FILE", "where to write; - for standard output "
+		       "(default: in the current directory, the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, "
+		       "-json, .dot, .svg, -ctf, -caret or .trace.json, or architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
-	  "sqlite, csv, json: only this table; may be given several times (default: all but events)",
+	  "sqlite, csv, json: only this table; may be repeated (default: all except events)",
 	  NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "dot, svg: /rosout, /parameter_events and unused services, too", NULL },
+	  "dot, svg: also /rosout, /parameter_events and unused services", NULL },
 	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
-	  "perfetto: how hard to compress (default: 6)", "none|1|2|3|4|5|6|7|8|9" },
+	  "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9" },
 	{ "executors", 0, OPT_FLAG, offsetof(struct options, executors), NULL,
 	  "perfetto, chrome: also what the threads of executors did besides callbacks", NULL },
 	{ "split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
-	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ..., of which each opens alone", NULL },
+	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens alone", NULL },
 	{ "follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
-	  "perfetto: go on with what is being recorded, until interrupted; the file opens at any time", NULL },
+	  "perfetto: continue with what is being recorded until interrupted; the file opens at any time", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
-	  "overwrite what is there", NULL },
+	  "overwrite existing files", NULL },
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -67,43 +67,43 @@ static int check(const struct options *options, int traces, struct kymo_err *err
 	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
 
 	if (options->table.count && !tables)
-		return err_set(err, KYMO_EXIT_USAGE, "--table goes with --format sqlite, csv or json");
+		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv or json");
 	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
-		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not go with --format "
+		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
 			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == EXPORT_CTF)
-		return err_set(err, KYMO_EXIT_USAGE, "of all that selects, only --begin and --end go with --format ctf");
+		return err_set(err, KYMO_EXIT_USAGE, "--node, --topic and --process do not work with --format ctf; choose a window with --begin and --end");
 	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE && options->format != EXPORT_CHROME)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock does not go with --format caret, caret-architecture and ctf: "
-			       "events keep the times they were recorded with, and those of the simulation are among them");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture and ctf: "
+			       "events keep the times they were recorded with, and the simulation's times are among them");
 	if (options->times.clock && options->follow)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with a trace that is complete, not with --follow");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
 	if (options->times.clock && traces > 1 && options->format == EXPORT_PERFETTO &&
 	    !(options->output && ends_with(options->output, ".pftrace")))
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim goes with one file: each trace of an archive has times of its own; "
-			       "write one of all with -o NAME.pftrace");
+		return err_set(err, KYMO_EXIT_USAGE, "--clock sim only works with one file: each trace of an archive has times of its own; "
+			       "write one file for all with -o NAME.pftrace");
 	if (options->compress != PFT_LEVEL_DEFAULT && options->format != EXPORT_PERFETTO)
-		return err_set(err, KYMO_EXIT_USAGE, "--compress goes with --format perfetto");
+		return err_set(err, KYMO_EXIT_USAGE, "--compress requires --format perfetto");
 	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
-		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with --format perfetto");
+		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
 	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
-		return err_set(err, KYMO_EXIT_USAGE, "--executors goes with --format perfetto or chrome");
+		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
 	if (options->split && options->split < SPLIT_LEAST)
-		return err_set(err, KYMO_EXIT_USAGE, "--split is at least 64K: each part begins with all names and tracks");
+		return err_set(err, KYMO_EXIT_USAGE, "--split must be at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
-		return err_set(err, KYMO_EXIT_USAGE, "--split makes files; name the first with -o");
+		return err_set(err, KYMO_EXIT_USAGE, "--split writes several files; name the first with -o");
 	if (traces > 1 && options->format == EXPORT_CTF)
-		return err_set(err, KYMO_EXIT_USAGE, "--format ctf takes one trace: its metadata have one clock a trace, which cannot follow "
-			       "that of another host. Export each into a directory of its own and give babeltrace2 all of them; "
-			       "`kymo dump` prints them by one clock");
+		return err_set(err, KYMO_EXIT_USAGE, "--format ctf only works with one trace: its metadata describe one clock, which cannot follow "
+			       "that of another host; export each trace into a directory of its own and give babeltrace2 all of them, "
+			       "or use `kymo dump`, which prints them by one clock");
 	if (traces > 1 && options->format == EXPORT_PERFETTO && (options->split || options->follow))
-		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow go with one trace");
+		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow only work with one trace");
 	if (traces > 1 && options->format == EXPORT_PERFETTO && options->output && !strcmp(options->output, "-"))
-		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces is a file; name it with -o");
+		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces cannot go to standard output; name a file with -o");
 	if (options->follow && options->times.end)
-		return err_set(err, KYMO_EXIT_USAGE, "--follow has no --end");
+		return err_set(err, KYMO_EXIT_USAGE, "--follow does not work with --end");
 	if (options->all && !graph)
-		return err_set(err, KYMO_EXIT_USAGE, "--all goes with --format dot or svg");
+		return err_set(err, KYMO_EXIT_USAGE, "--all requires --format dot or svg");
 	return 0;
 }
 
@@ -155,71 +155,58 @@ const struct verb verb_export = {
 	.synopsis = "[TRACE...]",
 	.summary = "write a trace in the format of another tool",
 	.description =
-		"Writes TRACE, or without it the newest trace, in the format of another tool. "
-		"perfetto is for https://ui.perfetto.dev and for SQL with its trace processor; sqlite, "
-		"csv and json are the tables of `kymo query`, for everything else; dot and svg are the "
-		"dependency graph. What is there already is only overwritten with --force. The trace is read and written as a stream: memory does "
-		"not grow with it.\n"
-		"\n"
-		"sqlite: one database with all tables, indexed by time and by the ids that joins go by, "
-		"with the documentation of every column in the table columns. csv: a directory with a file "
-		"TABLE.csv a table. json: a directory with a file TABLE.jsonl a table, an object a line. "
-		"With --table and -o - one table of csv or json goes to standard output. --begin and --end "
-		"concern what happened; objects are always there. --node, --topic and --process "
-		"leave out rows that name others only; tables that name none are whole.\n"
-		"\n"
-		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo "
-		"report` counts. A callback whose end is not in the trace has the category "
-		"\"unfinished\": an instant where it began, or an open slice if it ran when the "
-		"trace ended. Below \"ROS 2\" each node has tracks with an instant per message "
-		"published, taken or dropped, its lifecycle states, the runs of its timers, and the "
-		"calls of its services and clients. Arrows lead from a callback over the messages it "
-		"published to the callbacks that got them, and from a request over the service to the "
-		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and dropped "
-		"messages; with --executors, what executors did besides stands beside their threads (it is most of a "
-		"file, if it is there). Where events were "
-		"lost while recording stands \"TRACE DATA LOST\" with their number. --node and --topic "
-		"leave in what names none: spans, timers with --topic.\n"
-		"\n"
-		"--split cuts the file into parts that open alone, and together when they are put one behind "
-		"the other again; spans that go on are cut with it. --follow writes what a recorder writes, a "
-		"moment later; the file can be opened meanwhile, and when all is killed.\n"
-		"\n"
-		"Several traces, of hosts that were recorded each on its own, become one archive (.tar) of a "
-		"file each and a manifest that names the hosts; it opens as a whole. With -o NAME.pftrace they become "
-		"one file, as a directory with all of them does, with the arrows between hosts, which viewers draw "
-		"within a file only. The hosts' clocks are then compared by the messages between them, as in `kymo report`; in an "
-		"archive, times are aligned by the hosts' wall clocks. What --begin and --end say counts "
-		"for each trace of an archive, and from the first begin of all in one file.\n"
-		"\n"
-		"chrome: the same in Chrome's JSON, for programs that read only that: larger, without "
-		"clocks, and arrows begin at messages instead of callbacks.\n"
-		"\n"
-		"Spans, instants and counters of programs that use kymo.h stand on their threads, on "
-		"their custom tracks and on counter tracks, with their fields as arguments and their "
-		"flows as arrows. A span whose end is not in the trace ends with what it is in, or "
-		"where events were lost, and has the argument \"unfinished\".\n"
-		"\n"
-		"dot, svg: nodes with their callbacks, and the topics between them, with counts, rates, "
-		"durations and latencies. Red: messages were lost or runs did not end; orange, dashed: "
-		"no publisher, no subscriber, no message, or never ran. svg is drawn by graphviz's "
-		"program dot, which must be installed.\n"
-		"\n"
+		"Writes TRACE, or without it the newest trace, in the format of another tool. perfetto is for "
+		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv and json contain the "
+		"tables of `kymo query`; dot and svg show the dependency graph. An existing file is only "
+		"overwritten with --force. The trace is read and written as a stream: memory does not grow with "
+		"it.\n\n"
+		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo report` "
+		"counts. A callback whose end is not in the trace has the category \"unfinished\": an instant where "
+		"it began, or an open slice if it ran when the trace ended. Below \"ROS 2\" each node has tracks "
+		"with an instant per message published, taken or dropped, its lifecycle states, the runs of its "
+		"timers, and the calls of its services and clients. Arrows lead from a callback over the messages "
+		"it published to the callbacks that received them, and from a request over the service to the "
+		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and dropped messages. With "
+		"--executors, tracks beside the threads show what executors did besides callbacks; that is most "
+		"of a file. \"TRACE DATA LOST\" marks where events were lost while recording, with their number. "
+		"--node and --topic keep what has no node or topic: spans, and timers with --topic.\n\n"
+		"--split cuts the file into parts. Each opens alone; put one after the other, they open together. "
+		"Spans that go on are cut with the file. --follow writes what a recorder writes, a moment later; "
+		"the file can be opened meanwhile, and also after the recorder and kymo export were killed.\n\n"
+		"Several traces, each of one host, become one archive (.tar) with a file for each and a manifest "
+		"that names the hosts; it opens as a whole. With -o NAME.pftrace they become one file, as a "
+		"directory that contains all of them does. Viewers draw arrows within a file only, so only one "
+		"file has the arrows between hosts. In one file, the hosts' clocks are compared by the messages "
+		"between them, as in `kymo report`; in an archive, times are aligned by the hosts' wall clocks. "
+		"--begin and --end count for each trace of an archive, and from the first begin of all in one "
+		"file.\n\n"
+		"chrome: the same as Chrome's JSON, for programs that only read that. It is larger, has no "
+		"clocks, and arrows begin at messages instead of callbacks.\n\n"
+		"Spans, instants and counters of programs that use kymo.h are on their threads, on their custom "
+		"tracks and on counter tracks, with their fields as arguments and their flows as arrows. A span "
+		"whose end is not in the trace ends with the span around it, or where events were lost, and has "
+		"the argument \"unfinished\".\n\n"
+		"sqlite: one database with all tables, indexed by time and by the ids that joins use; the table "
+		"columns documents every column. csv: a directory with a file TABLE.csv for each table. json: a "
+		"directory with a file TABLE.jsonl for each table, one object per line. With --table and -o - one "
+		"table of csv or json goes to standard output. --begin and --end choose what happened; objects "
+		"always exist. --node, --topic and --process leave out rows that name others; tables that name "
+		"none stay whole.\n\n"
+		"dot, svg: nodes with their callbacks, and the topics between them, with counts, rates, durations "
+		"and latencies. Red: messages were lost or runs did not end. Orange, dashed: no publisher, no "
+		"subscriber, no message, or it never ran. Graphviz's program dot draws svg; it must be installed.\n\n"
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
-		"create_architecture_file` gives; see docs/caret.md.\n"
-		"\n"
-		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new directory with CTF; see "
-		"docs/caret.md for what they want of a trace. Of several traces, each of one host, there is a directory each in it, with "
-		"times of the first host's clock: caret_analyze takes a list of them.\n"
-		"\n"
-		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory: "
-		"compressed files are unpacked, what is not whole is left out, and with --begin and --end there "
-		"are only the events of that window, and the facts of kymo's traces up to its end.\n"
-		"\n"
-		"Times are CLOCK_MONOTONIC there, and nanoseconds since 1970 in tables. --clock sim: those of the "
-		"simulation, in tables as its clock said; perfetto and chrome go on where it jumped back, "
-		"so that nothing comes to lie upon what was before.\n"
-		"\n"
+		"create_architecture_file` chooses; see docs/caret.md.\n\n"
+		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new directory with "
+		"CTF. docs/caret.md explains what they need in a trace. Several traces, each of one host, become "
+		"directories in it, with times of the first host's clock: caret_analyze accepts a list of them.\n\n"
+		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory. Compressed "
+		"files are unpacked, and damaged packets are left out. With --begin and --end it contains only "
+		"the events of that window, and the facts of kymo's traces up to its end.\n\n"
+		"Times are CLOCK_MONOTONIC in perfetto, chrome, caret and ctf, and nanoseconds since 1970 in "
+		"tables. With --clock sim they are those of the simulation, in tables as its clock showed them; "
+		"in perfetto and chrome time goes on where the simulation jumped back, so that nothing covers "
+		"what was before.\n\n"
 		CLI_CLOCK_HELP,
 	.examples =
 		"kymo export\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo filter`: what the recorder that runs records, and other rules for it. */
+/* `kymo filter`: shows and changes the rules of the active recorder. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "cli/input/record_options.h"
 #include "recorder/control/control.h"
 
-#define ASK_MS 60000	/* it takes what was committed first, onto its disk */
+#define ASK_MS 60000	/* the recorder writes everything that is committed first */
 
 struct options {
 	struct filter_wishes filter;
@@ -52,7 +52,7 @@ static int ask(const char *what, const struct filter_rules *rules, struct json_o
 	rc = control_ask(&dir, request, ASK_MS, reply, err);
 	json_object_put(request);
 	if (rc == 1)
-		rc = err_set(err, KYMO_EXIT_FAILED, "process %d records but cannot be asked: a program that records itself has "
+		rc = err_set(err, KYMO_EXIT_FAILED, "cannot ask process %d: it records, but does not answer; a program that records itself has "
 			     "no filter", info.pid);
 	rundir_close(&dir);
 	return rc;
@@ -86,7 +86,7 @@ static void show_rules(struct table *table, struct json_object *reply)
 		table_text(table, text + behind);
 	}
 	if (!count)
-		table_note(table, "everything is recorded, but for what programs' own environments say");
+		table_note(table, "everything is recorded, except for what programs' own environments leave out");
 	if (json_get_u64(reply, "rules_more"))
 		table_note(table, "... and %u more", (unsigned)json_get_u64(reply, "rules_more"));
 }
@@ -138,13 +138,13 @@ static int parse(int argc, char **argv, struct options *options, const char **wh
 	*what = argc ? argv[0] : "show";
 	takes_rules = strcmp(*what, "set") == 0 || strcmp(*what, "add") == 0;
 	if (!takes_rules && strcmp(*what, "show") != 0 && strcmp(*what, "clear") != 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s' is nothing to do with a filter: show, set, add or clear", *what);
+		return err_set(err, KYMO_EXIT_USAGE, "unknown word '%s'; write show, set, add or clear", *what);
 	if (argc > 1)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s': rules are options: --node, --topic, --process, --event, --category, "
+		return err_set(err, KYMO_EXIT_USAGE, "unexpected operand '%s'; write rules as options: --node, --topic, --process, --event, --category, "
 			       "--filter-file", argv[1]);
 	if (takes_rules != (rules->count > 0))
-		return err_set(err, KYMO_EXIT_USAGE, takes_rules ? "kymo filter %s needs a rule, like --topic '!/rosout'; \"kymo "
-			       "filter clear\" takes all away" : "kymo filter %s takes no rules; \"kymo filter add\" does", *what);
+		return err_set(err, KYMO_EXIT_USAGE, takes_rules ? "kymo filter %s requires a rule, such as --topic '!/rosout'; \"kymo "
+			       "filter clear\" removes all" : "kymo filter %s accepts no rules; \"kymo filter add\" does", *what);
 	return 0;
 }
 
@@ -169,16 +169,17 @@ static int run(int argc, char **argv)
 const struct verb verb_filter = {
 	.name = "filter",
 	.synopsis = "[show|set|add|clear]",
-	.summary = "say what the active recorder records",
+	.summary = "show or change what the active recorder records",
 	.description =
-		"Shows the rules of the \"kymo record\" that runs, or changes them while it records: set puts others in "
-		"their place, add adds some, clear takes all away. What was produced before the verb returns is "
-		"recorded by the old rules or the new ones, what is produced afterwards by the new ones.\n\n"
-		"A rule is a glob for names of one kind. '!GLOB' leaves out what matches; without any other rule of "
-		"the kind everything else is recorded, with others only what one of them matches. Rules of several "
-		"kinds hold together. Facts of the start (nodes, topics, callbacks) are always recorded.\n\n"
-		"Rules that programs have in their environment, KYMO_FILTER or CARET's CARET_IGNORE_NODES and so on, "
-		"stay as they are and are shown.",
+		"Shows the rules of the running \"kymo record\", or changes them while it records: set replaces "
+		"them, add adds to them, clear removes all. Events from before the verb returns are recorded by "
+		"the old or the new rules, later events by the new rules.\n\n"
+		"A rule is a glob for names of one kind, such as nodes. '!GLOB' leaves out what matches. If all "
+		"rules of a kind leave something out, everything else is recorded; if others exist, only what one "
+		"of them matches. Rules of several kinds apply together. The facts of the start (nodes, topics, "
+		"callbacks) are always recorded.\n\n"
+		"Rules that programs have in their environment (KYMO_FILTER, or CARET's CARET_IGNORE_NODES and so "
+		"on) are shown; this verb does not change them.",
 	.examples =
 		"kymo filter\n"
 		"kymo filter set --node '/perception/*' --topic '!/rosout'\n"

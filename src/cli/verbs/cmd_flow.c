@@ -26,26 +26,26 @@ static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
-	  "only the chain with this number, with its segments", NULL },
+	  "show only the chain with this number, with its segments", NULL },
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
-	  "the N longest instances of each chain (default: 1, at most 1000)", NULL },
+	  "show the N longest instances of each chain (default 1, at most 1000)", NULL },
 	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
-	  "what led to this publication and what followed, as a tree", NULL },
+	  "show what led to this publication and what followed, as a tree", NULL },
 	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
-	  "the first chain that begins then or later, as a tree", NULL },
+	  "show the first chain that begins then or later, as a tree", NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
-	  "take a timer that publishes to use what its node received last", NULL },
+	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "chains over /rosout and /parameter_events, too", NULL },
+	  "also chains over /rosout and /parameter_events", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
-	  "at most N chains (default: 20 as table, else all)", NULL },
+	  "show at most N chains (default: 20 in a table, else all)", NULL },
 	CLI_OPT_WINDOW(struct options, "chains that begin"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
 
-/* A chain has an arrow. So may a directory, which then is there. */
+/* A chain has an arrow. A directory may have one in its name, too, but it exists. */
 static bool is_chain(const char *operand)
 {
 	return strstr(operand, "->") && access(operand, F_OK) != 0;
@@ -57,7 +57,7 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct kymo_
 		if (!is_chain(argv[i]))
 			continue;
 		if (*pattern)
-			return err_set(err, KYMO_EXIT_USAGE, "One chain at a time: '%s' and '%s'.", *pattern,
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' and '%s': only one chain at a time", *pattern,
 				       argv[i]);
 		*pattern = argv[i];
 		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
@@ -66,8 +66,8 @@ static int take_chain(int *argc, char **argv, const char **pattern, struct kymo_
 	}
 	for (int i = 0; i < *argc && *argc > 1; i++)
 		if (access(argv[i], F_OK) != 0)
-			return err_set(err, KYMO_EXIT_USAGE, "'%s' is neither a trace nor a chain: a chain "
-				       "has an arrow, as '/lidar -> /cmd_vel'.", argv[i]);
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' is neither a trace nor a chain; a chain "
+				       "has an arrow, such as '/lidar -> /cmd_vel'", argv[i]);
 	return 0;
 }
 
@@ -114,36 +114,27 @@ static int run(int argc, char **argv)
 const struct verb verb_flow = {
 	.name = "flow",
 	.synopsis = "[TRACE...] ['FROM -> TO']",
-	.summary = "follow messages through callbacks: chains, their latency and where they stop",
+	.summary = "follow messages through callbacks: chains, their latency, and where they stop",
 	.description =
-		"A callback publishes, the message gets to another callback, which publishes in turn: "
-		"a chain, from a timer or a message of unknown origin to a callback that publishes "
-		"nothing. Without a chain among the operands, all different ones of the trace are "
-		"listed, the longest first, with how many began and arrived, and their end-to-end "
-		"latency; then, of the first three, how long each segment of the way took, where "
-		"chains stopped and why, and the longest instance. Without TRACE it takes the newest "
-		"one.\n"
-		"\n"
-		"A named chain is a list of nodes, topics or NODE:TOPIC, globs allowed, with \"->\" "
-		"between them; anything may lie between two. One that begins or ends with a topic does "
-		"so where the publish call begins; with a node, where its callback starts or returns.\n"
-		"\n"
-		"Segments: run (the callback, until it publishes), publish (the publish call, until "
-		"the middleware has the message), transport (until it is taken), wait (the part of "
-		"that time in which the taking thread ran other callbacks), take (until the callback "
-		"starts), and cached (stored by a callback until another one publishes). They add up "
-		"to the latency.\n"
-		"\n"
-		"Traces of several hosts are read as one, their clocks compared by the messages between "
-		"them: what is not longer than the error of that is written as \"<error\".\n"
-		"\n"
-		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of "
-		"--latest.\n"
-		"\n"
-		CLI_CLOCK_HELP "\n"
-		"\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
-		"--strict; 6 when there was nothing to show (the output says why).",
+		"A callback publishes a message, another callback receives it and publishes in turn: that is a "
+		"chain. It leads from a timer, or from a message of unknown origin, to a callback that publishes "
+		"nothing. If you name no chain, flow lists all different chains of the trace, the longest first: "
+		"how many began and arrived, and their end-to-end latency. For the first three it also shows how "
+		"long each segment took, where chains stopped and why, and the longest instance. Without TRACE: "
+		"the newest trace.\n\n"
+		"You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" between them; globs are "
+		"allowed, and anything may lie between two of them. A chain that begins or ends with a topic does "
+		"so where the publish call begins; with a node, where its callback starts or returns.\n\n"
+		"Segments: run (the callback, until it publishes), publish (the publish call, until the "
+		"middleware has the message), transport (until the message is taken), wait (the part of that time "
+		"in which the taking thread ran other callbacks), take (until the callback starts), and cached "
+		"(stored by a callback until another callback publishes). They add up to the latency.\n\n"
+		"Traces of several hosts are read as one. Their clocks are compared by the messages between them; "
+		"a time that is not longer than the error of that comparison is printed as \"<error\".\n\n"
+		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of --latest.\n\n"
+		CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with --strict; 6 when "
+		"there was nothing to show (the output says why).",
 	.examples =
 		"kymo flow\n"
 		"kymo flow TRACE '/scan -> /cmd_vel'\n"

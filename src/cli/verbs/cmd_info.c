@@ -25,7 +25,7 @@ struct info_options {
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct info_options),
 	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
-	  "show every thread, stream and loss; tables for people else stop after 20 rows", NULL },
+	  "show every thread, stream and loss; without it, tables for people stop after 20 rows", NULL },
 	CLI_OPT_SELECTION(struct info_options, 'n'),
 	CLI_OPT_WINDOW(struct info_options, "what is"),
 	CLI_OPT_STRICT(struct info_options),
@@ -53,7 +53,7 @@ static unsigned limit(const struct show *s, unsigned count)
 	return ROWS_MAX;
 }
 
-static void note_rest(const struct show *s, unsigned count)
+static void note_more_rows(const struct show *s, unsigned count)
 {
 	if (limit(s, count) < count)
 		table_note(s->table, "... and %u more; --all shows them", count - ROWS_MAX);
@@ -74,11 +74,11 @@ static uint64_t total_lost(const struct show *s)
 {
 	uint64_t told = s->limited ? 0 : s->accounts->dropped + s->accounts->unwritten;
 
-	/* The recorder also knows of what no packet could tell any more. */
+	/* The recorder also counted losses that no later packet reports. */
 	return told > s->info->lost ? told : s->info->lost;
 }
 
-/* Of a snapshot: why it was taken, and what is not in it. */
+/* Why a snapshot was taken, and what it does not contain. */
 static void show_snapshot(const struct show *s)
 {
 	const struct accounts *a = s->accounts;
@@ -97,7 +97,7 @@ static void show_snapshot(const struct show *s)
 
 #define DRIFT_LEAST_NS 10000000000	/* over less than 10 s readings say nothing about ppm */
 
-/* Ticks of the CPU's counter in a ns, from look @from to look @to; 0: they do not say. */
+/* Ticks of the CPU's counter in a ns, from reading @from to reading @to; 0: not known. */
 static double counter_rate(const struct accounts *a, unsigned from, unsigned to)
 {
 	const double ticks = (double)(a->clock[to].counter - a->clock[from].counter);
@@ -107,8 +107,8 @@ static double counter_rate(const struct accounts *a, unsigned from, unsigned to)
 }
 
 /*
- * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate is no truth of its own: what
- * is told is how its second half differs from its first, which is what NTP slewed in between.
+ * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate itself says nothing: it is
+ * compared between the first and the second half of the recording, and the difference is what NTP slewed meanwhile.
  */
 static void show_drift(const struct show *s)
 {
@@ -131,7 +131,7 @@ static void show_drift(const struct show *s)
 				(after / before - 1) * 1e6, "ppm");
 }
 
-/* What became of the clocks meanwhile: times of day in the trace know nothing of it. */
+/* How clocks changed during the recording: times of day in the trace do not show it. */
 static void show_clock_changes(const struct show *s)
 {
 	const struct accounts_clock_changes *changes = &s->accounts->clock_changes;
@@ -177,7 +177,7 @@ static void show_accounts(const struct show *s)
 		table_value_ns(table, "paused_ns", "Paused for", (int64_t)a->root.paused_ns);
 	}
 	table_value_text(table, "recorder", "Recorder", a->ended ? "ended in order" :
-			 "did not end in order, or still records; lost is what the files tell");
+			 "did not end in order, or still records; losses are those that the files show");
 	show_snapshot(s);
 	show_clock_changes(s);
 }
@@ -229,7 +229,7 @@ static void show_traces(const struct show *s)
 		table_ns(s->table, trace->clock_offset_ns);
 		table_text(s->table, trace->path);
 	}
-	note_rest(s, count);
+	note_more_rows(s, count);
 }
 
 static void show_chunks(const struct show *s)
@@ -238,7 +238,7 @@ static void show_chunks(const struct show *s)
 	unsigned count = info_chunks(s->table, s->reader, people ? s->info->begin_ns : 0, limit(s, UINT_MAX));
 
 	if (count)
-		note_rest(s, count);
+		note_more_rows(s, count);
 }
 
 static void show_processes(const struct show *s)
@@ -268,7 +268,7 @@ static void show_processes(const struct show *s)
 		else
 			table_none(s->table);
 	}
-	note_rest(s, count);
+	note_more_rows(s, count);
 }
 
 static void show_threads(const struct show *s)
@@ -299,7 +299,7 @@ static void show_threads(const struct show *s)
 		else
 			table_none(s->table);
 	}
-	note_rest(s, count);
+	note_more_rows(s, count);
 }
 
 /* Paths of streams are below those of their traces. */
@@ -333,10 +333,10 @@ static void show_streams(const struct show *s)
 		table_u64(s->table, stream->lost);
 		table_u64(s->table, stream->lost_packets);
 	}
-	note_rest(s, count);
+	note_more_rows(s, count);
 }
 
-/* Streams that several processes or threads share do not say whose events are missing. */
+/* A stream that several processes or threads share does not say which one lost events. */
 static void cell_id(struct table *table, int32_t id)
 {
 	if (id)
@@ -371,7 +371,7 @@ static void show_losses(const struct show *s)
 		table_u64(s->table, loss->lost);
 		table_u64(s->table, loss->lost_packets);
 	}
-	note_rest(s, count);
+	note_more_rows(s, count);
 }
 
 static void show_warnings(const struct show *s, const char *problem)
@@ -446,19 +446,19 @@ static int info_run(int argc, char **argv)
 const struct verb verb_info = {
 	.name = "info",
 	.synopsis = "[TRACE...]",
-	.summary = "show what a trace is made of, and what is missing in it",
+	.summary = "show what a trace contains, and what is missing in it",
 	.description =
-		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all "
-		"CTF traces below TRACE, and every loss with its place in time: events that the tracer "
-		"discarded and packets that are missing. Without TRACE: the newest trace.\n\n"
-		"Where kymo recorded the trace, the recorder's own accounts (kymo.json) are shown as well.\n\n"
-		"Traces of several hosts are read as one, by the first host's clock; the section hosts says how well the others compare "
-		"to it, recorders what became of each trace.\n\n"
-		"What is lost before a stream's first packet counts when that packet is the stream's first "
-		"one (its sequence number is 0 or not given).\n\n"
-		"With --begin, --end, --node, --topic or --process everything is about these events; what "
-		"only whole files have (bytes, packets, streams, the recorder's accounts) is left out. Whose "
-		"an event is, `kymo dump --help` tells.\n\n"
+		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all CTF "
+		"traces below TRACE, and every loss with its place in time: events that the tracer discarded, and "
+		"packets that are missing. Without TRACE: the newest trace.\n\n"
+		"If kymo recorded the trace, info also shows the recorder's own accounts (kymo.json).\n\n"
+		"Traces of several hosts are read as one, by the first host's clock. The section hosts shows how "
+		"well the other clocks compare to it, the section recorders what became of each trace.\n\n"
+		"A loss before a stream's first packet counts if that packet is the first of the stream (its "
+		"sequence number is 0 or missing).\n\n"
+		"With --begin, --end, --node, --topic or --process, everything is about these events; what only "
+		"whole files have (bytes, packets, streams, the recorder's accounts) is left out. `kymo dump "
+		"--help` explains which process, node and topic an event belongs to.\n\n"
 		CLI_TIME_HELP,
 	.examples =
 		"kymo info\n"

@@ -23,7 +23,7 @@ struct list_options {
 
 static const struct opt opts[] = {
 	{ "points", 'P', OPT_FLAG, offsetof(struct list_options, points), NULL,
-	  "list the tracepoints that kymo records, or only reads, not those of a trace", NULL },
+	  "list the tracepoints that kymo records or reads, instead of those of a trace", NULL },
 	{ "event", 'e', OPT_LIST, offsetof(struct list_options, event), "GLOB",
 	  "only events whose name matches, such as 'ros2:callback_*'; may be repeated", NULL },
 	CLI_OPT_SELECTION(struct list_options, 'n'),
@@ -201,7 +201,7 @@ static int print_rows(const struct list_options *options, bool limited, const st
 	}
 	if (!any)
 		table_value_text(table, "why_empty", "Nothing to show", limited ?
-				 "no event is of what was selected; `kymo list` without options shows all" :
+				 "no event matches the options; `kymo list` without options shows all" :
 				 options->event.count ?
 				 "no event's name matches --event; `kymo list` without it shows all" :
 				 "the metadata of the trace declare no event");
@@ -259,8 +259,8 @@ static int list_run(int argc, char **argv)
 		return cli_fail("list", &err);
 	if (options.points &&
 	    (argc || options.times.begin || options.times.end || options.times.clock || selection_any(&options.selection))) {
-		err_set(&err, KYMO_EXIT_USAGE, argc ? "--points takes no trace" : "--points is not about a trace: "
-			"it goes with --event only");
+		err_set(&err, KYMO_EXIT_USAGE, argc ? "--points lists kymo's own tracepoints; leave out the trace" : "--points only works with --event: "
+			"it is not about a trace");
 		return cli_fail("list", &err);
 	}
 	if (options.points)
@@ -275,12 +275,11 @@ const struct verb verb_list = {
 	.synopsis = "[TRACE]",
 	.summary = "list the events of a trace, or the tracepoints",
 	.description =
-		"Lists every event that the metadata of TRACE declares: how often it occurs, when it "
-		"first and last does (since the trace's beginning), and its fields with their types. "
-		"Without TRACE: the newest trace. With --begin, --end, --node, --topic or --process: those "
-		"that occur there, and how often; whose an event is, `kymo dump --help` tells.\n\n"
-		"With --points: the tracepoints that kymo can record, with the tracetools versions that "
-		"have them.\n\n"
+		"Lists every event that the metadata of TRACE declares: how often it occurs, when it occurs first "
+		"and last (since the trace's beginning), and its fields with their types. Without TRACE: the "
+		"newest trace. With --begin, --end, --node, --topic or --process: only events that occur there, "
+		"and how often. `kymo dump --help` explains which process, node and topic an event belongs to.\n\n"
+		"With --points: the tracepoints that kymo can record, and the tracetools versions that have them.\n\n"
 		CLI_CLOCK_HELP,
 	.examples =
 		"kymo list\n"

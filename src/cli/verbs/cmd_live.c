@@ -31,13 +31,13 @@ static const struct opt opts[] = {
 	CLI_OPT_EVENT_PRINT(struct options),
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
-	  "leave out what was there before (default: from the session's beginning)", NULL },
+	  "leave out older events (default: from the session's beginning)", NULL },
 	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
 	{ "top", 0, OPT_FLAG, offsetof(struct options, top), NULL,
-	  "instead of events, tables of what happened in the last second: callbacks, topics, processes, events", NULL },
-	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME", "between tables (default 1s)", NULL },
+	  "instead of events, print tables of what happened in the last second: callbacks, topics, processes, events", NULL },
+	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME", "time between tables (default 1s)", NULL },
 	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
-	  "when the relay goes away, wait for it and go on where it was", NULL },
+	  "when the relay goes away, wait for it and continue", NULL },
 	ACCESS_OPTS(struct options, access),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
@@ -140,7 +140,7 @@ static int list(struct viewing *watch, struct kymo_err *err)
 	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
 	rc = watch_session(watch, err);
 	if (cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)
-		rc = err_set(err, KYMO_EXIT_FAILED, "standard output cannot be written");
+		rc = err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output");
 	return rc;
 }
 
@@ -174,7 +174,7 @@ static int check_url(struct viewing *watch, const char *operand, struct kymo_err
 	if (url_parse(operand, URL_VIEWER, &watch->url, err) < 0)
 		return -1;
 	if (!watch->url.session[0] && (options->output || options->count || options->event.count))
-		return err_set(err, KYMO_EXIT_USAGE, "which session? Without one, the relay's sessions are listed");
+		return err_set(err, KYMO_EXIT_USAGE, "no session in the URL; `kymo live URL` without options lists the relay's sessions");
 	return access_wish(&options->access, &watch->url, &watch->access, err);
 }
 
@@ -183,7 +183,7 @@ static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *
 	const struct options *options = watch->options;
 
 	if (argc != 1)
-		return err_set(err, KYMO_EXIT_USAGE, "what is to be watched? A relay, such as net://127.0.0.1, its session, such as "
+		return err_set(err, KYMO_EXIT_USAGE, "name what to watch: a relay, such as net://127.0.0.1, its session, such as "
 			       "net://127.0.0.1/host/NAME/SESSION, or a trace directory");
 	if (url_is_one(argv[0])) {
 		if (check_url(watch, argv[0], err) < 0)
@@ -191,14 +191,14 @@ static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *
 	} else {
 		watch->directory = argv[0];
 		if (options->output || options->reconnect)
-			return err_set(err, KYMO_EXIT_USAGE, "--output and --reconnect are for relays; %s is no URL", argv[0]);
+			return err_set(err, KYMO_EXIT_USAGE, "--output and --reconnect require a relay, and %s is not a URL", argv[0]);
 	}
 	if (options->interval < INTERVAL_LEAST_NS)
-		return err_set(err, KYMO_EXIT_USAGE, "--interval is at least 10ms");
+		return err_set(err, KYMO_EXIT_USAGE, "--interval must be at least 10ms");
 	if (options->top && (options->count || options->event.count))
-		return err_set(err, KYMO_EXIT_USAGE, "--top counts all events: without --count and --event");
+		return err_set(err, KYMO_EXIT_USAGE, "--top counts all events; leave out --count and --event");
 	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)
-		return err_set(err, KYMO_EXIT_USAGE, "--format csv is for tables; events are text or json");
+		return err_set(err, KYMO_EXIT_USAGE, "--format csv requires --top; choose text or json for events");
 	return 0;
 }
 
@@ -223,19 +223,20 @@ static int run(int argc, char **argv)
 const struct verb verb_live = {
 	.name = "live",
 	.synopsis = "URL|DIR",
-	.summary = "watch what a relay gets, or a trace directory, while it comes",
+	.summary = "watch a relay's session, or a trace directory, while it grows",
 	.description =
-		"Reads a session of `kymo relay` or of lttng-relayd: URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, as "
-		"babeltrace2 has it, or net://HOST[:PORT]/SESSION; nets:// with TLS. Without a session, lists what "
-		"there is. A session that is not there yet is waited for.\n\n"
-		"Prints the events from the session's beginning, as `kymo dump` does, of all its processes in time order: "
-		"an event is shown as soon as no stream can bring an earlier one. A stream of which nothing is heard for "
-		"a while is not waited for. Losses are told on stderr.\n\n"
-		"With a directory: reads a trace together with who writes it, on this machine or on a shared file system: "
-		"through the locks and synchronisation points of `kymo relay` and `kymo record`, else by the clock. Ends when the writer has "
-		"gone, or, where that cannot be known, with Ctrl-C.\n\n"
-		"--top prints tables of what happened since the table before: rates of events, processes and topics, durations "
-		"of callbacks, latencies of messages, losses; redrawn on a terminal.\n\n"
+		"Reads a session of `kymo relay` or of lttng-relayd: URL is "
+		"net://HOST[:PORT]/host/HOSTNAME/SESSION, as with babeltrace2, or net://HOST[:PORT]/SESSION; "
+		"nets:// with TLS. Without a session, live lists the sessions of the relay. If the session does "
+		"not exist yet, live waits for it.\n\n"
+		"Prints the events from the session's beginning, as `kymo dump` does, of all its processes in "
+		"time order: an event is shown as soon as no stream can bring an earlier one. If a stream is "
+		"silent for a while, live does not wait for it. Losses are reported on standard error.\n\n"
+		"With a directory: reads a trace while another program writes it, on this machine or on a shared "
+		"file system. With `kymo relay` and `kymo record`, live uses their locks and synchronisation "
+		"points, else the clock. Ends when the writer has gone, or, if that cannot be known, with Ctrl-C.\n\n"
+		"--top prints tables of what happened since the table before: rates of events, processes and "
+		"topics, durations of callbacks, latencies of messages, losses. On a terminal they are redrawn.\n\n"
 		"-o DIR writes a trace directory with index files instead, which can be read while it grows.\n\n"
 		"Ends when the session ends, with Ctrl-C, or with an error when the relay goes away.",
 	.examples =

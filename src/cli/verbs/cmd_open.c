@@ -27,12 +27,12 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "FILE", "where to write what the UI loads (default: the trace's name with "
-		       ".pftrace, here)"),
+	CLI_OPT_OUTPUT(struct options, "FILE", "where to write the file for the UI (default: the trace's name with "
+		       ".pftrace, in the current directory)"),
 	{ "browser", 'B', OPT_FLAG, offsetof(struct options, browser), NULL,
 	  "open the UI in the desktop's browser, with xdg-open", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
-	  "write FILE again, whatever it is", NULL },
+	  "write FILE again, even if it is current", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
@@ -43,7 +43,7 @@ static bool is_after(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec);
 }
 
-/* Whether @file, which is there, was written after the directory @trace and its files changed last. */
+/* Whether @file was written after the directory @trace and its files changed last. */
 static bool is_current(const char *file, const char *trace)
 {
 	static const char *const within[] = { "", "/metadata", "/kymo.json" };
@@ -93,19 +93,19 @@ static int start_browser(struct kymo_err *err)
 	pid_t child;
 
 	(void)posix_spawn_file_actions_init(&actions);
-	/* Our output is our own. */
+	/* xdg-open prints nothing on our standard output. */
 	(void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	rc = posix_spawnp(&child, program, &actions, NULL, command, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	if (rc)
-		return err_set(err, KYMO_EXIT_FAILED, "xdg-open cannot be started: %s; open " UI " yourself",
+		return err_set(err, KYMO_EXIT_FAILED, "cannot start xdg-open: %s; open " UI " yourself",
 			       strerror(rc));
 	if (waitpid(child, &status, 0) < 0 || status)
-		return err_set(err, KYMO_EXIT_FAILED, "xdg-open knows no browser; open " UI " yourself");
+		return err_set(err, KYMO_EXIT_FAILED, "xdg-open found no browser; open " UI " yourself");
 	return 0;
 }
 
-/* Whether the UI knows what @file is. Return: as err_set(). */
+/* Whether the UI can load @file. Return: 0; -1 with @err. */
 static int check_kind(const char *file, struct kymo_err *err)
 {
 	uint8_t head[OPEN_HEAD_BYTES];
@@ -115,20 +115,20 @@ static int check_kind(const char *file, struct kymo_err *err)
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", file, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", file, strerror(errno));
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
 		(void)close(fd);
-		return err_set(err, KYMO_EXIT_INPUT, "%s is no file; the UI loads files", file);
+		return err_set(err, KYMO_EXIT_INPUT, "%s is not a file; the UI loads files", file);
 	}
 	size = read(fd, head, sizeof(head));
 	(void)close(fd);
 	if (size < 0)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: %s.", file, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", file, strerror(errno));
 	kind = open_kind(head, (size_t)size);
 	return open_is_loadable(kind) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s %s", file, open_remedy(kind));
 }
 
-/* A directory is a trace, anything else a file that the UI may know. */
+/* A directory is a trace, anything else a file that the UI may load. */
 static int find_file(const struct options *options, const char *trace, char file[PATH_MAX], struct kymo_err *err)
 {
 	char name[CLI_PATH_MAX], made[CLI_PATH_MAX + sizeof(".pftrace")];
@@ -136,7 +136,7 @@ static int find_file(const struct options *options, const char *trace, char file
 
 	if (!stat(trace, &status) && !S_ISDIR(status.st_mode)) {
 		if (options->output)
-			return err_set(err, KYMO_EXIT_USAGE, "%s is a file already; -o goes with a trace", trace);
+			return err_set(err, KYMO_EXIT_USAGE, "%s is already a file for the UI; -o requires a trace", trace);
 		if (check_kind(trace, err))
 			return -1;
 		snprintf(made, sizeof(made), "%s", trace);
@@ -147,12 +147,12 @@ static int find_file(const struct options *options, const char *trace, char file
 		if (options->output)
 			snprintf(made, sizeof(made), "%s", options->output);
 		if (!strcmp(made, "-"))
-			return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; name one with -o");
+			return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; choose one with -o");
 		if (make_file(options, trace, made, name, err))
 			return -1;
 	}
 	if (!realpath(made, file))
-		return err_set(err, KYMO_EXIT_FAILED, "%s: %s.", made, strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot find %s: %s", made, strerror(errno));
 	return 0;
 }
 
@@ -173,7 +173,7 @@ static int run(int argc, char **argv)
 		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
 		       "       It stays in your browser; nothing is sent.\n", file);
 	if (fflush(stdout)) {
-		err_set(&err, KYMO_EXIT_FAILED, "standard output: %s.", strerror(errno));
+		err_set(&err, KYMO_EXIT_FAILED, "cannot write to standard output: %s", strerror(errno));
 		return cli_fail("open", &err);
 	}
 	return options.browser && start_browser(&err) ? cli_fail("open", &err) : KYMO_EXIT_OK;
@@ -184,13 +184,12 @@ const struct verb verb_open = {
 	.synopsis = "[TRACE|FILE]",
 	.summary = "show a trace in the Perfetto UI",
 	.description =
-		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as `kymo export` does, "
-		"and says what to do with it. A file that is there and younger than the trace is taken as it is. "
-		"FILE may also be one that was written before: a .pftrace, Chrome's JSON, an archive; of another "
-		"kind of file, it says what to do instead.\n"
-		"\n"
+		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as `kymo export` "
+		"does, and says what to do with it. If the file already exists and is younger than the trace, it "
+		"is used as it is. You may also name a FILE that was written before: a .pftrace, Chrome's JSON, "
+		"an archive. For another kind of file, kymo open says what to do instead.\n\n"
 		"Nothing is sent anywhere: the UI is a page that loads the file in your browser. kymo itself "
-		"opens no connection, and a browser only with --browser.",
+		"opens no connection, and it opens a browser only with --browser.",
 	.examples =
 		"kymo open\n"
 		"kymo open session-20261120220000 -o /tmp/robot.pftrace\n"

@@ -24,9 +24,9 @@ struct options {
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	{ "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
-	  "print all tables with their columns, and what they are", NULL },
+	  "print all tables with their columns and documentation", NULL },
 	{ "wide", 'w', OPT_FLAG, offsetof(struct options, wide), NULL,
-	  "do not cut long texts where rows are wider than the terminal", NULL },
+	  "do not cut long texts if rows are wider than the terminal", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_CLOCK(struct options),
@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* Traces are named by paths, and SQL is none. */
+/* A trace is a path, and SQL is not. */
 static bool is_path(const char *operand)
 {
 	struct stat status;
@@ -52,7 +52,7 @@ static char *read_input(struct kymo_err *err)
 
 	if (length < 0 && ferror(stdin)) {
 		free(text);
-		err_set(err, KYMO_EXIT_INPUT, "standard input: %s", strerror(errno));
+		err_set(err, KYMO_EXIT_INPUT, "cannot read standard input: %s", strerror(errno));
 		return NULL;
 	}
 	if (length >= 0)
@@ -84,7 +84,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	}
 	if (!sql[strspn(sql, " \t\n;")]) {
 		free(input);
-		err_set(&err, KYMO_EXIT_USAGE, "There is no SQL in that. \"SELECT * FROM nodes\" is some; "
+		err_set(&err, KYMO_EXIT_USAGE, "no SQL given; write a statement such as \"SELECT * FROM nodes\"; "
 			"`kymo query --schema` lists the tables");
 		return cli_fail("query", &err);
 	}
@@ -116,7 +116,7 @@ static int run(int argc, char **argv)
 		sql = argv[--argc];
 	for (int i = 0; i < argc; i++)
 		if (!is_path(argv[i])) {
-			err_set(&err, KYMO_EXIT_USAGE, "'%s' is no trace; all SQL goes into one operand", argv[i]);
+			err_set(&err, KYMO_EXIT_USAGE, "'%s' is not a trace; put all SQL into one operand", argv[i]);
 			return cli_fail("query", &err);
 		}
 	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
 		return cli_fail("query", &err);
 	}
 	if (!options.quiet)
-		cli_tell_hosts("query", tables_align(tables));
+		cli_print_hosts("query", tables_align(tables));
 	status = ask(query, traces.name, sql, &options);
 	query_close(query);
 	if (!options.quiet)
@@ -146,32 +146,25 @@ const struct verb verb_query = {
 	.synopsis = "[TRACE...] ['SQL']",
 	.summary = "ask a trace in SQL",
 	.description =
-		"Runs SQL on TRACE, or without it on the newest trace, and prints what it gives. Without "
-		"SQL it prompts for it, or reads it from standard input when that is no terminal. "
-		"Several statements are separated by semicolons; each prints a table.\n"
-		"\n"
-		"The tables hold objects (nodes, topics, publishers, subscriptions, timers, services, "
-		"clients, callbacks, threads, processes) and what happened (callback_instances, messages, "
-		"publications, lifecycle_states, spans, lost_events, every one of events, ...). --schema "
-		"prints them all; docs/query.md has examples. Rows are read from the trace when they are "
-		"needed; nothing is copied first, and memory does not grow with the trace.\n"
-		"\n"
-		"The SQL is that of SQLite, read-only. Beside its functions there are percentile(x, p), "
-		"median(x), stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since "
-		"1970 and durations nanoseconds; for people they are printed with units, in JSON and CSV "
-		"as they are.\n"
-		"\n"
+		"Runs SQL on TRACE, or without it on the newest trace, and prints the result. Without SQL it "
+		"shows a prompt, or reads SQL from standard input if that is not a terminal. You separate several "
+		"statements by semicolons; each prints a table.\n\n"
+		"The tables contain objects (nodes, topics, publishers, subscriptions, timers, services, clients, "
+		"callbacks, threads, processes) and what happened (callback_instances, messages, publications, "
+		"lifecycle_states, spans, lost_events, every single one of events, ...). --schema prints them "
+		"all; docs/query.md has examples. Rows are read from the trace when they are needed; nothing is "
+		"copied first, and memory does not grow with the trace.\n\n"
+		"The SQL is that of SQLite, read-only. These functions are added: percentile(x, p), median(x), "
+		"stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since 1970 and durations "
+		"nanoseconds; tables for people show them with units, JSON and CSV as they are.\n\n"
 		"Traces of several hosts are read as one, after their clocks were compared by the messages "
-		"between them: messages.clock_error_ns says how well, and a latency that is not longer is "
-		"NULL.\n"
-		"\n"
-		"--begin and --end concern what happened; objects are always there. --node, --topic and "
-		"--process leave out rows that name others only; tables that name none are whole.\n"
-		"\n"
-		CLI_CLOCK_HELP "\n"
-		"\n"
-		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is no valid SQL; 3 "
-		"when TRACE is not a trace; 4 when events were lost in what was read, with --strict.",
+		"between them. messages.clock_error_ns shows how well that works; a latency that is not longer "
+		"than the error is NULL.\n\n"
+		"--begin and --end choose what happened; objects always exist. --node, --topic and --process "
+		"leave out rows that name others; tables that name none stay whole.\n\n"
+		CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is not valid SQL; 3 when TRACE "
+		"is not a trace; 4 when events were lost in what was read, with --strict.",
 	.examples =
 		"kymo query 'SELECT node, source FROM callbacks'\n"
 		"kymo query TRACE 'SELECT callback, max(duration_ns) FROM callback_instances\n"

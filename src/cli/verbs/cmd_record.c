@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo record`: options to a session, its outcome to a sentence. */
+/* `kymo record` and `kymo start`: turns options into a session, and its result into a summary. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,36 +42,36 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "output", 'o', OPT_LIST, offsetof(struct options, output), "DIR",
-	  "where the trace goes, new or empty; given several times, to each; with --flight, DIR/1, DIR/2, ...", NULL },
+	  "where the trace goes, new or empty; repeat it to write several traces; with --flight: DIR/1, DIR/2, ...", NULL },
 	{ "perfetto", 0, OPT_TEXT, offsetof(struct options, perfetto), "FILE",
-	  "also write FILE for Perfetto meanwhile; it can be opened at any time", NULL },
+	  "also write FILE for Perfetto while recording; it can be opened at any time", NULL },
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, processes), "PID|NAME",
-	  "record only this process, or those of this name (may have * and ?); may be given several times", NULL },
+	  "record only this process, or processes with this name (which may contain * and ?); may be repeated", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "all processes, also beside a command; without one it is so anyway", NULL },
+	  "with a command: also record all other processes, as without a command", NULL },
 	RECORD_USERS_OPT(struct options, users),
 	{ "kernel", 'k', OPT_FLAG, offsetof(struct options, kernel), NULL,
-	  "the kernel's events, too: who ran on which CPU, who was woken, interrupts; of what is recorded, and what ran "
-	  "instead of it", NULL },
+	  "also record the kernel's events: which thread ran on which CPU, which was woken, interrupts; of recorded threads, "
+	  "and of what ran instead of them", NULL },
 	{ "kernel-all", 0, OPT_FLAG, offsetof(struct options, kernel_all), NULL,
 	  "the kernel's events of all threads of the machine", NULL },
 	{ "syscalls", 0, OPT_FLAG, offsetof(struct options, syscalls), NULL,
-	  "--kernel, and the system calls of what is recorded: which, how long, what they returned", NULL },
+	  "--kernel, and the system calls of recorded threads: which, how long, what they returned", NULL },
 	{ "cycles", 0, OPT_FLAG, offsetof(struct options, cycles), NULL,
-	  "--kernel, and the CPU cycles of what is recorded, by hardware counters; CPU time where there are none", NULL },
+	  "--kernel, and the CPU cycles of recorded threads, by hardware counters; CPU time if there are none", NULL },
 	CLI_OPT_MALLOC(struct options),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
-	  "begin with a pause: only facts are taken until \"kymo resume\"", NULL },
+	  "begin with a pause: only facts are recorded until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
-	  "begin when CARET's Start comes over DDS, which \"kymo agent\" hears, or at \"kymo resume\"", NULL },
+	  "begin when \"kymo agent\" receives CARET's Start over DDS, or at \"kymo resume\"", NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
-	  "end after this time (30s, 5min); a command is sent SIGINT then", NULL },
+	  "end after this time (30s, 5min); a command receives SIGINT then", NULL },
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	SINK_FILES_OPTS(struct options, files),
 	{ "streams", 0, OPT_CHOICE, offsetof(struct options, streams), NULL,
-	  "a file for each thread, or for each process; auto: of processes when there are many",
+	  "write a file for each thread, or for each process; auto: for each process if there are many",
 	  "auto|thread|process" },
 	RELAY_OPTS(struct options, relay),
 	FLIGHT_OPTS(struct options, flight),
@@ -129,7 +129,7 @@ static int prepare_command(const struct options *options, char **command,
 				 .malloc = options->malloc };
 
 	if (options->processes.count)
-		return err_set(err, KYMO_EXIT_USAGE, "either a command or --pid, not both");
+		return err_set(err, KYMO_EXIT_USAGE, "a command and --pid exclude each other");
 	if (launch_find(command[0], err) < 0)
 		return -1;
 	if (getrandom(&launch.tag, sizeof launch.tag, 0) != sizeof launch.tag || !launch.tag)
@@ -142,7 +142,7 @@ static int prepare_command(const struct options *options, char **command,
 	return record->environment ? 0 : -1;
 }
 
-/* Also without rules: programs may have some, and "kymo filter" may set others. */
+/* Also without rules: programs may have rules, and "kymo filter" may set some. */
 static int prepare_filter(const struct options *options, struct record_options *record, struct kymo_err *err)
 {
 	struct filter_rules rules = { 0 };
@@ -163,27 +163,27 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	if (opt_parse(opts, options, &argc, &argv, &dashdash, err) < 0)
 		return -1;
 	if (dashdash < 0 && argc > 0)
-		return err_set(err, KYMO_EXIT_USAGE, "a command stands behind \"--\": kymo record -- %s",
+		return err_set(err, KYMO_EXIT_USAGE, "write a command after \"--\": kymo record -- %s",
 			       argv[0]);
 	if (dashdash > 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%s' in front of \"--\" is no option", argv[0]);
+		return err_set(err, KYMO_EXIT_USAGE, "unexpected word '%s' before \"--\": it is not an option", argv[0]);
 	if (dashdash == 0 && argc == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "there is no command behind \"--\"");
+		return err_set(err, KYMO_EXIT_USAGE, "no command after \"--\"");
 	if (options->duration < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--duration cannot be negative");
 	if (argc == 0 && options->malloc)
-		return err_set(err, KYMO_EXIT_USAGE, "--malloc is for a command that is started here; others are started with \"kymo run "
+		return err_set(err, KYMO_EXIT_USAGE, "--malloc requires a command; start other programs with \"kymo run "
 			       "--malloc\"");
 	if (argc == 0 && options->ring_size)
-		return err_set(err, KYMO_EXIT_USAGE, "--ring-size is for a command that is started here; "
-			       "for others set KYMO_RING_SIZE when they are started");
+		return err_set(err, KYMO_EXIT_USAGE, "--ring-size requires a command; "
+			       "for other programs set KYMO_RING_SIZE when you start them");
 	if (options->hosts.hosts || record_hosts_any(&options->hosts))
-		return err_set(err, KYMO_EXIT_USAGE, "--expect, --domain and --recording-frequency are for kymo record --hosts");
+		return err_set(err, KYMO_EXIT_USAGE, "--expect, --domain and --recording-frequency require --hosts");
 	if (options->paused && options->wait)
-		return err_set(err, KYMO_EXIT_USAGE, "--paused begins with a pause that \"kymo resume\" ends, --wait waits for a Start: "
-			       "only one of them");
+		return err_set(err, KYMO_EXIT_USAGE, "--paused and --wait exclude each other: --paused waits for \"kymo resume\", "
+			       "--wait for CARET's Start");
 	if (options->all && options->processes.count)
-		return err_set(err, KYMO_EXIT_USAGE, "either --all or --pid, not both");
+		return err_set(err, KYMO_EXIT_USAGE, "--all and --pid exclude each other");
 	if (record_users(&options->users, &record->session, err) < 0 ||
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
@@ -246,7 +246,7 @@ static int finish_flight(const struct record_result *result, const struct record
 	return result->command_ended && result->command_status ? result->command_status : status;
 }
 
-/* Where to. A flight recorder asks for a place when it has something. */
+/* Where the trace goes. A flight recorder asks for a place when it has something. */
 static int prepare_output(const struct options *options, struct record_options *record,
 			  struct flight_show *flight, char output[CLI_PATH_MAX], struct kymo_err *err)
 {
@@ -257,17 +257,17 @@ static int prepare_output(const struct options *options, struct record_options *
 	if (flight_prepare(&options->flight, flight, record, err) < 0)
 		return -1;
 	if (record->flight && options->perfetto)
-		return err_set(err, KYMO_EXIT_USAGE, "--perfetto does not go with --flight: export the snapshots");
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto does not work with --flight; export the snapshots");
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
 		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
-			       "go with --flight: each snapshot is one trace; \"kymo sink add\" may record beside it");
+			       "work with --flight: each snapshot is one trace; add a continuous recording with \"kymo sink add\"");
 	if (record->flight && options->relay.url)
-		return err_set(err, KYMO_EXIT_USAGE, "--relay does not go with --flight: what is kept is sent nowhere");
+		return err_set(err, KYMO_EXIT_USAGE, "--relay does not work with --flight: what is kept is not sent");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))
-		return err_set(err, KYMO_EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress are about a "
-			       "trace that is written here, too: name it with -o DIR");
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress require a "
+			       "trace on this machine; choose its directory with -o DIR");
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
 	record->session.streams = (enum session_streams)options->streams;
@@ -286,7 +286,7 @@ static void on_started(void *context)
 	detach_ready(&show->detach);
 }
 
-/* Return: 0: go on, here or in the background; 1: who goes on is a child, or was, with *@status; -1 with @err. */
+/* Return: 0: go on, here or in the background; 1: a child goes on, or has ended, with *@status; -1 with @err. */
 static int go_into_background(const struct options *options, const struct record_options *record,
 			      struct detach *into, int *status, struct kymo_err *err)
 {
@@ -298,7 +298,7 @@ static int go_into_background(const struct options *options, const struct record
 	if (!output && cli_new_session(session, err) < 0)	/* each snapshot has its own */
 		return -1;
 	if ((unsigned)snprintf(log, sizeof log, "%s.log", output ? output : session) >= sizeof log)
-		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long; choose a shorter one with -o");
 	rc = detach(into, log, status, err);
 	if (rc <= 0 || *status != KYMO_EXIT_OK || (options->quiet && options->format == TABLE_TEXT))
 		return rc;
@@ -338,7 +338,7 @@ static int record(const struct options *options, struct record_options *record, 
 	if (rc < 0)
 		return -1;
 	if (show->detach.active && !result.stats.processes)
-		return KYMO_EXIT_EMPTY;		/* who stops it is told; the log stays empty */
+		return KYMO_EXIT_EMPTY;		/* kymo stop says so; the log stays empty */
 	rc = record->flight ? finish_flight(&result, record, options, flight) :
 	     finish(&result, record, options, relay);
 	return rc == KYMO_EXIT_OK && written ? KYMO_EXIT_FAILED : rc;
@@ -362,8 +362,8 @@ static int either(bool background, int argc, char **argv)
 	if (rc == 0)
 		rc = record_relay_prepare(&options.relay, &relay, &err);
 	if (rc == 0 && background && record_options.command)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "a session in the background attaches to programs: \"kymo run -- CMD\" "
-			     "starts one, \"kymo record -- CMD\" records one");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "a recorder in the background starts no command; start it with \"kymo run -- CMD\", "
+			     "or record it with \"kymo record -- CMD\"");
 	if (rc == 0)
 		rc = prepare_output(&options, &record_options, &flight, output, &err);
 	if (rc == 0 && background)
@@ -382,7 +382,7 @@ static int either(bool background, int argc, char **argv)
 	return status;
 }
 
-/* What goes with --hosts. */
+/* What works with --hosts. */
 static const struct opt hosts_opts[] = {
 	RECORD_HOSTS_OPTS(struct options, hosts),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME", "", NULL },
@@ -406,9 +406,9 @@ static int run_hosts(int argc, char **argv)
 	int rc = caret_enter("record", argc, argv, KYMO_LIBDIR, &err);
 
 	if (rc == 0 && opt_parse(hosts_opts, &options, &argc, &argv, NULL, &why) < 0)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "with --hosts, which records nothing here: %s", why.text);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "with --hosts, which records nothing on this machine: %s", why.text);
 	if (rc == 0 && argc)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "'%s': with --hosts there is no command, it records nothing here", argv[0]);
+		rc = err_set(&err, KYMO_EXIT_USAGE, "unexpected command '%s': --hosts records nothing on this machine", argv[0]);
 	if (rc == 0 && options.duration < 0)
 		rc = err_set(&err, KYMO_EXIT_USAGE, "--duration cannot be negative");
 	return rc < 0 ? cli_fail("record", &err) : record_hosts(&options.hosts, options.duration, options.format, options.quiet);
@@ -427,37 +427,38 @@ static int run_in_background(int argc, char **argv)
 const struct verb verb_record = {
 	.name = "record",
 	.synopsis = "[-- CMD [ARG...]]",
-	.summary = "record a command, or what runs already",
+	.summary = "record a command, or programs that already run",
 	.description =
-		"Records ROS 2 programs into a trace directory (CTF 1.8, as LTTng's).\n\n"
-		"With a command behind \"--\", starts it with libkymo-ros2.so preloaded, records it and "
-		"everything it starts until it ends, and passes its exit status on. Without one, "
-		"records all programs that were started with \"kymo run\" or with the library in "
-		"LD_PRELOAD, now and later, until Ctrl-C or \"kymo stop\". They keep the facts of their start "
-		"(nodes, topics, callbacks), so attaching late loses no name. -p selects by number or by "
-		"name: that of the process's main thread or of its program's file.\n\n"
-		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on; --paused begins with a pause, "
-		"--wait waits for CARET's Start (kymo help agent). "
-		"\"kymo start\" does the same in the background.\n\n"
-		"With --hosts it records nothing here, but tells \"kymo agent\" on all hosts of the ROS domain to begin, shows "
-		"their states, and tells them to end at Ctrl-C (--duration), with CARET's messages. As CARET has it, a host where no "
-		"session waits ignores the first (\"kymo start --wait\" there makes one), and one whose session is still active the last. "
-		"--format json prints the whole table each time that something changes. It ends with 6 when no process recorded.\n\n"
-		"With --flight TIME, only the last TIME of everything is kept, in memory, and written as a "
-		"trace of its own each time a --trigger fires, \"kymo snapshot\" asks, SIGUSR1 arrives or a "
-		"program calls kymo_snapshot(). Each prints a line with the path of the trace. Triggers: "
-		"span(NAME) > 1ms; callback > 10ms; callback(NAME) > 10ms, where NAME is the function's "
-		"symbol, its topic, service or node; event(NAME); overrun and missed of a kymo/loop.h loop, or "
-		"overrun(LOOP), missed(LOOP); died, died(PROCESS); loss. Names may have * and ?.\n\n"
-		"--node, --topic, --process, --event and --category say what is recorded; '!GLOB' leaves out. "
-		"Each may be given several times; --filter-file has such rules one a line, like \"topic !/rosout\". "
-		"Programs bring rules of their own in KYMO_FILTER and in CARET's CARET_SELECT_NODES, "
-		"CARET_IGNORE_NODES, CARET_SELECT_TOPICS, CARET_IGNORE_TOPICS and CARET_IGNORE_PROCESSES. "
-		"\"kymo filter\" changes them while it records.\n\n"
-		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless "
-		"-o names a place. A recorder that was killed loses nothing: record again, and what the "
-		"programs kept meanwhile is in the next trace. A program that records itself is left "
-		"alone until it stops. When there was nothing to record, no trace is left.",
+		"Records ROS 2 programs into a trace directory (CTF 1.8, like LTTng's).\n\n"
+		"With a command after \"--\", kymo starts it with libkymo-ros2.so preloaded, records it and "
+		"everything it starts until it ends, and exits with its status. Without a command, it records all "
+		"programs that were started with \"kymo run\" or with the library in LD_PRELOAD, now and later, "
+		"until Ctrl-C or \"kymo stop\". Programs keep the facts of their start (nodes, topics, callbacks), "
+		"so no name is missing if you attach late. -p selects processes by number or by name: the name of "
+		"the main thread or of the program's file.\n\n"
+		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on. --paused begins with a pause; "
+		"--wait waits for CARET's Start (kymo help agent). \"kymo start\" does the same in the background.\n\n"
+		"With --flight TIME, kymo keeps only the last TIME of everything, in memory. It writes that as a "
+		"trace each time a --trigger fires, you run \"kymo snapshot\", SIGUSR1 arrives or a program calls "
+		"kymo_snapshot(), and prints a line with the path of the trace. Triggers: span(NAME) > 1ms; "
+		"callback > 10ms; callback(NAME) > 10ms, where NAME is the function's symbol, its topic, service "
+		"or node; event(NAME); overrun and missed of a kymo/loop.h loop, or overrun(LOOP), missed(LOOP); "
+		"died, died(PROCESS); loss. Names may contain * and ?.\n\n"
+		"--node, --topic, --process, --event and --category choose what is recorded; '!GLOB' leaves out "
+		"what matches. You may repeat each of them. --filter-file contains such rules, one per line, like "
+		"\"topic !/rosout\". Programs can bring rules of their own in KYMO_FILTER and in CARET's "
+		"CARET_SELECT_NODES, CARET_IGNORE_NODES, CARET_SELECT_TOPICS, CARET_IGNORE_TOPICS and "
+		"CARET_IGNORE_PROCESSES. \"kymo filter\" changes the rules while the recorder runs.\n\n"
+		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless you choose "
+		"a directory with -o. If a recorder is killed, nothing is lost: record again, and the next trace "
+		"contains what the programs kept meanwhile. A program that records itself is left alone until it "
+		"stops. If there was nothing to record, no trace is left.\n\n"
+		"With --hosts, kymo records nothing on this machine. It tells \"kymo agent\" on all hosts of the "
+		"ROS domain to begin, shows their states, and tells them to end at Ctrl-C (or after --duration). "
+		"The messages are CARET's. As with CARET, a host on which no session waits ignores the first "
+		"message (\"kymo start --wait\" there starts a session that waits), and a host whose session is "
+		"still active ignores the last. --format json prints the whole table each time something changes. "
+		"The status is 6 if no process recorded.",
 	.examples =
 		"kymo record -- ros2 launch my_robot robot.launch.py\n"
 		"kymo record -o /tmp/trace --duration 30s\n"
@@ -474,13 +475,13 @@ const struct verb verb_record = {
 const struct verb verb_start = {
 	.name = "start",
 	.synopsis = "",
-	.summary = "begin to record in the background",
+	.summary = "start recording in the background",
 	.description =
-		"As \"kymo record\" without a command, with the same options, but it goes on in the background when "
-		"the verb returns: all traced programs record then. \"kymo status\" shows it, \"kymo pause\", "
-		"\"kymo resume\" and \"kymo stop\" steer it, from any terminal.\n\n"
-		"What it has to say meanwhile is in a log file beside the trace, TRACE.log; when it had nothing to "
-		"say, there is none afterwards.",
+		"Does what \"kymo record\" does without a command, with the same options, but continues in the "
+		"background when the verb returns. Then all traced programs record. \"kymo status\" shows the "
+		"recorder; \"kymo pause\", \"kymo resume\" and \"kymo stop\" control it, from any terminal.\n\n"
+		"The recorder writes its messages into a log file beside the trace, TRACE.log. If it had no "
+		"message, no log file is left.",
 	.examples =
 		"kymo start -o /data/trace\n"
 		"kymo start --paused -p 'perception_*'\n"

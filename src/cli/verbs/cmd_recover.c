@@ -12,14 +12,14 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty"),
+	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes, new or empty"),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
 
-/* One look at everything is enough: nothing of it moves any more. */
+/* Everything is read once: nothing of it changes any more. */
 static int recover(const char *output, struct session_stats *stats, struct kymo_err *err)
 {
 	char verb[] = "recover";
@@ -56,7 +56,7 @@ static int run(int argc, char **argv)
 		return cli_fail("recover", &err);
 	if (!stats.processes || !stats.bytes) {
 		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
-			"anything, so there is no trace\n");
+			"events, so there is no trace\n");
 		return KYMO_EXIT_EMPTY;
 	}
 	status = recorded_print("recover", &stats, NULL, options.output, options.format, options.quiet);
@@ -68,11 +68,10 @@ const struct verb verb_recover = {
 	.synopsis = "",
 	.summary = "save what recorded processes left in shared memory when they died",
 	.description =
-		"When a recorder and the programs it records are killed, what was not yet written stays "
-		"in shared memory until the machine restarts. recover writes it into a trace: every "
-		"event that was complete, and all names. Then the memory is given back. Programs that "
-		"live are left alone.\n\n"
-		"\"kymo record\" takes such remains, too, into the trace that it makes.",
+		"If a recorder and the programs it records are killed, events that were not written yet stay in "
+		"shared memory until the machine restarts. recover writes them into a trace: every complete "
+		"event, and all names. Then it frees the memory. Programs that still run are left alone.\n\n"
+		"\"kymo record\" also writes such remains into its trace.",
 	.examples = "kymo recover -o crash\n",
 	.opts = opts,
 	.run = run,

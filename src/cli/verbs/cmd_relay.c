@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo relay`: takes traces over the network, keeps them, and shows them to viewers while they come. */
+/* `kymo relay`: receives traces over the network, stores them, and shows them to viewers while they grow. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,44 +21,44 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "DIR", "where traces go, as HOST/SESSION (default: where kymo record puts them)"),
-	{ "control", 0, OPT_U64, offsetof(struct options, control), "PORT", "for producers (default 5342; 0: any that is free)",
+	CLI_OPT_OUTPUT(struct options, "DIR", "where traces go, as HOST/SESSION (default: where kymo record writes them)"),
+	{ "control", 0, OPT_U64, offsetof(struct options, control), "PORT", "port for producers (default 5342; 0: any free port)",
 	  NULL },
-	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "for their packets (default 5343)", NULL },
-	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "for viewers (default 5344)", NULL },
+	{ "data", 0, OPT_U64, offsetof(struct options, data), "PORT", "port for their packets (default 5343)", NULL },
+	{ "live", 0, OPT_U64, offsetof(struct options, live), "PORT", "port for viewers (default 5344)", NULL },
 	{ "forward", 0, OPT_TEXT, offsetof(struct options, forward_url), "URL",
-	  "send all sessions on to the relay there (net://HOST, nets:// with TLS)", NULL },
+	  "forward all sessions to this relay (net://HOST, nets:// with TLS)", NULL },
 	{ "forward-tls-ca", 0, OPT_TEXT, offsetof(struct options, forward_access.ca), "FILE",
-	  "whose signature under the certificate of that relay is trusted (default: whom the system trusts)", NULL },
+	  "trust that relay if its certificate is signed by one in FILE (default: by one that the system trusts)", NULL },
 	{ "forward-tls-pin", 0, OPT_TEXT, offsetof(struct options, forward_access.pin), "SHA256",
-	  "or the fingerprint of its certificate, which it prints", NULL },
+	  "trust that relay if its certificate has this fingerprint, which it prints", NULL },
 	{ "forward-token-file", 0, OPT_TEXT, offsetof(struct options, forward_access.token_file), "FILE",
-	  "show that relay the token that is in FILE", NULL },
+	  "send that relay the token in FILE", NULL },
 	{ "datagram", 0, OPT_TEXT, offsetof(struct options, datagram), "PORT",
-	  "take packets as datagrams, too, at this UDP port (udp://; 0: any that is free)", NULL },
+	  "also receive packets as datagrams, at this UDP port (udp://; 0: any free port)", NULL },
 	{ "bind", 0, OPT_TEXT, offsetof(struct options, bind), "ADDRESS", "listen at this address (default 127.0.0.1)", NULL },
 	{ "tls-cert", 0, OPT_TEXT, offsetof(struct options, certificate), "FILE",
-	  "speak TLS on all ports, with the certificate (and its chain) in this PEM file", NULL },
-	{ "tls-key", 0, OPT_TEXT, offsetof(struct options, key), "FILE", "its private key, PEM", NULL },
+	  "use TLS on all ports, with the certificate (and its chain) in this PEM file", NULL },
+	{ "tls-key", 0, OPT_TEXT, offsetof(struct options, key), "FILE", "the private key of the certificate, PEM", NULL },
 	{ "token-file", 0, OPT_TEXT, offsetof(struct options, token_file), "FILE",
-	  "ask all for the token in this file (openssl rand -hex 32 makes one)", NULL },
+	  "require the token in this file (openssl rand -hex 32 prints one)", NULL },
 	{ "insecure", 0, OPT_FLAG, offsetof(struct options, insecure), NULL,
-	  "allow an address that others reach: they can read and write traces, nobody is asked who he is", NULL },
+	  "listen on an address that others reach without TLS and token: anybody can read and write traces", NULL },
 	{ "sync", 0, OPT_FLAG, offsetof(struct options, sync), NULL,
-	  "show a packet only when it is on the medium (fdatasync), so that what was seen survives a power cut", NULL },
+	  "show a packet only when it is on the disk (fdatasync), so that what a viewer saw survives a power cut", NULL },
 	{ "expire", 0, OPT_TIME, offsetof(struct options, expire), "TIME",
-	  "give up half a packet after this time: its bytes or its index got lost (default 10s)", NULL },
+	  "give up an incomplete packet after this time: its bytes or its index were lost (default 10s)", NULL },
 	{ "max-connections", 0, OPT_U64, offsetof(struct options, limits.connections), "N",
-	  "of producers and viewers together (default 4096)", NULL },
+	  "connections of producers and viewers together (default 4096)", NULL },
 	{ "max-connections-each", 0, OPT_U64, offsetof(struct options, limits.connections_each), "N",
-	  "of these, from one address (default all)", NULL },
+	  "connections from one address (default: no limit)", NULL },
 	{ "max-sessions", 0, OPT_U64, offsetof(struct options, limits.sessions), "N",
-	  "sessions that viewers can ask for; the oldest that ended are forgotten first (default 1024)", NULL },
+	  "sessions that viewers can see; the oldest ended sessions are forgotten first (default 1024)", NULL },
 	{ "max-streams", 0, OPT_U64, offsetof(struct options, limits.streams), "N", "streams of a session (default 16384)", NULL },
 	{ "max-request", 0, OPT_SIZE, offsetof(struct options, limits.request), "SIZE",
 	  "bytes of one request of a producer (default 16M)", NULL },
 	{ "max-requests", 0, OPT_SIZE, offsetof(struct options, limits.requests), "SIZE",
-	  "bytes of all large requests that are not all there yet (default 96M)", NULL },
+	  "bytes of all large requests that are still being received (default 96M)", NULL },
 	{ "minor", 0, OPT_U64, offsetof(struct options, minor), "N",
 	  "speak version 2.N of LTTng's relay protocol with producers, 4 to 13 (default 13)", NULL },
 	CLI_OPT_QUIET(struct options),
@@ -97,18 +97,18 @@ static void ready(void *context, const struct server_ports *ports)
 static int check(const struct options *options, struct kymo_err *err)
 {
 	if (options->control > UINT16_MAX || options->data > UINT16_MAX || options->live > UINT16_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "a port is a number up to 65535");
+		return err_set(err, KYMO_EXIT_USAGE, "invalid port: a port is a number up to 65535");
 	if (options->minor < WIRE_MINOR_LEAST || options->minor > WIRE_MINOR)
-		return err_set(err, KYMO_EXIT_USAGE, "--minor is a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
+		return err_set(err, KYMO_EXIT_USAGE, "--minor must be a number from %u to %u", WIRE_MINOR_LEAST, WIRE_MINOR);
 	if (options->expire < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--expire cannot be negative");
 	if (!options->certificate != !options->key)
-		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key go together");
+		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key require each other");
 	if (url_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
 		return 0;
-	return err_set(err, KYMO_EXIT_USAGE, "whoever reaches %s could read and write traces: use TLS and a token (--tls-cert, "
+	return err_set(err, KYMO_EXIT_USAGE, "anybody who reaches %s could read and write traces; use TLS and a token (--tls-cert, "
 		       "--tls-key, --token-file), or listen at 127.0.0.1 and forward it with ssh -L; --insecure allows it "
-		       "nevertheless", options->bind);
+		       "anyway", options->bind);
 }
 
 static int secure(struct options *options, struct server_options *server, struct kymo_err *err)
@@ -121,23 +121,23 @@ static int secure(struct options *options, struct server_options *server, struct
 	return server->tls ? 0 : -1;
 }
 
-static int take_datagrams(const char *text, struct server_options *server, struct kymo_err *err)
+static int read_datagram_port(const char *text, struct server_options *server, struct kymo_err *err)
 {
 	uint64_t port;
 
 	if (!text_read_u64(text, &port) || port > UINT16_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "--datagram '%s': a port is a number up to 65535", text);
+		return err_set(err, KYMO_EXIT_USAGE, "--datagram: invalid port '%s'; a port is a number up to 65535", text);
 	server->datagrams = true;
 	server->datagram = (uint16_t)port;
 	return 0;
 }
 
-static int send_on(const struct options *options, struct forward_options *forward, struct access *access, struct kymo_err *err)
+static int read_forward(const struct options *options, struct forward_options *forward, struct access *access, struct kymo_err *err)
 {
 	if (url_parse(options->forward_url, URL_PRODUCER, &forward->url, err) < 0)
 		return -1;
 	if (forward->url.datagrams)
-		return err_set(err, KYMO_EXIT_USAGE, "--forward %s: sessions are sent on over TCP: net:// or nets://", options->forward_url);
+		return err_set(err, KYMO_EXIT_USAGE, "--forward %s: sessions are forwarded over TCP; write net:// or nets://", options->forward_url);
 	if (access_wish(&options->forward_access, &forward->url, access, err) < 0)
 		return -1;
 	forward->tls = access->tls;
@@ -167,10 +167,10 @@ static int run(int argc, char **argv)
 	}
 	if (rc == 0)
 		rc = secure(&options, &server, &err);
-	if (rc == 0 && options.forward_url && (rc = send_on(&options, &forward, &access, &err)) == 0)
+	if (rc == 0 && options.forward_url && (rc = read_forward(&options, &forward, &access, &err)) == 0)
 		server.forward = &forward;
 	if (rc == 0 && options.datagram)
-		rc = take_datagrams(options.datagram, &server, &err);
+		rc = read_datagram_port(options.datagram, &server, &err);
 	if (rc == 0) {
 		server.output = options.output;
 		server.address = options.bind;
@@ -191,17 +191,17 @@ static int run(int argc, char **argv)
 const struct verb verb_relay = {
 	.name = "relay",
 	.synopsis = "",
-	.summary = "take traces over the network and show them while they come",
+	.summary = "receive traces over the network and show them while they grow",
 	.description =
-		"Stands in for lttng-relayd: takes sessions of LTTng (\"lttng create --live --set-url net://HOST\"), "
+		"Replaces lttng-relayd: receives sessions of LTTng (\"lttng create --live --set-url net://HOST\"), "
 		"writes them as CTF with index files below the output directory, and serves live viewers "
-		"(\"babeltrace2 -i lttng-live net://HOST/host/NAME/SESSION\"). Any number of viewers can be attached to a session, "
-		"each sees it from its beginning, also when it has ended.\n\n"
-		"A packet is shown only after it and its index are in their files. A packet whose bytes never come is "
-		"an entry with offset -1 in index/CHANNEL.lost.\n\n"
-		"Without --tls-cert anybody who reaches the ports can listen, without --token-file read and write traces: "
-		"beyond this machine both are asked for. LTTng's own programs know neither; kymo record, kymo live and other "
-		"relays do (nets://).\n\n"
+		"(\"babeltrace2 -i lttng-live net://HOST/host/NAME/SESSION\"). Any number of viewers can attach to "
+		"a session; each sees it from its beginning, also after it has ended.\n\n"
+		"A packet is shown only after it and its index are in their files. A packet whose bytes never "
+		"arrive is an entry with offset -1 in index/CHANNEL.lost.\n\n"
+		"Without --tls-cert anybody who reaches the ports can listen; without --token-file anybody can "
+		"read and write traces. If other machines can reach the relay, it requires both. LTTng's own "
+		"programs know neither; kymo record, kymo live and other relays do (nets://).\n\n"
 		"Ends with Ctrl-C or SIGTERM.",
 	.examples =
 		"kymo relay -o traces\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo report: which callback was slow, which message late, and behind whom it waited. */
+/* kymo report: which callback was slow, which message late, and which callback it waited for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -31,30 +31,30 @@ struct options {
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
-	  "show this section; may be given several times", NULL },
+	  "print this section; may be repeated", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
-	  "order of callbacks, topics and spans; all but node: largest first", REPORT_SORT_CHOICES },
+	  "order of callbacks, topics and spans; except for node: largest first", REPORT_SORT_CHOICES },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
-	  "at most N rows a section (default: 20 as table, else all)", NULL },
+	  "print at most N rows per section (default: 20 in a table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "all rows of each section, as table too", NULL },
+	  "print all rows of each section", NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_CLOCK(struct options),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
-	  "a path of that file by name, or '/node -> /topic -> /node'; may be given several times "
+	  "a path of that file by name, or '/node -> /topic -> /node'; may be repeated "
 	  "(default: all paths of the file)", NULL },
 	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
-	  "these callbacks and spans must not allocate, wait for a mutex or have a page fault: a node, a callback, or a span "
-	  "as 'category:name', may have *; "
-	  "'!CALLBACK' leaves out; may be given several times (default: what programs name with kymo_realtime())", NULL },
+	  "callbacks and spans that must not allocate, wait for a mutex or have a page fault: a node, a callback, or a span "
+	  "as 'category:name', with * if you like; "
+	  "'!CALLBACK' leaves out; may be repeated (default: what programs name with kymo_realtime())", NULL },
 	{ "realtime-file", 0, OPT_LIST, offsetof(struct options, realtime_file), "FILE",
-	  "the same from a file: one a line, # begins a comment; may be given several times", NULL },
+	  "the same from a file: one per line, # begins a comment; may be repeated", NULL },
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "
-	  "exit with 5 if it did not happen; may be given several times", NULL },
+	  "exit with 5 if it did not happen; may be repeated", NULL },
 	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
 	{ "last-callback", 0, OPT_FLAG, offsetof(struct options, last_callback), NULL,
@@ -63,7 +63,7 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* What the recorder says. */
+/* What the recorder counted. */
 static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
 {
 	char problem[512], time[TEXT_QUANTITY_MAX];
@@ -72,7 +72,7 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
 	if (accounts->removed.times)
-		fprintf(stderr, "kymo report: %" PRIu64 " events are not there: somebody removed the trace directory, or a part of it, "
+		fprintf(stderr, "kymo report: %" PRIu64 " events are missing: another program removed the trace directory, or a part of it, "
 			"while it was written\n", accounts->removed.events);
 	if (accounts->chunks.removed)
 		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
@@ -90,7 +90,7 @@ static void ask_recorder(const char *path, struct accounts *accounts, struct rep
 	}
 }
 
-/* Of the command line and the files it names. */
+/* The names of --realtime and of the files of --realtime-file. */
 static int read_realtime(struct realtime_names *names, const struct options *o, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < o->realtime.count; i++)
@@ -192,43 +192,36 @@ static int run(int argc, char **argv)
 const struct verb verb_report = {
 	.name = "report",
 	.synopsis = "[TRACE...]",
-	.summary = "say which callbacks were slow, which messages late, and why",
+	.summary = "show which callbacks were slow, which messages late, and why",
 	.description =
-		"Reads a ROS 2 trace (of kymo, LTTng, ros2_tracing or CARET) and prints, slowest\n"
-		"first, each callback with its durations, each topic with its latency from publish\n"
-		"to the start of the callback, who had to wait behind whom, and what was lost.\n"
-		"Without TRACE it takes the newest one.\n"
-		"\n"
-		"Of programs that use kymo.h it prints the spans with their durations, the counters\n"
-		"and the instants. A span whose end is not in the trace is unfinished: it ended with\n"
-		"what it was in, or where events were lost, and its duration is not counted.\n"
-		"\n"
-		"Traces of several hosts are read as one. The hosts' clocks are compared by the messages\n"
-		"between them, and the section hosts says how well; a latency that is not longer than\n"
-		"the error is written as \"<error\" (null in JSON, empty in CSV).\n"
-		"\n"
-		"Sections: hosts, callbacks, topics, waits, spans, counters, instants and loss are shown when\n"
-		"none is named, as far as the trace has something of their kind. Others: publications,\n"
-		"takes, intervals, utilisation (regularity and load); cputime, memory, profile (of the\n"
-		"kernel's and libc's events of LTTng, if the trace has them); cycles; realtime, node-costs,\n"
-		"process-costs (allocations, lock waits, page faults); communications (each\n"
-		"publisher and subscription), frequency, service-calls, executors, lifecycle; processes,\n"
-		"nodes, publishers, subscriptions, timers, services, clients; callback_instances\n"
-		"(every run of every callback), messages, and each other table of kymo query.\n"
-		"\n"
-		"A path goes through nodes and topics: '/camera -> /image -> /detector'. With one, or\n"
-		"with CARET's --architecture file, response-times shows its response time in CARET's\n"
-		"four cases, response-segments where the time went, response-rows each one.\n"
-		"\n"
-		"Untaken messages were published while a subscription was there, yet never taken;\n"
-		"unpublished ones were taken, but their publication is not in the trace.\n"
-		"Quantiles are within 0.1 %, everything else is exact. A wait is blocked while other\n"
-		"callbacks run on the thread that then runs the waiting one.\n"
-		"\n"
-		CLI_CLOCK_HELP "\n"
-		"\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with\n"
-		"--strict; 5 when something was not as expected (FAILED or NOT_MEASURED), with --expect, or not real-time, with --realtime or --section realtime; 6 when there was nothing to show (the output says why).",
+		"Reads a ROS 2 trace (of kymo, LTTng, ros2_tracing or CARET) and prints, slowest first: each "
+		"callback with its durations, each topic with its latency from publish to the start of the "
+		"callback, which callbacks blocked others, and what was lost. Without TRACE: the newest trace.\n\n"
+		"For programs that use kymo.h, report prints spans with their durations, counters and instants. A "
+		"span is unfinished if its end is not in the trace: it ended together with the span around it, or "
+		"where events were lost. Its duration is not counted.\n\n"
+		"Traces of several hosts are read as one. The hosts' clocks are compared by the messages between "
+		"them; the section hosts shows how well that works. A latency that is not longer than the error "
+		"is printed as \"<error\" (null in JSON, empty in CSV).\n\n"
+		"If you choose no section, these are printed if the trace has something for them: hosts, "
+		"callbacks, topics, waits, spans, counters, instants and loss. Others: publications, takes, "
+		"intervals, utilisation (regularity and load); cputime, memory, profile (from the kernel's and "
+		"libc's events of LTTng, if the trace has them); cycles; realtime, node-costs, process-costs "
+		"(allocations, lock waits, page faults); communications (each publisher and subscription), "
+		"frequency, service-calls, executors, lifecycle; processes, nodes, publishers, subscriptions, "
+		"timers, services, clients; callback_instances (every run of every callback), messages, and each "
+		"other table of kymo query.\n\n"
+		"A path leads through nodes and topics: '/camera -> /image -> /detector'. With a path, or with "
+		"CARET's --architecture file, response-times shows its response time in CARET's four cases, "
+		"response-segments where the time went, and response-rows each response.\n\n"
+		"A message was never received if it was published while a subscription existed and no "
+		"subscription took it. A message whose publisher is not in the trace was received, but its "
+		"publication is not in the trace. Quantiles are within 0.1 %, everything else is exact. A wait is "
+		"blocked time if other callbacks run on the thread that then runs the waiting callback.\n\n"
+		CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with --strict; 5 when "
+		"something was not as expected (FAILED or NOT_MEASURED), with --expect, or not real-time, with "
+		"--realtime or --section realtime; 6 when there was nothing to show (the output says why).",
 	.examples =
 		"kymo report\n"
 		"kymo report TRACE --node '/perception/*' --sort p99\n"

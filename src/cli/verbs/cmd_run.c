@@ -22,7 +22,7 @@ static const struct opt opts[] = {
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
-	  "keep the latest events in shared memory while nobody records", NULL },
+	  "keep the latest events in shared memory while no recorder is running", NULL },
 	CLI_OPT_MALLOC(struct options),
 	FILTER_OPTS(struct options, filter),
 	CLI_OPT_END
@@ -43,7 +43,7 @@ static char *read_rules(const struct filter_wishes *wishes, struct kymo_err *err
 	return text;
 }
 
-/* Tracing never stops a program; but who started it for that wants to know when it is in vain. */
+/* Tracing never stops a program; but the user should know that it will not be traced. */
 static void warn_in_vain(const char *command)
 {
 	struct rundir dir;
@@ -65,7 +65,7 @@ static int run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("run", &err);
 	if (argc == 0) {
-		(void)err_set(&err, KYMO_EXIT_USAGE, "there is no command to run");
+		(void)err_set(&err, KYMO_EXIT_USAGE, "no command to run; write it after the options: kymo run -- CMD");
 		return cli_fail("run", &err);
 	}
 	launch.ring_size = options.ring_size;
@@ -80,7 +80,7 @@ static int run(int argc, char **argv)
 	if (!environment)
 		return cli_fail("run", &err);
 	warn_in_vain(argv[0]);
-	nothing_will_be(argv);
+	warn_not_traceable(argv);
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(&err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);
@@ -92,20 +92,17 @@ const struct verb verb_run = {
 	.synopsis = "-- CMD [ARG...]",
 	.summary = "run a command so that it can be recorded at any time",
 	.description =
-		"Becomes the command, with libkymo-ros2.so preloaded. Until somebody records, the "
-		"program only keeps the facts of its start (nodes, topics, callbacks) in shared "
-		"memory; an event costs it a load and a branch.\n"
-		"\n"
-		"With --flight the command is its own flight recorder: it keeps its latest events in "
-		"its shared memory, as many as fit into a ring per thread (--ring-size), the oldest "
-		"giving way. 'kymo snapshot' writes them to a trace at any time, also after the "
-		"command has died. A recording that starts meanwhile gets everything from then on.\n"
-		"\n"
-		"What is known to keep the command from being recorded is said before it begins: a launch prefix "
-		"that takes LD_PRELOAD away (env -i, sudo), a static or a setuid program.\n"
-		"\n"
-		"Rules (--node, --topic and so on) are passed on in KYMO_FILTER of the command's "
-		"environment: who records it goes by them.",
+		"Starts the command with libkymo-ros2.so preloaded and becomes it. While no recorder is running, "
+		"the program only keeps the facts of its start (nodes, topics, callbacks) in shared memory; an "
+		"event costs it a load and a branch.\n\n"
+		"With --flight the command is its own flight recorder: it keeps its latest events in its shared "
+		"memory, as many as fit into a ring per thread (--ring-size). Older events are overwritten. \"kymo "
+		"snapshot\" writes them into a trace at any time, also after the command has died. A recording "
+		"that starts meanwhile gets everything from then on.\n\n"
+		"If kymo can see that the command cannot be recorded, it says so before the command begins: a "
+		"launch prefix that takes LD_PRELOAD away (env -i, sudo), a static or a setuid program.\n\n"
+		"Rules (--node, --topic and so on) are passed on in KYMO_FILTER of the command's environment. Its "
+		"recorder applies them.",
 	.examples =
 		"kymo run -- ros2 run demo_nodes_cpp talker\n"
 		"kymo record\n"

@@ -17,7 +17,7 @@
 
 #define ASK_MS 60000	/* the recorder flushes and completes before it answers */
 #define REMOVE_MS 3600000	/* a relay may be slow: as long as it makes progress the recorder waits */
-#define CONNECT_MS 5000	/* so long is waited for what a relay says */
+#define CONNECT_MS 5000	/* how long to wait for a relay's answer */
 #define LOOK_MS 20
 
 struct options {
@@ -130,8 +130,8 @@ static int put_directory(const struct options *options, const char *path, struct
 	struct sink_files files;
 
 	if (record_relay_any(&options->relay))
-		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with a "
-			       "relay's URL; %s is a directory", path);
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file require a "
+			       "relay's URL, and %s is a directory", path);
 	if (sink_files_read(&options->files, &files, err) < 0 ||
 	    cli_absolute(output, sizeof output, path, err) < 0)
 		return -1;
@@ -143,7 +143,7 @@ static int put_directory(const struct options *options, const char *path, struct
 	return 0;
 }
 
-/* What is wrong with it is said here already, and by the recorder if it sees it otherwise. */
+/* Errors in the options are reported here already; the recorder checks them again. */
 static int put_url(const struct options *options, const char *url, struct json_object *object, struct kymo_err *err)
 {
 	struct relay_wishes wishes = options->relay;
@@ -152,8 +152,8 @@ static int put_url(const struct options *options, const char *url, struct json_o
 
 	wishes.url = url;
 	if (sink_files_any(&options->files))
-		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress are of a directory; "
-			       "a relay keeps files as it was told");
+		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress require a directory; "
+			       "a relay has options of its own");
 	rc = record_relay_prepare(&wishes, &relay, err);
 	record_relay_free(&relay);
 	return rc < 0 ? -1 : record_relay_request(&wishes, object, err);
@@ -174,8 +174,8 @@ static int look_at_relay(uint64_t id, struct json_object **reply, struct json_ob
 	return 0;
 }
 
-/* A relay need not be there yet; that it is not is said. */
-static int tell_connection(uint64_t id, const char *url, bool quiet, struct kymo_err *err)
+/* A relay need not be reachable yet; if it is not, that is reported. */
+static int await_connection(uint64_t id, const char *url, bool quiet, struct kymo_err *err)
 {
 	struct json_object *reply, *relay;
 	bool wait = true;
@@ -185,8 +185,8 @@ static int tell_connection(uint64_t id, const char *url, bool quiet, struct kymo
 			return -1;
 		wait = relay && strcmp(text(relay, "state"), "connected") != 0;
 		if (wait && *text(relay, "why")) {
-			fprintf(stderr, "kymo sink: %s is not reached: %s. It is tried again, and meanwhile the events wait; "
-				"\"kymo sink remove %" PRIu64 "\" gives it up\n", url, text(relay, "why"), id);
+			fprintf(stderr, "kymo sink: cannot reach %s: %s; kymo tries again, and the events wait meanwhile; "
+				"\"kymo sink remove %" PRIu64 "\" gives up\n", url, text(relay, "why"), id);
 			wait = false;
 		} else if (relay && !wait && !quiet) {
 			fprintf(stderr, "as host/%s/%s\n", text(relay, "host"), text(relay, "session"));
@@ -215,24 +215,24 @@ static int add(const struct options *options, const char *where, struct kymo_err
 	if (!options->quiet)
 		fprintf(stderr, "sink %" PRIu64 ": %s\n", id, text(reply, "path"));
 	json_object_put(reply);
-	rc = is_url ? tell_connection(id, where, options->quiet, err) : 0;
+	rc = is_url ? await_connection(id, where, options->quiet, err) : 0;
 	return rc < 0 ? -1 : KYMO_EXIT_OK;
 }
 
-static void tell_rest(struct json_object *reply)
+static void report_unsent(struct json_object *reply)
 {
 	struct json_object *relay = json_get(reply, "relay");
 
 	if (json_get_u64(reply, "unwritten"))
 		fprintf(stderr, "kymo sink: %" PRIu64 " events could not be written\n", json_get_u64(reply, "unwritten"));
 	if (json_get_u64(relay, "lost_events"))
-		fprintf(stderr, "kymo sink: %" PRIu64 " events were lost on the way\n", json_get_u64(relay, "lost_events"));
+		fprintf(stderr, "kymo sink: %" PRIu64 " events were lost on the network\n", json_get_u64(relay, "lost_events"));
 	if (json_get_u64(relay, "unsent_packets"))
-		fprintf(stderr, "kymo sink: the relay is not known to have stored the last %" PRIu64 " events; they are kept, and "
-			"the next recorder that sends there sends them\n", json_get_u64(relay, "unsent_events"));
+		fprintf(stderr, "kymo sink: the relay did not confirm the last %" PRIu64 " events; they are kept, and "
+			"the next recorder that sends to this relay sends them\n", json_get_u64(relay, "unsent_events"));
 }
 
-static int take_away(const struct options *options, const char *name, struct kymo_err *err)
+static int remove_sink(const struct options *options, const char *name, struct kymo_err *err)
 {
 	char path[PATH_MAX + CLI_PATH_MAX], bytes[TEXT_QUANTITY_MAX];
 	struct json_object *object, *reply;
@@ -253,7 +253,7 @@ static int take_away(const struct options *options, const char *name, struct kym
 			"%s: %s\n", json_get_u64(reply, "recorded"), json_get_u64(reply, "init_events"),
 			text_bytes(bytes, json_get_u64(reply, "bytes")), json_get_u64(reply, "dropped"),
 			json_get(reply, "relay") ? "sent" : "trace", text(reply, "path"));
-	tell_rest(reply);
+	report_unsent(reply);
 	json_object_put(reply);
 	return KYMO_EXIT_OK;
 }
@@ -269,33 +269,35 @@ static int run(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[0], "add") == 0)
 		rc = add(&options, argv[1], &err);
 	else if (sink_files_any(&options.files))
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress go with \"add DIR\"");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress require \"add DIR\"");
 	else if (record_relay_any(&options.relay))
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file go with \"add URL\"");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file require \"add URL\"");
 	else if (argc == 2 && strcmp(argv[0], "remove") == 0)
-		rc = take_away(&options, argv[1], &err);
+		rc = remove_sink(&options, argv[1], &err);
 	else if (argc == 1 && strcmp(argv[0], "list") == 0)
 		rc = list(&options, &err);
 	else
-		rc = err_set(&err, KYMO_EXIT_USAGE, "what to do: list, add DIR or a relay's URL, or remove it or its number");
+		rc = err_set(&err, KYMO_EXIT_USAGE, "write list, add DIR, add URL, or remove DIR, URL or NUMBER");
 	return rc < 0 ? cli_fail("sink", &err) : rc;
 }
 
 const struct verb verb_sink = {
 	.name = "sink",
 	.synopsis = "list | add DIR|URL | remove DIR|URL|NUMBER",
-	.summary = "add and remove traces, and relays, while recording",
+	.summary = "add and remove traces and relays while recording",
 	.description =
-		"The \"kymo record\" of the runtime directory may write several traces at a time. \"add\" begins "
-		"another one, which is complete in itself: it has the names of everything that is there, and "
-		"all events from now on. \"remove\" completes one and goes on with the others; the last one ends "
-		"with \"kymo stop\". \"list\" shows them.\n\n"
-		"With a URL the recording is sent to a relay, too, as with \"kymo record --relay\": "
-		"net://HOST[:CONTROL[:DATA]][/SESSION], or nets://, udp://, udps://. One that cannot be reached is said, and tried again. "
-		"\"remove\" returns when the relay has stored all, or makes no progress for --linger; the recording goes on meanwhile.\n\n"
-		"What one of them cannot write (a full disk), the others have; it is counted for that one. With "
-		"--rotate-size, --rotate-time, --max-size and --compress a trace is kept as with \"kymo record\".\n\n"
-		"Exit status 6 when nobody records.",
+		"The \"kymo record\" of the runtime directory can write several traces at a time. \"add\" begins "
+		"another trace, which is complete in itself: it contains the names of everything that exists, and "
+		"all events from now on. \"remove\" completes a trace and goes on with the others; \"kymo stop\" ends "
+		"the last one. \"list\" shows them.\n\n"
+		"With a URL the recording is also sent to a relay, as with \"kymo record --relay\": "
+		"net://HOST[:CONTROL[:DATA]][/SESSION], or nets://, udp://, udps://. If the relay cannot be "
+		"reached, that is reported, and kymo tries again. \"remove\" returns when the relay has stored "
+		"everything, or makes no progress for --linger; the recording goes on meanwhile.\n\n"
+		"If one trace cannot be written (a full disk), the others still have everything; the loss is "
+		"counted for that trace. --rotate-size, --rotate-time, --max-size and --compress work as with "
+		"\"kymo record\".\n\n"
+		"Exit status: 6 when no recorder is running.",
 	.examples =
 		"kymo sink list\n"
 		"kymo sink add /mnt/usb/trace\n"

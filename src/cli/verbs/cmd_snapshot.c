@@ -27,9 +27,9 @@ struct options {
 static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "DIR", "where the trace goes; must be new or empty"),
 	{ "last", 'l', OPT_TIME, offsetof(struct options, last), "TIME",
-	  "of each process only so much before its last event (10s)", NULL },
+	  "keep only the last TIME before the last event of each process (10s)", NULL },
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, pids), "PID",
-	  "only this process; may be given several times", NULL },
+	  "only this process; may be repeated", NULL },
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
@@ -90,7 +90,7 @@ static int ask(const struct rundir *dir, const struct options *options, struct k
 	rc = control_ask(dir, object, ASK_MS, &reply, err);
 	json_object_put(object);
 	if (rc == 0 && options->pids.count)
-		cli_say(verb, "a recorder runs: the snapshot is of all that it records, not only of --pid");
+		cli_say(verb, "a recorder is running: the snapshot contains all that it records, not only --pid");
 	if (rc == 0)
 		rc = print_reply(reply, options);
 	else if (rc == 1)
@@ -99,7 +99,7 @@ static int ask(const struct rundir *dir, const struct options *options, struct k
 	return rc;
 }
 
-/* ---- nobody records ---- */
+/* ---- no recorder ---- */
 
 struct candidates {
 	const struct session_options *session;
@@ -136,10 +136,10 @@ static int nothing(const struct session_options *session, struct kymo_err *err)
 {
 	if (session->pid_count)
 		return err_set(err, KYMO_EXIT_EMPTY, "no such process keeps its last events; \"kymo status\" shows "
-			       "those that do as \"flight\"");
-	return err_set(err, KYMO_EXIT_EMPTY, "there is nothing to take a snapshot of: start programs with \"kymo run "
+			       "processes that do as \"flight\"");
+	return err_set(err, KYMO_EXIT_EMPTY, "nothing to take a snapshot of; start programs with \"kymo run "
 		       "--flight -- CMD\", so that they keep their last events themselves, or let \"kymo record "
-		       "--flight 30s\" keep those of all programs");
+		       "--flight 30s\" keep the events of all programs");
 }
 
 static int read_pids(const struct opt_list *list, struct session_options *session, struct kymo_err *err)
@@ -148,7 +148,7 @@ static int read_pids(const struct opt_list *list, struct session_options *sessio
 		uint64_t pid;
 
 		if (!text_read_u64(list->item[i], &pid) || !pid || pid > INT32_MAX)
-			return err_set(err, KYMO_EXIT_USAGE, "'%s' is no process number", list->item[i]);
+			return err_set(err, KYMO_EXIT_USAGE, "invalid process number '%s'", list->item[i]);
 		session->pids[session->pid_count++] = (int)pid;
 	}
 	return 0;
@@ -171,7 +171,7 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 	session->output = options->output ? options->output : output;
 	if (take(session, &stats, err) < 0)
 		return -1;
-	if (!stats.processes)		/* they are being recorded, if only by themselves */
+	if (!stats.processes)		/* another recorder has them, if only themselves */
 		return nothing(session, err);
 	if (stats.overwritten && !options->quiet)
 		fprintf(stderr, "%" PRIu64 " older events had been overwritten\n", stats.overwritten);
@@ -218,15 +218,15 @@ static int run(int argc, char **argv)
 const struct verb verb_snapshot = {
 	.name = "snapshot",
 	.synopsis = "",
-	.summary = "write the last events of everything, and go on",
+	.summary = "write the last events of everything into a trace, and go on",
 	.description =
-		"Writes what just happened into a trace and prints its path.\n\n"
-		"When \"kymo record --flight\" runs, it writes what it keeps. Otherwise snapshot reads the memory "
-		"of the programs that keep their last events themselves (\"kymo run --flight\", KYMO_FLIGHT=1), and "
-		"of those that died with events that nobody took: whether they run, hang, are stopped "
-		"or dead. Nothing in them is changed; the facts of their start (nodes, topics, callbacks) are "
-		"always complete.\n\n"
-		"Exit status 6 when there is nothing to take.",
+		"Writes what just happened into a trace and prints the path of the trace.\n\n"
+		"If \"kymo record --flight\" is running, that recorder writes what it keeps. Otherwise snapshot "
+		"reads the memory of programs that keep their last events themselves (\"kymo run --flight\", "
+		"KYMO_FLIGHT=1), and of programs that died before their events were read. They may be running, "
+		"hanging, stopped or dead. Nothing in them is changed. The facts of their start (nodes, topics, "
+		"callbacks) are always complete.\n\n"
+		"Exit status: 6 when no program keeps events.",
 	.examples = "kymo snapshot\nkymo snapshot --last 10s -o spike\nkymo snapshot -p 4711\n",
 	.opts = opts,
 	.run = run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo status`: who can be recorded, and who records. */
+/* `kymo status`: the processes that can be recorded, and the recorder. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +18,7 @@
 #include "recorder/runtime/states.h"
 #include "recorder/runtime/status.h"
 
-#define INTERVAL_NS	100000000	/* between two looks */
+#define INTERVAL_NS	100000000	/* between two readings */
 #define WATCH_NS	1000000000
 #define ASK_NS		1000000000	/* for the recorder, which answers between two rounds */
 
@@ -30,9 +30,9 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "watch", 'w', OPT_FLAG, offsetof(struct options, watch), NULL,
-	  "look again every second, until interrupted", NULL },
+	  "print again every second, until interrupted", NULL },
 	{ "interval", 'i', OPT_TIME, offsetof(struct options, interval), "TIME",
-	  "time between two looks, which give the rate (100ms, with --watch 1s; 0: look once, without rates)", NULL },
+	  "time between two readings, for the rate (100ms, with --watch 1s; 0: read once, without rates)", NULL },
 	CLI_OPT_FORMAT(struct options),
 	CLI_OPT_END
 };
@@ -81,7 +81,7 @@ static const char *state_name(uint32_t state, uint32_t mode)
 	return states_name(state);
 }
 
-/* Who records it. Return: NULL: nobody. */
+/* The recorder of a process. Return: NULL: none. */
 static const char *recorder_of(const struct process_status *status, const struct domain_info *domain, char text[16])
 {
 	if (!status->recorder_pid)
@@ -92,7 +92,7 @@ static const char *recorder_of(const struct process_status *status, const struct
 	return text;
 }
 
-/* Events a second since @before, taken or dropped. */
+/* Events a second since @before, recorded or dropped. */
 static void print_rate(struct table *table, const struct list *before, const struct process_status *now)
 {
 	for (unsigned i = 0; i < before->count; i++) {
@@ -148,12 +148,12 @@ static void print_process(struct table *table, const struct process_status *stat
 	table_text(table, status->exe);
 }
 
-/* What one look saw. */
+/* One reading of everything. */
 struct view {
 	struct rundir dir;		/* fd -1: there is none */
 	struct domain_info domain;
 	struct list list;
-	struct json_object *sinks;	/* what its recorder says about them; NULL: nothing */
+	struct json_object *sinks;	/* as its recorder describes them; NULL: not known */
 };
 
 static const struct table_column relay_columns[] = {
@@ -161,7 +161,7 @@ static const struct table_column relay_columns[] = {
 	{ "spool_bytes", "at most" }, { "lost", "lost for it" }, { "lost_on_the_way", "lost on the way" }, { "error", "because" },
 };
 
-/* Where it sends to, and what of it is not there yet. */
+/* Where a sink sends to, and what the relay has not stored yet. */
 static void print_relay(struct table *table, struct json_object *sink, struct json_object *relay)
 {
 	const char *why = json_get_text(relay, "why");
@@ -210,10 +210,10 @@ static void print_recorder(struct table *table, const struct view *view)
 	if (domain->layout != KYMO_ABI_VERSION) {
 		char text[160];
 
-		(void)snprintf(text, sizeof text, "another one: layout version %u, this kymo has %u; programs of this version wait until it "
+		(void)snprintf(text, sizeof text, "another kymo, with layout version %u instead of %u; programs of this version wait until it "
 			       "stops", domain->layout, KYMO_ABI_VERSION);
 		table_value_text(table, "recorder_version", "Its version", text);
-		return;			/* where it wrote the rest is not known */
+		return;			/* the rest of its layout is not known */
 	}
 	if (domain->elsewhere)
 		table_value_text(table, "recorder_in", "Recorder in", "another pid namespace: a container, or outside");
@@ -241,14 +241,14 @@ static int look(struct view *view, struct kymo_err *err)
 	if (rc == 0)
 		rc = status_read(&view->dir, collect, refused, &view->list, err) < 0 ? -1 : 0;
 	if (rc == 0 && view->domain.active && ask_for(&view->dir, &view->domain, "sink_list", ASK_NS, &view->sinks, &why) < 0)
-		view->sinks = NULL;		/* a program that records itself has nobody to ask */
+		view->sinks = NULL;		/* a program that records itself cannot be asked */
 	if (view->list.count)
 		qsort(view->list.item, view->list.count, sizeof *view->list.item, by_pid);
 	rundir_close(&view->dir);
 	return rc;
 }
 
-static void forget(struct view *view)
+static void free_view(struct view *view)
 {
 	free(view->list.item);
 	status_refused_free(&view->list.refused);
@@ -256,7 +256,7 @@ static void forget(struct view *view)
 	*view = (struct view){ 0 };
 }
 
-static bool somebody_records(const struct list *list)
+static bool any_records_itself(const struct list *list)
 {
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->item[i].recorder_pid)
@@ -273,8 +273,8 @@ static int print(const struct view *view, const struct list *before, int format)
 		return KYMO_EXIT_FAILED;
 	print_recorder(table, view);
 	if (!view->domain.active)
-		table_note(table, "%s; \"kymo start\" or \"kymo record\" begins.", somebody_records(list) ?
-			   "Some record themselves, nobody all" : "Nobody is recording");
+		table_note(table, "%s; start one with \"kymo start\" or \"kymo record\".", any_records_itself(list) ?
+			   "No recorder is running, though some processes record themselves" : "No recorder is running");
 	if (list->count || format != TABLE_TEXT)
 		table_section(table, "processes", NULL, columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < list->count; i++)
@@ -314,18 +314,18 @@ static int watch(const struct options *options, struct kymo_err *err)
 			fputs("\033[H\033[2J", stdout);
 		status = print(&now, &before.list, options->format);
 		pause_for(options->interval >= 0 ? options->interval : WATCH_NS);
-		forget(&before);
+		free_view(&before);
 		before = now;
 		now = (struct view){ 0 };
 		if (status == KYMO_EXIT_OK)
 			status = look(&now, err);
 	}
-	forget(&before);
-	forget(&now);
+	free_view(&before);
+	free_view(&now);
 	return status;
 }
 
-/* The rate needs two looks; where nobody records it is not waited for. Return: as watch(). */
+/* The rate requires two readings; without a recorder one is enough. Return: as watch(). */
 static int once(const struct options *options, struct kymo_err *err)
 {
 	struct view before = { 0 }, now = { 0 };
@@ -339,8 +339,8 @@ static int once(const struct options *options, struct kymo_err *err)
 	}
 	if (status == KYMO_EXIT_OK)
 		status = print(&now, &before.list, options->format);
-	forget(&before);
-	forget(&now);
+	free_view(&before);
+	free_view(&now);
 	return status;
 }
 
@@ -362,13 +362,15 @@ const struct verb verb_status = {
 	.synopsis = "",
 	.summary = "list traced processes and the active recorder",
 	.description =
-		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID): their state, which is "
-		"wait (init events only), prepare (a session that pauses), record, or flight (keeps its last events "
-		"itself); the session and who records (a recorder's pid, \"itself\", or \"died\": the next recorder goes on); "
-		"events a second, of whatever happens to them; events recorded and lost in this session; the shared memory of "
-		"the process, what of it is not yet in a trace, its init events and rings. Below, why a process cannot be "
-		"recorded: one with another version of libkymo, for one. Changes nothing.\n\n"
-		"--format json and csv also have \"dropped\", events lost since the process began.",
+		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID). The state of a "
+		"process is wait (only init events are kept), prepare (its session pauses), record, or flight "
+		"(the process keeps its last events itself). The recorder is a pid, \"itself\", or \"died\" (the next "
+		"recorder goes on). \"events/s\" counts all events, also those that are dropped; \"recorded\" and "
+		"\"lost\" are those of this session. The memory is the shared memory of the process; \"unread\" is "
+		"the part that is not in a trace yet.\n\n"
+		"If a process cannot be recorded, the reason is printed below the table: for example, it has "
+		"another version of libkymo. kymo status changes nothing.\n\n"
+		"--format json and csv also have \"dropped\": events lost since the process began.",
 	.examples = "kymo status\nkymo status --watch\nkymo status --format json\n",
 	.opts = opts,
 	.run = run,

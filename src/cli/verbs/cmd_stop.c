@@ -15,7 +15,7 @@
 
 #define ASK_NS	5000000000
 #define LOOK_MS	20
-#define ENDS_NS	3000000000	/* for one that has no ear any more because it is about to be gone */
+#define ENDS_NS	3000000000	/* for a recorder that no longer listens because it is about to end */
 
 struct options {
 	int64_t timeout;
@@ -24,13 +24,13 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "timeout", 't', OPT_TIME, offsetof(struct options, timeout), "TIME",
-	  "wait so long for its end (default 30s)", NULL },
+	  "how long to wait for its end (default 30s)", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
 
-/* Whether the recorder still has the runtime directory or, where we can see that, still runs. */
-static bool is_there(const struct rundir *dir, const struct domain_info *asked, int process)
+/* Whether the recorder still owns the runtime directory or, if that can be seen, still runs. */
+static bool still_runs(const struct rundir *dir, const struct domain_info *asked, int process)
 {
 	struct pollfd ended = { .fd = process, .events = POLLIN };
 	struct domain_info info;
@@ -58,19 +58,19 @@ static int stop(const struct rundir *dir, const struct options *options, const s
 		bool there = true;
 
 		while (there && now_ns() < late)
-			there = is_there(dir, info, process);
+			there = still_runs(dir, info, process);
 		rc = there ? -1 : 0;
 	}
-	while (rc == 0 && is_there(dir, info, process))
+	while (rc == 0 && still_runs(dir, info, process))
 		if (now_ns() >= until)
-			rc = err_set(err, KYMO_EXIT_FAILED, "recorder %d was told to stop but is still there; it waits "
+			rc = err_set(err, KYMO_EXIT_FAILED, "recorder %d was asked to stop, but still runs; it waits "
 				     "for its command, or for its disk", info->pid);
 	if (process >= 0)
 		(void)close(process);
 	return rc;
 }
 
-/* Where it went. A flight recorder has no trace of its own. */
+/* Where the trace is. A flight recorder has no trace of its own. */
 static void summary(const struct domain_info *info)
 {
 	char clean[4 * sizeof info->trace_path], above[sizeof info->trace_path];
@@ -80,7 +80,7 @@ static void summary(const struct domain_info *info)
 	text_clean(clean, sizeof clean, info->trace_path);
 	(void)snprintf(above, sizeof above, "%.*s/", (int)(strrchr(info->trace_path, '/') - info->trace_path),
 		       info->trace_path);
-	/* A recorder in a container may have it where we cannot look. */
+	/* The trace of a recorder in a container may not be visible here. */
 	if (access(above, X_OK) == 0 && access(info->trace_path, F_OK) < 0)
 		fprintf(stderr, "nothing was traced, so there is no trace %s\n", clean);
 	else
@@ -117,9 +117,9 @@ const struct verb verb_stop = {
 	.summary = "end the active recorder",
 	.description =
 		"Asks the \"kymo record\" of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID) to end, as "
-		"Ctrl-C would, and waits until it has completed its trace and is gone. A command that it "
-		"started is sent SIGINT and gets some seconds to end.\n\n"
-		"Exit status 6 when nobody records.",
+		"Ctrl-C would. Waits until the recorder has completed its trace and is gone. A command that the "
+		"recorder started receives SIGINT and has some seconds to end.\n\n"
+		"Exit status: 6 when no recorder is running.",
 	.examples = "kymo stop\n",
 	.opts = opts,
 	.run = run,

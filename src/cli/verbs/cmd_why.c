@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo why: the worst instance of a chain or a callback, taken apart. */
+/* kymo why: where the time of the worst instance of a chain or a callback went. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,18 +21,18 @@ struct options {
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
-	  "take the N longest instances apart (default: 1, at most 100)", NULL },
+	  "explain the N longest instances (default 1, at most 100)", NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
-	  "take a timer that publishes to use what its node received last", NULL },
+	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "chains over /rosout and /parameter_events, too", NULL },
+	  "also chains over /rosout and /parameter_events", NULL },
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
 
-/* ---- operands: a trace is there, a chain has an arrow, a message is a number, the rest is a callback ---- */
+/* ---- operands: a trace exists, a chain has an arrow, a message is a number, everything else is a callback ---- */
 
 static int take(struct why_options *why, const char *operand, struct kymo_err *err)
 {
@@ -41,11 +41,11 @@ static int take(struct why_options *why, const char *operand, struct kymo_err *e
 	else if (!text_read_u64(operand, &why->message))
 		why->callback = operand;
 	else if (!why->message)
-		return err_set(err, KYMO_EXIT_USAGE, "Messages are numbered from 1: 0 is none.");
+		return err_set(err, KYMO_EXIT_USAGE, "invalid message number 0: messages are numbered from 1");
 	return 0;
 }
 
-/* Of several operands the first that is no chain is a trace, there or not; else a trace is what is there. */
+/* A path that exists is a trace. With several operands the first that is not a chain must be a trace, too. */
 static bool is_trace(int argc, char **argv, int i)
 {
 	if (access(argv[i], F_OK) == 0)
@@ -61,8 +61,8 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 		if (is_trace(count, argv, i))
 			continue;
 		if (asked >= 0)
-			return err_set(err, KYMO_EXIT_USAGE, "One chain, callback or message at a time: '%s' and '%s'. (Traces are "
-				       "paths; which of both is not there?)", argv[asked], argv[i]);
+			return err_set(err, KYMO_EXIT_USAGE, "'%s' and '%s': only one chain, callback or message at a time; if one of "
+				       "the two is a trace, its path does not exist", argv[asked], argv[i]);
 		asked = i;
 	}
 	if (asked >= 0 && take(why, argv[asked], err))
@@ -104,32 +104,32 @@ static int run(int argc, char **argv)
 const struct verb verb_why = {
 	.name = "why",
 	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | MESSAGE]",
-	.summary = "why was it late: the worst instance taken apart, and who held it up",
+	.summary = "explain the worst instance of a chain or callback: what took the time, and what held it up",
 	.description =
-		"Says in one sentence why the worst instance of a chain or callback took longer than a usual one, and "
-		"then where all of its time went: parts that add up to its latency to the nanosecond, next to those of the "
-		"instance nearest to the median. Without an operand it takes the chain, or callback, whose worst "
-		"instance is the farthest above its median; without TRACE the newest trace.\n"
-		"\n"
-		"A chain is named as for `kymo flow`. CALLBACK is a glob for a node (all its callbacks; the worst is taken), or for a "
-		"callback as `kymo report` names it: '/planner /scan', '/costmap timer 96 ms'. Its latency is from the "
-		"publish call, or from when its timer was due, until it returns. MESSAGE is a number as in `kymo flow --worst`: the "
-		"longest chain that it is in; if it was lost, between which two points, and why as far as known.\n"
-		"\n"
-		"Parts: executing (a callback, until it publishes or returns), publish (the publish call), transport, "
-		"queued (behind another callback, on the thread that then took the message, or in its callback group), take (until "
-		"the callback starts), late (a timer was due and nothing held it up), cached (until a later publication "
-		"used it); and, where the trace has the kernel's events (`kymo record --kernel`), preempted (another thread "
-		"had the CPU) and blocked (it slept while it executed).\n"
-		"\n"
-		"Traces of several hosts are read as one, their clocks compared by the messages between them. What a message took "
-		"from one host to another is then wrong by up to the error of that: if it is not longer, it is written as \"<error\", "
-		"and never given as the reason. A callback is named so that it is no path that exists: '/tmp*' is no directory.\n"
-		"\n"
-		CLI_CLOCK_HELP "\n"
-		"\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
-		"--strict; 6 when there was nothing to show (the output says why).",
+		"Says in one sentence why the worst instance of a chain or callback took longer than a usual one. "
+		"Then it shows where all of its time went: parts that add up to its latency to the nanosecond, "
+		"next to those of the instance nearest to the median. If you name nothing, why takes the chain or "
+		"callback whose worst instance is farthest above its median. Without TRACE: the newest trace.\n\n"
+		"You name a chain as for `kymo flow`. CALLBACK is a glob for a node (all its callbacks; the worst "
+		"is taken), or for a callback as `kymo report` names it: '/planner /scan', '/costmap timer 96 "
+		"ms'. The latency of a callback is from the publish call, or from when its timer was due, until "
+		"it returns. MESSAGE is a number as in `kymo flow --worst`: why shows the longest chain that "
+		"contains the message, or, if the message was lost, between which two points and why, as far as "
+		"that is known.\n\n"
+		"Parts: executing (a callback, until it publishes or returns), publish (the publish call), "
+		"transport, queued (behind another callback, on the thread that then took the message, or in its "
+		"callback group), take (until the callback starts), late (a timer was due and nothing held it "
+		"up), cached (until a later publication used it). If the trace has the kernel's events (`kymo "
+		"record --kernel`): preempted (another thread had the CPU) and blocked (it slept while it "
+		"executed).\n\n"
+		"Traces of several hosts are read as one. Their clocks are compared by the messages between them. "
+		"A transport time between hosts is wrong by up to the error of that comparison; if it is not "
+		"longer than the error, it is printed as \"<error\" and never given as the reason.\n\n"
+		"An operand that is an existing path is a trace. To name a callback that is also a path, write it "
+		"as a glob: '/tmp*' is not a directory.\n\n"
+		CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with --strict; 6 when "
+		"there was nothing to show (the output says why).",
 	.examples =
 		"kymo why\n"
 		"kymo why TRACE '/scan -> /cmd_vel'\n"

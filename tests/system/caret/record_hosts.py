@@ -152,11 +152,11 @@ def terminal(network):
 
 def usage(network):
     host = network.hosts[0]
-    for words, part in ((['--hosts', '-o', 'trace'], 'with --hosts, which records nothing here'),
-                        (['--hosts', '--', 'true'], 'with --hosts there is no command'),
-                        (['--hosts', '--domain', '233'], "'233' is no ROS domain"),
+    for words, part in ((['--hosts', '-o', 'trace'], 'with --hosts, which records nothing on this machine'),
+                        (['--hosts', '--', 'true'], '--hosts records nothing on this machine'),
+                        (['--hosts', '--domain', '233'], "invalid ROS domain '233'"),
                         (['--hosts', '--expect', '1000'], 'at most 256 hosts'),
-                        (['--expect', '3'], 'are for kymo record --hosts')):
+                        (['--expect', '3'], 'require --hosts')):
         done = host.start_kymo('record', *words)
         done.wait(2)
         assert part in done.said(), done.said()

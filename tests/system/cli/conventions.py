@@ -172,7 +172,7 @@ def _(place):
     short = {"KYMO_RING_MEMORY": "16K"}         # too little for a ring
     place.record(**short)
     said = place.kymo("record", "-o", "strict", "--strict", "--", "./node", status=4, **short).stderr
-    assert "10 dropped" in said and "10 events were dropped, because their threads had got no ring" in said and "slower" not in said, said
+    assert "10 dropped" in said and "10 events were dropped, because their threads got no ring" in said and "slower" not in said, said
     place.kymo("info", "strict")
     place.kymo("info", "--strict", "strict", status=4)
 
@@ -331,7 +331,7 @@ def _(place):
 
 # ---- directories ----
 
-@habit("/dev/shm/kymo-UID, unless KYMO_DIR says otherwise")
+@habit("/dev/shm/kymo-UID, unless KYMO_DIR chooses another")
 def _(place):
     def directory(**more):
         told = json.loads(place.run("sh", "-c", f"{KYMO} doctor --format json || true", **more).stdout)["checks"]

@@ -112,7 +112,7 @@ def prefixes(place):
             check(done.returncode == 0 and "1 event and 1 init event" in done.stderr.replace("events", "event"), prefix, "is not recorded:", done)
             continue
         check(done.returncode == 6 and "nothing was traced" in done.stderr and wanted in done.stderr, prefix, "is not told:", done)
-        check(f'"kymo doctor -- {prefix} ./node" says more' in done.stderr, prefix, "leads to no doctor:", done)
+        check(f'"kymo doctor -- {prefix} ./node" shows more' in done.stderr, prefix, "leads to no doctor:", done)
         advice = re.search(r"put kymo behind it: (.*) kymo record -o DIR -- (.*)", done.stderr)
         check(advice, prefix, "has no advice:", done)
         if advice and wanted in (STRIPPED, GONE):
@@ -137,14 +137,14 @@ def runs(place):
     for words, wanted in ("env -i ./node", STRIPPED), ("./fixed", "statically linked"), ("./node", None), ("nice ./node", None), \
             ("env -u KYMO_SESSION ./node", None):
         done = place.run(f"{KYMO} run -- {words}")
-        check(done.returncode == 0 and (f"this cannot be recorded: " in done.stderr and wanted in done.stderr if wanted else not done.stderr),
+        check(done.returncode == 0 and (f"this command cannot be recorded: " in done.stderr and wanted in done.stderr if wanted else not done.stderr),
               "run --", words, "says", done)
 
 
 def programs(place):
     cases = [("./fixed", "./fixed: statically linked", "link it dynamically"), ("chrt -o 0 ./fixed", "./fixed: statically linked", ""),
-             ("/usr/bin/true", "call ros_trace_*", "choose a ROS 2 program"), ("./launcher true", "the command made no event", "kymo doctor -p PID"),
-             ("sh -c :", "the command made no event", "sudo and env -i")]
+             ("/usr/bin/true", "call ros_trace_*", "choose a ROS 2 program"), ("./launcher true", "the command produced no event", "kymo doctor -p PID"),
+             ("sh -c :", "the command produced no event", "sudo and env -i")]
     if ROOT:
         cases += [("./secure", "the loader ignores LD_PRELOAD", "in another way")]
     for words, wanted, remedy in cases:

@@ -140,8 +140,8 @@ def kinds(check, scratch, trace):
                           if name not in ("metadata", "kymo.json", "sync") and not name.endswith(".idx"))
     made["pipe"] = os.path.join(scratch, "pipe")
     os.mkfifo(made["pipe"])
-    words = {"empty": "is empty", "text": "is no file that the UI loads", "picture": "is no file that the UI loads", "newlines": "is no file that the UI loads",
-             "program": "is no file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is no file;"}
+    words = {"empty": "is empty", "text": "is not a file that the UI loads", "picture": "is not a file that the UI loads", "newlines": "is not a file that the UI loads",
+             "program": "is not a file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is not a file;"}
     for name, path in made.items():
         run = subprocess.run([KYMO, "open", path], cwd=scratch, capture_output=True, text=True)
         if name in words:

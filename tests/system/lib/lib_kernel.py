@@ -37,5 +37,5 @@ def lossless_tasks(lost, said):
     """lossless(), but for what perf_event_open(2) counts and never delivers: on some machines what happens while a CPU is idle,
     in every recording. Events in the context of a task (switches off a CPU, forks, system calls) are not among them. @said: by the
     recorder."""
-    if "counted and did not deliver" not in said or "perf_event_open" not in said + os.environ.get("KYMO_KERNEL_SOURCE", ""):
+    if "counted them but did not deliver" not in said or "perf_event_open" not in said + os.environ.get("KYMO_KERNEL_SOURCE", ""):
         lossless(lost, "of the kernel's events")

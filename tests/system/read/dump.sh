@@ -54,7 +54,7 @@ has err 'no event matches --event'
 run 6 "$kymo" dump "$fixture" --begin +1h
 has err 'between --begin and --end'
 run 2 "$kymo" dump "$fixture" --begin yesterday
-has err "'yesterday' is no time"
+has err "invalid time 'yesterday'"
 
 # JSON: one valid object a line, as many as events.
 run 0 "$kymo" dump "$fixture" --format json

@@ -185,7 +185,7 @@ os.write(terminal, long)
 expect(b"\n1," + whole + b"\r\n")
 os.write(terminal, b".format table\n")
 os.write(terminal, b".schema nothing\n")
-expect(b"no table nothing")
+expect(b"Unknown table nothing")
 # It gives one row, which shows that it runs, and then runs for ages.
 os.write(terminal, b".format csv\n"
          b"WITH RECURSIVE c(n) AS (SELECT 77 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c WHERE n = 77;\n")

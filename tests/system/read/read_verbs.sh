@@ -49,7 +49,7 @@ has out 'Callback instances'
 # No SQL is no answer.
 for sql in '' ' ;'; do
 	run 2 "$kymo" query "$fixture" "$sql"
-	has err 'There is no SQL in that'
+	has err 'no SQL given'
 done
 
 # ---- info

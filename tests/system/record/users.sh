@@ -68,7 +68,7 @@ has err "is being recorded already"
 run 0 as "$two" env -u KYMO_DIR "$kymo" status
 has out "$trace"
 run 1 as "$two" env -u KYMO_DIR "$kymo" stop
-has err "cannot be asked to stop"
+has err "cannot ask process"
 # A pause is one of all.
 run 0 "$kymo" pause -q
 wait_for there "$scratch/one" 'numbers,prepare,alive'
@@ -109,7 +109,7 @@ same "that file" mine "$(cat "/dev/shm/kymo-$third/mine")"
 run 1 "$kymo" record -o "$scratch/b" -d 0.1 --user "$scratch/nobody"
 has err "there is no runtime directory $scratch/nobody"
 run 2 "$kymo" record -o "$scratch/b" -d 0.1 --user "nobody-of-this-name"
-has err "there is no user 'nobody-of-this-name'"
+has err "unknown user 'nobody-of-this-name'"
 run 2 as "$one" "$kymo" record --user "$two" -o "$scratch/one.out/no"
 has err "--user is for root"
 

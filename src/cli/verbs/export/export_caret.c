@@ -13,15 +13,15 @@
 #include "base/text.h"
 #include "caret/export/caret_export.h"
 
-/* What caret_analyze will not do with it. */
+/* What caret_analyze cannot do with the result. */
 static void warn(const struct caret_exported *done)
 {
 	if (!done->stamps)
-		fprintf(stderr, "kymo export: warning: no source timestamp of a written message is in the trace, and "
-			"caret_analyze refuses traces without one (dds_bind_addr_to_stamp)\n");
+		fprintf(stderr, "kymo export: warning: the trace has no source timestamp of a written message, and "
+			"caret_analyze refuses such traces (dds_bind_addr_to_stamp)\n");
 	if (!done->groups)
-		fprintf(stderr, "kymo export: warning: no executor and no callback group is in the trace, and caret_analyze finds "
-			"no paths without; record with kymo, or with CARET's library\n");
+		fprintf(stderr, "kymo export: warning: the trace has no executor and no callback group, and caret_analyze finds "
+			"no paths without them; record with kymo, or with CARET's library\n");
 	if (done->lost)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
 }
@@ -32,9 +32,9 @@ static int write_caret(struct kymo_ctf_reader *reader, const struct export_reque
 	char bytes[TEXT_QUANTITY_MAX], directory[CLI_PATH_MAX];
 	struct caret_exported done;
 
-	/* caret_analyze leaves a file of its own in @output, which would be taken for a stream there. */
+	/* caret_analyze writes a file of its own into @output, which readers would take for a stream there. */
 	if (snprintf(directory, sizeof(directory), "%s/ust", output) >= (int)sizeof(directory))
-		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long");
+		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long; choose a shorter one with -o");
 	if (mkdir(directory, 0777))
 		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s: %s", directory, strerror(errno));
 	if (caret_export(reader, directory, &done, err)) {
@@ -51,7 +51,7 @@ static int write_caret(struct kymo_ctf_reader *reader, const struct export_reque
 
 /* ---- several hosts ---- */
 
-/* "DIR/HOST", or "DIR/HOST-2" when that is there. */
+/* "DIR/HOST", or "DIR/HOST-2" if that exists. */
 static int place(char path[CLI_PATH_MAX], const char *directory, const char *host, struct kymo_err *err)
 {
 	char name[128];
@@ -71,7 +71,7 @@ static int place(char path[CLI_PATH_MAX], const char *directory, const char *hos
 		if (lstat(path, &status) && errno == ENOENT)
 			return 0;
 	}
-	return err_set(err, KYMO_EXIT_USAGE, "there is no room for the host %s in %s: name another place with -o", host, directory);
+	return err_set(err, KYMO_EXIT_USAGE, "cannot create a directory for the host %s in %s; choose another place with -o", host, directory);
 }
 
 static int write_hosts(const struct export_request *request, const struct kymo_ctf_reader *joint, const struct align *align,
@@ -117,7 +117,7 @@ static int export_hosts(const struct export_request *request, bool *lost, struct
 	else
 		status = write_hosts(request, joint, align, directory, lost, err);
 	if (!status && !request->quiet) {
-		cli_tell_hosts("export", align);
+		cli_print_hosts("export", align);
 		fprintf(stderr, "%s: give caret_analyze the list of the directories in it\n", directory);
 	}
 	align_destroy(align);

@@ -100,7 +100,7 @@ int export_graph(const struct export_request *request, bool *lost, struct kymo_e
 	if (cli_traces_open(&request->traces, request->quiet ? NULL : "export", &reader, &align, err))
 		return -1;
 	if (!request->quiet)
-		cli_tell_hosts("export", align);
+		cli_print_hosts("export", align);
 	align_destroy(align);
 	if (!cli_clock(request->times.clock, reader, request->traces.name, &clock, err) &&
 	    !cli_read_window(reader, clock, &request->times, &options.begin_ns, &options.end_ns, err))

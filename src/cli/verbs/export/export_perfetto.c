@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as a Perfetto file: where to, in parts, while it grows; and what to say about it. */
+/* A trace as a Perfetto file: in parts, while it grows, with a summary. See export.h. */
 #include "cli/verbs/export/export.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "export/perfetto/perfetto.h"
 
 #define SUFFIX ".pftrace"
-#define LOOK_MS 100			/* how often a trace that grows is looked at */
+#define LOOK_MS 100			/* how often a growing trace is read again */
 #define HOLD_NS 200000000		/* a recorder's threads write a packet at least as often */
 
 struct export {
@@ -34,7 +34,7 @@ struct export {
 	struct perfetto_options options;
 	struct progress progress;
 	char output[CLI_PATH_MAX];	/* of the present part */
-	bool made;			/* it was not there before */
+	bool made;			/* the file is new */
 	int before;			/* the part before, whose end is being written; -1: none */
 	bool last;			/* the recording is over */
 };
@@ -80,7 +80,7 @@ static void summary(const struct export_request *request, const struct kymo_ctf_
 }
 
 /* The clocks of the host that booted first are those of the file. */
-static void take_clocks(const struct accounts *accounts, struct perfetto_options *perfetto)
+static void use_clocks(const struct accounts *accounts, struct perfetto_options *perfetto)
 {
 	const struct pft_clocks *known = perfetto->clocks ? perfetto->clock : NULL;
 	struct pft_clocks *clock;
@@ -99,7 +99,7 @@ static void take_clocks(const struct accounts *accounts, struct perfetto_options
 	perfetto->clocks = clock ? accounts->clock_count : 0;
 }
 
-/* What the recorders know beside the traces. */
+/* What the recorders counted, and the clocks that they read. */
 static void ask_recorder(const struct export_request *request, struct perfetto_options *perfetto)
 {
 	struct accounts accounts;
@@ -115,7 +115,7 @@ static void ask_recorder(const struct export_request *request, struct perfetto_o
 		if (*problem)
 			fprintf(stderr, "kymo export: warning: %s\n", problem);
 		perfetto->told_lost += accounts.dropped + accounts.unwritten;
-		take_clocks(&accounts, perfetto);
+		use_clocks(&accounts, perfetto);
 		accounts_free(&accounts);
 	}
 }
@@ -166,7 +166,7 @@ static void retire(struct export *export)
 	export->before = -1;
 }
 
-/* The part before gets its last packets when the next one is there. */
+/* A part gets its last packets after the next part is open. */
 static int next_part(void *context, unsigned number, struct kymo_err *err)
 {
 	struct export *export = context;
@@ -187,7 +187,7 @@ static void interrupt(int signal)
 	interrupted = 1;
 }
 
-/* The time of @reader's clock that is so long ago that all of it is written. */
+/* A time on @reader's clock: everything before it is written. */
 static int64_t settled(const struct kymo_ctf_reader *reader)
 {
 	return now_ns() - HOLD_NS + kymo_ctf_trace(reader, 0)->clock_offset_ns;
@@ -253,7 +253,7 @@ static int write_out(struct export *export, struct kymo_ctf_reader *reader, stru
 	retire(export);
 	if (close_part(export, status ? NULL : err))
 		status = -1;
-	/* A part of it would look like the whole; of what is being recorded, it is all there is. */
+	/* A part of it would look like the whole; but of a running recording it is all that exists. */
 	if (status && export->made && !request->follow && !export_is_stdout(export->output))
 		(void)unlink(export->output);
 	if (status)
@@ -272,7 +272,7 @@ static int open_traces(const struct export_request *request, struct kymo_ctf_rea
 	if (!status && !request->follow && !request->member) {
 		status = cli_align(*reader, request->quiet, &align, err);
 		if (!status && !request->quiet)
-			cli_tell_hosts(request->verb, align);
+			cli_print_hosts(request->verb, align);
 		align_destroy(align);
 		if (status)
 			kymo_ctf_close(*reader);

@@ -217,7 +217,7 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 	else
 		status = to_files(tables, request, output, &options, &result, err);
 	if (!status && !request->quiet) {
-		cli_tell_hosts("export", tables_align(tables));
+		cli_print_hosts("export", tables_align(tables));
 		summary(tables, export_shown(output), &result);
 	}
 	*lost = tables_lost(tables);

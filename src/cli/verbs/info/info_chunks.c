@@ -14,7 +14,7 @@ struct chunk {
 	uint64_t bytes, disk;
 };
 
-/* Its directory: two names behind "archives" are not part of it. */
+/* The directory of a chunk: up to the first name after "archives/". */
 static char *path_of(const char *trace)
 {
 	const char *at = NULL;
@@ -22,7 +22,7 @@ static char *path_of(const char *trace)
 	for (const char *next = strstr(trace, "archives/"); next; next = strstr(next + 1, "archives/"))
 		at = next;
 	if (!at)
-		at = trace;		/* named from where it lies */
+		at = trace;		/* a path relative to archives */
 	else
 		at += strlen("archives/");
 	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunks of a recording that was rotated, for `kymo info`. */
+/* The chunks of a rotated recording, for `kymo info`. */
 #ifndef KYMO_CLI_INFO_CHUNKS_H
 #define KYMO_CLI_INFO_CHUNKS_H
 
@@ -7,7 +7,7 @@
 #include "ctf/read/reader.h"
 
 /**
- * info_chunks() - a section with a row a chunk; nothing when there are none
+ * info_chunks() - print a section with a row for each chunk, if there are any
  * @begin_ns: times are since then; 0: since the epoch
  * @most: rows
  *

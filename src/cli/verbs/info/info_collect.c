@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-/* Processes are told apart by host and pid; a pid that is used again is one process here. */
+/* A process is identified by host and pid; a pid that is used again counts as the same process. */
 static struct info_process *process_of(struct info *info, const char *host, uint64_t host_key,
 				       const struct kymo_ctf_event *event)
 {

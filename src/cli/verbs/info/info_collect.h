@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over a trace for `kymo info`: who wrote how many events, and where some are missing. */
+/* One pass over a trace for `kymo info`: how many events each thread wrote, and where events are missing. */
 #ifndef KYMO_CLI_INFO_COLLECT_H
 #define KYMO_CLI_INFO_COLLECT_H
 
@@ -29,7 +29,7 @@ struct info_thread {
 
 struct info_loss {
 	uint32_t stream;
-	int32_t vpid, vtid;		/* of the packet that told of it; 0 when it does not say */
+	int32_t vpid, vtid;		/* of the packet that reports it; 0 if it does not say */
 	int64_t begin_ns, end_ns;	/* epoch */
 	uint64_t lost, lost_packets;
 };

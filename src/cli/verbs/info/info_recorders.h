@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recorders of several traces wrote beside them, each about its own processes. */
+/* The accounts of the recorders of one or several traces. */
 #ifndef KYMO_CLI_INFO_RECORDERS_H
 #define KYMO_CLI_INFO_RECORDERS_H
 
@@ -11,13 +11,13 @@ struct recorders {
 	const struct cli_traces *traces;
 	struct accounts *of;		/* of each of the traces */
 	unsigned *of_trace;		/* which of them each of the reader's traces is in */
-	/* Counts of all. Of several, nothing but counts; there if one is, and ended in order if all did. */
+	/* Sums. Of several traces: only counts; present if one has accounts, ended if all recorders ended in order. */
 	struct accounts all;
 };
 
 /**
  * recorders_read() - the accounts of all @traces, which @reader has open
- * @problem: says in a sentence why one cannot be used, else ""
+ * @problem: why accounts cannot be used, in a sentence; else ""
  *
  * Context: allocates and blocks. Return: 0, or -1 with @err: no memory.
  */
@@ -25,15 +25,15 @@ int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
 		   char problem[512], struct kymo_err *err);
 void recorders_free(struct recorders *recorders);
 
-/** recorders_process() - of the process in the reader's trace @trace; NULL: it is in no accounts. */
+/** recorders_process() - the account of a process in the reader's trace @trace; NULL: none. */
 const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace, int32_t vpid);
 const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid,
 					      int32_t vtid);
 
-/** recorders_ended() - did that of the reader's trace @trace end in order? Else counts of losses are not known. */
+/** recorders_ended() - did the recorder of the reader's trace @trace end in order? Otherwise its losses are not known. */
 bool recorders_ended(const struct recorders *recorders, unsigned trace);
 
-/** recorders_show() - a row for each of several traces; nothing for one. */
+/** recorders_show() - print a row for each of several traces; nothing for one trace. */
 void recorders_show(const struct recorders *recorders, struct table *table);
 
 #endif

@@ -17,7 +17,7 @@
 #define SECTION_LINES	4u	/* title, head and what is around */
 #define CLEAR		"\033[H\033[2J"
 
-/* What is not there yet is no error: there will be more. */
+/* A trace that does not exist yet is not an error. */
 static int show_open(struct live_show *show, const char *path, struct kymo_err *err)
 {
 	static const struct selection all;	/* of tables, rows are selected */
@@ -129,7 +129,7 @@ void live_show_end(struct live_show *show)
 {
 	if (!show->reader) {
 		if (show->why.text[0])
-			fprintf(stderr, "kymo %s: nothing could be read: %s\n", show->print.verb, show->why.text);
+			fprintf(stderr, "kymo %s: cannot read the trace: %s\n", show->print.verb, show->why.text);
 		return;
 	}
 	events_close(&show->events);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo live` does with a trace directory that grows: opens it when there is something, follows it, prints. */
+/* What `kymo live` does with a growing trace directory: opens it when it has a trace, follows it, prints. */
 #ifndef KYMO_CLI_LIVE_SHOW_H
 #define KYMO_CLI_LIVE_SHOW_H
 
@@ -10,7 +10,7 @@
 struct live_show {
 	const struct selection *selection;
 	struct event_print print;	/* filled but for its events */
-	bool from_now;			/* what is there at first is not shown */
+	bool from_now;			/* events that exist at the start are not shown */
 	bool tables;			/* running tables in place of events, */
 	enum table_format format;	/* written like that */
 
@@ -23,21 +23,21 @@ struct live_show {
 };
 
 /**
- * live_show_look() - there may be more
+ * live_show_look() - there may be new data
  * @path: the directory
- * @news: of its files
+ * @news: its files changed
  *
- * Afterwards @show->reader is there, if it can be. Return: 1: there is; 0; or -1 with @err filled.
+ * Opens @show->reader if the trace can be read. Return: 1: there is new data; 0; -1 with @err filled.
  */
 int live_show_look(struct live_show *show, const char *path, bool news, struct kymo_err *err);
 
-/** live_show_block() - of tables: print what came since the last time. Return: as live_show_until(). */
+/** live_show_block() - print the tables of what happened since the last time. Return: as live_show_until(). */
 int live_show_block(struct live_show *show, struct kymo_err *err);
 
-/** live_show_until() - print what is there up to @until. Return: 1: it is enough; 0; or -1 with @err filled. */
+/** live_show_until() - print events up to @until. Return: 1: enough was printed; 0; -1 with @err filled. */
 int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err);
 
-/** live_show_end() - say what was forgiven, close it. */
+/** live_show_end() - print the reader's warnings, close it. */
 void live_show_end(struct live_show *show);
 
 #endif

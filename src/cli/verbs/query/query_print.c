@@ -59,7 +59,7 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 	}
 }
 
-/* Names of columns are keys in JSON: none may come twice. */
+/* Names of columns are keys in JSON, so each must be different. */
 static void name_column(const struct query_statement *statement, struct names *names, unsigned column)
 {
 	const char *name = query_column(statement, column);
@@ -199,7 +199,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	return status;
 }
 
-/* Lines are kept: the second one has the mark below the place. */
+/* Line by line: the second line has a mark below the place of the error. */
 void query_print_error(const char *prefix, const struct kymo_err *err)
 {
 	char line[sizeof(err->text)], clean[4 * sizeof(err->text) + 1];

@@ -29,8 +29,8 @@ struct prompt {
 /*
  * ---- Ctrl-C ----
  *
- * It stops the statement that runs. At the prompt, where it is blocked but in ppoll(), it gives up the
- * line: nothing is left in the middle, as it would be by a jump out of the handler.
+ * Ctrl-C stops the running statement. At the prompt it drops the line. There the signal is blocked except in ppoll(),
+ * so that it never interrupts the line editor, as a jump out of the handler would.
  */
 
 static struct query *running;		/* NULL: at the prompt */
@@ -85,7 +85,7 @@ static void history_save(struct prompt *prompt)
 		if (*slash != '/')
 			continue;
 		*slash = 0;
-		(void)mkdir(prompt->history, 0700);	/* write_history() tells nobody if it fails */
+		(void)mkdir(prompt->history, 0700);	/* write_history() reports nothing if it fails */
 		*slash = '/';
 	}
 	stifle_history(1000);
@@ -178,7 +178,7 @@ static int show_schema(struct prompt *prompt, const char *argument)
 	(void)prompt;
 	if (*argument && table < 0) {
 		text_clean(clean, sizeof(clean), argument);
-		printf("There is no table %s; .tables shows them.\n", clean);
+		printf("Unknown table %s; .tables lists all.\n", clean);
 		return 0;
 	}
 	return query_print_schema(table, TABLE_TEXT, stdout);
@@ -200,7 +200,7 @@ static int set_format(struct prompt *prompt, const char *argument)
 static int set_wide(struct prompt *prompt, const char *argument)
 {
 	if (strcmp(argument, "on") && strcmp(argument, "off") && *argument)
-		puts("That is: .wide on, or .wide off.");
+		puts("Write .wide on, or .wide off.");
 	else
 		prompt->wide = !*argument ? !prompt->wide : !strcmp(argument, "on");
 	printf("Long texts are %s.\n", prompt->wide ? "whole" : "cut to the terminal");
@@ -220,12 +220,12 @@ static const struct {
 	int (*run)(struct prompt *prompt, const char *argument);
 	const char *text;
 } commands[] = {
-	{ ".tables", show_tables, "all tables" },
-	{ ".schema", show_schema, "[TABLE]: columns, with what they are" },
+	{ ".tables", show_tables, "list all tables" },
+	{ ".schema", show_schema, "[TABLE]: columns and their documentation" },
 	{ ".format", set_format, "table|json|csv: how results are printed" },
 	{ ".wide", set_wide, "on|off: whole texts, or cut to the terminal" },
-	{ ".help", show_help, "this" },
-	{ ".quit", leave, "so does Ctrl-D" },
+	{ ".help", show_help, "show this help" },
+	{ ".quit", leave, "leave; Ctrl-D does the same" },
 	{ ".exit", leave, NULL },
 };
 #define COMMANDS (COUNT_OF(commands))
@@ -237,7 +237,7 @@ static int show_help(struct prompt *prompt, const char *argument)
 		if (commands[i].text)
 			printf("%-10s %s\n", commands[i].name, commands[i].text);
 	puts("A statement ends with a semicolon. Ctrl-C ends a running one.\n"
-	     "Beside SQLite's functions: percentile(x, p), median(x), stddev(x), ns_to_text(ns), "
+	     "Added to SQLite's functions: percentile(x, p), median(x), stddev(x), ns_to_text(ns), "
 	     "time_to_text(ns).");
 	return 0;
 }
@@ -255,7 +255,7 @@ static int run_command(struct prompt *prompt, char *line)
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(commands[i].name, line))
 			return commands[i].run(prompt, argument);
-	puts("There is no such command; .help shows them.");
+	puts("Unknown command; .help lists all.");
 	return 0;
 }
 
@@ -333,7 +333,7 @@ int query_prompt(struct query *query, const char *path, enum table_format format
 	char clean[CLI_PATH_MAX];
 
 	text_clean(clean, sizeof(clean), path);
-	printf("%s\n.help shows what can be asked.\n", clean);
+	printf("%s\n.help lists the commands.\n", clean);
 	history_load(&prompt);
 	sigaction(SIGINT, &action, &before);
 	sigprocmask(SIG_BLOCK, NULL, &open_mask);

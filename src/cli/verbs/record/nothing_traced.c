@@ -11,7 +11,7 @@
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/prefixes.h"
 
-/* The first problem of a doctor, for one line. */
+/* The first problem that a doctor finds, for one line. */
 struct reason {
 	bool starts_others;	/* a script or a shell: what it calls says nothing */
 	char text[640], remedy[640];
@@ -102,13 +102,13 @@ static void command_without(const struct record_result *result, char *const *com
 
 	find_reason(result, command, &reason);
 	if (!*reason.text)
-		fill(&reason, result->stats.refused ? "the command made no event, neither of ROS 2 nor of kymo.h, or cannot be recorded, as said above" :
-		     "the command made no event, neither of ROS 2 nor of kymo.h",
-		     reason.starts_others ? "if it starts others: does something take LD_PRELOAD away from them, as sudo and env -i do? \"kymo doctor "
-		     "-p PID\" says so of one that runs" : "");
+		fill(&reason, result->stats.refused ? "the command produced no event of ROS 2 or kymo.h, or cannot be recorded, as said above" :
+		     "the command produced no event of ROS 2 or kymo.h",
+		     reason.starts_others ? "if it starts other programs: does something take LD_PRELOAD away from them, as sudo and env -i do? \"kymo doctor "
+		     "-p PID\" checks a running process" : "");
 	print("record", "nothing was traced, so there is no trace", &reason);
 	text_clean(clean, sizeof clean, prefixes_line(command, line, sizeof line));
-	fprintf(stderr, "  \"kymo doctor -- %s\" says more\n", clean);
+	fprintf(stderr, "  \"kymo doctor -- %s\" shows more\n", clean);
 }
 
 int nothing_traced(const struct record_result *result, const struct record_options *record)
@@ -122,18 +122,18 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 	else if (record->command && !result->stats.foreign)
 		command_without(result, record->command);
 	else
-		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor\" says why\n",
-			result->stats.foreign ? "what there is records itself, or another recorder has it" :
+		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor\" explains why\n",
+			result->stats.foreign ? "the traced processes record themselves, or another recorder has them" :
 			result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
 			"no traced process was running (start programs with \"kymo run -- CMD\")");
 	return status;
 }
 
-void nothing_will_be(char *const *command)
+void warn_not_traceable(char *const *command)
 {
 	struct reason reason = { 0 };
 	struct prefixes found;
 
 	if (of_words(command, "run", &found, &reason) || of_program(command[found.program], false, &reason))
-		print("run", "this cannot be recorded", &reason);
+		print("run", "this command cannot be recorded", &reason);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing of a command is traced: what `kymo record` says at its end, and `kymo run` before. */
+/* A command is not traced: what `kymo record` reports at its end, and `kymo run` before it begins. */
 #ifndef KYMO_CLI_NOTHING_TRACED_H
 #define KYMO_CLI_NOTHING_TRACED_H
 
 #include "recorder/record/record.h"
 
 /**
- * nothing_traced() - say on stderr that there is no trace, the likely reason, and what to do
+ * nothing_traced() - report on stderr that there is no trace, the likely reason, and what to do
  *
- * Looks at processes as they were seen while the command ran, at its words, and at the file of its program. Return: the exit status: that
+ * The reason comes from processes seen while the command ran, from its words, and from the file of its program. Return: the exit status: that
  * of the command if it failed, else KYMO_EXIT_EMPTY. Context: blocks: reads files.
  */
 int nothing_traced(const struct record_result *result, const struct record_options *record);
 
-/** nothing_will_be() - say on stderr when @command cannot be traced, as far as its words and its program's file tell. Context: blocks. */
-void nothing_will_be(char *const *command);
+/** warn_not_traceable() - report on stderr if the words of @command or its program's file show that it cannot be traced. Context: blocks. */
+void warn_not_traceable(char *const *command);
 
 #endif

@@ -26,17 +26,17 @@ static int name_snapshot(void *context, unsigned number, char *path, unsigned si
 
 	if (show->output) {
 		if ((unsigned)snprintf(path, size, "%s/%u", show->output, number) >= size)
-			return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
+			return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long; choose a shorter one with -o");
 		return 0;
 	}
 	if (cli_new_session(output, err) < 0)
 		return -1;
 	if ((unsigned)snprintf(path, size, "%s", output) >= size)
-		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long");
+		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long; choose a shorter one with -o");
 	return 0;
 }
 
-/* Made now, so that a place that cannot be used is known before the spike. */
+/* Created now, so that an unusable place is known before something happens. */
 static int make_output(struct flight_show *show, struct kymo_err *err)
 {
 	const char *output = show->output;
@@ -47,7 +47,7 @@ static int make_output(struct flight_show *show, struct kymo_err *err)
 		return 0;
 	show->made = mkdir(output, 0777) == 0;
 	if (!show->made && (errno != EEXIST || stat(output, &st) < 0 || !S_ISDIR(st.st_mode)))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot make the directory %s for snapshots: %s; name another "
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s for snapshots: %s; choose another "
 			       "place with -o DIR", output, strerror(errno));
 	(void)snprintf(first, sizeof first, "%s/1", output);
 	if (lstat(first, &st) == 0)
@@ -115,7 +115,7 @@ static void on_written(void *context, const struct flight_report *report)
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
 	if (report->failed && report->cause == FLIGHT_REQUEST)
-		return;			/* who asked is told */
+		return;			/* kymo snapshot reports it */
 	if (report->failed) {
 		show->failed += report->failed->status != KYMO_EXIT_EMPTY;
 		text_clean(clean, sizeof clean, report->failed->text);
@@ -134,7 +134,7 @@ static void on_written(void *context, const struct flight_report *report)
 		if (report->dropped)
 			printf(", %" PRIu64 " dropped", report->dropped);
 		if (report->suppressed)
-			printf("; fired %" PRIu64 " times more meanwhile", report->suppressed);
+			printf("; fired %" PRIu64 " more times meanwhile", report->suppressed);
 		putchar('\n');
 	}
 	fflush(stdout);
@@ -145,12 +145,12 @@ static void on_written(void *context, const struct flight_report *report)
 static int check(const struct flight_wishes *wishes, struct kymo_err *err)
 {
 	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count))
-		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots need --flight TIME: "
+		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots require --flight TIME: "
 			       "how much to keep");
 	if (wishes->window == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "--flight 0 keeps nothing; name a time such as 30s");
+		return err_set(err, KYMO_EXIT_USAGE, "--flight 0 keeps nothing; write a time such as 30s");
 	if (wishes->memory && wishes->memory < MEMORY_MIN)
-		return err_set(err, KYMO_EXIT_USAGE, "--flight-memory must be 1M or more");
+		return err_set(err, KYMO_EXIT_USAGE, "--flight-memory must be at least 1M");
 	return 0;
 }
 
@@ -164,7 +164,7 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 	if (wishes->window < 0)
 		return 0;
 	if (show->format == TABLE_CSV)
-		return err_set(err, KYMO_EXIT_USAGE, "--flight prints a line or, with --format json, an object for each "
+		return err_set(err, KYMO_EXIT_USAGE, "--flight does not work with --format csv: it prints a line or, with --format json, an object for each "
 			       "snapshot");
 	for (unsigned i = 0; i < wishes->triggers.count; i++)
 		if (triggers_add(&options->triggers, wishes->triggers.item[i], err) < 0)
@@ -188,7 +188,7 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 void flight_tidy(const struct flight_show *show)
 {
 	if (show->made && !show->written)
-		(void)rmdir(show->output);	/* unless somebody put something there */
+		(void)rmdir(show->output);	/* unless other files are in it */
 }
 
 int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo record --flight`: its options, and what it says of each snapshot. */
+/* `kymo record --flight`: its options, and what it prints for each snapshot. */
 #ifndef KYMO_CLI_RECORD_FLIGHT_H
 #define KYMO_CLI_RECORD_FLIGHT_H
 
@@ -18,15 +18,15 @@ struct flight_wishes {
 /* Rows for the table of options; @type has a member `struct flight_wishes @member`. */
 #define FLIGHT_OPTS(type, member)								\
 	{ "flight", 0, OPT_TIME, offsetof(type, member.window), "TIME",				\
-	  "keep only the last TIME in memory, and write it when something asks for it", NULL },	\
+	  "keep only the last TIME in memory, and write it when a trigger or a user asks for it", NULL },	\
 	{ "trigger", 0, OPT_LIST, offsetof(type, member.triggers), "EXPR",			\
-	  "write a snapshot when this happens; may be given several times", NULL },		\
+	  "write a snapshot when this happens; may be repeated", NULL },		\
 	{ "post", 0, OPT_TIME, offsetof(type, member.post), "TIME",				\
-	  "go on so long after a trigger before its snapshot is written (default 1s)", NULL },	\
+	  "record for TIME after a trigger before its snapshot is written (default 1s)", NULL },	\
 	{ "flight-memory", 0, OPT_SIZE, offsetof(type, member.memory), "SIZE",			\
 	  "memory for --flight (default 256M)", NULL },						\
 	{ "snapshots", 0, OPT_U64, offsetof(type, member.snapshots), "N",			\
-	  "end after N snapshots; a command is sent SIGINT then", NULL }
+	  "end after N snapshots; a command receives SIGINT then", NULL }
 
 /* While it runs. */
 struct flight_show {
@@ -46,10 +46,10 @@ struct flight_show {
 int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 		   struct record_options *record, struct kymo_err *err);
 
-/** flight_tidy() - take away the directory that was made for snapshots, when there are none. */
+/** flight_tidy() - remove the directory that was created for snapshots, if there are none. */
 void flight_tidy(const struct flight_show *show);
 
-/** flight_summary() - what it came to, on stderr. Return: exit status, but for the command's. */
+/** flight_summary() - print the result on stderr. Return: exit status, if the command did not fail. */
 int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet);
 
 #endif

@@ -97,7 +97,7 @@ static int print(const struct show *show, const struct hosts *hosts)
 
 /* ---- while it runs ---- */
 
-/* Where the table is redrawn, what was said stands below it. */
+/* A table that is redrawn has the messages below it. */
 static void redraw(const struct show *show, const struct hosts *hosts)
 {
 	static const char *const hints[] = {
@@ -126,8 +126,8 @@ static void say(void *context, const char *text)
 		(void)snprintf(show->said[show->said_count++], sizeof *show->said, "%.255s", clean);
 }
 
-/* In a log, a line for what a table would show. */
-static void tell(struct show *show, enum remote_phase phase, const struct hosts *hosts)
+/* Without a table, a line instead. */
+static void print_step(struct show *show, enum remote_phase phase, const struct hosts *hosts)
 {
 	const struct hosts_tally all = hosts_tally(hosts, NULL);
 
@@ -145,7 +145,7 @@ static void changed(void *context, enum remote_phase phase, const struct hosts *
 {
 	struct show *show = context;
 
-	tell(show, phase, hosts);
+	print_step(show, phase, hosts);
 	show->phase = phase;
 	if (show->clear)
 		redraw(show, hosts);
@@ -168,12 +168,12 @@ static int options_of(const struct hosts_wishes *wishes, struct remote_options *
 	uint64_t domain;
 
 	if (!text_read_u64(text, &domain) || domain > DOMAIN_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "%s: '%s' is no ROS domain; they are 0 to %d",
-			       wishes->domain ? "option --domain" : "ROS_DOMAIN_ID", text, DOMAIN_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "%s: invalid ROS domain '%s'; it is a number from 0 to %d",
+			       wishes->domain ? "--domain" : "ROS_DOMAIN_ID", text, DOMAIN_MAX);
 	if (wishes->expect > HOSTS_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "option --expect: at most %d hosts", HOSTS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "--expect must be at most %d hosts", HOSTS_MAX);
 	if (wishes->frequency > UINT32_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "option --recording-frequency: at most %u", UINT32_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "--recording-frequency must be at most %u", UINT32_MAX);
 	options->domain = (uint32_t)domain;
 	options->expect = (unsigned)wishes->expect;
 	options->frequency = wishes->frequency ? (uint32_t)wishes->frequency : FREQUENCY;
@@ -190,8 +190,8 @@ static int outcome(const struct show *show, const struct hosts *hosts)
 			fprintf(stderr, "kymo record: %s\n", show->said[i]);
 	if (all.recorded)
 		return KYMO_EXIT_OK;
-	fprintf(stderr, all.processes ? "kymo record: no process of any host recorded: a Start begins sessions that wait for it, "
-		"\"kymo start --wait\" on each host\n" : "kymo record: agents are there, but no traced process; start programs with "
+	fprintf(stderr, all.processes ? "kymo record: no process of any host recorded, because no session waits for a Start; run "
+		"\"kymo start --wait\" on each host\n" : "kymo record: agents answer, but there is no traced process; start programs with "
 		"\"kymo run -- CMD\" on their hosts\n");
 	return KYMO_EXIT_EMPTY;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child reads the trace while the recorder writes it, as everyone may, so that it can neither hold up
- * nor harm the recording. It ends when the recorder has ended, however that was: a pipe tells.
+ * The child reads the trace while the recorder writes it, as any reader may. So it can neither delay nor harm the
+ * recording. It ends when the recorder has ended, even if that was killed: then the pipe between them is closed.
  */
 #include "cli/verbs/record/record_perfetto.h"
 
@@ -19,7 +19,7 @@
 #include "ctf/read/reader.h"
 #include "export/pft/pft.h"
 
-#define LOOK_MS 50	/* how often it is looked whether there is a trace */
+#define LOOK_MS 50	/* how often the child checks whether the trace exists */
 
 /* Whether there is a trace to read; false: the recording is over, and there is none. */
 static bool await_trace(const char *trace, int closed)
@@ -53,7 +53,7 @@ static int child(const char *file, const char *trace, bool quiet, int closed)
 	struct kymo_err err = { 0 };
 	bool lost;
 
-	/* What ends the recorder ends us, a little later. */
+	/* These signals are for the recorder, whose end this child notices. */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
@@ -73,11 +73,11 @@ int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, co
 
 	perfetto->child = 0;
 	if (strcmp(file, "-") == 0)
-		return err_set(err, KYMO_EXIT_USAGE, "--perfetto wants a file");
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto requires a file; - is standard output");
 	if (!access(file, F_OK))
-		return err_set(err, KYMO_EXIT_FAILED, "%s is there already; name another file with --perfetto", file);
+		return err_set(err, KYMO_EXIT_FAILED, "%s already exists; choose another file with --perfetto", file);
 	if (pipe2(ends, O_CLOEXEC))
-		return err_set(err, KYMO_EXIT_FAILED, "--perfetto: no pipe: %s", strerror(errno));
+		return err_set(err, KYMO_EXIT_FAILED, "--perfetto: cannot create a pipe: %s", strerror(errno));
 	(void)fflush(NULL);
 	perfetto->child = fork();
 	if (!perfetto->child) {
@@ -92,7 +92,7 @@ int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, co
 		return 0;
 	(void)close(ends[1]);
 	perfetto->child = 0;
-	return err_set(err, KYMO_EXIT_FAILED, "--perfetto: no process: %s", strerror(errno));
+	return err_set(err, KYMO_EXIT_FAILED, "--perfetto: cannot create a process: %s", strerror(errno));
 }
 
 int record_perfetto_end(struct record_perfetto *perfetto)
@@ -107,6 +107,6 @@ int record_perfetto_end(struct record_perfetto *perfetto)
 		ended = waitpid(perfetto->child, &status, 0);
 	while (ended < 0 && errno == EINTR);
 	perfetto->child = 0;
-	/* Whose end somebody else took has said itself what was wrong. */
+	/* If another part of the program already collected the child, it has reported its error itself. */
 	return ended > 0 && status ? -1 : 0;
 }

@@ -14,11 +14,11 @@ struct record_perfetto {
 };
 
 /**
- * record_perfetto_begin() - write @file from the trace that will be in directory @trace
+ * record_perfetto_begin() - write @file from the trace that a recorder will write into the directory @trace
  * @quiet: say nothing but errors
  *
- * The file may not be there. It can be opened at any time, up to what was recorded some 300 ms before,
- * and lacks nothing else when the recorder or the child is killed. Before any thread is made.
+ * The file must not exist. It can be opened at any time, and contains what was recorded until some 300 ms before,
+ * also when the recorder or the child is killed. Call this before any thread is created.
  * Return: 0, or -1 with @err.
  */
 int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
@@ -27,7 +27,7 @@ int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, co
 /**
  * record_perfetto_end() - the recording is over: the file is completed
  *
- * Return: 0, or -1: it could not be; the child has said why. Context: blocks.
+ * Return: 0; -1: the file is incomplete, and the child has reported why. Context: blocks.
  */
 int record_perfetto_end(struct record_perfetto *perfetto);
 

@@ -18,13 +18,13 @@ bool record_relay_any(const struct relay_wishes *wishes)
 static int check(const struct relay_wishes *wishes, struct kymo_err *err)
 {
 	if (!wishes->url && record_relay_any(wishes))
-		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file go with --relay URL");
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file require --relay URL");
 	if (wishes->live_timer && (wishes->live_timer < LIVE_TIMER_LEAST || wishes->live_timer > LIVE_TIMER_MOST))
-		return err_set(err, KYMO_EXIT_USAGE, "--live-timer is 1ms to 1min");
+		return err_set(err, KYMO_EXIT_USAGE, "--live-timer must be from 1ms to 1min");
 	if (wishes->linger < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--linger cannot be negative");
 	if (wishes->spool && wishes->spool < SPOOL_LEAST)
-		return err_set(err, KYMO_EXIT_USAGE, "--spool is at least 1M");
+		return err_set(err, KYMO_EXIT_USAGE, "--spool must be at least 1M");
 	return 0;
 }
 
@@ -63,7 +63,7 @@ void record_relay_free(struct record_relay *relay)
 	access_free(&relay->access);
 }
 
-/* ---- one more, while it records ---- */
+/* ---- add a relay to a running recorder ---- */
 
 static void put_time(struct json_object *request, const char *key, int64_t ns)
 {
@@ -71,7 +71,7 @@ static void put_time(struct json_object *request, const char *key, int64_t ns)
 		json_object_object_add(request, key, json_object_new_int64(ns));
 }
 
-/* The recorder is in another directory. */
+/* The recorder has another working directory. */
 static int put_file(struct json_object *request, const char *key, const char *file, struct kymo_err *err)
 {
 	char path[PATH_MAX + CLI_PATH_MAX];

@@ -15,7 +15,7 @@ static int find_user(const char *text, struct session_user *user, struct kymo_er
 	uint64_t number = 0;
 
 	if (!entry && (!text_read_u64(text, &number) || number >= UINT_MAX))
-		return err_set(err, KYMO_EXIT_USAGE, "there is no user '%s'; give his name, his number, or the path of his "
+		return err_set(err, KYMO_EXIT_USAGE, "unknown user '%s'; write the user's name, number, or the path of the user's "
 			       "runtime directory", text);
 	if (!entry)
 		entry = getpwuid((uid_t)number);
@@ -30,9 +30,9 @@ int record_users(const struct opt_list *users, struct session_options *session, 
 	static char path[SESSION_USERS_MAX][32];
 
 	if (users->count && geteuid() != 0)
-		return err_set(err, KYMO_EXIT_USAGE, "--user is for root: others record their own processes only");
+		return err_set(err, KYMO_EXIT_USAGE, "--user requires root: other users can record their own processes only");
 	if (users->count > SESSION_USERS_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "--user may be given %d times", SESSION_USERS_MAX);
+		return err_set(err, KYMO_EXIT_USAGE, "too many users: --user may be given %d times", SESSION_USERS_MAX);
 	for (unsigned i = 0; i < users->count; i++) {
 		struct session_user *user = &session->users[session->user_count++];
 

@@ -10,11 +10,11 @@ static void print_loss(const char *verb, const struct session_stats *stats)
 {
 	if (stats->dropped > stats->dropped_no_ring)
 		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because the recorder was "
-			"slower than the program for a while; larger buffers help "
+			"slower than the program for a while; use larger rings "
 			"(--ring-size 4M, KYMO_RING_SIZE)\n", verb, stats->dropped - stats->dropped_no_ring);
 	if (stats->dropped_no_ring)
-		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads had got no ring: the rings of a process "
-			"together have KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
+		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads got no ring: all rings of a process "
+			"share KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
 			stats->dropped_no_ring);
 	if (stats->init_dropped)
 		fprintf(stderr, "kymo %s: %" PRIu64 " init events were dropped: names of nodes, topics "
@@ -43,7 +43,7 @@ void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool q
 {
 	if (kernel->lost)
 		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
-			kernel->full ? ": there was no room for them" : ", which it counted and did not deliver");
+			kernel->full ? ": the rings were full" : ": the kernel counted them but did not deliver them");
 	if (kernel->cpus && !quiet)
 		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs through %s%s\n", kernel->events, kernel->cpus, kernel->source,
 			kernel->all ? "" : ", of what is traced and what ran instead");

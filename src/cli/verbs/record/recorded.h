@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `record` and `recover` say of the trace they made. */
+/* The summary that `record` and `recover` print for the trace they wrote. */
 #ifndef KYMO_CLI_RECORDED_H
 #define KYMO_CLI_RECORDED_H
 
@@ -7,12 +7,12 @@
 
 #include "recorder/record/record.h"
 
-/** recorded_lossy() - whether anything is missing in the trace. */
+/** recorded_lossy() - is anything missing in the trace? */
 bool recorded_lossy(const struct session_stats *stats);
 
 /**
  * recorded_print() - summary and losses on stderr; a table on stdout for json and csv
- * @kernel: of the kernel's events; NULL: they were not asked for
+ * @kernel: counts of the kernel's events; NULL: not recorded
  * @quiet: losses only
  * Return: exit status.
  */
