@@ -14,7 +14,7 @@ as() {	# UID COMMAND...
 }
 chmod 711 "$scratch"
 if [ "$(id -u)" != 0 ] || ! as "$one" test -r "$KYMO_BUILD/lib/libkymo-ros2.so" || ! as "$one" test -x "$numbers"; then
-	[ "$(id -u)" = 0 ] || { run 2 "$kymo" record --user root -o "$scratch/no"; has err "--user is for root"; }
+	[ "$(id -u)" = 0 ] || { run 2 "$kymo" record --user root -o "$scratch/no"; has err "--user requires root"; }
 	echo "only root can be other users, and they must get to the build directory"
 	exit 77
 fi
@@ -111,6 +111,6 @@ has err "there is no runtime directory $scratch/nobody"
 run 2 "$kymo" record -o "$scratch/b" -d 0.1 --user "nobody-of-this-name"
 has err "unknown user 'nobody-of-this-name'"
 run 2 as "$one" "$kymo" record --user "$two" -o "$scratch/one.out/no"
-has err "--user is for root"
+has err "--user requires root"
 
 finish
