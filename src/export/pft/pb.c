@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The less frequent half of the protobuf writer: growing, and messages inside messages. */
+/* The rarely used half of the protobuf writer: growing, and messages inside messages. */
 #include "export/pft/pb.h"
 
 #include <assert.h>

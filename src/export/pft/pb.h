@@ -8,7 +8,7 @@
  *   pb_uint(pb, 9, 1);         5A ?? 48 01
  *   pb_close(pb);              5A 02 48 01    a length over 127 moves the content up
  *
- * Out of memory is remembered, not reported call by call: check pb->failed before using the bytes.
+ * Out of memory is remembered, not returned by each call: check pb->failed before using the bytes.
  * Context of all functions: allocate when the buffer grows, else wait-free.
  */
 #ifndef KYMO_EXPORT_PB_H
@@ -50,7 +50,7 @@ static inline bool pb_ready(struct pb *pb, size_t bytes)
 	return !pb->failed && (pb->room - pb->size >= bytes || !pb_grow(pb, bytes));
 }
 
-/* The caller has checked that PB_VARINT_MAX bytes are there. Return: the byte after it. */
+/* The caller has checked that PB_VARINT_MAX bytes fit. Return: the byte after the number. */
 static inline uint8_t *pb_store(uint8_t *at, uint64_t value)
 {
 	while (value > 0x7f) {

@@ -7,9 +7,9 @@
  *   ...
  *   ],"otherData":{...}}
  *
- * It knows processes and threads only. A track of its own becomes a thread of the process it is below;
- * one of the two highest levels ("ROS 2", its nodes) becomes a process. Their ids, and those of what ran
- * on other machines, begin at ID_BASE. Times are microseconds.
+ * It only has processes and threads. Any other track becomes a thread of the process it is below; a track of the two highest
+ * levels ("ROS 2", its nodes) becomes a process. Their ids, and those of processes and threads of other machines, begin at
+ * ID_BASE. Times are microseconds.
  */
 #include "export/pft/pft_internal.h"
 
@@ -56,7 +56,7 @@ void pft_chrome_close(struct pft *pft)
 		(void)fwrite(pft->facts.data, 1, pft->facts.size, pft->json);
 	fputs("}}\n", pft->json);
 	if (fclose(pft->json))
-		pft_fail(pft, EIO, "Writing failed");
+		pft_fail(pft, EIO, "cannot write");
 	pft->json = NULL;
 }
 
@@ -67,7 +67,7 @@ void pft_chrome_fact(struct pft *pft, const char *key, const char *text, uint64_
 	FILE *out = open_memstream(&line, &size);
 
 	if (!out) {
-		pft_fail(pft, ENOMEM, "Writing failed");
+		pft_fail(pft, ENOMEM, "cannot write");
 		return;
 	}
 	if (pft->facts.size)
@@ -79,13 +79,13 @@ void pft_chrome_fact(struct pft *pft, const char *key, const char *text, uint64_
 	else
 		fprintf(out, "%" PRIu64, value);
 	if (fclose(out))
-		pft_fail(pft, ENOMEM, "Writing failed");
+		pft_fail(pft, ENOMEM, "cannot write");
 	else
 		pb_raw(&pft->facts, line, size);
 	free(line);
 }
 
-/* ---- where a track is ---- */
+/* ---- process and thread of a track ---- */
 
 static bool is_top(const struct pft_track *track)
 {
@@ -142,7 +142,7 @@ static void put_name(const struct pft_track *track, const char *what)
 	fputs("}}", pft->json);
 }
 
-/* A process shows up in viewers even if nothing is in it, so tracks are described when something is. */
+/* Viewers show a process even if it has no events, so a track is described with its first event. */
 static void describe_once(struct pft_track *track)
 {
 	struct pft_track *above = track;
@@ -220,7 +220,7 @@ static void put_flow(struct pft_track *track, int64_t ns, const char *phase, uin
 		*phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* Who does not know whether a flow begins is told by whether it came here before, lately. */
+/* With PFT_FLOW_UNKNOWN, a flow begins if its number was not used lately. */
 static bool is_new(struct pft *pft, uint64_t flow)
 {
 	uint64_t *seen = &pft->seen[(flow * 0x9e3779b97f4a7c15u) >> 52];

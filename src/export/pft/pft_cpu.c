@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel did on a CPU: bundles of ftrace events, from which readers make who ran when, the states of threads, and
- * slices of interrupts:
+ * What the kernel did on a CPU: bundles of ftrace events. Readers derive from them which thread ran when, the states of threads,
+ * and slices of interrupts:
  *
  *   packet { ftrace_events { cpu | clock 4 | event { timestamp, pid, sched_switch { ... } } ... } }
  *
- * Bundles have a clock of their own, and CLOCK_MONOTONIC is none of those. So they say MONOTONIC_RAW (4), and a snapshot
- * says that this is the same.
+ * Bundles name their clock, and the format has no number for CLOCK_MONOTONIC there. So they name MONOTONIC_RAW (4), and a clock
+ * snapshot says that both are the same.
  *
- * A switch is held back until the next one of its CPU: where that is from another thread than the held one is to, switches
- * in between are not in the trace, and readers take that for damage. Then the CPU is shown idle in between.
+ * A switch is held back until the next switch of its CPU. If that leaves another thread than the held one enters, switches in
+ * between are not in the trace, and readers would report damage. Then the CPU is shown idle in between.
  */
 #include "export/pft/pft_internal.h"
 
@@ -20,7 +20,7 @@
 #define CLOCK_MONO_RAW 4		/* of a bundle */
 #define PRIO_IDLE 120
 
-/* Field numbers: of a bundle, of an event, of what it is. */
+/* Field numbers: of a bundle, of an event, of the kinds of events. */
 enum { B_CPU = 1, B_EVENT = 2, B_LOST = 3, B_CLOCK = 5 };
 enum {
 	E_TIME = 1, E_PID = 2, E_SWITCH = 4, E_WAKING = 20, E_SOFTIRQ_ENTRY = 24, E_SOFTIRQ_EXIT = 25, E_IRQ_ENTRY = 36,
@@ -30,7 +30,7 @@ enum {
 struct pft_cpu {
 	struct pft *pft;
 	uint32_t machine, number;
-	struct pb events;		/* of the bundle in work */
+	struct pb events;		/* of the bundle that is being filled */
 	bool lost;			/* before it */
 	bool begun;			/* a switch was written, to `current` */
 	bool held;
@@ -60,7 +60,7 @@ struct pft_cpu *pft_cpu(struct pft *pft, uint32_t machine, uint32_t number, int6
 	struct pft_cpu *cpu = calloc(1, sizeof(*cpu));
 
 	if (!cpu) {
-		pft_fail(pft, ENOMEM, "Writing failed");
+		pft_fail(pft, ENOMEM, "cannot write");
 		return NULL;
 	}
 	cpu->pft = pft;
@@ -94,7 +94,7 @@ static void flush(struct pft_cpu *cpu)
 	struct pb *pb = &cpu->pft->block;
 
 	if (cpu->events.failed)
-		pft_fail(cpu->pft, ENOMEM, "Writing failed");
+		pft_fail(cpu->pft, ENOMEM, "cannot write");
 	if (!cpu->events.size)
 		return;
 	pft_packet_begin(cpu->pft);
@@ -113,7 +113,7 @@ static void flush(struct pft_cpu *cpu)
 	cpu->lost = false;
 }
 
-/* Until pft_cpu's event is closed: two messages are open. */
+/* Begins an event: two messages are open until end(). */
 static struct pb *begin(struct pft_cpu *cpu, int64_t ns, int32_t tid, uint32_t what)
 {
 	pb_open(&cpu->events, B_EVENT);
@@ -149,7 +149,7 @@ static void put_switch(struct pft_cpu *cpu, const struct pft_switch *change)
 	cpu->current_prio = change->next_prio;
 }
 
-/* The held one; @known: who it is to runs until the next one. */
+/* Writes the held switch; @known: the thread that it enters runs until the next switch. */
 static void put_held(struct pft_cpu *cpu, bool known)
 {
 	struct pft_switch change = cpu->held_switch;
@@ -186,7 +186,7 @@ void pft_cpu_switch(struct pft_cpu *cpu, const struct pft_switch *change)
 	cpu->held_switch = *change;
 }
 
-/* Who is on it, as far as it is known. */
+/* The thread on the CPU, as far as it is known. */
 static int32_t current(const struct pft_cpu *cpu)
 {
 	return cpu->held ? cpu->held_switch.next_tid : cpu->current;
@@ -256,7 +256,7 @@ void pft_cpu_loss(struct pft_cpu *cpu)
 {
 	if (!cpu)
 		return;
-	flush(cpu);		/* whether a switch is missing, the next one tells */
+	flush(cpu);		/* the next switch shows whether one is missing */
 	cpu->lost = true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tracks of a Perfetto trace are: made once, described at the begin of all that opens alone. */
+/* The tracks of a Perfetto trace: created once, described again at the beginning of each part that opens alone. */
 #include "export/pft/pft_internal.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct pft_track *track_new(struct pft *pft, enum pft_track_kind kind, ui
 failed:
 	pb_free(&prefix);
 	free(track);
-	pft_fail(pft, ENOMEM, "Writing failed");
+	pft_fail(pft, ENOMEM, "cannot write");
 	return NULL;
 }
 
@@ -66,7 +66,7 @@ static void put_name(const struct pft_track *track, uint32_t field)
 	pb_bytes(&track->pft->block, field, name->text, name->size);
 }
 
-/* The order of siblings: by name, or as they are ranked. Merged with one another are lanes only. */
+/* The order of siblings: by name, or by rank. Readers may merge lanes only. */
 static void put_look(const struct pft_track *track)
 {
 	enum { BY_NAME = 1, BY_RANK = 3, MERGE_NONE = 2, MERGE_BY_KEY = 3 };
@@ -99,7 +99,7 @@ void pft_describe(struct pft_track *track)
 		pft_chrome_describe(track);
 		return;
 	}
-	/* Not on the track's own sequence: that begins with its start packet. */
+	/* Not on the track's own sequence, which begins with its start packet. */
 	pft_packet_begin(track->pft);
 	begin = pb->size;
 	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <unistd.h>
+
+#include "base/io.h"
 
 void pft_fail(struct pft *pft, int error, const char *doing)
 {
@@ -22,18 +23,15 @@ bool pft_failed(const struct pft *pft)
 
 void pft_write(struct pft *pft, const uint8_t *data, size_t size)
 {
-	while (size && !pft->error) {
-		ssize_t written = write(pft->fd, data, size);
+	int rc;
 
-		if (written < 0) {
-			if (errno != EINTR)
-				pft_fail(pft, errno, "Writing failed");
-			continue;
-		}
-		data += written;
-		size -= (size_t)written;
-		pft->totals.bytes += (uint64_t)written;
-	}
+	if (pft->error)
+		return;
+	rc = write_all(pft->fd, data, size);
+	if (rc < 0)
+		pft_fail(pft, -rc, "cannot write");
+	else
+		pft->totals.bytes += size;
 }
 
 /*
@@ -53,7 +51,7 @@ static void write_deflated(struct pft *pft)
 		pft->deflated_room = pft->deflated ? bound : 0;
 	}
 	if (!pft->deflated) {
-		pft_fail(pft, ENOMEM, "Compressing failed");
+		pft_fail(pft, ENOMEM, "cannot compress");
 		return;
 	}
 	pft->zlib.next_in = pft->block.data;
@@ -61,7 +59,7 @@ static void write_deflated(struct pft *pft)
 	pft->zlib.next_out = pft->deflated;
 	pft->zlib.avail_out = (uInt)pft->deflated_room;
 	if (deflate(&pft->zlib, Z_FINISH) != Z_STREAM_END) {
-		pft_fail(pft, EIO, "Compressing failed");
+		pft_fail(pft, EIO, "cannot compress");
 		return;
 	}
 	size = pft->deflated_room - pft->zlib.avail_out;
@@ -72,7 +70,7 @@ static void write_deflated(struct pft *pft)
 	pb_varint(&frame, head.size + size);
 	pb_raw(&frame, head.data, head.size);
 	if (head.failed || frame.failed)
-		pft_fail(pft, ENOMEM, "Compressing failed");
+		pft_fail(pft, ENOMEM, "cannot compress");
 	pft_write(pft, frame.data, frame.size);
 	pft_write(pft, pft->deflated, size);
 	pb_free(&head);
@@ -82,7 +80,7 @@ static void write_deflated(struct pft *pft)
 static void write_block(struct pft *pft, bool deflated)
 {
 	if (pft->block.failed)
-		pft_fail(pft, ENOMEM, "Writing failed");
+		pft_fail(pft, ENOMEM, "cannot write");
 	if (!pft->error && pft->block.size) {
 		if (deflated)
 			write_deflated(pft);
@@ -105,7 +103,7 @@ void pft_flush(struct pft *pft)
 
 void pft_packet_begin(struct pft *pft)
 {
-	/* Who reads from this block on must know the clocks, too. */
+	/* A reader that begins at this block must know the clocks, too. */
 	if (pft->clocks_due && pft->clocks_sent)
 		pft_clocks(pft, &pft->clocks);
 	pb_open(&pft->block, F_PACKET);
@@ -121,7 +119,7 @@ void pft_packet_end(struct pft *pft)
 		pft_restart(pft);
 }
 
-/* The first packet stays undeflated: readers know the file by its first bytes. */
+/* The first packet is not deflated: readers recognise the file by its first bytes. */
 void pft_put_uuid(struct pft *pft)
 {
 	pft->clocks_due = false;	/* not yet */
@@ -136,7 +134,7 @@ void pft_put_uuid(struct pft *pft)
 
 void pft_put_marker(struct pft *pft)
 {
-	/* The format's own, by which a packet is found in the middle of a file. */
+	/* The format defines it, so that readers find a packet in the middle of a file. */
 	static const uint8_t marker[] = { 0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
 					  0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79 };
 
@@ -210,7 +208,7 @@ int pft_open(struct pft **result, int fd, int level, struct kymo_err *err)
 	pft->level = level;
 	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
 		pft_free(pft);
-		return err_set(err, KYMO_EXIT_FAILED, "Compression at level %d cannot be set up.", level);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot start compression at level %d", level);
 	}
 	pft_put_uuid(pft);
 	*result = pft;
@@ -226,9 +224,9 @@ int pft_close(struct pft *pft, struct kymo_err *err)
 	else
 		pft_flush(pft);
 	if (pft->fresh.failed)
-		pft_fail(pft, ENOMEM, "Writing failed");
+		pft_fail(pft, ENOMEM, "cannot write");
 	if (pft->error)
-		result = err_set(err, KYMO_EXIT_FAILED, "%s: %s.", pft->doing, strerror(pft->error));
+		result = err_set(err, KYMO_EXIT_FAILED, "%s: %s", pft->doing, strerror(pft->error));
 	if (pft->level != PFT_LEVEL_NONE)
 		(void)deflateEnd(&pft->zlib);	/* Z_DATA_ERROR: input was left, the error is known */
 	pft_free(pft);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the Perfetto writer share; pft.h is for everyone else. */
+/* What the files of the Perfetto writer share; everyone else includes pft.h. */
 #ifndef KYMO_EXPORT_PFT_INTERNAL_H
 #define KYMO_EXPORT_PFT_INTERNAL_H
 
@@ -16,8 +16,8 @@
 #define PFT_BLOCK_BYTES (128u << 10)
 
 /*
- * Bytes of packets, before deflate, after which all is said again that readers must know: some 35 000
- * events. Where there is much to say, some 250 bytes for each track, it is at most a share of the file.
+ * Bytes of packets, before deflate, after which all descriptions are repeated: some 35 000 events. If there is much to
+ * describe (some 250 bytes for each track), repetitions are at most a share of the file.
  */
 #define PFT_RESTART_BYTES (512u << 10)
 #define PFT_RESTART_SHARE 16
@@ -49,10 +49,10 @@ enum {
 	F_ATTRIBUTES = 126,
 };
 
-/* Of F_SEQUENCE_FLAGS: what came before does not count; it does. */
+/* Of F_SEQUENCE_FLAGS: the reader forgets what came before; or it needs what came before. */
 enum { PFT_STARTS = 1, PFT_NEEDS_START = 2 };
 
-/* The sequence of packets that stand for the whole trace; track n has sequence n + 1. */
+/* The sequence of packets about the whole trace; track n has sequence n + 1. */
 #define PFT_SEQUENCE_TRACE 1
 
 struct pft_string {
@@ -66,11 +66,11 @@ struct pft {
 	int error;		/* errno of the first failure */
 	const char *doing;	/* what failed */
 	bool clocks_sent;
-	bool clocks_due;		/* the block that begins says them first */
+	bool clocks_due;		/* the next block begins with them */
 	struct pft_clocks clocks;	/* the latest that were sent */
-	uint32_t generation;		/* what tracks said in another one does not count */
+	uint32_t generation;		/* descriptions of another generation do not count */
 	uint64_t since_restart;		/* bytes of packets that were written; of these, */
-	uint64_t said;			/* what the next generation has to say again */
+	uint64_t said;			/* descriptions, which the next generation repeats */
 	uint64_t part_begin;		/* of totals.bytes */
 	uint64_t uuid[2];
 	struct pb block;	/* packets not written yet */
@@ -86,16 +86,16 @@ struct pft {
 	uint64_t track_count;
 	uint32_t text_lost, text_lost_events, text_lost_packets, text_gap;
 	struct pft_totals totals;
-	/* Of a trace in Chrome's JSON; json is NULL in others. */
+	/* For Chrome's JSON; json is NULL otherwise. */
 	FILE *json;
 	uint64_t lines;
-	struct pb facts;		/* what will stand at the end */
+	struct pb facts;		/* written at the end */
 	uint64_t *seen;			/* flows, by hash: 4096 */
 };
 
 #define PFT_SEEN 4096
 
-/* What is interned, each kind in a number space of its own. */
+/* Kinds of interned strings, each with numbers of its own. */
 enum pft_interned { PFT_CATEGORY, PFT_NAME, PFT_ARG_NAME, PFT_ARG_TEXT, PFT_INTERNED_KINDS };
 
 /* A string this sequence has sent: its number and kind, and the short number it got there. */
@@ -125,8 +125,8 @@ struct pft_track {
 	uint32_t open_room;
 	bool started;
 	uint32_t generation, described;	/* of the latest start packet, of the latest description */
-	int64_t start_ns;	/* where it stood in the latest start packet */
-	int64_t last_ns;	/* where the delta clock stands */
+	int64_t start_ns;	/* time of the latest start packet */
+	int64_t last_ns;	/* time of the delta clock */
 	/* Fields of each packet: sequence (and machine), behind start_prefix_size the flags of events. */
 	uint8_t prefix[3 * (2 + PB_VARINT_MAX)];
 	uint8_t prefix_size, start_prefix_size;
@@ -138,27 +138,27 @@ struct pft_track {
 /** pft_fail() - remember the first failure. */
 void pft_fail(struct pft *pft, int error, const char *doing);
 
-/** pft_open_slice() - where to note the slice that is about to begin. Return: NULL: memory is out. */
+/** pft_open_slice() - where to note the slice that is about to begin. Return: NULL: out of memory. */
 struct pft_open *pft_open_slice(struct pft_track *track);
 
-/** pft_put_begin(), pft_put_end() - the packets alone, nothing is counted. */
+/** pft_put_begin(), pft_put_end() - write the packets without counting them. */
 void pft_put_begin(struct pft_track *track, int64_t ns, const struct pft_event *event);
 void pft_put_end(struct pft_track *track, int64_t ns);
 
 /** pft_put_uuid() - the first packet of a file. */
 void pft_put_uuid(struct pft *pft);
 
-/** pft_put_marker() - where the middle of a file may be opened; a block of its own. */
+/** pft_put_marker() - a place in the middle of a file from which it can be read; a block of its own. */
 void pft_put_marker(struct pft *pft);
 
 /** pft_write() - @size bytes into the file. */
 void pft_write(struct pft *pft, const uint8_t *data, size_t size);
 
-/* pft_chrome.c: what is written where pft->json is set. */
+/* pft_chrome.c: what is written if pft->json is set. */
 int pft_chrome_open(struct pft *pft);
 void pft_chrome_flush(struct pft *pft);
 void pft_chrome_close(struct pft *pft);
-/** pft_chrome_fact() - @text, or @value where that is NULL. */
+/** pft_chrome_fact() - @text, or @value if @text is NULL. */
 void pft_chrome_fact(struct pft *pft, const char *key, const char *text, uint64_t value);
 void pft_chrome_describe(const struct pft_track *track);
 /** pft_chrome_event() - @phase: "B", "E", "i", or "X" of @duration_ns; @event may be NULL. */
@@ -176,10 +176,10 @@ void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental);
 /** pft_strings_free() */
 void pft_strings_free(struct pft *pft);
 
-/** pft_describe() - the packet that says what @track is. */
+/** pft_describe() - write the packet that describes @track. */
 void pft_describe(struct pft_track *track);
 
-/** pft_describe_again() - the same for it and what it is below, unless this generation has been told. */
+/** pft_describe_again() - the same for it and its parents, unless done in this generation. */
 void pft_describe_again(struct pft_track *track);
 
 /** pft_tracks_free() */
@@ -188,7 +188,7 @@ void pft_tracks_free(struct pft *pft);
 /**
  * pft_intern() - the short number of @string on @track's sequence
  *
- * The first use adds its definition to pft->fresh, which must go out with the same packet.
+ * The first use adds its definition to pft->fresh, which must be written with the same packet.
  */
 uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t string);
 

@@ -1,41 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a Perfetto trace opens alone.
+ * How parts of a Perfetto trace open alone.
  *
  *   | uuid | block | block | ... | marker | block | block | ... | marker | ...      | uuid | block ...
  *   |      generation 0          |      generation 1            |                   | part 2
  *
- * A generation says again, before its first event, what a track is and below what, and starts its
- * sequence again. Nothing is open or closed by that: who reads all of it sees no difference, who reads
- * from a marker on misses nothing that begins behind it. From any other block on (they are packets, when
- * deflated) what belongs to a sequence that has not yet started there is left out by readers. Each block
- * begins with the clocks, without which no start packet is understood.
+ * In each generation, before its first event, a track is described again, with its parents, and its sequence starts again.
+ * That opens and closes no slice: a reader of the whole file sees no difference, and a reader that begins at a marker misses
+ * nothing that begins after it. A reader that begins at any other block (a deflated block is a packet) leaves out events of
+ * sequences that have not started yet. Each block begins with the clocks, which start packets need.
  *
- * A part is a file of its own, and a new generation. What is open is closed at its end and begins again
- * with the next. Any number of parts in a row open, too.
+ * A part is a file of its own, and a new generation. Open slices are closed at its end and begin again in the next part. Any
+ * number of consecutive parts open together, too.
  */
 #include "export/pft/pft_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-/* Room for one more slice that is open on @track. Return: NULL: memory is out. */
+#include "base/array.h"
+
+/* Room for one more open slice on @track. Return: NULL: out of memory. */
 struct pft_open *pft_open_slice(struct pft_track *track)
 {
-	struct pft_open *open;
-	uint32_t room;
-
-	if (track->depth == track->open_room) {
-		room = track->open_room ? 2 * track->open_room : 8;
-		open = reallocarray(track->open, room, sizeof(*open));
-		if (!open) {
-			pft_fail(track->pft, ENOMEM, "Writing failed");
-			return NULL;
-		}
-		track->open = open;
-		track->open_room = room;
-	}
-	return &track->open[track->depth];
+	if (ARRAY_ROOM(track->open, track->depth, track->open_room))
+		return &track->open[track->depth];
+	pft_fail(track->pft, ENOMEM, "cannot write");
+	return NULL;
 }
 
 static void next_generation(struct pft *pft)

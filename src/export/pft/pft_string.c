@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings of a Perfetto trace: one number per text in the writer, and per sequence the short number
- * under which the text was sent. An event names strings by number only; nothing is hashed by
- * content on its way.
+ * Strings of a Perfetto trace: each text has one number in the writer, and in each sequence a short number under which it was
+ * sent. Events name strings by numbers, so writing an event hashes no text.
  */
 #include "export/pft/pft_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 #define STRINGS_MAX (1u << 29)		/* a number and its kind fit into 32 bits */
@@ -61,21 +61,9 @@ static bool slots_grow(struct pft *pft)
 
 static bool strings_grow(struct pft *pft)
 {
-	if (pft->string_count == pft->string_room) {
-		uint32_t room = pft->string_room ? 2 * pft->string_room : 64;
-		struct pft_string *string;
-
-		if (room > STRINGS_MAX)
-			return false;
-		string = reallocarray(pft->string, room, sizeof(*string));
-		if (!string)
-			return false;
-		pft->string = string;
-		pft->string_room = room;
-	}
-	if (2 * (uint64_t)pft->string_count < pft->string_mask)
-		return true;
-	return slots_grow(pft);
+	if (pft->string_count == STRINGS_MAX || !ARRAY_ROOM(pft->string, pft->string_count, pft->string_room))
+		return false;
+	return 2 * (uint64_t)pft->string_count < pft->string_mask || slots_grow(pft);
 }
 
 uint32_t pft_string(struct pft *pft, const char *text)
@@ -106,7 +94,7 @@ uint32_t pft_string(struct pft *pft, const char *text)
 	pft->string_slot[at] = pft->string_count;
 	return pft->string_count;
 failed:
-	pft_fail(pft, ENOMEM, "Writing failed");
+	pft_fail(pft, ENOMEM, "cannot write");
 	return 0;
 }
 
@@ -166,7 +154,7 @@ uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t st
 	uint32_t at;
 
 	if (2 * track->sent_count >= track->sent_mask && !sent_grow(track)) {
-		pft_fail(track->pft, ENOMEM, "Writing failed");
+		pft_fail(track->pft, ENOMEM, "cannot write");
 		return 0;
 	}
 	at = sent_place(track->sent, track->sent_mask, key);

@@ -2,14 +2,14 @@
 /*
  * The events on the tracks of a Perfetto trace.
  *
- * A track's events form one packet sequence. Its start packet clears what the reader knows of the
- * sequence, sets the delta clock 64 to the time of the next event and makes the track the default:
+ * The events of a track form one packet sequence. Its start packet makes the reader forget the sequence so far, sets the delta
+ * clock 64 to the time of the next event, and makes the track the default:
  *
  *   sequence n | flags 1 | first 1 | snapshot { 3: t, 64: t incremental } | defaults { clock 64, track }
  *
- * Events after it name no clock, no absolute time and no track, so a reader that has not seen it must
- * leave them out. Deflated, they say so: flags 2. Else they carry no flags, two bytes less each, and
- * nothing of a sequence may be read before its start packet. See pft_part.c for where these stand.
+ * Events after it name no clock, no absolute time and no track, so a reader without the start packet must leave them out. In a
+ * deflated file they say so: flags 2. Otherwise they have no flags, which saves two bytes each, and a sequence must not be read
+ * before its start packet. pft_part.c explains where start packets are written.
  */
 #include "export/pft/pft_internal.h"
 
@@ -22,7 +22,7 @@
 
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
-/* @what: F_FIRST_ON_SEQUENCE, F_PREVIOUS_DROPPED; 0: it goes on, for who knows nothing of before. */
+/* @what: F_FIRST_ON_SEQUENCE, F_PREVIOUS_DROPPED; 0: the sequence goes on, for a reader that begins here. */
 static void sequence_start(struct pft_track *track, int64_t ns, uint32_t what)
 {
 	struct pft *pft = track->pft;
@@ -31,7 +31,7 @@ static void sequence_start(struct pft_track *track, int64_t ns, uint32_t what)
 
 	pft_describe_again(track);
 	pft_intern_reset(track);
-	/* Readers want the clock of a sequence to go on, although its events may go back. */
+	/* The clock of a sequence must not go back, although its events may. */
 	if (ns < track->start_ns)
 		ns = track->start_ns;
 	track->start_ns = ns;
@@ -117,7 +117,7 @@ static void packet_begin(struct pft_track *track, int64_t ns)
 {
 	struct pb *pb = &track->pft->block;
 
-	/* Again, where the end of a start packet is the end of what it is good for. */
+	/* A start packet may fill the block and so begin a new generation: then another one is needed. */
 	while (!track->started || track->generation != track->pft->generation)
 		sequence_start(track, ns, track->started ? 0 : F_FIRST_ON_SEQUENCE);
 	pft_packet_begin(track->pft);
@@ -133,7 +133,7 @@ static void put(struct pft_track *track, int64_t ns, unsigned type, const struct
 	struct pb *pb = &pft->block;
 
 	if (pft->json) {
-		/* Flows hang on what has a duration, be it none. */
+		/* A flow needs an event with a duration, which may be 0. */
 		bool is_instant = type == TYPE_INSTANT && (event->flows || event->end_flows);
 
 		pft_chrome_event(track, is_instant ? "X" : phase[type], ns, 0, event);
@@ -272,7 +272,7 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 		return;
 	pft = track->pft;
 	if (!pft->json && track->started && begin_ns < track->last_ns)
-		begin_ns = track->last_ns;	/* what is open was open then */
+		begin_ns = track->last_ns;	/* open slices were still open then */
 	if (end_ns < begin_ns)
 		end_ns = begin_ns;
 	while (track->depth)
