@@ -51,7 +51,7 @@ static bool is_chain(const char *operand)
 	return strstr(operand, "->") && access(operand, F_OK) != 0;
 }
 
-static int take_chain(int *argc, char **argv, const char **pattern, struct kymo_err *err)
+static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_err *err)
 {
 	for (int i = 0; i < *argc; i++) {
 		if (!is_chain(argv[i]))
@@ -87,7 +87,7 @@ static int run(int argc, char **argv)
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_chain(&argc, argv, &flow.pattern, &err) ||
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_chain(&argc, argv, &flow.pattern, &err) ||
 	    answer_open(&answer, "flow", argc, argv, &o.times, &err))
 		return cli_fail("flow", &err);
 	flow.format = o.format;

@@ -92,7 +92,7 @@ static int list_session(void *context, const struct wire_listed_session *session
 
 /* ---- a session ---- */
 
-static int look(void *context, struct live *live, bool final, struct kymo_err *err)
+static int on_data(void *context, struct live *live, bool final, struct kymo_err *err)
 {
 	struct viewing *watch = context;
 	int rc;
@@ -101,7 +101,7 @@ static int look(void *context, struct live *live, bool final, struct kymo_err *e
 		live_count(live, &watch->counts);
 	if (watch->options->output && !watch->options->top)
 		return 0;
-	if (live_show_look(&watch->show, live_path(live), live_has_news(live), err) < 0)
+	if (live_show_refresh(&watch->show, live_path(live), live_has_news(live), err) < 0)
 		return -1;
 	if (!watch->show.reader)
 		return 0;
@@ -111,7 +111,7 @@ static int look(void *context, struct live *live, bool final, struct kymo_err *e
 	return rc == 0 && final && watch->options->top ? live_show_block(&watch->show, err) : rc;
 }
 
-static int tick(void *context, struct live *live, struct kymo_err *err)
+static int on_tick(void *context, struct live *live, struct kymo_err *err)
 {
 	struct viewing *watch = context;
 
@@ -124,14 +124,14 @@ static int watch_session(struct viewing *watch, struct kymo_err *err)
 	const struct options *options = watch->options;
 	struct live_options live = {
 		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
-		.reconnect = options->reconnect, .session = list_session, .update = look, .tick = options->top ? tick : NULL, .period_ns = options->interval,
+		.reconnect = options->reconnect, .session = list_session, .update = on_data, .tick = options->top ? on_tick : NULL, .period_ns = options->interval,
 		.say = say, .context = watch,
 	};
 
 	return live_run(&live, err);
 }
 
-static int list(struct viewing *watch, struct kymo_err *err)
+static int list_sessions(struct viewing *watch, struct kymo_err *err)
 {
 	int rc;
 
@@ -144,7 +144,7 @@ static int list(struct viewing *watch, struct kymo_err *err)
 	return rc;
 }
 
-static int show(struct viewing *watch, struct kymo_err *err)
+static int show_events(struct viewing *watch, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 	int rc;
@@ -213,7 +213,7 @@ static int run(int argc, char **argv)
 		return cli_fail("live", &err);
 	rc = check(&watch, argc, argv, &err);
 	if (rc == 0)
-		rc = (watch.directory || watch.url.session[0] ? show : list)(&watch, &err);
+		rc = (watch.directory || watch.url.session[0] ? show_events : list_sessions)(&watch, &err);
 	access_free(&watch.access);
 	if (rc < 0)
 		return cli_fail("live", &err);

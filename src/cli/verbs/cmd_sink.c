@@ -18,7 +18,7 @@
 #define ASK_MS 60000	/* the recorder flushes and completes before it answers */
 #define REMOVE_MS 3600000	/* a relay may be slow: as long as it makes progress the recorder waits */
 #define CONNECT_MS 5000	/* how long to wait for a relay's answer */
-#define LOOK_MS 20
+#define POLL_MS 20
 
 struct options {
 	struct sink_wishes files;
@@ -91,7 +91,7 @@ static void put_sink(struct table *table, struct json_object *sink)
 	table_text(table, text(sink, "path"));
 }
 
-static int list(const struct options *options, struct kymo_err *err)
+static int list_sinks(const struct options *options, struct kymo_err *err)
 {
 	static const struct table_column columns[] = {
 		{ "number", "#" }, { "kind", "KIND" }, { "state", "STATE" }, { "duration_ns", "SINCE" },
@@ -160,7 +160,7 @@ static int put_url(const struct options *options, const char *url, struct json_o
 }
 
 /* How sink @id describes its relay. Return: 0 and the reply that it is in; -1 with @err. */
-static int look_at_relay(uint64_t id, struct json_object **reply, struct json_object **relay, struct kymo_err *err)
+static int read_relay(uint64_t id, struct json_object **reply, struct json_object **relay, struct kymo_err *err)
 {
 	struct json_object *sinks;
 
@@ -180,8 +180,8 @@ static int await_connection(uint64_t id, const char *url, bool quiet, struct kym
 	struct json_object *reply, *relay;
 	bool wait = true;
 
-	for (unsigned i = 0; wait && i < CONNECT_MS / LOOK_MS; i++) {
-		if (look_at_relay(id, &reply, &relay, err) < 0)
+	for (unsigned i = 0; wait && i < CONNECT_MS / POLL_MS; i++) {
+		if (read_relay(id, &reply, &relay, err) < 0)
 			return -1;
 		wait = relay && strcmp(text(relay, "state"), "connected") != 0;
 		if (wait && *text(relay, "why")) {
@@ -193,12 +193,12 @@ static int await_connection(uint64_t id, const char *url, bool quiet, struct kym
 		}
 		json_object_put(reply);
 		if (wait)
-			(void)nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000 }, NULL);
+			(void)nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000 }, NULL);
 	}
 	return 0;
 }
 
-static int add(const struct options *options, const char *where, struct kymo_err *err)
+static int add_sink(const struct options *options, const char *where, struct kymo_err *err)
 {
 	const bool is_url = url_is_one(where);
 	struct json_object *object = request("sink_add"), *reply;
@@ -267,7 +267,7 @@ static int run(int argc, char **argv)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
 		return cli_fail("sink", &err);
 	if (argc == 2 && strcmp(argv[0], "add") == 0)
-		rc = add(&options, argv[1], &err);
+		rc = add_sink(&options, argv[1], &err);
 	else if (sink_files_any(&options.files))
 		rc = err_set(&err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress require \"add DIR\"");
 	else if (record_relay_any(&options.relay))
@@ -275,7 +275,7 @@ static int run(int argc, char **argv)
 	else if (argc == 2 && strcmp(argv[0], "remove") == 0)
 		rc = remove_sink(&options, argv[1], &err);
 	else if (argc == 1 && strcmp(argv[0], "list") == 0)
-		rc = list(&options, &err);
+		rc = list_sinks(&options, &err);
 	else
 		rc = err_set(&err, KYMO_EXIT_USAGE, "write list, add DIR, add URL, or remove DIR, URL or NUMBER");
 	return rc < 0 ? cli_fail("sink", &err) : rc;

@@ -118,7 +118,7 @@ static void count_candidate(void *context, const struct process_status *status)
 	candidates->count += wanted && status->state == KYMO_STATE_RECORD;
 }
 
-static int take(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
+static int copy_memory(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
 {
 	struct session *session;
 	int rc;
@@ -132,7 +132,7 @@ static int take(const struct session_options *options, struct session_stats *sta
 	return rc;
 }
 
-static int nothing(const struct session_options *session, struct kymo_err *err)
+static int nothing_kept(const struct session_options *session, struct kymo_err *err)
 {
 	if (session->pid_count)
 		return err_set(err, KYMO_EXIT_EMPTY, "no such process keeps its last events; \"kymo status\" shows "
@@ -165,14 +165,14 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 	if (status_read(dir, count_candidate, NULL, &candidates, err) < 0)
 		return -1;
 	if (!candidates.count)
-		return nothing(session, err);
+		return nothing_kept(session, err);
 	if (!options->output && cli_new_session(output, err) < 0)
 		return -1;
 	session->output = options->output ? options->output : output;
-	if (take(session, &stats, err) < 0)
+	if (copy_memory(session, &stats, err) < 0)
 		return -1;
 	if (!stats.processes)		/* another recorder has them, if only themselves */
-		return nothing(session, err);
+		return nothing_kept(session, err);
 	if (stats.overwritten && !options->quiet)
 		fprintf(stderr, "%" PRIu64 " older events had been overwritten\n", stats.overwritten);
 	if (options->format == TABLE_TEXT)
@@ -205,7 +205,7 @@ static int run(int argc, char **argv)
 	region_guard();
 	rc = rundir_open(&dir, NULL, false, &err);
 	if (rc == 1)
-		rc = nothing(&session, &err);
+		rc = nothing_kept(&session, &err);
 	if (rc == 0) {
 		rc = ask(&dir, &options, &err);
 		if (rc == INT_MAX)

@@ -230,7 +230,7 @@ static void print_recorder(struct table *table, const struct view *view)
 		       now_ns() - (int64_t)domain->started_ns);
 }
 
-static int look(struct view *view, struct kymo_err *err)
+static int read_view(struct view *view, struct kymo_err *err)
 {
 	int rc = rundir_open(&view->dir, NULL, false, err);
 	struct kymo_err why;
@@ -307,7 +307,7 @@ static int watch(const struct options *options, struct kymo_err *err)
 {
 	const bool clear = options->format == TABLE_TEXT && isatty(STDOUT_FILENO);
 	struct view before = { 0 }, now = { 0 };
-	int status = look(&now, err);
+	int status = read_view(&now, err);
 
 	while (status == KYMO_EXIT_OK) {
 		if (clear)
@@ -318,7 +318,7 @@ static int watch(const struct options *options, struct kymo_err *err)
 		before = now;
 		now = (struct view){ 0 };
 		if (status == KYMO_EXIT_OK)
-			status = look(&now, err);
+			status = read_view(&now, err);
 	}
 	free_view(&before);
 	free_view(&now);
@@ -329,13 +329,13 @@ static int watch(const struct options *options, struct kymo_err *err)
 static int once(const struct options *options, struct kymo_err *err)
 {
 	struct view before = { 0 }, now = { 0 };
-	int status = look(&now, err);
+	int status = read_view(&now, err);
 
 	if (status == KYMO_EXIT_OK && options->interval && something_happens(&now.list)) {
 		before = now;
 		now = (struct view){ 0 };
 		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
-		status = look(&now, err);
+		status = read_view(&now, err);
 	}
 	if (status == KYMO_EXIT_OK)
 		status = print(&now, &before.list, options->format);

@@ -14,7 +14,7 @@
 #include "cli/common/common.h"
 
 #define ASK_NS	5000000000
-#define LOOK_MS	20
+#define POLL_MS	20
 #define ENDS_NS	3000000000	/* for a recorder that no longer listens because it is about to end */
 
 struct options {
@@ -36,8 +36,8 @@ static bool still_runs(const struct rundir *dir, const struct domain_info *asked
 	struct domain_info info;
 
 	if (process >= 0)
-		return poll(&ended, 1, LOOK_MS) <= 0;
-	(void)poll(NULL, 0, LOOK_MS);
+		return poll(&ended, 1, POLL_MS) <= 0;
+	(void)poll(NULL, 0, POLL_MS);
 	return domain_inspect(dir, &info, NULL) == 0 && info.active && info.pid == asked->pid &&
 	       info.generation == asked->generation;
 }

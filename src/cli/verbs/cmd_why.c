@@ -34,7 +34,7 @@ static const struct opt opts[] = {
 
 /* ---- operands: a trace exists, a chain has an arrow, a message is a number, everything else is a callback ---- */
 
-static int take(struct why_options *why, const char *operand, struct kymo_err *err)
+static int read_operand(struct why_options *why, const char *operand, struct kymo_err *err)
 {
 	if (strstr(operand, "->"))
 		why->pattern = operand;
@@ -53,7 +53,7 @@ static bool is_trace(int argc, char **argv, int i)
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
-static int take_operands(int *argc, char **argv, struct why_options *why, struct kymo_err *err)
+static int read_operands(int *argc, char **argv, struct why_options *why, struct kymo_err *err)
 {
 	int count = *argc, kept = 0, asked = -1;
 
@@ -65,7 +65,7 @@ static int take_operands(int *argc, char **argv, struct why_options *why, struct
 				       "the two is a trace, its path does not exist", argv[asked], argv[i]);
 		asked = i;
 	}
-	if (asked >= 0 && take(why, argv[asked], err))
+	if (asked >= 0 && read_operand(why, argv[asked], err))
 		return -1;
 	for (int i = 0; i < count; i++)
 		if (i != asked)
@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || take_operands(&argc, argv, &why, &err) ||
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_operands(&argc, argv, &why, &err) ||
 	    answer_open(&answer, "why", argc, argv, &o.times, &err))
 		return cli_fail("why", &err);
 	why.begin_ns = answer.begin_ns;

@@ -24,14 +24,14 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
 
 static const char zeros[2 * BLOCK];
 
-static int put(const struct tar *tar, const void *data, size_t size, struct kymo_err *err)
+static int put_bytes(const struct tar *tar, const void *data, size_t size, struct kymo_err *err)
 {
 	const int rc = write_all(tar->fd, data, size);
 
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write the archive: %s", strerror(-rc)) : 0;
 }
 
-static int go(const struct tar *tar, off_t to, struct kymo_err *err)
+static int seek_to(const struct tar *tar, off_t to, struct kymo_err *err)
 {
 	if (lseek(tar->fd, to, SEEK_SET) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot go back in the archive: %s", strerror(errno));
@@ -70,7 +70,7 @@ static int write_header(const struct tar *tar, int64_t size, struct kymo_err *er
 	put_number(header.size, sizeof(header.size), size);
 	put_number(header.mtime, sizeof(header.mtime), tar->now);
 	seal(&header);
-	return put(tar, &header, sizeof(header), err);
+	return put_bytes(tar, &header, sizeof(header), err);
 }
 
 int tar_open(struct tar *tar, int fd, struct kymo_err *err)
@@ -98,12 +98,12 @@ int tar_end(struct tar *tar, struct kymo_err *err)
 	if (size > TAR_FILE_MAX)
 		return err_set(err, KYMO_EXIT_FAILED, "%s is larger than 8 GiB, the limit for a file in an "
 			       "archive; choose less with --begin and --end", tar->name);
-	if (go(tar, tar->header, err) || write_header(tar, size, err) || go(tar, end, err))
+	if (seek_to(tar, tar->header, err) || write_header(tar, size, err) || seek_to(tar, end, err))
 		return -1;
-	return size % BLOCK ? put(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
+	return size % BLOCK ? put_bytes(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
 }
 
 int tar_close(struct tar *tar, struct kymo_err *err)
 {
-	return put(tar, zeros, sizeof(zeros), err);
+	return put_bytes(tar, zeros, sizeof(zeros), err);
 }

@@ -155,7 +155,7 @@ static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kym
 		kernel->exporter->out_of_memory = true;
 }
 
-static void put(struct kernel *kernel, const struct kymo_ctf_event *event)
+static void put_event(struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
 	struct pft_cpu *cpu = event->bound == MIGRATE || event->bound == EXIT ? NULL : cpu_of(kernel, event);
@@ -239,7 +239,7 @@ static int read_all(struct kernel *kernel, struct kymo_err *err)
 		if (event.bound == KYMO_CTF_LOSS)
 			pft_cpu_loss(map_get(&kernel->of_stream, event.stream + 1ull, 0));
 		else if (event.bound >= 0 && export_in_window(exporter, event.ns))
-			put(kernel, &event);
+			put_event(kernel, &event);
 		if (pft_failed(exporter->pft))
 			return 0;		/* pft_close() tells */
 	}

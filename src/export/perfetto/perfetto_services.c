@@ -72,7 +72,7 @@ static struct pft_track *lane(struct exporter *exporter, const struct owner *own
 }
 
 /* A run without an end, or without a free row, is an instant on the first row. */
-static struct pft_track *put(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
+static struct pft_track *begin_slice(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
 			     int64_t end_ns, const struct pft_event *event)
 {
 	struct pft_track *track = end_ns >= begin_ns ? lane(exporter, owner, begin_ns, end_ns) : NULL;
@@ -124,7 +124,7 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 		event.end_flow = call->end_flow;
 		event.end_flows = call->end_flows;
 	}
-	track = put(exporter, &owner, instance->start_ns, end_ns, &event);
+	track = begin_slice(exporter, &owner, instance->start_ns, end_ns, &event);
 	pft_end(track, export_time(exporter, end_ns));
 }
 
@@ -145,7 +145,7 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 	if (!call->request_ns || !export_in_window(exporter, call->request_ns) ||
 	    !export_is_wanted(exporter, call->client->node, NULL))
 		return;
-	track = put(exporter, &owner, call->request_ns,
+	track = begin_slice(exporter, &owner, call->request_ns,
 		    call->response_taken_ns ? call->response_taken_ns : INT64_MIN, &event);
 	if (!call->response_taken_ns)
 		return;
@@ -167,7 +167,7 @@ static void put_service(struct exporter *exporter, const struct model_call *call
 	if (!call->request_taken_ns || !export_in_window(exporter, call->request_taken_ns) ||
 	    !export_is_wanted(exporter, call->service->node, NULL))
 		return;
-	track = put(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN, &event);
+	track = begin_slice(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN, &event);
 	pft_end(track, export_time(exporter, end_ns));
 }
 

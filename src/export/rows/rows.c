@@ -78,7 +78,7 @@ static int open_table(struct lines *lines, unsigned table, struct kymo_err *err)
 	return 0;
 }
 
-static int take_line(void *context, const struct tables_row *row, struct kymo_err *err)
+static int write_line(void *context, const struct tables_row *row, struct kymo_err *err)
 {
 	const struct lines *lines = context;
 	unsigned table = tables_row_table(row);
@@ -112,6 +112,6 @@ int lines_export(struct tables *tables, const struct rows_options *options,
 		if (options->tables & TABLES_BIT(i))
 			status = open_table(&lines, i, err);
 	if (!status)
-		status = rows_pass(tables, options, result, take_line, &lines, err);
+		status = rows_pass(tables, options, result, write_line, &lines, err);
 	return close_tables(&lines, status ? NULL : err) ? -1 : status;
 }

@@ -109,16 +109,16 @@ static int bind(sqlite3_stmt *insert, int place, const struct tables_value *valu
 	}
 }
 
-struct taking {
+struct insertion {
 	struct database *d;
 	const struct rows_options *options;
 };
 
-static int take(void *context, const struct tables_row *row, struct kymo_err *err)
+static int insert_row(void *context, const struct tables_row *row, struct kymo_err *err)
 {
-	const struct taking *taking = context;
+	const struct insertion *insertion = context;
 	unsigned table = tables_row_table(row);
-	sqlite3_stmt *insert = taking->d->insert[table];
+	sqlite3_stmt *insert = insertion->d->insert[table];
 	struct tables_value value;
 	int status = SQLITE_OK;
 
@@ -127,8 +127,8 @@ static int take(void *context, const struct tables_row *row, struct kymo_err *er
 		status = bind(insert, (int)i + 1, &value);
 	}
 	if (!status && sqlite3_step(insert) == SQLITE_DONE)
-		return sqlite3_reset(insert) ? fail(taking->d, taking->options, err) : 0;
-	return fail(taking->d, taking->options, err);
+		return sqlite3_reset(insert) ? fail(insertion->d, insertion->options, err) : 0;
+	return fail(insertion->d, insertion->options, err);
 }
 
 static int create_index(struct database *d, unsigned table, int column)
@@ -157,11 +157,11 @@ static int create_indexes(struct database *d, const struct rows_options *options
 static int fill(struct database *d, struct tables *tables, const struct rows_options *options,
 		struct rows_result *result, struct kymo_err *err)
 {
-	struct taking taking = { d, options };
+	struct insertion insertion = { d, options };
 
 	if (create(d, options))
 		return fail(d, options, err);
-	if (rows_pass(tables, options, result, take, &taking, err))
+	if (rows_pass(tables, options, result, insert_row, &insertion, err))
 		return -1;
 	for (unsigned i = 0; i < TABLES; i++) {
 		sqlite3_finalize(d->insert[i]);

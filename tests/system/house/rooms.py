@@ -121,6 +121,20 @@ ROOMS = {
 
 # Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
 DOORS = {
+    "accounts": "accounts",
+    "query": "query",
+    "export/pft": "pft",
+    "export/perfetto": "perfetto",
+    "export/graph": "dot",
+    "export/rows": "rows",
+    "export/archive": "archive",
+    "cli/common": "ask common detach progress",
+    "cli/input": "access_options answer event_print input_events input_traces open_kind record_options report_paths trace_time",
+    "cli/verbs/export": "export",
+    "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
+    "cli/verbs/live": "live_dir live_show",
+    "cli/verbs/query": "query_print query_prompt",
+    "cli/verbs/record": "nothing_traced record_flight record_hosts record_perfetto record_relay record_users recorded",
     "ctf/format": "arena bits framing index lock packed reader_index share tail",
     "ctf/write": "metadata writer",
     "recorder/runtime": "alive claim domain elsewhere environment initlog_cursor region_view ros_domains rundir say states status",

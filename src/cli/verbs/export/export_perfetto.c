@@ -26,7 +26,7 @@
 #include "export/perfetto/perfetto.h"
 
 #define SUFFIX ".pftrace"
-#define LOOK_MS 100			/* how often a growing trace is read again */
+#define POLL_MS 100			/* how often a growing trace is read again */
 #define HOLD_NS 200000000		/* a recorder's threads write a packet at least as often */
 
 struct export {
@@ -198,7 +198,7 @@ static bool is_over(const struct export_request *request)
 	struct pollfd closed = { .fd = request->until_closed, .events = POLLIN };
 
 	/* A signal ends the wait; a negative descriptor is only a wait. */
-	return poll(&closed, 1, LOOK_MS) > 0 || interrupted;
+	return poll(&closed, 1, POLL_MS) > 0 || interrupted;
 }
 
 static int more(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err)

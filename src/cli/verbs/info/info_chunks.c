@@ -28,7 +28,7 @@ static char *path_of(const char *trace)
 	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));
 }
 
-static struct chunk *find(struct chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
+static struct chunk *find_chunk(struct chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
 {
 	char *path = path_of(trace->path);
 	struct chunk *chunk = list;
@@ -44,7 +44,7 @@ static struct chunk *find(struct chunk *list, unsigned *count, const struct kymo
 	return chunk;
 }
 
-static void take_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
+static void add_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
 {
 	int64_t begin = (int64_t)stream->begin_ns + offset, end = (int64_t)stream->end_ns + offset;
 	struct stat st;
@@ -58,7 +58,7 @@ static void take_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *
 		chunk->disk += (uint64_t)st.st_size;
 }
 
-static void show(struct table *table, const struct chunk *chunk, int64_t begin_ns)
+static void print_chunk(struct table *table, const struct chunk *chunk, int64_t begin_ns)
 {
 	table_u64(table, chunk->number);
 	table_ns(table, chunk->begin_ns - begin_ns);
@@ -80,17 +80,17 @@ unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_
 	for (unsigned i = 0; list && i < kymo_ctf_stream_count(reader); i++) {
 		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(reader, i);
 		const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(reader, stream->trace);
-		struct chunk *chunk = trace->chunk ? find(list, &count, trace) : NULL;
+		struct chunk *chunk = trace->chunk ? find_chunk(list, &count, trace) : NULL;
 
 		if (chunk)
-			take_stream(chunk, stream, trace->clock_offset_ns);
+			add_stream(chunk, stream, trace->clock_offset_ns);
 	}
 	if (count)
 		table_section(table, "chunks", begin_ns ? "Chunks; times since the trace's beginning" : "Chunks",
 			      columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < count; i++) {
 		if (i < most)
-			show(table, &list[i], begin_ns);
+			print_chunk(table, &list[i], begin_ns);
 		free(list[i].path);
 	}
 	free(list);

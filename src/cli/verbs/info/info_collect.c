@@ -53,21 +53,21 @@ static struct info_thread *thread_of(struct info *info, const char *host, uint64
 	return t;
 }
 
-static void take_name(char out[32], const char *name)
+static void keep_name(char out[32], const char *name)
 {
 	if (strncmp(out, name, 31))
 		(void)snprintf(out, 32, "%s", name);
 }
 
 /* The name of the main thread is the process's; the first one seen until that comes. */
-static void take_event(struct info *info, struct info_thread *t, const struct kymo_ctf_event *event)
+static void count_event(struct info *info, struct info_thread *t, const struct kymo_ctf_event *event)
 {
 	struct info_process *p = t->process;
 
 	if (event->procname[0]) {
-		take_name(t->name, event->procname);
+		keep_name(t->name, event->procname);
 		if (!p->name[0] || event->vtid == event->vpid)
-			take_name(p->name, event->procname);
+			keep_name(p->name, event->procname);
 	}
 	t->events++;
 	p->events++;
@@ -78,7 +78,7 @@ static void take_event(struct info *info, struct info_thread *t, const struct ky
 		info->end_ns = event->ns;
 }
 
-static void take_loss(struct info *info, const struct events *events, const struct kymo_ctf_event *event)
+static void keep_loss(struct info *info, const struct events *events, const struct kymo_ctf_event *event)
 {
 	struct events_loss where = events_loss(events, event);
 
@@ -114,7 +114,7 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 
 	while ((more = events_next(events, &event, err)) > 0 && !info->failed) {
 		if (event.bound == KYMO_CTF_LOSS) {
-			take_loss(info, events, &event);
+			keep_loss(info, events, &event);
 			continue;
 		}
 		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||
@@ -123,7 +123,7 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 					 hosts[event.trace], &event);
 		last_trace = event.trace;
 		if (last)
-			take_event(info, last, &event);
+			count_event(info, last, &event);
 	}
 	if (info->failed)
 		return err_no_memory(err);

@@ -23,7 +23,7 @@ static unsigned operand_of(const struct cli_traces *traces, const char *path)
 	return best;
 }
 
-static void add(struct accounts *all, const struct accounts *one)
+static void add_counts(struct accounts *all, const struct accounts *one)
 {
 	all->ended = all->ended && one->present && one->ended;
 	all->present |= one->present;
@@ -55,7 +55,7 @@ int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
 	recorders->all.ended = true;
 	for (unsigned i = 0; i < traces->count; i++) {
 		accounts_read(&recorders->of[i], traces->path[i], more);
-		add(&recorders->all, &recorders->of[i]);
+		add_counts(&recorders->all, &recorders->of[i]);
 		if (*more && !*problem)
 			memcpy(problem, more, sizeof(more));
 	}

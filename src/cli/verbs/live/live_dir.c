@@ -18,14 +18,14 @@ static void interrupt(int signal)
 }
 
 /* Return: 1: it is over; 0; -1 with @err. */
-static int look(struct watch *watch, const char *path, struct live_show *show, struct kymo_err *err)
+static int check_directory(struct watch *watch, const char *path, struct live_show *show, struct kymo_err *err)
 {
 	int grew, enough = 0;
 
 	watch_check(watch, show->reader, now_ns());
 	if (!watch->due)
 		return 0;
-	grew = live_show_look(show, path, true, err);
+	grew = live_show_refresh(show, path, true, err);
 	if (grew < 0)
 		return -1;
 	watch_done(watch, show->reader, grew > 0, now_ns());
@@ -46,7 +46,7 @@ int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool q
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	show->print.stop = &interrupted;
-	while ((rc = look(&watch, path, show, err)) == 0 && !interrupted) {
+	while ((rc = check_directory(&watch, path, show, err)) == 0 && !interrupted) {
 		if (!show->reader && !told)
 			fprintf(stderr, "kymo live: %s; waiting for a trace\n", show->why.text);
 		told = true;

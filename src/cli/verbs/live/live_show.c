@@ -40,7 +40,7 @@ static int show_open(struct live_show *show, const char *path, struct kymo_err *
 	return 1;
 }
 
-int live_show_look(struct live_show *show, const char *path, bool news, struct kymo_err *err)
+int live_show_refresh(struct live_show *show, const char *path, bool news, struct kymo_err *err)
 {
 	if (!news)
 		return 0;

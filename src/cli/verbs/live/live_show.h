@@ -23,13 +23,13 @@ struct live_show {
 };
 
 /**
- * live_show_look() - there may be new data
+ * live_show_refresh() - there may be new data
  * @path: the directory
  * @news: its files changed
  *
  * Opens @show->reader if the trace can be read. Return: 1: there is new data; 0; -1 with @err filled.
  */
-int live_show_look(struct live_show *show, const char *path, bool news, struct kymo_err *err);
+int live_show_refresh(struct live_show *show, const char *path, bool news, struct kymo_err *err);
 
 /** live_show_block() - print the tables of what happened since the last time. Return: as live_show_until(). */
 int live_show_block(struct live_show *show, struct kymo_err *err);

@@ -139,7 +139,7 @@ static void print_row(struct result *result)
 	}
 }
 
-static void show(void *context, uint64_t events, double done)
+static void on_progress(void *context, uint64_t events, double done)
 {
 	progress_show(context, events, done);
 }
@@ -188,7 +188,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	result->format = format;
 	if (!wide)
 		table_fit(result->table, terminal_width(out));
-	query_watch(query, show, progress);
+	query_watch(query, on_progress, progress);
 	status = run_statements(result, query, sql, out, progress, err);
 	query_watch(query, NULL, NULL);
 	progress_clear(progress);

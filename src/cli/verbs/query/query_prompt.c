@@ -207,7 +207,7 @@ static int set_wide(struct prompt *prompt, const char *argument)
 	return 0;
 }
 
-static int leave(struct prompt *prompt, const char *argument)
+static int quit(struct prompt *prompt, const char *argument)
 {
 	(void)prompt, (void)argument;
 	return 1;
@@ -225,8 +225,8 @@ static const struct {
 	{ ".format", set_format, "table|json|csv: how results are printed" },
 	{ ".wide", set_wide, "on|off: whole texts, or cut to the terminal" },
 	{ ".help", show_help, "show this help" },
-	{ ".quit", leave, "leave; Ctrl-D does the same" },
-	{ ".exit", leave, NULL },
+	{ ".quit", quit, "leave; Ctrl-D does the same" },
+	{ ".exit", quit, NULL },
 };
 #define COMMANDS (COUNT_OF(commands))
 
@@ -278,7 +278,7 @@ static void run_statement(struct prompt *prompt)
 		query_print_error("", &err);
 }
 
-static int take_line(struct prompt *prompt, char *line)
+static int enter_line(struct prompt *prompt, char *line)
 {
 	char *joined;
 
@@ -318,7 +318,7 @@ static void loop(struct prompt *prompt)
 			prompt->statement = NULL;
 			puts("");
 		} else if (line) {
-			status = take_line(prompt, line);
+			status = enter_line(prompt, line);
 		}
 		free(line);
 	} while ((line || interrupted) && !status);

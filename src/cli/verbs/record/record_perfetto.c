@@ -19,7 +19,7 @@
 #include "ctf/read/reader.h"
 #include "export/pft/pft.h"
 
-#define LOOK_MS 50	/* how often the child checks whether the trace exists */
+#define POLL_MS 50	/* how often the child checks whether the trace exists */
 
 /* Whether there is a trace to read; false: the recording is over, and there is none. */
 static bool await_trace(const char *trace, int closed)
@@ -36,7 +36,7 @@ static bool await_trace(const char *trace, int closed)
 		}
 		if (last)
 			return false;
-		last = poll(&over, 1, LOOK_MS) > 0;
+		last = poll(&over, 1, POLL_MS) > 0;
 	}
 }
 
