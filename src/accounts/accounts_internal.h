@@ -10,12 +10,14 @@
 enum accounts_kind { KIND_U64, KIND_I64, KIND_NS, KIND_BOOL, KIND_TEXT, KIND_NULLABLE };
 
 struct accounts_field {
-	const char *key;		/* NULL: the end */
+	enum accounts_group group;
 	enum accounts_kind kind;
-	size_t offset;
+	const char *key;
+	size_t offset;			/* in struct accounts_<group> */
 };
 
-extern const struct accounts_field *const accounts_fields[ACCOUNTS_GROUPS];
+/** accounts_fields() - the first of @group; the others follow, as long as their group is the same. Context: wait-free. */
+const struct accounts_field *accounts_fields(enum accounts_group group);
 
 /** accounts_describe_snapshot() - @accounts->snapshot_text, of what was read. */
 void accounts_describe_snapshot(struct accounts *accounts);

@@ -2,97 +2,40 @@
 /* The structs of accounts.def as JSON. */
 #include "accounts/accounts_internal.h"
 
-#define FIELD(group, kind, key) { #key, KIND_##kind, offsetof(struct accounts_##group, key) },
+#define FIELD(group, struct_of, kind, key) \
+	{ ACCOUNTS_##group, KIND_##kind, #key, offsetof(struct accounts_##struct_of, key) },
 
-static const struct accounts_field root_fields[] = {
-#define ROOT(kind, key, meaning) FIELD(root, kind, key)
+/* All groups, each in one piece. */
+static const struct accounts_field fields[] = {
+#define ROOT(kind, key, meaning) FIELD(ROOT, root, kind, key)
+#define HOST(kind, key, meaning) FIELD(HOST, host, kind, key)
+#define TOTALS(kind, key, meaning) FIELD(TOTALS, totals, kind, key)
+#define EARLIER(kind, key, meaning) FIELD(EARLIER, earlier, kind, key)
+#define KERNEL(kind, key, meaning) FIELD(KERNEL, kernel, kind, key)
+#define CHUNKS(kind, key, meaning) FIELD(CHUNKS, chunks, kind, key)
+#define REMOVED(kind, key, meaning) FIELD(REMOVED, removed, kind, key)
+#define SNAPSHOT(kind, key, meaning) FIELD(SNAPSHOT, snapshot, kind, key)
+#define PAUSE(kind, key, meaning) FIELD(PAUSE, pause, kind, key)
+#define CLOCK(kind, key, meaning) FIELD(CLOCK, clock, kind, key)
+#define CLOCK_CHANGES(kind, key, meaning) FIELD(CLOCK_CHANGES, clock_changes, kind, key)
+#define PROCESS(kind, key, meaning) FIELD(PROCESS, process, kind, key)
+#define THREAD(kind, key, meaning) FIELD(THREAD, thread, kind, key)
 #include "accounts/accounts.def"
-	{ 0 }
+	{ ACCOUNTS_GROUPS, 0, NULL, 0 }
 };
 
-static const struct accounts_field host_fields[] = {
-#define HOST(kind, key, meaning) FIELD(host, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
+const struct accounts_field *accounts_fields(enum accounts_group group)
+{
+	const struct accounts_field *field = fields;
 
-static const struct accounts_field totals_fields[] = {
-#define TOTALS(kind, key, meaning) FIELD(totals, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field earlier_fields[] = {
-#define EARLIER(kind, key, meaning) FIELD(earlier, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field kernel_fields[] = {
-#define KERNEL(kind, key, meaning) FIELD(kernel, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field chunks_fields[] = {
-#define CHUNKS(kind, key, meaning) FIELD(chunks, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field removed_fields[] = {
-#define REMOVED(kind, key, meaning) FIELD(removed, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field snapshot_fields[] = {
-#define SNAPSHOT(kind, key, meaning) FIELD(snapshot, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field pause_fields[] = {
-#define PAUSE(kind, key, meaning) FIELD(pause, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field clock_fields[] = {
-#define CLOCK(kind, key, meaning) FIELD(clock, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field clock_changes_fields[] = {
-#define CLOCK_CHANGES(kind, key, meaning) FIELD(clock_changes, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field process_fields[] = {
-#define PROCESS(kind, key, meaning) FIELD(process, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-static const struct accounts_field thread_fields[] = {
-#define THREAD(kind, key, meaning) FIELD(thread, kind, key)
-#include "accounts/accounts.def"
-	{ 0 }
-};
-
-const struct accounts_field *const accounts_fields[ACCOUNTS_GROUPS] = {
-	[ACCOUNTS_ROOT] = root_fields, [ACCOUNTS_HOST] = host_fields, [ACCOUNTS_TOTALS] = totals_fields,
-	[ACCOUNTS_EARLIER] = earlier_fields, [ACCOUNTS_KERNEL] = kernel_fields, [ACCOUNTS_CHUNKS] = chunks_fields,
-	[ACCOUNTS_REMOVED] = removed_fields, [ACCOUNTS_SNAPSHOT] = snapshot_fields, [ACCOUNTS_PAUSE] = pause_fields,
-	[ACCOUNTS_CLOCK] = clock_fields, [ACCOUNTS_CLOCK_CHANGES] = clock_changes_fields, [ACCOUNTS_PROCESS] = process_fields,
-	[ACCOUNTS_THREAD] = thread_fields,
-};
+	while (field->group != group)
+		field++;
+	return field;
+}
 
 void accounts_put(struct json_object *object, enum accounts_group group, const void *of)
 {
-	for (const struct accounts_field *field = accounts_fields[group]; field->key; field++) {
+	for (const struct accounts_field *field = accounts_fields(group); field->group == group; field++) {
 		const void *at = (const char *)of + field->offset;
 		const char *text = field->kind >= KIND_TEXT ? *(const char *const *)at : NULL;
 		struct json_object *value = NULL;
@@ -120,7 +63,7 @@ struct json_object *accounts_object(enum accounts_group group, const void *of)
 
 void accounts_text(struct json_text *json, enum accounts_group group, const void *of)
 {
-	for (const struct accounts_field *field = accounts_fields[group]; field->key; field++) {
+	for (const struct accounts_field *field = accounts_fields(group); field->group == group; field++) {
 		const void *at = (const char *)of + field->offset;
 		const char *text = field->kind >= KIND_TEXT ? *(const char *const *)at : NULL;
 
