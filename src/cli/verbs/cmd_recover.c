@@ -19,27 +19,10 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* Everything is read once: nothing of it changes any more. */
-static int recover(const char *output, struct session_stats *stats, struct kymo_err *err)
-{
-	char verb[] = "recover";
-	const struct session_options options = {
-		.output = output, .version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb,
-	};
-	struct session *session;
-	int rc;
-
-	if (session_begin(&options, &session, err) < 0)
-		return -1;
-	(void)session_poll(session);
-	rc = session_end(session, err);
-	session_stats(session, stats);
-	session_free(session);
-	return rc;
-}
-
 static int run(int argc, char **argv)
 {
+	char verb[] = "recover";
+	struct session_options session = { .version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb };
 	struct options options = { 0 };
 	struct session_stats stats;
 	char output[CLI_PATH_MAX];
@@ -52,7 +35,8 @@ static int run(int argc, char **argv)
 		return cli_fail("recover", &err);
 	if (!options.output)
 		options.output = output;
-	if (recover(options.output, &stats, &err) < 0)
+	session.output = options.output;
+	if (recorded_once(&session, &stats, &err) < 0)
 		return cli_fail("recover", &err);
 	if (!stats.processes || !stats.bytes) {
 		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "

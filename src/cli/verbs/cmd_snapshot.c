@@ -118,20 +118,6 @@ static void count_candidate(void *context, const struct process_status *status)
 	candidates->count += wanted && status->state == KYMO_STATE_RECORD;
 }
 
-static int copy_memory(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
-{
-	struct session *session;
-	int rc;
-
-	if (session_begin(options, &session, err) < 0)
-		return -1;
-	(void)session_poll(session);
-	rc = session_end(session, err);
-	session_stats(session, stats);
-	session_free(session);
-	return rc;
-}
-
 static int nothing_kept(const struct session_options *session, struct kymo_err *err)
 {
 	if (session->pid_count)
@@ -169,7 +155,7 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 	if (!options->output && cli_new_session(output, err) < 0)
 		return -1;
 	session->output = options->output ? options->output : output;
-	if (copy_memory(session, &stats, err) < 0)
+	if (recorded_once(session, &stats, err) < 0)
 		return -1;
 	if (!stats.processes)		/* another recorder has them, if only themselves */
 		return nothing_kept(session, err);

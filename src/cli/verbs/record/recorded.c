@@ -78,6 +78,20 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	return cli_close(verb, table, KYMO_EXIT_OK);
 }
 
+int recorded_once(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
+{
+	struct session *session;
+	int rc;
+
+	if (session_begin(options, &session, err) < 0)
+		return -1;
+	(void)session_poll(session);
+	rc = session_end(session, err);
+	session_stats(session, stats);
+	session_free(session);
+	return rc;
+}
+
 bool recorded_lossy(const struct session_stats *stats)
 {
 	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;

@@ -7,6 +7,14 @@
 
 #include "recorder/record/record.h"
 
+/**
+ * recorded_once() - a whole session that reads everything once, and ends
+ * @options: of a session of processes that no longer change (only_dead, frozen)
+ *
+ * Return: 0; -1 with @err. @stats is filled if the session could begin. Context: blocks.
+ */
+int recorded_once(const struct session_options *options, struct session_stats *stats, struct kymo_err *err);
+
 /** recorded_lossy() - is anything missing in the trace? */
 bool recorded_lossy(const struct session_stats *stats);
 
