@@ -226,7 +226,7 @@ static void report_unsent(struct json_object *reply)
 	if (json_get_u64(reply, "unwritten"))
 		fprintf(stderr, "kymo sink: %" PRIu64 " events could not be written\n", json_get_u64(reply, "unwritten"));
 	if (json_get_u64(relay, "lost_events"))
-		fprintf(stderr, "kymo sink: %" PRIu64 " events were lost on the network\n", json_get_u64(relay, "lost_events"));
+		fprintf(stderr, "kymo sink: %" PRIu64 " events were lost on the way\n", json_get_u64(relay, "lost_events"));
 	if (json_get_u64(relay, "unsent_packets"))
 		fprintf(stderr, "kymo sink: the relay did not confirm the last %" PRIu64 " events; they are kept, and "
 			"the next recorder that sends to this relay sends them\n", json_get_u64(relay, "unsent_events"));

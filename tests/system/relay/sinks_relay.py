@@ -94,7 +94,7 @@ def gone(place):
         relay.kill()
         recorder, program = place_for(place)
         number, said = add(place, relay.url('late'), '--linger', '2s')
-        check('is not reached' in said and 'refused' in said, 'said: %s', said)
+        check('cannot reach' in said and 'refused' in said, 'said: %s', said)
         grown(place, number)
         relay.begin()
         lib.wait_for('the relay', lambda: sink(place, number)['relay'] == 'connected')
