@@ -111,7 +111,7 @@ def gone(place):
         lib.wait_for('others to go on', lambda: sink(place, 1)['recorded'] > here + 500)
         check(removal.poll() is None, 'it did not wait for the relay')
         _, said = removal.communicate(timeout=60)
-        check(removal.returncode == 0 and 'is not known to have stored' in said, '%s: %s', removal.returncode, said)
+        check(removal.returncode == 0 and 'did not confirm' in said, '%s: %s', removal.returncode, said)
         check(not sink(place, number), 'it is still there: %s', place.sinks())
         relay.go_on()
         lib.end_well(program)
