@@ -305,8 +305,8 @@ def while_it_runs(root):
     shown = json.loads(live.filter('show', '-f', 'json'))
     if [row['rule'] for row in shown['rules']] != ['!/b', '!rmw_publish']:
         raise libctf.Mismatch('the rules are shown as %s' % shown)
-    need(live.filter('set', status=2), 'needs a rule')
-    need(live.filter('clear', '-n', 'x', status=2), 'takes no rules')
+    need(live.filter('set', status=2), 'requires a rule')
+    need(live.filter('clear', '-n', 'x', status=2), 'accepts no rules')
     need(live.filter('away', status=2), 'show, set, add or clear')
     live.filter('clear')
     live.messages('100')
