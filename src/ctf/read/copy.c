@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See copy.h. */
+/*
+ * Copies of traces, see copy.h. Packets are copied as they are, with new headers only where a packet is cut: find_run()
+ * finds the events of a packet that are wanted, put_run() writes them behind a header with new times and sizes.
+ */
 #include "ctf/read/copy.h"
 
 #include <endian.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event headers. LTTng's two shapes and a plain id and time are decoded by hand, anything else
- * by walk(). Bytes of the shapes (little-endian):
+ * Event headers: the id of the class, and the time. header_compile() recognizes three shapes, which are decoded by hand:
+ * LTTng's compact and large header, and a plain id and time. walk() decodes all others. LTTng's headers hold only the
+ * low bits of the time; the high ones come from the event before. Bytes of the shapes (little-endian):
  *
  *   compact   u32: id in bits 0-4, low 27 bits of the time above.   id 31: u8, u32 id, u64 time
  *   large     u16 id, u32 low bits of the time.                 id 65535: u16, u32 id, u64 time
@@ -33,7 +34,7 @@ static bool is_extended(const struct ctf_node *node)
 	       is_time(&node->child[1]) && !is_time(&node->child[0]);
 }
 
-/* An enum id of @id_bits whose last value is the extended form, a time of @time_bits else. */
+/* LTTng's headers: an enum id of @id_bits and a time of @time_bits; the last id stands for the extended form. */
 static bool is_lttng(const struct ctf_node *header, uint32_t id_bits, uint32_t time_bits,
 		     uint32_t align)
 {
@@ -87,7 +88,7 @@ static bool is_plain(struct stream_class *class, const struct ctf_node *header)
 	return id && time && !(at & 7);
 }
 
-/* A field of the header other than LTTng's own tag is needed by what follows. */
+/* Whether a later field needs the value of a header field (as a length or a choice) other than LTTng's own tag. */
 static bool is_referred_to(const struct ctf_node *node, const struct ctf_node *except)
 {
 	if (node != except && node->slot != NODE_NONE)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three event headers that are decoded by hand; inlined into the loops of stream.c. */
+/* The three event headers that are decoded by hand, see header.c; inlined into the loop of stream_batch.c. */
 #ifndef KYMO_CTF_HEADER_FAST_H
 #define KYMO_CTF_HEADER_FAST_H
 
 #include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
 
-/* The clock after its low @bits became @low: it went around at most once. */
+/* The next value of @clock whose low @bits are @low; they overflowed at most once. */
 static inline uint64_t clock_forward(uint64_t clock, uint64_t low, unsigned bits)
 {
 	uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From types to nodes: copies in place, references resolved to slots. */
+/*
+ * From types to nodes, see layout.h. A reference such as "n" or "stream.event.header.id" is searched in this order: as
+ * an absolute path; in the structures around the field, from the innermost, among the fields in front of it; in the
+ * scopes before this one, from the last.
+ */
 #include "ctf/read/layout.h"
 
 #include <string.h>
@@ -10,7 +14,7 @@
 struct frame {
 	const struct frame *outer;
 	struct ctf_node *node;
-	uint32_t made;			/* children that are there already */
+	uint32_t made;			/* its children that exist already */
 };
 
 static const char *const scope_names[SCOPE_COUNT] = {
@@ -93,7 +97,7 @@ static struct ctf_node *child_named(const struct ctf_node *node, uint32_t count,
 	return NULL;
 }
 
-/* Follow "a.b.c" from @node, of whose children @count are there. */
+/* Follow "a.b.c" from @node, which has @count children so far. */
 static struct ctf_node *descend(struct ctf_node *node, uint32_t count, const char *path)
 {
 	while (node) {
@@ -123,7 +127,7 @@ static struct ctf_node *absolute(struct layout *l, const struct frame *inner, co
 			continue;
 		if (l->scope[i])
 			return descend(l->scope[i], l->scope[i]->child_count, path + size + 1);
-		/* The scope under construction: only what is made can be referred to. */
+		/* The scope under construction: only fields that exist already can be referred to. */
 		return root && i == l->making ? descend(root->node, root->made, path + size + 1) : NULL;
 	}
 	return NULL;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types as they stand in one place. A type may be used by many fields; a node is one field of
- * one scope, with its length and tag references resolved. A referenced field gets a slot: its
- * value is kept there while an event is decoded.
+ * Fields in their places. Many fields may share one type of the metadata; a node is one field in one scope. Its references
+ * are resolved: where a sequence has its length, and a variant its choice, from another field, that field gets a slot.
+ * While an event is decoded, the slot keeps the field's value.
+ *
+ *   type    struct { uint32_t n; char text[n]; }
+ *   nodes   n: slot 32         text: ref 32
  */
 #ifndef KYMO_CTF_LAYOUT_H
 #define KYMO_CTF_LAYOUT_H
@@ -14,7 +17,7 @@ enum ctf_scope {
 	SCOPE_PACKET_HEADER, SCOPE_PACKET_CONTEXT, SCOPE_EVENT_HEADER,
 	SCOPE_STREAM_CONTEXT, SCOPE_EVENT_CONTEXT, SCOPE_FIELDS, SCOPE_COUNT,
 };
-/* Scopes up to here are one for a whole stream class; the others are made per event class. */
+/* Scopes up to here are the same for a whole stream class; the others are those of an event class. */
 #define SCOPE_SHARED SCOPE_EVENT_HEADER
 
 #define NODE_NONE (-1)
@@ -34,8 +37,8 @@ struct ctf_node {
 	bool is_text;			/* array or sequence of characters */
 	bool plain;			/* of fixed size and without slots inside: can be skipped */
 	uint64_t fixed;			/* bits from an aligned start, or NODE_VARIES */
-	int16_t bound;			/* where plan.c wants its value, or NODE_NONE */
-	int64_t element;		/* arrays, sequences: the one of which something is bound, or NODE_NONE */
+	int16_t bound;			/* index of the value that the user bound to it, or NODE_NONE */
+	int64_t element;		/* arrays, sequences: the element in which something is bound, or NODE_NONE */
 };
 
 /* Slots 0..SLOTS_SHARED-1 belong to shared scopes, those above to the event class. */
@@ -52,7 +55,7 @@ struct layout {
 	const char *place;		/* "event ros2:x", for errors */
 	const char *path;		/* of the metadata file */
 	unsigned slots_shared, slots_class;
-	unsigned slots_most;		/* slots_class of the class that has most */
+	unsigned slots_most;		/* the largest slots_class of any class */
 	unsigned nodes;
 	unsigned depth;
 	uint8_t making;			/* the scope under construction */
@@ -60,9 +63,9 @@ struct layout {
 };
 
 /**
- * layout_scope() - make the nodes of @type as scope @which of @layout
+ * layout_scope() - create the nodes of @type as scope @which of @layout
  *
- * Scopes must be made in their order. NULL @type: the scope is not there.
+ * Scopes must be created in their order. NULL @type: the scope does not exist.
  * Return: 0, or -1 with the error set. Context: allocates in the metadata's arena.
  */
 int layout_scope(struct layout *layout, enum ctf_scope which, const struct ctf_type *type);

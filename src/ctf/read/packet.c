@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packet headers and contexts: walked once a packet, values kept for all of its events. */
+/*
+ * Packet headers and contexts: decoded by walk() once per packet. The values are kept for all events of the packet. Sizes
+ * are checked against each other and against the file: whatever the packet says is input.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +170,7 @@ static int check_header(struct ctf_stream *s, struct ctf_trace *trace, const str
 	struct stream_class *class;
 
 	if (p->has & HAS_MAGIC && !p->magic && may_grow(s))
-		return not_yet(s);	/* room was made for the packet, no more */
+		return not_yet(s);	/* the writer has only reserved room for the packet */
 	if (p->has & HAS_MAGIC && p->magic != MAGIC)
 		return unusable(s, "no CTF packet begins here");
 	if (p->has & HAS_UUID && trace->metadata->has_uuid &&
@@ -182,7 +185,7 @@ static int check_header(struct ctf_stream *s, struct ctf_trace *trace, const str
 	return 0;
 }
 
-/* Make sizes agree with each other and with the file. */
+/* Fill in the sizes that the packet does not have; check them against each other and against the file. */
 static int check_sizes(struct ctf_stream *s, struct packet *p)
 {
 	uint64_t left = s->file[s->file_index].size - s->packet_offset;
@@ -226,7 +229,6 @@ static void context_reset(struct ctf_stream *s)
 	s->context_out.event = &s->context;
 }
 
-/* The window will have moved on when an event is printed. */
 bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 {
 	size_t size = (size_t)(bits_align(bits, 8) / 8);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiles the scopes of an event class into a plan. Running it is in plan_run.c. */
+/*
+ * Compiles the scopes of an event class into a plan, see plan.h; plan_run.c runs it.
+ *
+ * add() goes through the fields in their order. A field of fixed size makes the present run longer, and gets a load if
+ * its value is needed. A field without a fixed size ends the run, and a new step begins behind it. There only the
+ * alignment to a byte is known; begins() ends a run early when a field needs a stricter alignment than is known.
+ */
 #include "ctf/read/plan.h"
 
 #include <errno.h>
@@ -16,7 +22,6 @@ struct builder {
 	struct plan_step step;		/* the one under construction */
 	uint64_t bit;			/* in it */
 	uint32_t known;			/* bits: the run begins at a multiple of this */
-	bool nothing_before;		/* the run may still be moved to a stricter alignment */
 	uint32_t step_capacity, load_capacity;	/* of the plan's arrays */
 	bool failed, no_memory;
 };
@@ -86,7 +91,7 @@ static void close_step(struct builder *b, uint32_t next_align)
 	b->known = next_align;
 }
 
-/* Bring the run to where something with @align bits of alignment can begin. */
+/* Align the end of the run for a field with @align bits of alignment. */
 static void begins(struct builder *b, uint32_t align)
 {
 	if (align <= b->known) {
@@ -116,7 +121,7 @@ static bool byte_elements(const struct ctf_node *node)
 	       element->fixed > 0 && element->fixed < RUN_MAX && element->type->align < RUN_MAX;
 }
 
-/* Whether anything below @node wants to be seen. */
+/* Whether anything below @node is bound. */
 static bool wanted(const struct ctf_node *node)
 {
 	if (node->bound != NODE_NONE)
@@ -191,10 +196,7 @@ static void add(struct builder *b, const struct ctf_node *node)
 	}
 }
 
-/*
- * PLAN_WALK may end inside a byte; the next run would then begin there. Only classes whose
- * dynamic parts are whole bytes, or that are followed by something on a byte, have steps.
- */
+/* What walk() decodes may end inside a byte, and runs begin on bytes: a class with such a part has no steps. */
 bool plan_ends_on_byte(const struct ctf_node *node)
 {
 	switch (node->type->kind) {
@@ -220,7 +222,7 @@ static bool walks_end_on_bytes(const struct plan *plan)
 	return true;
 }
 
-/* Take the contexts of every LTTng event out of the loads of the first step. */
+/* Move the contexts that most LTTng traces have from the loads of the first step to vpid_at and so on. */
 static void lift_contexts(struct plan *plan)
 {
 	struct plan_step *step = &plan->step[0];
@@ -272,7 +274,7 @@ static int fetch_kind(const struct plan_load *load)
 	}
 }
 
-/* Whether everything wanted is in the first run; then a fetch for each. */
+/* If everything that is bound is in the first run: a fetch for each. Return: 0, or -ENOMEM. */
 static int make_fetches(struct plan *plan)
 {
 	const struct plan_step *first = &plan->step[0];

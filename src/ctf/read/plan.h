@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How to get over one event of a class, and what to pick up on the way. The scopes behind the
- * event header are cut into steps: a run of bytes of fixed size with values at constant
- * offsets, then what has no fixed size (string, sequence, or anything else by walk()):
+ * A plan says how to skip one event of a class and where its values are. It is compiled once per class, and then runs
+ * for each event without looking at types.
+ *
+ * The bytes behind the event header are cut into steps. A step is a run of bytes of fixed size, with values at constant
+ * offsets, and then one thing without a fixed size: a string, a sequence, or anything else, which walk() decodes:
  *
  *   | vpid vtid procname[17] handle | topic... 0 | depth |
  *   '----------- run --------------'--- string --'- run -'
  *
- * A class of fixed size is one run: one comparison and one addition. A class whose parts do not
- * lie on bytes has no steps and is walked.
+ * A class of fixed size is one run: one comparison and one addition skip an event. A class with parts that do not begin
+ * and end on bytes has no steps; walk() decodes all of it.
  */
 #ifndef KYMO_CTF_PLAN_H
 #define KYMO_CTF_PLAN_H
@@ -16,7 +18,7 @@
 #include "ctf/read/reader.h"
 #include "ctf/read/walk.h"
 
-/* Destinations of values: 0..KYMO_CTF_BIND_FIELDS-1 are ctf_event.value[], then what every event has. */
+/* Where a value goes: 0..KYMO_CTF_BIND_FIELDS-1 are kymo_ctf_event.value[]; these are members that every event has. */
 enum plan_target {
 	TARGET_VPID = KYMO_CTF_BIND_FIELDS, TARGET_VTID, TARGET_PROCNAME, TARGET_CPU, TARGET_INIT,
 	TARGET_COUNT,
@@ -56,19 +58,17 @@ struct plan_step {
 };
 
 struct plan {
-	/* One run, aligned to a byte: nothing but @size, and the contexts every LTTng trace has
-	 * at constant offsets (-1: not there). */
-	bool fixed;
-	bool walked;			/* no steps: walk all scopes */
+	bool fixed;			/* one run that begins on any byte: @size is all that is needed to skip it */
+	bool walked;			/* no steps: walk() decodes all scopes */
 	uint32_t size;
-	int32_t vpid_at, vtid_at, procname_at;	/* of the first step, which then has no loads for them */
+	/* Offsets of the contexts that most LTTng traces have, in the first run; -1: not there. No load has them, too. */
+	int32_t vpid_at, vtid_at, procname_at;
 	uint32_t procname_size;
-	bool contexts;			/* one of them is there */
+	bool contexts;			/* at least one of them exists */
 	struct plan_step *step;
 	struct plan_load *load;
 	uint32_t step_count, load_count;
-	/* All that is wanted, if anything is, lies at constant offsets: the event need not be
-	 * decoded for it. */
+	/* fetches: all bound values are at constant offsets, so plan_fetch() is enough. wanted: there are such values. */
 	bool fetches, wanted;
 	struct plan_fetch *fetch;
 	uint32_t fetch_count;
@@ -98,7 +98,7 @@ void plan_free(struct plan *plan);
 enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[3],
 			  struct cursor *c, struct plan_out *out);
 
-/** plan_fetch() - pick up what is wanted of an event whose plan fetches; @at: behind its header */
+/** plan_fetch() - the bound values of an event whose plan has @fetches; @at: the byte behind its header */
 void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out);
 
 /** plan_ends_on_byte() - whether what begins on a byte as @node always ends on one. */
@@ -110,7 +110,7 @@ int plan_role(const struct ctf_node *node);
 /** plan_target() - where the value of @node goes: its binding, else its role when it is in a context; or -1. */
 int plan_target(const struct ctf_node *node);
 
-/** plan_number(), plan_text(), plan_bytes() - store one value. For stream.c's packet contexts, too. */
+/** plan_number(), plan_text() - store one value. Also for the contexts of packets, see packet.c. */
 void plan_number(struct plan_out *out, int target, const struct ctf_node *node, uint64_t value);
 void plan_text(struct plan_out *out, int target, const char *bytes, uint64_t size, bool terminated);
 void plan_out_free(struct plan_out *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a plan over one event: the reader's inner loop. */
+/* Runs a plan, see plan.h, over one event: skips it, and stores its values. */
 #include "ctf/read/plan.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void put_elements(struct plan_out *out, int target, const struct ctf_node
 	plan_text(out, target, at, nul ? (uint64_t)(nul - at) : count, nul != NULL);
 }
 
-/* ---- the general way: a visitor that picks up what is bound ---- */
+/* ---- any layout: a visitor that stores what is bound ---- */
 
 static void pick_open(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at)
 {
@@ -129,7 +129,7 @@ static enum walk_result walk_all(struct ctf_node *const scope[3], struct cursor 
 	return result;
 }
 
-/* ---- the fast way ---- */
+/* ---- by steps ---- */
 
 static void load_one(const struct plan_load *load, const uint8_t *run, struct cursor *c,
 		     struct plan_out *out)

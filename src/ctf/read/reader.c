@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader's face: opens, merges streams by time, gives events. */
+/* The reader's public functions: open, close, settings; and the merge of all streams by time, kymo_ctf_next(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */
 
-/* Which of two comes first is a coin toss: computed, not branched on. Equal times are rare. */
+/* Which of two comes first cannot be predicted, so it is computed without a branch. Equal times are rare. */
 static inline bool before(const struct heap_entry *a, const struct heap_entry *b)
 {
 	bool first = a->key < b->key;
@@ -29,7 +29,7 @@ static inline void sift(struct kymo_ctf_reader *r, unsigned at, struct heap_entr
 
 		if (child >= count)
 			break;
-		/* Behind the last entry is one of which nothing is before. */
+		/* heap_end() put an entry behind the last one that comes after all others. */
 		child += before(&heap[child + 1], &heap[child]);
 		if (!before(&heap[child], &entry))
 			break;
@@ -101,7 +101,7 @@ int reader_resume(struct kymo_ctf_reader *r, struct kymo_err *err)
 	return 0;
 }
 
-/* The top went forward: have it in its place again, or take it out. */
+/* The stream at the top has moved on: move it to its new place, or remove it. */
 static void heap_fix(struct kymo_ctf_reader *r)
 {
 	struct ctf_stream *s = r->heap[0].stream;
@@ -162,7 +162,7 @@ static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
 	event->lost_packets = s->lost_packets;
 }
 
-/* Values that do not come out of this event; and those that may not, before it is asked. */
+/* Values that this class does not have, or that some of its events do not have: from the packet, or absent. */
 static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
 			       struct kymo_ctf_event *event)
 {
@@ -174,7 +174,7 @@ static void give_packet_values(const struct ctf_stream *s, const struct event_cl
 	}
 }
 
-/* In both places where it stands: the call would cost as much as the rest. */
+/* Inlined into both callers: a call would cost as much as its body. */
 static inline __attribute__((always_inline))
 int give(struct kymo_ctf_reader *r, struct ctf_stream *s, struct kymo_ctf_event *event)
 {
@@ -219,7 +219,7 @@ int kymo_ctf_next(struct kymo_ctf_reader *r, struct kymo_ctf_event *event, struc
 {
 	struct ctf_stream *s = r->last;
 
-	(void)err;	/* what goes wrong behind kymo_ctf_open() is forgiven and warned of */
+	(void)err;	/* damage that is found after kymo_ctf_open() is a warning */
 	if (__builtin_expect(s != NULL, 1)) {
 		s->next++;
 		if (__builtin_expect(s->next < s->batch_end && s->next->key <= r->run_until, 1))

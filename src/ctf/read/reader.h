@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader is a library of its own; what is in its header is all that the other rooms use. */
+/* The reader for other rooms: the functions of libkymo-ctf, and errors. */
 #ifndef KYMO_CTF_READER_H
 #define KYMO_CTF_READER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that make batches. One lock for all; a batch is thousands of events. */
+/* See reader_ahead.h. One lock for all streams is enough: a batch is thousands of events. */
 #include "ctf/read/reader_ahead.h"
 
 #include <pthread.h>
@@ -18,15 +18,15 @@
 #define THREADS_MAX 16
 /* Smaller traces are read before a thread has started. */
 #define WORTH_BYTES ((uint64_t)16 << 20)
-/* With smaller pieces the handing over costs more than is won (measured: 16 KiB, 128 streams). */
+/* Smaller lanes cost more than they save, by locking and waking (measured: 16 KiB, 128 streams). */
 #define WORTH_LANE ((size_t)64 << 10)
 
 struct ahead_stream {
-	struct ctf_stream *lane[LANES];	/* NULL: not made yet */
+	struct ctf_stream *lane[LANES];	/* the ring; NULL: not created yet */
 	struct ctf_stream *place;	/* where the next batch begins */
-	unsigned first, ready;		/* lane[first] and so on are made, as many as @ready */
-	bool held;			/* the one before lane[first] is being read */
-	bool busy;			/* the one behind them is being made */
+	unsigned first, ready;		/* lane[first] and @ready - 1 behind it are filled */
+	bool held;			/* the lane before lane[first] is being read */
+	bool busy;			/* the lane behind those that are filled is being filled */
 	bool ended;
 	int64_t until;			/* time of the last event found */
 };
@@ -34,7 +34,7 @@ struct ahead_stream {
 struct ahead {
 	struct kymo_ctf_reader *reader;
 	pthread_mutex_t lock;
-	pthread_cond_t work, made;	/* there is room for a batch; a batch was made */
+	pthread_cond_t work, made;	/* a lane is free to be filled; a batch was filled */
 	unsigned idle;			/* threads that wait for work */
 	unsigned waiting;		/* the reading thread waits for a batch */
 	bool stop;			/* atomic: also looked at without the lock */
@@ -66,7 +66,7 @@ static bool has_room(const struct ahead_stream *st)
 	return !st->busy && !st->ended && st->ready + st->held < LANES;
 }
 
-/* Called with the lock, which is given back meanwhile; @st has room. */
+/* Called with the lock, which is not held while the batch is filled; the stream has room. */
 static void make_batch(struct ahead *a, unsigned index)
 {
 	struct ahead_stream *st = &a->stream[index];
@@ -151,7 +151,7 @@ struct ctf_stream *ahead_next(struct ahead *a, unsigned index)
 		st->ready--;
 		st->held = true;
 	}
-	/* A thread that is woken for one batch would sleep again at once. */
+	/* Wake a thread only when it has several batches to fill: for one, it would sleep again at once. */
 	if (a->idle && !st->ended && st->ready + st->held <= LANES / 2)
 		pthread_cond_signal(&a->work);
 	pthread_mutex_unlock(&a->lock);
@@ -160,7 +160,7 @@ struct ctf_stream *ahead_next(struct ahead *a, unsigned index)
 
 /* ---- life ---- */
 
-/* Bytes of a window; 0: there are too many streams. Short ones do not count. */
+/* Bytes of a lane's window; 0: there are too many streams. Short streams do not count. */
 static size_t lane_size(const struct kymo_ctf_reader *reader)
 {
 	size_t large = 0, size;

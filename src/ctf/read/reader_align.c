@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of one trace, shifted so that they compare with those of another host. What the shift is at
- * its first point goes into the offsets of the clocks, so that everything that knows of times is
- * shifted with it; only its changes since are added event by event.
+ * Times of one trace, shifted to the clock of another host. The shift is given at some points in time, and is linear
+ * between them. The shift at the first point is added to the offsets of the trace's clocks, so it reaches every time at
+ * no cost. Only its changes since then are added event by event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static struct kymo_ctf_shift *copy(const struct kymo_ctf_shift *point, unsigned 
 	return copy;
 }
 
-/* @shift less what it is at the first point, by times that this was added to. */
+/* Leave in @shift only the changes since its first point, by times that include the shift at the first point. */
 static void leave_changes(struct kymo_ctf_shift *shift, unsigned points)
 {
 	int64_t first_ns = shift->by_ns;
@@ -81,7 +81,7 @@ static int64_t between(const struct kymo_ctf_shift *a, int64_t ns)
 	double part = b->ns > a->ns ? ((double)ns - (double)a->ns) / ((double)b->ns - (double)a->ns) : 0;
 	double change = part * ((double)b->by_ns - (double)a->by_ns);
 
-	/* Times that are damage may be anywhere. */
+	/* Damaged times may be anywhere. */
 	change = change < -CHANGE_MAX ? -CHANGE_MAX : change > CHANGE_MAX ? CHANGE_MAX : change;
 	return (int64_t)((uint64_t)a->by_ns + (uint64_t)(int64_t)change);
 }
@@ -116,7 +116,7 @@ int64_t kymo_ctf_time_of(const struct kymo_ctf_reader *reader, unsigned trace, u
 	return trace_aligned(of, (int64_t)(clock_ns + (uint64_t)of->info.clock_offset_ns));
 }
 
-/* Backwards, step by step: clocks that compare go at nearly one rate, so each step is a thousand times nearer. */
+/* By repetition: such clocks run at nearly one rate, so each step is a thousand times nearer. */
 uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_ns)
 {
 	int64_t at = ns;

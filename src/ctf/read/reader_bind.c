@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a consumer binds becomes part of the event classes' plans. */
+/*
+ * Bindings: for each event class, the fields that the user wants as value[0], value[1] and so on. A field is searched in
+ * the event's scopes from the innermost, then in the packet context. What is found is marked in the nodes, and plan.c
+ * compiles a plan from the marks.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,7 +180,7 @@ static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_cla
 			memcpy(reader->stream[i]->packet_names, names, sizeof names);
 }
 
-/* The two commonest sizes of events of fixed size, headers included; bound ones count more. */
+/* The two most common sizes of events of fixed size with their headers; bound classes count more. See stream_batch.c. */
 static void find_usual(struct stream_class *class)
 {
 	uint32_t header = class->shape == HEADER_PLAIN ? class->plain.size : class->shape == HEADER_LARGE ? 6 : 4;
@@ -204,7 +208,7 @@ static void find_usual(struct stream_class *class)
 	}
 }
 
-/* What the inner loop knows of events, by id. */
+/* The table of stream_batch.c: size and class of events by id. */
 static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct kymo_err *err)
 {
 	if (class->shape == HEADER_GENERAL || !class->by_id_count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which chunk of a recording a trace is in, told from its path; and where a chunk went meanwhile. */
+/* The chunk of a recording that a trace is in, known from its path; and the present name of a chunk that was renamed. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,22 +52,22 @@ int chunk_describe(struct chunk_of *chunk, const char *path)
 	*chunk = (struct chunk_of) { .number = number };
 	if (name) {
 		chunk->archives = strndup(whole, (size_t)(name - whole));
-		chunk->rest = strdup(name + strcspn(name, "/"));
+		chunk->below = strdup(name + strcspn(name, "/"));
 	}
 	free(whole);
-	return name && (!chunk->archives || !chunk->rest) ? -1 : 0;
+	return name && (!chunk->archives || !chunk->below) ? -1 : 0;
 }
 
 void chunk_free(struct chunk_of *chunk)
 {
 	free(chunk->archives);
-	free(chunk->rest);
+	free(chunk->below);
 }
 
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b)
 {
 	return a->number && a->number == b->number && !strcmp(a->archives, b->archives) &&
-	       !strcmp(a->rest, b->rest);
+	       !strcmp(a->below, b->below);
 }
 
 bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
@@ -82,7 +82,7 @@ bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *
 	return false;
 }
 
-/* The number of the chunk before @chunk that is there; 0: it is the first one. */
+/* The highest chunk number below that of @chunk in the same recording; 0: @chunk is the first. */
 static unsigned long number_before(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
 {
 	unsigned long before = 0;
@@ -109,7 +109,7 @@ static bool is_first_of_chunk(const struct kymo_ctf_reader *reader, unsigned ind
 	return true;
 }
 
-void chunk_warn_of_gaps(struct kymo_ctf_reader *reader)
+void chunk_warn_of_missing(struct kymo_ctf_reader *reader)
 {
 	for (unsigned i = 0; i < reader->trace_count; i++) {
 		const struct chunk_of *chunk = &reader->trace[i]->chunk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stream and event classes out of metadata. */
+/* Stream and event classes from the metadata: their fields (layout.c), clocks, headers, descriptions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,7 +216,7 @@ static int by_id(const void *a, const void *b)
 	return (*x)->pub.id < (*y)->pub.id ? -1 : (*x)->pub.id > (*y)->pub.id;
 }
 
-/* Most classes have small ids: those are found by index. */
+/* Classes with ids below this are found by index, those above by binary search. */
 #define DENSE_IDS 65536
 
 static int number_classes(struct ctf_trace *trace, struct stream_class *stream, struct kymo_err *err)

@@ -70,7 +70,7 @@ static bool may_be_stream(const char *name)
 	       strcmp(name, "kymo-earlier.jsonl");
 }
 
-/* A file that is being compressed is there twice until it is done; the plain one counts. */
+/* While a file is being compressed, both forms exist; the plain one is read. */
 static bool is_second(const char *path)
 {
 	char *plain = packed_is_name(path) ? strndup(path, packed_plain_length(path)) : NULL;
@@ -87,7 +87,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Of one trace: where its directory is called otherwise meanwhile, only one of the paths may know. */
+/* Two files of one trace. Only names are compared: the directory may have been renamed after one path was stored. */
 static bool same_file(const char *path, const char *other)
 {
 	const char *a = name_of(path), *b = name_of(other);
@@ -127,7 +127,7 @@ static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *tr
 {
 	if (reader->growing)
 		*size = file_readable(path, 0, *size);
-	trace->look_again = trace->look_again || !*size;
+	trace->list_again = trace->list_again || !*size;
 	return !*size;
 }
 
@@ -140,11 +140,11 @@ static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	uint64_t size;
 
 	if (!now)
-		return access(path, F_OK);	/* it went meanwhile; else there is no memory */
+		return access(path, F_OK);	/* removed in the meantime; if not, there is no memory */
 	if (stat(now, &st))
 		reader_warn(reader, "%s: cannot read it: %s", now, strerror(errno));
 	else if (S_ISREG(st.st_mode) && !st.st_size)
-		trace->look_again = true;	/* a stream without a packet yet */
+		trace->list_again = true;	/* a stream without a packet yet */
 	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
 		 packed_stat(now, &size) && size && !is_locked(reader, trace, now, &size)) {
 		list->file[list->count++] = (struct listed) { now, size };
@@ -165,7 +165,7 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 	if (count < 0)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", trace->path, strerror(errno));
 	list->file = calloc((size_t)count + 1, sizeof *list->file);
-	trace->look_again = false;
+	trace->list_again = false;
 	for (int i = 0; i < count; i++) {
 		bool wanted = list->file && may_be_stream(entry[i]->d_name) &&
 			      !(trace->goes_on && chunk_repeats(entry[i]->d_name));
@@ -186,7 +186,7 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 	return 0;
 }
 
-/* The stream that @file begins, or NULL: it is none, or not yet, or there is no memory (@failed). */
+/* The stream that begins with @file; NULL: it is not a stream, or not yet, or there is no memory (@failed). */
 static struct ctf_stream *open_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 				    struct listed *file, bool *failed)
 {
@@ -199,7 +199,7 @@ static struct ctf_stream *open_file(struct kymo_ctf_reader *reader, struct ctf_t
 	file->path = NULL;
 	result = packet_open(s);
 	if (result) {
-		trace->look_again = trace->look_again || result == PACKET_NOT_YET;
+		trace->list_again = trace->list_again || result == PACKET_NOT_YET;
 		stream_free(s);
 		return NULL;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A second look at a trace that somebody is writing. For each trace in this order: sizes of files,
- * metadata, streams. So the metadata describe every packet that is then read.
+ * kymo_ctf_refresh(): what was added to a trace that another program is writing. The order matters: first the sizes of
+ * files, then the metadata, then the streams up to these sizes. So the metadata describes every packet that is read.
+ * New metadata is compiled beside the old one and replaces it; texts of the old one stay valid until the reader closes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +124,7 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
 	}
 }
 
-/* Return: 1: there are other metadata now; 0: as before; -1 with @err. */
+/* Return: 1: the metadata has grown; 0: as before; -1 with @err. */
 static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct ctf_trace next = { .index = trace->index, .path = trace->path,
@@ -193,15 +194,15 @@ static bool directory_changed(struct ctf_trace *trace)
 	if (stat(trace->path, &st))
 		return false;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	changed = trace->look_again || st.st_mtim.tv_sec != trace->looked.tv_sec ||
-		  st.st_mtim.tv_nsec != trace->looked.tv_nsec;
-	/* Time stamps are coarse: what is recent may change without a trace. */
+	changed = trace->list_again || st.st_mtim.tv_sec != trace->listed.tv_sec ||
+		  st.st_mtim.tv_nsec != trace->listed.tv_nsec;
+	/* Time stamps are coarse: a recent one may stay the same when the directory changes. */
 	if (now.tv_sec - st.st_mtim.tv_sec > 1)
-		trace->looked = st.st_mtim;
+		trace->listed = st.st_mtim;
 	return changed;
 }
 
-/* @path holds no more, but somebody may have the text. Return: false: no memory. */
+/* @path is out of date, but the user may have a pointer to it: free it with the reader. Return: false: no memory. */
 static bool retire(struct kymo_ctf_reader *reader, char *path)
 {
 	if (!ARRAY_ROOM(reader->retired, reader->retired_count, reader->retired_capacity))
@@ -221,7 +222,7 @@ static bool take_path(struct kymo_ctf_reader *reader, char **path, char *now)
 	return true;
 }
 
-/* Its chunk may have got its final name, and its files may have been compressed: paths are others then. */
+/* The chunk may have its final name now, and files may be compressed: use the new paths. Return: false: no memory. */
 static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
 	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
@@ -267,7 +268,7 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 	return result < 0 ? -1 : 0;
 }
 
-/* ---- the face ---- */
+/* ---- the public functions ---- */
 
 void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 {
@@ -297,10 +298,10 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 	reader_settle(r);
 	for (unsigned i = 0; i < traces && !result; i++)
 		result = grow_trace(r, r->trace[i], &found, err);
-	r->looks_again = true;
+	r->refreshing = true;
 	if (!result)
 		result = tree_walk(r, r->path, 0, err);
-	r->looks_again = false;
+	r->refreshing = false;
 	found = found || r->trace_count > traces;
 	for (unsigned i = 0; i < r->stream_count; i++)
 		r->stream[i]->index = r->stream[i]->context.stream = i;

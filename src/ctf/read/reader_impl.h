@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the reader. Who does what:
+ * The inside of the reader. An event passes these files from the bottom to the top:
  *
- *   reader.c         open, close, merge, kymo_ctf_next()
- *   reader_state.c   warnings; counts and descriptions of classes, traces and streams
- *   reader_grow.c    look again at a trace that grows
- *   reader_tree.c    find traces
- *   reader_chunks.c  what chunks repeat
- *   reader_files.c   find the stream files of a trace, put files of one stream together
- *   reader_class.c   stream and event classes
- *   reader_bind.c    bindings and plans
- *   reader_align.c   times that are shifted to another host's
- *   stream.c         one stream: files, packets, loss
- *   stream_batch.c   the events in what is in memory of a packet
- *   stream_clone.c   copies of a stream
- *   reader_ahead.c   threads that find events ahead
- *   stream_scan.c    what packets tell of a stream as a whole
- *   reader_index.c   LTTng's index files
- *   packed.c         compressed stream files
- *   window.c         the piece of a file that is in memory
- *   packet.c         packet header and context
+ *   reader_tree.c    finds traces below a path; reader_chunks.c knows the chunks of a recording
+ *   reader_files.c   finds the stream files of a trace, puts the files of one stream together
+ *   reader_class.c   stream and event classes from the metadata (ctf/tsdl); layout.c: their fields
+ *   reader_bind.c    what the user binds; plan.c makes a plan of each class from it
+ *
+ *   window.c         the piece of a stream file that is in memory
+ *   packet.c         packet headers and contexts
  *   header.c         event headers: id and time
- *   plan*.c, walk.c  what stands behind an event header
+ *   stream.c         one stream: files, packets, loss
+ *   stream_batch.c   the inner loop: finds the events in the window
+ *   stream_clone.c   copies of a stream; stream_scan.c: facts of a stream from its packets alone
+ *   reader_ahead.c   threads that find events before they are needed
+ *   reader_align.c   times that are shifted to the clock of another host
+ *   plan_run.c       values of an event by its plan; walk.c: of any layout, bit by bit
+ *
+ *   reader.c         open, close, merge of all streams, kymo_ctf_next()
+ *   reader_grow.c    looks again at a trace that grows
+ *   reader_text.c    events as text; reader_json.c: as JSON; reader_print.c: what the two share
+ *   reader_state.c   warnings, counts, descriptions: needs none of the others but stream_scan.c
+ *   copy.c           writes a trace again
  */
 #ifndef KYMO_CTF_READER_IMPL_H
 #define KYMO_CTF_READER_IMPL_H
@@ -36,13 +36,13 @@
 #include "ctf/format/reader_index.h"
 
 /*
- * The chunk of a recording, .../archives/BEGIN[-END]-NUMBER, that a trace is in. Its name changes when it
- * is complete. What it repeats of the chunk before it, so that it is complete in itself, stands in streams
- * of its own, which are left out when both are read.
+ * The chunk of a recording that a trace is in: .../archives/BEGIN[-END]-NUMBER. The name of a chunk changes when the
+ * chunk is complete. A chunk can be read alone, so it repeats facts of the chunk before it, in stream files of their
+ * own. The reader leaves these files out when it reads both chunks.
  */
 struct chunk_of {
 	unsigned long number;		/* 0: it is in no chunk */
-	char *archives, *rest;		/* the path up to the chunk's name, and behind it */
+	char *archives, *below;		/* the path before and behind the chunk's name */
 };
 
 struct ctf_trace {
@@ -55,14 +55,14 @@ struct ctf_trace {
 	struct ctf_node *packet_header;	/* or NULL */
 	struct stream_class *class;
 	uint32_t class_count;
-	struct timespec looked;		/* time stamp of the directory when it was read last */
-	bool look_again;		/* it has files without a packet yet */
+	struct timespec listed;		/* time stamp of the directory when it was listed last */
+	bool list_again;		/* it has files without a packet yet */
 	struct chunk_of chunk;
-	bool goes_on;			/* it is in a chunk behind one that is here, too */
+	bool goes_on;			/* the reader also has the chunk before this one */
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 	char *host;			/* info.hostname, where that is not the environment's */
 	int64_t shifted_ns;		/* in all offsets of its classes */
-	struct kymo_ctf_shift *changes;	/* beyond that, by time with it; NULL: none */
+	struct kymo_ctf_shift *changes;	/* to add to shifted_ns, by shifted time; NULL: none */
 };
 
 /* Shapes of event headers that are decoded without walk(). */
@@ -81,7 +81,7 @@ struct event_class {
 	uint8_t absent;			/* bit per value: the class has no such field */
 	uint8_t maybe;			/* bit per value: some events do not have it */
 	const struct ctf_type *label[KYMO_CTF_BIND_FIELDS];	/* the type of values that are enums, or NULL */
-	bool fetches;			/* plan_fetch() is enough */
+	bool fetches;			/* plan_fetch() gives all that is wanted */
 	int8_t packet_value[KYMO_CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
 };
 
@@ -99,21 +99,21 @@ struct stream_class {
 	struct event_class **by_id;	/* dense up to by_id_count */
 	uint64_t by_id_count;
 	struct scan_entry *scan;	/* by id; NULL: general headers */
-	uint32_t usual[2];		/* bytes of events with their header, the commonest */
+	uint32_t usual[2];		/* the two most common sizes of events with their header, bytes */
 	struct event_class **class;	/* all, by id */
 	uint32_t class_count;
 };
 
 /* What the inner loop knows of an event by its id. */
 struct scan_entry {
-	uint32_t size;			/* bytes behind the header, or SCAN_NOT: look closer */
+	uint32_t size;			/* bytes behind the header; SCAN_NOT: not of fixed size */
 	uint32_t class;			/* index in the reader; bit 31: it is bound */
 };
 #define SCAN_NOT UINT32_MAX
 #define SCAN_BOUND (UINT32_C(1) << 31)
 
-/* An event that was found: time, class and place. The place is that of the body, with
- * HEADER_GENERAL that of the header, in bits from the beginning of the window. */
+/* An event that was found: time, class and place. The place is where its body begins (with HEADER_GENERAL: its header),
+ * in bits from the beginning of the window. */
 struct event_record {
 	int64_t key;			/* epoch ns */
 	uint64_t what;
@@ -154,19 +154,19 @@ struct window {
 	int fd;				/* -1: not open */
 	bool is_packed;			/* what is open is compressed */
 	struct packed *packed;		/* it, when it was needed */
-	bool failed;			/* to open or read, which was told */
+	bool failed;			/* the file could not be opened or read; a warning says so */
 };
 
 struct ctf_stream {
-	struct event_record *next;	/* the head: to be given next, or given last */
+	struct event_record *next;	/* in the batch: the event to return next, or that was returned last */
 	struct event_record *batch_end;
-	struct event_record *batch;	/* what was found ahead, all in one packet and in memory */
+	struct event_record *batch;	/* events that were found; all are in one packet and in the window */
 	uint32_t batch_capacity;
 	uint32_t index;
 	struct cursor at;		/* behind the last event that was found */
-	uint64_t shift;			/* position of the window's beginning in the packet, bits */
+	uint64_t shift;			/* where the window begins in the packet, bits */
 	uint64_t event_begin;		/* position of the event header */
-	struct event_class *event;	/* the last that was looked at */
+	struct event_class *event;	/* of the event that was decoded last */
 	uint64_t clock;			/* value at the last event that was found */
 	struct stream_class *class;
 	struct kymo_ctf_reader *reader;
@@ -174,8 +174,8 @@ struct ctf_stream {
 	uint64_t packet_offset;		/* in the file */
 	uint64_t content_end;		/* bits */
 	uint64_t packet_bytes;
-	bool unusable;			/* the rest of the file */
-	bool cut_off;			/* the file ends inside the packet; that was warned of */
+	bool unusable;			/* nothing more of the file can be read */
+	bool cut_off;			/* the file ends inside the packet; a warning says so */
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
@@ -188,14 +188,14 @@ struct ctf_stream {
 	struct packet before;
 	/* loss at the head */
 	uint64_t loss_begin, loss_end, lost, lost_packets;
-	bool loss_told;			/* of this packet */
+	bool loss_noted;		/* the loss before this packet is in the batch */
 	struct stream_file *file;
 	uint32_t file_count, file_capacity, file_index;
 	struct window window;
 	uint64_t *slot;			/* as many as the trace's layout has */
 	struct kymo_ctf_stream_info info;
-	size_t window_size;		/* 0: as window.c thinks fit */
-	const bool *stop;		/* NULL, or an atomic: leave off */
+	size_t window_size;		/* 0: window.c chooses */
+	const bool *stop;		/* atomic: stop looking for events; NULL: never */
 	bool scanned;
 	bool quiet;			/* a second pass: do not warn again */
 };
@@ -217,8 +217,8 @@ struct kymo_ctf_reader {
 	struct heap_entry *heap;	/* by (key, index of the stream); [0] is next */
 	unsigned heap_count;
 	bool started;
-	struct ctf_stream *last;	/* whose head was given last */
-	int64_t run_until;		/* its events up to here come before all others */
+	struct ctf_stream *last;	/* of the event that kymo_ctf_next() returned last */
+	int64_t run_until;		/* events of @last up to this time come before those of all other streams */
 	struct pool bound;		/* of @bind and its texts */
 	const struct kymo_ctf_bind *bind;	/* a copy */
 	unsigned bind_count;
@@ -227,16 +227,16 @@ struct kymo_ctf_reader {
 	const void *map_context;
 	bool only_bound;
 	bool growing;
-	bool looks_again;		/* kymo_ctf_refresh() is at work */
+	bool refreshing;		/* inside kymo_ctf_refresh() */
 	struct plan_out out;
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
-	char **retired;			/* paths that were given away and hold no more */
+	char **retired;			/* old names of files; the user may still have pointers to them */
 	unsigned retired_count, retired_capacity;
 	unsigned open_files;		/* atomic */
-	unsigned threads;		/* that may help */
-	struct ahead *ahead;		/* NULL: they do not */
+	unsigned threads;		/* that may find events ahead */
+	struct ahead *ahead;		/* NULL: none does */
 	struct printer *printer;	/* of kymo_ctf_print_event(), made when it is first called */
 };
 
@@ -246,37 +246,38 @@ __attribute__((format(printf, 2, 3)))
 void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...);
 
 /* ---- reader.c ---- */
-/* Between the two, streams and classes may come: leave the event given last; merge all again. */
+/* Streams and classes may be added between these two. reader_settle() gives up the event that was returned last,
+ * reader_resume() merges all streams again. */
 void reader_settle(struct kymo_ctf_reader *reader);
 int reader_resume(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /* ---- reader_chunks.c ---- */
-/* Find out which chunk the trace at @path is in. Return: -1: no memory. */
+/* Find the chunk that the trace at @path is in. Return: 0; -1: no memory. */
 int chunk_describe(struct chunk_of *chunk, const char *path);
 void chunk_free(struct chunk_of *chunk);
 /* The same trace of the same chunk, whatever the chunk is called. */
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
-/* Whether the reader has a trace of the chunk before. */
+/* Whether the reader has a trace of the chunk before @chunk. */
 bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk);
-/* Warn of chunks that are not there between others that are. */
-void chunk_warn_of_gaps(struct kymo_ctf_reader *reader);
-/* Whether stream file @name holds only what the chunk before has, too. */
+/* Warn of numbers that are missing between the chunks of a recording. */
+void chunk_warn_of_missing(struct kymo_ctf_reader *reader);
+/* Whether stream file @name only repeats facts of the chunk before. */
 bool chunk_repeats(const char *name);
-/* What @path, which is not there, is called since its chunk was completed; NULL: it is gone. */
+/* The present name of @path, which does not exist: its chunk may be complete now. NULL: it was removed. */
 char *chunk_moved(const char *path);
-/* The same for a stream file, which may have been compressed as well. */
+/* The same for a stream file, which may also have been compressed. */
 char *chunk_file_now(const char *path);
 
 /* ---- reader_tree.c ---- */
 int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err);
-/* Add every trace below @path; while the reader looks again, those that are not known. */
+/* Add every trace below @path; inside kymo_ctf_refresh() only those that the reader does not have. */
 int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, struct kymo_err *err);
 char *path_join(const char *directory, const char *name);
 
 /* ---- reader_files.c ---- */
 /*
- * What is new in a trace's directory. Sizes are taken before the metadata are read: then these
- * describe all that is counted here, also when somebody is writing the trace.
+ * What is new in a trace's directory. The sizes of files are read before the metadata: then the metadata describes every
+ * byte that is counted here, even while another program writes the trace.
  */
 struct file_list {
 	struct listed {
@@ -286,19 +287,19 @@ struct file_list {
 	unsigned count;
 };
 
-/* Files with something in them that are no streams yet, in order of their names. */
+/* Files that are not empty and not yet part of a stream, in order of their names. */
 int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 	       struct kymo_err *err);
 void files_free(struct file_list *list);
-/* Make them streams. */
+/* Create a stream of each; rotated files of one stream are put together. */
 int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 	      struct kymo_err *err);
-/* The same for those that appeared: new streams, or what is behind the last file of a known one. */
+/* The same for files that appeared later: each is a new stream, or the next file of a known one. */
 int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 		  bool *found, struct kymo_err *err);
 void stream_free(struct ctf_stream *stream);
 
-/* How much of the file at @path, which has @size bytes, its writer lets others read; up to @from it did. */
+/* Bytes of the file at @path that its writer lets others read; of @size, and not below @from, which was readable. */
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
 
 /* Fill trace->info from the metadata. */
@@ -310,26 +311,26 @@ void trace_free(struct ctf_trace *trace);
 struct stream_class *trace_class(struct ctf_trace *trace, uint64_t id);
 
 /* ---- reader_bind.c ---- */
-/* Make the plans of all classes by the reader's bindings. */
+/* Compile the plans of all classes from the reader's bindings. */
 int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /* ---- reader_align.c ---- */
-/* What kymo_ctf_align() made of a time that the clock's offset is in already. */
+/* @ns, which includes the offset of the clock, with the changes of kymo_ctf_align(). */
 int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns);
-/* And back: what the trace's clock, of this offset, showed at @ns. */
+/* The inverse: what the trace's clock, which has this offset, showed at @ns. */
 uint64_t trace_clock(const struct ctf_trace *trace, int64_t ns, int64_t offset_ns);
-/* The times of what is in the batch of a stream whose trace has changes. */
+/* trace_aligned() for all records in the batch; the trace has changes. */
 void batch_align(struct ctf_stream *stream);
 void align_free(struct ctf_trace *trace);
 
 /* ---- window.c ---- */
-/* Have bytes [offset, offset + size) of the stream's present file in memory; fewer at its end.
- * Return: how many of them there are, or -1 (a warning was given). */
+/* Load bytes [offset, offset + size) of the stream's present file; fewer at its end.
+ * Return: how many of them are in memory; -1: a warning says why not. */
 int64_t window_need(struct ctf_stream *stream, uint64_t offset, uint64_t size);
 void window_close(struct ctf_stream *stream);
 
 /* ---- packet.c ---- */
-/* Parse the packet at packet_offset. Return: 0; -1: nothing usable there (a warning was given);
+/* Parse the packet at packet_offset. Return: 0; -1: nothing usable begins there (a warning says why);
  * PACKET_NOT_YET: the trace is growing, and the packet is not complete. */
 #define PACKET_NOT_YET 1
 int packet_open(struct ctf_stream *stream);
@@ -344,17 +345,17 @@ enum walk_result header_next(struct ctf_stream *stream);
 
 /* ---- stream.c ---- */
 void stream_rewind(struct ctf_stream *stream);
-/* Find the next events or a loss. Return: false: there are none any more. */
+/* Find the next events or a loss. Return: false: the stream has ended. */
 bool stream_refill(struct ctf_stream *stream);
 /* Whether the packet has bytes that are not in memory. */
 bool stream_has_more(const struct ctf_stream *stream);
-/* Leave out the rest of the packet, for @why, and tell so. */
+/* Leave out the rest of the packet, for @why, and warn of it. */
 void stream_abandon_packet(struct ctf_stream *stream, enum walk_result why);
-/* Go to the next packet that is usable. Return: false at the end of the last file. */
+/* Go to the next usable packet. Return: false at the end of the last file. */
 bool stream_next_packet(struct ctf_stream *stream);
-/* What is missing between the packet before and the present one: sets lost and lost_packets. */
+/* Sets lost and lost_packets: what is missing between the packet before and the present one. */
 void stream_find_loss(struct ctf_stream *stream);
-/* Go to @place. Return: whether the packet there is what @place tells of. */
+/* Go to @place. Return: whether the packet there is the one that @place describes. */
 bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
 
 /* ---- stream_scan.c ---- */
@@ -365,12 +366,12 @@ void stream_scan(struct ctf_stream *stream);
 /* A rewound copy that shares nothing that changes. Return: NULL: no memory. */
 struct ctf_stream *stream_clone(const struct ctf_stream *stream);
 void stream_clone_free(struct ctf_stream *clone);
-/* Have @to, a clone of the same stream, stand where @from does. Return: false: no memory. */
+/* Move @to, a clone of the same stream, to where @from is. Return: false: no memory. */
 bool stream_continue(struct ctf_stream *to, struct ctf_stream *from);
 
 /* ---- stream_batch.c ---- */
-/* Add events at the cursor to the batch, until it is full, or the packet ends, or more of the
- * file would have to be read in place of what the batch refers to. */
+/* Add events at the cursor to the batch. Ends when the batch is full, or the packet ends, or when the next event is not in
+ * memory: loading it would overwrite what the batch refers to. */
 void batch_fill(struct ctf_stream *stream);
 /* The event at the cursor: sets event_begin, event and clock, and goes behind it. @body: behind its header.
  * Return: what stopped it; the cursor is then where it was. */

@@ -130,7 +130,7 @@ static bool is_known(const struct kymo_ctf_reader *reader, const char *path)
 
 	for (unsigned i = 0; i < reader->trace_count && !known; i++)
 		known = chunk_is_same(&reader->trace[i]->chunk, &chunk) ||
-			(reader->looks_again && !strcmp(reader->trace[i]->path, path));
+			(reader->refreshing && !strcmp(reader->trace[i]->path, path));
 	chunk_free(&chunk);
 	return known;
 }
@@ -153,16 +153,16 @@ static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct ky
 		return err_no_memory(err);
 	if (!trace_load(reader, trace, &why))
 		return 0;
-	if (why.status != KYMO_EXIT_INPUT || (!reader->looks_again && !access(path, F_OK)))
+	if (why.status != KYMO_EXIT_INPUT || (!reader->refreshing && !access(path, F_OK)))
 		return err_set(err, why.status, "%s", why.text);
-	/* It has only just begun, and next time there may be more; or its chunk was completed, or removed. */
+	/* It has only just begun, and the next refresh may read it; or its chunk was renamed or removed. */
 	reader->trace_count--;
 	reader->class_count = classes;
 	trace_free(trace);
 	return access(path, F_OK) ? add_moved(reader, path, err) : 0;
 }
 
-/* The trace at @path, which was there when its directory was listed. */
+/* The trace at @path, which was renamed after its directory was listed. */
 static int add_moved(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err)
 {
 	char *moved = chunk_moved(path);
@@ -223,7 +223,7 @@ int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, 
 	return result;
 }
 
-/* Who named a directory of many things hears what was taken for a trace there. */
+/* The user may have named a directory of many things: name the one that was read as a trace. */
 static int failed_below(const char *path, const struct kymo_err *why, struct kymo_err *err)
 {
 	char *metadata = path_join(path, "metadata");
@@ -252,7 +252,7 @@ int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err 
 	if (reader->trace_count == before)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: not a CTF trace: neither it nor a directory below it contains a "
 			       "file \"metadata\"", path);
-	chunk_warn_of_gaps(reader);
+	chunk_warn_of_missing(reader);
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		reader->stream[i]->index = i;
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One stream: the packets of its files in order, their events, and what is missing between them.
- * Loss is told before the events of the packet that reveals it, so that a consumer can distrust
- * what it has open.
+ * One stream: the packets of its files in order, and what is missing between them. Two counters in the packets show
+ * loss: discarded events and the sequence number. A loss comes before the events of the packet that shows it, so that
+ * an analysis knows in time that what it has begun may be incomplete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void count_discarded(struct ctf_stream *s)
 	if (!(now->has & HAS_DISCARDED))
 		return;
 	if (!s->has_before) {
-		/* A later packet's counter tells of what was before the trace, which is no loss. */
+		/* If the trace begins with a later packet, its counter includes events before the trace. */
 		if (!(now->has & HAS_SEQ) || !now->seq)
 			s->lost = bits_extend(now->discarded, bits, false);
 		return;
@@ -72,12 +72,12 @@ void stream_find_loss(struct ctf_stream *s)
 	s->loss_end = s->lost && s->packet.has & HAS_END ? s->packet.end : s->packet.begin;
 	if (s->loss_end < s->loss_begin)
 		s->loss_end = s->loss_begin;
-	s->loss_told = !s->lost && !s->lost_packets;
+	s->loss_noted = !s->lost && !s->lost_packets;
 }
 
 /* ---- packets ---- */
 
-/* Let the cursor see what the window holds of the packet. */
+/* Set the cursor to what the window has of the packet. */
 static void see_window(struct ctf_stream *s, uint64_t have_bytes, uint64_t from)
 {
 	uint64_t end = (from + have_bytes) * 8;
@@ -137,9 +137,8 @@ bool stream_is_at(struct ctf_stream *s, const struct packet_place *place)
 }
 
 /*
- * At the beginning of a file: leave out what lies before the time window, if the index knows
- * where that is. The packet before the first wanted one is read, so that loss between the two
- * is found.
+ * At the beginning of a file: skip the packets before the time window, if there is an index. Begins one packet earlier,
+ * so that loss in front of the first wanted packet is found.
  */
 static void seek_window(struct ctf_stream *s)
 {
@@ -185,7 +184,7 @@ bool stream_next_packet(struct ctf_stream *s)
 		seek_window(s);
 	while (!open_packet(s)) {
 		if (s->reader->growing && s->file_index + 1 == s->file_count && !s->unusable)
-			return false;	/* may go on here */
+			return false;	/* the file may grow here */
 		if (!next_file(s))
 			return false;
 		seek_window(s);
@@ -215,7 +214,7 @@ void stream_abandon_packet(struct ctf_stream *s, enum walk_result why)
 	s->at.pos = s->at.end = s->content_end = s->event_begin;
 }
 
-/* Whole packets in front of the window need not be decoded. */
+/* Packets that end before the time window are not decoded. */
 static bool packet_is_early(const struct ctf_stream *s)
 {
 	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
@@ -227,12 +226,12 @@ static void note_loss(struct ctf_stream *s)
 {
 	int64_t key = epoch_of(s->class, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
 
-	s->loss_told = true;
+	s->loss_noted = true;
 	if (trace_aligned(s->class->trace, key) >= s->reader->window_begin)
 		*s->batch_end++ = (struct event_record) { key, RECORD(RECORD_LOSS, 0) };
 }
 
-/* Room for the events of a small window, if not told otherwise. */
+/* The batch, of BATCH_RECORDS unless a size was set. */
 static bool batch_make(struct ctf_stream *s)
 {
 	if (!s->batch) {
@@ -264,9 +263,9 @@ bool stream_refill(struct ctf_stream *s)
 		}
 		if (packet_is_early(s)) {
 			s->at.pos = s->at.end = s->content_end = s->event_begin;
-			s->loss_told = true;
+			s->loss_noted = true;
 		}
-		if (!s->loss_told)
+		if (!s->loss_noted)
 			note_loss(s);
 	}
 }
@@ -279,7 +278,7 @@ void stream_rewind(struct ctf_stream *s)
 	s->content_end = s->at.pos = s->at.end = 0;
 	s->clock = 0;
 	s->has_before = false;
-	s->loss_told = true;
+	s->loss_noted = true;
 	s->lost = s->lost_packets = 0;
 	s->event = NULL;
 	s->next = s->batch_end = s->batch;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's inner loop: finds the events in what is in memory of a packet and notes for each
- * its time, class and place. Nothing else of an event is looked at before somebody asks for it.
+ * The reader's inner loop. It finds the events in the window, and notes the time, class and place of each. The values of
+ * an event are decoded later, and only if somebody asks for them.
  *
  *   window   | header body | header body | header body ...
  *   batch    { time, class, place } { ... }        only of events that are wanted
  *
- * What makes it fast: the next event cannot be looked for before the size of this one is known,
- * and that comes out of two loads in a row. Most events of a trace have one of two sizes, so
- * these are compared with; the processor guesses the outcome and is at the next event already.
+ * Why it is fast: the loop cannot go to the next event before it knows the size of this one, and that size takes two
+ * loads, one after the other. But most events of a trace have one of two sizes. So the size is compared with these two;
+ * the processor predicts the result, and works on the next event before the loads are done.
  */
 #include <string.h>
 
 #include "ctf/read/header_fast.h"
 
-/* What the loop needs; copied, for the records it writes could be anything to the compiler. */
+/* What the loop needs. A copy: for the compiler, the records that the loop writes could overwrite the originals. */
 struct scan {
 	const struct scan_entry *entry;
 	uint64_t ids;
@@ -26,10 +26,10 @@ struct scan {
 	uint32_t all;			/* events that are not bound, too */
 };
 
-/* Keeps the compiler from turning a branch, which is guessed, into a choice, which is waited for. */
+/* Keeps a branch, which the processor predicts; a conditional move would wait for the loads. */
 #define GUESS(value) __asm__ volatile("" : "+r"(value))
 
-/* @shape, @ns: constants, so that a loop is made for each. @ns: the clock counts ns. */
+/* @shape, @ns: constants, so that the compiler makes a loop for each. @ns: the clock counts nanoseconds. */
 static inline __attribute__((always_inline))
 void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape shape, bool ns)
 {
@@ -122,7 +122,7 @@ enum walk_result stream_event(struct ctf_stream *s, uint64_t *body)
 	return result;
 }
 
-/* Any event. Return: what stopped it. */
+/* One event of any class and header. Return: what stopped it. */
 static enum walk_result scan_one(struct ctf_stream *s)
 {
 	uint64_t body;
@@ -146,7 +146,7 @@ void batch_fill(struct ctf_stream *s)
 		result = scan_one(s);
 		if (result == WALK_OK)
 			continue;
-		/* More of the file may be read when what is in memory is not needed any more. */
+		/* Give out the batch first: more of the file is loaded over what it refers to. */
 		if (result == WALK_SHORT && s->batch_end > s->batch && stream_has_more(s))
 			return;
 		if (result == WALK_SHORT && stream_more(s))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of a stream that read for themselves: for a look at all its packets, for other threads. */
+/* Copies of a stream that read on their own: for stream_scan.c, for other threads, for copies of a trace. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the packets of a stream tell without their events. Walks the headers on a copy of the
- * stream, so that reading goes on undisturbed; or takes an index's word, when its first and last
- * entry are what stands in the file.
+ * Facts of a stream from its packets alone: their number, times and losses. Reads the packet headers with a copy of the
+ * stream, so that reading is not disturbed. If there is an index, and its first and last entries agree with the file,
+ * the index is used instead.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctf/read/reader_impl.h"
 
-static void take_packet(struct kymo_ctf_stream_info *info, const struct ctf_stream *s)
+static void add_packet(struct kymo_ctf_stream_info *info, const struct ctf_stream *s)
 {
 	const struct packet *p = &s->packet;
 
@@ -21,7 +21,7 @@ static void take_packet(struct kymo_ctf_stream_info *info, const struct ctf_stre
 	info->lost_packets += s->lost_packets;
 }
 
-static void take_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
+static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
 		       const struct packet_index *index)
 {
 	for (uint32_t i = 0; i < index->count; i++) {
@@ -35,11 +35,11 @@ static void take_index(struct kymo_ctf_stream_info *info, struct ctf_stream *cop
 		p->seq = place->seq;
 		stream_find_loss(copy);
 		copy->has_before = true;
-		take_packet(info, copy);
+		add_packet(info, copy);
 	}
 }
 
-/* Return: false: there is no index, or it does not tell the truth, or does not tell all. */
+/* Return: false: there is no index, or it does not agree with the file, or lacks what is needed. */
 static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy)
 {
 	const uint32_t needed = HAS_SIZE | HAS_CONTENT | HAS_BEGIN | HAS_END | HAS_DISCARDED | HAS_SEQ;
@@ -53,7 +53,7 @@ static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *
 	       stream_is_at(copy, &index.place[0]) && copy->packet.seq == index.place[0].seq &&
 	       (copy->packet.has & needed) == needed;
 	if (good)
-		take_index(info, copy, &index);
+		add_index(info, copy, &index);
 	index_free(&index);
 	stream_rewind(copy);
 	return good;
@@ -70,6 +70,6 @@ void stream_scan(struct ctf_stream *s)
 	s->info.packets = s->info.lost = s->info.lost_packets = 0;
 	if (!scan_by_index(&s->info, copy))
 		while (stream_next_packet(copy))
-			take_packet(&s->info, copy);
+			add_packet(&s->info, copy);
 	stream_clone_free(copy);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function per kind of node; each checks its bytes before it looks at them. */
+/* One function per kind of node. Each checks that its bytes are in memory before it reads them. */
 #include "ctf/read/walk.h"
 
 #include "ctf/format/bits.h"

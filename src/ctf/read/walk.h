@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The general decoder: follows nodes bit by bit and shows each value to a visitor. Takes any
- * layout; plan.c has the fast way for the common ones.
+ * The general decoder: follows the nodes of any layout bit by bit, and calls a visitor with each value. For the common
+ * layouts a plan is faster, see plan.h.
  */
 #ifndef KYMO_CTF_WALK_H
 #define KYMO_CTF_WALK_H
@@ -13,14 +13,14 @@
 enum walk_result {
 	WALK_OK = 0,
 	WALK_SHORT = -1,	/* the bytes end inside the field */
-	WALK_BAD = -2,		/* a tag selects nothing, or a length is absurd */
+	WALK_BAD = -2,		/* a tag selects nothing, or there are too many values without a bit */
 };
 
-/* Where the decoder stands. Positions are bits from the beginning of the packet. */
+/* The position of the decoder, in bits from the beginning of the packet. */
 struct cursor {
 	const uint8_t *base;	/* byte 0 of the packet; may lie outside of the buffer */
-	uint64_t pos, end;	/* pos <= end; bytes of [pos, end) are there */
-	uint64_t *slot;		/* all that the layout gave away */
+	uint64_t pos, end;	/* pos <= end; the bytes of [pos, end) are in memory */
+	uint64_t *slot;		/* values of the fields that have a slot, see layout.h */
 	uint32_t budget;	/* values without a bit that are still allowed */
 };
 
@@ -37,7 +37,7 @@ struct visitor {
 	void (*number)(void *arg, const struct ctf_node *node, uint64_t value);
 	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. */
 	void (*text)(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size);
-	bool picks;	/* of arrays and sequences shown only the element that is bound */
+	bool picks;	/* of arrays and sequences, it gets only the element in which something is bound */
 };
 
 /**

@@ -79,7 +79,7 @@ static int window_fd(struct ctf_stream *s)
 	return 0;
 }
 
-/* Return: 0; -1: that cannot be, which was told. */
+/* Return: 0; -1: the file cannot be decompressed; a warning says why. */
 static int window_unpack(struct ctf_stream *s)
 {
 	const char *path = s->file[s->file_index].path;
@@ -147,7 +147,7 @@ static int make_room(struct ctf_stream *s, uint64_t size)
 	return 0;
 }
 
-/* How much to read at once. A copy of a stream throws away what is behind the packet. */
+/* How much to read at once. A copy of a stream drops what is behind the packet, so it reads no further. */
 static uint64_t read_ahead(const struct ctf_stream *s, uint64_t offset, uint64_t size)
 {
 	uint64_t want = s->window.capacity, packet = s->packet_bytes;

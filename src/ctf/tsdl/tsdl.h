@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of TSDL, CTF 1.8's metadata language: tsdl_lex.c makes tokens, tsdl_type.c,
- * tsdl_attribute.c and tsdl_compound.c types, tsdl_block.c the trace, env, clock, stream and
- * event blocks, tsdl_file.c takes files apart. Private to these files.
+ * The parser of TSDL, the metadata language of CTF 1.8. It descends recursively, one function per rule, with one token
+ * of lookahead. tsdl_file.c reads files, tsdl_lex.c makes tokens; tsdl_type.c, tsdl_compound.c and tsdl_attribute.c parse
+ * types; tsdl_block.c parses trace, env, clock, stream and event blocks. Private to these files.
  */
 #ifndef KYMO_CTF_TSDL_H
 #define KYMO_CTF_TSDL_H
@@ -24,7 +24,7 @@ struct tsdl_token {
 };
 
 struct tsdl_name;
-/* Type names seen in one block; looked up from the innermost scope outward. */
+/* The type names of one block; a name is searched from the innermost scope outward. */
 struct tsdl_scope {
 	struct tsdl_scope *outer;
 	struct tsdl_name **bucket;
@@ -36,7 +36,7 @@ struct tsdl {
 	const char *at, *end;
 	const char *line_begin;
 	uint32_t line;
-	struct tsdl_token token;	/* the present one */
+	struct tsdl_token token;	/* the present one, not yet consumed */
 	struct tsdl_scope *scope;
 	unsigned depth;
 	bool open;			/* the text ends inside a string or comment */
@@ -86,14 +86,14 @@ const struct ctf_type *tsdl_find(const struct tsdl *p, const char *name);
 int tsdl_define(struct tsdl *p, const struct tsdl_token *at, const char *name,
 		const struct ctf_type *type);
 
-/* What a block of attributes said; which of them mean something depends on the type. */
+/* The attributes of a type; the type decides which of them matter. 0: not given. */
 struct tsdl_attributes {
 	uint32_t size, align, exponent, mantissa;
 	uint8_t is_signed, base, text, order;
 	const char *clock;
 };
 
-/* "{ key = value; ... }" from the bracket on; keys that mean nothing here are passed over. */
+/* "{ key = value; ... }" from the bracket on; unknown keys are ignored. */
 int tsdl_attributes(struct tsdl *p, struct tsdl_attributes *a);
 int tsdl_align(struct tsdl *p, const struct tsdl_value *v, uint32_t *out);
 

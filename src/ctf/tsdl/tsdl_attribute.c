@@ -120,7 +120,7 @@ static int attribute(struct tsdl *p, const char *key, const struct tsdl_value *v
 		return attribute_size(p, v, 128, &a->exponent);
 	if (!strcmp(key, "mant_dig"))
 		return attribute_size(p, v, 128, &a->mantissa);
-	return 0;	/* attributes of tracers that are not ours to know */
+	return 0;	/* other tracers have attributes of their own */
 }
 
 int tsdl_attributes(struct tsdl *p, struct tsdl_attributes *a)

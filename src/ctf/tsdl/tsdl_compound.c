@@ -133,7 +133,7 @@ int tsdl_struct(struct tsdl *p, const struct ctf_type **type)
 	return compound_end(p, &c, made, type);
 }
 
-/* "<path>", if it is there. */
+/* "<path>", which may be missing. */
 static int variant_tag(struct tsdl *p, const char **path)
 {
 	struct tsdl_value tag;
@@ -190,7 +190,7 @@ static bool in_order(const struct ctf_type *container, uint64_t begin, uint64_t 
 	return container->is_signed ? (int64_t)begin <= (int64_t)end : begin <= end;
 }
 
-/* "LABEL", "LABEL = A", "LABEL = A ... B"; without a value: one more than @next tells. */
+/* "LABEL", "LABEL = A", "LABEL = A ... B". @next: the value of a label without one; set for the label behind. */
 static int enumerator(struct tsdl *p, struct ctf_type *type, uint64_t *next)
 {
 	struct tsdl_value label, begin, end;
@@ -247,7 +247,7 @@ static int enum_container(struct tsdl *p, const struct ctf_type **container)
 		if (tsdl_next(p))
 			return -1;
 		at = p->token;
-		/* Or "enum : enum : enum ..." would be followed to the end of the stack. */
+		/* Without a limit, "enum : enum : enum ..." would overflow the stack. */
 		if (++p->depth > CTF_DEPTH_MAX)
 			return tsdl_error(p, &at, "more than %d types inside each other", CTF_DEPTH_MAX);
 		if (tsdl_type(p, container))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metadata files. Text begins with TSDL at once; LTTng's form is a row of packets, each with a
- * header in the byte order of the machine that wrote it:
+ * Metadata files have two forms. A plain file is TSDL text. A packetized file, as LTTng writes it, is a row of packets with
+ * pieces of the text; each has a header in the byte order of the machine that wrote it:
  *
  *    0 u32 magic 0x75d11d57    4 u8 uuid[16]    20 u32 checksum
  *   24 u32 content_size bits  28 u32 packet_size bits
@@ -26,8 +26,8 @@ static uint32_t load32(const char *at, bool swap)
 	return swap ? __builtin_bswap32(value) : value;
 }
 
-/* Move the contents of all packets to the front of @text; a last one that is cut off is left out.
- * Return: their size, or -1. */
+/* Move the contents of all packets to the front of @text; a last packet that is cut off is left out (@cut).
+ * Return: the size of the contents, or -1. */
 static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool *cut,
 		      struct kymo_err *err)
 {
@@ -63,8 +63,7 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 	return (int64_t)used;
 }
 
-/* Whether the parser stopped because there was no more; the last
- * word or mark may be a part of one. */
+/* Whether the parser failed because the text ended; then the last word or mark may be incomplete. */
 static bool ends_early(const struct tsdl *p)
 {
 	enum tsdl_kind kind = p->token.kind;

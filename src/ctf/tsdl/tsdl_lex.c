@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens of TSDL, and the errors that name their place. */
+/* Tokens of TSDL, and errors with file, line and column. */
 #include "base/array.h"
 #include "ctf/tsdl/tsdl.h"
 
@@ -69,7 +69,7 @@ static void new_line(struct tsdl *p)
 	p->line_begin = p->at + 1;
 }
 
-/* Return: 0, or -1 for a comment without an end, at whose beginning @p then stays. */
+/* Return: 0; -1: the comment has no end, and @p stays at its beginning. */
 static int skip_comment(struct tsdl *p)
 {
 	struct tsdl before = *p;
@@ -146,7 +146,7 @@ static int lex_integer(struct tsdl *p, struct tsdl_token *t)
 	return 0;
 }
 
-/* The character behind a backslash; p->at stands on it and is left on its last character. */
+/* The character that an escape means. p->at: behind the backslash; on return, on the last character of the escape. */
 static char unescape(struct tsdl *p)
 {
 	static const char from[] = "abfnrtve", to[] = "\a\b\f\n\r\t\v\033";

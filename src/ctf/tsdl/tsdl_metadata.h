@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a trace's metadata says: types, clocks, environment, stream and event classes. Made by
- * the TSDL parser, turned into decoding plans by layout.c. Names are as declared, LTTng's
- * leading underscores included.
+ * The content of a trace's metadata: types, clocks, environment, stream and event classes. The TSDL parser fills it; the
+ * reader (ctf/read/reader_class.c, layout.c) makes decoders from it. Names are as declared, with LTTng's leading
+ * underscores.
  */
 #ifndef KYMO_CTF_TSDL_METADATA_H
 #define KYMO_CTF_TSDL_METADATA_H
@@ -55,7 +55,7 @@ struct ctf_type {
 
 struct ctf_clock {
 	const char *name;
-	const char *uuid;		/* as written: equal ones are the same clock; NULL: not told */
+	const char *uuid;		/* as written: equal UUIDs are the same clock; NULL: not given */
 	uint64_t freq;			/* Hz, not 0 */
 	int64_t offset_s;
 	uint64_t offset;		/* cycles */
@@ -83,9 +83,9 @@ struct ctf_event_decl {
 struct ctf_metadata {
 	struct arena arena;
 	enum ctf_order order;		/* LE or BE */
-	const char *torn;		/* where its end is cut off, which is left out; NULL: it is not */
+	const char *torn;		/* the end of the file is cut off and left out: the error there; NULL: it is whole */
 	uint64_t bytes;			/* size of the file */
-	struct ctf_metadata *before;	/* what was read of a growing file earlier; freed together */
+	struct ctf_metadata *before;	/* of a growing file: what was read earlier; freed together */
 	bool has_uuid;
 	uint8_t uuid[16];
 	const struct ctf_type *packet_header;
@@ -101,7 +101,7 @@ struct ctf_metadata {
 
 /* Metadata larger than this is refused. */
 #define CTF_METADATA_MAX ((size_t)64 << 20)
-/* Structures, variants and arrays inside each other. */
+/* Depth of structures, variants and arrays in each other. */
 #define CTF_DEPTH_MAX 48
 
 /**
@@ -112,7 +112,7 @@ struct ctf_metadata {
  */
 int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err);
 
-/** tsdl_parse() - the same from memory; @name stands in errors. @text is changed. */
+/** tsdl_parse() - the same from memory; errors begin with @name. @text is changed. */
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
 		   struct kymo_err *err);
 

@@ -239,7 +239,7 @@ bool tsdl_type_starts(const struct tsdl *p)
 	return tsdl_is(p, "struct") || tsdl_is(p, "variant") || tsdl_is(p, "enum");
 }
 
-/* ---- declarators: what stands behind a type ---- */
+/* ---- declarators: the name and brackets behind a type ---- */
 
 /* "[...]" from the present bracket on; the leftmost bracket is the outermost array. */
 static int brackets(struct tsdl *p, const struct ctf_type **type)
