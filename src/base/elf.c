@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small ELF reader. See elf.h. Everything goes through elf_read_at(), which knows the file's size. */
+/* A small ELF reader, see elf.h. All reads go through elf_read_at(), which checks them against the file's size. */
 #include "base/array.h"
 #include "base/elf.h"
 
@@ -51,8 +51,8 @@ void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, siz
 	return array;
 }
 
-/* File offset of @address, and how many bytes of the file follow it there. */
-static bool place(const struct elf *elf, uint64_t address, uint64_t *offset, uint64_t *room)
+/* The offset of @address in the file, and how many bytes of its segment follow. */
+static bool file_offset(const struct elf *elf, uint64_t address, uint64_t *offset, uint64_t *room)
 {
 	for (unsigned i = 0; i < elf->segment_count; i++) {
 		const Elf64_Phdr *segment = &elf->segment[i];
@@ -81,19 +81,18 @@ static uint64_t dynamic_value(const struct elf *elf, int64_t tag)
 }
 
 /*
- * Nothing in a dynamic section says how many symbols there are. A DT_HASH table has one chain
- * entry for each. In a DT_GNU_HASH table the symbol with the highest number is the end of the
- * chain of the highest bucket.
+ * The number of dynamic symbols, which a dynamic section does not contain. A DT_HASH table has one chain entry per symbol.
+ * In a DT_GNU_HASH table, the symbol with the highest number is the end of the chain of the highest bucket.
  */
 static uint64_t count_by_hash(const struct elf *elf)
 {
 	uint64_t offset, room, address = dynamic_value(elf, DT_HASH);
 	uint32_t head[4], highest = 0, link;
 
-	if (address && place(elf, address, &offset, &room) && elf_read_at(elf, offset, head, 8))
+	if (address && file_offset(elf, address, &offset, &room) && elf_read_at(elf, offset, head, 8))
 		return head[1];
 	address = dynamic_value(elf, DT_GNU_HASH);
-	if (!address || !place(elf, address, &offset, &room) || !elf_read_at(elf, offset, head, 16) ||
+	if (!address || !file_offset(elf, address, &offset, &room) || !elf_read_at(elf, offset, head, 16) ||
 	    head[0] > ELF_SYMBOLS_MAX)
 		return 0;
 	offset += 16 + 8 * (uint64_t)head[2];	/* the bloom filter */
@@ -106,7 +105,7 @@ static uint64_t count_by_hash(const struct elf *elf)
 			highest = bucket;
 	}
 	if (highest < head[1])
-		return head[1];		/* nothing is defined: all symbols stand before the table */
+		return head[1];		/* nothing is defined: the table has none of the symbols */
 	do {
 		if (!elf_read_at(elf, offset + 4 * (uint64_t)(highest - head[1]), &link, 4))
 			return 0;
@@ -114,7 +113,7 @@ static uint64_t count_by_hash(const struct elf *elf)
 	return highest;
 }
 
-/* The section header of @type; most files have section headers, none needs them. */
+/* Most files have section headers, but no file needs them. */
 bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
 			 Elf64_Shdr *strings)
 {
@@ -151,12 +150,12 @@ static void read_dynamic(struct elf *elf, const Elf64_Phdr *segment)
 	elf->string_size = dynamic_value(elf, DT_STRSZ);
 	if (elf->string_size > ELF_STRINGS_MAX)
 		elf->string_size = ELF_STRINGS_MAX;
-	if (place(elf, dynamic_value(elf, DT_STRTAB), &offset, &room) && room >= elf->string_size)
+	if (file_offset(elf, dynamic_value(elf, DT_STRTAB), &offset, &room) && room >= elf->string_size)
 		elf->strings = elf_read_array(elf, offset, elf->string_size, 1);
 	if (!elf->strings)
 		elf->string_size = 0;
 
-	if (!place(elf, dynamic_value(elf, DT_SYMTAB), &offset, &room))
+	if (!file_offset(elf, dynamic_value(elf, DT_SYMTAB), &offset, &room))
 		return;
 	elf->symbol_count = elf_find_section(elf, SHT_DYNSYM, &section, &strings) ?
 		section.sh_size / sizeof *elf->symbols : count_by_hash(elf);
@@ -287,7 +286,7 @@ bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t
 	uint64_t offset, room, count = dynamic_value(elf, DT_RELASZ) / sizeof(Elf64_Rela);
 	Elf64_Rela rela;
 
-	if (!place(elf, dynamic_value(elf, DT_RELA), &offset, &room))
+	if (!file_offset(elf, dynamic_value(elf, DT_RELA), &offset, &room))
 		return false;
 	if (count > room / sizeof rela)
 		count = room / sizeof rela;
@@ -298,7 +297,7 @@ bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t
 			continue;
 		/* A relative relocation: the addend is the string's own address. */
 		if (ELF64_R_SYM(rela.r_info) ||
-		    !place(elf, (uint64_t)rela.r_addend, &offset, &room))
+		    !file_offset(elf, (uint64_t)rela.r_addend, &offset, &room))
 			return false;
 		if (room > size - 1)
 			room = size - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an executable or shared library says about itself, without running it: the loader it asks
- * for, the libraries it needs, the names it defines and uses. 64-bit files of this machine's byte
- * order are read; of others only the kind is told. Every number in the file is input.
+ * Facts of an executable or shared library, without running it: the loader it names, the libraries it needs, the functions
+ * it defines and uses. Reads 64-bit files of this machine's byte order; of other files only bits, machine and type. Every
+ * number in the file is input, and checked.
  */
 #ifndef KYMO_BASE_ELF_H
 #define KYMO_BASE_ELF_H
@@ -24,9 +24,9 @@ struct elf {
 	int fd;
 	uint64_t size;
 	unsigned bits, machine, type;	/* 32 or 64; EM_*; ET_* */
-	bool readable;			/* of our class and byte order: the rest below is filled */
+	bool readable;			/* 64-bit, of our byte order: what follows is filled */
 	bool dynamic;			/* has a dynamic section */
-	char interpreter[256];		/* the loader it asks for, or "" */
+	char interpreter[256];		/* the path of its loader, or "" */
 	unsigned segment_count;
 	Elf64_Phdr segment[ELF_SEGMENTS_MAX];
 	unsigned dyn_count;
@@ -40,7 +40,7 @@ struct elf {
 /**
  * elf_open() - read the head, the segments, the dynamic section and its symbols
  *
- * A file that is damaged behind its head gives what can be read; counts are then small or 0.
+ * If a file is damaged behind its head, the parts that can be read are filled; counts are small or 0.
  * Return: 0; 1 when it is not an ELF file; -1 with @err when it cannot be read.
  * Context: allocates, blocks.
  */
@@ -48,7 +48,7 @@ int elf_open(struct elf *elf, const char *path, struct kymo_err *err);
 
 void elf_close(struct elf *elf);
 
-/** elf_name() - string at @offset of the dynamic strings, "" when there is none. */
+/** elf_name() - the string at @offset of the dynamic strings, or "". */
 const char *elf_name(const struct elf *elf, uint64_t offset);
 
 /**
@@ -60,22 +60,22 @@ const char *elf_dynamic(const struct elf *elf, int64_t tag, unsigned nth);
 /** elf_symbol() - the dynamic symbol @name that the file defines, or NULL. */
 const Elf64_Sym *elf_symbol(const struct elf *elf, const char *name);
 
-/** elf_uses() - how many undefined dynamic symbols begin with @prefix. */
+/** elf_uses() - the number of undefined dynamic symbols that begin with @prefix. */
 unsigned elf_uses(const struct elf *elf, const char *prefix);
 
-/** elf_defines() - whether any function beginning with @prefix is defined, local names included. */
+/** elf_defines() - whether the file defines a function whose name begins with @prefix, also a local one. */
 bool elf_defines(const struct elf *elf, const char *prefix);
 
-/* The functions of a file by address, from its symbol table, or, when it is stripped, its dynamic one. */
+/* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic symbols. */
 struct elf_function {
-	uint64_t address, size;		/* as linked; size 0: not told */
+	uint64_t address, size;		/* as linked; size 0: unknown */
 	const char *name;
 };
 
 struct elf_functions {
 	struct elf_function *function;	/* by address */
 	uint64_t count;
-	uint64_t base;			/* lowest address that is loaded, at the beginning of a page */
+	uint64_t base;			/* the lowest address that is loaded, rounded down to a page */
 	char *names;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	unsigned build_id_size;		/* 0: it has none */
@@ -84,18 +84,18 @@ struct elf_functions {
 /**
  * elf_functions() - read the functions that @elf defines, and its build id
  *
- * What cannot be read is not there. Context: allocates, blocks.
+ * What cannot be read is left out. Context: allocates, blocks.
  */
 void elf_functions(const struct elf *elf, struct elf_functions *functions);
 void elf_functions_free(struct elf_functions *functions);
 
-/** elf_function_at() - the one that @address is in, or NULL. */
+/** elf_function_at() - the function that contains @address, or NULL. */
 const struct elf_function *elf_function_at(const struct elf_functions *functions, uint64_t address);
 
 /**
  * elf_pointed_text() - the string to which the relocated pointer at @address will point
  *
- * Return: true, or false when nothing is relocated there or no string is behind it.
+ * Return: true; false: nothing is relocated there, or it does not point to a string.
  */
 bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t size);
 

@@ -39,7 +39,7 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* Of several names of one function always the same. */
+	/* A function with several names always gets the same one. */
 	return strcmp(x->name, y->name);
 }
 

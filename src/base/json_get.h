@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of JSON that came from elsewhere: of the type that is expected, or not there. */
+/* Members of JSON that another program wrote: a member of another type than expected counts as missing. */
 #ifndef KYMO_BASE_JSON_GET_H
 #define KYMO_BASE_JSON_GET_H
 
@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-/** json_get() - member @key; NULL: @object has none, or is none. */
+/** json_get() - member @key of @object; NULL: it has none, or is not an object. */
 static inline struct json_object *json_get(struct json_object *object, const char *key)
 {
 	struct json_object *value = NULL;
@@ -16,7 +16,7 @@ static inline struct json_object *json_get(struct json_object *object, const cha
 	return value;
 }
 
-/** json_get_u64() - 0: there is no such number, or it is negative. */
+/** json_get_u64() - member @key as a number; 0: it is missing, not a whole number, or negative. */
 static inline uint64_t json_get_u64(struct json_object *object, const char *key)
 {
 	struct json_object *value = json_get(object, key);
@@ -24,7 +24,7 @@ static inline uint64_t json_get_u64(struct json_object *object, const char *key)
 	return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
 }
 
-/** json_get_text() - NULL: there is no such text. It lives as long as @object. */
+/** json_get_text() - member @key as a string, valid as long as @object; NULL: it is missing or not a string. */
 static inline const char *json_get_text(struct json_object *object, const char *key)
 {
 	struct json_object *value = json_get(object, key);

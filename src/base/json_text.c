@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* Return: where @size bytes may be put; NULL without memory. */
+/* Return: where the next @size bytes go; NULL without memory. */
 static char *room_for(struct json_text *json, size_t size)
 {
 	if (json->room - json->size < size) {
@@ -124,7 +124,7 @@ void json_text_string(struct json_text *json, const char *key, const char *value
 	begin_member(json, key);
 	put(json, '"');
 	while (*value) {
-		const size_t size = text_json_step(&value, step);	/* it moves on, so before the call */
+		const size_t size = text_json_step(&value, step);	/* changes @value */
 
 		json_text_raw(json, step, size);
 	}

@@ -80,7 +80,7 @@ void *map_del(struct map *map, uint64_t key, uint64_t scope)
 	value = slot->value;
 	if (!value)
 		return NULL;
-	/* Move back every later entry of the run that may not stay behind a hole. */
+	/* A search ends at a free slot: move back each later entry of the run that would lie behind the hole. */
 	hole = slot - map->slot;
 	for (at = (hole + 1) & map->mask; map->slot[at].value; at = (at + 1) & map->mask) {
 		home = hash(map->slot[at].key, map->slot[at].scope) & map->mask;

@@ -27,7 +27,7 @@ struct map {
 /** map_free() - release the slots; values are the caller's. The map is empty and usable afterwards. */
 void map_free(struct map *map);
 
-/** map_get() - the value of (@key, @scope), or NULL. Context: wait-free for a bounded load. */
+/** map_get() - the value of (@key, @scope), or NULL. Context: does not allocate. */
 void *map_get(const struct map *map, uint64_t key, uint64_t scope);
 
 /**
@@ -39,7 +39,7 @@ void *map_get(const struct map *map, uint64_t key, uint64_t scope);
  */
 int map_put(struct map *map, uint64_t key, uint64_t scope, void *value);
 
-/** map_del() - remove (@key, @scope). Return: its value, or NULL if it was not there. */
+/** map_del() - remove (@key, @scope). Return: its value, or NULL if the map does not have it. */
 void *map_del(struct map *map, uint64_t key, uint64_t scope);
 
 /**

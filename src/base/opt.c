@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* What a value of each kind looks like, for the error that says it was not one. */
+/* What each kind of value looks like, for errors: "... is not a whole number". */
 static const char *const expects[] = {
 	[OPT_FLAG] = "nothing",
 	[OPT_TEXT] = "a text",
@@ -19,7 +19,7 @@ static const char *const expects[] = {
 	[OPT_LIST] = "a text",
 };
 
-/* What stands for @value among the '|'-separated @choices, or -1. */
+/* The number that means @value among the '|'-separated @choices, or -1. */
 static int choice_value(const char *choices, const char *value)
 {
 	const size_t length = strcspn(value, ":");
@@ -132,11 +132,11 @@ static int unknown_name(const struct opt *opts, const char *name, size_t length,
 /* One parse in progress. */
 struct walk {
 	const struct opt *opts;
-	void *target;	/* NULL: only look */
+	void *target;	/* NULL: store nothing */
 	int argc;
 	char **argv;
 	int at;
-	bool help;	/* --help or -h stood where an option stands */
+	bool help;	/* --help or -h was among the options */
 };
 
 static int take_value(struct walk *walk, const struct opt *opt, const char *inline_value,
@@ -224,7 +224,7 @@ bool opt_asks_help(const struct opt *opts, int argc, char **argv)
 {
 	struct walk walk = { .opts = opts, .argc = argc, .argv = argv };
 
-	/* Errors do not matter here: opt_parse() meets them again. Values are skipped like there. */
+	/* Errors do not matter here: opt_parse() finds them again. Values are skipped as it does. */
 	for (; walk.at < argc && strcmp(argv[walk.at], "--"); walk.at++) {
 		const char *arg = argv[walk.at];
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table per verb gives parsing, --help, the man page and the completion.
+ * Options of a verb: one table gives parsing, --help, the man page and the completion.
  *
  * Long options take "--name value" and "--name=value", short ones "-nvalue" and "-n value";
- * "--" ends them. An unknown option, a missing or bad value is an err with KYMO_EXIT_USAGE that names
- * the nearest known option.
+ * "--" ends them. An unknown option, and a missing or bad value, is an error with KYMO_EXIT_USAGE. The error
+ * names the most similar option.
  */
 #ifndef KYMO_BASE_OPT_H
 #define KYMO_BASE_OPT_H
@@ -55,7 +55,7 @@ struct verb {
 	const char *description;	/* paragraphs for --help and the man page */
 	const char *examples;	/* lines for --help and the man page */
 	const struct opt *opts;	/* ends with a zeroed entry */
-	/* Gets what stands behind the verb, unparsed, ending with NULL. Return: exit status. */
+	/* @argv: the arguments behind the verb, not parsed, ending with NULL. Return: the exit status. */
 	int (*run)(int argc, char **argv);
 };
 
@@ -63,7 +63,7 @@ struct verb {
  * opt_parse() - parse @argv by @opts into @target
  * @argc, @argv: arguments after the verb; on return only operands, moved to the front of argv
  *               and followed by NULL, so that they can be given to exec
- * @dashdash: set to the operands' index at which "--" stood, or -1. May be NULL.
+ * @dashdash: set to the index of the first operand behind "--", or -1. May be NULL.
  *
  * --help and -h are not handled here: the command line does it before it calls the verb.
  * Return: 0, or -1 with @err filled.
@@ -71,7 +71,7 @@ struct verb {
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
 	      struct kymo_err *err);
 
-/** opt_asks_help() - does --help or -h stand among the options (not as a value, not after --)? */
+/** opt_asks_help() - whether --help or -h is among the options (not as a value, not after --). */
 bool opt_asks_help(const struct opt *opts, int argc, char **argv);
 
 /** opt_usage() - print "kymo VERB [OPTION...] SYNOPSIS", without a newline. */

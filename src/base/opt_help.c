@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people read about a verb, printed from its table: --help and the manual page. See opt.h. */
+/* --help and the manual page of a verb, printed from its table. See opt.h. */
 #include "base/array.h"
 #include "base/opt.h"
 
@@ -23,8 +23,8 @@ static const char *value_of(const struct opt *opt)
 }
 
 /*
- * One paragraph of @length bytes that begins in column @column, filled up to HELP_WIDTH wherever
- * its source has line ends; further lines stand behind @indent blanks.
+ * One paragraph of @length bytes, with lines filled up to HELP_WIDTH wherever the source breaks them. Its first line begins
+ * in column @column, the others behind @indent blanks.
  */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
 {
@@ -112,7 +112,7 @@ void opt_help(const struct verb *verb, FILE *out)
 
 /* ---- roff, the man(7) macros ---- */
 
-/* What roff would obey, or print as another character than a reader may copy into a shell. */
+/* Escapes characters that roff treats as commands, or prints as others that do not work when copied into a shell. */
 static void roff_character(FILE *out, char c)
 {
 	static const struct {
@@ -131,7 +131,7 @@ static void roff_character(FILE *out, char c)
 	fputc(c, out);
 }
 
-/* One line of text in which roff finds nothing to obey. */
+/* One line of text, without commands for roff. */
 static void roff_line(FILE *out, const char *text, size_t length)
 {
 	if (length && *text == '.')

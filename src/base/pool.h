@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is released all at once: objects and strings that live as long as their owner.
+ * Memory that is freed all at once: objects and strings that live as long as their owner.
  * Context: not thread-safe; allocates by blocks.
  */
 #ifndef KYMO_BASE_POOL_H

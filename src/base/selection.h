@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which nodes, topics and processes are asked for: lists of globs, as --node, --topic and --process
- * have them. Here is the only place that knows their rule:
+ * Selected nodes, topics and processes: the lists of globs of --node, --topic and --process. Examples:
  *
- *   A glob is what fnmatch() takes ('*' also matches '/'); a full name may be written without its
- *   first slash. '!GLOB' leaves out. A name is selected when one of the globs matches it, or there
- *   are only such that leave out; and none of those that leave out matches it.
+ *   --node '/planner*'                    all nodes that begin with /planner
+ *   --node '!rviz*'                       all nodes but those
+ *   --node '/planner*' --node '!*_test'   those that the first matches and the second does not
  *
- * What has no name (the node of a callback whose init events are not in the trace) is selected
- * unless one is asked for.
+ * Only this file knows the rule: a glob is as in fnmatch(), and '*' also matches '/'. The first slash of a full name may be
+ * left out. '!GLOB' leaves out what matches. A name is selected if no '!GLOB' matches it, and a GLOB matches it or there are
+ * only '!GLOB's.
+ *
+ * An object without a name (the node of a callback whose init events are not in the trace) is selected if there is no GLOB.
  */
 #ifndef KYMO_BASE_SELECTION_H
 #define KYMO_BASE_SELECTION_H
@@ -22,21 +24,21 @@ struct selection {
 	struct opt_list node, topic, process;
 };
 
-/** selection_matches() - does @name pass @globs? @name: NULL or "" when there is none. */
+/** selection_matches() - whether @globs select @name, by the rule above. @name: NULL or "": it has none. */
 bool selection_matches(const struct opt_list *globs, const char *name);
 
-/** selection_leaves_out() - does one of the '!GLOB' of @globs match @name? */
+/** selection_leaves_out() - whether one of the '!GLOB' of @globs matches @name. */
 bool selection_leaves_out(const struct opt_list *globs, const char *name);
 
-/* Of a selection, which may be NULL: all. A process goes by its name, or by its pid in digits. */
+/* Whether @selection selects this object. NULL selects all. A process matches by its name or by its pid in digits. */
 bool selection_node(const struct selection *selection, const char *name);
 bool selection_topic(const struct selection *selection, const char *name);
 bool selection_process(const struct selection *selection, const char *name, int32_t pid);
 
-/** selection_any() - is anything left out at all? */
+/** selection_any() - whether there is any glob. */
 bool selection_any(const struct selection *selection);
 
-/** selection_objects() - are nodes or topics? */
+/** selection_objects() - whether there are globs of nodes or topics. */
 bool selection_objects(const struct selection *selection);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls of this machine by number, from <asm/unistd.h> when it was built, with the names that LTTng gives them:
- * those of the kernel's functions, so that stat(2) is newstat.
+ * System calls of this machine by number, from <asm/unistd.h> at build time. Names are those of LTTng, which are the
+ * kernel's functions: stat(2) is newstat.
  *
  * Context: any thread; nothing allocates or blocks.
  */
@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-/** syscall_count() - all numbers are below; some below may be none. */
+/** syscall_count() - all numbers are below it; not every number below it is a system call. */
 unsigned syscall_count(void);
 
-/** syscall_name() - of number @number. Return: NULL: it is none that was known when this was built. */
+/** syscall_name() - the name of system call @number. Return: NULL: unknown at build time. */
 const char *syscall_name(int64_t number);
 
-/** syscall_number() - of @name, as syscall_name() has it. Return: -1: there is none. */
+/** syscall_number() - the number of @name, as syscall_name() spells it. Return: -1: there is no such system call. */
 int64_t syscall_number(const char *name);
 
 #endif

@@ -9,7 +9,7 @@
  *   csv    a header line and rows, quoted as in RFC 4180 but with plain newlines; every section
  *          but the first stands behind a line "# <section>", so that a single one is plain CSV
  *
- * Text of foreign origin is safe: control characters are shown as \xNN in text, JSON is always
+ * Text from other programs is safe: control characters are shown as \xNN in text, JSON is always
  * valid UTF-8. Memory does not grow with the number of rows: text columns get their widths from
  * the first 4096 rows.
  *
@@ -44,7 +44,7 @@ int table_open(struct table **table, FILE *out, enum table_format format);
  */
 void table_fit(struct table *table, unsigned width);
 
-/** table_clock() - what table_time() makes of a time, as the stamp of a simulation; NULL: nothing. */
+/** table_clock() - @stamp converts the times of table_time(), as to the time of a simulation; NULL: not at all. */
 void table_clock(struct table *table, int64_t (*stamp)(const void *context, int64_t ns), const void *context);
 
 /**
@@ -62,7 +62,7 @@ void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; jso
 void table_f64(struct table *table, double value);	/* text: 4 significant digits */
 void table_ns(struct table *table, int64_t ns);		/* text: scaled with unit; json, csv: integer */
 void table_time(struct table *table, int64_t ns);	/* a point in time: integer, on table_clock() */
-/* As table_ns(), but wrong by up to @error_ns: what is not more is no fact. Text: "<1.2 ms"; json, csv: nothing. */
+/* As table_ns(), but @ns may be wrong by @error_ns. If it is not larger: "<1.2 ms" in text; json null, csv empty. */
 void table_ns_within(struct table *table, int64_t ns, int64_t error_ns);
 void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
 void table_none(struct table *table);			/* text "-", json null, csv empty */

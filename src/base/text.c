@@ -33,7 +33,7 @@ static char *scaled(char *out, bool negative, double value, const struct unit *u
 	double shown;
 	int decimals;
 
-	/* 999.6 us must become 1.00 ms, not 1000 us. Minutes only where seconds get long. */
+	/* 999.6 us must become 1.00 ms, not 1000 us. Minutes only from 600 s on. */
 	while (i + 1 < count && value / units[i + 1].size >= 1 - 0.5e-3) {
 		if (units[i].size == 1e9 && value < 600e9)
 			break;
@@ -233,7 +233,7 @@ size_t text_utf8_length(const char *at)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* Overlong forms, surrogates and what lies beyond U+10FFFF are no text. */
+	/* Overlong forms, surrogates and codes above U+10FFFF are not valid. */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;

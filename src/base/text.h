@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for people and text from people: quantities with units in both directions, the nearest
- * known word, widths on a terminal, and strings of foreign origin made safe to print.
+ * Text for people and from people: writes and reads quantities with units, finds the most similar known word, measures
+ * widths on a terminal, and makes strings from other programs safe to print.
  */
 #ifndef KYMO_BASE_TEXT_H
 #define KYMO_BASE_TEXT_H
@@ -26,8 +26,8 @@ char *text_f64(char out[TEXT_QUANTITY_MAX], double value);
 char *text_f64_exact(char out[TEXT_QUANTITY_MAX], double value);
 
 /*
- * The way back. All take the whole of @text or nothing. Return: true, or false when @text is not
- * such a quantity or does not fit; *out is then untouched.
+ * Quantities from text. Each reads all of @text. Return: true; false: @text is not such a quantity, or
+ * does not fit; *out is not changed.
  *   text_read_u64    decimal, or hexadecimal behind 0x
  *   text_read_size   64K, 4M, 1G, 2T (powers of 1024; KiB, MiB, ... too), a bare number is bytes
  *   text_read_time   250us, 1.5ms, 30s, 5min, 2h, 1d, 10ns; a bare number is seconds
@@ -44,11 +44,11 @@ bool text_read_time(const char *text, int64_t *out_ns);
  */
 unsigned text_distance(const char *a, const char *b);
 
-/** text_is_near() - is @distance small enough to offer @candidate for @typed? */
+/** text_is_near() - whether @distance is small enough to suggest @candidate for @typed. */
 bool text_is_near(const char *typed, const char *candidate, unsigned distance);
 
 /**
- * text_ros_glob() - does the full name of a node, topic or service match?
+ * text_ros_glob() - whether @glob matches the full name of a node, topic or service
  * @glob: as fnmatch() has it; may be written without the first slash; NULL matches all
  */
 bool text_ros_glob(const char *glob, const char *name);
@@ -56,19 +56,19 @@ bool text_ros_glob(const char *glob, const char *name);
 /** text_width() - columns @text takes on a terminal, counting one per code point. */
 size_t text_width(const char *text);
 
-/** text_utf8_length() - bytes of the valid UTF-8 sequence at @at, 0 when it is none. */
+/** text_utf8_length() - bytes of the UTF-8 sequence at @at; 0: it is not valid. */
 size_t text_utf8_length(const char *at);
 
 /**
- * text_json_step() - the next character of a text as it stands in a JSON string
+ * text_json_step() - the next character of a text, escaped for a JSON string
  * @at: not at the text's end; set to what follows
  *
- * What is no UTF-8 becomes U+FFFD. Return: bytes in @out, which is not terminated.
+ * A byte that is not UTF-8 becomes U+FFFD. Return: bytes in @out, which does not end with NUL.
  */
 #define TEXT_JSON_STEP_MAX 8
 size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX]);
 
-/** text_put_json() - @text as a JSON string; bytes that are no UTF-8 become U+FFFD. */
+/** text_put_json() - print @text as a JSON string; bytes that are not UTF-8 become U+FFFD. */
 void text_put_json(FILE *out, const char *text);
 
 /**
@@ -80,10 +80,10 @@ void text_put_json(FILE *out, const char *text);
 char *text_shell(char *out, size_t size, const char *text);
 
 /**
- * text_clean() - copy @from without anything that a terminal obeys
+ * text_clean() - copy @from without control sequences of a terminal
  * @out: @size bytes, always terminated; 4 * strlen(@from) + 1 are always enough
  *
- * Control characters and bytes that are no UTF-8 become \xNN. Return: bytes written without NUL.
+ * Control characters and bytes that are not UTF-8 become \xNN. Return: bytes written without NUL.
  */
 size_t text_clean(char *out, size_t size, const char *from);
 
