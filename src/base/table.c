@@ -64,7 +64,7 @@ static void cell(struct table *t, struct table_spelling cell)
 	/* A failed allocation leaves rows with missing cells: drop what is held instead. */
 	if (t->error) {
 		t->held_rows = 0;
-		t->held_used = 0;
+		t->held.size = 0;
 		return;
 	}
 	if (t->format == TABLE_TEXT)
@@ -308,7 +308,7 @@ int table_close(struct table *t)
 	errno = 0;
 	if (!error && (fflush(t->out) || ferror(t->out)))
 		error = errno ? errno : EIO;
-	free(t->held);
+	free(t->held.text);
 	free(t);
 	return -error;
 }

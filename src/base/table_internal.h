@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/json_text.h"
 #include "base/table.h"
 
 #define TABLE_COLUMNS_MAX 64
@@ -40,8 +41,7 @@ struct table {
 	size_t blanks;		/* owed before the next cell */
 	size_t fit;		/* width of a row, or 0: as wide as it gets */
 	bool header_done;
-	char *held;
-	size_t held_used, held_size;
+	struct json_text held;
 	uint64_t held_rows;
 
 	char clean[TABLE_CELL_MAX];	/* the text of a cell, made presentable */

@@ -97,7 +97,7 @@ static void header(struct table *t)
 /* Write the held rows. */
 void table_text_flush(struct table *t)
 {
-	const char *at = t->held;
+	const char *at = t->held.text;
 
 	if (t->held_rows)
 		header(t);
@@ -111,12 +111,12 @@ void table_text_flush(struct table *t)
 		}
 	}
 	t->held_rows = 0;
-	t->held_used = 0;
+	t->held.size = 0;
 }
 
 void table_text_hold(struct table *t, enum table_side side, const char *text)
 {
-	size_t length = strlen(text), width = text_width(text);
+	size_t width = text_width(text);
 	struct table_shape *shape = &t->shape[t->column];
 
 	if (!table_is_shown(t, t->column))
@@ -124,20 +124,10 @@ void table_text_hold(struct table *t, enum table_side side, const char *text)
 	if (width > shape->width)
 		shape->width = width;
 	shape->right |= side == TABLE_RIGHT;
-	if (t->held_used + length + 2 > t->held_size) {
-		size_t size = 2 * t->held_size + length + 4096;
-		char *grown = realloc(t->held, size);
-
-		if (!grown) {
-			t->error = ENOMEM;
-			return;
-		}
-		t->held = grown;
-		t->held_size = size;
-	}
-	t->held[t->held_used++] = (char)side;
-	memcpy(t->held + t->held_used, text, length + 1);
-	t->held_used += length + 1;
+	json_text_raw(&t->held, &(char){ (char)side }, 1);
+	json_text_raw(&t->held, text, strlen(text) + 1);
+	if (t->held.failed)
+		t->error = ENOMEM;
 }
 
 void table_text_title(struct table *t, const char *title)
