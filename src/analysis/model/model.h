@@ -2,28 +2,31 @@
 /*
  * The objects of a ROS 2 trace, and what happened to them.
  *
- * Feed events in time order; the model learns the objects from the init events, pairs what
- * belongs together (callback_start with callback_end, publish with take, enqueue with dequeue)
- * and hands each thing over as soon as it is complete. It keeps the objects, what is open, and
- * a bounded window of recently published messages: memory does not grow with the trace.
+ * The model reads events in time order. It learns the objects from init events, and it pairs events
+ * that belong together: callback_start with callback_end, publish with take, enqueue with dequeue.
+ * Listeners receive each result as soon as the result is complete. The model keeps the objects,
+ * everything that is still open, and a bounded window of recently published messages, so memory
+ * does not grow with the trace.
  *
  *   model_create(&model, &err);
- *   model_attach(model, reader, &err);		binds the events it wants
  *   model_listen(model, &listener, context);
+ *   model_attach(model, reader, &err);		binds the events that the model needs
  *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
  *       if (model_event(model, &event) < 0) ...
  *   model_finish(model);
  *   for (i = 0; i < model_count(model, MODEL_CALLBACK); i++) ... model_callback(model, i)
  *
- * Identity. An address means something only within a process: (host, vpid, address). Traces of
- * one host name are one host. Addresses are reused: an init event that says something new about
- * an address makes a new object, and later events mean the new one. The old object stays with
- * what happened to it. An init event that repeats what is known changes nothing.
+ * Identity. An address has a meaning only within one process, so the key of an object is (host,
+ * vpid, address). Traces with the same host name are of the same host. Programs reuse addresses: an
+ * init event with new facts about an address creates a new object, and later events refer to the
+ * new object. The old object keeps what happened to it. An init event that repeats known facts
+ * changes nothing.
  *
  * All times are nanoseconds since the Unix epoch unless a name says otherwise. All pointers stay
- * valid until model_destroy(), except in what a listener gets: those are valid during the call.
+ * valid until model_destroy(), except for the structs that a listener receives: those are valid
+ * during the call only.
  *
- * Context of all functions: not thread-safe; allocate as objects appear, not per event.
+ * Context of all functions: not thread-safe; allocate when objects appear, not per event.
  */
 #ifndef KYMO_ANALYSIS_MODEL_H
 #define KYMO_ANALYSIS_MODEL_H
@@ -62,12 +65,14 @@ enum model_kind {
 struct model_process {
 	uint32_t index;
 	uint32_t host;		/* number of the host */
-	const char *hostname;	/* "" when the trace does not say */
+	const char *hostname;	/* "" when not in the trace */
 	int32_t pid;		/* vpid */
-	const char *name;	/* procname of the main thread if it was seen, else of the first thread */
-	const char *tracetools;	/* version string of rcl_init; "" when not seen */
-	const char *rmw;	/* CARET's rmw_implementation; "" when not seen */
-	const char *distribution;	/* CARET's caret_init: "humble", "jazzy"; "" when not seen */
+	/* procname of the main thread if the trace has it, else of the first thread */
+	const char *name;
+	const char *tracetools;	/* version string in rcl_init; "" when not in the trace */
+	const char *rmw;	/* CARET's rmw_implementation; "" when not in the trace */
+	/* CARET's caret_init: "humble", "jazzy"; "" when not in the trace */
+	const char *distribution;
 	uint64_t events;	/* ROS 2 events of this process */
 	uint64_t init_events;	/* of these: init events */
 	const struct model_clock *clock;	/* of the host, see model_clock_error() */
@@ -80,7 +85,7 @@ struct model_thread {
 	const char *name;	/* procname at its first event */
 };
 
-/* What rcl_init made. */
+/* The result of rcl_init. */
 struct model_context {
 	uint32_t index;
 	const struct model_process *process;
@@ -96,11 +101,11 @@ struct model_node {
 	uint64_t rmw_handle;
 	const char *name, *namespace;
 	const char *full_name;	/* "/perception/filter" */
-	int32_t tid;		/* of the thread that made it */
+	int32_t tid;		/* the thread that created the node */
 	int64_t born_ns;
 };
 
-/* A thread that runs callbacks, or several. CARET's events name executors and groups. */
+/* One thread or several threads that run callbacks. CARET's events name executors and groups. */
 struct model_executor {
 	uint32_t index;
 	const struct model_process *process;
@@ -125,7 +130,7 @@ struct model_gid {
 	uint8_t bytes[MODEL_GID_MAX];
 };
 
-/* A topic is its name, over all processes and hosts. */
+/* A topic is identified by its name alone, in all processes and on all hosts. */
 struct model_topic {
 	uint32_t index;
 	const char *name;
@@ -136,7 +141,7 @@ struct model_publisher {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle, rmw_handle;
-	const struct model_node *node;		/* NULL: not seen */
+	const struct model_node *node;		/* NULL: not in the trace */
 	const struct model_topic *topic;
 	uint64_t depth;
 	struct model_gid gid;
@@ -147,7 +152,7 @@ struct model_subscription {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle, rmw_handle;
-	const struct model_node *node;		/* NULL: not seen */
+	const struct model_node *node;		/* NULL: not in the trace */
 	const struct model_topic *topic;
 	uint64_t depth;
 	struct model_gid gid;
@@ -160,8 +165,8 @@ struct model_timer {
 	const struct model_process *process;
 	uint64_t handle;
 	int64_t period_ns;
-	const struct model_node *node;		/* NULL: link not seen */
-	int64_t linked_ns;			/* when it was linked to its node; 0: not seen */
+	const struct model_node *node;		/* NULL: rclcpp_timer_link_node not in the trace */
+	int64_t linked_ns;			/* time of the link to the node; 0: not in the trace */
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int32_t tid;
 	int64_t born_ns;
@@ -172,9 +177,9 @@ struct model_service {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle, rmw_handle;
-	const struct model_node *node;		/* NULL: not seen */
+	const struct model_node *node;		/* NULL: not in the trace */
 	const char *name;
-	struct model_gid gid;			/* of a client, tracetools 8.5 and later */
+	struct model_gid gid;			/* of a client, from tracetools 8.5 on */
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
@@ -184,7 +189,7 @@ enum model_callback_kind {
 	MODEL_CALLBACK_SUBSCRIPTION,
 	MODEL_CALLBACK_TIMER,
 	MODEL_CALLBACK_SERVICE,
-	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h knows it */
+	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h creates it */
 };
 
 struct model_callback {
@@ -192,45 +197,51 @@ struct model_callback {
 	const struct model_process *process;
 	uint64_t address;
 	enum model_callback_kind kind;
-	bool is_intra;				/* it serves intra-process messages */
-	const struct model_subscription *subscription;	/* what it belongs to: one of these three, */
-	const struct model_timer *timer;		/* or none */
+	bool is_intra;				/* it receives intra-process messages */
+	const struct model_subscription *subscription;	/* the owner: at most one of these three */
+	const struct model_timer *timer;
 	const struct model_service *service;
-	uint64_t owner;				/* what callback_added named: the rclcpp subscription
-						 * object, timer or service handle; 0: not seen */
+	/*
+	 * the address in callback_added: the rclcpp subscription object, timer or service handle;
+	 * 0: no callback_added
+	 */
+	uint64_t owner;
 	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
-	const char *symbol;			/* for people: demangled, shortened; "" when unknown */
+	const char *symbol;			/* readable: demangled and shortened; "" when unknown */
 	int64_t added_ns;			/* callback_added; 0: not seen */
 	int64_t registered_ns;			/* callback_register; 0: not seen */
 	int64_t born_ns;
 };
 
-/* rclcpp's Subscription or SubscriptionIntraProcess: a subscription may have both. */
+/* rclcpp's Subscription or SubscriptionIntraProcess. One subscription may have both. */
 struct model_subscription_object {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t address;
-	const struct model_subscription *subscription;	/* NULL: rclcpp_subscription_init not seen */
-	const struct model_callback *callback;		/* NULL: callback_added not seen */
+	/* NULL: no rclcpp_subscription_init in the trace */
+	const struct model_subscription *subscription;
+	const struct model_callback *callback;		/* NULL: no callback_added in the trace */
 	bool is_intra;
-	int64_t born_ns;	/* rclcpp_subscription_init; 0: not seen */
+	int64_t born_ns;	/* rclcpp_subscription_init; 0: not in the trace */
 };
 
-/* Of a lifecycle node. */
+/* The state machine of a lifecycle node. */
 struct model_state_machine {
 	uint32_t index;
 	const struct model_process *process;
 	uint64_t handle;
-	const struct model_node *node;		/* NULL: not seen */
+	const struct model_node *node;		/* NULL: not in the trace */
 	int64_t born_ns;
 };
 
 /*
- * Messages that have other messages as a cause although they are not published in their callback.
+ * A link: received messages are the cause of a publication that is made outside of their callback.
  *   PERIODIC_ASYNC  each publication is computed from the latest message of each subscription
- *   PARTIAL_SYNC    likewise, but a publication inside a callback of a linked subscription has
- *                   the direct link there, and an input counts for the next publication only
- *   USE_LATEST      as PERIODIC_ASYNC, named by a user (CARET's use_latest_message), see model_rule()
+ *   PARTIAL_SYNC    the same, with two exceptions: a publication inside a callback of a linked
+ *                   subscription has the direct link only, and an input counts only for the next
+ *                   publication
+ *   USE_LATEST      as PERIODIC_ASYNC, but named by the user (CARET's use_latest_message); see
+ *                   model_rule()
  */
 enum model_link_kind {
 	MODEL_LINK_PERIODIC_ASYNC,
@@ -248,32 +259,41 @@ struct model_link {
 	int64_t born_ns;
 };
 
-/* ---- things that happened; valid during the listener's call only ---- */
+/* ---- events in the life of the objects; valid during the listener's call only ---- */
 
-/* A message on its way. */
+/* A message, from its publication to its callback. */
 struct model_message {
-	uint64_t id;				/* of the publication, from 1; 0: publication not seen */
-	const struct model_publisher *publisher;	/* NULL: not seen */
+	/* number of the publication, from 1; 0: publication not in the trace */
+	uint64_t id;
+	const struct model_publisher *publisher;	/* NULL: not in the trace */
 	const struct model_topic *topic;	/* NULL: unknown */
-	const struct model_thread *publish_thread;	/* NULL: not seen */
-	const struct model_callback *from;	/* published inside a run of this; NULL: none or unknown */
-	uint64_t from_instance;			/* the run's id; 0: none or unknown */
-	int64_t publish_ns;	/* begin of the publish call; 0: not seen */
-	int64_t rcl_ns;		/* rcl_publish; 0: not seen */
-	int64_t send_ns;	/* rmw_publish, or the enqueue when intra-process; 0: not (yet) seen */
-	int64_t source_ns;	/* source timestamp, the wall clock of the publisher; 0: none */
-	int64_t stamp_ns;	/* in its header, from some of CARET's rclcpp; 0: not in the trace */
-	bool is_intra;		/* it went through a ring buffer of the same process */
-	uint64_t address;	/* of the message object: in published() the publisher's, in taken() and
-				 * instances the receiver's; 0: unknown */
+	const struct model_thread *publish_thread;	/* NULL: not in the trace */
+	/* the callback whose run published it; NULL: none or unknown */
+	const struct model_callback *from;
+	uint64_t from_instance;			/* id of that run; 0: none or unknown */
+	int64_t publish_ns;	/* start of the publish call; 0: not in the trace */
+	int64_t rcl_ns;		/* rcl_publish; 0: not in the trace */
+	/* rmw_publish, or the enqueue of an intra-process message; 0: not in the trace (yet) */
+	int64_t send_ns;
+	int64_t source_ns;	/* source timestamp: the publisher's wall clock; 0: none */
+	/*
+	 * in the message's header, recorded by some versions of CARET's rclcpp; 0: not in the trace
+	 */
+	int64_t stamp_ns;
+	bool is_intra;		/* it passed through a ring buffer of the same process */
+	/*
+	 * of the message object: in published() the publisher's object, in taken() and in instances
+	 * the receiver's; 0: unknown
+	 */
+	uint64_t address;
 
-	/* How it came out. */
+	/* The receiving side. */
 	const struct model_subscription *subscription;	/* NULL: unknown */
 	const struct model_thread *take_thread;
 	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet received */
-	const struct model_callback *callback;	/* that got it; NULL: none (yet) */
-	int64_t callback_ns;	/* its start; 0: none */
-	uint64_t to_instance;	/* that run's id; 0: none */
+	const struct model_callback *callback;	/* the callback that received it; NULL: none (yet) */
+	int64_t callback_ns;	/* start of the callback; 0: none */
+	uint64_t to_instance;	/* id of that callback run; 0: none */
 };
 
 /* One run of a callback. */
@@ -284,19 +304,21 @@ struct model_instance {
 	int64_t start_ns;
 	int64_t duration_ns;	/* -1 in unfinished() */
 	bool is_intra;
-	unsigned depth;		/* 0: called by the executor; 1: inside another callback, ... */
-	const struct model_message *message;	/* it was called with; NULL: none or unknown */
-	uint64_t call;		/* id of the service call it serves; 0: none or unknown */
-	unsigned published;	/* publish calls made in it (and not in one that it called) */
-	uint64_t parent;	/* id of the run it began in; 0: depth 0 */
+	/* 0: the executor called it; 1: it began inside another callback, ... */
+	unsigned depth;
+	/* the message that it was called with; NULL: none or unknown */
+	const struct model_message *message;
+	uint64_t call;		/* id of the service call that it serves; 0: none or unknown */
+	unsigned published;	/* publish calls inside this run, without those inside nested runs */
+	uint64_t parent;	/* id of the run in which it began; 0: depth is 0 */
 };
 
-/* One event on a message's path out or in, as recorded. */
+/* One recorded event in the life of a message, on the publishing or on the receiving side. */
 enum model_layer {
 	MODEL_LAYER_RCLCPP,
 	MODEL_LAYER_RCL,
 	MODEL_LAYER_RMW,
-	MODEL_LAYER_INTRA,	/* rclcpp_intra_publish; of takes: a ring buffer's dequeue */
+	MODEL_LAYER_INTRA,	/* rclcpp_intra_publish; for takes: the dequeue from a ring buffer */
 	MODEL_LAYER_DDS,	/* CARET's dds_bind_addr_to_stamp; not for takes */
 };
 
@@ -306,7 +328,8 @@ struct model_publish_step {
 	int64_t ns;
 	uint64_t address;	/* of the message object */
 	uint64_t handle;	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not in the trace */
-	const struct model_publisher *publisher;	/* NULL: not in the trace, or unknown: the middleware's own */
+	/* NULL: not in the trace, or a publisher of the middleware itself */
+	const struct model_publisher *publisher;
 	int64_t source_ns;	/* RMW from Jazzy on, DDS; 0: not in the trace */
 };
 
@@ -318,33 +341,36 @@ struct model_take_step {
 	uint64_t handle;	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not in the trace */
 	const struct model_subscription *subscription;	/* RMW, INTRA; NULL: unknown */
 	int64_t source_ns;	/* RMW; 0: unknown */
-	bool taken;		/* RMW: was there a message? Else true */
+	bool taken;		/* RMW: did the take return a message? The other layers: true */
 };
 
 /*
- * A service call, from its request to its response. Needs the events of tracetools 8.5. Who is at
- * one end only (the other was not recorded) has half of it. Times not seen are 0.
+ * A service call, from its request to its response. It needs the events of tracetools 8.5. If only
+ * one of the two processes was recorded, only that half of the call is known. Times that are not in
+ * the trace are 0.
  */
 struct model_call {
 	uint64_t id;			/* from 1, in order of appearance */
-	const struct model_service *client, *service;	/* NULL: not seen */
+	const struct model_service *client, *service;	/* NULL: not in the trace */
 	struct model_gid gid;		/* of the client; size 0 when not in the trace */
 	int64_t sequence;
 	const struct model_thread *client_thread, *service_thread;
-	const struct model_callback *from;	/* the request was sent inside a run of this; NULL: none */
+	/* the callback whose run sent the request; NULL: none */
+	const struct model_callback *from;
 	uint64_t from_instance;
 	int64_t request_ns;		/* rmw_send_request */
 	int64_t request_taken_ns;	/* rmw_take_request */
-	const struct model_callback *callback;	/* that served it; NULL: not seen */
-	uint64_t instance;		/* the id of its run; 0: not seen */
+	/* the callback that served the request; NULL: not in the trace */
+	const struct model_callback *callback;
+	uint64_t instance;		/* id of that callback run; 0: not in the trace */
 	int64_t callback_start_ns, callback_end_ns;
 	int64_t response_ns;		/* rmw_send_response */
 	int64_t source_ns;		/* source timestamp of the response */
 	int64_t response_taken_ns;	/* rmw_take_response */
-	const struct model_thread *response_thread;	/* that took it */
+	const struct model_thread *response_thread;	/* the thread that received the response */
 };
 
-/* One of its events, when it happened; what comes later is not known yet. */
+/* One event of a call, at the time when it happened. Later events of the call are not known yet. */
 enum model_call_event {
 	MODEL_CALL_REQUEST,
 	MODEL_CALL_REQUEST_TAKEN,
@@ -359,16 +385,16 @@ struct model_call_step {
 	int64_t ns;
 };
 
-/* A lifecycle node was in a state. */
+/* A lifecycle node was in one state for some time. */
 struct model_state {
 	const struct model_state_machine *machine;	/* NULL: unknown */
 	const struct model_node *node;			/* NULL: unknown */
 	const char *label;		/* stays valid */
-	int64_t start_ns;		/* of the first: when the node was made; 0: unknown */
-	int64_t end_ns;			/* 0: still in it when the trace ended */
+	int64_t start_ns;		/* of the first state: when the node was created; 0: unknown */
+	int64_t end_ns;			/* 0: the node was still in this state when the trace ended */
 };
 
-/* What an executor's thread did. */
+/* The states of an executor's thread. */
 enum model_executor_state {
 	MODEL_EXECUTOR_GET_NEXT_READY,
 	MODEL_EXECUTOR_WAIT_FOR_WORK,
@@ -380,26 +406,27 @@ struct model_executor_interval {
 	enum model_executor_state state;
 	int64_t start_ns;
 	int64_t end_ns;			/* 0: unknown: events were lost, or the trace ended */
-	int64_t timeout_ns;		/* WAIT_FOR_WORK: -1 for ever */
+	int64_t timeout_ns;		/* WAIT_FOR_WORK: the limit of the wait; -1: no limit */
 	uint64_t handle;		/* EXECUTE: rcl timer or subscription */
-	const struct model_timer *timer;		/* EXECUTE: either of these, */
-	const struct model_subscription *subscription;	/* or none when unknown */
+	const struct model_timer *timer;		/* EXECUTE: one of these two, */
+	const struct model_subscription *subscription;	/* or neither when unknown */
 };
 
-/* A run of a subscription's callback is a cause of a publication, by an indirect link. */
+/* By an indirect link, a run of a subscription's callback is a cause of a publication. */
 struct model_cause {
 	const struct model_link *link;
 	const struct model_message *message;		/* the publication */
 	const struct model_subscription *subscription;
 	const struct model_callback *callback;
-	uint64_t instance;		/* its latest run before the publication */
+	uint64_t instance;		/* id of the callback's latest run before the publication */
 	int64_t start_ns;		/* of that run */
-	int64_t end_ns;			/* 0: it goes on */
-	uint64_t message_id;		/* it was called with; 0: unknown */
-	bool first;			/* the first publication of this publisher since that run's start */
+	int64_t end_ns;			/* 0: that run has not ended */
+	uint64_t message_id;		/* the message that the run was called with; 0: unknown */
+	/* this publisher's first publication since the start of that run */
+	bool first;
 };
 
-/* CARET's clock recorder: at this time the simulation's clock said @sim_ns. */
+/* CARET's clock recorder: at time @ns the simulation's clock showed @sim_ns. */
 struct model_sim_time {
 	const struct model_process *process;
 	int64_t ns;
@@ -417,52 +444,66 @@ struct model_transition {
 
 struct model_loss {
 	uint32_t trace, stream;
-	const struct model_thread *thread;	/* NULL: the stream is not that of one known thread */
+	/* NULL: the stream does not belong to one known thread */
+	const struct model_thread *thread;
 	int64_t begin_ns, end_ns;
 	uint64_t events, packets;
-	bool is_elsewhere;		/* its trace has no events of the programs: it is the kernel's */
+	/* the lost events are the kernel's: that trace has no events of programs */
+	bool is_elsewhere;
 };
 
-/* Why a published message got to no callback. */
+/* Why a published message reached no callback. */
 enum model_drop {
-	MODEL_DROP_OVERWRITTEN,	/* intra-process: a newer message took its place */
-	MODEL_DROP_CLEARED,	/* intra-process: the buffer was cleared */
-	MODEL_DROP_UNTAKEN,	/* a subscription was there, yet no take was seen */
+	MODEL_DROP_OVERWRITTEN,	/* intra-process: a newer message overwrote it in the ring buffer */
+	MODEL_DROP_CLEARED,	/* intra-process: the ring buffer was cleared */
+	MODEL_DROP_UNTAKEN,	/* a subscription existed, but the trace has no take */
 };
 
 /* Any member may be NULL. */
 struct model_listener {
 	/* A callback returned. In order of end. */
 	void (*instance)(void *context, const struct model_instance *instance);
-	/* A callback whose end never came (exception, deferred response, lost event, end of trace). */
+	/*
+	 * The end of a callback is not in the trace (exception, deferred response, lost event, end
+	 * of the trace).
+	 */
 	void (*unfinished)(void *context, const struct model_instance *instance);
 	/*
-	 * An rmw_publish, or a rclcpp_intra_publish (is_intra). A user's call that goes both ways
-	 * gives both, intra first, with the same id.
+	 * An rmw_publish, or a rclcpp_intra_publish (is_intra). A publish call that uses both paths
+	 * is reported twice with the same id: intra-process first.
 	 */
 	void (*published)(void *context, const struct model_message *message);
-	/* A message was received; callback is set when it is handed to one, which is then starting. */
+	/* A message was received. If it has a callback, that callback is just starting. */
 	void (*taken)(void *context, const struct model_message *message);
-	/* A message is known never to be received, or has left the window. */
+	/* A message can no longer be received, or it has left the window. */
 	void (*dropped)(void *context, const struct model_message *message, enum model_drop why);
 	void (*transition)(void *context, const struct model_transition *transition);
 	void (*loss)(void *context, const struct model_loss *loss);
 
-	/* What follows costs time only when somebody listens. */
+	/* The model computes the following only if a listener has the function. */
 
 	/* A callback begins; duration_ns is -1. */
 	void (*started)(void *context, const struct model_instance *instance);
-	/* Each event on a message's path, in order of the trace; also the middleware's own. */
+	/*
+	 * Each event in the life of a message, in order of the trace; publications by the
+	 * middleware itself are included.
+	 */
 	void (*publish_step)(void *context, const struct model_publish_step *step);
 	void (*take_step)(void *context, const struct model_take_step *step);
-	/* A call is over: its response was received, or is not expected any more. */
+	/*
+	 * A call is over: its response was received, or the model does not wait for the response
+	 * any more.
+	 */
 	void (*call)(void *context, const struct model_call *call);
-	/* Each event of a call. A request may have been taken before the event that it was sent. */
+	/*
+	 * Each event of a call. The event of the take of a request may come before the event of its
+	 * sending.
+	 */
 	void (*call_step)(void *context, const struct model_call_step *step);
-	/* A lifecycle node left a state; at the end of the trace: is still in it. */
+	/* A lifecycle node left a state; at the end of the trace: the state that it is still in. */
 	void (*state)(void *context, const struct model_state *state);
 	void (*executor)(void *context, const struct model_executor_interval *interval);
-	/* Right after the published() it is about; once per link and subscription. */
+	/* Called right after published() of the same message, once per link and subscription. */
 	void (*cause)(void *context, const struct model_cause *cause);
 	void (*sim_time)(void *context, const struct model_sim_time *sim_time);
 };
@@ -474,43 +515,48 @@ int model_create(struct model **model, struct kymo_err *err);
 void model_destroy(struct model *model);
 
 /**
- * model_listen() - @listener must stay valid; up to MODEL_LISTENERS_MAX
+ * model_listen() - add a listener; @listener must stay valid; up to MODEL_LISTENERS_MAX
  *
- * To be called before model_bind() and model_attach(): what nobody listens for is not bound.
+ * Call it before model_bind() and model_attach(): the model binds only events that a listener
+ * needs.
  * Return: 0, or -1.
  */
 int model_listen(struct model *model, const struct model_listener *listener, void *context);
 #define MODEL_LISTENERS_MAX 16
 
 /*
- * A link that the trace does not contain: what node @node publishes on @publisher_topic is computed
- * from the latest message on @subscription_topic. Told as links of kind MODEL_LINK_USE_LATEST.
+ * A link that the trace does not contain: the publications of node @node on @publisher_topic are
+ * computed from the latest message on @subscription_topic. Reported as links of kind
+ * MODEL_LINK_USE_LATEST.
  */
 struct model_rule {
 	const char *node;		/* full name */
 	const char *subscription_topic, *publisher_topic;
 };
 
-/** model_rule() - to be called before the first event; copies. Return: 0, or -ENOMEM. */
+/** model_rule() - add a rule before the first event; @rule is copied. Return: 0, or -ENOMEM. */
 int model_rule(struct model *model, const struct model_rule *rule);
 
-/** model_want_all() - bind every event of ROS 2, also those that nobody listens for; before model_attach(). */
+/**
+ * model_want_all() - bind every ROS 2 event, also events that no listener needs; before model_attach().
+ */
 void model_want_all(struct model *model);
 
 /**
- * model_bind() - the events and fields the model wants, for kymo_ctf_bind()
+ * model_bind() - the events and fields that the model needs, for kymo_ctf_bind()
  * @count: set to the length of the table
  *
- * Derived from src/abi/tracepoints.def. An event given to model_event() must have been bound by
- * this table: event.bound is an index into it.
+ * The table is derived from src/abi/tracepoints.def. An event passed to model_event() must have
+ * been bound by this table: event.bound is an index into it.
  */
 const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *count);
 
 /**
- * model_bind_also() - have @rows bound beside the model's own, for another analysis in the same pass; before model_attach()
- * @first: set to the number of the first of them; event.bound counts from there. The model ignores them
+ * model_bind_also() - bind @rows of another analysis in the same pass; before model_attach()
+ * @first: set to the number of the first of these rows; event.bound counts from there. The model
+ *   ignores them
  *
- * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX in all.
+ * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX rows in total.
  */
 int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first);
 #define MODEL_BIND_ALSO_MAX 48u
@@ -519,32 +565,36 @@ int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsig
 int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * model_clock_error() - how wrong it may be, either way, to compare times of @a with times of @b
- * @ns: about when
+ * model_clock_error() - the largest error, in either direction, when times of @a and @b are compared
+ * @ns: the time of interest, roughly
  *
- * Return: nanoseconds; 0 on one host; KYMO_CTF_ERROR_UNKNOWN: nothing is known of how the clocks of the two
- * hosts relate, or one of the processes (NULL) is not known. See kymo_ctf_align().
+ * Return: nanoseconds; 0 on one host; KYMO_CTF_ERROR_UNKNOWN: the relation of the two hosts' clocks
+ * is unknown, or one of the processes is NULL. See kymo_ctf_align().
  */
 int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns);
 
 /** model_process_last() - time of the latest event of @process so far, epoch ns. */
 int64_t model_process_last(const struct model_process *process);
 
-/** model_set_clock() - trace @trace was shifted so, see kymo_ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM. */
+/**
+ * model_set_clock() - set how the times of trace @trace were shifted, see kymo_ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM.
+ */
 int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts);
 
-/** model_set_host() - trace @trace was recorded on @hostname, see ctf_trace_info. Return: 0, or -ENOMEM. */
+/**
+ * model_set_host() - trace @trace was recorded on @hostname, see kymo_ctf_trace_info. Return: 0, or -ENOMEM.
+ */
 int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
 
 /**
- * model_event() - take one event, in time order
+ * model_event() - process one event; call it in time order
  *
- * Events that are not bound are ignored; so are malformed ones (fields missing).
+ * Events that are not bound are ignored; so are malformed events (missing fields).
  * Return: 0, or -ENOMEM.
  */
 int model_event(struct model *model, const struct kymo_ctf_event *event);
 
-/** model_finish() - the trace ends here: hand over what is still open. */
+/** model_finish() - the trace has ended: report everything that is still open. */
 void model_finish(struct model *model);
 
 unsigned model_count(const struct model *model, enum model_kind kind);
@@ -566,7 +616,7 @@ const struct model_state_machine *model_state_machine(const struct model *model,
 const struct model_context *model_context(const struct model *model, unsigned index);
 const struct model_link *model_link(const struct model *model, unsigned index);
 
-/** model_find_callback() - the callback that @address means now, or NULL. */
+/** model_find_callback() - the callback that @address refers to at this time, or NULL. */
 const struct model_callback *model_find_callback(const struct model *model, uint32_t trace,
 						 int32_t pid, uint64_t address);
 
@@ -578,9 +628,9 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
 
 /**
  * model_callback_excludes() - does a run of @by on another thread of the process keep @callback from starting?
- * @assumed: set to whether no event says of their groups, and this is the guess by node
+ * @assumed: set to true if no event names their groups, so that the answer is a guess by node
  *
- * Return: true: they are of one group that is not reentrant; or, assumed, of one node.
+ * Return: true: both are in one group that is not reentrant; or, assumed, both belong to one node.
  */
 bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed);
 
@@ -597,34 +647,36 @@ const char *model_link_kind_name(enum model_link_kind kind);
 const char *model_callback_kind_name(const struct model_callback *callback);
 
 /**
- * model_callback_source() - what calls it, for people: topic, timer period ("10 ms") or service name
- * @buffer, @size: for texts that are made up; 64 bytes are enough
+ * model_callback_source() - the readable reason of its runs: topic, timer period ("10 ms") or service name
+ * @buffer, @size: space for composed texts; 64 bytes are enough
  * Return: a text, "" when unknown. Valid as long as @buffer and the model.
  */
 const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size);
 
 /**
- * model_callback_label() - one name for people: "/planner /scan", "/planner timer 10 ms", or the
- * symbol, or the address, whichever is known best. Return: @buffer.
+ * model_callback_label() - one readable name: "/planner /scan" or "/planner timer 10 ms", else the symbol, else the address. Return: @buffer.
  */
 char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size);
 
-/* Counts of what could not be used, for explanations of empty results. */
+/* Counts of events that could not be used; they explain empty results. */
 struct model_facts {
-	uint64_t events;		/* given, loss not counted */
+	uint64_t events;		/* passed to model_event(), without losses */
 	uint64_t ros_events;		/* of these: bound */
 	uint64_t init_events;		/* of these: init events */
-	uint64_t ends_without_start;	/* callback_end whose start is not in the trace */
-	uint64_t unfinished;		/* callbacks whose end is not in the trace */
+	uint64_t ends_without_start;	/* callback_end without a callback_start in the trace */
+	uint64_t unfinished;		/* callbacks without an end in the trace */
 	uint64_t internal_publishes;	/* rmw_publish by publishers without rcl_publisher_init */
-	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older */
-	uint64_t takes_without_timestamp;	/* taken, source_timestamp 0 */
+	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older releases */
+	uint64_t takes_without_timestamp;	/* takes of a message with source_timestamp 0 */
 	uint64_t intra_publishes;	/* rclcpp_intra_publish */
-	uint64_t intra_unknown;		/* intra-process callbacks begun, of whose message nothing is known */
-	const char *odd_event;		/* an event whose fields are not those of ROS 2's event of that
-					 * name: it is ignored; NULL: none */
+	uint64_t intra_unknown;		/* runs of intra-process callbacks whose message is unknown */
+	/*
+	 * an event whose fields differ from ROS 2's event of the same name; it is ignored; NULL:
+	 * none
+	 */
+	const char *odd_event;
 	uint64_t unfinished_calls;	/* service calls without a received response */
-	int64_t first_ns, last_ns;	/* of all events given */
+	int64_t first_ns, last_ns;	/* of all events passed to model_event() */
 };
 const struct model_facts *model_facts(const struct model *model);
 

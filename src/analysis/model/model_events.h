@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For analyses that read the same events as the model, beside it: whose an event is, when it really happened, and what its
- * fields and addresses mean. Analyses that only listen to the model do not need this.
+ * For analyses that read the same events as the model: the thread of an event, its true time, and
+ * the meaning of its fields and addresses. Analyses that only listen to the model do not need this
+ * header.
  */
 #ifndef KYMO_ANALYSIS_MODEL_EVENTS_H
 #define KYMO_ANALYSIS_MODEL_EVENTS_H
@@ -11,9 +12,10 @@
 #include "analysis/model/model.h"
 
 /*
- * The fields of each event as the bind table orders them: struct args_rcl_node_init has the
- * members node_handle, rmw_handle, node_name, namespace, each a struct kymo_ctf_value. They lie over
- * ctf_event.value[], so neither order nor names are written down a second time.
+ * The fields of each event, in the order of the bind table: struct args_rcl_node_init has the
+ * members node_handle, rmw_handle, node_name, namespace, each a struct kymo_ctf_value. The struct
+ * overlays kymo_ctf_event.value[], so the order and the names of fields exist only once, in
+ * tracepoints.def.
  */
 #define ARGS_RECORDED(arg, name, ...) struct kymo_ctf_value name;
 #define ARGS_PTR(...) ARGS_RECORDED(__VA_ARGS__)
@@ -34,31 +36,46 @@
 
 #define ARGS(id, event) const struct args_##id *args = (const struct args_##id *)(event)->value
 
-/* Later times (the year 2116) are damage; without them no difference of two can overflow. */
+/*
+ * Later times (after the year 2116) are damage; without them no difference of two times can
+ * overflow.
+ */
 #define MODEL_TIME_MAX (INT64_MAX / 2)
 
-/** model_event_thread() - the thread of @event, which the model knows from now on. Return: NULL without memory. */
+/**
+ * model_event_thread() - the thread of @event; the model creates it if it is new. Return: NULL without memory.
+ */
 const struct model_thread *model_event_thread(struct model *model, const struct kymo_ctf_event *event);
 
-/** model_event_thread_known() - the same if the model knows it already; else NULL. */
+/** model_event_thread_known() - the thread of @event if the model knows it already; else NULL. */
 const struct model_thread *model_event_thread_known(const struct model *model, const struct kymo_ctf_event *event);
 
-/** model_thread_rename() - the program has given @thread another name, of @length bytes. Return: 0, or -ENOMEM. */
+/**
+ * model_thread_rename() - the program gave @thread another name, of @length bytes. Return: 0, or -ENOMEM.
+ */
 int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name, size_t length);
 
-/** model_event_init() - is @event an init event that the model understands? @point: set to its KYMO_POINT_*. */
+/**
+ * model_event_init() - is @event an init event that the model reads? @point: set to its KYMO_POINT_*.
+ */
 bool model_event_init(const struct model *model, const struct kymo_ctf_event *event, unsigned *point);
 
 /** model_true_time() - when @event really happened: its init_timestamp if it has one, else its own time. */
 int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
 
-/** model_epoch() - @clock_ns of the clock of trace @trace as events have it, or @otherwise when that is no time. */
+/**
+ * model_epoch() - convert @clock_ns of the clock of trace @trace into epoch time; @otherwise when @clock_ns is not a valid time.
+ */
 int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
 
-/** model_object() - the object of @kind with @index, as model_callback() and so on; NULL behind the last one. */
+/**
+ * model_object() - the object of @kind with @index, as model_callback() and the others return it; NULL after the last.
+ */
 const void *model_object(const struct model *model, enum model_kind kind, unsigned index);
 
-/** model_object_of() - what @address means in @process now: a MODEL_NODE, MODEL_SUBSCRIPTION or MODEL_CALLBACK; NULL: nothing. */
+/**
+ * model_object_of() - the object that @address refers to in @process at this time: a MODEL_NODE, MODEL_SUBSCRIPTION or MODEL_CALLBACK; NULL: none.
+ */
 const void *model_object_of(const struct model *model, const struct model_process *process, enum model_kind kind,
 			    uint64_t address);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the model, shared by
- *     model_store.c      what is stored, and how it is found: the ground of all others
- *     model.c            life, dispatch, loss: the roof, with the list of the parts:
+ * The inside of the model. This header is shared by
+ *     model_store.c      the stored objects and their indexes; all other files build on it
+ *     model.c            life cycle, dispatch, losses; it calls the parts:
  *     model_objects.c    init events                       model_flow.c       messages through the middleware
- *     model_callbacks.c  ... those of callbacks            model_intra.c      messages within a process
- *     model_groups.c     ... of executors and groups       model_steps.c      each event on a message's path
- *     model_lifecycle.c  state machines                    model_runs.c       callbacks that begin and end
- *     model_links.c      indirect causes                   model_executors.c  what executors' threads do
- *     model_services.c   calls                             model_caret.c      CARET's events
- * and by model_bind.c and model_attach.c (which events), model_clock.c (how hosts' clocks compare), model_names.c.
- * Structs of objects begin with their public part.
+ *     model_callbacks.c  ... of callbacks                  model_intra.c      messages within a process
+ *     model_groups.c     ... of executors and groups       model_steps.c      each event in the life of a message
+ *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
+ *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
+ *     model_services.c   service calls                     model_caret.c      CARET's events
+ * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
+ * clocks) and model_names.c. Structs of objects begin with their public part.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_H
 #define KYMO_ANALYSIS_INTERNAL_H
@@ -23,7 +23,9 @@
 
 #define TIME_MAX MODEL_TIME_MAX
 
-/* What an address in the `handles` map means. The scope of a key is process index << 8 | this. */
+/*
+ * The meaning of an address in the `handles` map. The scope of a key is process index << 8 | this.
+ */
 enum handle {
 	HANDLE_NODE,
 	HANDLE_PUBLISHER,
@@ -44,7 +46,10 @@ enum handle {
 	HANDLE_GROUP,
 	HANDLE_RMW_SERVICE,
 	HANDLE_RMW_CLIENT,
-	/* What events said about an rcl or rmw handle, perhaps before the object itself was known. */
+	/*
+	 * Facts about an rcl or rmw handle; their events may come before the init event of the
+	 * object.
+	 */
 	HANDLE_GID_PUBLISHER,
 	HANDLE_GID_SUBSCRIPTION,
 	HANDLE_GID_CLIENT,
@@ -55,7 +60,7 @@ enum handle {
 	HANDLE_COPY,			/* model_caret.c: a message's address within the process */
 };
 
-/* What costs time per event and is done for those who listen only. */
+/* Work that costs time per event and is done only if a listener needs the result. */
 enum want {
 	WANT_STARTED = 1u << 0,
 	WANT_PUBLISH_STEPS = 1u << 1,
@@ -67,43 +72,44 @@ enum want {
 	WANT_SIM_TIME = 1u << 7,
 };
 
-/* rcl gives a lifecycle node these many services. */
+/* rcl creates this number of services for each lifecycle node. */
 #define LIFECYCLE_SERVICES 5u
 
 struct process {
 	struct model_process pub;
-	int64_t last_ns;		/* of its latest event */
-	bool has_buffers;		/* ring buffers show where its messages go */
+	int64_t last_ns;		/* of the latest event */
+	/* it has ring buffers, so their events show the path of its messages */
+	bool has_buffers;
 
-	/* Services of the lifecycle node made last whose callbacks are still to come. */
+	/* Services of the latest lifecycle node whose callbacks are not known yet. */
 	struct service *waiting[LIFECYCLE_SERVICES];
 	unsigned waiting_count;
 };
 
-/* A callback that has begun on a thread. */
+/* A run of a callback that has begun on a thread and has not ended. */
 struct frame {
 	struct callback *callback;
 	uint64_t id;			/* of the run */
 	unsigned published;
-	struct call *call;		/* it serves */
+	struct call *call;		/* the service call that the run serves */
 	uint64_t call_id;
 	int64_t start_ns;
 	bool is_intra;
-	bool doubtful;			/* events of its stream were lost since */
+	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;
 	struct model_message message;
 };
 
-/* Deeper nesting than this is taken for lost ends. */
+/* If callbacks are nested deeper than this, the model assumes that their ends were lost. */
 #define FRAMES_MAX 32u
 
 struct thread {
 	struct model_thread pub;
 	struct process *process;
-	uint32_t trace, stream;		/* it was last seen in */
-	bool many_streams;		/* per-CPU buffers: it moves between streams */
+	uint32_t trace, stream;		/* where it was last seen */
+	bool many_streams;		/* per-CPU buffers: its events are in several streams */
 
-	struct frame *frame;		/* callbacks in progress, outermost first */
+	struct frame *frame;		/* callbacks in progress, the outermost first */
 	unsigned frame_count, frame_size;
 
 	/* The publish call in progress: rclcpp_publish, rcl_publish, rmw_publish of one message. */
@@ -112,11 +118,14 @@ struct thread {
 		int64_t ns, rcl_ns, stamp_ns;
 		struct publisher *publisher;
 	} publish;
-	/* Written, and its source timestamp is to follow (CARET on Humble). */
+	/*
+	 * A message that was written and whose source timestamp comes in a later event (CARET on
+	 * Humble).
+	 */
 	struct sent *unstamped;
 	uint64_t unstamped_message;
 
-	/* The last rclcpp_intra_publish: the enqueues that follow belong to it. */
+	/* The latest rclcpp_intra_publish: the enqueues after it belong to it. */
 	struct {
 		uint64_t id;		/* 0: none */
 		int64_t ns;
@@ -126,13 +135,13 @@ struct thread {
 		uint64_t from_instance;
 	} intra;
 
-	bool has_taken;			/* a message was received, its callback is to come */
+	bool has_taken;			/* a message was received, and its callback has not begun yet */
 	struct model_message taken;
 
 	bool has_state;			/* the state of its executor is known */
 	struct model_executor_interval state;
 
-	struct call *request;		/* taken, its callback is to come */
+	struct call *request;		/* a request was received, and its callback has not begun yet */
 	uint64_t request_id;
 };
 
@@ -145,11 +154,11 @@ struct list {
 };
 
 struct stream {
-	struct thread *last;		/* of its last event */
+	struct thread *last;		/* of its latest event */
 	bool many_threads;
 };
 
-/* The event being handled, and what is known about it. */
+/* The event in progress, and what is known about it. */
 struct now {
 	const struct kymo_ctf_event *event;
 	struct thread *thread;
@@ -160,15 +169,18 @@ struct now {
 
 typedef void (*handler)(struct model *model, const struct now *now);
 
-/* What to do with the events of one row of the bind table. */
+/* The handling of the events of one row of the bind table. */
 struct bound {
-	handler handle;			/* NULL: nobody wants it */
+	handler handle;			/* NULL: no listener needs it */
 	unsigned point;
 	bool is_init;
 	uint8_t true_time;		/* CARET: index of its init_timestamp field; 0: none */
 };
 
-/* By how much a host's times may be wrong beside those of the others that have this. */
+/*
+ * The largest error of a host's times, compared with times of the other hosts that have this
+ * struct.
+ */
 struct model_clock {
 	unsigned points;
 	struct clock_point { int64_t ns, error_ns; } point[];
@@ -183,14 +195,15 @@ struct trace {
 };
 
 struct model {
-	const struct kymo_ctf_reader *reader;	/* attached to; NULL: events come from elsewhere */
+	/* the attached reader; NULL: the events have another source */
+	const struct kymo_ctf_reader *reader;
 	struct pool pool;
 	struct list list[MODEL_KINDS];
 	struct map handles;		/* (address, process and enum handle) */
 	struct map processes;		/* (pid, host) */
 	struct map threads;		/* (tid, process index) */
 	struct map topics;		/* (hash of the name, probe) */
-	struct map words;		/* likewise: texts that come again and again */
+	struct map words;		/* likewise: texts that occur again and again */
 	struct map sent;		/* (source timestamp, topic index) -> struct sent */
 	struct map places;		/* (index, buffer number) -> struct place */
 	struct place *free_places;
@@ -203,14 +216,14 @@ struct model {
 	unsigned stream_count;
 
 	struct kymo_ctf_bind *bind;
-	struct bound *bound;		/* beside each row of bind */
+	struct bound *bound;		/* parallel to the rows of bind */
 	unsigned bind_count;
-	unsigned bind_also;		/* rows behind them, of others */
+	unsigned bind_also;		/* rows of other analyses after the model's rows */
 
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];
 	void *listener_context[MODEL_LISTENERS_MAX];
 	unsigned listeners;
-	unsigned wants;			/* enum want, of all listeners together */
+	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
 
 	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
@@ -227,19 +240,19 @@ struct model {
 
 	uint64_t last_id, last_instance;
 	struct model_facts facts;
-	bool stamps_follow;		/* source timestamps come after the writes */
+	bool stamps_follow;		/* source timestamps come in events after the write */
 	bool out_of_memory;
 };
 
 /*
- * A part of the model: what it does with events, and when it can't trust what it knows any more. Any member may be NULL.
- * model_bind.c has the list of the parts.
+ * A part of the model: how it handles events, and what it forgets after a loss. Any member may be
+ * NULL. model_bind.c lists the parts.
  */
 struct model_part {
-	const handler *handlers;	/* by KYMO_POINT_*; NULL: nothing to do */
-	/* Events of @thread were lost, so it may be anywhere now. */
+	const handler *handlers;	/* by KYMO_POINT_*; NULL: event not used */
+	/* Events of @thread were lost: the part must not rely on its state of @thread any more. */
 	void (*doubt)(struct model *model, struct thread *thread);
-	/* The trace is over: first for each thread, then for all the rest. */
+	/* The trace is over: called for each thread, then finish() once. */
 	void (*thread_end)(struct model *model, struct thread *thread);
 	void (*finish)(struct model *model);
 };
@@ -261,7 +274,7 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* model_store.c */
 struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event);
-/* The same if it is known already, or NULL. */
+/* The same, but NULL if the thread is not known yet. */
 struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event);
 struct stream *model_stream_at(struct model *model, uint32_t stream);
 void *model_object_new(struct model *model, enum model_kind kind, size_t size);
@@ -293,7 +306,10 @@ void model_bind_update(struct model *model);
 
 /* model_runs.c */
 void model_frame_abandon(struct model *model, struct thread *thread, unsigned at);
-/* The callback that @thread is in, or NULL; NULL also when its end may have been lost. */
+/*
+ * The callback that runs on @thread, or NULL. Also NULL when the end of that callback may have been
+ * lost.
+ */
 struct frame *model_frame_of(struct thread *thread);
 
 /* model_steps.c */
@@ -321,7 +337,8 @@ void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message);
 
 /* model_flow.c */
-void model_rmw_publish(struct model *model, const struct now *now);	/* the handler: CARET has the event under another name */
+/* the handler; CARET records the event under another name */
+void model_rmw_publish(struct model *model, const struct now *now);
 void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns);
 struct sent *model_sent_begin(struct model *model, const struct now *now,
 			      struct publisher *publisher, bool chained);

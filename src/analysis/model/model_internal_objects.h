@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects of the model, each beginning with its public part, and what is on its way between
- * them: messages that can still be received, calls that are not over. A part of model_internal.h.
+ * The objects of the model, each beginning with its public part, and open messages and calls:
+ * messages that can still be received, calls that are not over. Included by model_internal.h only.
  */
 #ifndef KYMO_ANALYSIS_INTERNAL_OBJECTS_H
 #define KYMO_ANALYSIS_INTERNAL_OBJECTS_H
@@ -17,20 +17,22 @@ struct context {
 struct executor {
 	struct model_executor pub;
 	bool constructed;
-	int64_t collected_ns;		/* when its collector became known; 0: not yet */
+	int64_t collected_ns;		/* time of the event that names its collector; 0: none yet */
 };
 
-/* What an executor keeps its groups in: static executors, all of Jazzy. */
+/*
+ * The object in which an executor keeps its groups: static executors, and all executors of Jazzy.
+ */
 struct collector {
 	struct executor *executor;	/* NULL: not in the trace yet */
 };
 
 struct group {
 	struct model_callback_group pub;
-	struct collector *collector;	/* NULL: it was added to the executor itself */
+	struct collector *collector;	/* NULL: it was added to the executor directly */
 };
 
-/* A group that an rcl handle is in. */
+/* The membership of an rcl handle in a group. */
 struct member {
 	struct group *group;
 	int64_t ns;
@@ -63,12 +65,13 @@ struct sent {
 	const struct callback *from;
 	uint64_t from_instance;
 	bool taken;
-	bool also_intra;		/* the same call served subscriptions of its process */
+	/* the same publish call also reached subscriptions of its process */
+	bool also_intra;
 };
 
 /*
- * How many messages of a publisher are remembered until they are taken: twice what publisher
- * and subscriptions can queue, and not less than what socket buffers may hold.
+ * How many messages of a publisher are remembered until they are received: twice the sum of what
+ * publisher and subscriptions can queue, and not fewer than socket buffers may hold.
  */
 #define SENT_MIN 256u
 #define SENT_MAX 8192u
@@ -78,42 +81,43 @@ struct publisher {
 	struct topic *topic;
 	struct sent *sent;		/* ring of sent_size places */
 	unsigned sent_size, sent_next;
-	int64_t last_taken_ns;		/* publish time of its latest message that was taken */
-	struct link_end *links;		/* list: the links it is in */
+	int64_t last_taken_ns;		/* publish time of its latest message that was received */
+	struct link_end *links;		/* list: the links that name it */
 };
 
 struct subscription {
 	struct model_subscription pub;
 	struct topic *topic;
-	struct subscription *next;	/* of the topic */
+	struct subscription *next;	/* in the list of the topic */
 	bool has_intra;			/* it also has a ring buffer */
-	bool linked;			/* `latest` is wanted */
-	struct {			/* run of its callback */
+	bool linked;			/* a link needs `latest` */
+	struct {			/* the latest run of its callback */
 		const struct callback *callback;
 		uint64_t id;		/* 0: none yet */
 		uint64_t message_id;
-		int64_t start_ns, end_ns;	/* end 0: it goes on */
+		int64_t start_ns, end_ns;	/* end_ns 0: it has not ended */
 	} latest;
 };
 
 struct link {
 	struct model_link pub;
 	struct subscription **subscription;
-	uint64_t *used;			/* per publisher and subscription: the latest run it had as cause */
+	/* per publisher and subscription: the latest run that was used as a cause */
+	uint64_t *used;
 };
 
 /* A publisher's place in a link. */
 struct link_end {
 	struct link_end *next;
 	struct link *link;
-	unsigned at;			/* which of the link's publishers it is */
+	unsigned at;			/* index among the link's publishers */
 };
 
-/* rclcpp's Subscription and SubscriptionIntraProcess: what callbacks hang on. */
+/* rclcpp's Subscription and SubscriptionIntraProcess; callbacks belong to these objects. */
 struct subscription_object {
 	struct model_subscription_object pub;
-	struct subscription *subscription;	/* NULL: rclcpp_subscription_init not seen yet */
-	struct callback *callback;		/* NULL: callback_added not seen yet */
+	struct subscription *subscription;	/* NULL: no rclcpp_subscription_init yet */
+	struct callback *callback;		/* NULL: no callback_added yet */
 	int64_t linked_ns;		/* of rclcpp_subscription_init */
 	int64_t buffered_ns;		/* of rclcpp_ipb_to_subscription */
 };
@@ -131,15 +135,18 @@ struct service {
 
 struct callback {
 	struct model_callback pub;
-	bool registered;		/* rclcpp_callback_register seen */
+	bool registered;		/* rclcpp_callback_register was read */
 };
 
-/* Who calls: a client by its gid. The number is the scope of its calls in the `calls` map. */
+/*
+ * The client side of calls: a client, identified by its gid. The number is the scope of its calls
+ * in the `calls` map.
+ */
 struct caller {
 	uint64_t number;
 	uint8_t gid[16];
-	struct caller *next;		/* of the same first eight bytes */
-	struct service *client;		/* NULL: not seen */
+	struct caller *next;		/* the next caller with the same first eight bytes */
+	struct service *client;		/* NULL: not in the trace */
 };
 
 /* A call that is not over. */
@@ -148,13 +155,17 @@ struct call {
 	uint64_t scope;
 	bool running;			/* its callback has begun and not ended */
 	bool answered;			/* its response was received */
-	struct call *next, *previous;	/* of the open ones, oldest first; or of the free ones (next) */
+	/* list of open calls, oldest first; or list of free entries (next) */
+	struct call *next, *previous;
 };
 
-/* More calls than this are not kept open: the oldest one is given up. */
+/* At most this number of calls is kept open; beyond it the model gives up the oldest call. */
 #define CALLS_MAX 16384u
 
-/* A message of the same process by its address, and what it was copied from (CARET on Humble). */
+/*
+ * A message of the same process by its address, and the message that it was copied from (CARET on
+ * Humble).
+ */
 struct copy {
 	uint64_t address;		/* 0: the entry is free */
 	const struct process *process;
@@ -162,7 +173,7 @@ struct copy {
 };
 #define COPIES_MAX 4096u
 
-/* A link that a user named. */
+/* A link that the user named. */
 struct rule {
 	struct rule *next;
 	struct model_rule pub;
@@ -172,10 +183,10 @@ struct rule {
 struct place {
 	struct model_message message;
 	uint64_t index;			/* within the buffer */
-	struct place *next, *previous;	/* of the buffer, or of the free ones */
+	struct place *next, *previous;	/* list of the buffer, or list of free entries */
 };
 
-/* More messages than this cannot lie in one buffer; a damaged trace may say so. */
+/* A buffer cannot hold more messages than this; a damaged trace may claim more. */
 #define PLACES_MAX 65536u
 
 struct buffer {
