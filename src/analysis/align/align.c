@@ -9,7 +9,7 @@
 
 #define TIME_LAST (INT64_MAX / 2 - 2 * ALIGN_MARGIN_NS)
 
-/* ---- which trace is of which host: as model_set_host() has it ---- */
+/* ---- the host of each trace: by the same rules as model_set_host() ---- */
 
 static int hosts_find(struct align *align, const struct kymo_ctf_reader *reader)
 {
@@ -42,7 +42,7 @@ static int hosts_find(struct align *align, const struct kymo_ctf_reader *reader)
 
 /* ---- the pass ---- */
 
-/* What the pass collects beside the model. */
+/* The state of the pass, in addition to the model. */
 struct gathering {
 	struct align *align;
 	struct messages *messages;
@@ -53,7 +53,7 @@ static int on_event(void *context, const struct kymo_ctf_event *event)
 	const struct gathering *gathering = context;
 	struct host *host = &gathering->align->host[gathering->align->of_trace[event->trace]];
 
-	/* Later times are damage. */
+	/* Times outside of this range are damage. */
 	if (event->ns < 0 || event->ns >= TIME_LAST)
 		return 0;
 	if (event->ns < host->first_ns)
@@ -89,7 +89,7 @@ static int gather(struct align *align, struct messages *messages, struct kymo_ct
 	return status ? -1 : kymo_ctf_bind(reader, NULL, 0, err);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 int align_find(struct align **result, struct kymo_ctf_reader *reader,
 	       void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,

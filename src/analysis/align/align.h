@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks of several hosts, compared by the messages between them.
+ * Alignment: comparing the clocks of several hosts by the messages between them.
  *
- * Each host's times are its own CLOCK_MONOTONIC and one reading of its wall clock. A message cannot be
- * taken before it is sent, whatever the clocks say, so with d = (clock of B) - (clock of A)
+ * The events of each host have times of its own CLOCK_MONOTONIC and one reading of its wall clock.
+ * A message cannot be received before it is sent, whatever the clocks show. So with d = (clock of
+ * B) - (clock of A):
  *
- *     A -> B    d <= taken at B - sent at A        B -> A    d >= sent at B - taken at A
+ *     A -> B    d <= received at B - sent at A        B -> A    d >= sent at B - received at A
  *
- * and the quickest messages of both directions leave an interval for d at each time. Hosts are
- * shifted by its middle, onto the clock of the first host; half its width is the bound of the error,
- * which is stated. A host that is done serves for those that it talks with. Between messages d is
- * taken to change by a rate that fits all of them, give or take ALIGN_WANDER; where messages
- * contradict that, by twice the least that they do not contradict.
+ * The quickest messages of the two directions leave an interval for d at each time. The alignment
+ * takes the middle of the interval, and shifts each host onto the clock of the first host. Half the
+ * width of the interval is the bound of the error, and kymo reports it. An aligned host then serves
+ * as a reference for the hosts that it exchanges messages with. Between messages, d is assumed to
+ * change at one rate that fits all messages, plus or minus ALIGN_WANDER. If messages contradict
+ * this, the allowed change is doubled until they do not contradict it any more, and then doubled
+ * once more.
  *
- *   align_find(&align, reader, NULL, NULL, &err);	reads the whole trace; NULL when it is of one host
- *   align_apply(align, reader, &err);			also other readers of the same traces
+ *   align_find(&align, reader, NULL, NULL, &err);	reads the whole trace; NULL for a trace of one host
+ *   align_apply(align, reader, &err);			also for other readers of the same traces
  *
- * Context of all functions: not thread-safe; allocate and block. Memory does not grow with the trace.
+ * Context of all functions: not thread-safe; allocate and block. Memory does not grow with the
+ * trace.
  */
 #ifndef KYMO_ANALYSIS_ALIGN_H
 #define KYMO_ANALYSIS_ALIGN_H
@@ -30,34 +34,42 @@
 #define ALIGN_WANDER 20e-6
 
 enum align_how {
-	ALIGN_REFERENCE,	/* the first host: the others are compared with it */
-	ALIGN_MESSAGES,		/* by messages in both directions, also through other hosts */
-	ALIGN_ONE_WAY,		/* messages in one direction only: by the wall clock, or the bound that they leave */
-	ALIGN_CONTRADICTION,	/* messages both ways that no two clocks can explain: by the wall clock */
-	ALIGN_WALL_CLOCK,	/* no messages that tell when they were sent */
-	ALIGN_SAME_CLOCK,	/* its clock is that of the other one: a container, say; nothing to compare */
+	ALIGN_REFERENCE,	/* the first host: the other hosts are compared with it */
+	ALIGN_MESSAGES,		/* by messages in both directions, possibly through other hosts */
+	/* messages in one direction only: by the wall clock, or by the bound from the messages */
+	ALIGN_ONE_WAY,
+	/* messages in both directions that no two clocks can explain: by the wall clock */
+	ALIGN_CONTRADICTION,
+	ALIGN_WALL_CLOCK,	/* no messages with known send times */
+	/* the same clock as another host, for example in a container; no comparison needed */
+	ALIGN_SAME_CLOCK,
 };
 
 struct align_host {
-	const char *name;		/* "" when the trace does not say */
+	const char *name;		/* "" when not in the trace */
 	enum align_how how;
-	unsigned to;			/* the host it was compared with, of several the one with most messages */
-	unsigned between;		/* hosts on the ways of the messages from there and back; 0: none */
-	uint64_t messages_in, messages_out;	/* from all that it was compared with, and to them */
-	int64_t ahead_ns;		/* of the first host's clock, at the trace's begin, by what both say */
-	double rate;			/* by which it goes faster: 1e-6 is 1 ppm */
-	double wander;			/* what the rate was given, either way */
+	/*
+	 * the host that it was compared with; if there were several, the one with the most messages
+	 */
+	unsigned to;
+	/* number of hosts on the shortest path of messages there and back; 0: none */
+	unsigned between;
+	uint64_t messages_in, messages_out;	/* from and to all hosts that it was compared with */
+	/* how far its clock is ahead of the first host's, at the start of the trace */
+	int64_t ahead_ns;
+	double rate;			/* how much faster its clock runs: 1e-6 is 1 ppm */
+	double wander;			/* allowed deviation from the rate, in either direction */
 	int64_t error_min_ns, error_max_ns;	/* KYMO_CTF_ERROR_UNKNOWN when not ALIGN_MESSAGES */
-	bool is_most, is_least;		/* ALIGN_ONE_WAY: ahead by at most, at least @bound_ns */
+	bool is_most, is_least;		/* ALIGN_ONE_WAY: ahead by at most or at least @bound_ns */
 	int64_t bound_ns;
 };
 
 struct align;
 
 /**
- * align_find() - compare the hosts of @reader's traces; reads them once, and leaves the reader rewound
- * @align: NULL when all are of one host
- * @progress: called now and then with how far that is, with 0 events at the end; may be NULL
+ * align_find() - compare the hosts of @reader's traces; reads the traces once, and rewinds the reader
+ * @align: set to NULL when all traces are of one host
+ * @progress: called from time to time with the position, and with 0 events at the end; may be NULL
  *
  * Return: 0, or -1 with @err filled.
  */
@@ -68,26 +80,30 @@ int align_find(struct align **align, struct kymo_ctf_reader *reader,
 /** align_apply() - shift the times of @reader, of the same traces; @align may be NULL. Return: 0, or -1 with @err. */
 int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
-/** align_apply_from() - the same for a reader of some of the traces: those from number @first on. */
+/**
+ * align_apply_from() - the same for a reader of only some of the traces: those from number @first on.
+ */
 int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
-/** align_count() - how many hosts; 0 for NULL. They are numbered as model_process.host. */
+/**
+ * align_count() - the number of hosts; 0 for NULL. Hosts have the same numbers as model_process.host.
+ */
 unsigned align_count(const struct align *align);
 const struct align_host *align_host(const struct align *align, unsigned host);
 
 /** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock", "same clock". */
 const char *align_how_name(enum align_how how);
 
-/** align_host_name() - "?" when the trace does not say. */
+/** align_host_name() - "?" when the name is not in the trace. */
 const char *align_host_name(const struct align *align, unsigned host);
 
 #define ALIGN_REMARK_MAX 1024u
 
 /**
- * align_remark() - where @host could not be compared: why, what its times are, and what to do, in sentences
+ * align_remark() - for a host that could not be compared: the reason, the meaning of its times, and the remedy, in sentences
  * @buffer: ALIGN_REMARK_MAX bytes
  *
- * Return: whether there is something to say.
+ * Return: whether there is a remark.
  */
 bool align_remark(const struct align *align, unsigned host, char *buffer, unsigned size);
 

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See align_bounds.h. Numbers are taken relative to the first bound, so that doubles hold them to the
- * nanosecond. Seen along a line of the fitted rate,
+ * Fits a line or a curve between the bounds of two clocks; see align_bounds.h.
  *
- *       most      \  /\    /      each bound widens by the wander to both sides; the lowest of all
- *                  \/  \/\/       counts
+ * The idea: choose the rate at which the two sides of bounds are farthest apart. If a straight line
+ * fits between them, the middle of all such lines is the result. Otherwise the curve follows the
+ * bounds: away from its own time, each bound widens by the wander, and at each knot the lowest
+ * bound counts. Seen along a line of the fitted rate:
+ *
+ *       most      \  /\    /      each bound widens by the wander in both directions; the lowest
+ *                  \/  \/\/       bound counts
  *     -------------------------   the middle
- *       least      /\  /\         likewise, upside down
+ *       least      /\  /\         the same, upside down
  *                 /  \/  \
+ *
+ * All numbers are relative to the first bound, so that a double represents them to the nanosecond.
  */
 #include "analysis/align/align_bounds.h"
 
@@ -19,7 +25,7 @@
 
 #define WANDER_MAX 1e-3
 
-/* ---- the lowest of many ---- */
+/* ---- keep the lowest bounds ---- */
 
 static void halve(struct bounds *bounds)
 {
@@ -75,12 +81,12 @@ static int by_time(const void *a, const void *b)
 struct side {
 	const struct bound *bound;
 	unsigned count;
-	int sign;			/* of B's clock less A's in most_ns */
+	int sign;			/* the sign of B's clock minus A's in most_ns */
 };
 
 struct task {
 	struct side most, least;
-	int64_t origin_ns, base_ns;	/* both are taken off everything */
+	int64_t origin_ns, base_ns;	/* subtracted from all times and from all differences */
 };
 
 static double time_of(const struct task *task, int64_t ns)
@@ -88,13 +94,13 @@ static double time_of(const struct task *task, int64_t ns)
 	return (double)(ns - task->origin_ns);
 }
 
-/* The bound of B's clock less A's, times the side's sign. */
+/* The bound of B's clock minus A's, times the side's sign. */
 static double bound_of(const struct task *task, const struct side *side, unsigned i)
 {
 	return (double)(side->bound[i].most_ns - side->sign * task->base_ns) + BOUNDS_SLACK_NS;
 }
 
-/* The lowest of the side, seen along a line of @rate. */
+/* The lowest bound of the side, seen along a line of @rate. */
 static double lowest(const struct task *task, const struct side *side, double rate)
 {
 	double low = INFINITY;
@@ -105,7 +111,10 @@ static double lowest(const struct task *task, const struct side *side, double ra
 	return low;
 }
 
-/* How far apart both sides are, at their closest, seen along a line of @rate. It is concave in @rate. */
+/*
+ * The smallest distance between the two sides, seen along a line of @rate. It is a concave function
+ * of @rate, so a ternary search finds its maximum.
+ */
 static double room(const struct task *task, double rate)
 {
 	return lowest(task, &task->most, rate) + lowest(task, &task->least, rate);
@@ -126,7 +135,7 @@ static double widest(const struct task *task)
 	return (low + high) / 2;
 }
 
-/* Where room() ends to be more than nothing, from @inside to @outside. */
+/* The rate between @inside and @outside at which room() falls below 0. */
 static double edge(const struct task *task, double inside, double outside)
 {
 	if (room(task, outside) >= 0)
@@ -144,7 +153,10 @@ static double edge(const struct task *task, double inside, double outside)
 
 /* ---- the curve ---- */
 
-/* For each knot the lowest bound of the side, along the line, each widened by the wander. */
+/*
+ * For each knot: the lowest bound of the side, seen along the line, with each bound widened by the
+ * wander. One sweep goes forward in time, another one backward.
+ */
 static void envelope(const struct task *task, const struct side *side, const struct bounds_fit *fit, double *low)
 {
 	double value = INFINITY, at = 0, t, own;
@@ -176,7 +188,9 @@ static void envelope(const struct task *task, const struct side *side, const str
 	}
 }
 
-/* @straight: the middle is one line. Return: false: nothing is between the bounds. */
+/*
+ * @straight: the middle is one line. Return: false: the bounds contradict each other at some knot.
+ */
 static bool curve(const struct task *task, struct bounds_fit *fit, bool straight)
 {
 	double most[BOUNDS_KNOTS], least[BOUNDS_KNOTS], middle, cell;
@@ -218,7 +232,10 @@ void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *leas
 	fit->wander = ALIGN_WANDER;
 	straight = room(&task, fit->rate) >= 0;
 	if (straight) {
-		/* Every rate that fits may be the true one. */
+		/*
+		 * Any rate that fits may be the true one: take the middle, and add half of the
+		 * range to the wander.
+		 */
 		low = edge(&task, fit->rate, -BOUNDS_RATE_MAX);
 		high = edge(&task, fit->rate, BOUNDS_RATE_MAX);
 		fit->rate = (low + high) / 2;
@@ -228,7 +245,9 @@ void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *leas
 	}
 	while (!(fit->possible = curve(&task, fit, false)) && fit->wander < WANDER_MAX)
 		fit->wander *= 2;
-	/* The least that is not contradicted need not be all. */
+	/*
+	 * The smallest wander without a contradiction may still be too small: double it once more.
+	 */
 	if (fit->possible) {
 		fit->wander *= 2;
 		(void)curve(&task, fit, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arithmetic of two clocks: bounds of their difference at points in time, and a line, or a curve,
- * that keeps them all.
+ * The arithmetic of two clocks: bounds of their difference at points in time, and a line or a curve
+ * that satisfies all bounds.
  */
 #ifndef KYMO_ANALYSIS_ALIGN_BOUNDS_H
 #define KYMO_ANALYSIS_ALIGN_BOUNDS_H
@@ -9,21 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* At @ns (clock of A) something is not more than @most_ns. */
+/* At time @ns (clock of A) the value is at most @most_ns. */
 struct bound {
 	int64_t ns, most_ns;
 };
 
-#define BOUNDS_RATE_MAX 2e-3		/* two clocks of which each is slewed by 500 ppm, and bad crystals */
-#define BOUNDS_SLACK_NS 1000		/* a thread's clock may be wrong by this */
-#define BOUNDS_MAX 8192u		/* an even number */
+/* the largest rate between two clocks: both slewed by 500 ppm, with bad crystals */
+#define BOUNDS_RATE_MAX 2e-3
+#define BOUNDS_SLACK_NS 1000		/* tolerated error of a thread's clock */
+#define BOUNDS_MAX 8192u		/* must be even */
 
-/* Of all that were added, the lowest of each so many that came one after the other. */
+/* The bounds, thinned out: of each group of consecutive bounds only the lowest is kept. */
 struct bounds {
 	struct bound *bound;		/* sorted by bounds_fit() */
 	unsigned count;
 	uint64_t messages;
-	uint64_t group, in_group;	/* how many, and of the one that is being added to */
+	uint64_t group, in_group;	/* size of a group; size of the group in progress */
 };
 
 /** bounds_add() - Return: 0, or -ENOMEM. */
@@ -32,21 +33,21 @@ void bounds_free(struct bounds *bounds);
 
 struct bounds_knot {
 	int64_t ns;			/* clock of A */
-	int64_t ahead_ns;		/* by this B's clock is ahead: the middle */
-	int64_t error_ns;		/* until the next knot */
+	int64_t ahead_ns;		/* how far B's clock is ahead: the middle of the interval */
+	int64_t error_ns;		/* valid until the next knot */
 };
 
 #define BOUNDS_KNOTS 2048u
 
 struct bounds_fit {
-	bool possible;			/* there is something between the bounds */
+	bool possible;			/* some curve satisfies all bounds */
 	double rate, wander;
 	struct bounds_knot knot[BOUNDS_KNOTS];
 };
 
 /**
- * bounds_fit() - the middle between the bounds from @begin_ns to @end_ns (clock of A)
- * @most: of B's clock less A's; @least: of A's clock less B's. Both have some
+ * bounds_fit() - find the middle between the bounds from @begin_ns to @end_ns (clock of A)
+ * @most: bounds of B's clock minus A's; @least: bounds of A's clock minus B's. Neither is empty
  */
 void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *least, int64_t begin_ns,
 		int64_t end_ns);

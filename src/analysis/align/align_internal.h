@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the alignment:
- *     align_messages.c  which messages went from one host to another, and when
- *     align_bounds.c    what that says of two clocks
- *     align_ways.c      what follows for hosts that only others in between connect
- *     align_settle.c    which host is compared with which
- *     align.c     the pass over the traces, and what comes out for each of them
+ *     align_messages.c  finds messages from one host to another, with their times
+ *     align_bounds.c    computes the difference of two clocks from these times
+ *     align_ways.c      finds bounds for hosts that are connected only through other hosts
+ *     align_settle.c    decides which host is compared with which
+ *     align_text.c      writes the remarks for the user
+ *     align.c           reads the traces once, and applies the result to readers
  */
 #ifndef KYMO_ANALYSIS_ALIGN_INTERNAL_H
 #define KYMO_ANALYSIS_ALIGN_INTERNAL_H
@@ -16,14 +17,15 @@
 #include "base/map.h"
 #include "base/pool.h"
 
-#define ALIGN_MARGIN_NS 10000000ll	/* the extent is known that well before hosts are compared */
-#define HOSTS_MAX 64u		/* more are left as their wall clocks say */
+#define ALIGN_MARGIN_NS 10000000ll	/* margin around the first and the last event */
+#define HOSTS_MAX 64u		/* further hosts keep the times of their wall clocks */
 
 struct host {
 	struct align_host pub;
-	const char *clock_id;		/* "": not in the trace */
+	const char *clock_id;		/* "" when not in the trace */
 	int64_t offset_ns;		/* of the clock of its first trace */
-	int64_t first_ns, last_ns;	/* of its events, by its own clock; first > last: none */
+	/* first and last event, by its own clock; first > last: no events */
+	int64_t first_ns, last_ns;
 	struct kymo_ctf_shift *shift;
 	unsigned shifts;
 	bool done;
@@ -32,31 +34,32 @@ struct host {
 struct align {
 	struct host *host;
 	unsigned hosts;
-	uint32_t *of_trace;		/* the host of each */
+	uint32_t *of_trace;		/* host number, by trace */
 	unsigned traces;
 	struct pool names;
 };
 
 struct pending;
 
-/* What one pass over the traces gathers. */
+/* The messages and bounds that one pass over the traces collects. */
 struct messages {
 	unsigned hosts;
-	struct bounds *bounds;		/* [from * hosts + to]: of the clock of to less that of from, by from's */
-	struct map sent, taken;		/* by (source timestamp, topic); taken: and host */
-	struct pending *pending;	/* those in the maps, a ring */
+	/* [from * hosts + to]: the clock of `to` minus the clock of `from`, at times of `from` */
+	struct bounds *bounds;
+	struct map sent, taken;		/* key: (source timestamp, topic); in taken also the host */
+	struct pending *pending;	/* ring of the entries in the two maps */
 	uint64_t pendings;
 	bool failed;
 };
 
 /**
- * ways_extend() - bounds of further hosts, by ways over hosts that are not compared
- * @is_open: by host: it is not compared yet
- * @all: by host what is known; of messages to it (@in) its clock less the first host's, else the other way round.
- *       What goes over other hosts is added, also where something is known
- * @hosts_between: set to the least number of hosts on the way; 0: none, or there is no way
+ * ways_extend() - find bounds for more hosts, along paths of messages through hosts that are not compared yet
+ * @is_open: by host: true if it is not compared yet
+ * @all: by host, the known bounds. With @in, of messages to the host: its clock minus the first
+ *   host's; else the reverse. Bounds along paths are added, even if the host already has bounds
+ * @hosts_between: set to the least number of hosts on such a path; 0: none, or no path exists
  *
- * Return: 0, or -1: no memory.
+ * Return: 0, or -1: out of memory.
  */
 int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all, unsigned *hosts_between, bool in);
 
@@ -66,7 +69,9 @@ extern const struct model_listener messages_listener;
 int messages_init(struct messages *messages, unsigned hosts);
 void messages_free(struct messages *messages);
 
-/** align_settle() - compare all hosts by what the pass gathered. Return: 0, or -1: no memory. */
+/**
+ * align_settle() - compare all hosts, based on the collected messages. Return: 0, or -1: out of memory.
+ */
 int align_settle(struct align *align, struct messages *messages);
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from one host to another. Clocks are not yet comparable, so a message may be read as taken
- * before it is read as sent: whichever comes first waits for the other.
+ * Collects the messages from one host to another. The clocks of the hosts are not comparable yet,
+ * so the reader may return the take of a message before its publication. The event that comes first
+ * waits for the other one in a map.
  *
- * A message counts as sent when rcl was called, which is before the middleware has it, whatever
- * the order in which a middleware writes and tells; and as taken after it was.
+ * A message counts as sent when rcl was called, which is before the middleware has the message,
+ * regardless of when the middleware records its write. It counts as received at the end of the
+ * take.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/align/align_internal.h"
 
-#define PENDING_MAX (1u << 18)		/* a power of two; as many messages, or some seconds of a busy robot */
+/* a power of two; as many messages as a busy robot sends in some seconds */
+#define PENDING_MAX (1u << 18)
 #define AMBIGUOUS UINT32_MAX
 
 struct pending {
@@ -38,7 +41,7 @@ static void keep(struct messages *messages, const struct pending *what)
 		messages->failed = true;
 }
 
-/* @sent_ns and @taken_ns each by the clock of its host. */
+/* @sent_ns and @taken_ns are each by the clock of their own host. */
 static void add(struct messages *messages, uint32_t from, uint32_t to, int64_t sent_ns, int64_t taken_ns)
 {
 	if (bounds_add(&messages->bounds[from * messages->hosts + to], sent_ns, taken_ns - sent_ns))
@@ -65,7 +68,7 @@ static void on_published(void *context, const struct model_message *message)
 		return;
 	ns = message->rcl_ns ? message->rcl_ns : message->publish_ns;
 	other = map_get(&messages->sent, source_ns, scope_of(message->topic, 0));
-	/* Which of two with one time stamp was taken, is not known. */
+	/* Two messages have the same timestamp: it is unknown which of them was received. */
 	if (other) {
 		other->host = AMBIGUOUS;
 		return;

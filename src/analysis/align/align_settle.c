@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host is compared with which, and in what order. */
+/*
+ * Decides which host is compared with which, and in which order.
+ *
+ * The idea: start with the first host as the only aligned host. In each round align the hosts that
+ * share a clock with an aligned host. If none does, align the hosts with messages in both
+ * directions to and from aligned hosts. If none has such messages, align one host along a path
+ * through other hosts. Each host that is aligned can make more hosts comparable, so the rounds go
+ * on until nothing changes. The remaining hosts keep the times of their wall clocks, corrected so
+ * that no message arrives before it was sent.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/align/align_internal.h"
 
-/* ---- one host beside those that are done ---- */
+/* ---- one host, compared with the aligned hosts ---- */
 
-/* What @host's own time @ns is by the clock of the first host, and how wrong that may be. */
+/* The shift of @host's own time @ns to the clock of the first host, and the error of that shift. */
 static int64_t shift_at(const struct host *host, int64_t ns, int64_t *error_ns)
 {
 	const struct kymo_ctf_shift *a = host->shift;
@@ -25,9 +34,12 @@ static int64_t shift_at(const struct host *host, int64_t ns, int64_t *error_ns)
 	return a[0].by_ns + (int64_t)(part * (double)(a[1].by_ns - a[0].by_ns));
 }
 
-/* Bounds of a host's clock less the first host's, by that one's, out of all messages with hosts that are done. */
+/*
+ * Bounds of a host's clock minus the first host's, at times of the first host, from all messages to
+ * and from aligned hosts.
+ */
 struct beside {
-	struct bounds most, least;	/* least: of the first host's clock less this one's */
+	struct bounds most, least;	/* least: of the first host's clock minus this host's */
 	unsigned to;			/* the host with the most messages */
 	uint64_t in, out;
 };
@@ -43,7 +55,10 @@ static uint64_t sum(const struct messages *messages, unsigned a, unsigned b)
 	return messages->bounds[a * messages->hosts + b].messages + messages->bounds[b * messages->hosts + a].messages;
 }
 
-/* With the error of @other at that time, which makes the bound no tighter than it is. */
+/*
+ * Adds the error of @other at that time to each bound: so the bound is never tighter than
+ * justified.
+ */
 static int add_all(struct bounds *to, const struct bounds *from, const struct host *other, bool in)
 {
 	for (unsigned i = 0; i < from->count; i++) {
@@ -103,7 +118,10 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
 	return 0;
 }
 
-/* From the first event of all to the last, by the first host's clock, as far as @some bound of it tells before. */
+/*
+ * The time from the first to the last event of all aligned hosts and of @host, by the first host's
+ * clock. @host is not aligned yet, so @some bound of it gives its rough difference.
+ */
 static void extent(const struct align *align, const struct host *host, const struct bound *some, int64_t *begin_ns,
 		   int64_t *end_ns)
 {
@@ -126,7 +144,7 @@ static void extent(const struct align *align, const struct host *host, const str
 	*end_ns += ALIGN_MARGIN_NS;
 }
 
-/* Messages of both directions are there. Return: 0; -1: no memory. */
+/* Requires messages in both directions. Return: 0; -1: out of memory. */
 static int compare(struct align *align, struct host *host, struct beside *beside)
 {
 	struct bounds_fit *fit = calloc(1, sizeof(*fit));
@@ -144,14 +162,17 @@ static int compare(struct align *align, struct host *host, struct beside *beside
 	return status;
 }
 
-/* ---- hosts without messages both ways to those that are done ---- */
+/* ---- hosts without messages to and from aligned hosts ---- */
 
-/* What all that is open knows of the first host, also through other hosts that are open. */
+/*
+ * For each host that is not aligned: its bounds against the first host, also through other such
+ * hosts.
+ */
 struct ways {
 	unsigned hosts;
 	bool open[HOSTS_MAX];
 	struct bounds most[HOSTS_MAX], least[HOSTS_MAX];
-	unsigned between_in[HOSTS_MAX], between_out[HOSTS_MAX];	/* hosts on the shortest way */
+	unsigned between_in[HOSTS_MAX], between_out[HOSTS_MAX];	/* hosts on the shortest path */
 };
 
 static void ways_free(struct ways *ways)
@@ -163,7 +184,7 @@ static void ways_free(struct ways *ways)
 	free(ways);
 }
 
-/* Messages that have to do with @host, whether its other end is done or not. */
+/* Counts the messages to and from @host, whether the other host is aligned or not. */
 static void count_messages(struct align *align, const struct messages *messages, unsigned host)
 {
 	struct align_host *pub = &align->host[host].pub;
@@ -182,7 +203,7 @@ static void count_messages(struct align *align, const struct messages *messages,
 	}
 }
 
-/* Return: NULL: no memory. */
+/* Return: NULL: out of memory. */
 static struct ways *ways_find(const struct align *align, const struct messages *messages)
 {
 	struct ways *ways = calloc(1, sizeof(*ways));
@@ -209,8 +230,9 @@ static struct ways *ways_find(const struct align *align, const struct messages *
 }
 
 /*
- * Of the hosts that a way leads to and another one from, the one with the shortest is compared: with it done, others may
- * have messages both ways. Return: whether there is one; -1: no memory.
+ * Aligns one host that is reached by a path of messages and from which another path leads back. Of
+ * several such hosts, the one with the shortest paths is aligned. After that, other hosts may have
+ * messages in both directions. Return: 1 if a host was aligned, else 0; -1: out of memory.
  */
 static int settle_ring(struct align *align, const struct messages *messages)
 {
@@ -251,8 +273,8 @@ static int64_t least_of(const struct bounds *bounds)
 }
 
 /*
- * Messages one way say by how much the clock is ahead at most (in), or at least (out). It is left as the
- * wall clock says, unless messages would arrive before they were sent.
+ * Messages in one direction show how far the clock is ahead at most (in) or at least (out). The
+ * host keeps the time of its wall clock, unless messages would then arrive before they were sent.
  */
 static void one_way(struct align_host *host, const struct bounds *most, const struct bounds *least)
 {
@@ -264,7 +286,7 @@ static void one_way(struct align_host *host, const struct bounds *most, const st
 		host->ahead_ns = host->bound_ns;
 }
 
-/* What is left without ways both ways. */
+/* For hosts without paths in both directions: shift by a constant, with an unknown error. */
 static int leave(struct host *host)
 {
 	host->shift = calloc(1, sizeof(*host->shift));
@@ -277,8 +299,9 @@ static int leave(struct host *host)
 }
 
 /*
- * Between two hosts that are left messages do not arrive before they were sent either. Those that messages come to are
- * only ever put back, those that messages come from only forward, so it ends: no host is both, or it would be done.
+ * Between two unaligned hosts, too, no message may arrive before it was sent. Receiving hosts are
+ * only moved back, sending hosts only forward. No host is both, because such a host would have been
+ * aligned, so the loop ends.
  */
 static void put_in_order(struct align *align, const struct messages *messages)
 {
@@ -323,7 +346,10 @@ static int settle_rest(struct align *align, const struct messages *messages)
 
 /* ---- one clock under several names ---- */
 
-/* A container has a name of its own, and the clock of its machine: only their looks at the wall clock differ. */
+/*
+ * A container has its own host name but the clock of its machine: only the readings of the wall
+ * clock differ.
+ */
 static int take_clock(struct align *align, unsigned index, unsigned from)
 {
 	struct host *host = &align->host[index];
@@ -350,7 +376,7 @@ static int take_clock(struct align *align, unsigned index, unsigned from)
 	return 0;
 }
 
-/* Return: whether there was one; -1: no memory. */
+/* Return: 1 if a host was aligned, else 0; -1: out of memory. */
 static int settle_same(struct align *align)
 {
 	int some = 0;
@@ -367,9 +393,12 @@ static int settle_same(struct align *align)
 	return some;
 }
 
-/* ---- one after the other ---- */
+/* ---- hosts with messages in both directions ---- */
 
-/* One more host is compared that has messages both ways with those that are done. Return: whether one was; -1: no memory. */
+/*
+ * Aligns the hosts that have messages in both directions with aligned hosts. Return: 1 if a host
+ * was aligned, else 0; -1: out of memory.
+ */
 static int settle_some(struct align *align, struct messages *messages)
 {
 	int some = 0;

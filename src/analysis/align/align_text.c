@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be known of the times of a host, as one would say it. */
+/* The remarks about the times of a host, in sentences for the user. */
 #include <stdio.h>
 
 #include "analysis/align/align.h"

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways over hosts that are not compared yet. A sends to B, B to C, and C to A: each of the three pairs is bounded one
- * direction only, and yet the three bounds together leave no more than the time around.
+ * Finds bounds along paths of messages through hosts that are not aligned yet. Example: A sends to
+ * B, B to C, and C to A. Each of the three pairs has a bound in one direction only. But the three
+ * bounds together limit each clock in both directions, to the time of one round trip.
  *
- * Times are vertices, messages the edges of a graph: sent is before taken. Where a host took a message at t and sent
- * another one at s, its own clock says how far apart that was, give or take what two clocks can differ in rate:
+ * The idea: times are the vertices of a graph, and messages are its edges, because a message is
+ * sent before it is received. If a host receives one message at t and sends another one at s, its
+ * own clock measures s - t, up to the largest rate between two clocks:
  *
- *     A   a ----.                      .---> a'        a came before t, so before s by s - t and a bit,
- *                \                    /                so before a': as if B had not been between
+ *     A   a ----.                      .---> a'        a came before t, so before s by s - t (nearly),
+ *                \                    /                so before a': as if B did not exist
  *     B           `--> t ....... s --'
  *
- * So a bound of B and a message from B make a bound of the next host; of all that could be put together the lowest one
- * counts for each message. Likewise backwards, for what is sent to a host with a bound.
+ * So a bound of B and a message from B together give a bound of the next host. For each message,
+ * the lowest of these bounds is used. The same works backwards for messages to a host with a bound.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,9 +22,13 @@
 #include "analysis/align/align_internal.h"
 
 #define TIME_MAX (INT64_MAX / 4)
-#define JOINS_MAX 512u		/* then only hosts that nothing is known of yet are reached: hostile traces */
+/*
+ * after this many joins only hosts without any bound are extended: protection against hostile
+ * traces
+ */
+#define JOINS_MAX 512u
 
-/* A bound, and when the host between saw its message, by that host's clock. */
+/* A bound, and when the host in between sent or received its message, by that host's clock. */
 struct end {
 	int64_t at_ns;
 	const struct bound *bound;
@@ -35,7 +41,10 @@ static int by_time(const void *a, const void *b)
 	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
-/* @sign: 1: the time is that of the bound's end, as of messages to the host; -1: that of its begin. */
+/*
+ * @sign: 1: the time is that of the end of the bound, as for messages to the host; -1: that of its
+ *   start.
+ */
 static struct end *ends_of(const struct bounds *bounds, int sign, bool ahead)
 {
 	struct end *end = calloc(bounds->count, sizeof(*end));
@@ -55,7 +64,10 @@ static double distance(const struct end *a, const struct end *b)
 	return BOUNDS_RATE_MAX * fabs((double)(a->at_ns - b->at_ns));
 }
 
-/* For each of @of the best of @from to join, by index: what it bounds and how far away in time it is. */
+/*
+ * For each entry of @of: the index of the best entry of @from to join, by its bound and its
+ * distance in time.
+ */
 static void find_best(const struct end *of, unsigned ofs, const struct end *from, unsigned froms, unsigned *best)
 {
 	unsigned next = 0, low = 0;
@@ -81,8 +93,9 @@ static void find_best(const struct end *of, unsigned ofs, const struct end *from
 }
 
 /*
- * @known: of the clock of a host in between; @message: from it to the next one (@in), or from that to it. Both get no
- * tighter than they are by rounding. Return: 0, or -1: no memory.
+ * @known: bounds of the clock of a host in between. @message: from that host to the next one (@in),
+ *   or the reverse. Rounding never makes the result tighter than justified. Return: 0, or -1: out
+ *   of memory.
  */
 static int join(struct bounds *out, const struct bounds *known, const struct bounds *message, bool in)
 {
@@ -98,7 +111,7 @@ static int join(struct bounds *out, const struct bounds *known, const struct bou
 		int64_t rate_ns = (int64_t)ceil(distance(&of[i], &from[best[i]]));
 		int64_t ns = in ? apart_ns - rate_ns : rate_ns - apart_ns, most_ns = rate_ns + BOUNDS_SLACK_NS;
 
-		/* Only times that are damage. */
+		/* An overflow happens only with damaged times. */
 		if (__builtin_add_overflow(ns, a->ns, &ns) || __builtin_add_overflow(most_ns, a->most_ns, &most_ns) ||
 		    __builtin_add_overflow(most_ns, b->most_ns, &most_ns) || llabs(ns) > TIME_MAX || llabs(most_ns) > TIME_MAX)
 			continue;
@@ -123,7 +136,7 @@ static const struct bounds *between(const struct messages *messages, unsigned fr
 	return &messages->bounds[from * messages->hosts + to];
 }
 
-/* One host farther: from @reached, of ways of so many hosts, into @next. */
+/* Extends the paths by one host: from the bounds @reached into @next. */
 static int step(const struct messages *messages, const bool *is_open, const struct bounds *reached, struct bounds *next,
 		const struct bounds *all, bool in, unsigned *joins)
 {

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service calls as a part of chains: a request and a response are messages like others, whose topic
+ * Service calls as a part of chains: a request and a response are treated as messages whose topic
  * is the service.
  *
  *   run --request--> run of the service's callback --response--> client's callback --publishes--> ...
  *
- * Responses are sent after the service's callback has returned, so its tokens are kept until then.
- * A client's callback has no events of its own. It runs on the thread that took the response, and
- * what this thread publishes outside of known callbacks, until it begins something else (a
- * callback, another response, the executor's next round), is taken to be the callback's.
+ * A response is sent after the service's callback has returned, so the tokens of that run are kept
+ * until then. A client's callback has no events of its own. It runs on the thread that received the
+ * response. So everything that this thread publishes outside of known callbacks is assigned to the
+ * client's callback, until the thread begins something else (a callback, another response, the next
+ * round of the executor).
  */
 #include "analysis/chains/chains_internal.h"
 #include "base/array.h"
 
-/* Calls that are remembered while their response may still come. */
+/* Calls that are remembered while their response may still be sent or received. */
 #define CALLS_MAX 4096u
-/* Indices of what is made up here, apart from those of the model's objects. */
+/* Indices of objects that only this file creates; they do not collide with indices of the model. */
 #define MADE_UP 0x40000000u
 
 enum { SCOPE_MESSAGES, SCOPE_REQUESTS, SCOPE_SERVED, SCOPE_RESPONSES };
 
-/* What a client stands for in paths. */
+/* The objects that represent a client in paths. */
 struct client {
 	struct model_topic topic;
 	struct model_publisher sends, answers;
@@ -100,7 +101,7 @@ static void on_response(struct chains *chains, const struct model_call_step *ste
 	struct publication *publication;
 	struct token *parents = served ? served->tokens : NULL;
 
-	/* A callback may answer itself, before it returns. */
+	/* A callback may send the response itself, before it returns. */
 	for (; !served && run && !parents; run = run->outer)
 		parents = run->call == step->call->id ? run->tokens : NULL;
 	if (client && parents && step->call->service) {
@@ -135,7 +136,10 @@ static void on_answered(struct chains *chains, const struct model_call_step *ste
 	if (publication)
 		way.send_ns = way.publish_ns = publication->publish_ns;
 	chains_deliver(chains, &thread->answered, publication, &way, thread);
-	/* When it returns is not in the trace: the path ends where it begins. */
+	/*
+	 * The end of the client's callback is not in the trace: the path ends where the callback
+	 * begins.
+	 */
 	chains_arrived(chains, thread->answered.tokens, step->ns);
 }
 
@@ -162,7 +166,7 @@ void chains_on_call_step(void *context, const struct model_call_step *step)
 	}
 }
 
-/* The executor's next round: nothing more is of the response. */
+/* The executor begins its next round: the client's callback is over. */
 void chains_on_executor(void *context, const struct model_executor_interval *interval)
 {
 	struct thread_state *thread = chains_thread(context, interval->thread);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the chains, shared by chains.c (runs), chains_publish.c (messages),
- * chains_path.c (the tree of paths), chains_pattern.c (which of them are asked for),
- * chains_link.c (indirect links), chains_calls.c (services), chains_stats.c (times of arrivals) and chains_tree.c.
+ * The inside of the chains, shared by chains.c (runs), chains_publish.c (messages), chains_path.c
+ * (the tree of paths), chains_pattern.c (the user's pattern), chains_link.c (indirect links),
+ * chains_calls.c (services), chains_stats.c (times of arrivals) and chains_tree.c (the tree of one
+ * message).
+ *
+ * A token is one step that happened: one run or publication, on one path. A run or publication has
+ * one token for each path that it is part of. Tokens count references, and each token refers to its
+ * parent:
  *
  *   run  ── tokens ──▶ [token] ──▶ [token] ...        one per path it is part of
  *                        │ parent
@@ -17,16 +22,16 @@
 #include "base/map.h"
 #include "base/pool.h"
 
-/* Paths of one publication that are followed. */
+/* Limit of the paths that are followed for one publication. */
 #define TOKENS_MAX 64u
-/* Publications of one publisher that are remembered while somebody may still take them. */
+/* Publications of one publisher that are remembered while a subscription may still receive them. */
 #define WINDOW_MIN 256u
 #define WINDOW_MAX 8192u
-/* Runs of a thread that are remembered to tell what a message waited for. */
+/* Runs of a thread that are remembered, to find out which of them a message waited for. */
 #define HISTORY_RUNS 128u
-/* Gaps in the trace that are remembered to tell why a message did not get on. */
+/* Losses in the trace that are remembered, to explain messages that were not received. */
 #define GAPS_MAX 64u
-/* Children of a step that are kept apart in a token; the rest shares one bit. */
+/* Children of a step with a bit of their own in a token; all others share one bit. */
 #define ORDINALS_MAX 63u
 
 struct path {
@@ -35,20 +40,24 @@ struct path {
 	unsigned ordinal;		/* among the children of its parent */
 	unsigned children;
 	uint64_t *untaken;		/* pub.untaken, CHAINS_UNTAKEN_MAX of them */
-	unsigned matched;		/* elements of the pattern */
+	unsigned matched;		/* matched elements of the pattern */
 };
 
-/* A step of a path that happened. */
+/* A step of a path that happened once. */
 struct token {
 	struct path *path;
-	struct token *parent;		/* counted; NULL: the chain begins here */
-	struct token *next;		/* of the same run or publication; or of the free ones */
+	struct token *parent;		/* counted reference; NULL: the chain begins here */
+	/* next token of the same run or publication; or of the free list */
+	struct token *next;
 	uint32_t references;
-	int32_t tree;			/* index in the tree that is kept, or -1 */
-	bool tree_follows;		/* what follows from it is kept, too */
-	uint64_t children;		/* a bit per child that followed, by ordinal */
+	int32_t tree;			/* index in the tree of the requested message, or -1 */
+	bool tree_follows;		/* steps that follow from it are also part of the tree */
+	uint64_t children;		/* one bit per child that followed, by ordinal */
 	const struct model_thread *thread;
-	/* Of a publication: publish_ns and id. Of a run: all, the first five of its message. */
+	/*
+	 * A publication has publish_ns and id. A run has all members; the first five are those of
+	 * its message.
+	 */
 	uint64_t id;
 	int64_t publish_ns, send_ns, take_ns, wait_ns;
 	int64_t start_ns, end_ns;
@@ -57,13 +66,13 @@ struct token {
 struct run {
 	const struct model_callback *callback;
 	int64_t start_ns;
-	uint64_t call;			/* of a service, that it serves; 0: none */
+	uint64_t call;			/* of a service: the call that the run serves; 0: none */
 	struct token *tokens;
-	struct run *outer;		/* of the same thread */
+	struct run *outer;		/* the run around it, on the same thread */
 	struct run *next_free;
 };
 
-/* How a run came to be. */
+/* How a message reached a run. */
 struct way {
 	const struct model_thread *thread;
 	int64_t start_ns;
@@ -71,17 +80,20 @@ struct way {
 	int64_t publish_ns, send_ns, take_ns, wait_ns;
 };
 
-/* A message, a request, a response; or a run of a service's callback whose response is to come. */
+/*
+ * A message, a request or a response; or a run of a service's callback whose response has not been
+ * sent yet.
+ */
 struct publication {
 	uint64_t id;
-	unsigned scope;			/* of the id: messages 0, see chains_calls.c */
-	struct window *window;		/* it is in */
+	unsigned scope;			/* scope of the id: 0 for messages, see chains_calls.c */
+	struct window *window;		/* the window that contains it */
 	int64_t take_ns;		/* of a request */
 	const struct model_publisher *publisher;
 	int64_t publish_ns;
 	struct token *tokens;
 	unsigned token_count, delivered;
-	struct publication *newer, *older;	/* of the window */
+	struct publication *newer, *older;	/* in the window */
 };
 
 struct window {
@@ -95,13 +107,13 @@ struct interval {
 };
 
 struct thread_state {
-	struct run *run;		/* innermost */
+	struct run *run;		/* the innermost */
 	struct run answered;		/* a client's callback that may be running */
-	struct interval history[HISTORY_RUNS];	/* ring, in order, not overlapping */
-	uint64_t runs;			/* ever */
+	struct interval history[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
+	uint64_t runs;			/* total number */
 };
 
-/* A run that is over, kept for what is published later from what it stored. */
+/* A run that is over, kept because later publications may follow from the data that it stored. */
 struct ended {
 	uint64_t id;
 	int64_t end_ns;
@@ -109,19 +121,21 @@ struct ended {
 };
 
 /*
- * The latest runs of a subscription's callback. A message is reported when it is handed over; a run
- * that ended on another thread since its publish call began came too late for it.
+ * The latest two runs of a subscription's callback. The model reports a message when it is handed
+ * over. A run on another thread that ended after the start of the publish call came too late for
+ * this message, so the run before it counts.
  */
 struct latest {
 	const struct model_callback *callback;
 	struct ended now, before;
-	struct latest *next;		/* of the same node, for CHAINS_LATEST */
+	struct latest *next;		/* next callback of the same node, for CHAINS_LATEST */
 };
 
 struct element {
 	char *text;
-	const char *node, *topic;	/* globs; equal when plain */
-	bool plain;			/* no NODE:TOPIC: either of the two may match */
+	const char *node, *topic;	/* globs; equal for a plain element */
+	/* an element without NODE:TOPIC: it may match a node or a topic */
+	bool plain;
 };
 
 struct chains {
@@ -133,7 +147,8 @@ struct chains {
 	struct element *element;
 	unsigned elements;
 
-	struct pool pool;		/* paths, drops, causes, threads; and free ones below */
+	/* for paths, drops, causes, threads, and the free lists below */
+	struct pool pool;
 	struct map paths;		/* (object and link, parent's index + 1) -> struct path */
 	struct path **path;
 	uint32_t path_count, path_size;
@@ -145,8 +160,8 @@ struct chains {
 	struct array threads;		/* of struct thread_state *, by thread */
 	struct array latest;		/* of struct latest *, by callback */
 	struct array node_latest;	/* of struct latest *, lists by node */
-	struct array linked;		/* of uint8_t, by publisher: a link names it */
-	unsigned links_known;		/* of the model's links, already in linked */
+	struct array linked;		/* of uint8_t, by publisher: a link contains it */
+	unsigned links_known;		/* number of the model's links that are already in linked */
 
 	struct token *free_tokens;
 	struct run *free_runs;
@@ -168,7 +183,10 @@ struct thread_state *chains_thread(struct chains *chains, const struct model_thr
 /* The innermost run of @thread, or NULL. */
 struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
 
-/* @publication or, with NULL, something unknown made @run begin, as @way tells. */
+/*
+ * @run begins because of @publication, or because of something unknown (NULL); @way is how the
+ *   message reached it.
+ */
 void chains_deliver(struct chains *chains, struct run *run, struct publication *publication,
 		    struct way *way, const struct thread_state *thread);
 /* The runs of @tokens are over. */
@@ -181,14 +199,15 @@ enum chains_call chains_call_of(const struct model_publisher *publisher);
 /* The request that @instance serves, and its times; or NULL. */
 struct publication *chains_request(struct chains *chains, const struct model_instance *instance,
 				   struct way *way);
-/* Takes the tokens of @run, which is over, if it serves a call. */
+/* Takes over the tokens of @run, which is over, if it serves a call. */
 void chains_served(struct chains *chains, struct run *run, int64_t end_ns);
-/* What @thread publishes from here on is not in a client's callback. */
+/* Publications of @thread from now on are not part of a client's callback. */
 void chains_answered_end(struct chains *chains, struct thread_state *thread);
 void chains_calls_finish(struct chains *chains);
 
 /* chains_publish.c */
-extern const struct model_publisher chains_nobody;	/* of what nobody receives */
+/* for publications that no subscription receives */
+extern const struct model_publisher chains_nobody;
 struct publication *chains_publication(struct chains *chains, struct window *window,
 				       const struct model_publisher *publisher, uint64_t id,
 				       unsigned scope, int64_t publish_ns);
@@ -197,11 +216,13 @@ void chains_on_dropped(void *context, const struct model_message *message, enum 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher);
 bool chains_is_inside(const struct chains *chains, int64_t begin_ns);
 bool chains_is_followed(const struct chains *chains, const struct model_topic *topic);
-/* The message goes on in the path of each of @parents; with NULL it begins one. */
+/* The message continues the path of each of @parents; with NULL it begins a path. */
 void chains_follow(struct chains *chains, struct publication *publication,
 		   const struct model_message *message, struct token *parents,
 		   enum chains_link link);
-/* Nobody will receive it any more: count the reason at each step that it did not reach. */
+/*
+ * The publication can no longer be received: count the reason at each step that it did not reach.
+ */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end);
 
 /* chains_path.c */

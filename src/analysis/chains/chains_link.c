@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Indirect links: what a callback stored, and another one published later. The model tells which
- * publication follows from which subscription; the chains that go on are those of the latest run
- * of its callback that has ended by then. A run that goes on on another thread may not have
- * stored its input yet, so the one before it counts.
+ * Indirect links: one callback stores data, and another one publishes it later. The model reports
+ * which publication follows from which subscription. The publication continues the chains of one
+ * run of that subscription's callback: the latest run that had ended when the publish call began. A
+ * run that is still in progress on another thread may not have stored its data yet, so the run
+ * before it counts.
  *
  *   on_odom  |--stores--|                    |--stores--|
  *   timer                     |-publish-|         |-publish-|
@@ -60,7 +61,7 @@ static bool is_linked(struct chains *chains, const struct model_publisher *publi
 	return linked && *linked;
 }
 
-/* Takes the tokens of @run, which is over, if a later publication may follow from it. */
+/* Takes over the tokens of @run, which is over, if a later publication may follow from it. */
 void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns)
 {
 	const struct model_callback *callback = run->callback;
@@ -80,7 +81,7 @@ void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int6
 	run->tokens = NULL;
 }
 
-/* The latest run that had ended when the publish call began; NULL: none that is followed. */
+/* The latest run that had ended when the publish call began; NULL: that run is not followed. */
 static const struct ended *ended_by(const struct latest *latest, int64_t ns)
 {
 	const struct ended *ended = latest->now.end_ns <= ns ? &latest->now : &latest->before;
@@ -109,7 +110,10 @@ static enum chains_link link_of(enum model_link_kind kind)
 	return CHAINS_LATEST;
 }
 
-/* Comes right after the publication was reported. Inside the very callback the link is direct. */
+/*
+ * Called right after the publication was reported. If the publication is inside a run of that
+ * callback, the link is direct, and this function ignores it.
+ */
 void chains_on_cause(void *context, const struct model_cause *cause)
 {
 	struct chains *chains = context;
@@ -121,14 +125,20 @@ void chains_on_cause(void *context, const struct model_cause *cause)
 	if (!publication || !ended || !message->publish_thread ||
 	    is_inside(chains_run_of(chains, message->publish_thread), cause->callback))
 		return;
-	/* An input counts for the next publication only; the one before it has had its turn. */
+	/*
+	 * An input counts for the next publication only: ignore a run that already had its
+	 * publication.
+	 */
 	if (cause->link->kind == MODEL_LINK_PARTIAL_SYNC &&
 	    (cause->instance != ended->id || !cause->first))
 		return;
 	chains_follow(chains, publication, message, ended->tokens, link_of(cause->link->kind));
 }
 
-/* A timer that publishes what no link explains is taken to publish what its node got last. */
+/*
+ * For a publication inside a timer without a link, assume that it contains the data that its node
+ * received last.
+ */
 void chains_link_latest(struct chains *chains, struct publication *publication,
 			const struct model_message *message, const struct run *inside)
 {
@@ -151,7 +161,7 @@ void chains_link_latest(struct chains *chains, struct publication *publication,
 	}
 }
 
-/* The trace is over: nothing follows any more. */
+/* The trace is over: release the tokens of all remembered runs. */
 void chains_link_finish(struct chains *chains)
 {
 	struct latest **latest = chains->latest.item;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publications: which run made them, whose paths go on in them, and when nobody receives them any more. */
+/*
+ * Publications: the run that published a message, the paths that continue with the message, and the
+ * end of the time in which it can be received.
+ *
+ * Each publisher has a window of its latest publications. When the window is full, its oldest
+ * publication is retired: deliveries that it did not have until then are counted as missing.
+ */
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
 
-/* A message this young may just not have been received yet when the trace ended. */
+/* A message younger than this may have been on its way when the trace ended. */
 #define IN_FLIGHT_NS 100000000ll
 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher)
@@ -12,7 +18,7 @@ struct window *chains_window(struct chains *chains, const struct model_publisher
 	struct window **slot = chains_element(chains, &chains->windows, sizeof(*slot), publisher->index);
 	struct window *window;
 
-	/* Publications point to it: it must not move. */
+	/* Publications point to the window, so its address must not change. */
 	if (slot && !*slot)
 		*slot = chains_alloc(chains, sizeof(**slot));
 	window = slot ? *slot : NULL;
@@ -48,7 +54,9 @@ static void keep_untaken(struct chains *chains, struct path *path, uint64_t id)
 		path->untaken[path->pub.untaken_count++] = id;
 }
 
-/* Nobody will receive it any more: count the reason at each step that it did not reach. */
+/*
+ * The publication can no longer be received: count the reason at each step that it did not reach.
+ */
 void chains_retire(struct chains *chains, struct publication *publication, bool at_end)
 {
 	struct window *window = publication->window;
@@ -156,7 +164,7 @@ static void follow_one(struct chains *chains, struct publication *publication,
 	chains_tree_publication(chains, token);
 }
 
-/* The message goes on in the path of each of @parents; with NULL it begins one. */
+/* The message continues the path of each of @parents; with NULL it begins a path. */
 void chains_follow(struct chains *chains, struct publication *publication,
 		   const struct model_message *message, struct token *parents,
 		   enum chains_link link)
@@ -189,7 +197,7 @@ void chains_on_published(void *context, const struct model_message *message)
 		return;
 	window = chains_window(chains, message->publisher);
 	thread = chains_thread(chains, message->publish_thread);
-	/* A call that goes both ways is reported twice, with one id. */
+	/* A publish call that uses both paths is reported twice with the same id. */
 	if (!window || !thread || window->last_id == message->id)
 		return;
 	window->last_id = message->id;
@@ -202,7 +210,7 @@ void chains_on_published(void *context, const struct model_message *message)
 	else if (!thread->run && thread->answered.tokens)
 		chains_follow(chains, publication, message, thread->answered.tokens, CHAINS_DIRECT);
 	chains_link_latest(chains, publication, message, thread->run);
-	/* A named chain may begin anywhere, others only outside of callbacks. */
+	/* A chain of a pattern may begin anywhere, other chains only outside of callbacks. */
 	if (!publication->tokens && (!thread->run || chains->elements))
 		chains_follow(chains, publication, message, NULL, CHAINS_DIRECT);
 }
