@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event time is CLOCK_MONOTONIC in nanoseconds, an unsigned 64-bit number, in rings, init log
- * and CTF alike. The tracer computes it from the CPU's counter where that is invariant:
+ * Event time is CLOCK_MONOTONIC in nanoseconds, an unsigned 64-bit number. Rings, init log and CTF use the same time.
+ *
+ * Reading the CPU's counter is cheaper than asking for CLOCK_MONOTONIC. So the tracer uses the counter, if its frequency is constant,
+ * and converts ticks to nanoseconds with an anchor: a moment at which the tracer read the counter and the clock together.
  *
  *     ns = anchor.ns + ((counter - anchor.counter) * anchor.mult >> 32)
  *
- * Each thread anchors itself anew against the vDSO clock at least every KYMO_ANCHOR_SPAN_NS, so
- * the error is that of the rate over one span, not over the life of the process. A correction
- * backwards slows the thread's clock down over the next span instead of stepping, so time within
- * a thread never runs backwards. Order between threads is not finer than KYMO_CLOCK_ORDER_NS.
+ * A thread uses an anchor for at most KYMO_ANCHOR_SPAN_NS, then renews it from the vDSO clock. So the error of the rate adds up over
+ * one span only, not over the life of the process. If a thread's clock is ahead, the clock runs slower during the next span instead of
+ * stepping back: the time within a thread never runs backwards. Times of different threads that are less than
+ * KYMO_CLOCK_ORDER_NS apart may be in the wrong order.
  */
 #ifndef KYMO_ABI_CLOCK_H
 #define KYMO_ABI_CLOCK_H
@@ -22,7 +24,7 @@ struct kymo_anchor {
 	uint64_t counter;
 	uint64_t ns;
 	uint64_t mult;		/* nanoseconds per tick, 32.32 fixed point */
-	uint64_t span;		/* ticks this anchor is good for */
+	uint64_t span;		/* ticks for which this anchor is valid */
 };
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash by which two programs know that they were built from the same tracepoints.def
- * (kymo_region.table_hash): FNV-1a, 64 bits, over the text that the preprocessor makes of the
- * rows, in order, nothing between them:
+ * A hash of tracepoints.def. Two programs compare it (kymo_region.table_hash) to know whether they were built from the same table.
+ * The hash is FNV-1a, 64 bits, over this text of each row, in the order of the rows, without separators between rows:
  *
  *     provider:id:name:phase:from:to:KIND argument;KIND argument;...
  *
- * from and to are as spelled in the table, e.g. "KYMO_V(8, 4)".
+ * from and to are the spelling in the table, e.g. "KYMO_V(8, 4)".
  */
 #ifndef KYMO_ABI_HASH_H
 #define KYMO_ABI_HASH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a field kind of tracepoints.def means: one line per kind and per question. The bytes
- * are those of the CTF payload: packed, host byte order.
+ * The field kinds of tracepoints.def: the recorded bytes, and the parameters and arguments in C. The bytes are those of the CTF
+ * payload: packed, host byte order.
  */
 #ifndef KYMO_ABI_KINDS_H
 #define KYMO_ABI_KINDS_H
@@ -20,7 +20,7 @@ enum kymo_kind {
 	KYMO_KIND_GID24,	/* 24 x u8 */
 	KYMO_KIND_PTRS,		/* u64 count, then count x u64, base 16; two C arguments */
 	KYMO_KIND_SKIP,		/* an argument that is not recorded */
-	KYMO_KIND_VERSION,	/* STR that is no argument: the tracetools version */
+	KYMO_KIND_VERSION,	/* recorded like STR, but not an argument: the tracetools version */
 	/* Only in tracepoints that a program declares itself. */
 	KYMO_KIND_U8,
 	KYMO_KIND_U16,

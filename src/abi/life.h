@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which facts of an init log still hold: one rule for the process, which forgets the others, and for a recorder that comes late
- * and needs only what holds now. The LIFE rows of tracepoints.def say what a fact is about.
+ * Decides which facts of an init log still hold. The process uses this rule to forget the other facts; a recorder that starts late
+ * uses the same rule to read only the facts that hold now.
+ *
+ * Example: the fact "publisher 0x12 publishes /scan" holds until publisher 0x12 is destroyed, until its node is destroyed, or until
+ * a later fact gives publisher 0x12 another topic. The LIFE rows of tracepoints.def name the key and the objects of each fact.
  *
  *   struct kymo_lives lives;
  *   kymo_lives_begin(&lives, memory, count, gone);    memory: kymo_lives_bytes(count, gone), zeroed
@@ -9,13 +12,20 @@
  *   kymo_lives_decide(&lives);
  *   kymo_lives_holds(&lives, &lives.fact[i])
  *
- * A fact no longer holds if a later fact has the same key, or if its object is gone: a later record KYMO_LOG_GONE names the object,
- * or an object to which it belongs. "Later" compares origins.
- * A new object at an old address replaces only the facts that are reported again: rcl reports a node's own publisher before it
- * reports the node, so the other facts cannot be attributed to the old object. What a replaced fact created ends with that fact
- * only in a log that has KYMO_LOG_GONE records; in other logs objects are not examined.
+ * A fact ceases to hold if
  *
- * In doubt a fact holds: a name too many does less harm than a name too few.
+ *   - a later fact has the same key, or
+ *   - a later record KYMO_LOG_GONE names the object of the fact, or an object that contains that object.
+ *
+ * "Later" compares origins. The algorithm has two steps. Each key and each object gets a slot in a hash table, with the origin of the
+ * newest fact about it and of the newest KYMO_LOG_GONE. Then, in a few rounds, each fact that ends also ends the objects that it
+ * created, until nothing changes.
+ *
+ * A new object at an old address replaces only the facts that are reported again: rcl reports a node's own publisher before it
+ * reports the node, so the other facts cannot be attributed to the old object. Objects that a replaced fact created end with that
+ * fact only in a log that has KYMO_LOG_GONE records; other logs are decided by keys alone.
+ *
+ * In doubt a fact holds: one name too many does less harm than a missing name.
  *
  * Context: wait-free, in time proportional to its length; no allocation. Nothing from the traced process is trusted.
  */
@@ -30,8 +40,10 @@
 #include "abi/points.h"
 #include "abi/region.h"
 
-/* What can be gone. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware.
- * COLLECTOR: what holds the callback groups of an executor. */
+/*
+ * Kinds of objects that can be destroyed. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware.
+ * COLLECTOR: the object that holds the callback groups of an executor. IPB: an intra-process buffer.
+ */
 enum kymo_entity {
 	KYMO_ENTITY_NONE,
 	KYMO_ENTITY_CONTEXT,
@@ -52,10 +64,11 @@ enum kymo_entity {
 	KYMO_ENTITY_GROUP,
 	KYMO_ENTITIES
 };
-#define KYMO_LIFE_DEPTH	8	/* node, subscription, receiver, ipb, buffer, and some */
+#define KYMO_LIFE_DEPTH	8	/* longest chain of owners: node, subscription, receiver, ipb, buffer, and some spare */
 
+/* A LIFE row of tracepoints.def. */
 struct kymo_life {
-	bool known;		/* there is a row; otherwise the key is the payload */
+	bool known;		/* the event has a row; otherwise the key is the whole payload */
 	uint8_t key;
 	struct {
 		uint8_t entity, field;
@@ -69,12 +82,12 @@ static const struct kymo_life kymo_life[KYMO_POINTS_TABLE] = {
 #include "abi/tracepoints.def"
 };
 
-/* A key of facts, or an object. */
+/* A slot of the hash table: a key of facts, or an object. */
 struct kymo_life_slot {
 	uint64_t name;		/* 0: free */
-	uint64_t newest;	/* 1 + origin of the latest fact of this key, or that makes this object */
-	uint64_t gone;		/* 1 + origin of the latest record that says so */
-	uint64_t taker;		/* 1 + origin of the latest fact that takes this object */
+	uint64_t newest;	/* 1 + origin of the latest fact that has this key, or creates this object */
+	uint64_t gone;		/* 1 + origin of the latest record that ends this object; 0: none */
+	uint64_t taker;		/* 1 + origin of the latest fact that attaches this object to another one ("takes") */
 };
 
 struct kymo_life_fact {
@@ -89,10 +102,10 @@ struct kymo_lives {
 	size_t count, room;
 	uint64_t mask;		/* slots - 1 */
 	unsigned shift;
-	bool gone;		/* there are KYMO_LOG_GONE records: objects matter */
+	bool gone;		/* the log has KYMO_LOG_GONE records: objects get slots, too */
 };
 
-/* Slots are less than half full, with objects in the table: a fact has up to four names. */
+/* Number of slots as a power of two. With objects, a fact has up to four names: its key and three objects. */
 static inline unsigned kymo_lives_bits(size_t count, bool gone)
 {
 	unsigned bits = 4;
@@ -102,7 +115,7 @@ static inline unsigned kymo_lives_bits(size_t count, bool gone)
 	return bits;
 }
 
-/** kymo_lives_bytes() - memory for @count records; @gone: there are records KYMO_LOG_GONE among them. */
+/** kymo_lives_bytes() - memory for @count records; @gone: some of the records are KYMO_LOG_GONE. */
 static inline size_t kymo_lives_bytes(size_t count, bool gone)
 {
 	return (sizeof(struct kymo_life_slot) << kymo_lives_bits(count, gone)) +
@@ -135,7 +148,7 @@ static inline uint32_t kymo_lives_slot(struct kymo_lives *lives, unsigned kind, 
 			return (uint32_t)at;
 		}
 	}
-	return 0;			/* impossible: there are more slots than names */
+	return 0;			/* impossible: the table has more slots than names */
 }
 
 static inline void kymo_life_raise(uint64_t *word, uint64_t origin)
@@ -167,7 +180,7 @@ static inline uint64_t kymo_life_word(const uint8_t *payload, size_t size, unsig
 	return word;
 }
 
-/** kymo_lives_add() - a record that is no padding; more than were announced are left out. */
+/** kymo_lives_add() - add a record (not padding); facts beyond the count of kymo_lives_begin() are ignored. */
 static inline void kymo_lives_add(struct kymo_lives *lives, const struct kymo_log_record *record,
 				  const uint8_t *payload, size_t size, uint64_t position)
 {
@@ -221,8 +234,9 @@ static inline bool kymo_lives_holds(const struct kymo_lives *lives, const struct
 }
 
 /*
- * One fact ends, with its object or because another one replaced it, and so does what it made, unless that
- * was made anew, and what it took, unless that came later. Return: something changed.
+ * Ends a fact if its object is gone or a later fact replaced it. With the fact ends the object that it created, unless a later fact
+ * created the object anew; and the object that it attached, unless a later fact attached that object.
+ * Return: an object ended.
  */
 static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fact *fact)
 {
@@ -249,7 +263,7 @@ static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fac
 	return changed;
 }
 
-/** kymo_lives_decide() - after the last kymo_lives_add(). */
+/** kymo_lives_decide() - end objects until nothing changes. Call after the last kymo_lives_add(). */
 static inline void kymo_lives_decide(struct kymo_lives *lives)
 {
 	bool changed = lives->gone;

@@ -25,11 +25,12 @@ enum kymo_point_id {
 /* Most ids a process can have: one enable byte each, one page of them. */
 #define KYMO_POINTS_MAX 4096
 /*
- * Ids that no event has. Their bytes are never written by the recorder.
- *   UNDECLARED   of a place in the code that has no id yet: always on, so that its first event gets one
- *   MUTED        of a place that the program has switched off: always off
- *   ENDS         of the end of a span that the program has switched off: always on, for spans that are open
- *   NO_ID        of a place for which no id was left: always on, so that its events are counted
+ * Ids without events. A place in the code (struct kymo_site) uses one of them instead of an id of its own, in these cases.
+ * The recorder never writes the enable bytes of these ids.
+ *   UNDECLARED   the place has no id yet: always on, so that its first event gets an id
+ *   MUTED        the program has switched the place off: always off
+ *   ENDS         the program has switched off a place that ends a span: always on, so that open spans still end
+ *   NO_ID        all ids are used up: always on, so that the events of the place are counted as dropped
  */
 #define KYMO_POINT_UNDECLARED (KYMO_POINTS_MAX - 1)
 #define KYMO_POINT_MUTED (KYMO_POINTS_MAX - 2)
@@ -53,7 +54,7 @@ struct kymo_point {
 	uint16_t from, to;		/* KYMO_V() range of tracetools versions */
 	uint8_t field_count;		/* recorded fields only */
 	struct kymo_field field[KYMO_FIELDS_MAX];
-	const char *uri;		/* what a declared event means: "kymo:begin"; NULL in the table */
+	const char *uri;		/* meaning of a declared event, e.g. "kymo:begin"; NULL in the table */
 };
 
 /* Indexed by kymo_point_id; defined in src/base/points.c. The traced process does not link it. */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which tracetools is it?
+ * Determines the version of a libtracetools.
  *
- * The exported functions name the family of versions. Iron and Jazzy export the same functions but pass
- * different arguments to ros_trace_rmw_publish. LTTng's probe of that function, if there is one, contains the
- * names of the arguments and so tells Iron from Jazzy; otherwise the installed package.xml does, then $ROS_DISTRO, and
- * without any of them Jazzy is assumed. package.xml also contains the exact version; it counts only if the
- * version belongs to the family.
+ * The exported functions determine the family of versions. Iron and Jazzy export the same functions, but their
+ * ros_trace_rmw_publish has different arguments. To distinguish the two, four sources are asked in this order:
+ *
+ *   1. LTTng's probe of that function, if the library has one: the probe contains the names of the arguments
+ *   2. the installed package.xml
+ *   3. $ROS_DISTRO
+ *   4. none of these: Jazzy is assumed
+ *
+ * package.xml also contains the exact version, which is used only if the version belongs to the family.
  */
 #ifndef KYMO_ABI_TRACETOOLS_H
 #define KYMO_ABI_TRACETOOLS_H
@@ -37,7 +41,7 @@ static const struct kymo_tracetools_range kymo_tracetools_ranges[] = {
 #include "abi/tracetools.def"
 };
 
-/* LTTng-UST 2.13's struct lttng_ust_tracepoint up to the member that names the arguments. */
+/* LTTng-UST 2.13's struct lttng_ust_tracepoint, up to the member with the names of the arguments. */
 #define KYMO_UST_POINT "lttng_ust_tracepoint_ros2___rmw_publish"
 struct kymo_ust_point {
 	uint32_t struct_size;
@@ -55,8 +59,8 @@ enum kymo_tracetools_evidence {
 struct kymo_tracetools_answer {
 	const struct kymo_tracetools_range *range;
 	enum kymo_tracetools_evidence evidence;
-	uint32_t version;		/* of package.xml, KYMO_V(); 0: the version is not known, only the range */
-	char text[28];			/* of package.xml, "8.2.2"; empty if the version is not known */
+	uint32_t version;		/* from package.xml, KYMO_V(); 0: only the range is known, not the version */
+	char text[28];			/* from package.xml, e.g. "8.2.2"; empty if the version is not known */
 };
 
 /* Return: KYMO_V(); 0: @text is not a version. */
@@ -100,9 +104,9 @@ static inline bool kymo_tracetools_package(const char *library, char *text, size
 }
 
 /**
- * kymo_tracetools_decide() - the version of the libtracetools at @library
+ * kymo_tracetools_decide() - determine the version of the libtracetools at @library
  * @family: the first row of abi/tracetools.def whose symbol the library exports
- * @signature: of LTTng's probe of rmw_publish; NULL: there is none
+ * @signature: the signature in LTTng's probe of rmw_publish; NULL: the library has no such probe
  * @answer: filled
  *
  * Context: blocks (reads package.xml).

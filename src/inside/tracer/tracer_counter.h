@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU's counter and the compare-exchange that need only hold against this thread's own handlers. */
+/* The CPU's counter, and a compare-exchange for words that only one thread and its signal handlers write. */
 #ifndef KYMO_TRACER_COUNTER_H
 #define KYMO_TRACER_COUNTER_H
 
@@ -28,13 +28,13 @@ static inline uint64_t kymo_counter(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
 	return value;
 #else
-	return 0;	/* the vDSO clock is used: kymo__clock_usable() says no */
+	return 0;	/* unused: kymo_clock_counter_usable() returns false, so the tracer reads the vDSO clock */
 #endif
 }
 
 /*
- * Only this thread and its signal handlers write *word, so a single instruction is enough: no
- * LOCK prefix (about 5 ns). Elsewhere, and for TSan, which cannot see into asm, the atomic one.
+ * Only this thread and its signal handlers write *word. So on x86-64 a single instruction without LOCK prefix is enough, which saves
+ * about 5 ns. Other CPUs, and TSan, which cannot see into asm, use the atomic builtin.
  */
 static inline bool kymo_local_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 {

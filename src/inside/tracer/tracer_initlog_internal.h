@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What writing and cleaning of the init log share. Private to src/tracer. */
+/* Shared by the writer (tracer_initlog.c) and the cleaner (tracer_initlog_clean.c) of the init log. Private to src/inside/tracer. */
 #ifndef KYMO_TRACER_INITLOG_INTERNAL_H
 #define KYMO_TRACER_INITLOG_INTERNAL_H
 
@@ -8,10 +8,13 @@
 
 #define LOG_HEADER sizeof(struct kymo_log_record)
 
-/* Who may use up how much: cleaning must be able to begin in a log that is full. */
+/*
+ * Kinds of writers. Facts leave KYMO_LOG_SPARE free chunks, records of destroyed objects leave one, the cleaner may use all: so
+ * the cleaner can still copy in a full log.
+ */
 enum log_writer { LOG_FACT, LOG_GONE, LOG_CLEANER };
 
-/** kymo_log_take() - move log_tail over @size bytes inside one chunk. Return: position; UINT64_MAX: full. @ns: time of the move. */
+/** kymo_log_take() - reserve @size bytes inside one chunk. @ns: time of the record. Return: position; UINT64_MAX: the log is full. */
 uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
 		       enum log_writer writer, uint64_t *ns);
 
@@ -21,13 +24,13 @@ static inline struct kymo_log_record *kymo_log_at(struct kymo_process *process, 
 		(process->log_chunk[position / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX].at + position % KYMO_LOG_CHUNK);
 }
 
-/* After so long a record that is not finished is none any more; tests do not wait. */
+/* Time after which an incomplete record counts as abandoned; tests set a shorter time. */
 extern uint64_t kymo_log_patience_ns;
 
-/** kymo_log_clean_if_due() - forget what no longer holds, if the log has grown enough since the last time. */
+/** kymo_log_clean_if_due() - forget facts that no longer hold, if the log has grown enough since the last cleaning. */
 void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread);
 
-/** kymo_log_clean_if_full() - the same for a log that is full. Return: there may be room now. */
+/** kymo_log_clean_if_full() - clean a log that is full. Return: true: the log may have room now. */
 bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread);
 
 #endif
