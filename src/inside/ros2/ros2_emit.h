@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo_emit_<id>(arguments) for every row of tracepoints.def: size it, reserve, store, commit.
- * Lengths of strings are measured once, so they cannot change between reserving and storing.
+ * kymo_emit_<id>(arguments) for every row of tracepoints.def. Each function has four steps: compute the payload's size, reserve a
+ * record, store the fields, commit the record. The macros LOCAL_, SIZE_ and STORE_ expand once for each field of the row.
+ * The length of a string is measured only once, so it cannot change between reserving and storing.
  */
 #ifndef KYMO_HOOKS_EMIT_H
 #define KYMO_HOOKS_EMIT_H
@@ -15,10 +16,10 @@
 #include "inside/tracer/tracer_left_out.h"
 #include "inside/tracer/tracer_ring.h"
 
-#define KYMO_FACT_STRING_MAX	8192u	/* a string in an init event: longer ones are cut */
-#define KYMO_PTRS_MAX		1024u	/* pointers in one message link */
+#define KYMO_FACT_STRING_MAX	8192u	/* bytes of a string in an init event; longer strings are cut */
+#define KYMO_PTRS_MAX		1024u	/* pointers in one message link; more are cut */
 
-/* "(const void *a, bool b)" from the tuples; "(void)" from none. */
+/* PARAMS() turns field tuples into "const void *a, bool b", no tuples into "void". ARGS() turns them into "a, b". */
 #define DROP_FIRST_(first, ...) __VA_ARGS__
 #define DROP_FIRST(...) DROP_FIRST_(__VA_ARGS__)
 #define PARAM(kind, arg, ...) KYMO_PARAM_##kind(arg)
@@ -30,7 +31,7 @@
 #define ARGS_SOME(...) DROP_FIRST(~ EACH(ARG, __VA_ARGS__))
 #define ARGS(...) KYMO_CAT(ARGS_, __VA_OPT__(SOME))(__VA_ARGS__)
 
-/* As strnlen(), which glibc makes 10 ns slower than memchr() when a copy of that length follows. */
+/* As strnlen(). In glibc, strnlen() is 10 ns slower than memchr() if a copy of that length follows. */
 static inline size_t kymo_length(const char *text, size_t max)
 {
 	const char *end = (const char *)memchr(text, 0, max);
@@ -38,7 +39,7 @@ static inline size_t kymo_length(const char *text, size_t max)
 	return end ? (size_t)(end - text) : max;
 }
 
-/* What must be known before the size is: once per field. */
+/* Local variables of a field: values from which the field's size is computed. */
 #define LOCAL_PTR(arg)
 #define LOCAL_U64(arg)
 #define LOCAL_I64(arg)
@@ -78,7 +79,7 @@ static inline uint8_t *kymo_put_text(uint8_t *at, const char *text, size_t lengt
 	return at + length + 1;
 }
 
-/* Only gid_bytes of the argument are real; the rest of a wider field is zero, as is a NULL gid. */
+/* The argument points to gid_bytes bytes. The remaining bytes of a wider field are zero; a NULL gid is all zero. */
 static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t width)
 {
 	size_t real = kymo_tracetools.gid_bytes < width ? kymo_tracetools.gid_bytes : width;
@@ -104,7 +105,7 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 #define STORE_VERSION(arg) STORE_STR(arg)
 #define STORE(kind, arg, ...) STORE_##kind(arg)
 
-/* The pointers of an init event: whatever was left out at that address, this is another object. */
+/* The objects of an init event are new: if an older object at such an address was left out, the new object is not. */
 #define ANEW_PTR(arg)	kymo__made_anew(arg);
 #define ANEW_U64(arg)
 #define ANEW_I64(arg)
@@ -118,8 +119,8 @@ static inline uint8_t *kymo_put_gid(uint8_t *at, const uint8_t *gid, size_t widt
 #define ANEW(kind, arg, ...) ANEW_##kind(arg)
 
 /*
- * A runtime event: the usual case inline and without a call, everything else in a function of
- * its own that is reached by a tail call, so that the fast path saves no registers.
+ * A runtime event. The usual case is inline and calls no function. All other cases are in kymo_emit_slow_<id>(), which is reached
+ * by a tail call, so that the fast path saves no registers.
  */
 #define EMIT_RUN_BODY(id, reserve, otherwise, ...)				\
 	const size_t string_max = KYMO_RING_STRING_MAX;				\
@@ -152,7 +153,7 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 		      __VA_OPT__(,) __VA_ARGS__)				\
 }
 
-/* Facts of these providers tell of objects that they make; CARET's, of objects that are there already. */
+/* Whether the facts of a provider report new objects. Facts of provider ros2 do; CARET's facts report objects that already exist. */
 #define MAKES_ros2	true
 #define MAKES_ros2_caret false
 
@@ -184,9 +185,8 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 #undef POINT
 
 /*
- * kymo_left_out_<id>(arguments) for runtime events: whether what the event is about is left out. The
- * first pointer that is no message says what that is; with a message alone it is what the thread
- * published or took last.
+ * kymo_left_out_<id>(arguments) for runtime events: whether the event's object is left out. The object is the first pointer that is
+ * not a message. An event with only a message belongs to the object with which the thread published or received the message last.
  */
 #define NOTE_PTR(arg)	if (!strcmp(#arg, "message"))				\
 				kymo_its_message = (arg);			\
@@ -217,7 +217,7 @@ static inline __attribute__((unused)) bool kymo_left_out_##id(PARAMS(__VA_ARGS__
 #include "abi/tracepoints.def"
 #undef POINT
 
-/* An init event is always wanted; a runtime event while its enable byte says so. */
+/* An init event is always wanted, a runtime event while its enable byte is not KYMO_ENABLE_NO. */
 #define KYMO_WANTED_INIT(id)	KYMO_ENABLE_YES
 #define KYMO_WANTED_RUN(id)	kymo_enable_byte(KYMO_POINT_##id)
 #define KYMO_LEFT_OUT_INIT(id)	kymo_never_left_out

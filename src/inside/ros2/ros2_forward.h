@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KYMO_FORWARD=1: the wrapped functions are called too, so that a user's own LTTng session goes on. */
+/*
+ * KYMO_HOOK() defines the functions of one tracepoint of libtracetools. With KYMO_FORWARD=1, the hooks also call the wrapped
+ * functions of the real libtracetools, so that a user's own LTTng session still records.
+ */
 #ifndef KYMO_HOOKS_FORWARD_H
 #define KYMO_HOOKS_FORWARD_H
 
 #include "inside/ros2/ros2_tracetools.h"
 
 /*
- * `real`: the function of this name below us, looked up once; NULL when there is none. It has the
- * type of the hook itself.
+ * Defines `real`: the wrapped function of this name, looked up once; NULL: libtracetools has no such function. `real` has the type
+ * of the hook.
  */
 #define KYMO_REAL(function)								\
 	static __typeof__(&function) real;						\
@@ -22,25 +25,25 @@
 
 #define KYMO_FORWARDING __builtin_expect(kymo_forward, 0)
 
-/* Call the function below us. */
+/* Call the wrapped function, if it exists. */
 #define FORWARD(function, args) do {							\
 		KYMO_REAL(function)							\
 		if (real)								\
 			real args;							\
 	} while (0)
 
-/* What the enabled_ function below us says. */
+/* The result of the wrapped function ros_trace_enabled_X(); false if it does not exist. */
 #define FORWARD_ENABLED(function) ({							\
 		KYMO_REAL(function)							\
 		real && real();								\
 	})
 
 /*
- * The three functions of one tracepoint. With forwarding on they take a path of their own, by a
- * tail call, so that the usual path saves no registers for it; so do events that are looked up.
+ * The three functions of one tracepoint. Forwarding, and events whose object is looked up, are in functions of their own that are
+ * reached by a tail call, so that the usual path saves no registers for them.
  *
- * @enable: whether to record, enum kymo_enable; @left_out: function that says whether the object is
- * left out; @emit: function that records; @params, @args: in parentheses
+ * @enable: expression: whether to record, enum kymo_enable; @left_out: function that returns whether the object is left out;
+ * @emit: function that records; @params, @args: parameters and arguments, each in parentheses
  */
 #define KYMO_HOOK(name, enable, left_out, emit, params, args)				\
 KYMO_EXPORT void ros_trace_##name params;						\
@@ -84,7 +87,7 @@ KYMO_EXPORT bool ros_trace_enabled_##name(void)						\
 	return (enable) || (KYMO_FORWARDING && FORWARD_ENABLED(ros_trace_enabled_##name));	\
 }											\
 											\
-/* The caller may have prepared the arguments for our sake only: the one below may still be off. */	\
+/* The caller may have prepared the arguments for kymo only: the wrapped tracepoint may be off. */	\
 KYMO_EXPORT void ros_trace_do_##name params						\
 {											\
 	record_##name args;								\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libtracetools whose functions are wrapped: its version, and its functions. */
+/* The real libtracetools, whose functions libkymo-ros2 wraps: its version and its functions. */
 #ifndef KYMO_HOOKS_TRACETOOLS_H
 #define KYMO_HOOKS_TRACETOOLS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct kymo_tracetools {
-	uint32_t version;		/* KYMO_V(major, minor); 0: not looked yet; release */
+	uint32_t version;		/* KYMO_V(major, minor); 0: not determined yet; release */
 	uint32_t gid_bytes;		/* bytes to which a gid argument really points */
 	bool publish_has_handle;	/* ros_trace_rmw_publish has three arguments, not one */
 	bool has_lttng;			/* built with LTTng: its symbol helpers work */
@@ -25,7 +25,7 @@ extern bool kymo_forward;
  */
 void kymo_tracetools_probe(void);
 
-/** kymo_tracetools_symbol() - the function of that name below us, NULL when it has none. */
+/** kymo_tracetools_symbol() - the function or variable @name of the real libtracetools; NULL: it has none. */
 void *kymo_tracetools_symbol(const char *name);
 
 static inline void kymo_tracetools_known(void)

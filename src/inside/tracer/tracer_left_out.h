@@ -17,15 +17,16 @@
  * @object: the event's publisher, subscription, callback, ...; NULL: the event has only a message
  * @message: the event's message; NULL: the event has none
  *
- * An event that has only a message is left out if the thread's last event with an object had the same message and was left out.
+ * An event that has only a message is left out if the thread's last event with an object and a message had the same message, and
+ * was left out.
  */
 KYMO_EXPORT bool kymo__left_out(const void *object, const void *message);
 
 /**
  * kymo__hold_publish() - hold an event rclcpp_publish until the publisher is known
  *
- * The event rclcpp_publish does not name its publisher. The thread's next event with the same message names the publisher: then
- * kymo__left_out() records or drops the held event. The recorded event has the time of this call, unless the ring needs a
+ * The event rclcpp_publish does not name its publisher. A later event of the thread, with the same message, names the publisher:
+ * then kymo__left_out() records or drops the held event. The recorded event has the time of this call, unless the ring needs a
  * new block meanwhile.
  * Return: false: record the event at once.
  */

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fast path: one event into the calling thread's ring. Inlined into every hook.
+ * The fast path: write one event to the calling thread's ring. Inlined into every hook.
+ *
+ * Each thread writes only to its own ring, so the only competitor is a signal handler on the same thread. A private word holds the
+ * reserved position; the ring's wpos holds the published position. An event moves the word (reserve), writes its bytes, and then
+ * moves wpos (publish):
  *
  *     w = word                      position and record count, private to the thread
  *     no room in the block: slow path
- *     nest += 1                     a signal handler leaves it as it found it
- *     ts = clock                    after the load of word: if the exchange succeeds, no record
- *                                   with a later time stands before this one
- *     word: w -> w'                 compare-exchange without LOCK; fails only if a handler on
- *                                   this thread reserved in between: slow path, which repeats
+ *     nest += 1                     a signal handler restores this counter
+ *     ts = clock                    after the load of word: if the exchange succeeds, no earlier record in the ring has a later time
+ *     word: w -> w'                 compare-exchange without LOCK; fails only if a handler on this thread has reserved a record
+ *                                   meanwhile: then the slow path repeats the steps
  *     write id, ts, payload
- *     outermost: publish up to w', nest = 0, and look whether word still is w'
+ *     if nest was 0: publish up to w', nest = 0, check that word still is w'
  *
- * A handler that lands inside an event is nested: it reserves and does not publish. Its records
- * stand behind the outer one, and the last look at word finds them; or the outer one's exchange
- * failed, and kymo__reserve() finds them before it tries again. Either way
- * kymo__publish_nested() publishes them: never together with another record without it.
+ * An event in a handler that interrupts another event is nested: the handler reserves and writes its records, but does not publish
+ * them. Two cases follow. If the handler reserved after the outer event, the handler's records follow the outer record, and the last
+ * check of word finds them. If the handler reserved first, the outer event's exchange fails, and kymo__reserve() finds the handler's
+ * records before the next attempt. In both cases kymo__publish_nested() publishes the handler's records. No other function publishes
+ * them together with another record.
  *
- * tests/model/ring.pml is this protocol for a model checker, overwrite.pml that of blocks that are
- * begun over others.
+ * tests/model/ring.pml is this protocol for a model checker; tests/model/overwrite.pml models blocks that overwrite older blocks.
  *
- * Context of everything here: wait-free, async-signal-safe, no allocation, no system call. A
- * thread's very first event, and none after it, allocates: in kymo__reserve(), for its ring.
+ * Context of everything here: wait-free, async-signal-safe, no allocation, no system call. Only a
+ * thread's very first event allocates its ring, in kymo__reserve().
  */
 #ifndef KYMO_TRACER_RING_H
 #define KYMO_TRACER_RING_H
@@ -39,81 +42,82 @@
 #define kymo_likely(x) __builtin_expect(!!(x), 1)
 #define kymo_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* A string in a ring record: longer ones are cut. */
+/* Bytes of a string in a ring record; longer strings are cut. */
 #define KYMO_RING_STRING_MAX 1024u
 
 /*
- * Private state of one thread. Lives in pages that are wiped in a forked child, so a child sees
- * zeros: no ring, no room, and goes through the slow path to a region of its own.
+ * Private state of one thread. It lives in pages that the kernel wipes in a forked child. So the child sees zeros, which mean: no
+ * ring and no room. Its first event then runs the slow path, which creates a region for the child.
  */
 struct kymo_thread {
 	uint64_t word;			/* reserved so far: KYMO_WORD(position, records of the block) */
-	uint64_t end;			/* position where the present block ends; 0: no room */
+	uint64_t end;			/* position where the current block ends; 0: no room */
 	uint8_t *data;			/* first block */
 	uint64_t mask;			/* ring bytes - 1 */
 	struct kymo_ring *ring;		/* shared page of the ring; NULL: none yet */
-	const struct kymo_anchor *anchor;	/* the valid one of anchors[] */
-	uint16_t in_slow;		/* a slow path is in progress: nested events are dropped */
-	uint16_t vdso_clock;		/* the CPU's counter cannot be used */
-	uint32_t open_spans;		/* recorded begins of kymo.h whose ends are to come */
-	uint64_t left;			/* the word when the block before this one was left */
+	const struct kymo_anchor *anchor;	/* the valid entry of anchors[] */
+	uint16_t in_slow;		/* a slow path is in progress: nested events that need one are dropped */
+	uint16_t vdso_clock;		/* the CPU's counter is not usable: read the vDSO clock */
+	uint32_t open_spans;		/* spans of kymo.h whose begin is recorded and whose end is not */
+	uint64_t left;			/* the word at the end of the previous block */
 	struct kymo_anchor anchors[2];
-	/* From here on not in every event; this line once a block. */
+	/* The fast path does not use the fields from here on; this cache line is used once per block. */
 	uint64_t free_until;		/* blocks below this position are known to be free */
 	const uint32_t *mode;		/* of the region */
 	uint8_t *stirred;		/* the ring's byte in the region */
-	const int32_t *cpu;		/* where the kernel says which CPU it is; NULL: ask */
+	const int32_t *cpu;		/* the word in which the kernel stores the thread's CPU; NULL: call getcpu() */
 	uint32_t block_size;		/* of the ring */
-	uint64_t old_counter, old_ns;	/* clock pairs 10-20 s and 0-10 s back: the rate's baseline */
-	uint64_t new_counter, new_ns;
-	uint64_t pair_width;		/* ticks the best clock pair took to read */
-	/* Of events that are looked up; see left_out.c. */
-	const void *left_out_message;	/* last one of an object that is left out */
-	const void *held_message;	/* of a rclcpp_publish whose publisher is not known yet */
-	uint64_t held_ns;		/* its time */
-	/* Of the init log; see initlog.c. */
-	uint64_t log_claim, log_claim_ns;	/* 1 + position from which on the thread is writing, since when; 0: is not */
+	uint64_t old_counter, old_ns;	/* clock pair of 10 to 20 s ago: the start of the rate's baseline */
+	uint64_t new_counter, new_ns;	/* clock pair of 0 to 10 s ago: the start of the next baseline */
+	uint64_t pair_width;		/* ticks that reading the best clock pair lasted */
+	/* For events whose object is looked up; see tracer_left_out.c. */
+	const void *left_out_message;	/* message of the last event with an object, if the event was left out */
+	const void *held_message;	/* message of a rclcpp_publish whose publisher is not known yet */
+	uint64_t held_ns;		/* time of that event */
+	/* For the init log; see tracer_initlog.c. */
+	uint64_t log_claim, log_claim_ns;	/* 1 + position from which on the thread writes, and since when; 0: it does not write */
 	uint32_t named;			/* the log has facts about this thread */
 	uint32_t tid;
-	uint32_t used;			/* slot is taken */
-	char name[KYMO_NAME_MAX];	/* at the first event */
+	uint32_t used;			/* the slot belongs to a thread */
+	char name[KYMO_NAME_MAX];	/* thread name at the first event */
 } __attribute__((aligned(256)));
 
-/* Exported to libkymo-ros2, not part of the public interface. */
+/* Exported for libkymo-ros2 and libkymo-malloc; not part of the public interface. */
 extern KYMO_EXPORT __thread struct kymo_thread *kymo__thread;	/* never NULL */
-extern KYMO_EXPORT const uint8_t *kymo__enable;			/* one byte per event id; see switch.c */
+extern KYMO_EXPORT const uint8_t *kymo__enable;			/* one byte per event id; see tracer_switch.c */
 
 /* A reserved record; filled by a reserve function, consumed by kymo_commit_sp(). */
 struct kymo_record {
 	struct kymo_thread *thread;
 	struct kymo_ring *ring;
-	uint8_t *at;			/* where the payload goes */
+	uint8_t *at;			/* address of the payload */
 	uint64_t before, word;		/* the thread's word before and after this record */
 	uint64_t ns;
-	uint32_t nest;			/* tracepoints in progress below this one */
+	uint32_t nest;			/* interrupted tracepoints: 0, except in a signal handler */
 };
 
 /**
- * kymo__reserve() - as kymo_try_reserve_sp(), with all that may be needed first: a slot, a ring,
- * the next block, a new clock anchor, another try after a handler
+ * kymo__reserve() - the slow path of kymo_try_reserve_sp()
  *
- * Return: false when the event is dropped (and counted).
+ * Provides what the fast path lacks (a slot, a ring, the next block, a new clock anchor) and repeats the attempt.
+ *
+ * Return: false: the event is dropped and counted.
  */
 KYMO_EXPORT bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload);
-/** kymo__publish_nested() - publish when records of signal handlers follow the outer record. */
+/** kymo__publish_nested() - publish all reserved records, if some of them were written by signal handlers. */
 KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
-/** kymo__publish_behind() - publish a record that does not directly follow the published ones. */
+/** kymo__publish_behind() - publish a record that does not directly follow the published records. */
 KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-/** kymo_enable_byte() - of a runtime event: enum kymo_enable. */
+/** kymo_enable_byte() - the enable byte of a runtime event: enum kymo_enable. */
 static inline uint8_t kymo_enable_byte(unsigned id)
 {
 	return __atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
 }
 
-/** kymo_enabled() - whether a runtime event is wanted, but for its object. One load and a branch. */
+/** kymo_enabled() - whether a runtime event is wanted; its object may still be left out. One load and a branch. */
 static inline bool kymo_enabled(unsigned id)
 {
 	return kymo_unlikely(kymo_enable_byte(id));
@@ -125,9 +129,8 @@ static inline uint64_t kymo_anchor_ns(const struct kymo_anchor *anchor, uint64_t
 }
 
 /*
- * The step that decides: move the word and write the header. @nest: what the ring's nest was
- * before it was raised for this event. Return: false, with nest restored, when a handler came
- * between the load of @before and here.
+ * The deciding step: move the word from @before to @after, and write the record's header. @nest: the ring's nest before this event
+ * raised it. Return: false: a handler has moved the word since the load of @before; nest is restored.
  */
 static inline __attribute__((always_inline))
 bool kymo_claim_sp(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
@@ -165,7 +168,7 @@ static inline uint64_t kymo_word_after(uint64_t before, size_t payload)
  * Straight-line code for the usual case. The record stays invisible until kymo_commit_sp(), which
  * must follow on the same thread.
  *
- * Return: false when something needs doing first: nothing has happened, call kymo__reserve().
+ * Return: false: nothing is reserved; call kymo__reserve(), the slow path.
  */
 static inline __attribute__((always_inline))
 bool kymo_try_reserve_sp(struct kymo_record *record, unsigned id, size_t payload)
@@ -204,8 +207,8 @@ static inline __attribute__((always_inline)) void kymo_commit_sp(const struct ky
 		return;
 	}
 	/*
-	 * A handler's unpublished record in front of this one, or a new block: a consumer between
-	 * the two stores below would take our time for the bound of what it gets next.
+	 * A handler's unpublished record is in front of this record, or this record begins a block. The two stores below would be
+	 * wrong then: a consumer that reads between them would use this record's time as the bound of earlier records.
 	 */
 	if (kymo_unlikely(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED) != record->before)) {
 		kymo__publish_behind(record);
