@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs of callbacks and spans cost; see costs.h. */
+/*
+ * The costs of callbacks and spans; see costs.h.
+ *
+ * The idea: each thread has a stack of the runs that are open on it. An event of a cost
+ * (allocation, page fault, mutex, system call) is added to every run on the stack of its thread.
+ * When a run ends, its costs are added to the sums of its callback or span.
+ */
 #include "analysis/costs/costs_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BIND_MAX 24u
-#define LIBC_ROWS 6u		/* of memory_bind(): the rest is the kernel's */
+#define LIBC_ROWS 6u		/* rows of memory_bind() for libc; the other rows are the kernel's */
 
 #define OWNER_FIELD 1u		/* of LOCK_REQ */
 
@@ -16,7 +22,7 @@ static const struct kymo_ctf_bind lock_rows[LOCK_ROWS] = {
 	[LOCK_ACQ] = { "lttng_ust_pthread:pthread_mutex_lock_acq", { "mutex" } },
 };
 
-/* Traces of one host name are one host. */
+/* Traces with the same host name are of one host. */
 static uint32_t host_named(const struct costs *costs, const char *hostname)
 {
 	uint32_t i;
@@ -63,7 +69,7 @@ static void on_call(void *context, const struct system_call *call)
 		costs_call_made(costs, self, call);
 }
 
-/* What it did to the thread's account. */
+/* Charges the difference between the thread's account before and after this event. */
 static int on_memory(struct costs *costs, struct self *self, const struct kymo_ctf_event *event)
 {
 	struct kymo_ctf_event own = *event;
@@ -79,7 +85,7 @@ static int on_memory(struct costs *costs, struct self *self, const struct kymo_c
 		return 0;
 	now = &thread->user;
 	if (__builtin_sub_overflow(now->now, before->now, &growth))
-		growth = 0;		/* only of a damaged trace */
+		growth = 0;		/* only with a damaged trace */
 	costs_charge(costs, self, &(struct costs_use){
 		.count = { [COSTS_ALLOCATION] = now->allocations - before->allocations,
 			   [COSTS_FREE] = now->frees - before->frees + now->unknown_frees - before->unknown_frees },
@@ -90,7 +96,10 @@ static int on_memory(struct costs *costs, struct self *self, const struct kymo_c
 	return 0;
 }
 
-/* Whose mutex it is that a thread of @host begins to wait for, and what that one is in. */
+/*
+ * Finds the thread that holds the mutex, and what that thread is running. A thread of @host is just
+ * beginning to wait for the mutex.
+ */
 static void find_holder(struct costs *costs, const struct kymo_ctf_event *event, uint32_t host, struct costs_holder *holder)
 {
 	const struct kymo_ctf_value *owner = &event->value[OWNER_FIELD];
@@ -121,7 +130,7 @@ static void on_lock(struct costs *costs, struct self *self, const struct kymo_ct
 		use.count[COSTS_LOCK] = 1;
 		find_holder(costs, event, host, &self->holder);
 	} else if (self->lock_ns) {
-		/* Of a damaged trace it may be anything. */
+		/* In a damaged trace the time may be anything. */
 		if (__builtin_sub_overflow(event->ns, self->lock_ns, &use.lock_ns) || use.lock_ns < 0)
 			use.lock_ns = 0;
 		use.holder = self->holder;
@@ -197,7 +206,10 @@ static void on_started(void *context, const struct model_instance *instance)
 				      .thread = instance->thread });
 }
 
-/* Callbacks that began inside of it and have no end are over, too; of spans their own end tells. */
+/*
+ * Ends a run. Nested callbacks without an end are over, too; nested spans stay open until their own
+ * end.
+ */
 static void on_end(void *context, const struct model_instance *instance)
 {
 	struct costs *costs = context;
@@ -236,7 +248,7 @@ static void on_span_end(void *context, const struct spans_event *event)
 	struct self *self = event->track ? NULL : self_of(costs, event->thread);
 	struct open **at, *its;
 
-	/* Those of a thread end in the order in which they began; another thread may have the same number. */
+	/* Compare the thread as well: another thread may have the same number. */
 	for (at = self ? &self->open : NULL; at && (its = *at); at = &its->outer) {
 		if (its->span != event->name || its->begin_ns != event->begin_ns || its->thread != event->thread)
 			continue;
@@ -274,7 +286,7 @@ void costs_listen(struct costs *costs,
 	costs->run_context = context;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static int bind_all(struct costs *costs, struct model *model)
 {
@@ -357,7 +369,7 @@ const struct pass_ops costs_pass = {
 	.destroy = costs_pass_destroy,
 };
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool costs_seen(const struct costs *costs, enum costs_kind kind)
 {
@@ -372,7 +384,10 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind)
 	}
 }
 
-/* Kymo declares all tracepoints of programs that there are, the kernel's only if they are recorded, as LTTng does of all. */
+/*
+ * Is one of @rows an event class of the trace? Kymo declares all tracepoints of programs, but the
+ * kernel's only if they are recorded. LTTng declares only recorded events.
+ */
 static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *rows, unsigned count)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)

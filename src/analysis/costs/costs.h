@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What callbacks and spans did that real-time code avoids: allocations, page faults, waits for mutexes, and system calls (without
- * those that wait for such a mutex). In one pass with a model, and with spans if costs_spans() was called.
+ * The costs of callbacks and spans that real-time code avoids: allocations, page faults, waits for
+ * mutexes, and system calls (except system calls that wait for such a mutex). The analysis runs in
+ * one pass with a model, and with spans if costs_spans() was called.
  *
- * What happens in a run that began inside another run counts for both; `own` counts it for the innermost callback only. Memory that
- * a run frees counts for that run, whichever thread allocated it, if the allocation is in the trace. Page faults count if their event
- * names the thread (kymo's events; LTTng's with the context tid). Spans on custom tracks are left out.
+ * An event in a run that began inside another run counts for both runs; `own` counts it for the
+ * innermost callback only. Freed memory counts for the run that freed it, regardless of the thread
+ * that allocated it, if the allocation is in the trace. Page faults count only if their event names
+ * the thread (kymo's events; LTTng's with the context tid). Spans on custom tracks are not counted.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -25,34 +27,38 @@
 
 enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_CALL, COSTS_KINDS };
 
-/* The thread that held the mutex of the longest wait. */
+/* The thread that held the mutex during the longest wait. */
 struct costs_holder {
-	int64_t ns;			/* how long that was; 0: none was waited for to its end */
-	int32_t tid;			/* 0: not known (LTTng's events do not say) */
-	char name[COSTS_NAME_MAX];	/* of the thread; "": it has no event before */
-	/* What it was in: a callback, then this is its index + 1, or a span; or nothing that is known. */
+	int64_t ns;			/* length of the wait; 0: no wait has ended */
+	int32_t tid;			/* 0: unknown (LTTng's events do not contain it) */
+	char name[COSTS_NAME_MAX];	/* of the thread; "": it had no earlier event */
+	/*
+	 * What the thread was running: a callback (its index + 1) or a span; or neither, if
+	 * unknown.
+	 */
 	uint32_t callback;
 	const struct spans_name *span;
 };
 
 struct costs_use {
-	uint64_t count[COSTS_KINDS];	/* FAULT: with the MAJOR ones */
-	uint64_t bytes;			/* allocated, all together */
-	int64_t growth, peak;		/* bytes allocated less freed: in the end, and at most */
-	int64_t lock_ns;		/* waited for mutexes */
-	int64_t call_ns;		/* in system calls whose begin and end are in the trace */
+	uint64_t count[COSTS_KINDS];	/* FAULT includes MAJOR */
+	uint64_t bytes;			/* total allocated bytes */
+	int64_t growth, peak;		/* bytes allocated minus freed: at the end, and the maximum */
+	int64_t lock_ns;		/* waiting time for mutexes */
+	/* Time in system calls; only calls with begin and end in the trace. */
+	int64_t call_ns;
 	struct costs_holder holder;
 };
 
-/* The system calls of one name. */
+/* All system calls of one name. */
 struct costs_call {
-	const char *name;		/* LTTng's, of the reader */
+	const char *name;		/* without prefix; belongs to the reader */
 	uint64_t count;
-	int64_t ns, longest_ns;		/* of those whose begin and end are in the trace */
-	/* Of a sum of runs: */
-	uint64_t with, most;		/* runs that have one; in one run */
-	int64_t first_ns;		/* start of the first such run, ... */
-	const struct model_thread *thread;	/* ... and which it was on */
+	int64_t ns, longest_ns;		/* only calls with begin and end in the trace */
+	/* For a sum of runs only: */
+	uint64_t with, most;		/* number of runs with such a call; most calls in one run */
+	int64_t first_ns;		/* start of the first run with such a call, ... */
+	const struct model_thread *thread;	/* ... and the thread of that run */
 };
 
 struct costs_calls {
@@ -60,40 +66,43 @@ struct costs_calls {
 	uint32_t count, room;
 };
 
-/* The runs of a callback that returned, or of a span that ended. */
+/* All runs of one callback that returned, or of one span that ended. */
 struct costs_sum {
 	uint64_t runs;
 	uint64_t with[COSTS_KINDS];	/* runs in which it happened */
-	uint64_t most[COSTS_KINDS];	/* in one run */
+	uint64_t most[COSTS_KINDS];	/* most in one run */
 	int64_t first_ns[COSTS_KINDS];	/* start of the first such run */
-	const struct model_thread *thread[COSTS_KINDS];	/* which it was on */
-	struct costs_use sum;		/* peak: the largest */
+	const struct model_thread *thread[COSTS_KINDS];	/* thread of that run */
+	struct costs_use sum;		/* peak: the largest of the runs */
 	struct costs_calls calls;	/* COSTS_CALL, by name */
-	struct costs_use own;		/* of callbacks: without those that ran inside; also of runs that did not return */
+	/* Of callbacks: without nested runs; includes runs that did not return. */
+	struct costs_use own;
 };
 
-/* The spans of one name in a process. */
+/* All spans of one name in one process. */
 struct costs_span {
 	const struct spans_name *name;
 	const struct model_process *process;
 	struct costs_sum sum;
 };
 
-/* All that the threads of a process did, in callbacks or not. */
+/* Everything that the threads of a process did, inside and outside of callbacks. */
 struct costs_process {
 	const char *hostname;
 	int32_t pid;
-	char name[COSTS_NAME_MAX];	/* of its main thread, or of the first one seen */
-	struct costs_use use;		/* peak: of all its threads together, since the trace began */
+	char name[COSTS_NAME_MAX];	/* of its main thread, or of the first thread in the trace */
+	/* Peak: of all its threads together, since the start of the trace. */
+	struct costs_use use;
 };
 
 /* A system call of any thread. */
 struct costs_made {
 	const struct system_call *call;
-	int32_t pid;			/* of its thread; 0: not known so far */
-	bool waits_for_mutex;		/* so it counts as that */
-	uint64_t run;			/* of a callback, the innermost in which it was made; 0: in none */
-	uint32_t callback;		/* index of that */
+	int32_t pid;			/* process of the thread; 0: not known yet */
+	bool waits_for_mutex;		/* it waits for a mutex and is counted as such */
+	/* Id of the innermost callback run that made the call; 0: none. */
+	uint64_t run;
+	uint32_t callback;		/* index of that callback */
 };
 
 struct costs;
@@ -102,52 +111,74 @@ struct costs;
 int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
 void costs_destroy(struct costs *costs);
 
-/** costs_spans() - count for @spans, too. They must live as long. Return: 0, or -1: they have too many listeners. */
+/**
+ * costs_spans() - also count for @spans, which must stay valid.
+ *
+ * Return: 0, or -1: too many listeners.
+ */
 int costs_spans(struct costs *costs, struct spans *spans);
 
-/** costs_realtime() - what programs named as real-time, as spans_realtime(); NULL without costs_spans(), too. */
+/**
+ * costs_realtime() - the real-time names of programs, as spans_realtime(); NULL also without
+ * costs_spans().
+ */
 const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index);
 
-/** costs_listen() - @run is called for each run of a callback that returned. */
+/** costs_listen() - call @run for each run of a callback that returned. */
 void costs_listen(struct costs *costs,
 		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);
 
-/** costs_listen_calls() - @made is called for each system call when it has returned, or when it is clear that its end is not in the trace. */
+/**
+ * costs_listen_calls() - call @made for each system call when it has returned, or when its end is
+ * known to be missing in the trace.
+ */
 void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context);
 
 /** costs_finish() - the whole trace was read: report the system calls that did not return. */
 void costs_finish(struct costs *costs);
 
-/** costs_event() - the next event, before the spans and the model get it. Return: 0, or -1: no memory. */
+/**
+ * costs_event() - process one event, before the spans and the model.
+ *
+ * Return: 0, or -1: out of memory.
+ */
 int costs_event(struct costs *costs, const struct kymo_ctf_event *event);
 
-/** costs_add() - @more to @use; its peak is that of the sum so far. */
+/** costs_add() - add @more to @use; the peak is that of the sum so far. */
 void costs_add(struct costs_use *use, const struct costs_use *more);
 
-/** costs_callback() - of the callback with that index of the model; NULL: no run of it returned. */
+/**
+ * costs_callback() - the sums of the callback with this index in the model; NULL: no run of it
+ * returned.
+ */
 const struct costs_sum *costs_callback(const struct costs *costs, uint32_t index);
 
-/** costs_own() - what was done by the callback with that index itself; NULL: it did not run. */
+/** costs_own() - the costs of the callback itself, without nested runs; NULL: it did not run. */
 const struct costs_use *costs_own(const struct costs *costs, uint32_t index);
 
-/** costs_span() - by index, in order of their first end; NULL behind the last one. */
+/** costs_span() - by index, in order of their first end; NULL after the last. */
 const struct costs_span *costs_span(const struct costs *costs, uint32_t index);
 
-/** costs_process() - by index, in order of appearance; NULL behind the last one. */
+/** costs_process() - by index, in order of appearance; NULL after the last. */
 const struct costs_process *costs_process(const struct costs *costs, uint32_t index);
 
-/** costs_seen() - did the trace have an event of @kind, in a callback or elsewhere? LOCK: or of allocations, which are recorded together. */
+/**
+ * costs_seen() - did the trace have any event of @kind? For LOCK also events of allocations count,
+ * because they are recorded together.
+ */
 bool costs_seen(const struct costs *costs, enum costs_kind kind);
 
 /**
- * costs_look() - does a trace contain events of libc (allocations and mutexes), of page faults and of system calls? If so, a count of 0 means none.
- * @reader: of its own for this; read up to the first event of libc's, which may be the whole trace
+ * costs_look() - does a trace contain events of libc (allocations and mutexes), of page faults and
+ * of system calls? If so, a count of 0 means that none happened.
+ * @reader: a reader for this function alone; it is read up to the first event of libc, possibly to
+ *   the end
  *
  * Context: as above, but blocks. Return: 0, or -1 with @err.
  */
 int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err);
 
-/* For pass_add(). Only runs that start inside its window count; processes have all. */
+/* For pass_add(). Only runs that start inside the window count; for processes everything counts. */
 extern const struct pass_ops costs_pass;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* Times are what a trace says: a damaged one must not overflow. */
+/* Times come from the trace: a damaged trace must not cause an overflow. */
 static void add_to(int64_t *sum, int64_t more)
 {
 	if (__builtin_add_overflow(*sum, more, sum))
@@ -74,7 +74,10 @@ void costs_call_made(struct costs *costs, struct self *self, const struct system
 	tell(costs, self, call, waits_for_mutex);
 	if (waits_for_mutex)
 		return;
-	/* It comes late, because its end is not in the trace: the run that made it is over. */
+	/*
+	 * This call is reported late, because its end is not in the trace: the run that made it is
+	 * already over.
+	 */
 	if (self->open && self->open->begin_ns > call->start_ns) {
 		costs_add(self->process ? &self->process->use : &self->unclaimed, &use);
 		return;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by costs.c (events, and what is open when they happen) and costs_sums.c (what they sum up to). */
+/*
+ * Shared by costs.c (events, and the runs that are open at that time) and costs_sums.c (the sums).
+ */
 #ifndef KYMO_ANALYSIS_COSTS_INTERNAL_H
 #define KYMO_ANALYSIS_COSTS_INTERNAL_H
 
@@ -9,10 +11,10 @@
 #include "analysis/system/system_memory.h"
 #include "base/map.h"
 
-/* A run that goes on. */
+/* A run that has not ended. */
 struct open {
-	const struct spans_name *span;	/* NULL: of a callback */
-	uint64_t id;			/* of a callback's run */
+	const struct spans_name *span;	/* NULL: a callback's run */
+	uint64_t id;			/* id of the callback's run */
 	uint32_t callback;		/* index */
 	int64_t begin_ns;
 	const struct model_thread *thread;
@@ -21,20 +23,20 @@ struct open {
 	struct costs_calls calls;
 };
 
-/* A thread by the number in its events. */
+/* A thread, identified by the tid in its events. */
 struct self {
 	struct open *open;		/* the innermost */
-	struct costs_process *process;	/* NULL: not known yet, then: */
+	struct costs_process *process;	/* NULL: not known yet; then its use is kept in unclaimed */
 	struct costs_use unclaimed;
-	struct memory_use before;	/* as of its latest event */
-	char name[COSTS_NAME_MAX];	/* as of its latest event of libc; "": it has none */
-	int64_t lock_ns;		/* since when it waits for a mutex; 0: it does not */
-	struct costs_holder holder;	/* of that one, when it began to */
+	struct memory_use before;	/* at its latest event */
+	char name[COSTS_NAME_MAX];	/* at its latest event of libc; "": no such event */
+	int64_t lock_ns;		/* start of its wait for a mutex; 0: it does not wait */
+	struct costs_holder holder;	/* the holder of that mutex at the start of the wait */
 };
 
 struct costs {
 	const struct kymo_ctf_reader *reader;
-	const struct spans *told;	/* NULL: they are not wanted */
+	const struct spans *told;	/* NULL: spans are not counted */
 	struct memory memory;
 	struct faults faults;
 	struct calls calls;
@@ -51,22 +53,26 @@ struct costs {
 	void *run_context;
 	void (*made)(void *context, const struct costs_made *made);
 	void *made_context;
-	unsigned first, lock_first, fault_first, call_first, end;	/* rows */
-	int64_t begin_ns, end_ns;	/* runs that start there count */
+	/* First row of each part, and the row after the last. */
+	unsigned first, lock_first, fault_first, call_first, end;
+	int64_t begin_ns, end_ns;	/* runs that start inside count */
 	bool saw_libc, saw_faults, saw_calls;
 	bool failed;
 };
 
-/* costs_sums.c. All that need memory set failed when there is none. */
+/* costs_sums.c. Functions that cannot allocate memory set `failed`. */
 
-/** costs_keep_name() - as much of @name as there is room for. */
+/** costs_keep_name() - copy @name, cut to the size of @to. */
 void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
 
-/** costs_claim() - @self is of process @pid, named @name if it is its main thread. @name may be "". */
+/**
+ * costs_claim() - set the process of @self: @pid, and @name if @self is its main thread. @name may
+ * be "".
+ */
 void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
 		 bool is_main);
 
-/** costs_charge() - @use to all that pays for what @self does. */
+/** costs_charge() - add @use to everything that is open on @self, and to its process. */
 void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
 
 void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open);
@@ -75,14 +81,14 @@ void costs_sums_free(struct costs *costs);
 
 /* costs_calls.c */
 
-/** costs_call_made() - by the thread of @self: in all that is open on it. */
+/** costs_call_made() - count a system call of @self in every run that is open on its thread. */
 void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call);
 
-/** costs_calls_ran() - @calls of a run that began at @start_ns on top of @sum. */
+/** costs_calls_ran() - add @calls of a run that began at @start_ns to @sum. */
 void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct costs_calls *calls,
 		     const struct model_thread *thread, int64_t start_ns);
 
-/** open_free() - a run that is over. */
+/** open_free() - free a run that is over. */
 void open_free(struct open *open);
 
 #endif

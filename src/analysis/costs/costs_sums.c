@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is charged to callbacks, spans and processes; see costs.h. */
+/* The sums of costs by callback, span and process; see costs.h. */
 #include "analysis/costs/costs_internal.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* Sizes and times are what a trace says: a damaged one must not overflow. */
+/* Sizes and times come from the trace: a damaged trace must not cause an overflow. */
 static void add_to(int64_t *sum, int64_t more)
 {
 	if (__builtin_add_overflow(*sum, more, sum))
@@ -73,7 +73,7 @@ void costs_claim(struct costs *costs, struct self *self, uint32_t host, const ch
 			costs->failed = true;
 			return;
 		}
-		/* What it did before anything told whose it is. */
+		/* Add the costs from before the process of this thread was known. */
 		costs_add(&process->use, &self->unclaimed);
 		memset(&self->unclaimed, 0, sizeof(self->unclaimed));
 		self->process = process;
@@ -182,7 +182,7 @@ void costs_sums_free(struct costs *costs)
 	map_free(&costs->process_of);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 const struct costs_sum *costs_callback(const struct costs *costs, uint32_t index)
 {

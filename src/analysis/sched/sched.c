@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, CPUs, and the time between two events; see sched.h. */
+/*
+ * Threads, CPUs, and the time between two events; see sched.h.
+ *
+ * The idea: each thread has a state and the time since which that state is not reported yet. An
+ * event that changes the state first reports the time until now as a spell, and then sets the new
+ * state. A thread that waits for a CPU is in a list of that CPU. When the CPU switches to another
+ * thread, the waits of all threads in the list are reported up to that time, so each spell has
+ * exactly one thread on the CPU.
+ */
 #include "analysis/sched/sched_internal.h"
 
 #include <stdlib.h>
@@ -44,13 +52,13 @@ const char *sched_state_name(enum sched_state state)
 	return names[state];
 }
 
-/* ---- what there is ---- */
+/* ---- hosts, threads, CPUs ---- */
 
 static uint32_t host_of(const struct kymo_ctf_reader *reader, uint32_t trace)
 {
 	uint32_t i;
 
-	/* Traces of one host name are one host, as in the model. */
+	/* Traces with the same host name are of one host, as in the model. */
 	for (i = 0; i < trace; i++)
 		if (strcmp(kymo_ctf_trace(reader, i)->hostname, kymo_ctf_trace(reader, trace)->hostname) == 0)
 			break;
@@ -70,7 +78,7 @@ static bool is_text(const struct kymo_ctf_event_class *class, const char *name)
 	return false;
 }
 
-/* A trace may declare anything under these names, and a number is no pointer. */
+/* A trace may declare fields of any type under these names; a number must not be read as a text. */
 static void find_names(struct sched *sched)
 {
 	for (unsigned i = 0; i < sched->classes; i++) {
@@ -163,7 +171,7 @@ struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid)
 	task->host = host;
 	task->tid = tid;
 	task->cpu = task->last_cpu = -1;
-	task->since_ns = INT64_MIN;	/* never seen */
+	task->since_ns = INT64_MIN;	/* no event yet */
 	return task;
 }
 
@@ -191,9 +199,9 @@ static struct cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t n
 	return sched_is_cpu(host, number) && at < sched->cpu_room ? sched->cpu[at] : NULL;
 }
 
-/* ---- time passes ---- */
+/* ---- reporting time ---- */
 
-/* So much of it is inside of the window. */
+/* The part of [@from_ns, @to_ns] inside the window. */
 static int64_t between(const struct sched *sched, int64_t from_ns, int64_t to_ns)
 {
 	from_ns = from_ns > sched->begin_ns ? from_ns : sched->begin_ns;
@@ -201,7 +209,7 @@ static int64_t between(const struct sched *sched, int64_t from_ns, int64_t to_ns
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-/* @task was in its state up to @ns. */
+/* Reports the time of @task in its state up to @ns. */
 static void pass(struct sched *sched, struct task *task, int64_t ns)
 {
 	const struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
@@ -210,7 +218,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 		.from_ns = task->since_ns, .to_ns = ns, .by_tid = -1, .name = task->name, .by = "",
 	};
 
-	/* A damaged trace may go back; what was reported is not taken back. */
+	/* Times of a damaged trace may go backwards: reported time stays reported. */
 	if (ns > task->since_ns)
 		task->since_ns = ns;
 	if (spell.from_ns == INT64_MIN || ns <= spell.from_ns)
@@ -285,7 +293,7 @@ void sched_forget(struct sched *sched, struct task *task)
 	free(task);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage)
 {

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel's events say of threads and CPUs; see sched.h. */
+/* Translates the kernel's events into state changes of threads and CPUs; see sched.h. */
 #include <string.h>
 
 #include "analysis/sched/sched_internal.h"
 #include "base/array.h"
 
-#define RUNNABLE_MASK 0xff	/* of prev_state: the states that block; what lies above marks a preemption */
-#define GONE_MASK 0xf0		/* of one that exits: it never runs again. Older kernels have other bits for it, of these */
-#define CROSSING_NS 100000	/* a wake-up longer before the switch was over by then */
+/* Of prev_state: the states that block; higher bits mark a preemption. */
+#define RUNNABLE_MASK 0xff
+/*
+ * Of prev_state of an exiting thread that never runs again; older kernels use other bits of this
+ * mask.
+ */
+#define GONE_MASK 0xf0
+/* Maximum time from a wake-up by another CPU to the switch-off that it crosses. */
+#define CROSSING_NS 100000
 
-#define TIME_MAX (INT64_MAX / 4)	/* what is later is damage */
-#define CLOCKS_DIFFER_NS 10000	/* an event just before a switch may seem to come so much behind it */
+#define TIME_MAX (INT64_MAX / 4)	/* later times are damage */
+/* Clocks differ: an event just before a switch may seem this much later. */
+#define CLOCKS_DIFFER_NS 10000
 
 enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT };
 enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM };
@@ -51,7 +58,7 @@ static bool is_inside(const struct sched *sched, int64_t ns)
 	return ns >= sched->begin_ns && ns <= sched->end_ns;
 }
 
-/* It is on CPU @number. */
+/* Counts a migration if @task comes to another CPU than its previous one. */
 static void count_migration(const struct sched *sched, struct task *task, int32_t number, int64_t ns)
 {
 	if (task->last_cpu < 0 || task->last_cpu == number)
@@ -60,7 +67,7 @@ static void count_migration(const struct sched *sched, struct task *task, int32_
 	task->inside.migrations += is_inside(sched, ns);
 }
 
-/* @task was on @number until now. */
+/* @task was on CPU @number until now, and is switched off. */
 static void leaves(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *state = &event->value[PREV_STATE];
@@ -70,7 +77,8 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		count_migration(sched, task, number, event->ns);
 		task->cpu = number;
 	} else if (task->state != SCHED_ON_CPU || task->cpu != number) {
-		task->state = SCHED_UNKNOWN;	/* the switch to there was lost: since when is not known */
+		/* Its switch to this CPU was lost, so the start is unknown. */
+		task->state = SCHED_UNKNOWN;
 		sched_become(sched, task, SCHED_UNKNOWN, number, event->ns);
 	}
 	task->last_cpu = number;
@@ -86,14 +94,14 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		*task->waker = '\0';
 	}
 	task->woken = false;
-	/* From its exit to its end it may be preempted, and even sleep. */
+	/* Between its exit and its end the thread may still be preempted or sleep. */
 	if (task->exits && state->present && (state->i & GONE_MASK))
 		sched_forget(sched, task);
 }
 
 static void comes(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
 {
-	/* On two CPUs at once: the switch that took it off the other one was lost. */
+	/* The thread is on another CPU already: the switch that took it off was lost. */
 	if (task->state == SCHED_ON_CPU)
 		task->state = SCHED_UNKNOWN;
 	count_migration(sched, task, number, event->ns);
@@ -117,7 +125,7 @@ static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, ui
 			task->state = SCHED_UNKNOWN;
 		cpu->known = false;
 	}
-	/* Its latest name: a new thread has that of who started it when it first runs. */
+	/* Update the name: when a new thread first runs, it still has the name of its creator. */
 	if (cpu->known)
 		name(sched, event, PREV_COMM, cpu->name);
 	sched_settle(sched, cpu, event->ns);
@@ -142,9 +150,12 @@ static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, ui
 	return 0;
 }
 
-/* ---- the others ---- */
+/* ---- wake-ups, migrations, losses ---- */
 
-/* Who is on the CPU that wakes @task. It may be an interrupt that does so, which came while that thread ran. */
+/*
+ * Remembers the thread on the CPU that wakes @task. The wake-up itself may come from an interrupt
+ * on that CPU.
+ */
 static void set_waker(struct sched *sched, struct task *task, const struct kymo_ctf_event *event, uint32_t host)
 {
 	const struct cpu *cpu = sched_cpu(sched, host, event->cpu);
@@ -156,8 +167,9 @@ static void set_waker(struct sched *sched, struct task *task, const struct kymo_
 }
 
 /*
- * A thread is woken while it is on a CPU. On that very CPU it, or an interrupt, did so: it stays awake, and when it switches
- * off later it sleeps. Another CPU may have woken it when it was about to switch off: then it is ready from that switch on.
+ * A wake-up of a thread that is still on a CPU. If the event is on the thread's own CPU, the thread
+ * stays awake, and sleeps after a later switch-off. If another CPU wakes it, the thread may be
+ * about to switch off: then it is ready from that switch on.
  */
 static void crosses(struct task *task, const struct kymo_ctf_event *event, int32_t target)
 {
@@ -176,7 +188,7 @@ static int on_waking(struct sched *sched, const struct kymo_ctf_event *event, ui
 
 	if (!task)
 		return tid ? -1 : 0;
-	/* Its CPU must be there for it to be among those who wait for it. */
+	/* Create the CPU, so that the thread can be in its list of waiting threads. */
 	if (sched_is_cpu(host, target) && !sched_cpu(sched, host, target))
 		return -1;
 	if (task->state == SCHED_ON_CPU) {
@@ -188,7 +200,7 @@ static int on_waking(struct sched *sched, const struct kymo_ctf_event *event, ui
 	return 0;
 }
 
-/* A thread that sleeps may be moved as well; it is ready when it was woken. */
+/* A sleeping thread may also be moved; it becomes ready only with a wake-up. */
 static int on_migrate(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
 	struct task *task = map_get(&sched->tasks, (uint32_t)event->value[TID].i, host);
@@ -206,7 +218,11 @@ static int on_migrate(struct sched *sched, const struct kymo_ctf_event *event, u
 	return 0;
 }
 
-/* The state of threads that ran or waited there is unknown from now on. A thread that sleeps may also have been woken there; that event is lost. */
+/*
+ * Events of a CPU were lost: the states of the threads on it and of the threads waiting for it are
+ * unknown from now on. Sleeping threads keep their state, although the lost events may contain
+ * their wake-up.
+ */
 static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 {
 	for (uint32_t i = 0; i < sched->cpu_room; i++) {
@@ -228,8 +244,9 @@ static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 }
 
 /*
- * A thread that has an event of its own is on a CPU, on whichever: its switch to there was lost, as perf_event_open(2) loses those
- * from an idle CPU. A thread of another name is another one, in another pid namespace.
+ * A thread with an event of its own is on some CPU. If the scheduler's events disagree, its switch
+ * was lost, as perf_event_open(2) loses switches from an idle CPU. A thread with another name is a
+ * different thread, in another pid namespace.
  */
 static void saw(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
@@ -253,7 +270,8 @@ int sched_event(struct sched *sched, const struct kymo_ctf_event *event, unsigne
 		return 0;
 	if (event->bound == KYMO_CTF_LOSS)
 		on_loss(sched, event);
-	else if (row == WANTED && event->vtid && !event->init_ns)	/* facts that are recorded late are of another time */
+	/* Facts that are recorded late have another time. */
+	else if (row == WANTED && event->vtid && !event->init_ns)
 		saw(sched, event, host);
 	if (row == SWITCH && value[PREV_TID].present && value[NEXT_TID].present)
 		return on_switch(sched, event, host);

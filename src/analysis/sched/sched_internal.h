@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by sched.c (threads, CPUs) and sched_events.c (what an event means). */
+/* Shared by sched.c (threads and CPUs) and sched_events.c (the kernel's events). */
 #ifndef KYMO_ANALYSIS_SCHED_INTERNAL_H
 #define KYMO_ANALYSIS_SCHED_INTERNAL_H
 
 #include "analysis/sched/sched.h"
 #include "base/map.h"
 
-#define CPUS_MAX 4096u		/* of a host; a number beyond is none */
-#define READY_MAX 256u		/* threads that wait for one CPU and are kept to report who has it */
+#define CPUS_MAX 4096u		/* CPUs of a host; higher numbers are ignored */
+/* Threads waiting for one CPU that are reported with the thread on that CPU. */
+#define READY_MAX 256u
 
 struct task {
 	uint32_t host;
 	int32_t tid;
 	enum sched_state state;
 	int32_t cpu;
-	int64_t since_ns;		/* since when the state is not reported yet */
-	int32_t last_cpu;		/* it was on; -1: none yet */
-	bool woken;			/* by another CPU, while it was on one: when, and for which */
+	int64_t since_ns;		/* start of the time that is not reported yet */
+	int32_t last_cpu;		/* the latest CPU that it was on; -1: none yet */
+	/* Another CPU woke it while it was still on a CPU: time, and target CPU. */
+	bool woken;
 	int64_t woken_ns;
 	int32_t woken_cpu;
-	bool exits;			/* it is about to be gone */
-	int32_t waker_tid;		/* of the latest wake-up; -1: not known */
+	bool exits;			/* it is exiting */
+	int32_t waker_tid;		/* at the latest wake-up; -1: unknown */
 	char waker[SCHED_COMM_SIZE];
 	bool is_listed;
-	struct task *next, *previous;	/* of those who wait for a CPU */
-	struct sched_usage usage, inside;	/* in all; inside of the window */
+	struct task *next, *previous;	/* list of threads waiting for one CPU */
+	struct sched_usage usage, inside;	/* in total; inside the window */
 	char name[SCHED_COMM_SIZE];
 };
 
 struct cpu {
-	bool known;			/* who is on it */
-	uint32_t stream;		/* its events are in */
+	bool known;			/* the thread on it is known */
+	uint32_t stream;		/* the stream of its events */
 	int32_t tid;
 	char name[SCHED_COMM_SIZE];
 	struct task *ready;
@@ -47,19 +49,24 @@ struct sched {
 	uint32_t *host;			/* by trace */
 	uint32_t traces;
 	int64_t begin_ns, end_ns;	/* the window */
-	uint8_t *has_names;		/* by class: next_comm and prev_comm are texts */
+	uint8_t *has_names;		/* by event class: next_comm and prev_comm are texts */
 	unsigned classes;
 };
 
-/* A thread, created if need be. Return: NULL without memory. */
+/* Returns the thread, which is created if necessary. Return: NULL: out of memory. */
 struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid);
-/* A CPU, created if need be. Return: NULL: without memory, or the number is none. */
+/*
+ * Returns the CPU, which is created if necessary. Return: NULL: out of memory, or the number is not
+ * valid.
+ */
 struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
 bool sched_is_cpu(uint32_t host, int32_t number);
 
-/* @task is in @state from now on, on or for @cpu; its state until now is reported. */
+/* @task changes to @state at @ns, on or for @cpu; its previous state is reported. */
 void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns);
-/* Who waits for this CPU waited until now for who has it. */
+/*
+ * Report the wait of all threads that wait for @cpu up to @ns, because the thread on @cpu changes.
+ */
 void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns);
 void sched_forget(struct sched *sched, struct task *task);
 

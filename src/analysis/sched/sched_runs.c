@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of callbacks and what the kernel did with them; see sched_runs.h. */
+/*
+ * Runs of callbacks and the scheduler's effect on them; see sched_runs.h.
+ *
+ * The idea: at the start and at the end of a run, read the totals of its thread from sched.h. The
+ * difference is the usage of the run. Spells in between name the other threads that had the CPU.
+ */
 #include "analysis/sched/sched_runs.h"
 
 #include <stdlib.h>
@@ -7,25 +12,26 @@
 
 #include "base/map.h"
 
-#define BYS_MAX 32u	/* of one run that are kept apart */
+#define BYS_MAX 32u	/* other threads of one run that are listed individually */
 
-/* A run that goes on. */
+/* A run that has not ended. */
 struct open {
 	uint64_t id;
 	const struct model_thread *thread;
-	struct open *outer;		/* on a thread of that number */
-	bool was_on;			/* a CPU when it began */
-	struct sched_usage at;		/* when it began */
-	struct sched_usage inner;	/* of the runs that began inside it */
+	struct open *outer;		/* the next outer run on this tid */
+	bool was_on;			/* the thread was on a CPU at the start */
+	struct sched_usage at;		/* totals at the start */
+	struct sched_usage inner;	/* sum of the nested runs */
 	struct sched_by by[BYS_MAX];
 	unsigned bys;
 };
 
-/* A thread that has events of its own, by the number in them. */
+/* A thread with events of its own, identified by the tid in them. */
 struct self {
 	struct open *open;		/* the innermost */
-	uint64_t on, off;		/* events while it was on a CPU, and while it was not */
-	struct sched_usage gone;	/* of those of that number that have exited */
+	/* Number of its events while it was on a CPU, and while it was not. */
+	uint64_t on, off;
+	struct sched_usage gone;	/* totals of exited threads with the same tid */
 };
 
 struct sched_runs {
@@ -33,7 +39,7 @@ struct sched_runs {
 	const struct sched_runs_listener *listener;
 	void *context;
 	struct map selves;		/* (tid, host) -> struct self */
-	unsigned first;			/* row of the scheduler's events */
+	unsigned first;			/* first row of the scheduler's events */
 	bool failed;
 };
 
@@ -71,7 +77,7 @@ static struct sched_usage difference(const struct sched_usage *all, const struct
 	return rest;
 }
 
-/* ---- who had the CPU ---- */
+/* ---- threads that had the CPU ---- */
 
 static void accuse(struct open *open, const struct sched_spell *spell)
 {
@@ -83,7 +89,7 @@ static void accuse(struct open *open, const struct sched_spell *spell)
 			break;
 	by = &open->by[i];
 	if (i == BYS_MAX - 1) {
-		by->tid = -1;		/* the last place is for all that come too late */
+		by->tid = -1;		/* the last entry sums up all further threads */
 	} else if (i == open->bys) {
 		open->bys++;
 		by->tid = spell->by_tid;
@@ -140,13 +146,13 @@ static void on_started(void *context, const struct model_instance *instance)
 		       sched_usage(runs->sched, host, (int32_t)tid, instance->start_ns, &open->at);
 	open->outer = self->open;
 	self->open = open;
-	/* Two threads of one number cannot both be the kernel's. */
+	/* If two threads have the same tid, the kernel's thread can only be one of them. */
 	for (struct open *other = open->outer; other; other = other->outer)
 		if (other->thread != open->thread)
 			open->was_on = other->was_on = false;
 }
 
-/* @instance and what began inside it and is still there are over. Return: it, to be freed, or NULL. */
+/* Removes @instance and open runs nested in it. Return: the run, to be freed, or NULL. */
 static struct open *take_open(struct self *self, const struct model_instance *instance)
 {
 	struct open **at = &self->open, *open, *inner;
@@ -212,7 +218,7 @@ static const struct model_listener model_listener = {
 	.started = on_started, .instance = on_instance, .unfinished = on_instance,
 };
 
-/* ---- life and reading ---- */
+/* ---- life cycle and events ---- */
 
 int sched_runs_create(struct sched_runs **out, struct model *model, const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context)
@@ -269,7 +275,7 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
 
 	if (sched_event(runs->sched, event, runs->first) || runs->failed)
 		return -1;
-	/* Facts that are recorded late are at another time than they say. */
+	/* Facts that are recorded late have another time than the time of recording. */
 	if (event->bound < 0 || event->bound >= (int)runs->first || event->init_ns || !event->vtid)
 		return 0;
 	self = self_at(runs, event->vtid, host);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's scheduler did with the runs of callbacks, and with the threads that they ran on: sched.h and a model, in one
- * pass. Create it before model_attach() or spans_attach(), and give it each event before the model.
+ * The scheduler's effect on the runs of callbacks and on their threads: joins sched.h and a model,
+ * in one pass. Create it before model_attach() or spans_attach(), and give it each event before the
+ * model.
  *
- * The parts of a run add up to its duration, to the nanosecond. What they are is known only if the kernel had a thread of that
- * number on a CPU when the run began, and when it ended: in another pid namespace that number belongs to another thread.
+ * The parts of a run add up to its duration, to the nanosecond. They are known only if the kernel
+ * had a thread with that tid on a CPU at the start and at the end of the run: in another pid
+ * namespace, the tid belongs to a different thread.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -15,19 +17,19 @@
 #include "analysis/sched/sched.h"
 #include "base/err.h"
 
-/* A thread that had the CPU meanwhile. */
+/* A thread that had the CPU while a run was ready to run. */
 struct sched_by {
-	int32_t tid;		/* 0: nobody, it was idle; -1: not known, or one too many */
+	int32_t tid;		/* 0: idle CPU; -1: unknown, or a sum of further threads */
 	char name[SCHED_COMM_SIZE];
 	int64_t ns;
-	uint64_t count;		/* of times */
+	uint64_t count;		/* number of spells */
 };
 
 struct sched_run {
 	const struct model_instance *instance;
-	bool is_known;			/* else the rest is 0 */
-	struct sched_usage usage;	/* from its start to its end */
-	struct sched_usage own;		/* without the runs that began inside it */
+	bool is_known;			/* otherwise all other members are 0 */
+	struct sched_usage usage;	/* from start to end of the run */
+	struct sched_usage own;		/* without nested runs */
 	const struct sched_by *by;	/* in order of appearance */
 	unsigned bys;
 };
@@ -36,30 +38,42 @@ struct sched_run {
 struct sched_runs_listener {
 	/* A callback returned. In order of end. */
 	void (*run)(void *context, const struct sched_run *run);
-	/* Of any thread of the machine; its texts are lent. */
+	/* A spell of any thread of the machine; its texts are valid during the call only. */
 	void (*spell)(void *context, const struct sched_spell *spell);
 };
 
-/** sched_usage_add() - @more on top of @sum. */
+/** sched_usage_add() - add @more to @sum. */
 void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more);
 
 struct sched_runs;
 
-/** sched_runs_create() - listen to @model. @listener must stay valid. Return: 0, or -1: no memory. */
+/**
+ * sched_runs_create() - listen to @model. @listener must stay valid.
+ *
+ * Return: 0, or -1: out of memory.
+ */
 int sched_runs_create(struct sched_runs **runs, struct model *model, const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context);
 void sched_runs_destroy(struct sched_runs *runs);
 
-/** sched_runs_window() - sched_runs_thread() is about [@begin_ns, @end_ns]; before the first event. All runs are reported. */
+/**
+ * sched_runs_window() - limit sched_runs_thread() to [@begin_ns, @end_ns]; call it before the first
+ * event. All runs are reported anyway.
+ */
 void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns);
 
-/** sched_runs_event() - the next event or loss, before the model gets it. Return: 0, or -1: no memory. */
+/**
+ * sched_runs_event() - process one event or loss, before the model.
+ *
+ * Return: 0, or -1: out of memory.
+ */
 int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event);
 
 /**
- * sched_runs_thread() - what @thread did up to the latest event, inside of the window
+ * sched_runs_thread() - the totals of @thread inside the window, up to the latest event
  *
- * Return: whether it is known: nine of ten of its own events came while the kernel had it on a CPU.
+ * Return: whether they are known: at nine of ten of its own events, the kernel had the thread on a
+ * CPU.
  */
 bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread, struct sched_usage *usage);
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/map.h"
 
-#define INSTEADS_MAX 100000u	/* more are one, whose number is not known */
+#define INSTEADS_MAX 100000u	/* further threads are summed up in one entry without a tid */
 
 struct sched_totals {
 	struct sched_runs *runs;
