@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors and what blocked them; see executor_view.h. */
+/*
+ * Executors and the runs that blocked their callbacks; see executor_view.h.
+ *
+ * The idea: the threads of an executor form a union-find structure. Each run of a callback joins
+ * its thread with the thread that ran the callback before.
+ */
 #include "analysis/executors/executor_view.h"
 
 #include <stdlib.h>
@@ -10,12 +15,16 @@
 
 struct callback {
 	struct view_callback sums;
-	unsigned thread;		/* one that ran it, and 1; 0: none */
+	unsigned thread;		/* index of a thread that ran it, plus 1; 0: none */
 };
 
 struct thread {
 	struct view_thread sums;
-	unsigned parent;		/* of its executor, and 1; 0: it is the first one */
+	/*
+	 * Index of another thread of the same executor, plus 1; 0: this thread represents the
+	 * executor.
+	 */
+	unsigned parent;
 };
 
 struct view {
@@ -50,7 +59,7 @@ static bool is_inside(const struct view *view, int64_t ns)
 	return ns >= view->begin_ns && ns <= view->end_ns;
 }
 
-/* ---- who is of which executor ---- */
+/* ---- the executor of a thread or callback ---- */
 
 unsigned view_executor_of(const struct view *view, unsigned index)
 {
@@ -76,7 +85,7 @@ int view_executor_of_callback(const struct view *view, unsigned index)
 	return thread ? (int)view_executor_of(view, thread - 1) : -1;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void on_instance(void *context, const struct model_instance *instance)
 {
@@ -161,7 +170,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	}
 }
 
-/* ---- life and asking ---- */
+/* ---- life cycle and queries ---- */
 
 static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
 

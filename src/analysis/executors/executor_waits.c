@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which run waited for which other runs; see executor_waits.h. */
+/*
+ * Finds the runs that each run waited for; see executor_waits.h.
+ *
+ * The idea: each thread has a ring of its latest runs. When a run with a wait returns, the runs of
+ * its own thread that overlap the wait cut the wait into pieces. Each remaining gap is compared
+ * with the runs of the callback group on other threads, in order of their start. Any time left has
+ * no known cause.
+ */
 #include "analysis/executors/executor_waits.h"
 
 #include <stdlib.h>
@@ -11,13 +18,13 @@ struct run {
 	uint64_t id;
 	const struct model_callback *callback;
 	const struct model_thread *thread;
-	int64_t start_ns, end_ns;	/* INT64_MAX: it goes on */
+	int64_t start_ns, end_ns;	/* end_ns INT64_MAX: it has not ended */
 };
 
-/* What a thread ran, of what no other run called: one after the other. */
+/* The latest runs of a thread, without nested runs, so they do not overlap. */
 struct history {
 	const struct model_thread *thread;
-	struct history *next;		/* of the same process */
+	struct history *next;		/* next thread of the same process */
 	struct run run[WAITS_RUNS];	/* the newest is run[(count - 1) % WAITS_RUNS] */
 	uint64_t count;
 };
@@ -26,12 +33,12 @@ struct waits {
 	void (*wait)(void *context, const struct waits_wait *wait);
 	void *context;
 	struct history **by_thread;	/* by index */
-	struct history **by_process;	/* likewise, the first of each */
+	struct history **by_process;	/* by index: the first thread of each process */
 	int64_t *previous_ns;		/* by index of the callback: its latest start */
 	unsigned threads, processes, callbacks;
 	struct waits_piece *piece;
 	unsigned pieces, pieces_size;
-	const struct run **other;	/* runs of other threads in the wait, by start */
+	const struct run **other;	/* runs of other threads that overlap the wait, by start */
 	unsigned others, others_size;
 	bool failed;
 };
@@ -87,7 +94,7 @@ static int64_t earliest(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* What was not behind the thread may have been behind the group. */
+/* Explains the time that was not spent waiting for the thread by runs of the group. */
 static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t from_ns, int64_t to_ns)
 {
 	for (unsigned i = 0; i < waits->others && from_ns < to_ns; i++) {
@@ -113,7 +120,7 @@ static int by_start(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The number of @history's first run that does not end before @from_ns. */
+/* The number of @history's first run that ends after @from_ns. */
 static uint64_t first_run(const struct history *history, int64_t from_ns)
 {
 	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0, at = history->count;
@@ -185,7 +192,7 @@ static void on_started(void *context, const struct model_instance *instance)
 			instance->id, instance->callback, instance->thread, instance->start_ns, INT64_MAX };
 }
 
-/* When @instance was ready, and until when it waited. Return: is it known? */
+/* Finds the begin and the end of the wait before @instance. Return: whether they are known. */
 static bool is_wait(const struct model_instance *instance, int64_t previous_ns, struct waits_wait *wait)
 {
 	const struct model_message *message = instance->message;
@@ -203,7 +210,7 @@ static bool is_wait(const struct model_instance *instance, int64_t previous_ns, 
 	return wait->to_ns && wait->from_ns <= wait->to_ns;
 }
 
-/* The newest is the one that ends, unless its start was not in the trace. */
+/* The latest run of the thread is the run that ends, unless its start was not in the trace. */
 static struct run *newest(struct history *history, const struct model_instance *instance)
 {
 	struct run *run = history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
@@ -232,7 +239,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 		tell(waits, history, wait);
 }
 
-/* It is not known to have blocked anybody. */
+/* A run without a known end blocks no other run: remove it. */
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
 	struct waits *waits = context;

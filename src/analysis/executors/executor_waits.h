@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each run of a callback waited for before it began; it listens to a model:
+ * The time that each run of a callback waited before it began, and the runs that it waited for. It
+ * listens to a model:
  *
- *   thread A  ....[ another callback runs ]........[ the callback ]     behind the thread
- *   thread B  ............[ one of its callback group ]............     behind the group, where the thread was free
+ *   thread A  ....[ another callback runs ]........[ the callback ]     waits for the thread
+ *   thread B  ............[ one of its callback group ]............     waits for the group, while the thread was free
  *                    |<-------- wait ------------->|
  *                    ready                         taken, or due timer's start
  *
- * A wait begins when the message was handed over to the middleware, or the timer was due (one period after its start before), and
- * ends when the message was received, or the timer's callback started. Callbacks on the thread that then ran it explain a part of
- * the wait. Callbacks of its mutually exclusive group on other threads of the process may explain what is left; without events that
- * name groups, callbacks of its node are the best guess. `kymo why` takes single instances apart by the same rules.
+ * A wait begins when the message was handed over to the middleware, or when the timer was due (one
+ * period after its previous start). It ends when the message was received, or when the timer's
+ * callback started. Callbacks on the thread that then ran the callback explain one part of the
+ * wait. Callbacks of its mutually exclusive group on other threads of the process may explain
+ * another part. Without events that name groups, callbacks of the same node are the best guess.
+ * `kymo why` splits single instances by the same rules.
  *
- * Only runs that no other run called have waits, and only such runs block others. Memory depends on the number of threads and
- * callbacks: a thread's latest WAITS_RUNS runs are known.
+ * Nested runs have no waits and block no other run. Memory depends on the number of threads and
+ * callbacks: the latest WAITS_RUNS runs of each thread are kept.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -25,28 +28,34 @@
 
 #define WAITS_RUNS 512u		/* power of two */
 
-/* One callback that a run waited behind. */
+/* One callback that a run waited for. */
 struct waits_piece {
 	const struct model_callback *by;
-	const struct model_thread *thread;	/* it ran on; the latest, if several */
-	bool is_group;			/* it held the callback group, on another thread; else the thread */
-	bool is_assumed;		/* no event says the group */
+	const struct model_thread *thread;	/* its thread; the latest, if there were several */
+	/* True: it held the callback group on another thread; false: it held the thread. */
+	bool is_group;
+	bool is_assumed;		/* no event names the group */
 	int64_t ns;
-	unsigned runs;			/* of it */
+	unsigned runs;			/* number of runs of this callback */
 };
 
-/* The parts of to_ns - from_ns: thread_ns, group_ns, and what nothing is known to have blocked. */
+/* The time to_ns - from_ns consists of thread_ns, group_ns, and time without a known cause. */
 struct waits_wait {
 	const struct model_instance *instance;
 	int64_t from_ns, to_ns;
 	int64_t thread_ns, group_ns;
-	const struct waits_piece *piece;	/* in order of time; one for each callback and is_group */
+	/* In order of time; one entry per callback and is_group. */
+	const struct waits_piece *piece;
 	unsigned pieces;
 };
 
 struct waits;
 
-/** waits_create() - listen to @model; @wait is called when the run has returned, in order of end. Return: 0, or -1: no memory. */
+/**
+ * waits_create() - listen to @model; call @wait when a run has returned, in order of end.
+ *
+ * Return: 0, or -1: out of memory.
+ */
 int waits_create(struct waits **waits, struct model *model, void (*wait)(void *context, const struct waits_wait *wait),
 		 void *context);
 void waits_destroy(struct waits *waits);

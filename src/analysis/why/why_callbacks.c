@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each run of a callback from where its message was published or its timer was due; see why.h. */
+/*
+ * Runs of callbacks, from the publication of their message or the due time of their timer; see
+ * why.h.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +16,7 @@ struct why_callbacks {
 	bool failed;
 };
 
-/* ---- the runs that are kept ---- */
+/* ---- the kept runs ---- */
 
 static int64_t apart(int64_t a, int64_t b)
 {
@@ -72,7 +75,9 @@ static bool is_timed(const struct model_instance *instance)
 		       KYMO_CTF_ERROR_UNKNOWN;
 }
 
-/* Between hosts whose clocks compare, a message may seem to be taken before it was published, by their error. */
+/*
+ * The clocks of two hosts have an error: a message may seem to be received before it was published.
+ */
 static void run_of(struct why_run *run, const struct model_instance *instance, int64_t previous_ns)
 {
 	const struct model_message *message = instance->message;

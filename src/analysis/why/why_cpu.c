@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who had the CPU; see why_cpu.h. */
+/* The scheduler's states of threads; see why_cpu.h. */
 #include "analysis/why/why_cpu.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define BIND_MAX 16u
 
-/* A spell that is not on a CPU. */
+/* A spell in which the thread was not on a CPU. */
 struct kept {
 	uint32_t host;
 	int32_t tid;
@@ -20,7 +20,7 @@ struct kept {
 struct why_cpu {
 	struct sched *sched;
 	const struct kymo_ctf_reader *reader;
-	struct map threads;		/* (tid, host) -> this struct: whom the model knows */
+	struct map threads;		/* (tid, host) -> this struct: the threads of the model */
 	struct why_window *window;
 	unsigned windows;
 	struct kept *item;
@@ -89,7 +89,7 @@ static void take_fault(void *context, const struct fault *fault)
 	cpu->fault[cpu->fault_count++] = *fault;
 }
 
-/* One whose return is reported, or that had not returned in the end. */
+/* Keeps a system call that returned, or that had not returned at the end of the trace. */
 static void take_call(void *context, const struct system_call *call)
 {
 	struct why_cpu *cpu = context;
@@ -223,7 +223,10 @@ static int by_begin(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* A fault takes somewhat longer than its event says, but ends before the next one. */
+/*
+ * Extends the faults: a fault takes longer than its two events show, but it ends before the
+ * thread's next fault.
+ */
 static void finish_faults(struct why_cpu *cpu)
 {
 	int64_t around_ns;
@@ -238,7 +241,10 @@ static void finish_faults(struct why_cpu *cpu)
 
 		if (fault->end_ns == fault->start_ns)
 			continue;
-		/* In so little more time it did nothing else: on a busy machine all of it takes longer now and then. */
+		/*
+		 * In such a short time the thread did nothing but return from this fault and enter
+		 * the next one; on a busy machine this sometimes takes longer.
+		 */
 		if (has_next && next->start_ns - fault->end_ns <= 2 * around_ns)
 			fault->end_ns = next->start_ns;
 		else
@@ -271,9 +277,9 @@ const struct pass_ops why_cpu_pass = {
 	.destroy = why_cpu_pass_destroy,
 };
 
-/* ---- answering ---- */
+/* ---- queries ---- */
 
-/* The first spell that is not before @key. */
+/* The first spell that is not less than @key. */
 static size_t lower_bound(const struct why_cpu *cpu, const struct kept *key)
 {
 	size_t low = 0, high = cpu->count;
@@ -333,7 +339,7 @@ size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, 
 		else
 			high = middle;
 	}
-	/* One that began before. */
+	/* A fault that began earlier may overlap. */
 	if (low && cpu->fault[low - 1].host == key.host && cpu->fault[low - 1].tid == key.tid &&
 	    cpu->fault[low - 1].end_ns > from_ns)
 		low--;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes an instance apart: which parts its time went to; see why.h.
+ * Splits an instance into parts; see why.h.
  *
- * The idea: an instance is a row of hops, and the hops cover its time without a gap. Each hop is cut at the points that its
- * events name (publish call, handed over, received, start, end). Executing, publishing and receiving are one part each.
- * What lies between "handed over" (or "due") and "received" (or "start") is waiting, and waiting has three levels:
+ * The idea: an instance is a sequence of hops, and the hops cover its time without a gap. Each hop
+ * is cut at the times of its events (publish call, handed over, received, start, end). Executing,
+ * publishing and receiving are one part each. The time between "handed over" (or "due") and
+ * "received" (or "start") is waiting time. It is explained in three levels:
  *
- *   1. time in which the thread that then ran the callback ran others: queued behind the thread
- *   2. of what is left, time in which another thread ran a callback of the same callback group: queued behind the group
- *   3. what is left then: transport (of a timer: late)
+ *   1. the thread that then ran the callback ran other callbacks: queued behind the thread
+ *   2. in the remaining time, another thread ran a callback of the same callback group: queued behind the group
+ *   3. the remaining time is transport (for a timer: late)
  *
- * Last, each part but those queued is compared with what the kernel's scheduler says about its thread: the thread may
- * have been preempted or blocked, or may have waited for a page. What delayed the callbacks in front of a queue is kept in
- * a list of its own (`because`).
+ * At last, each part that is not queued is compared with the scheduler's states of its thread: the
+ * thread may have been preempted or blocked, or may have waited for a page. For queued parts, the
+ * states of the callback in front of the queue are kept in a separate list (`because`).
  *
- * Each step only splits a stretch of time into neighbours, so the parts always add up to the latency.
+ * Each step only splits a stretch of time into neighbours, so the parts always add up to the
+ * latency.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +58,10 @@ const struct why_part *why_part_in(const struct why_parts *parts, const struct w
 	return NULL;
 }
 
-/* Adds @new to the part of the same hop, kind and callback, or as a new part. An empty one is left out. */
+/*
+ * Adds @new to the part of the same hop, kind and callback, or as a new part. An empty part is
+ * ignored.
+ */
 static void add_part(struct cut *cut, struct why_parts *parts, struct why_part new)
 {
 	struct why_part *part = (struct why_part *)why_part_in(parts, &new);
@@ -71,7 +76,11 @@ static void add_part(struct cut *cut, struct why_parts *parts, struct why_part n
 			part->longest_ns = new.ns;
 			part->by_tid = new.by_tid;
 			part->call = new.call;
-			memcpy(part->by, new.by, sizeof(part->by));	/* a new thread gets its name a little later */
+			/*
+			 * The name may be later than before: a new thread changes its name shortly
+			 * after its start.
+			 */
+			memcpy(part->by, new.by, sizeof(part->by));
 		}
 		part->pieces += part->end_ns != new.begin_ns;
 		part->end_ns = new.end_ns;
@@ -87,15 +96,18 @@ static void add_part(struct cut *cut, struct why_parts *parts, struct why_part n
 	parts->part[parts->count++] = new;
 }
 
-/* ---- executing: what its thread did meanwhile ---- */
+/* ---- executing: the states of the thread ---- */
 
 struct spells {
 	struct cut *cut;
-	struct why_parts *parts;	/* where it goes */
-	struct why_part part;		/* what it was about */
+	struct why_parts *parts;	/* the list for the parts */
+	struct why_part part;		/* the part before it is split */
 };
 
-/* A stretch of execution, cut at the page faults in it. Time without a fault is what @part says, as is a fault of unknown length. */
+/*
+ * Adds a stretch of execution, cut at its page faults. Time without a fault, and a fault of unknown
+ * length, become parts of @part's kind.
+ */
 static void add_executed(const struct spells *to, const struct why_part part)
 {
 	const struct fault *fault = NULL;
@@ -125,7 +137,10 @@ static void add_executed(const struct spells *to, const struct why_part part)
 	add_part(to->cut, to->parts, between);
 }
 
-/* A thread that sleeps while it waits for a message just waits; one that sleeps while it executes is blocked. */
+/*
+ * A thread that sleeps during a wait for a message is waiting; a thread that sleeps during
+ * execution is blocked.
+ */
 static void on_spell(void *context, const struct why_spell *spell)
 {
 	const struct spells *spells = context;
@@ -156,7 +171,7 @@ static void add_by_spells(struct cut *cut, struct why_parts *parts, struct why_p
 	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, parts, part });
 }
 
-/* @part, split by what the kernel says about its thread, if that is known. */
+/* Adds @part, split by the scheduler's states of its thread, if they are known. */
 static void add_by_cpu(struct cut *cut, struct why_part part)
 {
 	if (cut->cpu && part.thread && part.end_ns > part.begin_ns)
@@ -165,7 +180,7 @@ static void add_by_cpu(struct cut *cut, struct why_part part)
 		add_part(cut, cut->parts, part);
 }
 
-/* Queued behind @part.callback; what that callback did meanwhile goes to `because`. */
+/* Adds a part that is queued behind @part.callback; the states of that callback go to `because`. */
 static void add_queued(struct cut *cut, struct why_part part)
 {
 	part.kind = WHY_QUEUED;
@@ -175,15 +190,16 @@ static void add_queued(struct cut *cut, struct why_part part)
 		add_by_spells(cut, cut->because, part);
 }
 
-/* ---- waiting: which callbacks blocked it ---- */
+/* ---- waiting: callbacks that blocked the instance ---- */
 
-/* A stretch of waiting of the callback of @hop, which then ran on @thread. */
+/* A stretch of waiting time of the callback of @hop, which then ran on @thread. */
 struct stretch {
 	unsigned hop;
 	const struct model_callback *callback;
 	const struct model_thread *thread;
-	enum why_kind unexplained;	/* what the time is that no other callback explains */
-	bool is_idle;			/* the executor had nothing to do: no callback on that thread blocked this one */
+	enum why_kind unexplained;	/* kind of the time that no other callback explains */
+	/* The executor was idle: no callback on that thread blocked this one. */
+	bool is_idle;
 };
 
 typedef bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool *assumed);
@@ -216,7 +232,10 @@ static void add_unexplained(struct cut *cut, const struct stretch *stretch, int6
 
 static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
 
-/* Time that no callback explains at this level goes to the next one: thread, group, unexplained. */
+/*
+ * Passes time that no callback explains at this level to the next level: thread, group,
+ * unexplained.
+ */
 static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
 {
 	if (from_ns == to_ns)
@@ -251,9 +270,9 @@ static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_
 }
 
 /*
- * Until @idle_ns the executor had nothing to do, so only a callback of the group on another thread can have blocked it; from
- * there on also callbacks on its own thread. The event that a request was sent may come after the one that it was received: then
- * nothing waited.
+ * Until @idle_ns the executor was idle, so only a callback of the group on another thread can have
+ * blocked the instance. After that, callbacks on its own thread can also have blocked it. The event
+ * of sending a request may come after the event of its take: then the waiting time is empty.
  */
 static void classify_stretch(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
 {
@@ -281,7 +300,7 @@ static void add_plain(struct cut *cut, enum why_kind kind, unsigned hop, const s
 	add_by_cpu(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
 }
 
-/* The parts between the publish call at @from and the start of the callback at @to. */
+/* Adds the parts between the publish call at @from and the start of the callback at @to. */
 static void hop_transport_parts(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
 {
 	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of messages; see why_fate.h. */
+/*
+ * The fate of messages; see why_fate.h.
+ *
+ * The idea: for each requested message, a record per subscription of the topic stays open until the
+ * subscription receives a newer message of the same publisher. This next take shows that the
+ * message was skipped. Then the number of newer messages and the executor's waiting time until the
+ * take are the evidence for the reason.
+ */
 #include "analysis/why/why_fate.h"
 
 #include <stdlib.h>
@@ -8,24 +15,25 @@
 #include "base/array.h"
 #include "base/map.h"
 
-/* Waits of a thread's executor that are remembered. */
+/* Number of the latest waits of a thread's executor that are kept. */
 #define WAITS 64u
-/* Gaps in the trace that are remembered. */
+/* Number of the latest losses that are kept. */
 #define GAPS 1024u
-/* A message that is in its queue ends such a wait sooner. */
+/* A message in the queue would have ended such a wait sooner. */
 #define WAITED_MIN_NS 5000000
-/* What was published this shortly before the last event of a process may just not have been received yet. */
+/* A message published this shortly before the last event of a process may have been on its way. */
 #define IN_FLIGHT_NS 100000000
 
 struct record {
 	struct fate pub;
-	struct record *next;		/* of the same subscription, that no later one was taken of yet */
-	uint64_t published;		/* on the topic before */
-	bool before;			/* the subscription had taken one of the publisher's */
+	struct record *next;		/* next open record of the same subscription */
+	uint64_t published;		/* messages published on the topic before it */
+	/* The subscription had received a message of this publisher before. */
+	bool before;
 	bool is_dropped;
 };
 
-/* Events of @process, or of anybody's (NULL), were lost. */
+/* Events of @process, or of an unknown process (NULL), were lost. */
 struct gap {
 	const struct model_process *process;
 	int64_t begin_ns, end_ns;
@@ -39,16 +47,18 @@ struct waits {
 
 struct fates {
 	struct model *model;
-	struct map ids;			/* asked for -> this struct */
+	struct map ids;			/* requested id -> this struct */
 	struct record **record;
 	unsigned records, room;
-	struct map open;		/* (subscription, 0) -> struct record, the first */
+	struct map open;		/* (subscription, 0) -> first open record */
 	struct map took;		/* (subscription, publisher) -> this struct */
-	struct map takers;		/* (subscription, 0) -> the model_thread that takes; of several: this struct */
-	struct map published;		/* (topic, 0) -> how many */
-	struct map last;		/* (publisher, 0) -> id of its latest: told twice when it goes both ways */
+	/* (subscription, 0) -> the receiving model_thread; several threads: this struct */
+	struct map takers;
+	struct map published;		/* (topic, 0) -> number of messages */
+	/* (publisher, 0) -> id of its latest message, which may be reported twice */
+	struct map last;
 	struct map waits;		/* (thread, 0) -> struct waits */
-	struct gap gap[GAPS];		/* a ring */
+	struct gap gap[GAPS];		/* ring */
 	uint64_t gaps;
 	bool failed;
 };
@@ -101,7 +111,7 @@ static void add(struct fates *fates, const struct model_message *message, const 
 	put(fates, &fates->open, subscription->index, 0, record);
 }
 
-/* Do the clocks of both hosts compare? */
+/* Can the clocks of the two hosts be compared? */
 static bool compares(const struct model_publisher *publisher, const struct model_subscription *subscription, int64_t ns)
 {
 	return model_clock_error(publisher->process, subscription->process, ns) != KYMO_CTF_ERROR_UNKNOWN;
@@ -122,7 +132,7 @@ static void begin(struct fates *fates, const struct model_message *message)
 		add(fates, message, NULL);
 }
 
-/* A publish call that goes both ways is reported twice. */
+/* A publish call that uses both paths is reported twice. */
 static void on_published(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
@@ -141,7 +151,7 @@ static void on_published(void *context, const struct model_message *message)
 
 /* ---- takes ---- */
 
-/* How long @thread is known to have waited for work in between. */
+/* How long @thread is known to have waited for work in this time. */
 static int64_t waited(const struct fates *fates, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
 {
 	const struct waits *waits = thread ? map_get(&fates->waits, thread->index, 0) : NULL;
@@ -167,7 +177,7 @@ static void decide(struct fates *fates, struct record *record, const struct mode
 	record->pub.waited_ns = waited(fates, taken->take_thread, record->pub.publish_ns, taken->take_ns);
 }
 
-/* That it takes from @message's publisher, and on which thread. */
+/* Remembers that the subscription receives messages of this publisher, and on which thread. */
 static void know(struct fates *fates, const struct model_message *message)
 {
 	uint32_t subscription = message->subscription->index;
@@ -179,7 +189,10 @@ static void know(struct fates *fates, const struct model_message *message)
 		put(fates, &fates->takers, subscription, 0, taker ? (void *)fates : (void *)(uintptr_t)message->take_thread);
 }
 
-/* Of one publisher they come in order; on several threads they may be reported a little out of it. */
+/*
+ * Messages of one publisher are received in order; with several threads they may be reported
+ * slightly out of order.
+ */
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
@@ -267,9 +280,12 @@ static const struct model_listener listener = {
 	.published = on_published, .taken = on_taken, .dropped = on_dropped, .executor = on_executor, .loss = on_loss,
 };
 
-/* ---- the end ---- */
+/* ---- the reasons ---- */
 
-/* Until its next take; a message may be taken a little after that, by another thread. */
+/*
+ * Were events lost until the next take? A message may be received a little later than that take, by
+ * another thread.
+ */
 static bool fell_into_gap(const struct fates *fates, const struct fate *fate)
 {
 	for (unsigned i = 0; i < GAPS && i < fates->gaps; i++) {
@@ -304,7 +320,10 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 		return FATE_NOT_YET;
 	if (!record->pub.next_id)
 		return FATE_NO_MORE;
-	/* Where several threads take, the others may wait for work while its callback group keeps it in its queue. */
+	/*
+	 * With several receiving threads this proves nothing: one thread may wait for work while
+	 * the callback group of the subscription keeps the message in the queue.
+	 */
 	if (record->pub.waited_ns >= WAITED_MIN_NS)
 		return map_get(&fates->takers, subscription->index, 0) == fates ? FATE_UNKNOWN : FATE_UNDERWAY;
 	return subscription->depth && record->pub.newer >= subscription->depth ? FATE_OVERRUN : FATE_UNKNOWN;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When an executor slept because there was nothing to do; see why_cpu.h. */
+/* Times in which an executor slept because no work was ready; see why_cpu.h. */
 #include <stdlib.h>
 
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why.h"
 
-/* Shorter sleeps may be a lock's inside of the middleware, with a message there. */
+/* A shorter sleep may be a lock inside the middleware, while a message is ready. */
 #define IDLE_MIN_NS 500000
-/* And waits shorter than this may be a thread that did not get the CPU, where no event of the kernel tells. */
+/* Without kernel events: a shorter wait may be a thread that did not get the CPU. */
 #define WAIT_MIN_NS 2000000
 
 struct idle {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrivals of chains and runs of callbacks in one form; see why.h. */
+/* Converts arrivals of chains and runs of callbacks into instances; see why.h. */
 #include "analysis/why/why.h"
 
 #include <stdlib.h>
@@ -50,7 +50,10 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 	if (!part->hop || !to->callback || !from->publisher || part->kind == WHY_PUBLISH)
 		return 0;
 	sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
-	/* What begins where the other host sent it. The rest the clock of the host that took it tells. */
+	/*
+	 * Only a part that begins when the other host sent the message compares two clocks. All
+	 * other times are of the receiving host's clock.
+	 */
 	if (part->kind != WHY_TRANSPORT && part->begin_ns != sent_ns)
 		return 0;
 	return model_clock_error(process_of(from), process_of(to), to->at.take_ns);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs of all callbacks while the instances that are taken apart were under way; see why.h. */
+/* The runs of all callbacks while the analysed instances were in progress; see why.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/why/why.h"
 #include "base/array.h"
 
-/* An executor's thread in its wait for work. */
+/* A wait for work of an executor's thread. */
 struct wait {
 	const struct model_thread *thread;
 	int64_t start_ns, end_ns;
@@ -43,7 +43,7 @@ static void add(struct why_others *others, const struct model_instance *instance
 	};
 }
 
-/* A run without an end is not known to have blocked anybody: it is left out. */
+/* A run without a known end blocks no other run: it is ignored. */
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	add(context, instance, instance->start_ns + instance->duration_ns);
