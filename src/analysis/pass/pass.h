@@ -29,34 +29,47 @@
 
 #define PASSES_MAX 16u
 
-/* In which order the analyses get one event, and the end of the trace. */
+/* The order in which the analyses receive an event, and the end of the trace. */
 enum pass_turn {
-	PASS_BEFORE_SPANS,	/* it must know what is on a CPU, or allocated, when a span or a callback begins */
-	PASS_SPANS,		/* it must know the open spans when the model ends a callback */
+	/*
+	 * For analyses that must know the CPU state or the allocations when a span or a callback
+	 * begins.
+	 */
+	PASS_BEFORE_SPANS,
+	PASS_SPANS,		/* for the spans: they must be known when the model ends a callback */
 	PASS_MODEL,
-	PASS_AFTER_MODEL,	/* all that only listen */
+	PASS_AFTER_MODEL,	/* for all analyses that only listen */
 	PASS_TURNS
 };
 
-/* What the runner does with an analysis; any member may be NULL. Without destroy() the analysis stays its owner's. */
+/*
+ * The functions of an analysis; any member may be NULL. Without destroy() the owner destroys the
+ * analysis.
+ */
 struct pass_ops {
 	enum pass_turn turn;
-	/* Bind the events and fields that it reads. The model binds first, its rows stand in front. Return: 0, or -1 with @err. */
+	/*
+	 * Bind the events and fields that the analysis reads. The model binds first, so its rows
+	 * come first. Return: 0, or -1 with @err.
+	 */
 	int (*bind)(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err);
-	/* Only what is between these times counts; called before the first event. */
+	/* Only events between these times count; called before the first event. */
 	void (*window)(void *analysis, int64_t begin_ns, int64_t end_ns);
-	/* One event or loss, in the order of time. Return: 0; anything else: no memory. */
+	/*
+	 * Process one event or loss, in order of time. Return: 0; any other value: out of memory.
+	 */
 	int (*event)(void *analysis, const struct kymo_ctf_event *event);
 	/* The whole trace has been read. Return: 0, or -1 with @err. */
 	int (*finish)(void *analysis, struct kymo_err *err);
-	/* Has memory run out, so that its results are incomplete? */
+	/* Did memory run out, so that the results are incomplete? */
 	bool (*failed)(const void *analysis);
 	void (*destroy)(void *analysis);
 };
 
 /*
- * The runner knows an analysis as void *. These define NAME_pass_event() and so on, which call NAME_event() and so on with
- * the struct NAME that they expect; PASS_LISTENER() defines the whole NAME_pass of an analysis that only listens.
+ * The runner knows an analysis as void *. These macros define NAME_pass_event() and so on, which
+ * call NAME_event() and so on with a struct NAME. PASS_LISTENER() defines the whole NAME_pass of an
+ * analysis that only listens.
  */
 #define PASS_EVENT(name)							\
 	static int name##_pass_event(void *analysis, const struct kymo_ctf_event *event) \
@@ -101,23 +114,27 @@ struct passes {
 struct pass_options {
 	bool has_window;
 	int64_t begin_ns, end_ns;	/* for window(); as the reader gives times */
-	/* Called now and then with how far the reading is, @clock_ns on the trace's clock, and with 0 events at its end. May be NULL. */
+	/*
+	 * Called from time to time with the position, @clock_ns on the trace's clock, and with 0
+	 * events at the end. May be NULL.
+	 */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;
 };
 
-/** pass_add() - @analysis becomes part of the pass; passes_free() destroys it. */
+/** pass_add() - add @analysis to the pass; passes_free() destroys it. */
 void pass_add(struct passes *passes, const struct pass_ops *ops, void *analysis);
 
 /**
  * pass_run() - bind, read the whole trace once, finish
  * @options: NULL: no window, no progress
  *
- * Return: 0, or -1 with @err: the trace, or no memory. passes_free() is the caller's in each case.
+ * Return: 0, or -1 with @err: a trace error, or out of memory. The caller calls passes_free() in
+ * each case.
  */
 int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options, struct kymo_err *err);
 
-/** passes_free() - destroy the analyses, the latest first. The set is empty afterwards. */
+/** passes_free() - destroy the analyses in reverse order. The set is empty afterwards. */
 void passes_free(struct passes *passes);
 
 #endif

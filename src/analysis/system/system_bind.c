@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binding with a look at what a trace declares. It may declare anything under these names; what is read as text or bytes must be
- * that in each class of the event, for a number is no pointer.
+ * Binds events after a check of the types that a trace declares. A trace may declare any type under
+ * a known name. Fields that are read as text or bytes must have that type in each class of the
+ * event, because a number must not be used as a pointer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "analysis/system/system_cputime_thread.h"
 #include "base/array.h"
 
-/* Fields that are read as more than a number: what their type may begin with. */
+/* Fields that are read as text or bytes, with the allowed beginnings of their types. */
 static const struct {
 	const char *field, *type[3];
 } pointers[] = {
@@ -31,7 +32,7 @@ static bool is_of_type(const struct kymo_ctf_event_class *class, const char *fie
 				return true;
 		return false;
 	}
-	return false;	/* a context may have a field of that name, and of any type */
+	return false;	/* a context may have a field of that name and any type */
 }
 
 static bool fits(const struct kymo_ctf_reader *reader, const char *event, const char *field)

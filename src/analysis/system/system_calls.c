@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct calls_thread {
-	struct system_call call;		/* it is in */
+	struct system_call call;		/* the call that the thread is in */
 	bool in_call;
 };
 
@@ -99,7 +99,7 @@ void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, co
 	thread->call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_begun = true };
 }
 
-/* Were events of @trace lost since @from_ns? */
+/* Did a loss of events of @trace end at @from_ns or later? */
 static bool was_loss(const struct calls *calls, uint32_t trace, int64_t from_ns)
 {
 	const struct calls_loss *loss = map_get(&calls->lost_to, trace, 0);
@@ -144,7 +144,10 @@ void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
 		loss->to_ns = to_ns;
 }
 
-/* A loss is reported at the begin of the packet that reveals it; the lost events may lie before the end of that packet. */
+/*
+ * A loss is reported at the begin of the packet that reveals it; the lost events may be as late as
+ * the end of that packet.
+ */
 static void on_loss(struct calls *calls, const struct kymo_ctf_event *event)
 {
 	int64_t after;

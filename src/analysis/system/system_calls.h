@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls, by thread: from the kernel's syscall_entry_NAME to syscall_exit_NAME, of kymo's and of LTTng's traces.
+ * System calls, by thread: from the kernel's syscall_entry_NAME to syscall_exit_NAME, in traces of
+ * kymo and of LTTng.
  *
  *   thread  |-- runs --|-- in the call; it may sleep there ----------|-- runs --|
  *                      syscall_entry_read                syscall_exit_read { ret }
  *
- * What begins or ends one may be missing: it was under way when the recording began, or ended; it does not return (exit); a new thread
- * begins with the exit of the clone that made it; events were lost. Where events of that trace were lost meanwhile, and it is longer
- * than CALLS_SURE_NS, it may be two of the same name: its end is not in the trace then.
+ * The entry or the exit may be missing: the call was in progress when the recording began or ended;
+ * it does not return (exit); a new thread begins with the exit of the clone call that created it;
+ * events were lost. If events of the trace were lost during a call that is longer than
+ * CALLS_SURE_NS, the entry and the exit may belong to two calls of the same name. Then the end of
+ * the call counts as missing.
  *
- * Whose they are: the event tells in kymo's traces, and in LTTng's with the context tid or vtid; else it is who is on its CPU by the
- * scheduler's events (analysis/sched).
+ * The thread of a call: kymo's events name it, and LTTng's do with the context tid or vtid.
+ * Otherwise it is the thread on the event's CPU, according to the scheduler's events
+ * (analysis/sched).
  *
  * Context of all functions: not thread-safe; allocate.
  */
@@ -24,52 +28,57 @@
 #include "ctf/read/reader.h"
 
 #define CALLS_SURE_NS 100000
-#define CALLS_FUTEX "futex"		/* what a mutex waits in */
+#define CALLS_FUTEX "futex"		/* the system call of a wait for a mutex */
 
 struct system_call {
 	uint32_t host;
 	int32_t tid;
-	const char *name;		/* LTTng's, without syscall_entry_; of the reader */
-	int64_t start_ns, end_ns;	/* the same where one of them is missing */
-	int64_t told_ns;		/* of the event that ends it, for sure or maybe; INT64_MAX: none does */
-	bool is_begun, is_ended;	/* its begin is in the trace; its end is */
+	const char *name;		/* without syscall_entry_; belongs to the reader */
+	int64_t start_ns, end_ns;	/* equal if one of them is missing */
+	/* Time of the event that ends the call, for sure or possibly; INT64_MAX: no such event. */
+	int64_t told_ns;
+	bool is_begun, is_ended;	/* the entry is in the trace; the exit is */
 	bool has_ret;
-	int64_t ret;			/* what it returned; below zero: an errno */
+	int64_t ret;			/* return value; negative: an errno */
 };
 
 struct calls {
 	void (*take)(void *context, const struct system_call *call);
 	void *context;
-	struct map threads;		/* (tid, host) -> what it is in */
-	struct map lost_to;		/* trace -> struct calls_loss: to when events of it were lost */
-	bool failed;			/* no memory: some are missing */
+	struct map threads;		/* (tid, host) -> the call that the thread is in */
+	/* Trace -> struct calls_loss: end of its latest loss of events. */
+	struct map lost_to;
+	bool failed;			/* out of memory: some calls are missing */
 };
 
-/** calls_init() - @take is called for each call when it has returned, or when it is clear that its end is not in the trace. */
+/**
+ * calls_init() - call @take for each system call when it has returned, or when its end is known to
+ * be missing in the trace.
+ */
 void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context);
 void calls_free(struct calls *calls);
 
-/** calls_bind() - what to give to kymo_ctf_bind(). */
+/** calls_bind() - the rows for kymo_ctf_bind(). */
 const struct kymo_ctf_bind *calls_bind(unsigned *count);
 
-/** calls_are_there() - may the trace have system calls? */
+/** calls_are_there() - does the trace declare events of system calls? */
 bool calls_are_there(const struct kymo_ctf_reader *reader);
 
 /**
- * calls_event() - the next event, whichever, or loss
- * @first: number of the first row of calls_bind() in what is bound
- * @on_cpu: who is on the CPU of the event; 0 or less: not known
+ * calls_event() - process one event or loss; call it for every event
+ * @first: number of the first row of calls_bind() among the bound rows
+ * @on_cpu: the thread on the event's CPU; 0 or less: unknown
  *
- * Return: 0, or -1: no memory.
+ * Return: 0, or -1: out of memory.
  */
 int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
 
-/* The same, without a trace. @name must stay valid. */
+/* The same without a trace event. @name must stay valid. */
 void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, const char *name);
 void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns, const char *name, int64_t ret);
 void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns);
 
-/** calls_finish() - the trace is read: what did not return goes to take(). */
+/** calls_finish() - the whole trace was read: report the calls that did not return. */
 void calls_finish(struct calls *calls);
 
 #endif

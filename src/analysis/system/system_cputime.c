@@ -83,7 +83,8 @@ int cputime_event(struct cputime *cputime, const struct kymo_ctf_event *event)
 {
 	uint32_t i;
 
-	if (event->bound == KYMO_CTF_LOSS)	/* who ran since the latest switch is not known */
+	/* The thread on the CPU since the latest switch is unknown. */
+	if (event->bound == KYMO_CTF_LOSS)
 		for (i = 0; i < cputime->cpus; i++)
 			if (cputime->cpu[i].stream == event->stream)
 				cputime->cpu[i].since_ns = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long each thread was on a CPU, from the kernel's sched_switch. A slice is the time between
- * two sched_switch on one CPU and belongs to the thread that the second one takes off. The first
- * slice of each CPU, the last one and those with a loss of events in between are not known.
+ * Time of each thread on a CPU, from the kernel's sched_switch. A slice is the time between two
+ * sched_switch events on one CPU. It belongs to the thread that the second event switches off. The
+ * first and the last slice of each CPU are not known, and neither are slices with a loss of events.
  *
  *   cpu 0   ---- switch A -> B ----------- switch B -> A ----
  *                            |<- slice of B ->|
@@ -24,34 +24,37 @@ struct cputime_thread {
 	struct os_thread os;
 	struct histogram slice;
 	int32_t last_cpu;
-	uint64_t migrations;		/* slices on another CPU than the one before */
+	uint64_t migrations;		/* slices on another CPU than the slice before */
 };
 
 struct cputime {
 	struct os_threads threads;	/* of struct cputime_thread */
-	int64_t begin_ns, end_ns;	/* of what is counted, epoch */
+	int64_t begin_ns, end_ns;	/* time that counts, epoch */
 	struct {
-		int64_t since_ns;	/* the latest switch; 0: not known */
+		int64_t since_ns;	/* the latest switch; 0: unknown */
 		uint32_t stream;
-	} *cpu;				/* by trace's host and number */
+	} *cpu;				/* by the trace's host and the CPU number */
 	uint32_t cpus;
-	int64_t busy_ns, idle_ns;	/* all slices; of tid 0 */
-	int64_t first_ns, last_ns;	/* of the switches; 0: none */
+	int64_t busy_ns, idle_ns;	/* sum of all slices; of tid 0 */
+	int64_t first_ns, last_ns;	/* times of the first and last switch; 0: none */
 	uint64_t switches;
 };
 
-/** cputime_init() - slices between @begin_ns and @end_ns count, cut there. @reader: for hosts, or NULL */
+/**
+ * cputime_init() - count slices between @begin_ns and @end_ns, cut at these times. @reader: for
+ * hosts, or NULL
+ */
 void cputime_init(struct cputime *cputime, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns);
 void cputime_free(struct cputime *cputime);
 
-/** cputime_bind() - what cputime_event() wants, for kymo_ctf_bind(). */
+/** cputime_bind() - the rows of cputime_event(), for kymo_ctf_bind(). */
 const struct kymo_ctf_bind *cputime_bind(unsigned *count);
 
-/** cputime_event() - an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
+/** cputime_event() - process an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
 int cputime_event(struct cputime *cputime, const struct kymo_ctf_event *event);
 
-/** cputime_thread() - by index; NULL behind the last. Slices are in no order. */
+/** cputime_thread() - by index; NULL after the last. Threads are in no particular order. */
 const struct cputime_thread *cputime_thread(const struct cputime *cputime, unsigned index);
 
 /* For pass_add(). */

@@ -56,7 +56,7 @@ void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid)
 {
 	struct os_thread *thread;
 
-	/* A damaged trace may have any number for a thread. */
+	/* A damaged trace may contain any number as a thread. */
 	if (threads->count == OS_THREADS_MAX)
 		tid = INT32_MIN;
 	thread = os_thread_find(threads, trace, tid);

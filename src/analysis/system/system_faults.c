@@ -5,14 +5,14 @@
 
 #include <stdlib.h>
 
-/* Beyond this a fault does not come right after the other. */
+/* A longer time between two faults contains other work. */
 #define AROUND_MAX_NS 3000
 #define AROUND_QUANTILE 0.25
 
 struct faults_thread {
-	struct fault fault;		/* it is in */
+	struct fault fault;		/* the fault that the thread is in */
 	bool in_fault;
-	int64_t over_ns;		/* its latest one; 0: none yet, or its end is not known */
+	int64_t over_ns;		/* end of its latest fault; 0: none yet, or unknown */
 };
 
 void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault), void *context)
@@ -108,7 +108,7 @@ void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t t
 	thread = thread_of(faults, host, tid);
 	if (!thread)
 		return;
-	/* An address is not in the trace where the kernel does not know it. */
+	/* The second event has no address if the kernel does not know it. */
 	is_whole = thread->in_fault && (!address || thread->fault.address == address) && ns > thread->fault.start_ns;
 	if (!is_whole) {
 		tell(faults, thread);

@@ -55,7 +55,7 @@ static bool inside(const struct memory *memory, int64_t ns)
 
 static void use_change(const struct memory *memory, struct memory_use *use, int64_t ns, int64_t bytes)
 {
-	/* Sizes are what a trace says: a damaged one must not overflow. */
+	/* Sizes come from the trace: a damaged trace must not cause an overflow. */
 	if (__builtin_add_overflow(use->now, bytes, &use->now))
 		use->now = bytes < 0 ? INT64_MIN : INT64_MAX;
 	if (!inside(memory, ns))
@@ -85,7 +85,7 @@ static void use_free(const struct memory *memory, struct memory_use *use, int64_
 
 /* ---- user space ---- */
 
-/* Who an event is about: its thread, and its process. */
+/* The thread and the process of an event. */
 struct pair {
 	struct memory_thread *thread, *process;
 	int64_t ns;
@@ -112,7 +112,7 @@ static int block_allocate(struct memory *memory, const struct pair *who, uint64_
 {
 	if (!address || bytes > INT64_MAX / 2)
 		return 0;
-	/* The same address again: its free is not in the trace. */
+	/* The address is in use already: its free is not in the trace. */
 	if (map_get(&memory->blocks, address, who->process->os.index))
 		block_free(memory, who, address);
 	use_allocate(memory, &who->thread->user, who->ns, (int64_t)bytes);
@@ -148,7 +148,7 @@ static int on_user(struct memory *memory, const struct kymo_ctf_event *event)
 	case CALLOC:
 		return block_allocate(memory, &who, value[2].u, product(value[0].u, value[1].u));
 	case REALLOC:
-		/* When it fails the old block stays; size 0 frees it. */
+		/* If realloc fails, the old block stays; size 0 frees the block. */
 		if (value[2].u || !value[1].u)
 			block_free(memory, &who, value[0].u);
 		return block_allocate(memory, &who, value[2].u, value[1].u);
@@ -191,7 +191,7 @@ static int on_pages(struct memory *memory, const struct kymo_ctf_event *event)
 
 	if (!value[0].present || value[0].u > ORDER_MAX)
 		return 0;
-	/* Without the context field tid it was who ran there. */
+	/* Without the context field tid, use the thread that ran on this CPU. */
 	if (!tid && event->cpu >= 0 && (uint32_t)event->cpu < memory->cpus)
 		tid = memory->running[event->cpu];
 	thread = os_thread(&memory->threads, event->trace, tid);

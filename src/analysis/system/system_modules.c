@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in the memory of processes, and functions in them; see system_modules.h. */
+/* Loaded files of processes, and the functions in them; see system_modules.h. */
 #include "analysis/system/system_modules.h"
 
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 #include "base/array.h"
 #include "base/map.h"
 
-/* A file of this machine; several processes may have it loaded. */
+/* A file on this machine; several processes may have loaded it. */
 struct module_file {
 	const char *path;
 	struct elf_functions functions;
 	struct map names;		/* (address, 0) -> readable name */
 	bool is_here;
-	bool changed;			/* it was another one when it ran */
+	bool changed;			/* it differs from the file at the time of the recording */
 	struct module_file *next;
 };
 
@@ -23,7 +23,7 @@ enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS };
 
 const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 	[BIN_INFO] = { "lttng_ust_statedump:bin_info", { "baddr", "memsz", "path" } },
-	/* Of LTTng up to 2.7. */
+	/* From LTTng up to 2.7. */
 	[SO_INFO] = { "lttng_ust_statedump:soinfo", { "baddr", "size", "sopath" } },
 	[LIB_LOAD] = { "lttng_ust_lib:load", { "baddr", "memsz", "path" } },
 	[DL_OPEN] = { "lttng_ust_dl:dlopen", { "baddr", "memsz", "path" } },
@@ -50,9 +50,9 @@ void modules_free(struct modules *modules)
 	*modules = (struct modules){ 0 };
 }
 
-/* ---- what is loaded where ---- */
+/* ---- loaded files ---- */
 
-/* The latest file at @base of a process: addresses are used again after dlclose(). */
+/* The latest file at @base of a process: addresses are reused after dlclose(). */
 static struct module *module_at(const struct modules *modules, const struct kymo_ctf_event *event, uint64_t base)
 {
 	for (uint32_t i = modules->count; i; i--) {
@@ -130,7 +130,7 @@ static struct module_file *file_of(struct modules *modules, const char *path)
 	file->path = path;
 	file->next = modules->files;
 	modules->files = file;
-	/* Relative to where the program was; the vdso has no file at all. */
+	/* The path may be relative to the program's directory; the vdso has no file at all. */
 	if (*path != '/' || elf_open(&elf, path, NULL)) {
 		modules->missing++;
 		return file;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files a process has loaded, and what function an address of it is in: from LTTng's
- * lttng_ust_statedump (what was loaded when recording began), lttng_ust_lib and lttng_ust_dl, and the symbol
- * tables of the files as they are on this machine. A file whose build id is not the recorded one is
- * another program: it gives no names.
+ * The files that a process has loaded, and the function at an address in them. Sources: LTTng's
+ * lttng_ust_statedump (files loaded when recording began), lttng_ust_lib and lttng_ust_dl, and the
+ * symbol tables of the files on this machine. If the build id of a file differs from the recorded
+ * one, the file is another program and its names are not used.
  *
- * Context: not thread-safe; allocates; the first name of a file reads it.
+ * Context: not thread-safe; allocates; the first name in a file reads the file.
  */
 #ifndef KYMO_ANALYSIS_MODULES_H
 #define KYMO_ANALYSIS_MODULES_H
@@ -20,13 +20,13 @@
 
 /* A file in the memory of a process. */
 struct module {
-	uint32_t host;			/* trace of the process */
+	uint32_t host;			/* host of the process's trace */
 	int32_t pid;
 	uint64_t base, size;
 	const char *path;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	unsigned build_id_size;		/* 0: not in the trace */
-	struct module_file *file;	/* NULL: not looked at yet */
+	struct module_file *file;	/* NULL: not opened yet */
 };
 
 struct modules {
@@ -34,7 +34,8 @@ struct modules {
 	uint32_t count, room;
 	struct pool pool;
 	struct module_file *files;
-	uint32_t changed, missing;	/* files that are not what was recorded, or not here */
+	/* Files that differ from the recorded ones, or do not exist on this machine. */
+	uint32_t changed, missing;
 	bool failed;
 };
 
@@ -42,18 +43,21 @@ struct modules {
 
 void modules_free(struct modules *modules);
 
-/* Rows for kymo_ctf_bind(), to be put into a table of one's own; MODULES_BINDS of them. */
+/* MODULES_BINDS rows for kymo_ctf_bind(), to be included in the caller's table. */
 extern const struct kymo_ctf_bind modules_bind[];
 #define MODULES_BINDS 7u
 
-/** modules_event() - an event bound by row @row of modules_bind. Without memory failed is set. */
+/**
+ * modules_event() - process an event bound by row @row of modules_bind. Sets `failed` when out of
+ * memory.
+ */
 void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_event *event);
 
 /**
- * modules_name() - the function that @address is in
- * @file: set to the last part of the path of its file, NULL when no file is known there
+ * modules_name() - the function at @address
+ * @file: set to the last part of the path of its file; NULL when no file is known at that address
  *
- * Return: its name, readable (demangled where libstdc++ is there); NULL: not known. Valid until
+ * Return: its readable name (demangled if libstdc++ exists); NULL: unknown. Valid until
  * modules_free().
  */
 const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address,

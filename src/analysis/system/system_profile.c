@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call trees with their times; see system_profile.h. */
+/*
+ * Call trees with their times; see system_profile.h.
+ *
+ * The idea: each thread has a stack of open calls. An entry pushes a call and finds or creates the
+ * child of the function above it in the call tree. An exit pops the call and adds its duration to
+ * that node of the tree.
+ */
 #include "analysis/system/system_profile.h"
 
 #include <errno.h>
@@ -48,7 +54,7 @@ static int64_t cpu_now(const struct profile_thread *thread, int64_t ns)
 	return thread->cpu_ns + (thread->running_ns ? ns - thread->running_ns : 0);
 }
 
-/* A thread that emits an event runs; a switch may have been missed. */
+/* A thread that records an event is on a CPU; its switch may have been lost. */
 static void runs(struct profile_thread *thread, int64_t ns)
 {
 	if (!thread->running_ns)
@@ -61,7 +67,7 @@ static int on_switch(struct profile *profile, const struct kymo_ctf_event *event
 	struct profile_thread *thread;
 
 	profile->switches++;
-	/* Most threads of a machine are none of a profiled program. */
+	/* Most threads of a machine do not belong to a profiled program. */
 	thread = os_thread_find(&profile->threads, event->trace, (int32_t)value[0].i);
 	if (thread && thread->running_ns) {
 		thread->cpu_ns = cpu_now(thread, event->ns);
@@ -113,7 +119,7 @@ static int thread_begin(struct profile *profile, struct profile_thread *thread)
 	return 0;
 }
 
-/* The calls that are open from @depth on have no end. */
+/* Open calls from @depth on have no end in the trace. */
 static void abandon(struct profile_thread *thread, unsigned depth)
 {
 	while (thread->depth > depth)
@@ -130,7 +136,10 @@ static void enter(struct profile *profile, struct profile_thread *thread, uint64
 		thread->depth++;
 		return;
 	}
-	/* Outside the window nothing is kept; what begins inside it then is outermost. */
+	/*
+	 * Calls outside the window are not kept; so a call that begins inside the window may become
+	 * an outermost call.
+	 */
 	for (unsigned at = thread->depth; at && parent == thread->root; at--)
 		if (thread->frame[at - 1].call)
 			parent = thread->frame[at - 1].call;
@@ -168,7 +177,7 @@ static void leave(struct profile *profile, struct profile_thread *thread, int64_
 		call->most_ns = total;
 }
 
-/* The innermost open call of @address; what is inside it lost its end. */
+/* Ends the innermost open call of @address; calls nested inside it have lost their ends. */
 static void leave_named(struct profile *profile, struct profile_thread *thread, uint64_t address,
 			int64_t ns)
 {
