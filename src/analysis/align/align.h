@@ -36,12 +36,12 @@
 enum align_how {
 	ALIGN_REFERENCE,	/* the first host: the other hosts are compared with it */
 	ALIGN_MESSAGES,		/* by messages in both directions, possibly through other hosts */
-	/* messages in one direction only: by the wall clock, or by the bound from the messages */
+	/* Messages in one direction only: by the wall clock, or by the bound from the messages. */
 	ALIGN_ONE_WAY,
-	/* messages in both directions that no two clocks can explain: by the wall clock */
+	/* Messages in both directions that no two clocks can explain: by the wall clock. */
 	ALIGN_CONTRADICTION,
 	ALIGN_WALL_CLOCK,	/* no messages with known send times */
-	/* the same clock as another host, for example in a container; no comparison needed */
+	/* The same clock as another host, for example in a container; no comparison needed. */
 	ALIGN_SAME_CLOCK,
 };
 
@@ -49,13 +49,13 @@ struct align_host {
 	const char *name;		/* "" when not in the trace */
 	enum align_how how;
 	/*
-	 * the host that it was compared with; if there were several, the one with the most messages
+	 * The host that it was compared with; if there were several, the one with the most messages.
 	 */
 	unsigned to;
-	/* number of hosts on the shortest path of messages there and back; 0: none */
+	/* Number of hosts on the shortest path of messages there and back; 0: none. */
 	unsigned between;
 	uint64_t messages_in, messages_out;	/* from and to all hosts that it was compared with */
-	/* how far its clock is ahead of the first host's, at the start of the trace */
+	/* How far its clock is ahead of the first host's, at the start of the trace. */
 	int64_t ahead_ns;
 	double rate;			/* how much faster its clock runs: 1e-6 is 1 ppm */
 	double wander;			/* allowed deviation from the rate, in either direction */
@@ -67,7 +67,8 @@ struct align_host {
 struct align;
 
 /**
- * align_find() - compare the hosts of @reader's traces; reads the traces once, and rewinds the reader
+ * align_find() - compare the hosts of @reader's traces; reads the traces once, and rewinds the
+ * reader
  * @align: set to NULL when all traces are of one host
  * @progress: called from time to time with the position, and with 0 events at the end; may be NULL
  *
@@ -81,12 +82,14 @@ int align_find(struct align **align, struct kymo_ctf_reader *reader,
 int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * align_apply_from() - the same for a reader of only some of the traces: those from number @first on.
+ * align_apply_from() - the same for a reader of only some of the traces: those from number @first
+ * on.
  */
 int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * align_count() - the number of hosts; 0 for NULL. Hosts have the same numbers as model_process.host.
+ * align_count() - the number of hosts; 0 for NULL. Hosts have the same numbers as
+ * model_process.host.
  */
 unsigned align_count(const struct align *align);
 const struct align_host *align_host(const struct align *align, unsigned host);
@@ -100,7 +103,8 @@ const char *align_host_name(const struct align *align, unsigned host);
 #define ALIGN_REMARK_MAX 1024u
 
 /**
- * align_remark() - for a host that could not be compared: the reason, the meaning of its times, and the remedy, in sentences
+ * align_remark() - for a host that could not be compared: the reason, the meaning of its times, and
+ * the remedy, in sentences
  * @buffer: ALIGN_REMARK_MAX bytes
  *
  * Return: whether there is a remark.

@@ -14,7 +14,7 @@ struct bound {
 	int64_t ns, most_ns;
 };
 
-/* the largest rate between two clocks: both slewed by 500 ppm, with bad crystals */
+/* The largest rate between two clocks: both slewed by 500 ppm, with bad crystals. */
 #define BOUNDS_RATE_MAX 2e-3
 #define BOUNDS_SLACK_NS 1000		/* tolerated error of a thread's clock */
 #define BOUNDS_MAX 8192u		/* must be even */

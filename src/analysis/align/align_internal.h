@@ -24,7 +24,7 @@ struct host {
 	struct align_host pub;
 	const char *clock_id;		/* "" when not in the trace */
 	int64_t offset_ns;		/* of the clock of its first trace */
-	/* first and last event, by its own clock; first > last: no events */
+	/* First and last event, by its own clock; first > last: no events. */
 	int64_t first_ns, last_ns;
 	struct kymo_ctf_shift *shift;
 	unsigned shifts;
@@ -53,7 +53,8 @@ struct messages {
 };
 
 /**
- * ways_extend() - find bounds for more hosts, along paths of messages through hosts that are not compared yet
+ * ways_extend() - find bounds for more hosts, along paths of messages through hosts that are not
+ * compared yet
  * @is_open: by host: true if it is not compared yet
  * @all: by host, the known bounds. With @in, of messages to the host: its clock minus the first
  *   host's; else the reverse. Bounds along paths are added, even if the host already has bounds
@@ -70,7 +71,9 @@ int messages_init(struct messages *messages, unsigned hosts);
 void messages_free(struct messages *messages);
 
 /**
- * align_settle() - compare all hosts, based on the collected messages. Return: 0, or -1: out of memory.
+ * align_settle() - compare all hosts, based on the collected messages.
+ *
+ * Return: 0, or -1: out of memory.
  */
 int align_settle(struct align *align, struct messages *messages);
 

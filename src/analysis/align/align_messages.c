@@ -13,7 +13,7 @@
 
 #include "analysis/align/align_internal.h"
 
-/* a power of two; as many messages as a busy robot sends in some seconds */
+/* A power of two; as many messages as a busy robot sends in some seconds. */
 #define PENDING_MAX (1u << 18)
 #define AMBIGUOUS UINT32_MAX
 

@@ -23,8 +23,8 @@
 
 #define TIME_MAX (INT64_MAX / 4)
 /*
- * after this many joins only hosts without any bound are extended: protection against hostile
- * traces
+ * After this many joins only hosts without any bound are extended: protection against hostile
+ * traces.
  */
 #define JOINS_MAX 512u
 

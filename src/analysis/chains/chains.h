@@ -66,7 +66,7 @@ enum chains_link {
 	CHAINS_DIRECT,		/* published during the callback, by its thread */
 	CHAINS_PERIODIC_ASYNC,	/* message_link_periodic_async */
 	CHAINS_PARTIAL_SYNC,	/* message_link_partial_sync */
-	/* assumed: a timer of the node publishes the data that the node received last */
+	/* Assumed: a timer of the node publishes the data that the node received last. */
 	CHAINS_LATEST,
 };
 
@@ -90,8 +90,8 @@ enum chains_segment {
 struct chains_part {
 	enum chains_segment segment;
 	/*
-	 * number of the callback's step in the path, from 0; for segments between callbacks: the
-	 * callback that follows
+	 * Number of the callback's step in the path, from 0; for segments between callbacks: the
+	 * callback that follows.
 	 */
 	unsigned step;
 };
@@ -117,9 +117,9 @@ struct chains_stats {
 	unsigned parts;
 	struct chains_part part[CHAINS_SEGMENTS_MAX];
 	struct histogram *part_ns;	/* of `parts` */
-	/* largest error of each part, between the clocks of two hosts; else 0 */
+	/* Largest error of each part, between the clocks of two hosts; else 0. */
 	int64_t *part_error_ns;
-	/* largest error of the total, if begin and end are on two hosts; else 0 */
+	/* Largest error of the total, if begin and end are on two hosts; else 0. */
 	int64_t error_ns;
 	struct chains_arrival *worst;	/* longest first */
 	unsigned worst_count;
@@ -143,8 +143,8 @@ struct chains_path {
 	unsigned depth;				/* steps before this one */
 	unsigned hops;				/* deliveries among these steps */
 	/*
-	 * of a publisher: request or response, if the step is a client or service instead of a
-	 * publisher
+	 * Of a publisher: request or response, if the step is a client or service instead of a
+	 * publisher.
 	 */
 	enum chains_call call;
 	bool is_loop;				/* the callback is already part of the path */
@@ -163,8 +163,8 @@ struct chains_path {
 	uint64_t lost;		/* events were lost while the message could be received */
 	uint64_t at_end;	/* not yet received when the trace ended */
 	/*
-	 * numbers of the first undelivered publications, except for these two counts; requires
-	 * options.hops, for the paths of options.collect only
+	 * Numbers of the first undelivered publications, except for these two counts; requires
+	 * options.hops, for the paths of options.collect only.
 	 */
 	const uint64_t *untaken;
 	unsigned untaken_count;
@@ -180,13 +180,13 @@ struct chains_tree_step {
 	const struct model_publisher *publisher;
 	const struct model_thread *thread;
 	enum chains_call call;
-	/* a message that no subscription received, or that was not received by ... */
+	/* A message that no subscription received, or that was not received by ... */
 	bool is_dropped;
-	/* this one; NULL: no subscription received it */
+	/* This one; NULL: no subscription received it. */
 	const struct model_subscription *subscription;
 	enum model_drop why;
 	enum chains_link link;
-	/* of the publication; of a run: of the message that it was called with; 0: none */
+	/* Of the publication; of a run: of the message that it was called with; 0: none. */
 	uint64_t id;
 	int64_t begin_ns, end_ns;	/* end_ns -1: it did not end */
 	int64_t publish_ns, send_ns, take_ns, wait_ns;	/* of the message; 0: not known */
@@ -202,9 +202,9 @@ struct chains_options {
 	int64_t begin_ns, end_ns;	/* count chains that begin inside; INT64_MIN, INT64_MAX: all */
 	unsigned worst;			/* number of longest arrivals to keep per path */
 	bool hops;			/* ... with their hops */
-	/* keep also the arrival whose latency is nearest to this; 0: none */
+	/* Keep also the arrival whose latency is nearest to this; 0: none. */
 	int64_t near_ns;
-	/* keep also the longest arrival that contains this publication; 0: none */
+	/* Keep also the longest arrival that contains this publication; 0: none. */
 	uint64_t named_id;
 	/*
 	 * Paths are numbered in order of appearance, the same in each pass. Distributions are
@@ -213,7 +213,7 @@ struct chains_options {
 	const uint8_t *collect;
 	uint32_t collect_bits;
 	uint64_t follow_id;		/* keep the tree of this publication; 0: none */
-	/* or of the first chain that begins at this time or later; INT64_MIN: none */
+	/* Or of the first chain that begins at this time or later; INT64_MIN: none. */
 	int64_t follow_ns;
 };
 #define CHAINS_EAGER 2000u
@@ -223,7 +223,7 @@ struct chains_facts {
 	uint64_t paths_exceeded;	/* steps that were not followed because of CHAINS_PATHS_MAX */
 	uint64_t steps_exceeded;	/* chains cut at CHAINS_STEPS_MAX */
 	uint64_t lookback_exceeded;	/* messages received after they had left the window */
-	/* chains that were not followed: too many join in one message */
+	/* Chains that were not followed: too many join in one message. */
 	uint64_t fan_in_exceeded;
 	unsigned links;			/* message links of the trace */
 	bool latest_used;		/* some link was assumed */
@@ -255,7 +255,8 @@ const struct chains_path *chains_path(const struct chains *chains, unsigned inde
 bool chains_is_chain(const struct chains *chains, const struct chains_path *path);
 
 /**
- * chains_untaken() - messages that never reached @path, a callback after a topic, for no known reason
+ * chains_untaken() - messages that never reached @path, a callback after a topic, for no known
+ * reason
  *
  * Not counted: messages overwritten in a buffer, not yet received when the trace ended, or missing
  * because events were lost.
@@ -280,7 +281,8 @@ unsigned chains_tree_count(const struct chains *chains);
 const struct chains_tree_step *chains_tree(const struct chains *chains, unsigned index);
 
 /**
- * chains_is_infrastructure() - is it /rosout or /parameter_events? Nearly every node publishes there.
+ * chains_is_infrastructure() - is it /rosout or /parameter_events? Nearly every node publishes
+ * there.
  */
 bool chains_is_infrastructure(const struct model_topic *topic);
 

@@ -47,7 +47,7 @@ struct path {
 struct token {
 	struct path *path;
 	struct token *parent;		/* counted reference; NULL: the chain begins here */
-	/* next token of the same run or publication; or of the free list */
+	/* Next token of the same run or publication; or of the free list. */
 	struct token *next;
 	uint32_t references;
 	int32_t tree;			/* index in the tree of the requested message, or -1 */
@@ -134,7 +134,7 @@ struct latest {
 struct element {
 	char *text;
 	const char *node, *topic;	/* globs; equal for a plain element */
-	/* an element without NODE:TOPIC: it may match a node or a topic */
+	/* An element without NODE:TOPIC: it may match a node or a topic. */
 	bool plain;
 };
 
@@ -147,7 +147,7 @@ struct chains {
 	struct element *element;
 	unsigned elements;
 
-	/* for paths, drops, causes, threads, and the free lists below */
+	/* For paths, drops, causes, threads, and the free lists below. */
 	struct pool pool;
 	struct map paths;		/* (object and link, parent's index + 1) -> struct path */
 	struct path **path;
@@ -206,7 +206,7 @@ void chains_answered_end(struct chains *chains, struct thread_state *thread);
 void chains_calls_finish(struct chains *chains);
 
 /* chains_publish.c */
-/* for publications that no subscription receives */
+/* For publications that no subscription receives. */
 extern const struct model_publisher chains_nobody;
 struct publication *chains_publication(struct chains *chains, struct window *window,
 				       const struct model_publisher *publisher, uint64_t id,

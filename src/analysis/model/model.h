@@ -202,8 +202,8 @@ struct model_callback {
 	const struct model_timer *timer;
 	const struct model_service *service;
 	/*
-	 * the address in callback_added: the rclcpp subscription object, timer or service handle;
-	 * 0: no callback_added
+	 * The address in callback_added: the rclcpp subscription object, timer or service handle;
+	 * 0: no callback_added.
 	 */
 	uint64_t owner;
 	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
@@ -263,12 +263,12 @@ struct model_link {
 
 /* A message, from its publication to its callback. */
 struct model_message {
-	/* number of the publication, from 1; 0: publication not in the trace */
+	/* Number of the publication, from 1; 0: publication not in the trace. */
 	uint64_t id;
 	const struct model_publisher *publisher;	/* NULL: not in the trace */
 	const struct model_topic *topic;	/* NULL: unknown */
 	const struct model_thread *publish_thread;	/* NULL: not in the trace */
-	/* the callback whose run published it; NULL: none or unknown */
+	/* The callback whose run published it; NULL: none or unknown. */
 	const struct model_callback *from;
 	uint64_t from_instance;			/* id of that run; 0: none or unknown */
 	int64_t publish_ns;	/* start of the publish call; 0: not in the trace */
@@ -277,13 +277,13 @@ struct model_message {
 	int64_t send_ns;
 	int64_t source_ns;	/* source timestamp: the publisher's wall clock; 0: none */
 	/*
-	 * in the message's header, recorded by some versions of CARET's rclcpp; 0: not in the trace
+	 * In the message's header, recorded by some versions of CARET's rclcpp; 0: not in the trace.
 	 */
 	int64_t stamp_ns;
 	bool is_intra;		/* it passed through a ring buffer of the same process */
 	/*
-	 * of the message object: in published() the publisher's object, in taken() and in instances
-	 * the receiver's; 0: unknown
+	 * Of the message object: in published() the publisher's object, in taken() and in instances
+	 * the receiver's; 0: unknown.
 	 */
 	uint64_t address;
 
@@ -306,7 +306,7 @@ struct model_instance {
 	bool is_intra;
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;
-	/* the message that it was called with; NULL: none or unknown */
+	/* The message that it was called with; NULL: none or unknown. */
 	const struct model_message *message;
 	uint64_t call;		/* id of the service call that it serves; 0: none or unknown */
 	unsigned published;	/* publish calls inside this run, without those inside nested runs */
@@ -355,12 +355,12 @@ struct model_call {
 	struct model_gid gid;		/* of the client; size 0 when not in the trace */
 	int64_t sequence;
 	const struct model_thread *client_thread, *service_thread;
-	/* the callback whose run sent the request; NULL: none */
+	/* The callback whose run sent the request; NULL: none. */
 	const struct model_callback *from;
 	uint64_t from_instance;
 	int64_t request_ns;		/* rmw_send_request */
 	int64_t request_taken_ns;	/* rmw_take_request */
-	/* the callback that served the request; NULL: not in the trace */
+	/* The callback that served the request; NULL: not in the trace. */
 	const struct model_callback *callback;
 	uint64_t instance;		/* id of that callback run; 0: not in the trace */
 	int64_t callback_start_ns, callback_end_ns;
@@ -422,7 +422,7 @@ struct model_cause {
 	int64_t start_ns;		/* of that run */
 	int64_t end_ns;			/* 0: that run has not ended */
 	uint64_t message_id;		/* the message that the run was called with; 0: unknown */
-	/* this publisher's first publication since the start of that run */
+	/* This publisher's first publication since the start of that run. */
 	bool first;
 };
 
@@ -448,7 +448,7 @@ struct model_loss {
 	const struct model_thread *thread;
 	int64_t begin_ns, end_ns;
 	uint64_t events, packets;
-	/* the lost events are the kernel's: that trace has no events of programs */
+	/* The lost events are the kernel's: that trace has no events of programs. */
 	bool is_elsewhere;
 };
 
@@ -538,7 +538,8 @@ struct model_rule {
 int model_rule(struct model *model, const struct model_rule *rule);
 
 /**
- * model_want_all() - bind every ROS 2 event, also events that no listener needs; before model_attach().
+ * model_want_all() - bind every ROS 2 event, also events that no listener needs; before
+ * model_attach().
  */
 void model_want_all(struct model *model);
 
@@ -565,7 +566,8 @@ int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsig
 int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * model_clock_error() - the largest error, in either direction, when times of @a and @b are compared
+ * model_clock_error() - the largest error, in either direction, when times of @a and @b are
+ * compared
  * @ns: the time of interest, roughly
  *
  * Return: nanoseconds; 0 on one host; KYMO_CTF_ERROR_UNKNOWN: the relation of the two hosts' clocks
@@ -577,12 +579,17 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 int64_t model_process_last(const struct model_process *process);
 
 /**
- * model_set_clock() - set how the times of trace @trace were shifted, see kymo_ctf_trace_info; after model_set_host(). Return: 0, or -ENOMEM.
+ * model_set_clock() - set how the times of trace @trace were shifted, see kymo_ctf_trace_info;
+ * after model_set_host().
+ *
+ * Return: 0, or -ENOMEM.
  */
 int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts);
 
 /**
- * model_set_host() - trace @trace was recorded on @hostname, see kymo_ctf_trace_info. Return: 0, or -ENOMEM.
+ * model_set_host() - trace @trace was recorded on @hostname, see kymo_ctf_trace_info.
+ *
+ * Return: 0, or -ENOMEM.
  */
 int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
 
@@ -627,7 +634,8 @@ const struct model_node *model_callback_node(const struct model_callback *callba
 const struct model_callback_group *model_callback_group_of(const struct model_callback *callback);
 
 /**
- * model_callback_excludes() - does a run of @by on another thread of the process keep @callback from starting?
+ * model_callback_excludes() - does a run of @by on another thread of the process keep @callback
+ * from starting?
  * @assumed: set to true if no event names their groups, so that the answer is a guess by node
  *
  * Return: true: both are in one group that is not reentrant; or, assumed, both belong to one node.
@@ -647,14 +655,18 @@ const char *model_link_kind_name(enum model_link_kind kind);
 const char *model_callback_kind_name(const struct model_callback *callback);
 
 /**
- * model_callback_source() - the readable reason of its runs: topic, timer period ("10 ms") or service name
+ * model_callback_source() - the readable reason of its runs: topic, timer period ("10 ms") or
+ * service name
  * @buffer, @size: space for composed texts; 64 bytes are enough
  * Return: a text, "" when unknown. Valid as long as @buffer and the model.
  */
 const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size);
 
 /**
- * model_callback_label() - one readable name: "/planner /scan" or "/planner timer 10 ms", else the symbol, else the address. Return: @buffer.
+ * model_callback_label() - one readable name: "/planner /scan" or "/planner timer 10 ms", else the
+ * symbol, else the address.
+ *
+ * Return: @buffer.
  */
 char *model_callback_label(const struct model_callback *callback, char *buffer, unsigned size);
 
@@ -671,8 +683,8 @@ struct model_facts {
 	uint64_t intra_publishes;	/* rclcpp_intra_publish */
 	uint64_t intra_unknown;		/* runs of intra-process callbacks whose message is unknown */
 	/*
-	 * an event whose fields differ from ROS 2's event of the same name; it is ignored; NULL:
-	 * none
+	 * An event whose fields differ from ROS 2's event of the same name; it is ignored; NULL:
+	 * none.
 	 */
 	const char *odd_event;
 	uint64_t unfinished_calls;	/* service calls without a received response */

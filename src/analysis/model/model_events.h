@@ -43,7 +43,9 @@
 #define MODEL_TIME_MAX (INT64_MAX / 2)
 
 /**
- * model_event_thread() - the thread of @event; the model creates it if it is new. Return: NULL without memory.
+ * model_event_thread() - the thread of @event; the model creates it if it is new.
+ *
+ * Return: NULL without memory.
  */
 const struct model_thread *model_event_thread(struct model *model, const struct kymo_ctf_event *event);
 
@@ -51,12 +53,15 @@ const struct model_thread *model_event_thread(struct model *model, const struct 
 const struct model_thread *model_event_thread_known(const struct model *model, const struct kymo_ctf_event *event);
 
 /**
- * model_thread_rename() - the program gave @thread another name, of @length bytes. Return: 0, or -ENOMEM.
+ * model_thread_rename() - the program gave @thread another name, of @length bytes.
+ *
+ * Return: 0, or -ENOMEM.
  */
 int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name, size_t length);
 
 /**
- * model_event_init() - is @event an init event that the model reads? @point: set to its KYMO_POINT_*.
+ * model_event_init() - is @event an init event that the model reads? @point: set to its
+ * KYMO_POINT_*.
  */
 bool model_event_init(const struct model *model, const struct kymo_ctf_event *event, unsigned *point);
 
@@ -64,17 +69,20 @@ bool model_event_init(const struct model *model, const struct kymo_ctf_event *ev
 int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
 
 /**
- * model_epoch() - convert @clock_ns of the clock of trace @trace into epoch time; @otherwise when @clock_ns is not a valid time.
+ * model_epoch() - convert @clock_ns of the clock of trace @trace into epoch time; @otherwise when
+ * @clock_ns is not a valid time.
  */
 int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
 
 /**
- * model_object() - the object of @kind with @index, as model_callback() and the others return it; NULL after the last.
+ * model_object() - the object of @kind with @index, as model_callback() and the others return it;
+ * NULL after the last.
  */
 const void *model_object(const struct model *model, enum model_kind kind, unsigned index);
 
 /**
- * model_object_of() - the object that @address refers to in @process at this time: a MODEL_NODE, MODEL_SUBSCRIPTION or MODEL_CALLBACK; NULL: none.
+ * model_object_of() - the object that @address refers to in @process at this time: a MODEL_NODE,
+ * MODEL_SUBSCRIPTION or MODEL_CALLBACK; NULL: none.
  */
 const void *model_object_of(const struct model *model, const struct model_process *process, enum model_kind kind,
 			    uint64_t address);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages through the middleware, and the end of what is open: by loss, or by the end.
+ * Messages through the middleware, from the publish call to the take.
  *
- * A publish call is a chain of events on one thread, tied together by the message's address:
+ * A publish call is a series of events on one thread. The address of the message connects them:
  *     rclcpp_publish -> rcl_publish -> rmw_publish(rmw handle, source timestamp)
- * Its takes are found by (source timestamp, topic), across processes and hosts:
+ * Takes of the message are found by (source timestamp, topic), in all processes and on all hosts:
  *     rmw_take(rmw handle, source timestamp) -> callback_start on the same thread
- * Ring buffers within a process are in model_intra.c, callbacks in model_runs.c.
+ *
+ * The idea: each publisher has a ring of its latest messages, and a map finds a message in the
+ * rings by its source timestamp and topic. When the ring overwrites a message, or when the trace
+ * ends, a message without a take is reported as dropped, if a subscription should have received it.
+ *
+ * Messages within a process are in model_intra.c, callbacks in model_runs.c.
  */
 #include <string.h>
 
@@ -31,12 +36,13 @@ static struct model_message message_of(const struct sent *sent)
 	};
 }
 
-/* At the end of the trace a message this young may just not have been received yet. */
+/* A message younger than this may have been on its way when the trace ended. */
 #define IN_FLIGHT_NS 100000000ll
 
 /*
- * Was there a subscription that should have received @sent? It must have been made before, its
- * process must have lived on, and it must not have got the message through a ring buffer.
+ * Should a subscription have received @sent? Such a subscription was created before the
+ * publication, its process had events afterwards, and it did not receive the message through a ring
+ * buffer.
  */
 static bool was_expected(const struct sent *sent, bool at_end)
 {
@@ -65,7 +71,7 @@ static void sent_forget(struct model *model, struct sent *sent, bool at_end)
 	if (!sent->id)
 		return;
 	scope = sent->publisher->topic->pub.index;
-	/* Another publisher of the topic may have used the same nanosecond. */
+	/* Another publisher of the topic may have a message with the same timestamp. */
 	if (map_get(&model->sent, sent->source_ns, scope) == sent)
 		map_del(&model->sent, sent->source_ns, scope);
 	if (!sent->taken && was_expected(sent, at_end)) {
@@ -122,7 +128,7 @@ static void on_rclcpp_publish(struct model *model, const struct now *now)
 	ARGS(rclcpp_publish_handle, now->event);
 	struct thread *thread = now->thread;
 
-	/* A call that broke off must not lend its begin to the next one. */
+	/* Forget an interrupted publish call: its start must not count for this one. */
 	thread->publish.message = 0;
 	model_publish_chain(thread, args->message.u, now->ns);
 	thread->publish.stamp_ns = args->message_timestamp.i;
@@ -156,7 +162,7 @@ static void on_rcl_publish(struct model *model, const struct now *now)
 			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
 }
 
-/* A message of @publisher is being written; model_sent_finish() is to follow. */
+/* A message of @publisher is being written; the caller then calls model_sent_finish(). */
 struct sent *model_sent_begin(struct model *model, const struct now *now,
 			      struct publisher *publisher, bool chained)
 {
@@ -169,7 +175,7 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	sent->also_intra = thread->intra.alone && thread->intra.publisher == publisher;
 	sent->id = sent->also_intra ? thread->intra.id : ++model->last_id;
 	sent->thread = thread;
-	/* A call that goes both ways begins where it goes to the subscriptions of the process. */
+	/* A publish call that uses both paths begins with the intra-process path. */
 	sent->publish_ns = sent->also_intra ? thread->intra.ns :
 			   chained	    ? thread->publish.ns : now->ns;
 	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
@@ -214,13 +220,13 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	bool chained = thread->publish.message && thread->publish.message == args->message.u;
 	bool again;
 
-	/* The rmw handle is the reliable one: rcl handles of /rosout are stack addresses. */
+	/* The rmw handle is reliable; rcl handles of /rosout are addresses on the stack. */
 	if (args->rmw_publisher_handle.present)
 		publisher = model_handle(model, now->process, HANDLE_RMW_PUBLISHER,
 					 args->rmw_publisher_handle.u);
 	if (!publisher && chained)
 		publisher = thread->publish.publisher;
-	/* CARET's dds_write behind the rmw_publish of the same message is the same write. */
+	/* CARET's dds_write after the rmw_publish of the same message is the same write. */
 	again = thread->unstamped && thread->unstamped_message == args->message.u &&
 		model->bound[now->event->bound].point == KYMO_POINT_dds_write;
 	if (thread->unstamped && !again)
@@ -241,7 +247,10 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;
-	/* On Humble and Iron CARET and kymo record the source timestamp after the write, others not at all. */
+	/*
+	 * On Humble and Iron, CARET and kymo record the source timestamp after the write; other
+	 * tracers do not record it.
+	 */
 	if (!args->timestamp.present) {
 		thread->unstamped = sent;
 		thread->unstamped_message = args->message.u;
@@ -250,9 +259,12 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	model_sent_finish(model, sent, args->timestamp.i, args->message.u);
 }
 
-/* ---- taking ---- */
+/* ---- takes ---- */
 
-/* The message that was taken last on the thread went to no callback that we know of. */
+/*
+ * The thread received a message, but no known callback began with it: report the message without a
+ * callback.
+ */
 void model_taken_flush(struct model *model, struct thread *thread)
 {
 	if (!thread->has_taken)
@@ -270,7 +282,7 @@ void model_taken_set(struct model *model, struct thread *thread,
 	thread->has_taken = true;
 }
 
-/* A message of @subscription was taken, and its callback is to come on the same thread. */
+/* A message of @subscription was received; its callback will begin on the same thread. */
 void model_take(struct model *model, const struct now *now, struct subscription *subscription,
 		int64_t source_ns, uint64_t address)
 {
@@ -299,7 +311,7 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 static void on_rmw_take(struct model *model, const struct now *now)
 {
 	ARGS(rmw_take, now->event);
-	/* Without rcl_subscription_init it belongs to the middleware itself. */
+	/* A subscription without rcl_subscription_init belongs to the middleware itself. */
 	struct subscription *subscription = model_handle(model, now->process, HANDLE_RMW_SUBSCRIPTION,
 							 args->rmw_subscription_handle.u);
 
@@ -313,7 +325,7 @@ static void on_rmw_take(struct model *model, const struct now *now)
 		model_take(model, now, subscription, args->source_timestamp.i, args->message.u);
 }
 
-/* ---- loss, end ---- */
+/* ---- losses and the end of the trace ---- */
 
 static void flush_messages(struct model *model, struct thread *thread)
 {
@@ -342,7 +354,7 @@ static void forget_sent(struct model *model)
 
 #define ON(id) [KYMO_POINT_##id] = on_##id
 static const handler handlers[KYMO_POINTS_TABLE] = {
-	[KYMO_POINT_rclcpp_publish_handle] = on_rclcpp_publish,	/* the shape with all fields */
+	[KYMO_POINT_rclcpp_publish_handle] = on_rclcpp_publish,	/* this event has all fields */
 	ON(rcl_publish),
 	[KYMO_POINT_rmw_publish] = model_rmw_publish,
 	ON(rmw_take),

@@ -7,10 +7,11 @@
  *     Jazzy        executor_entity_collector_to_executor(executor, collector),
  *                  construct_executor(executor),
  *                  callback_group_to_executor_entity_collector(collector, group)
- * CARET records old facts kind by kind, so any of them may be the first to name an address: what it
- * means is made then, and filled in when the rest comes. A group may be added to executors again
- * and again (spinning until a future is complete does); it is the same group, and in the executor
- * named last.
+ *
+ * The idea: the events may come in any order, because CARET records old facts kind by kind. So the
+ * first event that names an address creates the object for that address, and later events complete
+ * the object. A group may be added to executors again and again (spinning until a future is
+ * complete does this). It remains one group, and its executor is the one of the latest event.
  */
 #include "analysis/model/model_internal.h"
 
@@ -68,7 +69,10 @@ static struct collector *collector_at(struct model *model, const struct now *now
 	return collector;
 }
 
-/* The groups that were added to @collector before the event that names its executor are in it, too. */
+/*
+ * Sets @executor as the owner of @collector. Groups that were added to @collector earlier now have
+ * that executor, too.
+ */
 static void collector_set(struct model *model, struct collector *collector, struct executor *executor)
 {
 	const struct list *list = &model->list[MODEL_CALLBACK_GROUP];
@@ -104,7 +108,10 @@ static void on_executor_entity_collector_to_executor(struct model *model, const 
 
 	if (!args->executor_addr.present || (executor && executor->collected_ns == now->true_ns))
 		return;
-	/* This event comes at the begin of each construction: a second time it is another executor. */
+	/*
+	 * This event comes at the start of each construction: a second event for the address means
+	 * another executor.
+	 */
 	if (!executor || executor->collected_ns)
 		executor = executor_new(model, now, args->executor_addr.u);
 	collector = collector_at(model, now, args->entities_collector_addr.u);
@@ -159,7 +166,7 @@ static void on_add_callback_group(struct model *model, const struct now *now)
 	group->pub.executor = executor ? &executor->pub : NULL;
 }
 
-/* The same three fields under the names of both generations. */
+/* The two generations have the same three fields under different names. */
 static void on_callback_group_to_executor_entity_collector(struct model *model,
 							   const struct now *now)
 {
@@ -179,7 +186,7 @@ static void on_add_callback_group_static_executor(struct model *model, const str
 	on_callback_group_to_executor_entity_collector(model, now);
 }
 
-/* ---- what is in a group ---- */
+/* ---- members of a group ---- */
 
 const struct model_callback_group *model_member_of(const struct model *model,
 						   const struct process *process, enum handle kind,
@@ -187,7 +194,10 @@ const struct model_callback_group *model_member_of(const struct model *model,
 {
 	const struct member *member = model_handle(model, process, kind, handle);
 
-	/* Events from before the object was created are about the one that had its address before. */
+	/*
+	 * An event from before the object was created refers to the previous object at this
+	 * address.
+	 */
 	return member && member->ns >= born_ns ? &member->group->pub : NULL;
 }
 

@@ -78,7 +78,7 @@ enum want {
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of the latest event */
-	/* it has ring buffers, so their events show the path of its messages */
+	/* It has ring buffers, so their events show the path of its messages. */
 	bool has_buffers;
 
 	/* Services of the latest lifecycle node whose callbacks are not known yet. */
@@ -195,7 +195,7 @@ struct trace {
 };
 
 struct model {
-	/* the attached reader; NULL: the events have another source */
+	/* The attached reader; NULL: the events have another source. */
 	const struct kymo_ctf_reader *reader;
 	struct pool pool;
 	struct list list[MODEL_KINDS];
@@ -337,7 +337,7 @@ void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message);
 
 /* model_flow.c */
-/* the handler; CARET records the event under another name */
+/* The handler; CARET records the event under another name. */
 void model_rmw_publish(struct model *model, const struct now *now);
 void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns);
 struct sent *model_sent_begin(struct model *model, const struct now *now,

@@ -65,7 +65,7 @@ struct sent {
 	const struct callback *from;
 	uint64_t from_instance;
 	bool taken;
-	/* the same publish call also reached subscriptions of its process */
+	/* The same publish call also reached subscriptions of its process. */
 	bool also_intra;
 };
 
@@ -102,7 +102,7 @@ struct subscription {
 struct link {
 	struct model_link pub;
 	struct subscription **subscription;
-	/* per publisher and subscription: the latest run that was used as a cause */
+	/* Per publisher and subscription: the latest run that was used as a cause. */
 	uint64_t *used;
 };
 
@@ -155,7 +155,7 @@ struct call {
 	uint64_t scope;
 	bool running;			/* its callback has begun and not ended */
 	bool answered;			/* its response was received */
-	/* list of open calls, oldest first; or list of free entries (next) */
+	/* List of open calls, oldest first; or list of free entries (next). */
 	struct call *next, *previous;
 };
 

@@ -3,6 +3,10 @@
  * Messages within a process: each subscription has a ring buffer.
  *     rclcpp_intra_publish -> enqueue(buffer, index)     on the publisher's thread
  *     dequeue(buffer, index) -> callback_start(intra)    on the subscriber's thread
+ *
+ * The idea: the model keeps a copy of the buffers' contents. An enqueue belongs to the latest
+ * rclcpp_intra_publish of its thread, and stores the message under (buffer, index). The dequeue of
+ * the same index finds the message, and the next callback of that thread receives it.
  */
 #include "analysis/model/model_internal.h"
 
@@ -55,7 +59,7 @@ static void buffer_clear(struct model *model, struct buffer *buffer, bool tell)
 	}
 }
 
-/* ---- what there is ---- */
+/* ---- ring buffers and their subscriptions ---- */
 
 static struct buffer *buffer_at(struct model *model, struct process *process, uint64_t address)
 {
@@ -82,7 +86,7 @@ static void on_rclcpp_construct_ring_buffer(struct model *model, const struct no
 	buffer = buffer_at(model, now->process, args->buffer.u);
 	if (!buffer || buffer->born_ns == now->true_ns)
 		return;
-	/* A new buffer at an old address is empty and serves somebody else. */
+	/* A new buffer at an old address is empty and belongs to another subscription. */
 	buffer_clear(model, buffer, false);
 	buffer->born_ns = now->true_ns;
 	buffer->object = NULL;
@@ -111,7 +115,10 @@ static void on_rclcpp_ipb_to_subscription(struct model *model, const struct now 
 	if (!buffer || !args->subscription.present ||
 	    (object && object->buffered_ns == now->true_ns))
 		return;
-	/* It comes first in the life of an intra-process object: one linked before is an old one. */
+	/*
+	 * This event comes before the link of an intra-process object. So if the object is already
+	 * linked, it is an old object at the same address.
+	 */
 	if (!object || (object->linked_ns && object->linked_ns < now->true_ns))
 		object = model_object_of_callback(model, now, args->subscription.u);
 	if (!object)
@@ -169,7 +176,7 @@ static const struct subscription *buffer_subscription(const struct buffer *buffe
 	return buffer->object ? buffer->object->subscription : NULL;
 }
 
-/* A message that enters or leaves @buffer and whose publication is not known. */
+/* A message that enters or leaves @buffer, but whose publication is unknown. */
 static struct model_message message_unknown(const struct buffer *buffer)
 {
 	const struct subscription *subscription = buffer_subscription(buffer);

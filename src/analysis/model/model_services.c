@@ -5,15 +5,17 @@
  *     client  rmw_send_request(client, seq) ................ rmw_take_response(client, seq)
  *     service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
  *
- * Both sides meet by (gid of the client, sequence number). Fast DDS gives all 16 bytes of the gid,
- * Cyclone only the first 8 and the rest as 0. A call is kept until its response is received and its
- * callback has ended; of calls that never get there the oldest are given up.
+ * The idea: the gid of the client and the sequence number identify a call on both sides. Fast DDS
+ * records all 16 bytes of the gid, Cyclone DDS only the first 8 and zeros for the others; so two
+ * gids are compared by 8 bytes if one of them is short. A call stays open until its response is
+ * received and its callback has ended. Some calls never reach that state, so the oldest open call
+ * is closed when CALLS_MAX calls are open.
  */
 #include "analysis/model/model_internal.h"
 
 #include <string.h>
 
-/* ---- who calls ---- */
+/* ---- the client side of calls ---- */
 
 static uint64_t first_eight(const uint8_t *bytes)
 {
@@ -56,7 +58,7 @@ static struct caller *caller_at(struct model *model, const uint8_t gid[16])
 	return caller ? caller : caller_new(model, gid);
 }
 
-/* @client has this gid; whoever called with it before is that client. */
+/* @client has this gid: all later calls with this gid belong to @client. */
 void model_client_gid(struct model *model, const struct gid *told, struct service *client)
 {
 	uint8_t gid[16] = { 0 };
@@ -108,7 +110,7 @@ static void call_close(struct model *model, struct call *call)
 	if (!call->answered)
 		model->facts.unfinished_calls++;
 	EMIT(model, call, &call->pub);
-	call->pub.id = 0;		/* frames may still point here */
+	call->pub.id = 0;		/* frames may still refer to this call */
 	call->next = model->free_calls;
 	model->free_calls = call;
 }
@@ -158,7 +160,7 @@ static struct call *call_at(struct model *model, const struct caller *caller, in
 	return call ? call : call_new(model, caller, sequence);
 }
 
-/* ---- the path of a call ---- */
+/* ---- the events of a call ---- */
 
 static void tell(struct model *model, const struct now *now, const struct call *call,
 		 enum model_call_event what)
@@ -177,9 +179,12 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 	const struct frame *frame = model_frame_of(now->thread);
 	struct call *call;
 
-	/* Fast DDS records it after the write: the other side may have been faster. */
+	/*
+	 * Fast DDS records the event after the write: the service may have received the request
+	 * earlier.
+	 */
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
-	/* A client that begins to count again (a new process with an old gid) makes new calls. */
+	/* A client whose numbers start again (a new process with an old gid) begins new calls. */
 	if (call && call->pub.request_ns) {
 		call_close(model, call);
 		call = call_new(model, caller, args->sequence_number.i);
@@ -283,7 +288,7 @@ void model_call_started(struct thread *thread, struct frame *frame)
 	call->pub.callback_start_ns = frame->start_ns;
 }
 
-/* @end_ns: 0: its end is not in the trace. */
+/* @end_ns: 0: the end is not in the trace. */
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns)
 {
 	struct call *call = frame->call;
