@@ -176,7 +176,7 @@ void report_next(struct report *report)
 	table_note(report->table, "%s", "");
 	table_note(report->table, "Next:");
 	if (model_facts(report->model)->ros_events) {
-		table_note(report->table, "  kymo report %s --section instances", path);
+		table_note(report->table, "  kymo report %s --section callback_instances", path);
 		table_note(report->table, "      every run of every callback");
 	}
 	table_note(report->table, "  kymo export %s --format perfetto -o trace.pftrace", path);

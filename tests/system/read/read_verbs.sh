@@ -44,7 +44,7 @@ cp -r "$fixture" "$scratch/my trace's"
 run 0 "$kymo" report "$scratch/my trace's"
 next=$(sed -n 's/^  kymo \(report .*\)/\1/p' "$scratch/out")
 eval "run 0 \"\$kymo\" $next"
-has out 'Callback instances'
+has out 'Callback runs'
 
 # No SQL is no answer.
 for sql in '' ' ;'; do

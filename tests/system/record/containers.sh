@@ -163,7 +163,7 @@ if [ "$(id -u)" = 0 ] && as test -r "$KYMO_BUILD/lib/libkymo-ros2.so" && as test
 	rm "$KYMO_DIR/1-1.region"
 	ln "$region" "$scratch/again"
 	run 0 "$kymo" status
-	has out "another name"
+	has out "second hard link"
 	rm "$scratch/again"
 	run 0 "$kymo" stop -q
 	same "processes" 1 "$(field "$scratch/f" totals processes)"
