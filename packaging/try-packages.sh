@@ -129,13 +129,14 @@ rm -rf "$workspace"
 mkdir -p "$workspace/src"
 cp -r "$out/source" "$workspace/src/kymo"
 rm -rf "$workspace"/src/kymo/obj-* "$workspace"/src/kymo/debian
-(cd "$workspace" && logged colcon colcon build --packages-select kymo --cmake-args -DBUILD_TESTING=OFF -DKYMO_BENCH=OFF &&
+(cd "$workspace" && logged colcon colcon build --cmake-args -DBUILD_TESTING=OFF -DKYMO_BENCH=OFF &&
 	logged colcon colcon test-result --all)
 # A new shell that has sourced the workspace, as its user has it.
 workshop() { env -i PATH=/usr/bin:/bin HOME="$workspace" KYMO_DIR="$workspace/run" bash -ec '. install/setup.sh; cd /; "$@"' - "$@"; }
 (
 	cd "$workspace"
 	[ "$(workshop sh -c 'command -v kymo')" = "$workspace/install/kymo/bin/kymo" ] || fail "kymo is not in the workspace's PATH"
+	workshop python3 -c 'import kymo, kymo_ros2' || fail "Python does not find the packages of the workspace"
 	logged colcon workshop env LD_LIBRARY_PATH="${tracetools%/*}" ROS_DISTRO=jazzy kymo record -o "$workspace/trace" -- "$robot" --seconds 3
 	workshop kymo report "$workspace/trace" >"$out/report.txt"
 	grep -q 'robot::Costmap::on_update_timer' "$out/report.txt" || fail "what colcon built does not know the costmap: $out/report.txt"
