@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the events of programs to the listeners; threads and tracks; callbacks and losses. */
+/* Passes the events of programs to the listeners: threads and tracks, callbacks and losses. */
 #include "analysis/spans/spans_internal.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct user_track *track_new(struct spans *spans, const struct model_proc
 	return track;
 }
 
-/* A track has one id on its host, whichever process uses it. */
+/* The id of a track is unique on its host, in all processes. */
 static struct user_track *track_of(struct spans *spans, const struct user_thread *thread, uint64_t id)
 {
 	const struct model_process *process = thread->thread->process;
@@ -68,14 +68,14 @@ static const char *text_of(const struct kymo_ctf_value *value)
 static void read_value(struct spans_arg *arg, enum spans_kind kind, const struct kymo_ctf_value *value)
 {
 	arg->kind = kind;
-	arg->u = value->u;	/* the widest; f is as wide */
+	arg->u = value->u;	/* the widest member; f has the same width */
 	if (kind == SPANS_DOUBLE)
 		arg->f = value->f;
 	else if (kind == SPANS_TEXT)
 		arg->text = text_of(value);
 }
 
-/* `at_ns` is of the trace's clock. What cannot be a time of it is ignored. */
+/* `at_ns` is a time of the trace's clock. Invalid times are ignored. */
 static int64_t time_of(const struct spans *spans, const struct user_class *class,
 		       const struct kymo_ctf_event *event)
 {
@@ -110,7 +110,7 @@ static void read_event(struct spans *spans, const struct user_class *class, cons
 
 /* ---- declarations: tracks, names, real-time ---- */
 
-/* A parent is known before its children, so tracks cannot be in a circle. */
+/* The parent must be known before its children, so tracks cannot form a circle. */
 static void learn_track(struct spans *spans, const struct user_class *class, struct user_thread *thread,
 			const struct kymo_ctf_event *event)
 {
@@ -213,7 +213,7 @@ static void give(struct spans *spans, const struct user_class *class, struct use
 	}
 }
 
-/* Time in which a loss of the stream may have begun, see model_flow_loss(). */
+/* The begin of a loss in the stream; never later than @event. */
 static int64_t loss_begin(const struct spans *spans, const struct kymo_ctf_event *event)
 {
 	int64_t ns = model_epoch(spans->model, event->trace, event->loss_begin_ns, event->ns);
@@ -258,7 +258,7 @@ int spans_event(struct spans *spans, const struct kymo_ctf_event *event)
 	} else if (class->shape == SHAPE_REALTIME) {
 		learn_realtime(spans, class, thread, event);
 	} else {
-		thread->stream = event->stream;	/* not that of the init log */
+		thread->stream = event->stream;	/* except for the init log's stream */
 		thread->last_ns = event->ns;
 		give(spans, class, thread, event);
 	}
@@ -272,7 +272,7 @@ void spans_finish(struct spans *spans)
 			spans_close_all(spans, spans->thread[i], spans->thread[i]->last_ns);
 }
 
-/* ---- callbacks: what began in one does not outlive it ---- */
+/* ---- callbacks: spans that began in a callback end with it ---- */
 
 static void on_instance(void *context, const struct model_instance *instance)
 {
@@ -286,7 +286,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static const struct model_listener model_listener = { .instance = on_instance };
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 int spans_create(struct spans **result, struct model *model, struct kymo_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs say about themselves with include/kymo/kymo.h: spans, instants, counters, their own
- * tracepoints, tracks and thread names, out of the same pass over a trace that feeds the model.
+ * The events that programs record with include/kymo/kymo.h: spans, instants, counters, their own
+ * tracepoints, tracks and thread names. They are read in the same pass over a trace as the model.
  *
  *   model_create(&model, &err);
  *   spans_create(&spans, model, &err);
@@ -12,23 +12,23 @@
  *   spans_finish(spans);
  *   model_finish(model);
  *
- * Which events these are is said by the metadata (ctf_event_class.uri); what else a trace has is
- * passed over.
+ * The metadata marks these events (ctf_event_class.uri); all other events are ignored.
  *
  * Nesting. Each thread and each custom track has a stack of open spans. An end belongs to the
- * innermost open span of its category and name; kymo_end_named() to the innermost one begun by
- * kymo_begin_named(). What is open inside it ends there as well, unfinished. An end without begin
- * is counted and ignored. A span also ends unfinished
- *   - with the callback it began in, on the same thread
+ * innermost open span of its category and name; kymo_end_named() to the innermost span that
+ * kymo_begin_named() began. Open spans inside that span end at the same time, unfinished. An end
+ * without a begin is counted and ignored. A span also ends unfinished
+ *   - with the callback in which it began, on the same thread
  *   - where events of its thread were lost: its own end may be among them, and the next end of
  *     that name may be another span's. No duration is ever measured across a loss
  *   - when SPANS_DEPTH_MAX spans are open inside each other
  *   - at the last event of its thread, when the trace ends
- * So every begin gives exactly one begin() and one end(), and those of a stack nest. Times given
- * by `at_ns` are moved so far that they nest.
  *
- * All times are nanoseconds since the Unix epoch. What a listener gets is valid during the call,
- * names, threads and tracks as long as the spans.
+ * So every begin causes exactly one begin() and one end(), and the spans of a stack nest. Times
+ * from `at_ns` are moved as far as necessary to nest.
+ *
+ * All times are nanoseconds since the Unix epoch. Events that a listener receives are valid during
+ * the call; names, threads and tracks are valid as long as the spans.
  *
  * Context of all functions: not thread-safe; allocate as names, threads and tracks appear.
  */
@@ -44,14 +44,16 @@
 #include "ctf/read/reader.h"
 
 #define SPANS_DEPTH_MAX 200
-#define SPANS_TRACK_DEPTH_MAX 64	/* tracks above a track; what is deeper stands below the process */
-#define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); more are passed over */
-#define SPANS_NAMES_MAX 65536		/* more dynamic names than this are one: "(other names)" */
+/* Depth of nested tracks; a deeper track belongs directly to the process. */
+#define SPANS_TRACK_DEPTH_MAX 64
+#define SPANS_REALTIME_MAX 256	/* names of kymo_realtime(); further names are ignored */
+/* Dynamic names; further names are counted as "(other names)". */
+#define SPANS_NAMES_MAX 65536
 #define SPANS_ARGS_MAX KYMO_CTF_BIND_FIELDS
 
 struct spans;
 
-/* Category and name together, over all processes. */
+/* A pair of category and name, in all processes. */
 struct spans_name {
 	uint32_t index;			/* from 0, in order of appearance */
 	const char *category, *name;
@@ -61,12 +63,12 @@ struct spans_name {
 struct spans_track {
 	uint32_t index;
 	uint64_t id;
-	const struct model_process *process;	/* where it was seen first */
+	const struct model_process *process;	/* the first process that used it */
 	const struct spans_track *parent;	/* NULL: the process */
 	const char *name;		/* "" when its init event is not in the trace */
 };
 
-/* What a program wants to be real-time: kymo_realtime(). */
+/* A name that a program passed to kymo_realtime(). */
 struct spans_realtime {
 	const struct model_process *process;
 	const char *name;
@@ -75,7 +77,7 @@ struct spans_realtime {
 enum spans_kind { SPANS_UNSIGNED, SPANS_SIGNED, SPANS_DOUBLE, SPANS_POINTER, SPANS_TEXT };
 
 struct spans_arg {
-	const char *name;		/* NULL: there is none (counter value) */
+	const char *name;		/* NULL: no name (value of a counter) */
 	enum spans_kind kind;
 	union {
 		uint64_t u;		/* also SPANS_POINTER */
@@ -87,15 +89,15 @@ struct spans_arg {
 
 struct spans_event {
 	const struct spans_name *name;
-	const struct model_thread *thread;	/* of a span: the one that began it */
-	const struct spans_track *track;	/* NULL: it is the thread's */
+	const struct model_thread *thread;	/* of a span: the thread that began it */
+	const struct spans_track *track;	/* NULL: on the thread itself */
 	int64_t ns;
 	uint64_t flow;			/* 0: none */
-	const struct spans_arg *arg;	/* other fields, without at_ns and track */
+	const struct spans_arg *arg;	/* the other fields, without at_ns and track */
 	unsigned args;
-	/* counter(): */
+	/* For counter(): */
 	struct spans_arg value;
-	/* end(): */
+	/* For end(): */
 	int64_t begin_ns;
 	bool unfinished;		/* its end is not in the trace */
 };
@@ -106,7 +108,7 @@ struct spans_listener {
 	void (*end)(void *context, const struct spans_event *event);
 	void (*instant)(void *context, const struct spans_event *event);
 	void (*counter)(void *context, const struct spans_event *event);
-	/* A KYMO_TRACEPOINT; the category is its provider. */
+	/* An event of a KYMO_TRACEPOINT; its provider is the category. */
 	void (*point)(void *context, const struct spans_event *event);
 	/* @thread has a new name. */
 	void (*thread_name)(void *context, const struct model_thread *thread);
@@ -114,7 +116,7 @@ struct spans_listener {
 #define SPANS_LISTENERS_MAX 2
 
 /**
- * spans_create() - listen to @model, which must live as long
+ * spans_create() - listen to @model, which must stay valid
  * Return: 0, or -1 with @err filled.
  */
 int spans_create(struct spans **spans, struct model *model, struct kymo_err *err);
@@ -123,35 +125,42 @@ void spans_destroy(struct spans *spans);
 /** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1. */
 int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context);
 
-/** spans_attach() - model_attach(), and bind @reader's events of programs too. Return: 0, or -1 with @err. */
+/** spans_attach() - model_attach(), and bind the events of programs. Return: 0, or -1 with @err. */
 int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
- * spans_class() - an event class of the trace; spans_attach() calls it for each
- * @class: stays valid as long as the spans; those without meaning here are passed over
+ * spans_class() - register an event class of the trace; spans_attach() calls it for each class
+ * @class: stays valid as long as the spans; classes of other events are ignored
  * Return: 0, or -ENOMEM.
  */
 int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class);
 
 /**
- * spans_bind() - the model's table, and behind it the events of spans_class()
+ * spans_bind() - the model's table, followed by the events of spans_class()
  * @count: set to the length of the table
  */
 const struct kymo_ctf_bind *spans_bind(const struct spans *spans, unsigned *count);
 
-/** spans_event() - take one event or loss, in time order; before the model does. Return: 0, or -ENOMEM. */
+/**
+ * spans_event() - process one event or loss, in time order, before the model.
+ *
+ * Return: 0, or -ENOMEM.
+ */
 int spans_event(struct spans *spans, const struct kymo_ctf_event *event);
 
-/** spans_finish() - the trace ends here: end what is open. Call it before model_finish(). */
+/** spans_finish() - the trace has ended: end all open spans. Call it before model_finish(). */
 void spans_finish(struct spans *spans);
 
 struct spans_facts {
-	uint64_t events;		/* events of programs, neither declarations nor points */
+	uint64_t events;		/* events of programs, without declarations and points */
 	uint64_t spans, instants, counters, points;
-	uint64_t unfinished;		/* spans without end */
+	uint64_t unfinished;		/* spans without an end */
 	uint64_t ends_without_begin;
 };
-/** spans_realtime() - what programs named so far, by index, each once a process; NULL behind the last one. */
+/**
+ * spans_realtime() - the names of kymo_realtime() so far, by index, each once per process; NULL
+ * after the last.
+ */
 const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index);
 const struct spans_facts *spans_facts(const struct spans *spans);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where spans meet a reader; without it, they take classes and events from anywhere. */
+/*
+ * Connects spans to a reader. Without this file, spans accept classes and events from any source.
+ */
 #include "analysis/spans/spans_internal.h"
 
-/* Behind what the model has bound. */
+/* Binds the rows after the model's rows. */
 static int spans_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	struct spans *spans = analysis;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which event classes of a trace are spans, instants, counters; what their fields mean; names. */
+/*
+ * Finds the event classes of spans, instants and counters in a trace, with the meaning of their
+ * fields, and their names.
+ */
 #include "analysis/spans/spans_internal.h"
 #include "base/array.h"
 
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 512	/* of a category or name; more is a damaged trace */
+#define NAME_MAX_BYTES 512	/* of a category or name; a longer one is damage */
 
 static uint64_t hash_bytes(uint64_t hash, const char *text, size_t length)
 {
@@ -22,7 +25,7 @@ static uint64_t hash_bytes(uint64_t hash, const char *text, size_t length)
 
 static const struct spans_name *other_names(struct spans *spans);
 
-/* @bounded: a new name may be one too many. */
+/* @bounded: the limit SPANS_NAMES_MAX applies to a new name. */
 static const struct spans_name *name_sized(struct spans *spans, bool bounded, const char *category,
 					   size_t category_size, const char *name, size_t name_size)
 {
@@ -65,7 +68,7 @@ const struct spans_name *spans_name_of(struct spans *spans, const char *category
 			  strnlen(name, NAME_MAX_BYTES));
 }
 
-/* "category:name_begin", the suffix as the recorder adds it. */
+/* "category:name_begin"; the recorder adds the suffix. */
 static const struct spans_name *declared_name(struct spans *spans, const char *event, enum shape shape)
 {
 	static const char *const suffix[] = {
@@ -107,7 +110,10 @@ static int take_model_rows(struct spans *spans)
 	return 0;
 }
 
-/* The row of events called @event, which several traces may have. Return: -1: not ours, or no memory. */
+/*
+ * The row of events with the name @event, which several traces may have. Return: -1: not an event
+ * of programs, or out of memory.
+ */
 static int row_of(struct spans *spans, const char *event)
 {
 	uint64_t hash = hash_bytes(HASH_BEGIN, event, strlen(event)), probe = 0;
@@ -129,7 +135,7 @@ static int row_of(struct spans *spans, const char *event)
 	return (int)spans->bind_count - 1;
 }
 
-/* The place of a field's value in events of @row, -1: there are too many. */
+/* The position of a field's value in events of @row; -1: too many fields. */
 static int value_of(struct kymo_ctf_bind *row, const char *field)
 {
 	for (int i = 0; i < KYMO_CTF_BIND_FIELDS; i++) {
@@ -155,7 +161,7 @@ static bool shape_of(const struct kymo_ctf_event_class *class, enum shape *shape
 		const char *uri, *name;
 		enum shape shape;
 	} table[] = {
-		{ NULL, "kymo:track", SHAPE_TRACK },	/* these three are points as well */
+		{ NULL, "kymo:track", SHAPE_TRACK },	/* these three are also points */
 		{ NULL, "kymo:thread_name", SHAPE_THREAD_NAME },
 		{ NULL, "kymo:realtime", SHAPE_REALTIME },
 		{ "kymo:begin", NULL, SHAPE_BEGIN },
@@ -174,7 +180,10 @@ static bool shape_of(const struct kymo_ctf_event_class *class, enum shape *shape
 	return false;
 }
 
-/* From the type as it is shown to people; what is neither number nor text is no argument. */
+/*
+ * Derives the kind from the printed type. A field that is neither a number nor a text is not an
+ * argument.
+ */
 static bool kind_of(const char *type, enum spans_kind *kind)
 {
 	if (strcmp(type, "string") == 0)
@@ -192,7 +201,7 @@ static bool kind_of(const char *type, enum spans_kind *kind)
 	return true;
 }
 
-/* Is @kind what the field of this meaning must have? */
+/* Checks that @kind is the required type of the field with this special meaning. */
 static int special_of(const char *name, enum spans_kind kind)
 {
 	static const struct {
@@ -235,7 +244,7 @@ static void read_field(struct user_class *user, struct kymo_ctf_bind *row, const
 	user->arg[user->args++].value = (uint8_t)value;
 }
 
-/* kymo_begin_named() and the like: the name is in the event. */
+/* For kymo_begin_named() and similar: the name is a field of the event. */
 static void find_dynamic(struct user_class *user, const char *event)
 {
 	bool has_name = user->special[SPECIAL_CATEGORY] >= 0 && user->special[SPECIAL_NAME] >= 0;
@@ -283,7 +292,7 @@ int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 	if (take_model_rows(spans))
 		return -ENOMEM;
 	if (class->index < spans->class_count && spans->class[class->index])
-		return 0;	/* known before: a growing trace is attached again */
+		return 0;	/* already known: a growing trace is attached repeatedly */
 	if (!shape_of(class, &shape))
 		return 0;
 	row = row_of(spans, class->name);
@@ -304,6 +313,6 @@ int spans_class(struct spans *spans, const struct kymo_ctf_event_class *class)
 			return -ENOMEM;
 	}
 	if (shape == SHAPE_COUNTER && user->special[SPECIAL_VALUE] < 0)
-		return 0;	/* a counter of nothing */
+		return 0;	/* a counter without a value */
 	return keep_class(spans, class->index, user);
 }

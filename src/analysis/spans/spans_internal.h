@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of spans.h. */
+/* The inside of spans.h. */
 #ifndef KYMO_ANALYSIS_SPANS_INTERNAL_H
 #define KYMO_ANALYSIS_SPANS_INTERNAL_H
 
@@ -11,16 +11,17 @@
 enum shape { SHAPE_BEGIN, SHAPE_END, SHAPE_INSTANT, SHAPE_COUNTER, SHAPE_POINT, SHAPE_TRACK,
 	     SHAPE_THREAD_NAME, SHAPE_REALTIME };
 
-/* Fields that are more than arguments. */
+/* Fields with a special meaning. */
 enum special {
 	SPECIAL_FLOW, SPECIAL_TRACK, SPECIAL_AT, SPECIAL_VALUE, SPECIAL_CATEGORY, SPECIAL_NAME,
 	SPECIAL_PARENT, SPECIALS
 };
 
-/* What an event class means, by index of the class. */
+/* The meaning of an event class, by index of the class. */
 struct user_class {
 	enum shape shape;
-	bool dynamic;			/* the name is in the event; an end: of the last such span */
+	/* The name is a field of the event; an end belongs to the last such span. */
+	bool dynamic;
 	unsigned row;			/* of the bind table */
 	const struct spans_name *name;	/* NULL when dynamic */
 	int8_t special[SPECIALS];	/* index into ctf_event.value, -1: none */
@@ -33,13 +34,14 @@ struct user_class {
 	} arg[SPANS_ARGS_MAX];
 };
 
-/* An open span. */
+/* A span that has not ended. */
 struct open_span {
 	const struct spans_name *name;
-	struct user_thread *owner;	/* that began it */
-	uint64_t number;		/* of all begins of the trace */
+	struct user_thread *owner;	/* the thread that began it */
+	uint64_t number;		/* counts all begins of the trace */
 	int64_t begin_ns;
-	int64_t last_ns;		/* its end is not before: begin, end of the last span inside */
+	/* Earliest allowed end: its begin, or the end of the last span inside. */
+	int64_t last_ns;
 	bool dynamic;
 };
 
@@ -51,11 +53,11 @@ struct stack {
 
 struct user_track {
 	struct spans_track pub;
-	unsigned depth;			/* tracks above it */
+	unsigned depth;			/* number of tracks above it */
 	struct stack stack;
 };
 
-/* A span that this thread has open on a custom track. */
+/* A span that this thread began on a custom track and that is still open. */
 struct away {
 	struct user_track *track;
 	uint64_t number;
@@ -73,9 +75,9 @@ struct user_thread {
 struct spans {
 	struct model *model;
 	struct pool pool;
-	struct user_class **class;	/* by index of the class; NULL: not ours */
+	struct user_class **class;	/* by index of the class; NULL: not an event of programs */
 	unsigned class_count;
-	struct kymo_ctf_bind *bind;		/* the model's rows, then ours */
+	struct kymo_ctf_bind *bind;		/* the model's rows, then the rows of this analysis */
 	unsigned bind_count, bind_room, model_rows;
 	struct map rows;		/* (hash of the event's name, probe) -> row + 1 */
 	struct map names;		/* (hash, probe) -> struct spans_name */
@@ -83,7 +85,7 @@ struct spans {
 	struct map tracks;		/* (id, host) -> struct user_track */
 	struct user_track **track;
 	uint32_t track_count, track_room;
-	struct user_thread **thread;	/* by index of the model's thread; NULL: has no spans */
+	struct user_thread **thread;	/* by index of the model's thread; NULL: no spans */
 	unsigned thread_count;
 	struct spans_realtime *realtime;
 	unsigned realtimes;
@@ -106,15 +108,18 @@ struct spans {
 /* spans_class.c */
 const struct spans_name *spans_name_of(struct spans *spans, const char *category, const char *name);
 
-/* spans_stack.c: the event has name, thread, track, time, flow and arguments. */
+/* spans_stack.c: @event has name, thread, track, time, flow and arguments. */
 void spans_begin(struct spans *spans, struct user_thread *owner, struct user_track *track,
 		 const struct spans_event *event, bool dynamic);
-/* @track NULL: wherever the thread has it open. */
+/* @track NULL: the track on which the thread began the span. */
 void spans_end(struct spans *spans, struct user_thread *thread, struct user_track *track,
 	       const struct spans_event *event, bool dynamic);
-/* End unfinished at @ns what of @thread began at @since_ns or later and stands on the thread itself. */
+/*
+ * End, unfinished at @ns, all spans of @thread that began at @since_ns or later and are on the
+ * thread itself.
+ */
 void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t since_ns, int64_t ns);
-/* End unfinished at @ns all that @thread began, wherever. */
+/* End, unfinished at @ns, all spans that @thread began, on any track. */
 void spans_close_all(struct spans *spans, struct user_thread *thread, int64_t ns);
 
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open spans: which end belongs to which begin, and what ends with it. */
+/*
+ * Open spans: finds the begin of each end, and ends the spans nested inside.
+ *
+ * The idea: each thread and each custom track has a stack of open spans. A begin pushes a span. An
+ * end searches its span from the top of the stack; all spans above that span end with it,
+ * unfinished.
+ */
 #include "analysis/spans/spans_internal.h"
 
 #include <stdlib.h>
@@ -7,7 +13,7 @@
 
 #include "base/array.h"
 
-/* Spans that one thread may have open on custom tracks; the oldest ends for a further one. */
+/* Open spans of one thread on custom tracks; at the limit the oldest one is ended. */
 #define AWAYS_MAX 4096
 
 static struct stack *stack_of(struct user_thread *thread, struct user_track *track)
@@ -20,7 +26,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* ---- what a thread has open on custom tracks ---- */
+/* ---- spans of a thread on custom tracks ---- */
 
 static void away_add(struct spans *spans, struct user_thread *owner, struct user_track *track,
 		     uint64_t number)
@@ -66,7 +72,10 @@ static void pop(struct spans *spans, struct stack *stack, struct user_track *tra
 	SPANS_EMIT(spans, end, &event);
 }
 
-/* Ends unfinished all spans of @stack from @first on; outer ones end no sooner than inner ones. */
+/*
+ * Ends, unfinished, all spans of @stack from @first on. An outer span does not end before an inner
+ * one.
+ */
 static void close_from(struct spans *spans, struct stack *stack, struct user_track *track,
 		       unsigned first, int64_t ns)
 {
@@ -82,7 +91,10 @@ void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t 
 		pop(spans, stack, NULL, ns, NULL);
 }
 
-/* Others may have begun something inside of what this thread began: that ends, too. */
+/*
+ * Ends the oldest span of the thread on a custom track. Spans of other threads inside that span
+ * end, too.
+ */
 static void close_oldest_away(struct spans *spans, struct user_thread *thread, int64_t ns)
 {
 	struct away away = thread->away[0];
@@ -92,7 +104,8 @@ static void close_oldest_away(struct spans *spans, struct user_thread *thread, i
 	while (at < stack->count && stack->open[at].number != away.number)
 		at++;
 	if (at == stack->count)
-		away_remove(thread, away.number);	/* cannot be; must not loop */
+		/* Should not happen; prevents an endless loop. */
+		away_remove(thread, away.number);
 	else
 		close_from(spans, stack, away.track, at, ns);
 }
@@ -122,7 +135,10 @@ void spans_begin(struct spans *spans, struct user_thread *owner, struct user_tra
 	struct spans_event event = *begin;
 	struct open_span *open;
 
-	/* Begins without ends, or recursion: which end is whose cannot be known any more. */
+	/*
+	 * Begins without ends, or a recursion: the pairs of begins and ends are unknown from here
+	 * on.
+	 */
 	if (stack->count == SPANS_DEPTH_MAX)
 		close_from(spans, stack, track, 0, event.ns);
 	if (track && owner->aways == AWAYS_MAX)
@@ -140,7 +156,7 @@ void spans_begin(struct spans *spans, struct user_thread *owner, struct user_tra
 	SPANS_EMIT(spans, begin, &event);
 }
 
-/* ---- an end looks for its begin ---- */
+/* ---- search for the begin of an end ---- */
 
 static bool matches(const struct open_span *open, const struct spans_name *name, bool dynamic)
 {
@@ -157,7 +173,7 @@ static unsigned find(const struct stack *stack, const struct spans_name *name, b
 	return at;
 }
 
-/* Return: the track that has the last span which @thread began on any track and which matches. */
+/* Return: the track of the last span that @thread began on any custom track and that matches. */
 static struct user_track *find_away(const struct user_thread *thread, const struct spans_name *name,
 				    bool dynamic, unsigned *found, uint64_t *number)
 {
@@ -186,7 +202,7 @@ void spans_end(struct spans *spans, struct user_thread *thread, struct user_trac
 	unsigned at = find(stack_of(thread, track), event->name, dynamic), other = 0;
 	struct stack *stack;
 
-	/* The end of a scope does not say on which track its begin was. */
+	/* The end of a scope does not contain the track of its begin. */
 	if (!track && thread->aways) {
 		uint64_t number = 0;
 		struct user_track *away = find_away(thread, event->name, dynamic, &other, &number);

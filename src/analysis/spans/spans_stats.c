@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers per span, instant and counter of each process. */
+/* Statistics of each span, instant and counter per process. */
 #include "analysis/spans/spans_stats.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static struct spans_row *row_new(struct spans_stats *stats, enum spans_table tab
 	return list->row[list->count] ? list->row[list->count++] : NULL;
 }
 
-/* The row that @event counts in; NULL: in none. */
+/* The row in which @event counts; NULL: it does not count. */
 static struct spans_row *row_of(struct spans_stats *stats, enum spans_table table,
 				const struct spans_event *event, int64_t ns)
 {

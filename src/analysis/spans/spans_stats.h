@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers per span, instant and counter of each process, gathered while spans are fed. Memory
- * depends on the number of names, processes and threads, not of events.
+ * Statistics of each span, instant and counter per process. Memory depends on the number of names,
+ * processes and threads, not of events.
  */
 #ifndef KYMO_ANALYSIS_SPANS_STATS_H
 #define KYMO_ANALYSIS_SPANS_STATS_H
@@ -15,23 +15,23 @@
 
 enum spans_table { SPANS_OF_SPANS, SPANS_OF_INSTANTS, SPANS_OF_COUNTERS, SPANS_TABLES };
 
-/* One name in one process. */
+/* Statistics of one name in one process. */
 struct spans_row {
 	const struct spans_name *name;
 	const struct model_process *process;
-	unsigned threads;		/* that had it */
-	int64_t first_ns, last_ns;	/* begins of what is counted; 0: none */
+	unsigned threads;		/* number of threads that used it */
+	int64_t first_ns, last_ns;	/* first and last begin that counts; 0: none */
 	struct histogram duration;	/* spans with an end */
-	uint64_t unfinished;		/* spans without */
-	uint64_t count;			/* instants; values of a counter that are numbers */
-	double min, max, sum, last;	/* of a counter */
+	uint64_t unfinished;		/* spans without an end */
+	uint64_t count;			/* number of instants, or of numeric values of a counter */
+	double min, max, sum, last;	/* values of a counter */
 };
 
 struct spans_stats;
 
 /**
  * spans_stats_create() - listen to @spans
- * @begin_ns, @end_ns: only what begins in [begin, end] counts; INT64_MIN, INT64_MAX for all
+ * @begin_ns, @end_ns: only events that begin in [begin, end] count; INT64_MIN, INT64_MAX for all
  * Context: allocates as names and threads appear.
  * Return: 0, or -1 with @err filled.
  */

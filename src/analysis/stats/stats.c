@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers per callback, topic and stream; see stats.h. Waits are in stats_wait.c. */
+/* Statistics per callback, topic and stream; see stats.h. Waits are in stats_wait.c. */
 #include "analysis/stats/stats.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void on_published(void *context, const struct model_message *message)
 	last_id = element(stats, &stats->last_ids, sizeof(*last_id), message->publisher->index);
 	if (!topic || !last_id)
 		return;
-	/* A call that goes both ways is reported twice, with one id. */
+	/* A publish call that uses both paths is reported twice with the same id. */
 	if (message->id != *last_id) {
 		topic->published++;
 		seen_at(&topic->first_ns, &topic->last_ns, message->publish_ns);
@@ -185,7 +185,7 @@ static struct stats_loss *loss_of(struct stats *stats, const struct model_loss *
 	return *slot;
 }
 
-/* Too many ranges: join the two with the smallest gap between them. */
+/* Too many ranges: join the two ranges with the smallest distance. */
 static void join_ranges(struct stats_loss *loss)
 {
 	unsigned i, best = 0;
@@ -216,7 +216,7 @@ static void on_loss(void *context, const struct model_loss *event)
 	loss = loss_of(stats, event);
 	if (!loss)
 		return;
-	/* The thread is only named when all losses of the stream were its own. */
+	/* Keep the thread only if all losses of the stream are of this thread. */
 	if (loss->thread != event->thread)
 		loss->thread = NULL;
 	loss->events += event->events;
@@ -230,7 +230,7 @@ static void on_loss(void *context, const struct model_loss *event)
 							    event->events, event->packets };
 }
 
-/* ---- life and reading ---- */
+/* ---- life cycle and queries ---- */
 
 static const struct model_listener listener = {
 	.instance = on_instance,

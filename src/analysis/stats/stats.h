@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers per callback, topic and stream of events, gathered while a model is fed. Memory
- * depends on the number of objects, not of events.
+ * Statistics per callback, topic and stream of events, collected while a model reads a trace.
+ * Memory depends on the number of objects, not of events.
  *
  * Definitions
  *   duration      callback_end - callback_start
- *   rate          (n - 1) / (last - first): the mean of the intervals, inverted
- *   latency       start of the callback that got a message - begin of the call that published it
- *                 (rclcpp_publish; rclcpp_intra_publish within a process). Between hosts only as
- *                 far as their clocks compare, see model_clock_error().
- *   wait          how long a message (since it was published) or a timer (since it was due: one
- *                 period after its previous start) had to wait for its callback to start
- *   blocked       the part of a wait during which other callbacks ran on the thread that then
- *                 ran the waiting one. When that explains less than half of a wait, callbacks on
- *                 other threads also count: in a multi-threaded executor they may have
- *                 held the callback group. They are those of that group where the trace tells of
- *                 groups (CARET's does), else those of the same node.
- *   culprit       the callback that made up most of the blocked time
+ *   rate          (n - 1) / (last - first): the inverse of the mean interval
+ *   latency       start of the callback that received a message - begin of the call that published
+ *                 it (rclcpp_publish; rclcpp_intra_publish within a process). Between hosts only
+ *                 if their clocks can be compared, see model_clock_error().
+ *   wait          time from the publication of a message, or from the due time of a timer (one
+ *                 period after its previous start), to the start of its callback
+ *   blocked       the part of a wait in which other callbacks ran on the thread that then ran the
+ *                 waiting one. If this part is less than half of a wait, callbacks on other threads
+ *                 also count: in a multi-threaded executor they may have held the callback group.
+ *                 These are the callbacks of the same group if the trace names groups (CARET's
+ *                 events do), else those of the same node.
+ *   culprit       the callback with the largest part of the blocked time
  */
 #ifndef KYMO_ANALYSIS_STATS_H
 #define KYMO_ANALYSIS_STATS_H
@@ -28,24 +28,24 @@
 #include "base/err.h"
 #include "base/histogram.h"
 
-/* The worst wait of a callback: the one with the longest blocked time. */
+/* The worst wait of a callback: the wait with the longest blocked time. */
 struct stats_wait {
-	int64_t wait_ns;		/* 0: it never waited behind a callback */
+	int64_t wait_ns;		/* 0: it never waited for a callback */
 	int64_t blocked_ns;
 	const struct model_callback *culprit;
-	int64_t culprit_ns;		/* its part of blocked_ns */
+	int64_t culprit_ns;		/* the culprit's part of blocked_ns */
 	const struct model_thread *culprit_thread;
-	int64_t since_ns;		/* when the wait began, epoch */
+	int64_t since_ns;		/* begin of the wait, epoch */
 };
 
 struct stats_callback {
 	struct histogram duration;
 	uint64_t unfinished;
-	int64_t first_ns, last_ns;	/* starts; 0: none */
+	int64_t first_ns, last_ns;	/* first and last start; 0: none */
 
-	int64_t previous_ns;		/* of the last start, in or out of the window */
-	uint64_t waits;			/* that were blocked */
-	uint64_t blocked_ns;		/* all of them together */
+	int64_t previous_ns;		/* the latest start, inside or outside of the window */
+	uint64_t waits;			/* number of waits with blocked time */
+	uint64_t blocked_ns;		/* sum of all blocked times */
 	int64_t longest_ns;		/* the longest wait, blocked or not */
 	struct stats_wait worst;
 };
@@ -54,16 +54,17 @@ struct stats_topic {
 	uint64_t published;		/* publish calls */
 	uint64_t sent;			/* of these: through the middleware */
 	uint64_t sent_intra;		/* of these: within the process */
-	int64_t first_ns, last_ns;	/* publish calls; 0: none */
+	int64_t first_ns, last_ns;	/* first and last publish call; 0: none */
 
 	uint64_t taken;			/* through the middleware, once per subscription */
 	uint64_t taken_intra;		/* from ring buffers */
-	uint64_t untaken;		/* MODEL_DROP_UNTAKEN */
-	uint64_t unpublished;		/* taken, publication not in the trace */
+	uint64_t untaken;		/* publications with MODEL_DROP_UNTAKEN */
+	uint64_t unpublished;		/* received, but the publication is not in the trace */
 	uint64_t overwritten, cleared;	/* in ring buffers */
-	uint64_t other_host;		/* deliveries between hosts whose clocks do not compare: without latency */
+	/* Deliveries without latency: between hosts whose clocks cannot be compared. */
+	uint64_t other_host;
 	struct histogram latency;
-	int64_t latency_error_ns;	/* by which latencies may be wrong; 0: all are of one host */
+	int64_t latency_error_ns;	/* largest error of the latencies; 0: all are within one host */
 };
 
 #define STATS_RANGES_MAX 32
@@ -76,10 +77,11 @@ struct stats_range {
 /* Lost events of one stream. */
 struct stats_loss {
 	uint32_t trace, stream;
-	const struct model_thread *thread;	/* NULL: stream of several threads */
+	const struct model_thread *thread;	/* NULL: the stream belongs to several threads */
 	uint64_t events, packets;
 	int64_t begin_ns, end_ns;
-	struct stats_range range[STATS_RANGES_MAX];	/* when there are more, neighbours are joined */
+	/* At the limit, neighbouring ranges are joined. */
+	struct stats_range range[STATS_RANGES_MAX];
 	unsigned ranges;
 };
 
@@ -87,7 +89,7 @@ struct stats;
 
 /**
  * stats_create() - listen to @model
- * @begin_ns, @end_ns: only what begins in [begin, end] counts; INT64_MIN, INT64_MAX for all
+ * @begin_ns, @end_ns: only events that begin in [begin, end] count; INT64_MIN, INT64_MAX for all
  *
  * Context: allocates as objects appear. The model must be destroyed first or not used any more.
  * Return: 0, or -1 with @err filled.
@@ -96,10 +98,10 @@ int stats_create(struct stats **stats, struct model *model, int64_t begin_ns, in
 		 struct kymo_err *err);
 void stats_destroy(struct stats *stats);
 
-/** stats_window() - change the window, e.g. once the first event's time is known. */
+/** stats_window() - change the window, for example when the time of the first event is known. */
 void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns);
 
-/* By index of the object; a zeroed one when nothing happened to it. */
+/* By index of the object; zeroed when nothing happened to it. */
 const struct stats_callback *stats_callback(const struct stats *stats, unsigned index);
 const struct stats_topic *stats_topic(const struct stats *stats, unsigned index);
 
@@ -108,7 +110,7 @@ const struct stats_loss *stats_loss(const struct stats *stats, unsigned index);
 uint64_t stats_lost_events(const struct stats *stats);
 uint64_t stats_lost_packets(const struct stats *stats);
 
-/** stats_rate() - Hz from a count and the times of the first and the last; 0 when unknown. */
+/** stats_rate() - rate in Hz from a count and the first and last time; 0 when unknown. */
 double stats_rate(uint64_t count, int64_t first_ns, int64_t last_ns);
 
 /** stats_failed() - did memory run out? The results are incomplete then. */

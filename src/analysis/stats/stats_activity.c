@@ -26,7 +26,7 @@ struct published {
 	struct activity_frequency frequency;
 };
 
-/* A time this long after the first one is damage: no trace is that long. */
+/* Later times are damage: no trace is that long. */
 #define SECONDS_MAX (10u * 366 * 24 * 3600)
 
 static void *element(struct activity *activity, struct array *array, size_t size, unsigned index)
@@ -42,7 +42,7 @@ static bool inside(const struct activity *activity, int64_t ns)
 	return ns >= activity->begin_ns && ns <= activity->end_ns;
 }
 
-/* A span of time whose two ends were seen. */
+/* Adds a duration whose begin and end are both known. */
 static void add(struct activity *activity, struct histogram *histogram, int64_t from_ns, int64_t to_ns)
 {
 	if (!from_ns || !to_ns)
@@ -61,7 +61,7 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 	if (second >= SECONDS_MAX)
 		return;
 	if (second >= frequency->seconds) {
-		/* Doubled room, and as many as there are seconds: room is the next power of two. */
+		/* The room is the next power of two, at least 8. */
 		for (room = 8; room <= second; room *= 2)
 			;
 		larger = realloc(frequency->count, room * sizeof(*larger));
@@ -76,9 +76,12 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 	frequency->count[second]++;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-/* A duration between two threads, if their clocks compare. @error_ns: the largest of all of them so far. */
+/*
+ * Adds a duration between two threads if their clocks can be compared. @error_ns: the largest error
+ * of all durations so far.
+ */
 static void add_between(struct activity *activity, struct histogram *histogram, int64_t *error_ns,
 			const struct model_thread *a, const struct model_thread *b, int64_t from_ns, int64_t to_ns)
 {
@@ -156,7 +159,7 @@ static void on_published(void *context, const struct model_message *message)
 			    message->publisher->index);
 	if (!published)
 		return;
-	/* A call that goes both ways is reported twice, with one id. */
+	/* A publish call that uses both paths is reported twice with the same id. */
 	if (message->id == published->last_id)
 		return;
 	published->count++;
@@ -175,7 +178,10 @@ static struct activity_frequency *runs_of(struct activity *activity,
 		       instance->callback->index);
 }
 
-/* Runs are reported in order of their end; the first one to start may end later. */
+/*
+ * Count at the start: runs are reported in order of their end, and the first run to start may end
+ * later.
+ */
 static void on_started(void *context, const struct model_instance *instance)
 {
 	struct activity_frequency *runs = runs_of(context, instance);
@@ -232,7 +238,7 @@ static void on_taken(void *context, const struct model_message *message)
 		    message->publish_ns, message->callback_ns);
 }
 
-/* ---- life and reading ---- */
+/* ---- life cycle and queries ---- */
 
 static const struct model_listener listener = {
 	.instance = on_instance,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Service calls, communications, frequencies, states of executors' threads and lifecycle states,
- * gathered while a model is fed. Memory depends on the number of objects, of lifecycle transitions,
- * and of seconds: 4 bytes each per callback and publisher.
+ * collected while a model reads a trace. Memory depends on the number of objects, of lifecycle
+ * transitions, and of seconds: 4 bytes per second for each callback and publisher.
  *
  * Definitions
  *   request    rmw_send_request to rmw_take_request: transport, and the wait for the executor
@@ -11,7 +11,9 @@
  *   total      rmw_send_request to rmw_take_response
  *   frequency  runs of a callback, or publish calls, in each second since its first one
  *   latency    of a communication: begin of the publish call to the start of the callback
- * Between two hosts request, response and latency are not taken: clocks are not comparable.
+ *
+ * Between two hosts request, response and latency are measured only if the clocks can be compared,
+ * see model_clock_error().
  */
 #ifndef KYMO_ANALYSIS_ACTIVITY_H
 #define KYMO_ANALYSIS_ACTIVITY_H
@@ -23,31 +25,31 @@
 #include "base/err.h"
 #include "base/histogram.h"
 
-/* Of one service, or of one client whose service is not in the trace. */
+/* Calls of one service, or of one client whose service is not in the trace. */
 struct activity_calls {
 	uint64_t calls;
 	uint64_t answered;		/* the response was received */
-	uint64_t unserved;		/* sent, and no rmw_take_request seen */
+	uint64_t unserved;		/* sent, but the trace has no rmw_take_request */
 	struct histogram request, callback, response, total;
-	int64_t error_ns;		/* by which requests and responses may be wrong; 0 on one host */
+	int64_t error_ns;		/* largest error of requests and responses; 0 on one host */
 };
 
 struct activity_thread {
 	struct histogram state[3];	/* by enum model_executor_state */
-	uint64_t cut;			/* states whose end is unknown */
+	uint64_t cut;			/* states with an unknown end */
 };
 
-/* From one publisher to one subscription. */
+/* Communication from one publisher to one subscription. */
 struct activity_link {
 	const struct model_publisher *publisher;
 	const struct model_subscription *subscription;
-	uint64_t taken, taken_intra;	/* handed over, whether to a callback or not */
+	uint64_t taken, taken_intra;	/* received messages, with or without a callback */
 	struct histogram latency;
-	int64_t latency_error_ns;	/* by which latencies may be wrong; 0 on one host */
+	int64_t latency_error_ns;	/* largest error of the latencies; 0 on one host */
 	bool between_hosts;
 };
 
-/* How often in each second; the last one may not be over. */
+/* Count in each second; the last second may be incomplete. */
 struct activity_frequency {
 	int64_t first_ns;		/* 0: never */
 	uint32_t *count;
@@ -63,11 +65,11 @@ struct activity_state {
 
 struct activity;
 
-/** activity_create() - listen to @model; only what begins in [@begin_ns, @end_ns] counts. */
+/** activity_create() - listen to @model; count only events that begin in [@begin_ns, @end_ns]. */
 int activity_create(struct activity **activity, struct model *model, int64_t begin_ns,
 		    int64_t end_ns, struct kymo_err *err);
 
-/* By index of the object; a zeroed one when nothing happened to it. */
+/* By index of the object; zeroed when nothing happened to it. */
 const struct activity_calls *activity_service(const struct activity *activity, unsigned index);
 const struct activity_calls *activity_client(const struct activity *activity, unsigned index);
 const struct activity_thread *activity_thread(const struct activity *activity, unsigned index);

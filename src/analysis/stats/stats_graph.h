@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph of callbacks and topics: which callback publishes on which topic, and which callbacks receive those
- * messages; with durations, rates, latencies, and what is unexpected.
+ * The graph of callbacks and topics: the topics on which each callback publishes, and the callbacks
+ * that receive those messages; with durations, rates, latencies, and unexpected findings.
  *
  *   callback --publishes--> topic --is delivered--> callback
  *
- * Built on stats.h and stats_intervals.h, which it creates. Memory depends on the number of objects.
+ * It uses stats.h and stats_intervals.h, and creates both. Memory depends on the number of objects.
  */
 #ifndef KYMO_ANALYSIS_GRAPH_H
 #define KYMO_ANALYSIS_GRAPH_H
@@ -22,23 +22,24 @@
 
 struct graph;
 
-/* Messages that a callback got. */
+/* Messages that a callback received. */
 struct graph_delivery {
 	uint64_t count;
-	uint64_t between_hosts;		/* of them; without latency, as the clocks do not compare */
+	/* Number of these without latency: the clocks of two hosts cannot be compared. */
+	uint64_t between_hosts;
 	struct histogram latency;	/* publish call until callback_start */
-	int64_t latency_error_ns;	/* by which latencies may be wrong; 0: all are of one host */
+	int64_t latency_error_ns;	/* largest error of the latencies; 0: all are within one host */
 };
 
-/* What is unexpected, as bits. */
+/* Unexpected findings, as bits. */
 enum graph_flag {
-	GRAPH_NO_PUBLISHER = 1 << 0,	/* topic: somebody listens, nobody of the trace publishes */
-	GRAPH_NO_SUBSCRIBER = 1 << 1,	/* topic: somebody publishes, nobody of the trace listens */
-	GRAPH_SILENT = 1 << 2,		/* topic: both are there, no message was seen */
+	GRAPH_NO_PUBLISHER = 1 << 0,	/* topic: it has subscriptions, but no publisher in the trace */
+	GRAPH_NO_SUBSCRIBER = 1 << 1,	/* topic: it has publishers, but no subscription in the trace */
+	GRAPH_SILENT = 1 << 2,		/* topic: it has both, but no message in the trace */
 	GRAPH_UNTAKEN = 1 << 3,		/* topic: some messages were never received */
-	GRAPH_OVERWRITTEN = 1 << 4,	/* topic, callback: some were lost in ring buffers */
+	GRAPH_OVERWRITTEN = 1 << 4,	/* topic, callback: some messages were lost in ring buffers */
 	GRAPH_NEVER_RAN = 1 << 5,	/* callback */
-	GRAPH_UNFINISHED = 1 << 6,	/* callback: some runs have no end */
+	GRAPH_UNFINISHED = 1 << 6,	/* callback: some runs have no end in the trace */
 };
 
 /** graph_create() - listen to @model. @begin_ns, @end_ns: as for stats. Return: 0, or -1 with @err. */
@@ -48,7 +49,7 @@ void graph_destroy(struct graph *graph);
 
 const struct stats *graph_stats(const struct graph *graph);
 const struct intervals *graph_intervals(const struct graph *graph);
-/* By index of the object; a zeroed one when nothing happened to it. */
+/* By index of the object; zeroed when nothing happened to it. */
 const struct graph_delivery *graph_delivery(const struct graph *graph, unsigned callback);
 
 unsigned graph_topic_flags(const struct graph *graph, const struct model_topic *topic);

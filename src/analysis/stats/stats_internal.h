@@ -7,8 +7,8 @@
 #include "base/array.h"
 
 /*
- * What a thread did lately, to tell what a waiting callback waited for. A wait that spans more
- * runs than this is explained by the latest ones.
+ * The latest runs of a thread, to find the runs that a callback waited for. If a wait spans more
+ * runs than this, only the latest runs explain it.
  */
 #define HISTORY_RUNS 128u	/* power of two */
 
@@ -19,8 +19,9 @@ struct run {
 
 struct history {
 	const struct model_thread *thread;
-	struct run run[HISTORY_RUNS];	/* ring, in order of time, not overlapping */
-	uint64_t count;			/* ever; the newest is run[(count - 1) % HISTORY_RUNS] */
+	struct run run[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
+	/* Total number; the newest is run[(count - 1) % HISTORY_RUNS]. */
+	uint64_t count;
 };
 
 struct stats {

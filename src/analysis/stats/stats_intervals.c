@@ -8,14 +8,15 @@
 
 #include "base/array.h"
 
-/* Runs inside runs, per thread; the model has no more frames. */
+/* Levels of nested runs per thread; the model has no more frames. */
 #define DEPTH_MAX 33u
 
-/* The runs that are open on a thread, by depth. */
+/* The open runs of a thread, by depth. */
 struct nesting {
 	uint64_t id[DEPTH_MAX];
 	int64_t start_ns[DEPTH_MAX];
-	int64_t inside_ns[DEPTH_MAX];	/* of runs of this depth that ended inside the open run above */
+	/* Time of ended runs of this depth inside the open run around them. */
+	int64_t inside_ns[DEPTH_MAX];
 };
 
 struct intervals {
@@ -59,7 +60,10 @@ static void series_add(struct intervals *intervals, struct intervals_series *ser
 	double off;
 
 	if (series->last_ns) {
-		/* Reentrant callbacks begin on two threads; their starts come in order all the same. */
+		/*
+		 * Runs of a reentrant callback may begin on two threads, but their starts come in
+		 * order.
+		 */
 		add(intervals, &series->interval, interval);
 		off = (double)interval - series->mean;
 		series->mean += off / (double)series->interval.count;
@@ -99,7 +103,7 @@ static void on_started(void *context, const struct model_instance *instance)
 		series_add(intervals, series, instance->start_ns);
 }
 
-/* ---- what callbacks publish ---- */
+/* ---- publications of callbacks ---- */
 
 static struct intervals_publications *publications_of(struct intervals *intervals,
 						      const struct model_message *message)
@@ -151,7 +155,7 @@ static void count_run(struct intervals_publications *p, uint64_t run)
 		p->most = p->recent[i].count;
 }
 
-/* When the run that made @message began; 0: not known. */
+/* The start of the run that published @message; 0: unknown. */
 static int64_t run_start(struct intervals *intervals, const struct model_message *message)
 {
 	const struct nesting *nesting = nesting_of(intervals, message->publish_thread);
@@ -174,7 +178,7 @@ static void on_published(void *context, const struct model_message *message)
 	if (!message->publisher || !inside(intervals, message->publish_ns))
 		return;
 	last_id = element(intervals, &intervals->last_ids, sizeof(*last_id), message->publisher->index);
-	/* A call that goes both ways is reported twice, with one id. */
+	/* A publish call that uses both paths is reported twice with the same id. */
 	if (!last_id || *last_id == message->id)
 		return;
 	*last_id = message->id;
@@ -241,7 +245,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 		busy_add(intervals, &intervals->executors, group->executor->index, own_ns);
 }
 
-/* ---- life and reading ---- */
+/* ---- life cycle and queries ---- */
 
 static const struct model_listener listener = {
 	.started = on_started,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers about regularity and load: what each callback publishes, how long a received message waits
- * for its callback, how regular starts and publications are, and how busy threads and nodes were.
- * Memory depends on the number of objects, not of events.
+ * Statistics of regularity and load: the publications of each callback, the time from the take of a
+ * message to its callback, the regularity of starts and publications, and the load of threads and
+ * nodes. Memory depends on the number of objects, not of events.
  *
  * Definitions
- *   interval     start of a callback, or publication on a topic, minus the one before. The first
- *                inside the window has none
+ *   interval     time from one start of a callback, or one publication on a topic, to the next
+ *                one. The first one inside the window has no interval
  *   deviation    square root of the mean squared difference of the intervals from their mean
  *   take         rmw_take (or the dequeue) until callback_start
- *   busy         time that runs of callbacks covered. A run inside another one (user code that
- *                spins) counts for its own callback and node, not for the outer one's
+ *   busy         time covered by runs of callbacks. A nested run (user code that spins) counts for
+ *                its own callback and node, not for the outer one's
  */
 #ifndef KYMO_ANALYSIS_INTERVALS_H
 #define KYMO_ANALYSIS_INTERVALS_H
@@ -28,20 +28,20 @@ struct intervals;
 struct intervals_series {
 	struct histogram interval;
 	int64_t last_ns;		/* 0: none yet */
-	double mean, squares;		/* of the intervals, running (Welford) */
+	double mean, squares;		/* of the intervals, updated by Welford's method */
 };
 
 #define INTERVALS_RECENT 4u
 
-/* What runs of one callback published through one publisher. */
+/* Publications through one publisher by runs of one callback. */
 struct intervals_publications {
 	const struct model_callback *callback;	/* NULL: outside of callbacks */
 	const struct model_publisher *publisher;
 	uint64_t count;			/* publish calls */
-	uint64_t runs;			/* runs that made at least one */
-	uint64_t most;			/* in one run */
+	uint64_t runs;			/* runs with at least one publication */
+	uint64_t most;			/* most in one run */
 	struct histogram delay;		/* callback_start until the publish call */
-	/* The latest runs, as a reentrant callback may have several going on. */
+	/* The latest runs; a reentrant callback may have several runs in progress. */
 	struct { uint64_t run, count; } recent[INTERVALS_RECENT];
 	unsigned recent_next;
 	struct intervals_publications *next;
@@ -50,12 +50,12 @@ struct intervals_publications {
 struct intervals_busy {
 	uint64_t runs;
 	int64_t busy_ns;		/* inside the window */
-	int64_t longest_ns;		/* one run, without what ran inside it */
+	int64_t longest_ns;		/* the longest run, without nested runs */
 };
 
 /**
  * intervals_create() - listen to @model
- * @begin_ns, @end_ns: only what begins in [begin, end] counts; of runs, the part inside
+ * @begin_ns, @end_ns: only events that begin in [begin, end] count; of runs, the part inside
  *
  * Context: allocates as objects appear. Return: 0, or -1 with @err filled.
  */
@@ -63,7 +63,7 @@ int intervals_create(struct intervals **intervals, struct model *model, int64_t 
 		     int64_t end_ns, struct kymo_err *err);
 void intervals_destroy(struct intervals *intervals);
 
-/* By index of the object; a zeroed one when nothing happened to it. */
+/* By index of the object; zeroed when nothing happened to it. */
 const struct intervals_series *intervals_callback(const struct intervals *intervals, unsigned index);
 const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index);
 const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback);
@@ -75,10 +75,10 @@ unsigned intervals_publications_count(const struct intervals *intervals);
 const struct intervals_publications *intervals_publications(const struct intervals *intervals,
 							     unsigned index);
 
-/** intervals_deviation() - standard deviation in ns; 0 with less than two intervals. */
+/** intervals_deviation() - standard deviation in ns; 0 with fewer than two intervals. */
 double intervals_deviation(const struct intervals_series *series);
 
-/** intervals_span() - length of the window as far as the trace goes; 0: the trace has no events. */
+/** intervals_span() - length of the window, limited to the trace; 0: the trace has no events. */
 int64_t intervals_span(const struct intervals *intervals);
 
 bool intervals_failed(const struct intervals *intervals);

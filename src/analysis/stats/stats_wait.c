@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waited for whom.
+ * Waits of callbacks, and the callbacks that caused them.
  *
  *   thread   ....[ culprit runs 20 ms            ][ victim ]....
  *   message        ^ published                     ^ callback_start
  *                  |<--------- wait -------------->|
  *                  |<--------- blocked ---------->|
  *
- * A thread keeps its latest runs. When a callback starts, the runs that overlap its wait are
- * summed up per callback; the one with the largest sum is the culprit. Usually there is none or
- * one such run, so this costs a comparison or two per delivery.
+ * The idea: the latest runs of each thread are kept. When a callback starts, the runs that overlap
+ * its wait are summed up per callback; the callback with the largest sum is the culprit. Usually
+ * there is at most one such run, so a delivery costs a comparison or two.
  */
 #include "analysis/stats/stats_internal.h"
 
 #include <string.h>
 
-/* Different callbacks in one wait that are kept apart; the rest only counts as blocked. */
+/* Limit of different callbacks in one wait; further callbacks only count as blocked time. */
 #define SUSPECTS_MAX 16
 
 struct suspect {
@@ -31,7 +31,7 @@ struct inquiry {
 	unsigned suspects;
 };
 
-/* A run that ends after others began and ended inside it replaces them. */
+/* A run that ends after nested runs replaces them. */
 void stats_history_add(struct stats *stats, const struct model_instance *instance)
 {
 	struct history *history = stats_history_at(stats, instance->thread->index);
@@ -71,7 +71,7 @@ static void accuse(struct inquiry *inquiry, const struct history *history, const
 	inquiry->suspect[i].ns += to - from;
 }
 
-/* Whose callbacks are looked at: those of a group, else of a node, else all. */
+/* The callbacks that are searched: those of a group, else of a node, else all. */
 struct scope {
 	const struct model_callback_group *group;
 	const struct model_node *node;
@@ -100,9 +100,9 @@ static void inquire(struct inquiry *inquiry, const struct history *history,
 }
 
 /*
- * Callbacks on other threads of the process may have held the callback group. Which group that is
- * CARET's events tell, which kymo records too; without them the same node is the best guess. Nobody holds a group that
- * is reentrant.
+ * Callbacks on other threads of the process may have held the callback group. CARET's events, which
+ * kymo also records, name the groups; without them the same node is the best guess. A reentrant
+ * group is never held.
  */
 static void inquire_others(struct stats *stats, struct inquiry *inquiry,
 			   const struct model_callback *victim, const struct model_thread *thread)
@@ -117,7 +117,7 @@ static void inquire_others(struct stats *stats, struct inquiry *inquiry,
 		if (history[i] && history[i]->thread && history[i]->thread != thread &&
 		    history[i]->thread->process == thread->process)
 			inquire(inquiry, history[i], &scope);
-	/* Threads overlap; nobody waits longer than the wait. */
+	/* Runs on several threads overlap: limit the blocked time to the wait. */
 	if (inquiry->blocked_ns > inquiry->to_ns - inquiry->from_ns)
 		inquiry->blocked_ns = inquiry->to_ns - inquiry->from_ns;
 }
@@ -157,7 +157,7 @@ static void wait_of(struct stats *stats, const struct model_callback *victim,
 
 	if (!history || wait_ns <= 0)
 		return;
-	/* The usual case, cheaply: the thread was idle when the wait began. */
+	/* The usual case is cheap: the thread was idle when the wait began. */
 	idle = !history->count ||
 	       history->run[(history->count - 1) % HISTORY_RUNS].end_ns <= from_ns;
 	if (idle && wait_ns <= callback->longest_ns)
@@ -168,7 +168,7 @@ static void wait_of(struct stats *stats, const struct model_callback *victim,
 	inquiry.suspects = 0;
 	if (!idle)
 		inquire(&inquiry, history, &(struct scope){ NULL, NULL });
-	/* The other threads are many: look there only for the longest wait so far. */
+	/* Searching all other threads is expensive: do it only for the longest wait so far. */
 	if (inquiry.blocked_ns < wait_ns / 2 && wait_ns > callback->longest_ns)
 		inquire_others(stats, &inquiry, victim, thread);
 	if (wait_ns > callback->longest_ns)
