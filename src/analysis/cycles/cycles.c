@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callbacks and threads had of a counter; see cycles.h. */
+/*
+ * Counter values of callbacks and threads; see cycles.h.
+ *
+ * The idea: collect the runs of a thread until the count of the present stretch comes. Then charge
+ * each of these runs, and each open run, with the part of the count that corresponds to the time of
+ * the run in the stretch.
+ */
 #include "analysis/cycles/cycles.h"
 
 #include <stdlib.h>
@@ -8,7 +14,7 @@
 #include "base/array.h"
 #include "base/map.h"
 
-#define PIECES_MAX 4096u	/* runs in one stretch that are kept apart */
+#define PIECES_MAX 4096u	/* runs in one stretch that are kept individually */
 
 enum { CYCLES, CLOCK, ROWS };
 enum { TID, NS, COUNT };
@@ -17,7 +23,7 @@ static const struct kymo_ctf_bind rows[ROWS] = {
 	[CLOCK] = { "cpu-clock", { "tid", "ns", "count" } },
 };
 
-/* A run that goes on. */
+/* A run that has not ended. */
 struct open {
 	uint64_t id;
 	uint32_t callback;
@@ -25,15 +31,15 @@ struct open {
 	struct open *outer;
 };
 
-/* A run that is over, while the stretch that it ended in goes on; one too many: and more of the same callback. */
+/* A run that ended during the present stretch; at the limit, several runs of the same callback. */
 struct piece {
 	uint32_t callback;
 	int64_t from_ns, to_ns;
-	int64_t ns;			/* without what is between several */
+	int64_t ns;			/* without the time between several runs */
 };
 
 struct self {
-	struct cycles_thread pub;	/* first */
+	struct cycles_thread pub;	/* must be the first member */
 	struct open *open;		/* the innermost */
 	struct piece *piece;
 	unsigned pieces, room;
@@ -60,7 +66,7 @@ const char *cycles_name(const struct kymo_ctf_reader *reader)
 	return NULL;
 }
 
-/* Traces of one host name are one host. */
+/* Traces with the same host name are of one host. */
 static uint32_t host_named(const struct cycles *cycles, const char *hostname)
 {
 	uint32_t i;
@@ -121,7 +127,7 @@ static void on_started(void *context, const struct model_instance *instance)
 	self->open = open;
 }
 
-/* One too many: behind the latest of its callback. */
+/* At the limit: add the run to the latest piece of its callback. */
 static void merge(struct self *self, const struct piece *run)
 {
 	for (unsigned i = self->pieces; i-- > 0;)
@@ -154,7 +160,7 @@ static void add_piece(struct cycles *cycles, struct self *self, const struct pie
 	self->piece[self->pieces++] = *run;
 }
 
-/* What began inside of it and has no end is over, too. */
+/* Nested runs without an end are over, too. */
 static void on_end(void *context, const struct model_instance *instance)
 {
 	struct cycles *cycles = context;
@@ -193,7 +199,7 @@ static void charge(struct cycles *cycles, uint32_t index, int64_t part_ns, int64
 
 	if (!callback)
 		return;
-	part_ns = part_ns < ns ? part_ns : ns;	/* more only in a damaged trace */
+	part_ns = part_ns < ns ? part_ns : ns;	/* it can be larger only in a damaged trace */
 	callback->ns += part_ns;
 	callback->count += (double)count * ((double)part_ns / (double)ns);
 }
@@ -208,7 +214,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The thread was on a CPU for @ns, up to now, and had @count. */
+/* The thread was on a CPU for @ns until now, and the counter counted @count. */
 static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, int64_t ns, int64_t count)
 {
 	const int64_t from_ns = now_ns - ns;
@@ -246,7 +252,7 @@ static int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *even
 	return cycles->failed ? -1 : 0;
 }
 
-/* ---- life, and asking ---- */
+/* ---- life cycle and queries ---- */
 
 static void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_ns)
 {

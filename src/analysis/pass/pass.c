@@ -4,9 +4,9 @@
 
 #include <assert.h>
 
-#define PROGRESS_EVENTS 65536u	/* between two calls of progress(); a power of two */
+#define PROGRESS_EVENTS 65536u	/* events between two calls of progress(); a power of two */
 
-/* Who gets each event, in turn: the inner loop looks at nothing else. */
+/* The analyses that process events, ordered by turn: the inner loop reads only this. */
 struct receivers {
 	struct { int (*event)(void *analysis, const struct kymo_ctf_event *event); void *analysis; } to[PASSES_MAX];
 	unsigned count;
@@ -28,7 +28,7 @@ void passes_free(struct passes *passes)
 	}
 }
 
-/* What binds later adds its rows behind those of the model, so here the turns run backwards. */
+/* Rows of a later bind come after the model's rows, so bind in the reverse order of the turns. */
 static int bind(const struct passes *passes, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	for (unsigned turn = PASS_TURNS; turn-- > 0;)

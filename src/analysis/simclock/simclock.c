@@ -6,18 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TIME_LIMIT (INT64_MAX / 2)	/* the year 2116; what is made of times fits as well */
-#define BASE_NS 100000000		/* a rate that goes on is taken over at least this, against jitter */
+#define TIME_LIMIT (INT64_MAX / 2)	/* the year 2116; sums of two times still fit */
+/* A continued rate is measured over at least this time, because of jitter. */
+#define BASE_NS 100000000
 
-/* From @ns on: elapsed + (t - ns) * advance / span, up to the next piece. */
+/* From @ns until the next piece: elapsed + (t - ns) * advance / span. */
 struct piece {
 	int64_t ns, sim_ns, elapsed_ns;
-	int64_t advance, span;		/* ns of simulation in ns of the system; span > 0 */
+	/* @advance ns of simulation in @span ns of system time; span > 0 */
+	int64_t advance, span;
 };
 
-/* Between two jumps backwards a stamp is elapsed time plus something. */
+/* Between two jumps backwards, a stamp is elapsed time plus a constant. */
 struct lap {
-	int64_t elapsed_ns, sim_ns;	/* where it begins */
+	int64_t elapsed_ns, sim_ns;	/* its begin */
 };
 
 struct simclock {
@@ -37,14 +39,14 @@ static int64_t scaled(const struct piece *piece, int64_t ns)
 	return limited((__int128)ns * piece->advance / piece->span);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static bool goes_back(const struct simclock *clock, unsigned from)
 {
 	return clock->piece[from + 1].sim_ns < clock->piece[from].sim_ns;
 }
 
-/* The rate that leads to pair @at, or from it, into @piece. Return: whether there is one. */
+/* Writes the rate before or after pair @at into @piece. Return: whether such a rate exists. */
 static bool rate_beside(const struct simclock *clock, unsigned at, bool before, struct piece *piece)
 {
 	const struct piece *all = clock->piece;
@@ -63,7 +65,7 @@ static bool rate_beside(const struct simclock *clock, unsigned at, bool before, 
 	return true;
 }
 
-/* At pair @at, where no second pair says how it goes on. */
+/* Continues the clock at pair @at, where no second pair defines the rate. */
 static void go_on(struct simclock *clock, unsigned at)
 {
 	struct piece *piece = &clock->piece[at];
@@ -71,7 +73,7 @@ static void go_on(struct simclock *clock, unsigned at)
 	if (rate_beside(clock, at, true, piece) || (at + 1 < clock->pieces &&
 						    rate_beside(clock, at + 1, false, piece)))
 		return;
-	piece->advance = at ? piece[-1].advance : 1;	/* it jumps and jumps */
+	piece->advance = at ? piece[-1].advance : 1;	/* several jumps follow each other */
 	piece->span = at ? piece[-1].span : 1;
 }
 
@@ -89,7 +91,7 @@ static void count_rate(struct simclock_facts *facts, const struct piece *piece, 
 		facts->fastest = rate;
 }
 
-/* A jump takes at least a nanosecond, so that elapsed time tells the two sides of it apart. */
+/* A jump takes at least one nanosecond, so that its two sides have different elapsed times. */
 static void jump(struct simclock *clock, unsigned at)
 {
 	struct piece *piece = &clock->piece[at], *next = piece + 1;
@@ -177,7 +179,7 @@ void simclock_free(struct simclock *clock)
 	free(clock);
 }
 
-/* ---- using it ---- */
+/* ---- conversions ---- */
 
 static int64_t before_first(const struct simclock *clock, int64_t ns)
 {
@@ -247,7 +249,9 @@ int64_t simclock_find(const struct simclock *clock, int64_t sim_ns)
 			continue;
 		return at;
 	}
-	/* It skipped over what lies between two laps: the last one would have come there. */
+	/*
+	 * The time is between two laps, where the clock jumped over it: extrapolate the last lap.
+	 */
 	return limited((__int128)clock->lap[clock->laps - 1].elapsed_ns + sim_ns -
 		       clock->lap[clock->laps - 1].sim_ns);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of a simulation, piece by piece, out of pairs of (system time, simulation time).
+ * The time of a simulation, as pieces between pairs of (system time, simulation time).
  *
  *   simulation                    ____/   elapsed               ____/
  *    time          /|            /         time                /
@@ -9,24 +9,26 @@
  *          /  pause | / jump back                      /
  *         +---------+----------- system time          +-------------- system time
  *
- * Between two pairs it goes at the rate that leads from one to the other, so pauses, changes of
- * rate and jumps stay where they were. Of a jump backwards (a bag that begins again, a simulator
- * that was reset) is not known when it happened between its two pairs: until the second one the
- * clock goes on at the rate it had. A jump forwards is a short piece that is very fast.
- * Before the first pair and behind the last one the rate next to them goes on, over at least 100 ms
- * if there are as many: a clock that stood stands. It is never before 0.
+ * Between two pairs the clock advances at the rate that leads from one to the other, so pauses,
+ * changes of rate and jumps stay at their places. A jump backwards (a restarted bag, a reset
+ * simulator) happened at an unknown time between its two pairs: until the second pair the clock
+ * continues at its previous rate. A jump forwards is a short piece with a very high rate. Before
+ * the first pair and after the last one, the clock continues at the neighbouring rate, measured
+ * over at least 100 ms if the pairs cover that time: a clock that was paused stays paused. It is
+ * never below 0.
  *
- * Because of jumps backwards, two scales. Analyses reckon in *elapsed* time, which never goes back:
- * durations are differences of it, and events keep their order. It begins as system time at the
- * first pair, so it looks like any other time since the epoch. A *stamp* is what the simulation's
- * clock said, and is made of elapsed time where a point in time is printed.
+ * Because of jumps backwards, two scales exist. Analyses compute with *elapsed* time, which never
+ * goes back: durations are differences of elapsed times, and events keep their order. Elapsed time
+ * equals system time at the first pair, so it looks like any other time since the epoch. A *stamp*
+ * is a time of the simulation's clock. It is computed from elapsed time when a point in time is
+ * printed.
  *
  *   simclock_read(&clock, reader, path, &err);
  *   simclock_attach(clock, reader);		event.ns is elapsed time from now on
  *   ... duration = end.ns - start.ns; print(simclock_stamp(clock, start.ns));
  *
- * Context: simclock_create() and simclock_read() allocate, the latter blocks; the others do neither.
- * A clock may be used by several threads.
+ * Context: simclock_create() and simclock_read() allocate, the latter blocks; the others do
+ * neither. A clock may be used by several threads.
  */
 #ifndef KYMO_ANALYSIS_SIMCLOCK_H
 #define KYMO_ANALYSIS_SIMCLOCK_H
@@ -38,58 +40,67 @@
 
 struct simclock;
 
-/* At @ns, since the Unix epoch, the simulation's clock said @sim_ns. */
+/* At @ns, since the Unix epoch, the simulation's clock showed @sim_ns. */
 struct simclock_pair {
 	int64_t ns, sim_ns;
 };
 
 /**
- * simclock_create() - a clock out of @count pairs, in order of @ns
+ * simclock_create() - create a clock from @count pairs, in order of @ns
  *
- * What cannot be a time (negative, beyond the year 2116) or is out of order is left out. One pair
- * alone is a clock of rate 1.
- * Return: 0, or -1 with @err filled: KYMO_EXIT_INPUT without a pair, KYMO_EXIT_FAILED without memory.
+ * Invalid times (negative, after the year 2116) and pairs out of order are ignored. A single pair
+ * creates a clock of rate 1.
+ * Return: 0, or -1 with @err filled: KYMO_EXIT_INPUT without a pair, KYMO_EXIT_FAILED without
+ * memory.
  */
 int simclock_create(struct simclock **clock, const struct simclock_pair *pair, unsigned count,
 		    struct kymo_err *err);
 
 /**
- * simclock_read() - a clock out of the ros2_caret:sim_time events that @reader finds
+ * simclock_read() - create a clock from the ros2_caret:sim_time events in @reader
  * @path: for messages
- * @domain: only those of this ROS domain; -1: there must be one domain
+ * @domain: use only events of this ROS domain; -1: the trace must have only one domain
  *
- * Where several processes recorded it, the one with the most pairs is taken: they are of one
- * simulation, read a moment apart. The reader's bindings are gone afterwards, and it stands at its
- * beginning. Return: 0, or -1 with @err, which says how to record them, or which domains there are.
+ * If several processes recorded the clock, the one with the most pairs is used: all of them read
+ * the same simulation, at slightly different times. The function removes the reader's bindings and
+ * rewinds the reader. Return: 0, or -1 with @err, which explains how to record the clock, or lists
+ * the domains.
  */
 int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path, int domain, struct kymo_err *err);
-void simclock_free(struct simclock *clock);	/* NULL: nothing to do */
+void simclock_free(struct simclock *clock);	/* NULL: no effect */
 
-/** simclock_attach() - have @reader give elapsed times; @clock must live as long. NULL: system time. */
+/**
+ * simclock_attach() - make @reader return elapsed times; @clock must stay valid. NULL: system time.
+ */
 void simclock_attach(const struct simclock *clock, struct kymo_ctf_reader *reader);
 
 /** simclock_elapsed() - the elapsed time at @ns, since the epoch; it never goes back. */
 int64_t simclock_elapsed(const struct simclock *clock, int64_t ns);
 
-/** simclock_stamp() - what the simulation's clock said at @elapsed_ns. */
+/** simclock_stamp() - the time of the simulation's clock at @elapsed_ns. */
 int64_t simclock_stamp(const struct simclock *clock, int64_t elapsed_ns);
 
-/** simclock_at() - what the simulation's clock said at @ns, since the epoch. */
+/** simclock_at() - the time of the simulation's clock at @ns, since the epoch. */
 int64_t simclock_at(const struct simclock *clock, int64_t ns);
 
-/** simclock_between() - how long the simulation took from @begin_ns to @end_ns, both since the epoch. */
+/**
+ * simclock_between() - the simulation's duration from @begin_ns to @end_ns, both since the epoch.
+ */
 int64_t simclock_between(const struct simclock *clock, int64_t begin_ns, int64_t end_ns);
 
-/** simclock_find() - the elapsed time at which the clock said @sim_ns first; outside: where it would have. */
+/**
+ * simclock_find() - the elapsed time at which the clock first showed @sim_ns; extrapolated outside
+ * of the pairs.
+ */
 int64_t simclock_find(const struct simclock *clock, int64_t sim_ns);
 
 struct simclock_facts {
 	unsigned pairs;
-	unsigned pauses;		/* times it stood still between two pairs or more */
-	unsigned jumps;			/* backwards */
+	unsigned pauses;		/* stops, each over two pairs or more */
+	unsigned jumps;			/* jumps backwards */
 	int64_t first_ns, last_ns;	/* of the pairs, since the epoch */
 	int64_t first_sim_ns, last_sim_ns;
-	double slowest, fastest;	/* rates of pieces, without pauses; 1 where there is none */
+	double slowest, fastest;	/* rates of pieces, without pauses; 1 without such pieces */
 };
 const struct simclock_facts *simclock_facts(const struct simclock *clock);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a simulation's clock meets a reader: the pairs of a trace, and the times of its events. */
+/*
+ * Connects a simulation's clock to a reader: reads the pairs of a trace, and converts the times of
+ * its events.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +14,13 @@
 #define SIM_TIME "ros2_caret:sim_time"
 #define SOURCES_MAX 64u			/* processes that are kept apart */
 #define NO_DOMAIN (-1)
-#define PAIRS_MAX (64u << 20)		/* of one; more is damage */
+#define PAIRS_MAX (64u << 20)		/* pairs of one process; more is damage */
 
 /* A process that recorded the simulation's time of a ROS domain. */
 struct source {
 	uint32_t trace;
 	int32_t pid;
-	int domain;			/* NO_DOMAIN: it does not say which */
+	int domain;			/* NO_DOMAIN: not in the event */
 	struct simclock_pair *pair;
 	unsigned count, size;
 };
@@ -42,7 +45,10 @@ static struct source *source_of(struct sources *sources, const struct kymo_ctf_e
 	return source;
 }
 
-/* kymo's own say when the clock was heard, on the trace's clock, as KYMO_TRACEPOINT() has it: a moment before. */
+/*
+ * kymo's own events contain the receive time on the trace's clock, as KYMO_TRACEPOINT() records it:
+ * slightly before the event.
+ */
 static int64_t time_of(const struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event)
 {
 	bool is_told = event->value[1].present && event->value[1].u <= INT64_MAX;
@@ -95,7 +101,7 @@ static int by_domain(const void *a, const void *b)
 	return ((const struct source *)a)->domain - ((const struct source *)b)->domain;
 }
 
-/* "5, 6": the domains that are reported, each once. Return: how many. */
+/* "5, 6": each recorded domain once. Return: their number. */
 static unsigned list_domains(struct sources *sources, char *text, size_t size)
 {
 	unsigned count = 0;
@@ -115,7 +121,10 @@ static unsigned list_domains(struct sources *sources, char *text, size_t size)
 	return count;
 }
 
-/* Those of @domain; of all, if they are of one. Return: NULL with @err, or without: there is none at all. */
+/*
+ * Chooses among the sources of @domain; among all, if they have one domain. Return: NULL with @err,
+ * or without: no source exists.
+ */
 static const struct source *choose(struct sources *sources, const char *path, int domain, struct kymo_err *err)
 {
 	const struct source *best = NULL;
