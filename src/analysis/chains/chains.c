@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs as they happen, the messages they got, and the life of the chains; see chains.h. */
+/* Runs, the messages that they were called with, and the life cycle of the chains; see chains.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,10 @@ void *chains_alloc(struct chains *chains, size_t size)
 	return memory;
 }
 
-/* A step that happened; the reference is the caller's. @parent gets one more. */
+/*
+ * Creates a token for a step that happened; the caller holds one reference. @parent has one more
+ * reference.
+ */
 struct token *chains_token(struct chains *chains, struct path *path, struct token *parent)
 {
 	struct token *token = chains->free_tokens;
@@ -116,7 +119,7 @@ static void run_token(struct chains *chains, struct run *run, struct token *pare
 	token->next = run->tokens;
 	run->tokens = token;
 	chains_tree_run(chains, token);
-	/* What ends here because it came round may begin again. */
+	/* A path that ended because of a loop may begin a new one. */
 	if (path->pub.is_loop && !path->pub.is_complete)
 		run_token(chains, run, NULL, way);
 }
@@ -130,14 +133,16 @@ void chains_deliver(struct chains *chains, struct run *run, struct publication *
 		way->wait_ns = chains_history_busy(thread, way->send_ns, way->take_ns);
 	for (; parent; parent = parent->next)
 		run_token(chains, run, parent, way);
-	/* A message that nothing known led to is a beginning; one left out by the window is not. */
+	/*
+	 * A message without a known cause begins a path; a message outside of the window does not.
+	 */
 	if (!run->tokens && (!publication || chains->elements))
 		run_token(chains, run, NULL, way);
 	if (publication && ++publication->delivered >= publication->publisher->topic->subscriptions)
 		chains_retire(chains, publication, false);
 }
 
-/* The publication that @message came out of, or NULL. */
+/* The publication of @message, or NULL. */
 static struct publication *publication_of(struct chains *chains, const struct model_message *message)
 {
 	struct publication *publication = map_get(&chains->publications, message->id, 0);
@@ -185,7 +190,7 @@ static void on_started(void *context, const struct model_instance *instance)
 	chains_deliver(chains, run, publication, &way, thread);
 }
 
-/* The run of @instance is over; it is the innermost but for damaged traces. */
+/* The run of @instance is over. Except in damaged traces it is the innermost run. */
 static struct run *run_leave(struct chains *chains, const struct model_instance *instance)
 {
 	struct thread_state *thread = chains_thread(chains, instance->thread);
@@ -249,7 +254,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 	chains->gap[chains->gaps++ % GAPS_MAX] = (struct interval){ loss->begin_ns, loss->end_ns };
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static const struct model_listener listener = {
 	.started = on_started,
@@ -260,7 +265,10 @@ static const struct model_listener listener = {
 	.cause = chains_on_cause,
 	.loss = on_loss,
 };
-/* Beside it, where there are calls: executors' events are many. */
+/*
+ * An additional listener, only for traces with service calls, because events of executors are
+ * frequent.
+ */
 static const struct model_listener call_listener = {
 	.call_step = chains_on_call_step,
 	.executor = chains_on_executor,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of the paths that were seen; see chains.h. */
+/* The tree of all paths in the trace; see chains.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
 #include "base/array.h"
 
-/* What makes a step different from its siblings, for the map. */
+/* The part of the map's key that distinguishes a step from its siblings. */
 static uint64_t key_of(const struct model_callback *callback,
 		       const struct model_publisher *publisher, enum chains_link link)
 {
@@ -44,7 +44,7 @@ static void path_append(struct path *parent, struct path *path)
 	parent->children++;
 }
 
-/* What has ended, or come round, or is too long goes no further. */
+/* A complete path, a path with a loop, or a path at its maximum length is not extended. */
 static bool may_grow(struct chains *chains, const struct path *parent)
 {
 	if (parent && (parent->pub.is_complete || parent->pub.is_loop))
@@ -91,7 +91,7 @@ static struct path *path_new(struct chains *chains, struct path *parent,
 	return path;
 }
 
-/* The step of @parent's path, or a first step; NULL: it is not followed. */
+/* The step after @parent's path, or a first step; NULL: the step is not followed. */
 struct path *chains_path_step(struct chains *chains, struct token *parent,
 			      const struct model_callback *callback,
 			      const struct model_publisher *publisher, enum chains_link link)
@@ -131,7 +131,7 @@ void chains_path_drop(struct chains *chains, struct path *path,
 	drop->cleared += why == MODEL_DROP_CLEARED;
 }
 
-/* ---- reading ---- */
+/* ---- queries ---- */
 
 unsigned chains_path_count(const struct chains *chains)
 {

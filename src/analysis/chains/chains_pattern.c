@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Named chains: '/lidar -> /planner:/odom -> /cmd_vel'. An element is a node, a topic or
+ * Patterns of chains: '/lidar -> /planner:/odom -> /cmd_vel'. An element is a node, a topic or
  * NODE:TOPIC, each a glob. A step of a path matches when
  *   callback of node N, called with topic T:  N, or N:T
  *   message of node N on topic T:             T, or N:T
- * Elements are matched in order, the earliest step first; other steps may lie between two.
+ *
+ * Elements are matched in order, each to the earliest possible step; other steps may be between two
+ * matched steps.
  */
 #include <ctype.h>
 #include <fnmatch.h>
@@ -40,7 +42,7 @@ bool chains_pattern_matches(struct chains *chains, unsigned element,
 			       subscription ? subscription->topic : NULL, true);
 }
 
-/* @text: without blanks around. Return: false without memory. */
+/* @text: without surrounding blanks. Return: false: out of memory. */
 static bool element_set(struct element *element, const char *text, size_t length)
 {
 	char *colon;
@@ -83,7 +85,7 @@ int chains_pattern_parse(struct chains *chains, struct kymo_err *err)
 			end--;
 		length = (size_t)(end - at);
 		if (length == 3 && memcmp(at, "...", 3) == 0)
-			continue;	/* it is implied */
+			continue;	/* ignored: other steps may be between any two elements */
 		if (!length || *at == ':' || end[-1] == ':' || chains->elements == CHAINS_STEPS_MAX)
 			return pattern_wrong(chains, err);
 		if (!element_set(&chains->element[chains->elements++], at, length))
@@ -99,13 +101,13 @@ void chains_pattern_free(struct chains *chains)
 	free(chains->element);
 }
 
-/* ---- what is wrong with it ---- */
+/* ---- errors in a pattern ---- */
 
 static void offer(const char *typed, const char *name, const char **near, unsigned *best)
 {
 	unsigned distance = text_distance(typed, name);
 
-	/* A part of the name is what people write most. */
+	/* The most frequent mistake is to write only a part of the name. */
 	if (strstr(name, typed))
 		distance = 0;
 	if (distance < *best && (!distance || text_is_near(typed, name, distance))) {
@@ -131,7 +133,7 @@ static bool is_missing(const struct chains *chains, const struct element *elemen
 		if (element->plain || node_seen)
 			offer(element->topic, name, near, &best);
 	}
-	/* A service is a topic of calls. */
+	/* The name of a service is the topic of its calls. */
 	for (i = 0; i < model_count(chains->model, MODEL_CLIENT); i++) {
 		name = model_client(chains->model, i)->name;
 		topic_seen |= text_ros_glob(element->topic, name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of an arrival went, and the worst of them; see chains.h. */
+/* The parts of arrivals' times, and the longest arrivals; see chains.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
 
-/* ---- what a thread did lately ---- */
+/* ---- latest runs of a thread ---- */
 
-/* A run that ends after others began and ended inside it replaces them. */
+/* A run that ends after nested runs replaces them. */
 void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns)
 {
 	uint64_t oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
@@ -18,7 +18,7 @@ void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t e
 	thread->history[thread->runs++ % HISTORY_RUNS] = (struct interval){ start_ns, end_ns };
 }
 
-/* How much of [@from_ns, @to_ns] was covered by runs that have ended. */
+/* The time of [@from_ns, @to_ns] that is covered by runs that have ended. */
 int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns)
 {
 	uint64_t at, oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
@@ -55,7 +55,10 @@ static void parts_set(struct chains_stats *stats, const struct chains_path *path
 				part_add(stats, CHAINS_CACHED, i);
 			continue;
 		}
-		/* When a request was handed over is not in the trace, nor when a client's callback began. */
+		/*
+		 * The trace does not contain when a request was handed over, nor when a client's
+		 * callback began.
+		 */
 		if (i && !step[i - 1]->call)
 			part_add(stats, CHAINS_PUBLISH, i);
 		if (i) {
@@ -129,7 +132,7 @@ static bool is_collected(const struct chains *chains, const struct path *path)
 
 /* ---- one arrival ---- */
 
-/* Whether the clocks of both compare; raises *@error_ns to by how much they may be wrong. */
+/* Returns whether the two clocks can be compared; raises *@error_ns to their largest error. */
 static bool compares(const struct token *a, const struct token *b, int64_t ns, int64_t *error_ns)
 {
 	int64_t error = model_clock_error(a->thread->process, b->thread->process, ns);
@@ -139,7 +142,10 @@ static bool compares(const struct token *a, const struct token *b, int64_t ns, i
 	return error != KYMO_CTF_ERROR_UNKNOWN;
 }
 
-/* The times of the parts from the last to the first; false: clocks that do not compare are in it. */
+/*
+ * Computes the times of the parts from the last to the first. Returns false if clocks in the path
+ * cannot be compared.
+ */
 static bool parts_of(const struct token *token, struct chains_arrival *arrival, struct chains_stats *stats)
 {
 	const struct token *next = NULL, *first = token;
@@ -186,7 +192,7 @@ static void hops_of(const struct token *token, struct chains_hop *hop)
 		};
 }
 
-/* Puts @arrival, of which @token is the last step, in the place of what @kept is. */
+/* Replaces @kept by @arrival, whose last step is @token. */
 static void keep(struct chains *chains, const struct chains_stats *stats, struct chains_arrival *kept,
 		 const struct chains_arrival *arrival, const struct token *token)
 {
@@ -205,7 +211,7 @@ static void keep(struct chains *chains, const struct chains_stats *stats, struct
 		hops_of(token, kept->hop);
 }
 
-/* Longest first; the shortest falls out. */
+/* Inserts an arrival, longest first; the shortest one is removed at the limit. */
 static void worst_add(struct chains *chains, struct chains_stats *stats,
 		      const struct chains_arrival *arrival, const struct token *token)
 {
@@ -229,7 +235,10 @@ static int64_t apart(int64_t a, int64_t b)
 	return a < b ? b - a : a - b;
 }
 
-/* The ones that were asked for besides. Of equally near ones the first. */
+/*
+ * Keeps the arrivals requested by near_ns and named_id. Of several equally near arrivals the first
+ * one is kept.
+ */
 static void others_add(struct chains *chains, struct chains_stats *stats,
 		       const struct chains_arrival *arrival, const struct token *token)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One message with what led to it and what followed from it; see chains.h. */
+/* The tree of one message: its causes and everything that followed from it; see chains.h. */
 #include <stdlib.h>
 
 #include "analysis/chains/chains_internal.h"
@@ -38,7 +38,10 @@ static void step_fill(struct chains_tree_step *step, const struct token *token)
 	step->wait_ns = token->wait_ns;
 }
 
-/* What led to @token, from the beginning. @follows: what else followed from it, too. */
+/*
+ * Adds the causes of @token, from the first step on. @follows: also keep other steps that follow
+ * from them.
+ */
 static int32_t add_causes(struct chains *chains, struct token *token, bool follows)
 {
 	struct chains_tree_step *step;

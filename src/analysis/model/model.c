@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's life, and the path of one event to its handler; what it stores is in model_store.c. */
+/*
+ * The life cycle of the model, and the dispatch of an event to its handler; the storage is in
+ * model_store.c.
+ */
 #include "analysis/model/model_internal.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 /* ---- loss ---- */
 
-/* After a gap in its stream a thread may be anywhere: nothing open can be trusted. */
+/* Events of the thread's stream were lost: discard everything that is open on the thread. */
 static void doubt(struct model *model, struct thread *thread)
 {
 	for (size_t i = 0; i < MODEL_PARTS; i++)
@@ -47,7 +50,7 @@ static void on_loss(struct model *model, const struct kymo_ctf_event *event)
 	} else if (stream && stream->last && !stream->many_threads) {
 		loss.thread = &stream->last->pub;
 	}
-	/* Events that the kernel's trace lost are not a thread's own. */
+	/* A loss in the kernel's trace contains no events of programs. */
 	for (i = 0; i < threads->count; i++) {
 		struct thread *thread = threads->item[i];
 
@@ -81,7 +84,7 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 		return -ENOMEM;
 	now.process = now.thread->process;
 	now.process->last_ns = event->ns;
-	/* A process that only recorded a simulation's clock is not one of the robot's. */
+	/* Do not count the events of a process that only recorded a simulation's clock. */
 	now.process->pub.events += bound->point != KYMO_POINT_sim_time;
 	model->facts.ros_events += bound->point != KYMO_POINT_sim_time;
 	if (bound->is_init) {
@@ -113,7 +116,7 @@ void model_want_all(struct model *model)
 	model_bind_update(model);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 int model_create(struct model **result, struct kymo_err *err)
 {

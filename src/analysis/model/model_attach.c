@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one place where the model touches a reader; without it, it takes events from anywhere.
+ * Connects the model to a reader; without this file, the model accepts events from any source.
  *
- * A trace may declare anything under the names of ROS 2's events. What is read as text, gid or list
- * must be one in the payload of each class of that name, for a number is no pointer.
+ * A trace may declare any type under the names of ROS 2's events. A field that is read as text, gid
+ * or list must have that type in the payload of each class with that name, because a number must
+ * not be used as a pointer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static bool is_array(const char *type)
 	return strchr(type, '[') != NULL;
 }
 
-/* Is a field of type @type (see struct kymo_ctf_field) what tracepoints.def says? */
+/* Does the type @type of a field (see struct kymo_ctf_field) match tracepoints.def? */
 static bool fits(enum kymo_kind kind, const char *type)
 {
 	switch (kind) {
@@ -47,20 +48,23 @@ static const struct kymo_ctf_field *field_named(const struct kymo_ctf_event_clas
 	return NULL;
 }
 
-/* Row @at of the bind table against one class of its name. Return: whether it can be handled. */
+/*
+ * Checks row @at of the bind table against a class with its name. Return: whether its events can be
+ * handled.
+ */
 static bool check_class(struct model *model, unsigned at, const struct kymo_ctf_event_class *class)
 {
 	const struct kymo_point *point = &kymo_points[model->bound[at].point];
 	struct kymo_ctf_bind *row = &model->bind[at];
 
 	for (unsigned i = 0; i < KYMO_CTF_BIND_FIELDS && row->field[i]; i++) {
-		/* Behind the point's own fields there is init_timestamp. */
+		/* After the point's own fields comes init_timestamp. */
 		enum kymo_kind kind = i < point->field_count ? point->field[i].kind : KYMO_KIND_U64;
 		const struct kymo_ctf_field *field = field_named(class, row->field[i]);
 
 		if (field && !fits(kind, field->type))
 			return false;
-		/* A context may have a field of that name, and of any type. */
+		/* A context may have a field of that name with any type. */
 		if (!field && is_pointer(kind))
 			row->field[i] = "";
 	}
@@ -83,7 +87,7 @@ static void check_classes(struct model *model, const struct kymo_ctf_reader *rea
 		}
 }
 
-/* The points of a trace's clock on the scale of the reader's times. */
+/* Converts the shifts of a trace's clock to the scale of the reader's times. */
 static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_trace_info *info, const struct kymo_ctf_reader *reader)
 {
 	struct kymo_ctf_shift *points = info->shifts ? calloc(info->shifts, sizeof(*points)) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events and fields the model wants from a reader, and who handles them. */
+/* The events and fields that the model needs from a reader, and their handlers. */
 #include "analysis/model/model_internal.h"
 #include "base/array.h"
 
@@ -9,13 +9,13 @@
 #include <string.h>
 
 /*
- * CARET records the init events and the write under its own provider, with the fields of the
- * original and their true time last.
+ * CARET records the init events and the write under its own provider: with the original fields,
+ * followed by the true time.
  */
 static const char *const providers[] = { "ros2", "ros2_caret" };
 #define PROVIDERS (COUNT_OF(providers))
 
-/* In the order in which they doubt and finish. */
+/* In the order in which doubt() and finish() are called. */
 const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects, &model_callbacks, &model_groups, &model_links, &model_services, &model_lifecycle,
 	&model_flow, &model_intra, &model_runs, &model_steps, &model_executors, &model_caret,
@@ -53,14 +53,14 @@ static bool has(const struct model *model, const char *event)
 	return false;
 }
 
-/* The fields are bound when somebody wants them, see model_bind_update(). */
+/* The fields are bound only if a listener needs them, see model_bind_update(). */
 static void add(struct model *model, const char *provider, unsigned point)
 {
 	struct kymo_ctf_bind *row = &model->bind[model->bind_count];
 	char event[128];
 
 	snprintf(event, sizeof(event), "%s:%s", provider, kymo_points[point].name);
-	/* Of the shapes of one event the first in the table has all fields. */
+	/* Of the variants of one event, the first in the table has all fields. */
 	if (!handler_of(point) || has(model, event))
 		return;
 	row->event = model_keep(model, event, strlen(event));

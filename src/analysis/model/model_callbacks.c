@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Init events of callbacks: what each belongs to, and its name. See model_objects.c for what repeats. */
+/*
+ * Init events of callbacks: their owners and their names. model_objects.c explains repeated init
+ * events.
+ */
 #include "analysis/model/model_internal.h"
 
 #include <stdlib.h>
@@ -28,14 +31,16 @@ struct callback *model_callback_unknown(struct model *model, const struct now *n
 	return callback_new(model, now, address);
 }
 
-/* The callback that a callback_added is about; NULL when the event repeats what is known. */
+/* The callback of a callback_added event; NULL when the event repeats known facts. */
 static struct callback *callback_added(struct model *model, const struct now *now, uint64_t address)
 {
 	struct callback *callback = model_handle(model, now->process, HANDLE_CALLBACK, address);
 
 	if (callback && callback->pub.born_ns == now->true_ns)
 		return NULL;
-	/* CARET records old facts kind by kind, so the symbol may come first; true times tell. */
+	/*
+	 * CARET records old facts kind by kind, so the symbol may come first; compare true times.
+	 */
 	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
 	    callback->pub.registered_ns >= now->true_ns) {
 		callback->pub.born_ns = now->true_ns;
@@ -78,8 +83,8 @@ void model_object_link(struct subscription_object *object)
 }
 
 /*
- * The plain object is linked first and gets its callback then. The intra-process object gets its
- * callback in its constructor, before it is linked.
+ * For a plain object, the link comes first and the callback second. For an intra-process object,
+ * the constructor adds the callback before the link.
  */
 static void on_rclcpp_subscription_init(struct model *model, const struct now *now)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CARET's hooks, and its rclcpp on Humble, tell in addition to the events of tracetools.
+ * Additional events of CARET's hooks, and of its rclcpp on Humble.
  *
- * Up to Iron rmw_publish has no source timestamp; CARET's has, in an event after the write:
+ * Up to Iron rmw_publish has no source timestamp; CARET records it in an event after the write:
  *     rclcpp_publish -> rcl_publish -> dds_write(message) -> dds_bind_addr_to_stamp(message, stamp)
- * In light mode there is no dds_write, and on Humble no rcl_publish.
+ * In light mode the trace has no dds_write, and on Humble no rcl_publish.
  *
- * Within a process Humble has no ring buffer events. Messages are followed by their address:
+ * Within a process, Humble has no ring buffer events. Messages are identified by their address:
  *     rclcpp_intra_publish(message) -> message_construct(message, copy)* -> dispatch_intra(copy)
  */
 #include "analysis/model/model_internal.h"
@@ -15,7 +15,7 @@
 
 /* ---- through the middleware ---- */
 
-/* The source timestamp that was to follow did not. */
+/* The expected source timestamp did not come: report the message without it. */
 void model_unstamped_flush(struct model *model, struct thread *thread)
 {
 	struct sent *sent = thread->unstamped;
@@ -54,12 +54,16 @@ static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now
 		model_sent_finish(model, sent, args->source_stamp.i, address);
 }
 
-/* A source timestamp is of the middleware's clock, events are of the trace's: they may differ by so much. */
+/*
+ * A source timestamp is of the middleware's clock, events are of the trace's clock: tolerated
+ * difference.
+ */
 #define CLOCKS_NS 1000000ll
 
 /*
- * CARET records the source timestamp when the write is over, and a quick reader takes the message before. What it took with
- * @source_ns is then what is being written on its topic at that time, if that is one message only.
+ * CARET records the source timestamp after the write, and a fast subscription receives the message
+ * before that event. In this case the received message with @source_ns is the message that is being
+ * written on its topic at that time, if it is the only one.
  */
 struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic, int64_t source_ns)
 {
@@ -102,7 +106,7 @@ static void on_dispatch_subscription_callback(struct model *model, const struct 
 
 	if (!subscription)
 		return;
-	/* The rmw_take before it has told already. */
+	/* Already handled by the rmw_take before this event. */
 	if (now->thread->has_taken && taken->subscription == &subscription->pub &&
 	    taken->source_ns == args->source_stamp.i) {
 		now->thread->taken.stamp_ns = args->message_timestamp.i;
@@ -139,7 +143,7 @@ static void copy_add(struct model *model, const struct process *process, uint64_
 	model_handle_set(model, process, HANDLE_COPY, address, copy);
 }
 
-/* Only where ring buffers do not show it, which is where rclcpp_publish names the publisher. */
+/* Needed only without ring buffer events; in that case rclcpp_publish names the publisher. */
 void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How well the clocks of hosts compare. Traces say so when they were aligned (analysis/align). And how far processes got. */
+/*
+ * Errors between the clocks of hosts, known for aligned traces (analysis/align). Also the time of
+ * each process's latest event.
+ */
 #include <errno.h>
 
 #include "analysis/model/model_internal.h"
@@ -20,7 +23,7 @@ int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_s
 	return 0;
 }
 
-/* The larger one of both points beside @ns: between them it is no more. */
+/* The larger error of the two points around @ns: an upper bound between them. */
 static int64_t error_at(const struct model_clock *clock, int64_t ns)
 {
 	unsigned low = 0, high = clock->points - 1;

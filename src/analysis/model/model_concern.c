@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See model_concern.h. */
+/*
+ * Selects the events of requested objects; see model_concern.h.
+ *
+ * The idea: the first pass reads the whole trace, and learns the objects that each init event
+ * names, even if an object becomes known only later. The second pass judges each event by its
+ * handles or by its thread, with the objects known at that time.
+ */
 #include "analysis/model/model_concern.h"
 
 #include <errno.h>
@@ -9,15 +15,15 @@
 #include "analysis/model/model_internal.h"
 #include "base/array.h"
 
-/* A process, also one that has nothing of ROS 2. */
+/* A process, including a process without ROS 2 events. */
 struct owner {
 	char name[32];
-	bool of_main;			/* the name is that of the main thread */
+	bool of_main;			/* the name is of the main thread */
 };
 
-/* What an event is of. */
+/* An object to which an init event belongs. */
 struct reference {
-	uint64_t init;			/* which init event, from 0 */
+	uint64_t init;			/* number of the init event, from 0 */
 	const struct process *process;
 	enum handle kind;
 	uint64_t address;
@@ -37,21 +43,21 @@ struct concern {
 	struct names names[KYMO_POINTS_TABLE];
 	struct kymo_ctf_reader *reader;
 	struct model *model;
-	bool learned;			/* the first pass is over, or there is none */
+	bool learned;			/* the first pass is over, or was skipped */
 	bool growing;
 
 	struct map owners;		/* (pid, host) */
 	struct pool pool;
-	struct reference *reference;	/* of init events, while learning */
+	struct reference *reference;	/* of init events, during the first pass */
 	size_t references, reference_room;
-	uint64_t inits;			/* seen so far in this pass */
-	uint8_t *init_wanted;		/* a bit each, from the first pass */
+	uint64_t inits;			/* number of init events so far in this pass */
+	uint8_t *init_wanted;		/* one bit per init event, from the first pass */
 	uint64_t init_count;
 };
 
-/* ---- what handles mean ---- */
+/* ---- the meaning of handles ---- */
 
-/* Fields that name objects. What "handle" of rclcpp_executor_execute is, is tried. */
+/* Fields that name objects. For "handle" of rclcpp_executor_execute, several kinds are tried. */
 static const struct {
 	const char *field;
 	enum handle kind;
@@ -146,9 +152,12 @@ static struct about about_object(enum handle kind, const void *object)
 	}
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
-/* An event of several objects is asked for when one of them is, and none is to be left out. */
+/*
+ * An event of several objects is requested when at least one of them is requested and none is
+ * excluded.
+ */
 struct verdict {
 	bool node, topic, left_out;
 	unsigned objects;
@@ -183,7 +192,10 @@ static bool remember(struct concern *concern, struct reference reference)
 	return true;
 }
 
-/* The address that field @field of @event has. Of several (message_link_*) the first. */
+/*
+ * The address in field @field of @event. If the field is a list (message_link_*), the first
+ * address.
+ */
 static bool address_of(const struct kymo_field *field, const struct kymo_ctf_value *value, uint64_t *address)
 {
 	if (!value->present)
@@ -197,7 +209,7 @@ static bool address_of(const struct kymo_field *field, const struct kymo_ctf_val
 	return true;
 }
 
-/* Each object that @event names. Return: 0, or -ENOMEM. */
+/* Judges each object that @event names. Return: 0, or -ENOMEM. */
 static int judge_handles(struct concern *concern, const struct kymo_ctf_event *event,
 			 const struct process *process, struct verdict *verdict)
 {
@@ -224,7 +236,7 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 	return 0;
 }
 
-/* An event without handles is of what its thread does. */
+/* An event without handles belongs to the activity of its thread. */
 static void judge_thread(const struct concern *concern, struct thread *thread, struct verdict *verdict)
 {
 	const struct frame *frame = model_frame_of(thread);
@@ -247,7 +259,7 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 	int status = 0;
 
 	if (!is_init && !concern->learned)
-		return 1;		/* for now, only what is made is of interest */
+		return 1;		/* the first pass judges init events only */
 	if (is_init && concern->learned && !concern->growing) {
 		uint64_t init = concern->inits++;
 
@@ -328,14 +340,14 @@ static int bind_model(struct concern *concern, struct kymo_err *err)
 	return model_attach(concern->model, concern->reader, err);
 }
 
-/* Objects that an init event named before they were known are known now. */
+/* Now judge the objects that init events named before the objects were known. */
 static int judge_inits(struct concern *concern)
 {
 	concern->init_count = concern->inits;
 	concern->init_wanted = calloc(1, concern->init_count / 8 + 1);
 	if (!concern->init_wanted)
 		return -ENOMEM;
-	/* Those that name nothing are of nothing. */
+	/* Init events that name no object. */
 	if (is_asked(concern->selection, (struct verdict){ 0 }))
 		memset(concern->init_wanted, 0xff, concern->init_count / 8 + 1);
 	for (size_t i = 0; i < concern->references;) {

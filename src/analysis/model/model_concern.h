@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which events of a trace are of the nodes, topics and processes that somebody asked for.
+ * Selects the events of a trace that belong to the requested nodes, topics and processes.
  *
- * An event is of the objects whose handles it has. One that has none, or is not of ROS 2, is of the
- * node whose callback its thread runs; a take without handle is of the subscription that the thread
- * took from last. Init events come before what they belong to is known (a timer before its
- * node), and so does the name of a process: the whole trace is read once to learn them.
+ * An event belongs to the objects whose handles it contains. An event without handles, or an event
+ * that is not of ROS 2, belongs to the node whose callback runs on its thread. A take without a
+ * handle belongs to the subscription from which its thread took last. Init events come before their
+ * owner is known (a timer before its node), and events may come before the name of their process.
+ * So the whole trace is read once beforehand to learn the objects.
  *
  *   concern_create(&concern, reader, &selection, false, NULL, NULL, &err);
  *   while ((more = kymo_ctf_next(reader, &event, &err)) > 0)
@@ -23,13 +24,14 @@
 struct concern;
 
 /**
- * concern_create() - learn what there is, and bind @reader
+ * concern_create() - learn the objects of the trace, and bind @reader
  * @selection: must stay valid
- * @growing: the trace has no end yet: nothing is learned ahead, an event is judged by what is known
- * @progress: called now and then with how far that is, clock_ns on the trace clock; may be NULL
+ * @growing: the trace is still being recorded: skip the first pass, and judge each event by the
+ *   objects known at that time
+ * @progress: called from time to time with the position, clock_ns on the trace clock; may be NULL
  *
- * The reader stands at its beginning afterwards. It must have no window: what was before a moment
- * tells what its events are of.
+ * The function rewinds the reader. The reader must have no window, because earlier events define
+ * the objects of later events.
  * Return: 0, or -1 with @err filled.
  */
 int concern_create(struct concern **concern, struct kymo_ctf_reader *reader,
@@ -38,7 +40,11 @@ int concern_create(struct concern **concern, struct kymo_ctf_reader *reader,
 		   struct kymo_err *err);
 void concern_destroy(struct concern *concern);
 
-/** concern_event() - every event of the reader, in order. Return: 1: asked for; 0: not; -ENOMEM. Losses are. */
+/**
+ * concern_event() - judge an event; call it for every event of the reader, in order.
+ *
+ * Return: 1: requested, also for every loss; 0: not requested; -ENOMEM.
+ */
 int concern_event(struct concern *concern, const struct kymo_ctf_event *event);
 
 #endif

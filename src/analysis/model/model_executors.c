@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the thread of an executor does: each event ends what the one before began. */
+/* States of executors' threads: each event ends the state that the event before began. */
 #include "analysis/model/model_internal.h"
 
 static void next(struct model *model, const struct now *now,
@@ -17,7 +17,7 @@ static void next(struct model *model, const struct now *now,
 	thread->has_state = true;
 }
 
-/* Events of @thread were lost, or the trace ends: until when it did what it does is not known. */
+/* Events of @thread were lost, or the trace ends: the end of its present state is unknown. */
 static void forget_state(struct model *model, struct thread *thread)
 {
 	if (!thread->has_state)
@@ -47,7 +47,7 @@ static void on_rclcpp_executor_execute(struct model *model, const struct now *no
 	const struct subscription *subscription = model_handle(model, now->process,
 							       HANDLE_SUBSCRIPTION, args->handle.u);
 
-	/* An address that was one and is the other now means the younger. */
+	/* The address was used for a timer and for a subscription: the younger object is valid. */
 	if (timer && subscription && timer->pub.born_ns > subscription->pub.born_ns)
 		subscription = NULL;
 	else if (subscription)

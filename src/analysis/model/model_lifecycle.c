@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * rclcpp_lifecycle hands copies of rcl's services to rclcpp, so callback_added names handles that
- * no rcl_service_init told. Both sides go through the services in the same order.
+ * rclcpp_lifecycle passes copies of rcl's services to rclcpp, so callback_added contains handles
+ * without a rcl_service_init. The init events of the services and the callback_added events come in
+ * the same order, so they are matched by order.
  */
 struct service *model_service_waiting(struct process *process)
 {
@@ -58,7 +59,7 @@ static void on_rcl_lifecycle_state_machine_init(struct model *model, const struc
 		services_await(model, now->process, machine->node);
 }
 
-/* The state that @machine leaves at @end_ns; 0: it is in it when the trace ends. */
+/* Reports the state that @machine leaves at @end_ns; 0: the state when the trace ends. */
 static void state_tell(struct model *model, const struct state_machine *machine, int64_t end_ns)
 {
 	struct model_state state = {
@@ -72,7 +73,7 @@ static void state_tell(struct model *model, const struct state_machine *machine,
 	EMIT(model, state, &state);
 }
 
-/* A machine whose making is not in the trace is known by its handle from now on. */
+/* Creates a state machine whose init event is not in the trace; its handle is known from now on. */
 static struct state_machine *machine_unknown(struct model *model, const struct now *now,
 					     uint64_t handle)
 {
@@ -109,7 +110,7 @@ static void on_rcl_lifecycle_transition(struct model *model, const struct now *n
 	EMIT(model, transition, &transition);
 	if (!machine || !(model->wants & WANT_STATES))
 		return;
-	/* What it was in before: since it was made, or, if transitions were lost, unknown. */
+	/* Its previous state: since its creation, or, if transitions were lost, unknown. */
 	if (!machine->label)
 		machine->since_ns = machine->pub.node ? machine->pub.node->born_ns : 0;
 	else if (strcmp(machine->label, transition.start) != 0)

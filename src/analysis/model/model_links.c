@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Indirect causes: message_link_* annotations, and rules that a user named. A publication of a
- * linked publisher has as causes the latest run of the callback of each linked subscription.
+ * Indirect causes: message_link_* annotations, and rules of the user. When a linked publisher
+ * publishes, the causes are the latest runs of the callbacks of all linked subscriptions.
  */
 #include "analysis/model/model_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Handles that one annotation names; more is a damaged trace. */
+/* Handles in one annotation; more is damage. */
 #define ENDS_MAX 1024u
 
 static struct link *link_new(struct model *model, const struct process *process,
@@ -28,7 +28,7 @@ static struct link *link_new(struct model *model, const struct process *process,
 		link->subscription = NULL;
 		return NULL;
 	}
-	/* Structs of objects begin with their public part, so these are lists of both. */
+	/* Structs of objects begin with their public part, so the list is valid for both types. */
 	link->pub.subscription = (const struct model_subscription *const *)link->subscription;
 	link->pub.publisher = publisher;
 	return link;
@@ -194,7 +194,7 @@ void model_rules_subscription(struct model *model, struct subscription *subscrip
 	}
 }
 
-/* ---- the runs that are causes ---- */
+/* ---- runs that are causes ---- */
 
 void model_link_started(const struct frame *frame)
 {

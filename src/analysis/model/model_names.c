@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of callbacks for people. */
+/* Readable names of callbacks. */
 #include "analysis/model/model.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ bool model_callback_excludes(const struct model_callback *callback, const struct
 
 	*assumed = !group || !its;
 	if (is_reentrant)
-		return false;		/* nobody holds it */
+		return false;		/* a reentrant group is never held */
 	return *assumed ? node && model_callback_node(by) == node : group == its;
 }
 

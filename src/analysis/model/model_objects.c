@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Init events become objects.
+ * Creates objects from init events.
  *
- * An init event makes a new object, and the address means that one from then on. Only an event
- * that happened at the very time at which the present object was made is a repetition (recorders
- * may take init events over more than once) and changes nothing.
+ * An init event creates a new object, and from then on its address refers to that object. If the
+ * event has exactly the creation time of the present object, it is a repetition (recorders may copy
+ * init events more than once) and changes nothing.
  */
 #include "analysis/model/model_internal.h"
 
@@ -32,7 +32,7 @@ static void on_rcl_init(struct model *model, const struct now *now)
 	model_handle_set(model, now->process, HANDLE_CONTEXT, context->pub.handle, context);
 }
 
-/* "/ns" and "name" are "/ns/name"; the root namespace is "/". */
+/* "/ns" and "name" become "/ns/name"; the root namespace is "/". */
 static const char *full_name(struct model *model, const char *namespace, const char *name)
 {
 	size_t length = strlen(namespace);
@@ -46,7 +46,10 @@ static const char *full_name(struct model *model, const char *namespace, const c
 	return text ? text : name;
 }
 
-/* CARET records old facts kind by kind, clients before nodes. */
+/*
+ * Sets the node of clients and services that came before it: CARET records old facts kind by kind,
+ * clients before nodes.
+ */
 static void adopt(struct model *model, struct node *node, enum model_kind kind)
 {
 	const struct list *list = &model->list[kind];
@@ -90,7 +93,7 @@ static void on_rcl_node_init(struct model *model, const struct now *now)
 
 /* ---- publishers and subscriptions ---- */
 
-/* The middleware records the gid of a handle; the object that is made of it comes next. */
+/* The middleware records the gid of a handle; the init event of the object comes next. */
 static struct gid *gid_told(struct model *model, const struct now *now, enum handle kind,
 			    const struct kymo_ctf_value *handle, const struct kymo_ctf_value *bytes)
 {
@@ -238,7 +241,7 @@ static void on_rclcpp_timer_link_node(struct model *model, const struct now *now
 
 /* ---- services, clients ---- */
 
-/* Services and clients differ in these. */
+/* The differences between services and clients. */
 struct side {
 	enum model_kind kind;
 	enum handle handle, rmw_handle, member;
@@ -284,7 +287,7 @@ static void on_rcl_client_init(struct model *model, const struct now *now)
 {
 	static const struct side side = { MODEL_CLIENT, HANDLE_CLIENT, HANDLE_RMW_CLIENT,
 					  HANDLE_MEMBER_CLIENT };
-	/* The fields of a client stand in the same order under other names. */
+	/* A client has the same fields in the same order, under other names. */
 	ARGS(rcl_service_init, now->event);
 	struct service *client;
 	const struct gid *gid;

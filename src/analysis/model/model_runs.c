@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks that begin and end, and the message each was called with.
- * docs/report.md says which end belongs to which start.
+ * Starts and ends of callbacks, and the message that each run was called with. docs/report.md
+ * defines which end belongs to which start.
  */
 #include "analysis/model/model_internal.h"
 
@@ -35,7 +35,7 @@ struct frame *model_frame_of(struct thread *thread)
 	return frame && !frame->doubtful ? frame : NULL;
 }
 
-/* The end of frame @at is not in the trace. */
+/* The end of frame @at is not in the trace: report it as unfinished. */
 void model_frame_abandon(struct model *model, struct thread *thread, unsigned at)
 {
 	struct model_instance instance = instance_of(thread, &thread->frame[at], at);
@@ -50,10 +50,10 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 }
 
 /*
- * A callback may begin inside another one, because user code may spin an executor. So a start
- * does not end what is open, with one exception: the same callback again on the same thread.
- * An executor does not run a callback inside itself, so its end got lost: the callback threw,
- * its response was deferred, or the event was dropped.
+ * A callback may begin inside another one, because user code may spin an executor. So a start does
+ * not end open callbacks, with one exception: the same callback begins again on the same thread. An
+ * executor does not run a callback inside itself, so the end of the earlier run is missing: the
+ * callback threw an exception, its response was deferred, or the event was lost.
  */
 static struct frame *frame_push(struct model *model, struct thread *thread,
 				const struct callback *callback)
@@ -145,14 +145,16 @@ static void on_callback_end(struct model *model, const struct now *now)
 		model_unstamped_flush(model, thread);
 	thread->intra.id = 0;
 	thread->intra.alone = false;
-	/* By address: what the address meant when the callback began is in the frame. */
+	/*
+	 * Compare by address, because the frame has the object that the address meant at the start.
+	 */
 	while (at && thread->frame[at - 1].callback->pub.address != args->callback.u)
 		at--;
 	if (!at--) {
 		model->facts.ends_without_start++;
 		return;
 	}
-	/* What began inside it is over too, seen or not. */
+	/* Nested runs are over, too, with or without an end event. */
 	while (thread->frame_count > at + 1)
 		model_frame_abandon(model, thread, thread->frame_count - 1);
 	if (thread->frame[at].doubtful) {
@@ -161,7 +163,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 	}
 	instance = instance_of(thread, &thread->frame[at], at);
 	instance.duration_ns = now->ns - instance.start_ns;
-	/* Pop after the listeners have seen the message in the frame. */
+	/* Remove the frame only after the listeners, because they use its message. */
 	if (model->wants & WANT_CAUSES)
 		model_link_ended(&thread->frame[at], now->ns);
 	EMIT(model, instance, &instance);

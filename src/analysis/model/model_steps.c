@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each event on a message's path out or in, for those who want them one by one. */
+/* Each single event in the life of a message, for listeners that need it. */
 #include "analysis/model/model_internal.h"
 
 void model_publish_step(struct model *model, const struct now *now,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the model stores, and how it is found: memory, objects and what their addresses mean, hosts, processes, threads and
- * streams, and times on one scale. All handlers stand on this; nothing here knows them.
+ * The storage of the model: memory, objects and the meaning of their addresses, hosts, processes,
+ * threads and streams, and times on one scale. All handlers use this file; this file uses none of
+ * them.
  */
 #include "analysis/model/model_internal.h"
 
@@ -49,7 +50,7 @@ const char *model_keep(struct model *model, const char *text, size_t length)
 	return copy ? copy : "";
 }
 
-/* What a name can be at most; more is a damaged trace. */
+/* Maximum length of a name; a longer one is damage. */
 #define TEXT_MAX 65536u
 
 const char *model_text(struct model *model, const struct kymo_ctf_value *value)
@@ -107,7 +108,7 @@ struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value
 	return topic;
 }
 
-/* A text that comes again and again is kept once. */
+/* Texts that occur again and again are stored once. */
 const char *model_word(struct model *model, const struct kymo_ctf_value *value)
 {
 	const char *text = value->present && value->bytes ? value->bytes : "", *word;
@@ -216,7 +217,7 @@ struct stream *model_stream_at(struct model *model, uint32_t stream)
 	return ARRAY_AT(model->stream, model->stream_count, stream);
 }
 
-/* Most events of a stream follow one of the same thread, so that is looked at first. */
+/* Most events of a stream follow an event of the same thread, so this thread is checked first. */
 struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
@@ -283,7 +284,7 @@ int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *
 	return clock_ns ? model_epoch(model, event->trace, clock_ns, event->ns) : event->ns;
 }
 
-/* ---- what is there ---- */
+/* ---- queries ---- */
 
 unsigned model_count(const struct model *model, enum model_kind kind)
 {
@@ -334,7 +335,7 @@ const struct model_facts *model_facts(const struct model *model)
 	return &model->facts;
 }
 
-/* ---- for those who read the same events, see model_events.h ---- */
+/* ---- for analyses that read the same events, see model_events.h ---- */
 
 const struct model_thread *model_event_thread(struct model *model, const struct kymo_ctf_event *event)
 {
@@ -366,7 +367,7 @@ bool model_event_init(const struct model *model, const struct kymo_ctf_event *ev
 		return false;
 	bound = &model->bound[event->bound];
 	*point = bound->point;
-	/* Without a handler its fields are not what tracepoints.def says, see model_attach.c. */
+	/* No handler: its fields differ from tracepoints.def, see model_attach.c. */
 	return bound->is_init && bound->handle;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ symbols of callbacks, made readable for people; see model_symbol.h. */
+/* Readable C++ symbols of callbacks; see model_symbol.h. */
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer symbols are cut: heavily templated names can reach megabytes and help nobody. */
+/* Longer symbols are cut: heavily templated names can reach megabytes. */
 #define SYMBOL_MAX 16384u
 
 typedef char *(*demangle_function)(const char *, char *, size_t *, int *);
@@ -34,14 +34,14 @@ static char *demangled(const char *text)
 	demangle_function demangle;
 	int status = -1;
 
-	/* A type name from typeid(): "St5_BindIFM..."; demanglers take both. */
+	/* A type name from typeid(): "St5_BindIFM..."; demanglers accept both forms. */
 	if (strncmp(text, "_Z", 2) != 0)
 		return NULL;
 	demangle = demangler();
 	return demangle ? demangle(text, NULL, NULL, &status) : NULL;
 }
 
-/* Take [from, to) out of @text. */
+/* Removes [from, to) from @text. */
 static void cut(char *text, size_t from, size_t to)
 {
 	memmove(text + from, text + to, strlen(text + to) + 1);
@@ -56,7 +56,7 @@ static void cut_all(char *text, const char *what)
 		cut(text, at - text, at - text + length);
 }
 
-/* "std::default_delete<...>" and the comma in front of it. */
+/* Removes "std::default_delete<...>" and the comma before it. */
 static void cut_deleters(char *text)
 {
 	static const char name[] = "std::default_delete<";
@@ -68,7 +68,7 @@ static void cut_deleters(char *text)
 		for (level = 1; *end && level; end++)
 			level += (*end == '<') - (*end == '>');
 		if (level)
-			return;		/* cut off in the middle: leave it */
+			return;		/* the text ends in the middle: leave it */
 		while (at > text && (at[-1] == ' ' || at[-1] == ','))
 			at--;
 		end += strspn(end, " ");
@@ -139,7 +139,7 @@ char *symbol_pretty(const char *raw, size_t length)
 	return text;
 }
 
-/* The end of the group that opens at @open, or NULL. */
+/* The end of the group that begins at @open, or NULL. */
 static const char *group_end(const char *open)
 {
 	int level = 0;
@@ -163,7 +163,7 @@ char *symbol_short(const char *pretty, char *buffer, size_t size)
 	buffer[0] = '\0';
 	while (*pretty && used + 1 < size) {
 		end = *pretty == '(' ? group_end(pretty) : NULL;
-		/* "(Filter::?)" names the class of a bound method: keep it. */
+		/* "(Filter::?)" is the class of a bound method: keep it. */
 		if (end && end > pretty + 1 && end[-1] != '?') {
 			written = snprintf(buffer + used, size - used, "(...)");
 			used += written;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ symbols of callbacks, made readable for people. */
+/* Readable C++ symbols of callbacks. */
 #ifndef KYMO_ANALYSIS_SYMBOL_H
 #define KYMO_ANALYSIS_SYMBOL_H
 
@@ -9,13 +9,13 @@
  * symbol_pretty() - demangle and simplify one symbol
  * @raw: as recorded; any bytes up to @length
  *
- * A name that still is mangled ("_Z...") is demangled if this machine has libstdc++. Then
- * message types lose their allocator, smart pointers their deleter, and std::bind its wrapper:
- * "std::_Bind<void (Filter::*(Filter*))()>" becomes "void (Filter::?)()". NULL and unknown
- * symbols ("(null)", "UNKNOWN", what builds without tracing return) become "".
+ * A mangled name ("_Z...") is demangled if this machine has libstdc++. Then message types lose
+ * their allocator, smart pointers their deleter, and std::bind its wrapper: "std::_Bind<void
+ * (Filter::*(Filter*))()>" becomes "void (Filter::?)()". NULL and unknown symbols ("(null)",
+ * "UNKNOWN", which builds without tracing return) become "".
  *
  * Context: allocates; the first mangled symbol loads libstdc++.
- * Return: the text, to be freed; NULL when there is no memory.
+ * Return: the text, to be freed; NULL: out of memory.
  */
 char *symbol_pretty(const char *raw, size_t length);
 
