@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLOCK_MONOTONIC from the CPU's counter.
+ * CLOCK_MONOTONIC computed from the CPU's counter. abi/clock.h has the formula.
  *
- * A thread's anchor is renewed from the vDSO clock once it is older than its span (and with the
- * first event after a pause). The rate comes from clock pairs 10 to 20 s apart, so it follows
- * NTP's slewing; right after the start the baseline is short, and the span is kept short with it:
- * a pair is good to about 30 ns, so a span of twice the baseline errs by about 60 ns.
+ * A clock pair is the counter and the vDSO clock, read at one moment. A thread's newest pair becomes its anchor. Two pairs yield the
+ * rate, in nanoseconds per tick; the time between the two is the baseline. A thread renews its anchor when an event finds the anchor
+ * older than its span.
  *
- * A suspended machine stops CLOCK_MONOTONIC, while its counter runs on or begins anew. So an anchor
- * says nothing beyond its span, and a baseline whose rate does not fit the last one is begun anew.
+ * The baseline is 10 to 20 s long, so the rate follows NTP's slewing. Right after the start, the baseline is short and the rate
+ * is less exact, so the span is short, too: a pair is exact to about 30 ns, so over a span of twice the baseline the error is
+ * about 60 ns.
+ *
+ * While a machine is suspended, CLOCK_MONOTONIC stops, but the counter may continue or restart. So an anchor is never used
+ * beyond its span, and if a baseline's rate differs from the last rate, a new baseline begins.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +29,7 @@
 #define SPAN_NS_MIN	20000ull
 #define RATE_KNOWN_NS	10000000ull	/* a baseline of this length gives a rate good to 10 ppm */
 #define RATE_SHIFT	9		/* rates fit if they differ by less than a part in 2^9: NTP slews by 1 in 2000 */
-#define PAIR_TRIES	8		/* of about 40 ns each; one is the rule */
+#define PAIR_TRIES	8		/* of about 40 ns each; usually one is enough */
 
 uint64_t kymo_clock_ns(void)
 {
@@ -50,7 +53,7 @@ static bool kernel_uses_counter(const char *name)
 	return got > 0 && !strncmp(text, name, strlen(name));
 }
 
-/* Usable when the kernel itself trusts the counter as its clock source, and user space may read it. */
+/* The counter is usable if the kernel uses the counter as its clock source, and user space may read it. */
 bool kymo_clock_counter_usable(void)
 {
 	if (kymo_settings.clock)
@@ -62,7 +65,7 @@ bool kymo_clock_counter_usable(void)
 	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
 		return false;	/* not invariant */
 	if (prctl(PR_GET_TSC, &allowed) == 0 && allowed != PR_TSC_ENABLE)
-		return false;	/* would raise SIGSEGV */
+		return false;	/* reading the counter would raise SIGSEGV */
 	return kernel_uses_counter("tsc");
 #elif defined(__aarch64__)
 	return kernel_uses_counter("arch_sys_counter");
@@ -72,8 +75,8 @@ bool kymo_clock_counter_usable(void)
 }
 
 /*
- * Counter and clock at one moment: the narrowest of a few tries, since an interruption between the
- * two makes them differ. Return: its width in ticks.
+ * Read a clock pair. The counter is read before and after the clock; the ticks in between are the pair's width. An interruption makes
+ * a pair wide and inexact, so the narrowest of a few tries is returned. Return: width in ticks.
  */
 static uint64_t read_pair(uint64_t good_width, uint64_t *counter, uint64_t *ns)
 {
@@ -100,7 +103,7 @@ void kymo_clock_first_pair(struct kymo_process *process)
 		process->pair_width = read_pair(0, &process->first_counter, &process->first_ns);
 }
 
-/* 32.32 nanoseconds per tick between two pairs; 0 when they cannot give one. */
+/* Nanoseconds per tick between two pairs, 32.32; 0: counter or clock did not advance. */
 static uint64_t rate(uint64_t counter0, uint64_t ns0, uint64_t counter1, uint64_t ns1)
 {
 	if (counter1 <= counter0 || ns1 <= ns0)
@@ -113,13 +116,13 @@ static uint64_t ticks_of(uint64_t ns, uint64_t mult)
 	return (uint64_t)(((unsigned __int128)ns << 32) / mult);
 }
 
-/* The latest time that @anchor may have given up to now. Beyond its span it was not asked. */
+/* The latest time that @anchor can have produced until now. No time beyond its span was computed. */
 static uint64_t latest(const struct kymo_anchor *anchor, uint64_t counter)
 {
 	uint64_t ticks = counter - anchor->counter;
 
 	if (anchor->counter - counter < anchor->span)
-		ticks = 0;	/* another core's counter, a little behind */
+		ticks = 0;	/* the counter of this core is a little behind that of another core */
 	return kymo_anchor_ns(anchor, ticks < anchor->span ? ticks : anchor->span);
 }
 
@@ -145,13 +148,14 @@ void kymo_clock_start_thread(struct kymo_thread *thread)
 	thread->vdso_clock = !process->use_counter;
 	restart_baseline(thread, process->first_counter, process->first_ns);
 	thread->pair_width = process->pair_width;
-	/* Span 0: the first event anchors; without a usable counter, no event ever does. */
+	/* Span 0: the first event renews the anchor. Without a usable counter, the anchor is never used. */
 	set_anchor(thread, &(struct kymo_anchor){ .ns = 0 });
 }
 
 /*
- * Whether the baseline up to a pair gives the rate that the process's threads found last. If not, or if
- * it is the first, this one is remembered: whichever of the two is wrong, the next is measured anew.
+ * Whether the baseline that ends with this pair has the same rate as the last baseline of any thread. If not, or if no rate is known
+ * yet, the process remembers the new rate and the caller begins a new baseline. So a wrong rate, the old or the new one, is
+ * replaced by a later measurement.
  */
 static bool baseline_holds(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
 {
@@ -182,8 +186,8 @@ static void keep_baseline(struct kymo_thread *thread, uint64_t counter, uint64_t
 }
 
 /*
- * The new anchor for a pair. When the old one ran ahead, time goes on from where it was and runs
- * slower for one span until the truth has caught up: never a step back.
+ * The new anchor for a pair. If the old anchor's time is ahead of the clock, the new anchor continues from that time, and runs slower
+ * for one span, until the clock has caught up. So time never steps back.
  */
 static struct kymo_anchor next_anchor(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
 {
@@ -220,10 +224,10 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 	struct kymo_anchor next;
 
 	if (thread->in_slow)
-		return false;		/* a handler inside this very function, or in another slow path */
+		return false;		/* a signal handler that interrupted this function or another slow path */
 	/*
-	 * A reservation may also fail because a handler came between. An anchor that still holds stays: handlers
-	 * go on using it while this function works, and it could set the new one back behind their times.
+	 * The caller's reservation may have failed for another reason: a handler reserved a record. Then the anchor is still valid and
+	 * stays. Handlers go on using it while this function works, and a new anchor could begin before their times.
 	 */
 	if (kymo_counter() - thread->anchor->counter < thread->anchor->span)
 		return true;
@@ -236,7 +240,7 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 		if (!baseline_holds(thread, counter, ns))
 			restart_baseline(thread, counter, ns);
 		next = next_anchor(thread, counter, ns);
-	} while (!next.span);		/* the very first moments: a few hundred nanoseconds of baseline */
+	} while (!next.span);		/* right after the start: wait for a baseline of a few hundred nanoseconds */
 	keep_baseline(thread, counter, ns);
 	set_anchor(thread, &next);
 	kymo_signal_fence();
@@ -256,7 +260,7 @@ uint64_t kymo_clock_read(struct kymo_thread *thread)
 		ticks = kymo_counter() - anchor->counter;
 		if (ticks < anchor->span)
 			return kymo_anchor_ns(anchor, ticks);
-		if (!kymo_clock_renew(thread))	/* inside another renewal: the old anchor must do */
+		if (!kymo_clock_renew(thread))	/* in another slow path: use the end of the old anchor's span */
 			return anchor->mult ? kymo_anchor_ns(anchor, anchor->span) : kymo_clock_ns();
 	}
 }

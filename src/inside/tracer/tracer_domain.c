@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process learns from the runtime directory when it starts: is there a recorder? */
+/*
+ * A process that starts reads the runtime directory: the domain file (abi/region.h) shows whether a recorder runs, and sets the state
+ * of the process. The process also removes the files of dead processes that no recorder needs.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +18,17 @@
 #include "abi/points.h"
 #include "inside/tracer/tracer_process.h"
 
-#define FLIGHTS_MAX	1024u		/* left-overs of flight recorders that a sweep keeps at most ... */
-#define FLIGHT_BYTES_MAX (256ull << 20)	/* ... and their bytes, but no more than a quarter of the file system */
+#define FLIGHTS_MAX	1024u		/* files of dead flight recorders that a sweep keeps at most */
+#define FLIGHT_BYTES_MAX (256ull << 20)	/* bytes of these files at most; also at most a quarter of the file system */
 
-/* The table's runtime events; what a process declares itself comes with its declaration. */
+/* The runtime events of the table. Events that a process declares are switched on with their declaration. */
 static const uint8_t is_runtime[KYMO_POINTS_TABLE] = {
 #define POINT(provider, id, name, phase, ...) KYMO_PHASE_##phase == KYMO_PHASE_RUN,
 #include "abi/tracepoints.def"
 #undef POINT
 };
 
-/* The domain as it stands; WAIT when there is none or its recorder is gone. */
+/* Read the domain file. State WAIT if the file does not exist or its recorder is dead. */
 static void read_domain(const struct kymo_process *process, struct kymo_domain *domain)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
@@ -77,20 +80,20 @@ static bool is_of(const struct kymo_domain *domain)
 	return !any || number == KYMO_ROS_EVERY || domain->ros_domains[number / 64] >> number % 64 & 1;
 }
 
-/* What it means for this process: while those of other ROS domains record, it only prepares. */
+/* If the session records other ROS domains than that of this process, the process is only in PREPARE. */
 static void narrow(struct kymo_domain *domain)
 {
 	if (domain->state == KYMO_STATE_RECORD && !is_of(domain))
 		domain->state = KYMO_STATE_PREPARE;
 }
 
-/* What the process should do. */
+/* The state and mode that the process should have. */
 struct aim {
 	enum kymo_state state;
 	enum kymo_mode mode;
 };
 
-/* A session that wants the process wins over its being its own flight recorder. */
+/* A session that wants the process has priority over KYMO_FLIGHT. */
 static struct aim aim_for(const struct kymo_domain *domain)
 {
 	if (wanted(domain))
@@ -120,8 +123,9 @@ static void set_state(struct kymo_process *process, struct aim aim, uint32_t gen
 }
 
 /*
- * A recorder that ends writes the domain first and the regions after. So: set, look again, and
- * repeat while the answer changes; whoever comes later then wins.
+ * The recorder may change the domain while the process joins it. A recorder that ends writes the domain first and the regions
+ * afterwards. So the process sets its state, reads the domain again, and repeats both while the domain changes. Then the
+ * later decision holds.
  */
 void kymo_domain_join(struct kymo_process *process)
 {
@@ -129,7 +133,7 @@ void kymo_domain_join(struct kymo_process *process)
 
 	read_domain(process, &domain);
 	narrow(&domain);
-	/* Nothing happened since the first time; but the recorder may have come to another decision. */
+	/* The domain has not changed since the first join. Keep the state: the recorder may have changed it in the region. */
 	if (process->joined && domain.generation == process->joined_generation && domain.state == process->joined_state)
 		return;
 	for (int try = 0; try < 100; try++) {
@@ -147,9 +151,9 @@ void kymo_domain_join(struct kymo_process *process)
 	process->joined_state = domain.state;
 }
 
-/* ---- files of processes that died while there was no recorder ---- */
+/* ---- files of processes that died while no recorder ran ---- */
 
-/* @owed: by a recorder that was killed; the next recorder also reports what was dropped. */
+/* @owed: a recorder was killed, so the next recorder must also report dropped events: the ring is empty only without any. */
 static bool ring_is_empty(int fd, uint32_t page, bool owed)
 {
 	struct kymo_ring ring;
@@ -182,10 +186,10 @@ static bool is_dead(unsigned pid, uint64_t start_time)
 		return true;
 	(void)snprintf(text, sizeof text, "%u", pid);
 	start = kymo_start_time(text);
-	return start && start != start_time;	/* the number was given away again */
+	return start && start != start_time;	/* a new process has the pid */
 }
 
-/* Dead flight recorders found in a sweep, the one that was silent longest first. */
+/* The files of dead flight recorders that a sweep found, sorted by the time of the last event, oldest first. */
 struct dead_flights {
 	struct dead_flight {
 		uint64_t last_ns, bytes;
@@ -195,7 +199,7 @@ struct dead_flights {
 	uint64_t bytes;
 };
 
-/* The time of the last event, or of the birth. */
+/* The time of the last event in the region; without events, the time of the registration. */
 static uint64_t last_event(int fd, const struct kymo_region *region)
 {
 	uint32_t page[KYMO_RINGS_MAX];
@@ -241,7 +245,7 @@ static void flights_add(struct dead_flights *flights, int dir, const char *name,
 	flights->bytes += new.bytes;
 }
 
-/* They stay for `kymo snapshot` and `kymo recover`, the latest ones, as far as there is room. */
+/* Keep the newest files for `kymo snapshot` and `kymo recover`, as far as the limits allow; remove the others. */
 static void flights_trim(struct dead_flights *flights, int dir)
 {
 	uint64_t allowed = FLIGHT_BYTES_MAX;
@@ -271,7 +275,7 @@ static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_fl
 	(void)close(fd);
 }
 
-/* A region that was being created when its process was killed. Only its name is valid. */
+/* Remove an incomplete region whose process was killed while it created the region. Only the name of such a file is valid. */
 static void sweep_unborn(int dir, const char *name, uint64_t pid_ns)
 {
 	unsigned long long start, space;

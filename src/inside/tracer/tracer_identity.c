@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who this process is: the constant part of the region's header. */
+/* The identity of this process: the constant part of the region's header. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,13 +32,16 @@ uint64_t kymo_start_time(const char *pid)
 	(void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
 	if (read_text(path, text, sizeof text) <= 0)
 		return 0;
-	at = strrchr(text, ')');	/* the name may hold anything, also ')' */
+	at = strrchr(text, ')');	/* the last one: the process name may contain ')' */
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Emulators answer for /proc/self/stat themselves, a tick off; for the leading thread the kernel does. */
+/*
+ * Emulators fake /proc/self/stat, with a start time that is wrong by a tick. They do not fake the file of the main thread, so that
+ * file is read first.
+ */
 uint64_t kymo_own_start_time(void)
 {
 	char leader[32];
@@ -49,7 +52,7 @@ uint64_t kymo_own_start_time(void)
 	return start ? start : kymo_start_time("self");
 }
 
-/* Outlives fork(): a child's region says the same. */
+/* These variables survive fork(), so a child's region gets the same version. */
 static unsigned tracetools_version;
 static char tracetools_text[sizeof ((struct kymo_region *)0)->tracetools_version];
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The init log: shared by all threads, read from outside at any time, cleaned by its writers. */
+/*
+ * Writing to the init log. All threads share the log, so a writer reserves its bytes by moving log_tail with a compare-exchange, and
+ * marks the record as complete with the stamp. The recorder may read at any time. abi/region.h draws the log.
+ */
 #include "inside/tracer/tracer_initlog_internal.h"
 
-#define FULL_TRIES 8		/* others may use up the room that was made */
+#define FULL_TRIES 8		/* attempts after a cleaning: other threads may use up the new room first */
 
 static bool drop_fact(struct kymo_process *process)
 {
@@ -23,7 +26,7 @@ static bool grow(struct kymo_process *process, uint64_t index, unsigned leave)
 	return !error;
 }
 
-/* Chunk @index is there, or can be made. */
+/* Whether chunk @index exists; if not, create it. */
 static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread, uint64_t index,
 			enum log_writer writer)
 {
@@ -35,7 +38,7 @@ static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread
 	if (writer == LOG_CLEANER)
 		return grow(process, index, leave);
 	if (thread->in_slow)
-		return false;		/* a handler that landed in a slow path */
+		return false;		/* in a signal handler that interrupted a slow path */
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	grown = grow(process, index, leave);
@@ -49,7 +52,7 @@ static void commit_at(struct kymo_log_record *record, uint64_t position)
 	__atomic_store_n(&record->stamp, KYMO_LOG_STAMP ^ position, __ATOMIC_RELEASE);
 }
 
-/* The rest of a chunk that the next record does not fit into. */
+/* Fill the last @rest bytes of a chunk, into which the next record does not fit. */
 static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 {
 	struct kymo_log_record *record = kymo_log_at(process, position);
@@ -62,8 +65,9 @@ static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 }
 
 /*
- * Where the thread writes is cleaned by nobody. Of a handler's event and of the one that it interrupted, the
- * latter's claim, which is in front of the handler's, counts for both. The cleaner's own copies need none.
+ * A claim protects the bytes that the thread writes: the cleaner stops at an incomplete record if a claim is at or before it. If a
+ * signal handler interrupts a writer, the claim of the interrupted writer is at an earlier position, and protects the handler's
+ * record, too. The cleaner's own copies need no claim.
  */
 static void claim(struct kymo_thread *thread, uint64_t outer, uint64_t position, enum log_writer writer)
 {
@@ -85,13 +89,13 @@ uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread,
 		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK, writer))
 			return UINT64_MAX;
 		claim(thread, outer, at, writer);
-		*ns = kymo_clock_read(thread);	/* after the load of tail: order of origins is time order */
+		*ns = kymo_clock_read(thread);	/* after the load of tail: so the order of positions is the order of times */
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
 		/*
-		 * Pairs with a reader's acquire fence: who meets our bytes in memory that was another
-		 * chunk before sees the head behind that one.
+		 * Pairs with a reader's acquire fence. This memory may have been an older chunk: a reader of the older chunk that
+		 * reads the new bytes also sees that log_head has passed the older chunk.
 		 */
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (take == size)
@@ -133,7 +137,7 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 	record->payload_size = (uint32_t)payload;
 	if (key == KYMO_LOG_KEY_THREAD)
 		thread->named = 1;
-	/* The thread's next event gets a later time: at most one step of the counter, 10 to 40 ns. */
+	/* Wait until the clock advances, so that the thread's next event has a later time: at most one step of the counter, 10 to 40 ns. */
 	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
 		;
 	*fact = (struct kymo_fact){ record->payload, at, outer };
@@ -154,7 +158,7 @@ void kymo__log_commit(const struct kymo_fact *fact)
 {
 	struct kymo_process *process = kymo_process;
 
-	/* It took so long that it was given up for a hole: its place is somebody else's, or about to be. */
+	/* The writer was so slow that the cleaner skipped its record as a hole. The bytes may belong to another record by now. */
 	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position))
 		(void)drop_fact(process);
 	else
@@ -162,7 +166,7 @@ void kymo__log_commit(const struct kymo_fact *fact)
 	__atomic_store_n(&kymo__thread->log_claim, fact->outer, __ATOMIC_RELEASE);
 }
 
-/* Not counted when it is lost: the facts about the object are a few too many then. */
+/* A lost record of this kind is not counted as dropped: the log then only keeps a few facts too many. */
 void kymo__log_gone(enum kymo_entity entity, uint64_t handle)
 {
 	const struct kymo_gone gone = { handle, entity };

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleaning the init log. The writer that finds the log grown copies facts that still hold from the head to the tail and forgets the
- * others, a chunk at a time, so that cleaning needs no more room than two chunks.
+ * Cleaning the init log: forget the facts that no longer hold, so that the log of a program that creates and destroys objects stays
+ * small. A writer cleans when it finds that the log has grown. The cleaner goes through the log from the head, copies each fact
+ * that still holds to the tail, and then moves the head past the originals:
  *
- * The order of stores protects readers, and a process that dies in the middle: first the copies with their stamps, then the head
- * moves past the originals, then their memory becomes another chunk.
+ *   before   head|a b c d|tail                  b and d no longer hold
+ *   copies   head|a b c d|a c|tail
+ *   after             head|a c|tail             the memory of "a b c d" is free
  *
- * If less than a quarter could be forgotten, cleaning waits until the log has doubled: so its cost per fact is constant. The facts
- * are walked three times: to count them, to decide which hold (src/abi/life.h), to copy them.
+ * Cleaning proceeds chunk by chunk, so it needs at most two chunks of extra room. The cleaner goes through the facts three times: to
+ * count them, to decide which facts hold (src/abi/life.h), and to copy those.
+ *
+ * The order of stores protects readers, and a process that dies while it cleans: first the copies with their stamps, then the new
+ * head, then the reuse of the memory.
+ *
+ * If less than a quarter of the records can be forgotten, the cleaner leaves the log as it is. The next cleaning begins when the log
+ * has doubled. So the cost of cleaning per fact is constant.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -15,16 +23,16 @@
 #include "inside/tracer/tracer_initlog_internal.h"
 
 #define WAIT_TRIES	2000		/* of 0.1 ms */
-#define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is never cleaned, but where it may not be larger */
+#define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is not cleaned, unless $KYMO_LOG_SIZE allows no larger log */
 
 struct cleaner {
 	struct kymo_process *process;
 	struct kymo_thread *thread;
 	struct kymo_region *region;
-	uint64_t head, limit;		/* between them all is looked at */
-	uint64_t unread;		/* facts forgotten from here on were not read */
-	size_t records;			/* of them: facts, declarations, records KYMO_LOG_GONE */
-	bool gone;
+	uint64_t head, limit;		/* the positions between which the cleaner works */
+	uint64_t unread;		/* the recorder has not read facts from here on: forgotten ones count as dropped */
+	size_t records;			/* facts, declarations and records KYMO_LOG_GONE between head and limit */
+	bool gone;			/* some of the records are KYMO_LOG_GONE */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -32,7 +40,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Up to where things are forgotten; see src/abi/region.h. */
+/* Choose the position up to which facts may be forgotten; the rules are in src/abi/region.h. */
 static void choose_limit(struct cleaner *cleaner)
 {
 	const struct kymo_region *region = cleaner->region;
@@ -57,7 +65,7 @@ static void choose_limit(struct cleaner *cleaner)
 		cleaner->limit = limit > cleaner->head ? limit : cleaner->head;
 }
 
-/* Where the log continues after a record that was never finished. */
+/* The position of the next record after an incomplete record at @at that will never be completed. */
 __attribute__((no_sanitize("thread")))
 static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 {
@@ -71,7 +79,10 @@ static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 
 uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
 
-/* Another writer may be active at @position or after it. A handler's long jump leaves a claim for ever. */
+/*
+ * Whether a writer may still complete the record at @position: a writer whose claim is at or before @position. Claims older than
+ * kymo_log_patience_ns do not count: a writer that ended by a long jump never releases its claim.
+ */
 static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
 {
 	const uint64_t now = kymo_clock_read(cleaner->thread);
@@ -90,7 +101,7 @@ static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
 	return false;
 }
 
-/* Finished, and not overwritten by a writer that went on after it had been given up. */
+/* The record is complete and valid. A very slow writer may have overwritten it, so all sizes are checked. */
 static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 {
 	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at) &&
@@ -99,7 +110,10 @@ static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 	       (record->id == KYMO_LOG_PAD || record->payload_size <= record->size - LOG_HEADER);
 }
 
-/* The next record from @at on, no padding. NULL: none up to the limit, which a record that is being written lowers. */
+/*
+ * The next record from @at on; padding and abandoned records are skipped. NULL: no record up to the limit. If a writer may still
+ * complete a record before the limit, the position of that record becomes the limit.
+ */
 static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at)
 {
 	while (*at < cleaner->limit) {
@@ -116,7 +130,7 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 			*at += record->size;
 		} else if (is_claimed(cleaner, *at)) {
 			break;
-		} else if (!is_whole(record, *at)) {	/* nor was it finished meanwhile */
+		} else if (!is_whole(record, *at)) {	/* check again: the writer may have completed the record before is_claimed() */
 			*at = behind_hole(cleaner, *at);
 		}
 	}
@@ -143,14 +157,14 @@ static void look(struct cleaner *cleaner, struct kymo_lives *lives)
 	kymo_lives_decide(lives);
 }
 
-/* Everything before @position is forgotten. Whole chunks get another use. */
+/* Move the head to @position: everything before it is forgotten. The memory of whole chunks becomes free. */
 static void head_to(struct cleaner *cleaner, uint64_t position)
 {
 	struct kymo_process *process = cleaner->process;
 
 	__atomic_store_n(&cleaner->region->log_head, position, __ATOMIC_RELEASE);
 	if (process->log_freed >= position / KYMO_LOG_CHUNK || !kymo_region_lock(process))
-		return;			/* busy for a second: the next time frees these, too */
+		return;			/* the lock was busy for a second: the next call frees these chunks, too */
 	while (process->log_freed < position / KYMO_LOG_CHUNK)
 		kymo_region_free_log_chunk(process, process->log_freed++);
 	kymo_region_unlock(process);
@@ -194,7 +208,7 @@ static void move(struct cleaner *cleaner, const struct kymo_lives *lives)
 		(void)__atomic_fetch_add(&cleaner->region->log_dropped, forgotten, __ATOMIC_RELAXED);
 }
 
-/* @share: forget at least one in so many records, or leave it. */
+/* Clean the log, if at least one in @share records can be forgotten; else leave the log as it is. */
 static void clean(struct cleaner *cleaner, unsigned share)
 {
 	struct kymo_lives lives;
@@ -202,7 +216,7 @@ static void clean(struct cleaner *cleaner, unsigned share)
 	void *memory;
 
 	choose_limit(cleaner);
-	/* A record that says what is gone is not forgotten before all copies of older facts are looked at, too. */
+	/* A KYMO_LOG_GONE record before the limit may end a fact whose copy is after the limit. Then it must not be forgotten yet. */
 	if (cleaner->limit < cleaner->process->log_copied)
 		return;
 	count(cleaner);
@@ -228,7 +242,7 @@ static uint64_t used_bytes(const struct kymo_region *region)
 	return __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE) - head;
 }
 
-/* Twice as much as is left; in a log that may not grow so much, half of what there is room for. */
+/* Clean next when the log has twice the bytes in use now; if the log may not grow so far, when half of its free room is used. */
 static void choose_next(struct kymo_process *process)
 {
 	const uint64_t used = used_bytes(process->region), all = kymo_settings.log_size;
@@ -239,13 +253,13 @@ static void choose_next(struct kymo_process *process)
 	__atomic_store_n(&process->log_clean_at, next, __ATOMIC_RELAXED);
 }
 
-/* @share: as clean(). Return: it was this thread's turn. */
+/* Clean, unless another thread is cleaning. @share: see clean(). Return: this thread has cleaned. */
 static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
 {
 	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
 
 	if (thread->in_slow || __atomic_exchange_n(&process->log_cleaning, 1, __ATOMIC_ACQUIRE))
-		return false;		/* a handler in a slow path; or another thread does it */
+		return false;		/* in a signal handler that interrupted a slow path, or another thread cleans */
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	cleaner.head = process->region->log_head;
@@ -269,7 +283,7 @@ void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thr
 		(void)clean_once(process, thread, 4);
 }
 
-/* Another thread cleans: that frees room within some milliseconds. */
+/* Wait for the thread that cleans, which frees room within some milliseconds. */
 static bool wait_for_cleaner(const struct kymo_process *process)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
@@ -279,7 +293,10 @@ static bool wait_for_cleaner(const struct kymo_process *process)
 	return true;
 }
 
-/* With every failure that makes their number a power of two, and every thousandth: a full log takes long to walk. */
+/*
+ * Going through a full log takes long, so not every failed reservation cleans: only those whose number is a power of two or a
+ * multiple of 1024.
+ */
 bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread)
 {
 	const uint32_t failed = __atomic_add_fetch(&process->log_failed, 1, __ATOMIC_RELAXED);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up objects in the set of objects that are left out. abi/region.h describes the set. */
 #include "inside/tracer/tracer_left_out.h"
 
 #include "abi/points.h"
 #include "inside/tracer/tracer_process.h"
 
-/* The set in the region; NULL without one. */
+/* The set in the region; NULL: the process has no region. */
 static uint64_t *left_out_set(void)
 {
 	const struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE);
@@ -35,7 +36,10 @@ static bool in_set(const void *object)
 	return false;
 }
 
-/* All of it published, and not the first of a block: an earlier time is still in order. */
+/*
+ * Whether the record may have the earlier time @ns. All earlier records are published, the record is not the first of its block, and
+ * @ns is not before the last published time: so the order of times still holds.
+ */
 static bool may_be_earlier(const struct kymo_record *record, uint64_t ns)
 {
 	return !record->nest && KYMO_WORD_COUNT(record->before) &&
@@ -67,7 +71,7 @@ bool kymo__left_out(const void *object, const void *message)
 
 	if (!thread)
 		return false;
-	/* Bytes of events that have a message alone are switched before those of others. */
+	/* The recorder switches the enable bytes of events that have only a message before the bytes of other events. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!object)
 		return message && message == thread->left_out_message;
@@ -88,7 +92,7 @@ bool kymo__hold_publish(const void *message)
 
 	if (!thread || !message)
 		return false;
-	if (thread->held_message)	/* nothing came after it: nobody says that it is left out */
+	if (thread->held_message)	/* no event named the publisher of the earlier message: record that event */
 		tell_held(thread);
 	thread->held_ns = kymo_clock_read(thread);
 	thread->held_message = message;
@@ -102,7 +106,7 @@ void kymo__made_anew(const void *object)
 
 	if (!set || !address)
 		return;
-	/* After the event that says so, before a look at what is proposed: see region.h. */
+	/* The init event is committed before this fence, the proposals are read after it: see region.h. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < KYMO_LEFT_OUT_PROBES; i++) {
 		uint64_t *slot = slot_of(set, address, i);
@@ -110,7 +114,7 @@ void kymo__made_anew(const void *object)
 
 		if (there == KYMO_LEFT_OUT_FREE)
 			return;
-		/* A proposal may become valid meanwhile, and a slot is not given to others: twice is enough. */
+		/* Two tries suffice: the recorder may turn the proposal into the address meanwhile, but gives the slot to no other address. */
 		for (int try = 0; try < 2 && (there | 1) == (address | 1); try++)
 			(void)__atomic_compare_exchange_n(slot, &there, KYMO_LEFT_OUT_USED, false,
 							  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);

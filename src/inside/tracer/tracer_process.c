@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registration of the process and its threads: the only places where the tracer allocates.
+ * Registration of the process and its threads. Apart from the growth of the region, the tracer allocates memory only here.
  *
- * A process registers with its first event, so a program that traces nothing gets nothing.
+ * A process registers with its first event: it creates its region and reads the domain's state. A program without events gets no
+ * region. Each thread gets a private slot (struct kymo_thread) with its own first event, and gives the slot back when it ends.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@
 
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
 
-static struct kymo_thread no_thread;	/* all zero: has no ring and no room */
+static struct kymo_thread no_thread;	/* all zero: no ring and no room */
 
 __thread struct kymo_thread *kymo__thread = &no_thread;
 struct kymo_process *kymo_process;
@@ -44,7 +45,7 @@ void kymo_say(const char *format, ...)
 	va_end(args);
 }
 
-/* "256K", "4M", "1G" or bytes; 0 when absent or senseless. */
+/* The value of a setting such as "256K", "4M", "1G" or a number of bytes; 0: not set, or not a number. */
 static uint64_t size_setting(const char *name)
 {
 	const char *text = secure_getenv(name);
@@ -83,7 +84,7 @@ static uint64_t log_size_setting(void)
 	return bytes < KYMO_LOG_SIZE_MIN ? KYMO_LOG_SIZE_MIN : bytes;
 }
 
-/* A program with larger rings gets room for some of them. */
+/* The default of $KYMO_RING_MEMORY. With a large $KYMO_RING_SIZE, it has room for KYMO_ASKED_RINGS rings. */
 static uint64_t default_ring_memory(uint64_t ring_bytes)
 {
 	const uint64_t some = KYMO_ASKED_RINGS * (ring_bytes + KYMO_PAGE);
@@ -98,7 +99,7 @@ static bool flag_setting(const char *name)
 	return text && text[0] == '1' && !text[1];
 }
 
-/* As rcl reads it: any base, and none means 0. */
+/* $ROS_DOMAIN_ID as rcl reads it: any base; not set means domain 0. */
 static uint32_t ros_domain_setting(void)
 {
 	const char *text = getenv("ROS_DOMAIN_ID");
@@ -114,8 +115,8 @@ static uint32_t ros_domain_setting(void)
 static void thread_end(void *slot);
 
 /*
- * The kernel wipes our private pages in a child, whatever call made it. Emulators may not: then
- * this keeps a child of fork() out of its parent's rings.
+ * The kernel wipes the private pages in a forked child, whichever call created the child. Emulators may not wipe them: then this
+ * function ensures that a child of fork() does not write to its parent's rings.
  */
 static void forked(void)
 {
@@ -127,7 +128,7 @@ static void forked(void)
 	kymo_switch_forget();
 }
 
-/* In a program that links us statically, too, before the constructors of its static objects. */
+/* The priority 101 lets this run before the constructors of a program's static objects, also if the program links libkymo.a. */
 __attribute__((constructor(101)))
 static void load(void)
 {
@@ -135,7 +136,7 @@ static void load(void)
 
 	kymo_settings = (struct kymo_settings){
 		.loaded = true,
-		/* In a setuid program, stay out of the way. */
+		/* A setuid program is not traced. */
 		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
 		.verbose = flag_setting("KYMO_VERBOSE"),
 		.flight = flag_setting("KYMO_FLIGHT"),
@@ -153,7 +154,7 @@ static void load(void)
 		return;
 	}
 	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
-	/* Out of memory: there are still the wiped pages. */
+	/* Out of memory is harmless here: the kernel wipes the private pages in a child anyway. */
 	(void)pthread_atfork(kymo_user_fork_begin, kymo_user_fork_end, forked);
 }
 
@@ -164,7 +165,7 @@ static void unload(void)
 
 	if (!process || process->registration != KYMO_REGISTERED)
 		return;
-	/* Other threads still run, and destructors of libraries that know nothing of us: they may emit. */
+	/* Other threads, and destructors of other libraries, still run and may emit events: so the region stays mapped. */
 	kymo_region_leave(process);
 }
 
@@ -176,7 +177,7 @@ static void *private_pages(size_t bytes)
 	if (at == MAP_FAILED)
 		return NULL;
 	if (madvise(at, bytes, MADV_WIPEONFORK)) {
-		(void)munmap(at, bytes);	/* Linux < 4.14: a child would write into our rings */
+		(void)munmap(at, bytes);	/* Linux < 4.14: a child would write to its parent's rings */
 		return NULL;
 	}
 	return at;
@@ -235,8 +236,8 @@ static struct kymo_thread *take_slot(struct kymo_process *process)
 }
 
 /*
- * Where the kernel keeps the number of the CPU that the calling thread is on: in its rseq area, which
- * glibc registers from 2.35 on. A load, while the vDSO's answer is in pages that nothing else needs.
+ * The address of the word in which the kernel stores the calling thread's CPU: in the thread's rseq area, which glibc registers from
+ * 2.35 on. Reading the word is one load; the vDSO's getcpu() also reads pages that nothing else uses.
  */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -257,7 +258,7 @@ static const int32_t *cpu_word(void)
 	return (const int32_t *)(self + __rseq_offset + 4);	/* struct rseq: cpu_id */
 }
 
-/* The calling thread has @slot from now on. */
+/* Give @slot to the calling thread. */
 static void enter(struct kymo_thread *slot)
 {
 	slot->tid = (uint32_t)syscall(SYS_gettid);
@@ -271,8 +272,8 @@ static void enter(struct kymo_thread *slot)
 }
 
 /*
- * All other threads wait meanwhile with whatever they emit. What a forked child's parent had declared is
- * declared again before they go on: otherwise their events would look as if they were not wanted.
+ * Meanwhile, all other threads that emit events wait. A forked child declares its parent's tracepoints again before these threads
+ * continue: otherwise the enable bytes of the tracepoints would still be 0, and the threads' events would be lost.
  */
 static void register_process(struct kymo_process *process)
 {
@@ -305,8 +306,8 @@ static bool process_ready(struct kymo_process *process)
 		register_process(process);
 		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
-	while (was == KYMO_REGISTERING) {	/* another thread's first event: about a millisecond */
-		(void)nanosleep(&pause, NULL);	/* not sched_yield(): it may have a lower priority */
+	while (was == KYMO_REGISTERING) {	/* another thread registers the process: about a millisecond */
+		(void)nanosleep(&pause, NULL);	/* not sched_yield(): the other thread may have a lower priority */
 		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
 	}
 	return was == KYMO_REGISTERED;
@@ -321,7 +322,7 @@ static struct kymo_thread *register_thread(void)
 		return NULL;
 	slot = kymo__thread;
 	if (__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
-		return slot;		/* it was this thread that registered the process */
+		return slot;		/* this thread registered the process */
 	slot = take_slot(process);
 	if (slot)
 		enter(slot);
@@ -335,7 +336,7 @@ struct kymo_thread *kymo_thread_slot(void)
 	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
 		return slot;
 	if (registering || kymo_settings.disabled || !kymo_settings.loaded)
-		return NULL;	/* not loaded: in .preinit_array, where there is no environment yet */
+		return NULL;	/* not loaded: the call comes from .preinit_array, before the settings are read */
 	registering = 1;
 	kymo_signal_fence();
 	slot = register_thread();
@@ -345,8 +346,8 @@ struct kymo_thread *kymo_thread_slot(void)
 }
 
 /*
- * The thread ends. Its ring goes to the consumer (RETIRED), or straight back to the pool when
- * nothing in it waits to be read. Events of later destructors register the thread once more.
+ * The thread ends. Its ring becomes RETIRED, so that the consumer reads and then frees it; a ring without unread records becomes FREE
+ * at once. If a later destructor of the thread emits events, the thread registers once more.
  */
 static void thread_end(void *argument)
 {
@@ -354,7 +355,7 @@ static void thread_end(void *argument)
 	struct kymo_ring *ring = slot->ring;
 
 	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED))
-		return;		/* a forked child */
+		return;		/* a forked child, whose slots are wiped */
 	if (slot->named)
 		kymo__log_gone(KYMO_ENTITY_THREAD, slot->tid);
 	kymo__thread = &no_thread;

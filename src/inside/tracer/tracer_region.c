@@ -2,9 +2,9 @@
 /*
  * The region's file: created once, grown by whole segments, never shrunk.
  *
- * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before it is
- * written, so that a full tmpfs is an error here and not a SIGBUS in the traced program, and so that
- * no later event takes a page fault. No descriptor stays open: growth opens the file by its path.
+ * Every page is allocated (fallocate) and mapped in (MADV_POPULATE_WRITE) before it is written. So a full tmpfs is an error here,
+ * not a SIGBUS in the traced program, and no later event causes a page fault. No descriptor stays open: to grow the file, the process
+ * opens it by its path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static int find_directory(struct kymo_process *process)
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return -EPERM;	/* someone else's, or open to others */
+		return -EPERM;	/* another user owns the directory, or may open it */
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static int populate(uint8_t *at, size_t bytes)
 		return 0;
 	if (errno != EINVAL)
 		return -errno;
-	for (size_t i = 0; i < bytes; i += KYMO_PAGE)	/* Linux < 5.14; the pages are allocated */
+	for (size_t i = 0; i < bytes; i += KYMO_PAGE)	/* Linux < 5.14: write to each page; the pages are allocated already */
 		((volatile uint8_t *)at)[i] = 0;
 	return 0;
 }
@@ -104,7 +104,7 @@ static uint64_t ring_bytes(unsigned index)
 	       KYMO_LATER_RING_BYTES;
 }
 
-/* Lay a ring over mapped, zeroed pages and publish it. */
+/* Initialise a ring in mapped, zeroed pages and publish it. */
 static void install_ring(struct kymo_process *process, unsigned index, uint8_t *at, uint32_t page)
 {
 	struct kymo_ring *ring = (struct kymo_ring *)at;
@@ -119,7 +119,7 @@ static void install_ring(struct kymo_process *process, unsigned index, uint8_t *
 	__atomic_store_n(&process->region->ring_count, index + 1, __ATOMIC_RELEASE);
 }
 
-/* Memory that is or was a chunk becomes the next one. */
+/* @memory, which is new or was an older chunk, becomes the next chunk of the log. */
 static void install_log_chunk(struct kymo_process *process, struct kymo_log_memory memory)
 {
 	const uint32_t number = process->region->log_chunk_count, at = number % KYMO_LOG_CHUNKS_MAX;
@@ -134,7 +134,7 @@ static uint32_t ring_pages(unsigned index)
 	return 1 + (uint32_t)(ring_bytes(index) / KYMO_PAGE);
 }
 
-/* Header, first log chunk and the first rings in one mapping. */
+/* Fill a new file: the header, the first log chunk and the first rings, in one mapping. */
 static int fill_new(struct kymo_process *process, int fd)
 {
 	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
@@ -174,7 +174,7 @@ static int fill_new(struct kymo_process *process, int fd)
 	return 0;
 }
 
-/* A region of this pid and start time is an earlier image of this process: exec() replaced it. */
+/* A region with this process's pid and start time belongs to the program that this process ran before exec(). */
 static void mark_replaced(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -195,7 +195,7 @@ static void choose_path(struct kymo_process *process)
 	const unsigned long long start = kymo_own_start_time(), space = kymo_own_pid_ns();
 	const size_t size = sizeof process->path;
 
-	/* In two containers, the same pid may start in the same hundredth of a second. */
+	/* Processes of two containers may have the same pid and start time (1/100 s), so the name contains the pid namespace. */
 	(void)snprintf(process->path, size, "%.*s/%u-%llu-%llx.region", (int)size - 80, process->directory,
 		       getpid(), start, space);
 	for (unsigned n = 1; n < 1000 && !access(process->path, F_OK); n++) {
@@ -212,7 +212,7 @@ static struct flock alive_byte(void)
 	};
 }
 
-/* The mapping keeps the description, and the description the lock, until the process is gone. */
+/* The mapping keeps the open file description, and so the lock, until the process ends. */
 static void lock_alive(int fd)
 {
 	struct flock lock = alive_byte();
@@ -220,7 +220,7 @@ static void lock_alive(int fd)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* Not everywhere: emulators and other kernels may let go of it with the descriptor. */
+/* Whether the lock still exists after close(): emulators and other kernels may release it with the descriptor. */
 static bool holds_lock(const char *path)
 {
 	struct flock lock = alive_byte();
@@ -245,7 +245,7 @@ int kymo_region_create(struct kymo_process *process)
 	kymo_domain_sweep(process, !kymo_domain_recording(process));
 	choose_path(process);
 	(void)snprintf(temporary, sizeof temporary, "%s.new", process->path);
-	(void)unlink(temporary);	/* of ourselves, replaced by exec() in the middle of this */
+	(void)unlink(temporary);	/* left by this process, if exec() replaced it while it created its region */
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -259,12 +259,12 @@ int kymo_region_create(struct kymo_process *process)
 		process->region->flags |= KYMO_REGION_LOCKED;
 	process->dev = st.st_dev;
 	process->ino = st.st_ino;
-	kymo_domain_join(process);	/* so that it has its state before anyone sees it */
+	kymo_domain_join(process);	/* before the rename, so that every visible region has its state */
 	if (rename(temporary, process->path)) {
 		error = -errno;
 		goto failed;
 	}
-	kymo_domain_join(process);	/* the domain may have changed in between */
+	kymo_domain_join(process);	/* again, because the domain may have changed meanwhile */
 	return 0;
 failed:
 	(void)unlink(temporary);
@@ -303,7 +303,7 @@ bool kymo_region_lock(struct kymo_process *process)
 		if (try < LOCK_TRIES / 10)
 			(void)sched_yield();
 		else
-			(void)nanosleep(&pause, NULL);	/* the holder may be preempted */
+			(void)nanosleep(&pause, NULL);	/* the thread that holds the lock may be preempted */
 	}
 	return false;
 }
@@ -324,7 +324,7 @@ static int grow(struct kymo_process *process, uint32_t pages, uint8_t **at, uint
 	if (fstat(fd, &st))
 		error = -errno;
 	else if (st.st_dev != process->dev || st.st_ino != process->ino)
-		error = -ESTALE;	/* not our file any more */
+		error = -ESTALE;	/* the path now names another file */
 	else
 		error = append(fd, *page, pages, at);
 	(void)close(fd);
@@ -351,7 +351,7 @@ int kymo_region_add_ring(struct kymo_process *process)
 	return (int)index;
 }
 
-/* Twice as much as there is, up to 1 MiB at a time; at first enough to have some to spare. */
+/* Double the log's memory, but by at most 1 MiB at a time. The first time, add enough for KYMO_LOG_SPARE free chunks. */
 static int add_log_memory(struct kymo_process *process)
 {
 	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE, have = process->log_memory;

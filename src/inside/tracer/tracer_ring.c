@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow paths of the ring: a thread's first event, the next block, nested commits, drops. */
+/*
+ * The slow paths of the ring: a thread's first event, the next block, records of signal handlers, drops.
+ *
+ * A slow path changes several words of the thread. A signal handler that interrupts it would find them half changed, so a slow path
+ * sets in_slow: a handler that needs a slow path meanwhile drops its event. The layout of a ring is in abi/region.h, the fast path in
+ * tracer_ring.h.
+ */
 #include <errno.h>
 #include <sched.h>
 
 #include "inside/tracer/tracer_process.h"
 
 /*
- * Store a word that must be seen before anything that is stored after it, here to bytes that are no
- * atomics. x86-64 keeps the order of stores, so there the fence only holds the compiler; on aarch64
- * it is a dmb, once a block. A store with release would order what is before it, not what is after.
- * TSan knows no fences and runs on x86-64: there an exchange stands in.
+ * Store a word so that other threads see it before all later stores, also before later stores to bytes that are not atomic.
+ * A store with release would order the earlier stores, not the later ones; so a fence follows the store. x86-64 keeps the order of
+ * stores, so the fence only stops the compiler; on aarch64 the fence is a dmb, once per block. TSan does not know fences and runs on
+ * x86-64: for TSan an exchange replaces store and fence.
  */
 #ifdef KYMO_PLAIN_ATOMICS
 #define kymo_store_before(word, value) ((void)__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST))
@@ -20,14 +26,17 @@
 } while (0)
 #endif
 
-static uint64_t dropped_early;		/* while there was no region */
+static uint64_t dropped_early;		/* events dropped before the region existed */
 
 static bool is_registered(const struct kymo_process *process)
 {
 	return process && __atomic_load_n(&process->registration, __ATOMIC_SEQ_CST) == KYMO_REGISTERED;
 }
 
-/* Only now it is known whether somebody wanted them. Of the drop and the registration, the later takes them over. */
+/*
+ * Early drops count only if the process registers into state RECORD: otherwise no recorder wanted the events. Both the registration
+ * and a drop call this function, so that the later of the two moves the count to the region.
+ */
 void kymo_drop_hand_over(struct kymo_process *process)
 {
 	const uint64_t count = __atomic_exchange_n(&dropped_early, 0, __ATOMIC_SEQ_CST);
@@ -36,7 +45,7 @@ void kymo_drop_hand_over(struct kymo_process *process)
 		(void)__atomic_fetch_add(&process->region->dropped_no_ring, count, __ATOMIC_RELAXED);
 }
 
-/* Counters that a handler may bump in between, so atomic; off the fast path. */
+/* The counters are atomic, because a signal handler may increment them at the same time. */
 bool kymo_drop(struct kymo_thread *thread)
 {
 	struct kymo_process *process = kymo_process;
@@ -70,7 +79,7 @@ static struct kymo_ring *take_free_ring(struct kymo_process *process)
 		if (__atomic_load_n(&ring->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED &&
 		    KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED)) ==
 			    __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
-			was = KYMO_RING_RETIRED;	/* read to its end, by a consumer that has left */
+			was = KYMO_RING_RETIRED;	/* the consumer read all of the ring, and ended before freeing it */
 		if (__atomic_compare_exchange_n(&ring->state, &was, KYMO_RING_OWNED, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return ring;
@@ -84,8 +93,8 @@ static bool overwriting(const struct kymo_process *process)
 }
 
 /*
- * In OVERWRITE mode no consumer empties the rings of ended threads. If there are more than @keep of them, the ring that was silent
- * longest gets a new owner, whose blocks follow the records in it.
+ * In OVERWRITE mode no consumer empties the rings of ended threads. If there are more than @keep such rings, the calling thread gets
+ * the one whose last record is oldest. The new owner's blocks follow the old records.
  */
 static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsigned keep)
 {
@@ -118,7 +127,7 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 	return oldest;
 }
 
-/* Each further round means that another thread took the ring that this thread created. */
+/* The loop repeats only if another thread got the ring that this thread created. */
 static struct kymo_ring *add_ring(struct kymo_process *process)
 {
 	struct kymo_ring *ring = NULL;
@@ -130,7 +139,7 @@ static struct kymo_ring *add_ring(struct kymo_process *process)
 			return NULL;
 		index = kymo_region_add_ring(process);
 		kymo_region_unlock(process);
-		ring = take_free_ring(process);	/* the new one, or a better one */
+		ring = take_free_ring(process);	/* the new ring, or one that became free meanwhile */
 		if (index < 0)
 			break;
 	}
@@ -151,7 +160,7 @@ static struct kymo_ring *find_ring(struct kymo_process *process)
 	return ring;
 }
 
-/* Enter the thread as owner number @seq; readers may be looking at what the entry said before. */
+/* Enter the thread as owner number @seq. A reader may be reading the old entry: seq is 0 while the entry changes. */
 static void enter_owner(struct kymo_ring *ring, const struct kymo_thread *thread, uint32_t seq)
 {
 	struct kymo_owner *owner = &ring->owner[seq % KYMO_OWNERS];
@@ -166,7 +175,7 @@ static void enter_owner(struct kymo_ring *ring, const struct kymo_thread *thread
 	__atomic_store_n(&ring->owner_seq, seq, __ATOMIC_RELEASE);
 }
 
-/* A ring for the calling thread. Its word goes on where the last owner's ended. */
+/* Find a ring for the calling thread. The thread's word begins where the records of the last owner end. */
 static bool get_ring(struct kymo_thread *thread)
 {
 	struct kymo_ring *ring = find_ring(kymo_process);
@@ -195,7 +204,7 @@ static struct kymo_block *block_at(const struct kymo_thread *thread, uint64_t po
 	return (struct kymo_block *)(thread->data + (pos & thread->mask));
 }
 
-/* 0 where it is unknown. */
+/* The CPU of the calling thread; 0: unknown. */
 static uint32_t cpu_of(const struct kymo_thread *thread)
 {
 	unsigned cpu = 0;
@@ -207,7 +216,7 @@ static uint32_t cpu_of(const struct kymo_thread *thread)
 	return (uint32_t)__atomic_load_n(thread->cpu, __ATOMIC_RELAXED);
 }
 
-/* Close the block that @word is in. Return: records in it and in all blocks before it. */
+/* Close the block of @word. Return: records in this block and in all blocks before it. */
 static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 {
 	uint64_t pos = KYMO_WORD_POS(word);
@@ -220,8 +229,9 @@ static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 }
 
 /*
- * May the block at @start be begun over the old block in its place? Bytes from rpos on must stay; without a consumer, from wpos on:
- * when a signal handler has filled the whole ring, the record of the interrupted code, which is not published yet, is at wpos.
+ * Whether the block at @start may overwrite the older block in the same memory. In DISCARD mode, the unread bytes from rpos on must
+ * stay. In OVERWRITE mode, only the bytes from wpos on must stay: if a signal handler fills the whole ring, the unpublished record of
+ * the interrupted code is at wpos.
  */
 static bool may_begin(struct kymo_thread *thread, uint64_t start)
 {
@@ -230,7 +240,7 @@ static bool may_begin(struct kymo_thread *thread, uint64_t start)
 	uint64_t limit;
 
 	if (start < thread->free_until)
-		return true;		/* the reader's line is on its way to and fro: not once a block */
+		return true;		/* saves reading rpos for each block: its cache line moves between two CPUs */
 	if (__atomic_load_n(thread->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE) {
 		limit = KYMO_WORD_POS(ring->wpos);
 	} else {
@@ -241,11 +251,11 @@ static bool may_begin(struct kymo_thread *thread, uint64_t start)
 }
 
 /*
- * Begin the block after the one that thread->word is in. A handler cannot move the word
- * meanwhile: with in_slow set and end 0 it finds no room and is dropped.
+ * Begin the block after that of thread->word. A handler cannot move the word meanwhile: end is 0, so the handler finds no room, and
+ * in_slow is set, so its event is dropped.
  *
- * The new seq goes first, and nothing of the block is touched before it is out: whoever copies the
- * old block sees by its second look at seq that it came too late.
+ * The new seq is stored before any other byte of the block changes. So a reader that copies the old block reads a different seq after
+ * the copy, and discards the copy.
  */
 static bool next_block(struct kymo_thread *thread)
 {
@@ -277,19 +287,19 @@ static bool next_block(struct kymo_thread *thread)
 	return true;
 }
 
-/* Make room for a record. Return: false when there is none to be had. */
+/* Make room for a record: begin the next block. Return: false: no room is available. */
 static bool make_room(struct kymo_thread *thread, size_t record_size)
 {
 	bool room;
 
 	if (thread->in_slow)
-		return false;		/* a handler that landed in a slow path */
+		return false;		/* in a signal handler that interrupted a slow path */
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	if (KYMO_WORD_POS(thread->word) + record_size <= thread->end) {
-		room = true;		/* a handler has created it meanwhile */
+		room = true;		/* a handler has begun the next block meanwhile */
 	} else {
-		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* nothing more goes into this block */
+		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* no more records in this block */
 		kymo_signal_fence();
 		room = record_size + sizeof(struct kymo_block) < thread->block_size &&
 		       next_block(thread);
@@ -299,7 +309,7 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	return room;
 }
 
-/* As kymo_try_reserve_sp(), with the vDSO clock: where the counter cannot be used. */
+/* As kymo_try_reserve_sp(), with the vDSO clock, for machines whose counter is not usable. */
 static bool try_reserve_vdso(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
 			     size_t payload)
 {
@@ -315,8 +325,8 @@ static bool try_reserve_vdso(struct kymo_record *record, struct kymo_thread *thr
 }
 
 /*
- * A handler that landed in a failed attempt left its records unpublished. They must not go out
- * together with the next record: see kymo__publish_nested().
+ * A handler that interrupted a failed attempt left its records unpublished. Publish them now, not together with the next record; see
+ * kymo__publish_nested().
  */
 static void catch_up(struct kymo_thread *thread)
 {
@@ -324,14 +334,14 @@ static void catch_up(struct kymo_thread *thread)
 		kymo__publish_nested(thread);
 }
 
-/* The thread with a ring. NULL: not traced, no ring to be had, or a handler in a slow path. */
+/* The thread with a ring. NULL: the process is not traced, no ring is available, or a signal handler interrupted a slow path. */
 static struct kymo_thread *with_ring(struct kymo_thread *thread)
 {
 	bool have;
 
 	if (!thread || thread->ring)
 		return thread;
-	/* A handler in a slow path, or on the thread that registers the process. */
+	/* A signal handler that interrupted a slow path, or the registration of the process. */
 	if (thread->in_slow || !is_registered(kymo_process))
 		return NULL;
 	thread->in_slow = 1;
@@ -354,14 +364,14 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 
 	if (kymo_unlikely(!thread->ring)) {
 		thread = kymo_thread_slot();
-		/* Until the process is registered every event counts as enabled; now it is known better. */
+		/* Before registration every event counts as enabled; now the recorder's enable byte decides. */
 		if (thread && !kymo_recorder_wants(id))
 			return false;
 		thread = with_ring(thread);
 		if (!thread)
 			return kymo_drop(NULL);
 	}
-	for (;;) {			/* each further round means that a handler made progress */
+	for (;;) {			/* the loop ends: it repeats only after progress of this thread or of a handler */
 		catch_up(thread);
 		if (kymo_likely(!thread->vdso_clock) ? kymo_try_reserve_sp(record, id, payload)
 						     : try_reserve_vdso(record, thread, id, payload))
@@ -372,18 +382,18 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 		} else if (thread->vdso_clock || kymo_clock_renew(thread)) {
 			continue;
 		}
-		/* The attempt above may have left a handler's records, and this event has no record. */
+		/* A handler may have written records during the attempt above. This event will not publish them: it has no record. */
 		catch_up(thread);
 		return kymo_drop(thread);
 	}
 }
 
 /*
- * Publish several records at once. nseq is odd meanwhile: a consumer that pairs the new time with
- * the old position would cut a packet that ends after the next one begins.
+ * Publish several records at once. lastts gets a new reading of the clock: that time is not earlier than any reserved record, and not
+ * later than any following record.
  *
- * The time is a new look at the clock: not earlier than any reserved record, not later than any
- * that follows.
+ * nseq is odd while lastts and wpos change. Without nseq, a consumer could read the new lastts with the old wpos, and would write a
+ * packet whose end time is after the start of the next packet.
  */
 void kymo__publish_nested(struct kymo_thread *thread)
 {
@@ -394,7 +404,7 @@ void kymo__publish_nested(struct kymo_thread *thread)
 		__atomic_store_n(&ring->nest, 1, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 		__atomic_store_n(&ring->nseq, ring->nseq + 1, __ATOMIC_RELAXED);
-		do {		/* no handler's record between the position and the time */
+		do {		/* repeat if a handler reserved a record between the two readings */
 			word = __atomic_load_n(&thread->word, __ATOMIC_RELAXED);
 			kymo_signal_fence();
 			now = kymo_clock_read(thread);
@@ -410,9 +420,8 @@ void kymo__publish_nested(struct kymo_thread *thread)
 }
 
 /*
- * What is published ends in front of the record, but not right there: handlers' records stand
- * between, or it is the first of a block. A consumer that sees its time with the old position would
- * take it for the bound of what comes next, so both change under an odd nseq.
+ * Something is between the published records and @record: records of handlers, or the start of a block. A consumer that read the new
+ * lastts with the old wpos would use lastts as the bound of the records in between. So both change while nseq is odd.
  */
 void kymo__publish_behind(const struct kymo_record *record)
 {

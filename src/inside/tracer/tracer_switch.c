@@ -2,16 +2,17 @@
 /*
  * The program's own switches, beside the recorder's.
  *
- * The recorder writes the enable bytes of the region, and nobody else does while it is there. The
- * program never touches them: its switches decide which byte is looked at.
+ * An event is recorded if both the recorder and the program want it, but an event should test only one byte. So the recorder writes
+ * the enable bytes of the region, and the program's switches decide which byte an event tests:
  *
- *     kymo_set_enabled()     kymo__enable points to the region's bytes, or to a private array in which
- *                            only ends of spans are set
- *     kymo_set_category()    a place's id is its own, or one whose byte is never set; an end's, one
- *                            whose byte always is
+ *     kymo_set_enabled()     on:  kymo__enable points to the region's bytes
+ *                            off: kymo__enable points to a private array in which only the ends of spans are set
+ *     kymo_set_category()    on:  a place in the code tests the byte of its own id
+ *                            off: the place tests a byte that is never set; the end of a span, a byte that is always set
  *
- * So neither undoes what the other does, whatever comes first, and an event still tests one byte.
- * An end that gets through asks whether its thread has a span open: see kymo__event().
+ * The program never writes the bytes of the recorder, and the recorder never sees the program's switches. So neither undoes the
+ * other's switch, in any order. The end of a span that passes this test is recorded only if the thread has an open span: see
+ * kymo__event().
  */
 #include "inside/tracer/tracer_process.h"
 
@@ -21,7 +22,7 @@
 
 #define CATEGORIES_MAX	64u
 
-/* Before registration every event is wanted, so that the first one registers. */
+/* Before registration every event is enabled, so that the first event registers the process. */
 static const uint8_t enable_all[KYMO_POINTS_MAX] = { [0 ... KYMO_POINTS_MAX - 1] = 1 };
 static const uint8_t enable_none[KYMO_POINTS_MAX];
 static uint8_t enable_ends[KYMO_POINTS_MAX] = { [KYMO_POINT_ENDS] = 1 };
@@ -37,7 +38,7 @@ static const uint8_t *wanted_bytes(void)
 	return bytes != enable_none && __atomic_load_n(&switched_off, __ATOMIC_SEQ_CST) ? enable_ends : bytes;
 }
 
-/* Two threads may store at once: a thread checks afterwards whether its value is still right. */
+/* Set kymo__enable. Two threads may store at the same time, so each thread checks afterwards whether its value is still right. */
 static void choose(void)
 {
 	const uint8_t *bytes;
@@ -54,7 +55,7 @@ void kymo_switch_bytes(const uint8_t *bytes)
 	choose();
 }
 
-/* Like any process before registration: what its parent wanted, or wants some day, says nothing about it. */
+/* A forked child has no enable bytes of its own yet: like any process before registration, it enables every event. */
 void kymo_switch_forget(void)
 {
 	if (kymo_recorder_bytes != enable_none)
@@ -79,7 +80,7 @@ void kymo_set_enabled(bool on)
 
 /* ---- categories ---- */
 
-/* Entries are added and switched, never removed: readers need no lock. */
+/* Entries are added and switched, but never removed: so readers need no lock. */
 static struct {
 	struct {
 		char name[KYMO_TEXT_MAX + 1];
@@ -87,7 +88,7 @@ static struct {
 	} entry[CATEGORIES_MAX];
 	unsigned count;
 	bool others_off;
-	bool any_off;			/* a quick no */
+	bool any_off;			/* some category is off; if not, readers need no search */
 } categories;
 
 static unsigned find(const char *name)
@@ -135,7 +136,7 @@ bool kymo_category_set(const char *name, bool on)
 			set(&categories.entry[i].off, !on);
 	} else if (at < categories.count) {
 		set(&categories.entry[at].off, !on);
-	} else if (on == categories.others_off) {	/* otherwise it is like all others */
+	} else if (on == categories.others_off) {	/* otherwise the category is like all others and needs no entry */
 		if (at == CATEGORIES_MAX)
 			return false;
 		(void)strncpy(categories.entry[at].name, name, KYMO_TEXT_MAX);
@@ -153,14 +154,14 @@ void kymo__of_every_ros_domain(void)
 	kymo_settings.ros_domain = KYMO_ROS_EVERY;
 }
 
-static uint32_t snapshots_early;	/* asked for before the process was registered */
+static uint32_t snapshots_early;	/* requests before the process was registered */
 
 void kymo_snapshot_forget(void)
 {
 	__atomic_store_n(&snapshots_early, 0, __ATOMIC_RELAXED);
 }
 
-/* The later of the two, the request or the registration, adds the count. */
+/* Both a request and the registration call this function, so that the later of the two adds the count to the region. */
 void kymo_snapshot_hand_over(struct kymo_process *process)
 {
 	uint32_t count = __atomic_exchange_n(&snapshots_early, 0, __ATOMIC_SEQ_CST);

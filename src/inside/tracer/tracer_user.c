@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What include/kymo/kymo.h needs: places in the code get event ids and are declared in the init
- * log; their events go to the thread's ring like all others.
+ * The tracepoints of include/kymo/kymo.h, which programs declare themselves.
  *
- * Ids and ranges outlive fork(): a child's region declares again what the parent's did, with the
- * same ids. A place that stands in several files (a header's inline function) has one id; equal
- * means equal declarations, known by their hash, so nothing of an unloaded library is looked at.
+ * A site is a place in the code that emits an event, e.g. one KYMO_BEGIN(). Each site gets an event id and is declared in the init log.
+ * Its events go to the thread's ring like all other events.
+ *
+ * Sites with equal declarations share an id, e.g. the copies of a header's inline function in several files. Two declarations are
+ * equal if their hashes are; so the comparison never reads memory of a library that was unloaded.
+ *
+ * Ids and ranges of sites survive fork(): the child's region gets the same declarations with the same ids.
  */
 #include <sched.h>
 #include <sys/prctl.h>
@@ -23,30 +26,30 @@ static_assert(KYMO__COUNTER == (int)KYMO_SHAPE_COUNTER, "shapes as in the abi");
 
 static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 
-#define IDS_END		KYMO_POINT_NO_ID	/* ids from here on are none of ours */
-/* A C program or library is one range of sites at a time, in C++ every site is one. */
+#define IDS_END		KYMO_POINT_NO_ID	/* ids for sites end before this one */
+/* All sites of a C program or library are one range. In C++ each site is a range of its own. */
 #define RANGES_MAX	(KYMO_POINTS_MAX + 1024)
 #define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
 			 KYMO_EVENT_FIELDS_MAX * (1 + KYMO_DECLARED_TEXT_MAX))
 
 static struct {
 	uint32_t lock;
-	unsigned ids;			/* given so far, from KYMO_POINTS_TABLE on */
+	unsigned ids;			/* number of ids in use, from KYMO_POINTS_TABLE on */
 	unsigned ranges;
-	uint64_t hash[KYMO_POINTS_MAX - KYMO_POINTS_TABLE];	/* of the declaration of each id */
+	uint64_t hash[KYMO_POINTS_MAX - KYMO_POINTS_TABLE];	/* hash of each id's declaration */
 	struct {
 		struct kymo_site *begin, *end;
 	} range[RANGES_MAX];
 } sites;
 
-static __thread bool inside;		/* this thread has the lock, or waits for it */
+static __thread bool inside;		/* this thread holds the lock, or waits for it */
 
 static bool lock(void)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 
 	if (inside)
-		return false;	/* a handler: whom it interrupted would never let go */
+		return false;	/* in a signal handler: the interrupted code cannot release the lock */
 	inside = true;
 	kymo_signal_fence();
 	for (int try = 0; try < 10000; try++) {
@@ -55,7 +58,7 @@ static bool lock(void)
 		(void)nanosleep(&pause, NULL);
 	}
 	inside = false;
-	return false;		/* its holder was killed, or is stopped */
+	return false;		/* the thread that holds the lock was killed or is stopped */
 }
 
 static void unlock(void)
@@ -67,7 +70,7 @@ static void unlock(void)
 
 static __thread bool locked_to_fork;
 
-/* A child with a lock that a thread of its parent held could declare nothing. */
+/* If another thread held the lock during fork(), the child could never declare anything. So fork() holds the lock itself. */
 void kymo_user_fork_begin(void)
 {
 	locked_to_fork = lock();
@@ -121,13 +124,13 @@ static uint64_t hash_of(const uint8_t *bytes, size_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
 
-	/* Without the id: it is what we look for. */
+	/* The hash leaves out the id: the hash is used to find the id. */
 	for (size_t i = offsetof(struct kymo_declaration, shape); i < size; i++)
 		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
 	return hash;
 }
 
-/* Into the init log of this process, and switched on if it is being recorded. */
+/* Write a declaration to the init log. If the process is in state RECORD, switch the event on. */
 static void declare(uint16_t id, uint8_t *declaration, size_t size)
 {
 	struct kymo_region *region;
@@ -140,11 +143,11 @@ static void declare(uint16_t id, uint8_t *declaration, size_t size)
 	kymo__log_commit(&fact);
 	region = kymo_process->region;
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
-		/* Release: whoever finds a record of it finds the declaration in the log. */
+		/* Release: a reader that finds a record with this id also finds the declaration in the log. */
 		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELEASE);
 }
 
-/* The id whose byte @site looks at; lock held. */
+/* Set the id whose enable byte @site tests; lock held. */
 static void choose_id(struct kymo_site *site)
 {
 	uint16_t id = site->own_id;
@@ -208,7 +211,7 @@ void kymo__unregister(struct kymo_site *begin)
 	unlock();
 }
 
-/* A forked child has a region of its own now, and all ids already. */
+/* A forked child has a new region, but already has the ids of its parent: write their declarations to the new region. */
 void kymo_user_declare_again(void)
 {
 	uint8_t declaration[DECLARATION_MAX], told[KYMO_POINTS_MAX] = { 0 };
@@ -227,13 +230,14 @@ void kymo_user_declare_again(void)
 	unlock();
 }
 
-/* The sites of libkymo itself; of the whole program, where it is linked statically. */
+/* The sites of libkymo itself; in a program that links libkymo.a, all sites of the program. */
 extern struct kymo_site __start_kymo_sites[] __attribute__((visibility("hidden")));
 extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden")));
 
 /*
- * A site that was reached before the constructor of its library ran; and ours, with their first
- * event, so that no trace has declarations of events that are not used. Return: its id.
+ * Give an id to a site that has none at its first event. Two kinds of sites have none: sites that run before the constructor of their
+ * library, and the sites of libkymo itself, which are declared only when used, so that a trace has no unused declarations.
+ * Return: the site's id.
  */
 static uint16_t enter_late(struct kymo_site *site)
 {
@@ -250,8 +254,9 @@ static uint16_t enter_late(struct kymo_site *site)
 }
 
 /*
- * The end of a span whose begin was recorded is recorded as well, whatever the program has switched
- * off meanwhile. By number only, so an end by hand in a span that is open may come without begin.
+ * Whether to record the end of a span. If the begin was recorded, the end is recorded too, even if the program has switched the events
+ * off meanwhile. The thread only counts its open spans. So if the program ends a span by hand whose begin was not recorded, while
+ * another span is open, the trace has an end without a begin.
  */
 static bool may_end(const struct kymo_site *site, uint16_t id)
 {
@@ -265,7 +270,7 @@ static bool may_end(const struct kymo_site *site, uint16_t id)
 	return !kymo_switch_off() && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == id;
 }
 
-/* There is no id for the event. It counts as dropped if somebody records. */
+/* All ids are used up. The event counts as dropped, if the process is in state RECORD or not registered yet. */
 static bool drop_without_id(void)
 {
 	const struct kymo_process *process = kymo_process;
@@ -286,8 +291,8 @@ void finish(const struct kymo_record *record, const struct kymo_site *site, cons
 }
 
 /*
- * A function of its own, so that the usual path's record stays in registers. On the stack its stores cost an
- * event 11 ns more, where they have the lower 12 address bits of what is loaded next.
+ * The slow path is a function of its own, so that the record of the usual path stays in registers. On the stack, the record's stores
+ * cost an event 11 ns more if their addresses have the same lower 12 bits as the next loads.
  */
 static __attribute__((noinline))
 bool event_slow(const struct kymo_site *site, unsigned id, const void *payload, size_t size)
@@ -359,7 +364,7 @@ uint64_t kymo_now(void)
 	return thread ? kymo_clock_read(thread) : kymo_clock_ns();
 }
 
-/* An init event of a place of our own. */
+/* Write an init event of one of libkymo's own sites. */
 static void tell(struct kymo_site *site, enum kymo_log_key key, const uint8_t *payload, size_t size)
 {
 	struct kymo_fact fact;
