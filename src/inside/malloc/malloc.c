@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wraps malloc() and its family of the program's allocator, whichever that is. Names and fields of the events are those of
- * LTTng's liblttng-ust-libc-wrapper. aligned_alloc(), for which LTTng has no event, is recorded as memalign; reallocarray() as realloc.
+ * Wraps malloc() and its family, of whatever allocator the program uses. Names and fields of the events are those of LTTng's
+ * liblttng-ust-libc-wrapper. LTTng has no event for aligned_alloc(), so it is recorded as memalign; reallocarray() is recorded as
+ * realloc.
  *
- * The allocator is found by dlsym(), which may itself allocate: until then memory comes from a small arena that is never freed. A
- * program whose executable has its own malloc() does not call these functions at all.
+ * dlsym() finds the allocator, but dlsym() may itself allocate. Until the allocator is found, memory comes from a small arena that
+ * is never freed. A program whose executable has its own malloc() does not call these functions at all.
  *
- * Context: that of the functions themselves, and of kymo_reserve_sp().
+ * Context: that of the functions themselves, and of kymo__reserve().
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,14 +62,14 @@ static void *arena_take(size_t size, size_t align)
 	return (void *)(((uintptr_t)arena + at + align - 1) & ~((uintptr_t)align - 1));	/* never used before: all zero */
 }
 
-/* The union avoids a conversion from object to function pointer, which ISO C does not have. */
+/* The union avoids a conversion from an object pointer to a function pointer, which ISO C does not have. */
 #define FIND(name) ({							\
 		union { void *object; __typeof__(below.name) function; } found_;	\
 		found_.object = dlsym(RTLD_NEXT, #name);			\
 		below.name = found_.function;					\
 	})
 
-/* Return: false: this thread is inside of it. Two threads may do it at once: they find the same. */
+/* Find the allocator. Two threads may run this at once: they find the same functions. Return: false: this thread is in dlsym(). */
 static bool find(void)
 {
 	if (finding)
@@ -110,7 +111,7 @@ KYMO_EXPORT void *malloc(size_t size)
 	return ptr;
 }
 
-/* Recorded before the call: another thread may get the same memory at once. */
+/* The event is recorded before the call: after it, another thread may already have the same memory. */
 KYMO_EXPORT void free(void *ptr)
 {
 	if (malloc_wanted(KYMO_POINT_libc_free))
@@ -133,7 +134,7 @@ KYMO_EXPORT void *calloc(size_t nmemb, size_t size)
 	return ptr;
 }
 
-/* What is behind it in the arena may come along; nobody minds. */
+/* Copy a block of the arena to new memory. The block's size is unknown, so bytes after the block may be copied, too: harmless. */
 static void *from_arena(const char *in_ptr, size_t size)
 {
 	size_t left = (size_t)(arena + ARENA_SIZE - in_ptr);
@@ -151,7 +152,7 @@ static void *resize(void *in_ptr, size_t size)
 	if (is_arena(in_ptr))
 		ptr = from_arena(in_ptr, size);
 	else
-		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);	/* then it is of no memory yet */
+		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);	/* not ready: then in_ptr is NULL */
 	if (malloc_wanted(KYMO_POINT_libc_realloc))
 		EMIT(libc_realloc, NUMBER(in_ptr), size, NUMBER(ptr));
 	return ptr;

@@ -5,20 +5,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static __thread bool inside;		/* an event is made on this thread */
+static __thread bool inside;		/* this thread is recording an event */
 static __thread bool had_ring;
-static volatile bool may_register;	/* in the constructor; volatile: the compiler takes malloc() for a leaf */
-static bool in_vain;			/* an allocator that must not be watched */
+static volatile bool may_register;	/* true in the constructor; volatile: the compiler assumes that malloc() does not read it */
+static bool in_vain;			/* the allocator belongs to a sanitizer: record nothing */
 
-/* Before registration all bytes are set, also this one, which no recorder ever sets. */
+/* Before registration all enable bytes are set, also that of KYMO_POINT_MUTED, which no recorder ever sets. */
 static bool is_registered(void)
 {
 	return !kymo_enable_byte(KYMO_POINT_MUTED);
 }
 
 /*
- * Neither a process nor a thread that ends is registered for an allocation: the one would make each child of fork() a traced
- * process, the other would keep its ring for ever.
+ * An allocation never registers a process: otherwise each child of fork() would become a traced process. Nor does an allocation
+ * register a thread that is ending: otherwise the thread would never give its ring back.
  */
 static bool may_emit(void)
 {
@@ -48,8 +48,8 @@ void malloc_emit(unsigned id, const void *payload, size_t size)
 }
 
 /*
- * A program that was started with this library is asked what it allocates, whether it has other events or not. Those of
- * sanitizers are left alone: they have their own malloc, and expect to be the first one.
+ * A program that was started with this library is traced even if it has no other events: so one allocation registers the process.
+ * Programs with a sanitizer are not traced: the sanitizer has its own malloc(), and expects that malloc() to be the first.
  */
 __attribute__((constructor(102)))
 static void load(void)

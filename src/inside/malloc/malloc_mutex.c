@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pthread_mutex_lock() where it has to wait: the events of LTTng's liblttng-ust-pthread-wrapper, but of those locks only that
- * somebody else has, and with whose it is. What libc locks for itself, and std::condition_variable after a wait, does not come here.
+ * Records when pthread_mutex_lock() has to wait. Names and fields of the events are those of LTTng's liblttng-ust-pthread-wrapper,
+ * but only locks that another thread holds are recorded, and the events contain that thread. Locks that libc acquires itself, and
+ * those of std::condition_variable after a wait, do not call this function.
  *
- * Context: that of pthread_mutex_lock(), and kymo_reserve_sp()'s.
+ * Context: that of pthread_mutex_lock(), and of kymo__reserve().
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "inside/malloc/malloc_emit.h"
 
-/* The tid that libc has noted in a mutex, in the process's own numbers; 0: none just now, or this libc is another one. */
+/* The owner that glibc stores in a mutex: a tid in the process's own pid namespace. 0: no owner now, or a libc other than glibc. */
 static int32_t owner_of(pthread_mutex_t *mutex)
 {
 #ifdef __GLIBC__
@@ -24,7 +25,7 @@ static int32_t owner_of(pthread_mutex_t *mutex)
 
 typedef int lock_function(pthread_mutex_t *mutex);
 
-/* Of libc itself: the names of the functions below dlsym() are ours. */
+/* The functions of libc. Calls by name would reach the hooks in this file. */
 static lock_function *below_lock, *below_trylock;
 
 __attribute__((constructor(101)))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of libtracetools, in all three families, for every row of tracepoints.def whose
- * shape does not depend on the version:
+ * The hooks of libtracetools' functions, for every row of tracepoints.def whose shape does not depend on the version. A tracepoint X
+ * of tracetools has up to three functions:
  *
- *     ros_trace_X(args)          checks and emits
- *     ros_trace_enabled_X()      whether it is worth preparing the arguments
- *     ros_trace_do_X(args)       emits after enabled_X said yes
+ *     ros_trace_X(args)          checks whether the event is wanted, and emits it
+ *     ros_trace_enabled_X()      returns whether the event is wanted, so that the caller prepares the arguments
+ *     ros_trace_do_X(args)       emits the event, after ros_trace_enabled_X() returned true
  *
  * Context: as kymo_reserve_sp() for runtime events, kymo__log_reserve() for init events.
  */

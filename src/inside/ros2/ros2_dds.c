@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the middleware writes a message, for versions of tracetools that do not report it; see ros2_libraries.h. */
+/* The time at which the middleware writes a message, for versions of tracetools that do not report it; see ros2_libraries.h. */
 
 #include <dlfcn.h>
 #include <string.h>
@@ -27,9 +27,9 @@ typedef int64_t time_function(void);
 KYMO_EXPORT write_function dds_write;
 
 /*
- * dds_write() reads the time itself and does not return it. So we read the time, and pass it to dds_write_ts(). The event is
- * recorded before the write: after it, another thread may have received the message already, and a reader that goes through the
- * events in order would not know the time of the message.
+ * dds_write() reads the time itself and does not return it. So the hook reads the time and passes it to dds_write_ts(). The event is
+ * recorded before the write: after the write, another thread may already have received the message, and a reader that reads the
+ * events in order would not yet know the message's time.
  */
 static bool write_at(int32_t writer, const void *data, const void *caller, int32_t *result)
 {
@@ -56,14 +56,14 @@ KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
 	if (data && data == kymo_message_written && write_at(writer, data, caller, &result))
 		return result;
 	real = (write_function *)kymo_below(&known, "dds_write", caller, (void *)dds_write);
-	if (!real)			/* the caller was linked with it */
+	if (!real)			/* impossible: the caller was linked with dds_write() */
 		__builtin_trap();
 	return real(writer, data);
 }
 
 /* ---- Fast DDS ---- */
 
-/* Where sourceTimestamp is in an eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines. */
+/* Byte offset of sourceTimestamp in an eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines. */
 static const struct {
 	const char *library;
 	unsigned at;
@@ -78,7 +78,7 @@ struct stamp {
 	uint32_t nanoseconds;
 };
 
-/* That offset in the library that has @function. Return: 0: an unknown library. */
+/* The offset of sourceTimestamp in the library that contains @function. Return: 0: an unknown library. */
 static unsigned stamp_at(const void *function)
 {
 	const char *base;
@@ -97,7 +97,7 @@ static unsigned stamp_at(const void *function)
 	return 0;
 }
 
-/* The history has set the time of the change just before it calls this function. */
+/* WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can read the time. */
 void kymo_change_written(const struct kymo_call *call)
 {
 	static unsigned at = ~0u;

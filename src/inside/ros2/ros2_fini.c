@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When an object of rcl is destroyed. No tracepoint says so, but the functions that destroy it are exported, and rclcpp and rclpy
- * call them through the dynamic linker. Each call is first reported to the init log, which then forgets what it has about the
- * object, and then passed on to librcl.
+ * Records the destruction of rcl objects. No tracepoint reports it, but the functions that destroy objects are exported, and rclcpp
+ * and rclpy call them through the dynamic linker. Each hook first writes to the init log that the object is gone, so that the log
+ * forgets the object's facts. Then the hook calls the function of librcl.
  *
- * The order matters: when librcl has freed the object, another object may be at its address.
+ * The order matters: when librcl has freed the object, another object may have its address.
  */
 #include "inside/ros2/ros2_libraries.h"
 #include "inside/tracer/tracer_initlog.h"
@@ -20,7 +20,7 @@ KYMO_EXPORT int function params								\
 		kymo_below(&known, #function, __builtin_return_address(0), (void *)function);	\
 											\
 	if (!call)									\
-		return RCL_RET_ERROR;	/* the caller was linked with it */		\
+		return RCL_RET_ERROR;	/* impossible: the caller was linked with it */	\
 	kymo__log_gone(entity, (uint64_t)(uintptr_t)(first));				\
 	return call args;								\
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of abi/symbols.def. They are C++, and this is C: in the Itanium C++ ABI all of them take words in registers, and
- * return one word or nothing.
+ * The hooks of the functions of abi/symbols.def. The functions are C++, the hooks are C: in the Itanium C++ ABI, all these functions
+ * have words in registers as arguments, and return one word or nothing. Each hook runs kymo_<before>(), the real function and
+ * kymo_<after>().
  *
- * Context: as kymo__log_reserve() and kymo_reserve_sp(); the first call of each function takes the loader's locks. An exception
- * passes through: then nothing is done after the call.
+ * Context: as kymo__log_reserve() and kymo__reserve(); the first call of each function acquires the loader's locks. If the real
+ * function throws an exception, the exception passes through the hook, and kymo_<after>() does not run.
  */
 #include "inside/ros2/ros2_libraries.h"
 
@@ -13,7 +14,7 @@
 
 #include "inside/tracer/tracer_ring.h"
 
-/* The function @name in the library of @caller, or in those that it was linked with. */
+/* The function @name in the library of @caller, or in the libraries that it was linked with. */
 static void *function_of_caller(const char *name, const void *caller)
 {
 	void *library, *function;
@@ -26,7 +27,7 @@ static void *function_of_caller(const char *name, const void *caller)
 		return NULL;
 	function = dlsym(library, name);
 	if (!function)
-		(void)dlclose(library);		/* otherwise it stays loaded, with the function that we found */
+		(void)dlclose(library);		/* if the function was found, the library must stay loaded */
 	return function;
 }
 
@@ -60,7 +61,7 @@ KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
 	const struct kymo_call call = { a, b, caller, real };				\
 	uintptr_t result;								\
 											\
-	if (!real)			/* the caller was linked with it */		\
+	if (!real)			/* impossible: the caller was linked with it */	\
 		__builtin_trap();							\
 	kymo_##before(&call);								\
 	result = real(a, b, c, d, e);							\

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executors and callback groups of rclcpp: which executor has which groups, and what is in the groups. No tracepoint reports that,
- * so we wrap the functions of abi/symbols.def, which librclcpp exports and calls through the dynamic linker. They are C++, and this
- * is C: in the Itanium C++ ABI all of them take words in registers.
+ * Executors and callback groups of rclcpp: the groups of each executor, and the members of each group. No tracepoint reports them.
+ * So libkymo-ros2 wraps the functions of abi/symbols.def, which librclcpp exports and calls through the dynamic linker. The functions
+ * are C++, the hooks are C: in the Itanium C++ ABI, all these functions have words in registers as arguments. A smart pointer is:
  *
  *   std::shared_ptr by value      a pointer to  ┌────────┬─────────┐      ┌────────┬───────┬──────┐
  *   std::shared_ptr returned      in memory of  │ object │ control ┼─────▶│ vtable │ users │ weak │
  *                                 the caller    └────────┴─────────┘      └────────┴───────┴──────┘
  *                                                                           8 bytes  int     int
  *
- * The executor of a collector is known because one is constructed inside the other, on one thread:
+ * A collector holds the callback groups of an executor. No function names both, but one calls the other on the same thread. So a hook
+ * of the outer function remembers the executor, and a hook of the inner function knows the collector:
  *
  *   Executor()  ──▶ ExecutorEntitiesCollector()                                     Jazzy and later
  *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
@@ -23,15 +24,15 @@ struct shared {
 	uint8_t *control;
 };
 
-/* A shared_ptr comes back in memory whose address the caller passes, as does any struct of this size. */
+/* The callee returns a shared_ptr in memory whose address the caller passes. C returns a struct of this size in the same way. */
 struct returned {
 	struct shared shared;
 	void *fill[2];
 };
 
 static __thread struct {
-	uintptr_t begun;		/* an executor whose constructor has not met its collector yet */
-	uintptr_t executor, collector;	/* the last two that belong together */
+	uintptr_t begun;		/* an executor under construction whose collector is not known yet */
+	uintptr_t executor, collector;	/* the last known pair */
 	uintptr_t adds;			/* a static executor that is adding groups to its collector */
 } here;
 
@@ -65,7 +66,7 @@ void kymo_executor_made(const struct kymo_call *call)
 void kymo_collector_begins(const struct kymo_call *call)
 {
 	if (!here.begun)
-		return;			/* not of an executor, or of one that has its own already */
+		return;			/* no executor is under construction, or its collector is known already */
 	kymo_emit_executor_entity_collector_to_executor(pointer(here.begun), pointer(call->self));
 	here.executor = here.begun;
 	here.collector = call->self;
@@ -84,7 +85,7 @@ void kymo_multi_threaded_made(const struct kymo_call *call)
 
 void kymo_static_made(const struct kymo_call *call)
 {
-	if (here.executor == call->self)	/* else: when it adds its first group */
+	if (here.executor == call->self)	/* otherwise kymo_group_to_static() emits the event, with the first group */
 		kymo_emit_construct_static_executor(pointer(call->self), pointer(here.collector),
 						    static_single_threaded);
 }
@@ -98,7 +99,7 @@ void kymo_executor_ends(const struct kymo_call *call)
 
 /* ---- callback groups ---- */
 
-/* rclcpp::CallbackGroupType of a group. */
+/* The rclcpp::CallbackGroupType of a group, as a word. */
 static const char *type_of(const void *group, const struct kymo_call *call)
 {
 	static void *known;
@@ -152,11 +153,12 @@ void kymo_group_ends(const struct kymo_call *call)
 	kymo__log_gone(KYMO_ENTITY_GROUP, call->self);
 }
 
-/* ---- what is in a group ---- */
+/* ---- members of a callback group ---- */
 
 /*
- * The rcl handle that @getter returns for the object whose smart pointer came as first argument. The object has
- * another reference to it, so that ours is never the last one and can go without libstdc++.
+ * The rcl handle of an object: the result of @getter for the object of the smart pointer in the first argument. The result is a
+ * shared_ptr and holds a reference. The object also holds a reference, so this one is never the last: decrementing the counter
+ * releases it, without libstdc++.
  */
 static const void *handle_of(void **known, const char *getter, const struct kymo_call *call)
 {

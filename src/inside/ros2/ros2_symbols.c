@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of callbacks where the distribution's tracetools was built without LTTng.
+ * Names of callbacks, if the distribution's tracetools was built without LTTng.
  *
- * rclcpp asks libtracetools' C++ helpers for a callback's name. A library without LTTng answers
- * with "DISABLED__..."; then we answer instead. What is returned comes from malloc(): the caller
- * frees it on Iron and later, and keeps it for ever on Humble, as it does with the original's.
+ * rclcpp calls C++ functions of libtracetools to get a callback's name. In a library without LTTng, these functions return
+ * "DISABLED__..."; then the hooks return the name instead. The returned memory comes from malloc(), as that of the original
+ * functions: the caller frees it on Iron and later, and never frees it on Humble.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,14 +23,14 @@ KYMO_EXPORT char *DEMANGLE(const char *mangled);
 KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function);
 KYMO_EXPORT char *FUNCTION_NAME(const void *function);
 
-/* The original, where it works; NULL where it would answer DISABLED__. */
+/* The original function; NULL: it would return DISABLED__. */
 static void *original(const char *name)
 {
 	kymo_tracetools_known();
 	return kymo_tracetools.has_lttng ? kymo_tracetools_symbol(name) : NULL;
 }
 
-/* The process's own C++ runtime demangles. Return: malloc'ed, never NULL but for lack of memory. */
+/* Demangle with the process's own C++ runtime. Return: memory from malloc(); NULL only if out of memory. */
 static char *demangle(const char *mangled)
 {
 	char *(*cxa_demangle)(const char *, char *, size_t *, int *) =
@@ -57,7 +57,7 @@ KYMO_EXPORT char *DEMANGLE(const char *mangled)
 	return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN_demangling_failed") : NULL;
 }
 
-/* The symbol, or "library+0xoffset" where it is not exported: still something to look up. */
+/* The symbol of @function; "library+0xoffset" if no symbol is exported, so that the user can still look the function up. */
 static char *function_name(const void *function)
 {
 	const char *base;

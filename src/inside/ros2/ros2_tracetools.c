@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the libtracetools in this process which version it is. abi/tracetools.h decides. */
+/* Determines the version of the libtracetools in this process. abi/tracetools.h has the decision; this file collects the evidence. */
 #include "inside/ros2/ros2_tracetools.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 struct kymo_tracetools kymo_tracetools;
 bool kymo_forward;
 
-static void *library;			/* handle of libtracetools, NULL: not a library of its own */
+static void *library;			/* handle of libtracetools; NULL: no such library is loaded, its functions are elsewhere */
 static char library_path[4096];
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
@@ -36,7 +36,7 @@ void *kymo_tracetools_symbol(const char *name)
 	return dlsym(library ? library : RTLD_NEXT, name);
 }
 
-/* The family whose symbol the library exports; the oldest one without any. */
+/* The first family whose symbol the library exports; the oldest family if the library exports none of the symbols. */
 static enum kymo_tracetools_family by_symbols(void)
 {
 	for (unsigned i = 0; i < KYMO_TRACETOOLS_HUMBLE; i++)
@@ -88,7 +88,7 @@ void kymo_tracetools_probe(void)
 	static __thread bool probing;
 
 	if (probing)
-		return;		/* a signal handler inside probe(): its event uses what is known so far */
+		return;		/* in a signal handler that interrupted probe(): its event uses the values known so far */
 	probing = true;
 	(void)pthread_once(&once, probe);
 	probing = false;
