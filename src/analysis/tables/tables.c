@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.def, expanded: names, types, documentation. The values are in tables_value.c. */
+/* Expands tables.def into names, types and documentation. The values are in tables_value.c. */
 #include "analysis/tables/tables_internal.h"
 
 #include <string.h>
@@ -44,7 +44,10 @@ const struct tables_table tables_table[TABLES] = {
 #undef END
 };
 
-/* Runs of callbacks and service calls are numbered when they begin, and known when they end. */
+/*
+ * Runs of callbacks and service calls get their numbers when they begin, but become rows when they
+ * end.
+ */
 bool tables_numbered(unsigned table)
 {
 	return table != TABLE_callback_instances && table != TABLE_unfinished_instances &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows out of what runs of callbacks cost; see analysis/costs/costs.h. */
+/* Rows about the costs of callback runs; see analysis/costs/costs.h. */
 #include "analysis/tables/tables_internal.h"
 
 static void on_run(void *context, const struct model_instance *instance, const struct costs_use *use)
@@ -11,7 +11,7 @@ static void on_run(void *context, const struct model_instance *instance, const s
 		return;
 	row->id = instance->id;
 	row->cost.instance = *instance;
-	row->cost.instance.message = NULL;	/* only lent */
+	row->cost.instance.message = NULL;	/* valid during the call only */
 	row->cost.use = *use;
 	row->cost.libc_is_told = scan->tables->libc_is_told;
 	row->cost.faults_are_told = scan->tables->faults_are_told;
@@ -33,7 +33,7 @@ static void on_made(void *context, const struct costs_made *made)
 	row->made.callback = made->run ? model_callback(scan->model, made->callback) : NULL;
 }
 
-/* Once: the first run may be before the first allocation. */
+/* Done once, because the first run may come before the first allocation. */
 static int look(struct tables *tables, struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;

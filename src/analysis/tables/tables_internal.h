@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of tables.h, shared by
- *   tables.c, tables_value.c		definitions and values, out of tables.def
- *   tables_queue.c			rows that wait, and readers: the ground of the following
- *   tables_listen.c, tables_points.c	rows out of what the model tells, and out of init events
+ *   tables.c, tables_value.c		definitions and values, from tables.def
+ *   tables_queue.c			queue of rows, and readers; the following files use it
+ *   tables_listen.c, tables_points.c	rows from the model's reports, and from init events
  *   tables_spans.c, tables_kernel.c,
- *   tables_costs.c, tables_waits.c	rows out of other analyses
- *   tables_select.c			what is left out of every scan
- *   tables_scan.c			reading and filters: the roof
+ *   tables_costs.c, tables_waits.c	rows from other analyses
+ *   tables_select.c			selection of rows for every scan
+ *   tables_scan.c			reading and filters; it uses all files above
  *   tables_open.c			the trace, and a pass over it for its objects
  *
- * A row is queued while an event is handled and taken before the next one is read, so what the
- * reader and the model only lend may be pointed to.
+ * A row is queued while an event is handled, and removed before the next event is read. So a row
+ * may point to data of the reader and the model that are valid during the event only.
  */
 #ifndef KYMO_ANALYSIS_TABLES_INTERNAL_H
 #define KYMO_ANALYSIS_TABLES_INTERNAL_H
@@ -28,7 +28,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 
-/* No value, in a column of integers. */
+/* The value NULL in a column of integers. */
 #define NONE INT64_MIN
 
 struct instance_row {
@@ -41,7 +41,7 @@ enum outcome {
 	OUTCOME_OVERWRITTEN = MODEL_DROP_OVERWRITTEN,
 	OUTCOME_CLEARED = MODEL_DROP_CLEARED,
 	OUTCOME_UNTAKEN = MODEL_DROP_UNTAKEN,
-	OUTCOME_TAKEN,			/* "callback" when it has one */
+	OUTCOME_TAKEN,			/* "callback" if it has a callback */
 };
 
 struct message_row {
@@ -50,7 +50,7 @@ struct message_row {
 	enum outcome outcome;
 };
 
-/* One init event. What the members mean is said in tables.def for each table. */
+/* A row of an init event. tables.def defines the meaning of the members for each table. */
 struct point_row {
 	uint64_t id;
 	int64_t ns;
@@ -102,7 +102,7 @@ struct state_row {
 	struct model_state state;
 };
 
-/* A stretch of a thread's time; with names that stay. */
+/* A spell of a thread; with copies of the names. */
 struct spell_row {
 	uint64_t id;
 	struct sched_spell spell;
@@ -110,7 +110,7 @@ struct spell_row {
 	const char *host;
 };
 
-/* What became of a run of a callback. */
+/* Scheduler states during a run of a callback. */
 struct cpu_row {
 	uint64_t id;
 	struct model_instance instance;
@@ -118,14 +118,14 @@ struct cpu_row {
 	struct sched_usage usage, own;
 };
 
-/* And who had the CPU meanwhile. */
+/* A thread that had the CPU during a run of a callback. */
 struct preemption_row {
 	uint64_t id;
 	struct model_instance instance;
 	struct sched_by by;
 };
 
-/* What a run of a callback cost. */
+/* Costs of a run of a callback. */
 struct cost_row {
 	uint64_t id;
 	struct model_instance instance;
@@ -140,11 +140,11 @@ struct made_row {
 	const char *host;
 	int32_t pid;
 	bool waits_for_mutex;
-	uint64_t run;			/* 0: in none */
+	uint64_t run;			/* 0: outside of any run */
 	const struct model_callback *callback;
 };
 
-/* A thread in all. */
+/* Totals of a thread. */
 struct thread_row {
 	uint64_t id;
 	const struct model_thread *thread;
@@ -152,14 +152,14 @@ struct thread_row {
 	struct sched_usage usage;
 };
 
-/* What a run waited for before it began. */
+/* The wait before a run of a callback. */
 struct wait_row {
 	uint64_t id;
 	struct model_instance instance;
 	int64_t from_ns, to_ns, thread_ns, group_ns;
 };
 
-/* And for whom. */
+/* A callback that a run waited for. */
 struct blocked_row {
 	uint64_t id;
 	struct model_instance instance;
@@ -170,7 +170,7 @@ struct blocked_row {
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
-	const char *args;		/* the scan's; NULL: there are none */
+	const char *args;		/* belongs to the scan; NULL: no arguments */
 	unsigned depth;
 };
 
@@ -187,10 +187,11 @@ struct any_row {
 
 struct tables_row {
 	unsigned table;
-	const struct simclock *clock;	/* NULL: times are those of the system */
-	const void *it;			/* the struct that tables.def names: an object, or below */
+	const struct simclock *clock;	/* NULL: system time */
+	/* The struct named in tables.def: an object, or a member of the union. */
+	const void *it;
 	union {
-		uint64_t id;		/* all begin with it */
+		uint64_t id;		/* the first member of all structs */
 		struct instance_row instance;
 		struct message_row message;
 		struct point_row point;
@@ -222,7 +223,7 @@ struct tables_texts {
 	unsigned count, size;
 };
 
-/* What is left out of all scans, see tables_select(). Columns are masks. */
+/* The selection for all scans, see tables_select(). Columns are bit masks. */
 struct tables_choice {
 	struct selection selection;
 	int64_t begin_ns, end_ns;
@@ -230,18 +231,18 @@ struct tables_choice {
 };
 
 struct tables {
-	char **path;			/* of its traces */
+	char **path;			/* paths of the traces */
 	unsigned paths;
-	struct align *align;		/* NULL: all are of one host */
-	const struct simclock *clock;	/* NULL: times are those of the system */
-	struct tables_choice *choice;	/* NULL: nothing is left out */
+	struct align *align;		/* NULL: all traces are of one host */
+	const struct simclock *clock;	/* NULL: system time */
+	struct tables_choice *choice;	/* NULL: everything is selected */
 	int (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
-	/* After a pass over the whole trace. */
+	/* Valid after a pass over the whole trace. */
 	struct model *model;
-	bool is_borrowed;		/* the model is somebody else's */
+	bool is_borrowed;		/* the model belongs to the caller */
 	struct spans *spans;
-	struct pool pool;		/* of the warnings */
+	struct pool pool;		/* for the warnings */
 	struct tables_texts warnings;
 	uint64_t lost;
 	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told;	/* see costs_look() */
@@ -251,15 +252,16 @@ struct tables_scan {
 	struct tables *tables;
 	struct tables_request request;
 	struct kymo_ctf_reader *reader;
-	struct kymo_ctf_event event;		/* the last one read */
-	struct model *model;		/* NULL: only events are asked for */
+	struct kymo_ctf_event event;		/* the latest event */
+	struct model *model;		/* NULL: only events are requested */
 	struct spans *spans;
-	struct waits *waits;		/* NULL: nobody asks */
-	struct sched_runs *runs;	/* NULL: no table of the kernel's scheduler is asked for, or there is none */
-	struct costs *costs;		/* NULL: nobody asks */
-	struct model_listener listener;	/* what the tables need */
+	struct waits *waits;		/* NULL: not requested */
+	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
+	struct sched_runs *runs;
+	struct costs *costs;		/* NULL: not requested */
+	struct model_listener listener;	/* the functions that the tables need */
 
-	struct tables_row *queue;	/* what the last event gave */
+	struct tables_row *queue;	/* rows from the latest event */
 	unsigned queued, queue_size, taken;
 	uint64_t last_id[TABLES];
 	struct map span_stacks;		/* (thread or track, which) -> struct span_stack */
@@ -267,30 +269,36 @@ struct tables_scan {
 	char *json;			/* of the event, for events.json */
 	size_t json_size;
 
-	struct tables_row object;	/* the last row of objects */
+	struct tables_row object;	/* the latest row of objects */
 	unsigned object_table, object_index;
-	uint64_t begin_ns, end_ns;	/* trace clock, from the index: for the progress */
-	int64_t past_ns, past_id;	/* behind them nothing is wanted */
+	uint64_t begin_ns, end_ns;	/* trace clock, from the index; for the progress */
+	int64_t past_ns, past_id;	/* no requested row can come after these */
 	unsigned past_table;
 	uint64_t events, lost;
 	bool ended, out_of_memory;
 };
 
 /* tables_open.c */
-/* Run one pass over the whole trace and keep its model, for the objects. */
+/* Reads the whole trace once and keeps its model, for the objects. */
 int tables_learn(struct tables *tables, struct kymo_err *err);
 
 /* tables_queue.c */
-/* A place for a row of @table, or NULL: nobody wants it, or there is no memory. */
+/* Returns a new row of @table in the queue; NULL: not requested, or out of memory. */
 struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
-/* The oldest row that was not taken yet, until the next event; NULL: the queue is empty. */
+/*
+ * Removes the oldest row from the queue; it is valid until the next event. NULL: the queue is
+ * empty.
+ */
 struct tables_row *tables_row_next(struct tables_scan *scan);
-/* What a reader forgave, each text once. */
+/* Keeps a warning of a reader, each text once. */
 void tables_keep_warning(struct tables *tables, const char *text);
 
 /* tables_select.c */
-/* Those of the choice and of @request. Return: the array, to be freed, or NULL without memory. */
+/*
+ * Returns the filters of the selection and of @request. Return: an array, to be freed; NULL: out of
+ * memory.
+ */
 struct tables_filter *tables_filters(const struct tables *tables, const struct tables_request *request,
 				     unsigned *count);
 bool tables_is_chosen(const struct tables *tables, const struct tables_row *row);
@@ -300,11 +308,11 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_spans.c */
 extern const struct spans_listener tables_spans_listener;
-void tables_spans_settle(struct tables_scan *scan);	/* the queue is empty */
+void tables_spans_settle(struct tables_scan *scan);	/* call it when the queue is empty */
 void tables_spans_free(struct tables_scan *scan);
 
 /* tables_kernel.c */
-/* Before the model is attached to the reader. */
+/* Call it before the model is attached to the reader. */
 int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err);
 void tables_kernel_finish(struct tables_scan *scan);
 
@@ -317,10 +325,10 @@ int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);
 
-/* tables_value.c: tables_value() with times as they are reckoned with, see simclock.h. */
+/* tables_value.c: tables_value() with elapsed times, see simclock.h. */
 void tables_elapsed(const struct tables_row *row, unsigned column, struct tables_value *value);
 
-/* Values that take more than a member; used in tables.def. */
+/* Values for tables.def that need more than a member. */
 const char *tables_outcome(const struct message_row *row);
 const char *tables_hex(const struct point_row *row, char *buffer, unsigned size);
 const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size);
@@ -330,7 +338,10 @@ const struct model_thread *tables_any_thread(const struct any_row *row);
 const struct model_topic *tables_callback_topic(const struct model_callback *callback);
 const struct model_node *tables_message_from(const struct model_message *message);
 const struct model_node *tables_message_to(const struct model_message *message);
-/* By how much times of publishing and taking may be wrong beside each other; NONE: they do not compare. */
+/*
+ * Largest error of the difference between the times of publishing and receiving; NONE: the clocks
+ * cannot be compared.
+ */
 int64_t tables_clock_error(const struct model_message *message);
 int64_t tables_apart(const struct model_message *message, int64_t from_ns, int64_t to_ns);
 int64_t tables_between(int64_t from_ns, int64_t to_ns);

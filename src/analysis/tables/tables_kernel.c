@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows out of what the kernel's scheduler says; see analysis/sched/sched_runs.h. */
+/* Rows from the kernel's scheduler events; see analysis/sched/sched_runs.h. */
 #include "analysis/tables/tables_internal.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void on_run(void *context, const struct sched_run *run)
 	if (row) {
 		row->id = run->instance->id;
 		row->cpu.instance = *run->instance;
-		row->cpu.instance.message = NULL;	/* only lent */
+		row->cpu.instance.message = NULL;	/* valid during the call only */
 		row->cpu.is_known = run->is_known;
 		row->cpu.usage = run->usage;
 		row->cpu.own = run->own;

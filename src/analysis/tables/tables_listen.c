@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model tells becomes rows. */
+/* Turns the model's reports into rows. */
 #include "analysis/tables/tables_internal.h"
 
 /* ---- callbacks ---- */
@@ -135,7 +135,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 #define WANTED(scan, table, handler) (tables_wants(scan, TABLE_##table) ? (handler) : NULL)
 
-/* What nobody listens for costs the model nothing. */
+/* Listens only to reports that a requested table needs, so other reports cost no time. */
 int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 {
 	scan->listener = (struct model_listener){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces whose tables are asked for: their paths, what its readers forgave, and its objects. */
+/* The opened traces of tables: their paths, the warnings of their readers, and their objects. */
 #include "analysis/tables/tables_internal.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int tables_open(struct tables **result, const char *const *path, unsigned paths,
 	struct tables *tables;
 	int status;
 
-	/* To say at once when it is none. */
+	/* Open it once now, to report immediately if it is not a trace. */
 	if (kymo_ctf_open_all(path, paths, &reader, err))
 		return -1;
 	tables = tables_new(path, paths);

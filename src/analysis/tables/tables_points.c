@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables whose rows are init events, as tracetools_analysis has them. */
+/* Tables with one row per init event, as in tracetools_analysis. */
 #include "analysis/tables/tables_internal.h"
 
 static struct point_row *add(struct tables_scan *scan, enum tables_id table,
@@ -38,7 +38,7 @@ static void on_rcl_init(struct tables_scan *scan, const struct kymo_ctf_event *e
 
 static void add_gid(struct tables_scan *scan, enum tables_id table, const struct kymo_ctf_event *event)
 {
-	/* A subscription's fields stand in the same order. */
+	/* A subscription has the same fields in the same order. */
 	ARGS(rmw_publisher_init, event);
 	struct point_row *row = add(scan, table, event);
 
@@ -70,7 +70,7 @@ static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct k
 	row->object = model_object_of(scan->model, row->thread->process, MODEL_SUBSCRIPTION, row->handle);
 }
 
-/* All three callback_added have the same shape. */
+/* The three callback_added events have the same fields. */
 static void on_callback_added(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	ARGS(rclcpp_timer_callback_added, event);
@@ -120,7 +120,7 @@ static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
 	row->object = model_object_of(scan->model, row->thread->process, MODEL_NODE, row->other);
 }
 
-/* ---- which events ---- */
+/* ---- handlers by event ---- */
 
 typedef void (*point_handler)(struct tables_scan *scan, const struct kymo_ctf_event *event);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of a scan: what listens adds rows to it, tables_next() takes them out. The ground of the files that listen, with
- * the readers that scans and looks at a trace open.
+ * The queue of a scan: listeners add rows, and tables_next() removes them. All files with listeners
+ * use it. It also opens the readers of scans.
  */
 #include "analysis/tables/tables_internal.h"
 
@@ -34,7 +34,7 @@ struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table
 	return row;
 }
 
-/* The queue may have moved since a row was made. */
+/* Corrects the pointers of a row: the queue may have moved since the row was created. */
 static void settle(struct tables_row *row)
 {
 	if (tables_table[row->table].of_objects)
@@ -69,7 +69,7 @@ int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, 
 	return -1;
 }
 
-/* Without memory a warning is lost; the next failure is reported. */
+/* Out of memory, a warning is lost; the next failure is reported. */
 void tables_keep_warning(struct tables *tables, const char *text)
 {
 	struct tables_texts *list = &tables->warnings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a trace for its tables: one event at a time, until it gave a row that is wanted. */
+/* Reads a trace for its tables: one event at a time, until a requested row is in the queue. */
 #include "analysis/tables/tables_internal.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 
-#define TICK_EVENTS 0xffffu	/* a power of two less one */
+#define TICK_EVENTS 0xffffu	/* a power of two minus one */
 
-/* ---- which rows ---- */
+/* ---- filters ---- */
 
 static bool holds(enum tables_relation relation, int64_t left, int64_t right)
 {
@@ -63,7 +63,7 @@ static int tick(struct tables_scan *scan, struct kymo_err *err)
 	return 0;
 }
 
-/* From where on no row of the one table that is wanted can come any more. */
+/* Finds the time and the id after which no row of the only requested table can pass the filters. */
 static void find_last(struct tables_scan *scan)
 {
 	const struct tables_filter *filter = scan->request.filter;
@@ -142,7 +142,7 @@ static int read_on(struct tables_scan *scan, struct kymo_err *err)
 	if (more < 0)
 		return -1;
 	if (past) {
-		/* What is open is not wanted either. */
+		/* Open runs and spans cannot pass the filters either. */
 		scan->ended = true;
 		return 0;
 	}
@@ -165,7 +165,7 @@ static const enum model_kind kinds[TABLES] = {
 #include "analysis/tables/tables.def"
 };
 
-/* An id that is asked for names the only object. */
+/* If a filter requests one id, skip to the only object with this id. */
 static bool object_skip(struct tables_scan *scan)
 {
 	const struct tables_filter *filter = scan->request.filter;
@@ -211,7 +211,7 @@ static int attach(struct tables_scan *scan, struct kymo_err *err)
 	       tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
 }
 
-/* A window on events alone is the reader's work. */
+/* If only events are requested, the reader itself applies the window. */
 static int set_window(struct tables_scan *scan, struct kymo_err *err)
 {
 	int64_t begin = INT64_MIN, end = INT64_MAX;
@@ -285,7 +285,7 @@ int tables_scan(struct tables *tables, const struct tables_request *request,
 	scan->request.filter = filter;
 	scan->request.filters = filters;
 	find_last(scan);
-	/* The model of an earlier pass has the objects already. */
+	/* The objects are in the model of an earlier pass. */
 	if (request->tables && !(request->tables & ~object_tables())) {
 		scan->ended = true;
 		status = tables_learn(tables, err);

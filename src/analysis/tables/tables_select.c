@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left out of all scans: rows outside of a window, and of other nodes, topics, processes. */
+/* Selection of rows for all scans: by a window, and by nodes, topics and processes. */
 #include "analysis/tables/tables_internal.h"
 #include "base/array.h"
 
@@ -39,12 +39,12 @@ struct tables_filter *tables_filters(const struct tables *tables, const struct t
 
 /* ---- names ---- */
 
-/* A row with several such columns is about each. */
+/* A row with several of these columns belongs to each of the named nodes. */
 static const char *const node_columns[] = { "node", "publisher_node", "subscriber_node", "client_node",
 					    "service_node", NULL };
 static const char *const topic_columns[] = { "topic_name", NULL };
 
-/* Ids of what belongs to a process. */
+/* Ids of objects that belong to a process. */
 static const struct {
 	const char *name;
 	enum model_kind kind;
@@ -120,7 +120,7 @@ static bool is_named(const struct tables_row *row, uint64_t columns, const struc
 	return asked || !globs->count;
 }
 
-/* The process that object @id of @kind belongs to. Ids are the same in every pass. */
+/* The process of object @id of @kind. Ids are the same in every pass. */
 static const struct model_process *process_of(const struct model *model, enum model_kind kind, int64_t id)
 {
 	unsigned index = (unsigned)id - 1;
@@ -146,7 +146,7 @@ static enum model_kind owner_kind(unsigned table, unsigned column)
 	for (size_t i = 0; i < COUNT_OF(owners); i++)
 		if (strcmp(owners[i].name, tables_table[table].column[column].name) == 0)
 			return owners[i].kind;
-	return MODEL_PROCESS;		/* its own id */
+	return MODEL_PROCESS;		/* the id of a process itself */
 }
 
 static bool is_of_process(const struct tables *tables, const struct tables_row *row)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs tell with kymo.h becomes rows. A span's row comes at its end; what its begin said
- * is kept until then, on a stack for each thread and custom track, as spans.h has them.
+ * Turns the events of programs (kymo.h) into rows. The row of a span comes at its end. Until then,
+ * the arguments of its begin are kept on a stack per thread and custom track, as in spans.h.
  */
 #include "analysis/tables/tables_internal.h"
 
@@ -42,7 +42,7 @@ static void put_value(FILE *out, const struct spans_arg *arg)
 	}
 }
 
-/* Return: what @event says, without braces; NULL when it says nothing, or there is no memory. */
+/* Return: the arguments of @event, without braces; NULL: no arguments, or out of memory. */
 static char *args_text(struct tables_scan *scan, const struct spans_event *event)
 {
 	char *text = NULL;
@@ -66,7 +66,10 @@ static char *args_text(struct tables_scan *scan, const struct spans_event *event
 	return NULL;
 }
 
-/* The object of what a begin and an end said; it lives as long as the queued rows. Frees both. */
+/*
+ * Joins the arguments of begin and end into one JSON object, which is valid as long as the queued
+ * rows. Frees both texts.
+ */
 static const char *join(struct tables_scan *scan, char *begin, char *end)
 {
 	struct tables_texts *list = &scan->texts;

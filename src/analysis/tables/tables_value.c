@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value of a column of a row, as tables.def says. */
+/* The value of a column of a row, as defined in tables.def. */
 #include "analysis/tables/tables_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- values that take more than a member ---- */
+/* ---- values that need more than a member ---- */
 
 const char *tables_outcome(const struct message_row *row)
 {
@@ -68,7 +68,7 @@ int64_t tables_clock_error(const struct model_message *message)
 	return error == KYMO_CTF_ERROR_UNKNOWN ? NONE : error;
 }
 
-/* Between hosts, what is not more than the error of their clocks is no fact. */
+/* Between hosts, a difference that is not larger than the error of the clocks has no meaning. */
 int64_t tables_apart(const struct model_message *message, int64_t from_ns, int64_t to_ns)
 {
 	int64_t error = tables_clock_error(message), ns = tables_between(from_ns, to_ns);
@@ -153,7 +153,7 @@ static void set_integer(struct tables_value *value, int64_t integer)
 	value->integer = integer;
 }
 
-/* Neither an id nor an address nor a point in time is 0. */
+/* An id, an address or a point in time is never 0: 0 means NULL. */
 static void set_nonzero(struct tables_value *value, int64_t integer)
 {
 	set_integer(value, integer ? integer : NONE);

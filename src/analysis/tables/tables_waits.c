@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows out of who waited for whom; see analysis/executors/executor_waits.h. */
+/* Rows about the waits of callback runs; see analysis/executors/executor_waits.h. */
 #include "analysis/tables/tables_internal.h"
 
 static void on_wait(void *context, const struct waits_wait *wait)
@@ -9,7 +9,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	if (row) {
 		row->id = wait->instance->id;
 		row->wait.instance = *wait->instance;
-		row->wait.instance.message = NULL;	/* only lent */
+		row->wait.instance.message = NULL;	/* valid during the call only */
 		row->wait.from_ns = wait->from_ns;
 		row->wait.to_ns = wait->to_ns;
 		row->wait.thread_ns = wait->thread_ns;
