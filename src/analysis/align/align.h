@@ -13,8 +13,8 @@
  * width of the interval is the bound of the error, and kymo reports it. An aligned host then serves
  * as a reference for the hosts that it exchanges messages with. Between messages, d is assumed to
  * change at one rate that fits all messages, plus or minus ALIGN_WANDER. If messages contradict
- * this, the allowed change is doubled until they do not contradict it any more, and then doubled
- * once more.
+ * this, the allowed deviation from the rate is doubled until no message contradicts it, and then
+ * doubled once more.
  *
  *   align_find(&align, reader, NULL, NULL, &err);	reads the whole trace; NULL for a trace of one host
  *   align_apply(align, reader, &err);			also for other readers of the same traces

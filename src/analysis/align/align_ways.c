@@ -6,7 +6,7 @@
  *
  * The idea: times are the vertices of a graph, and messages are its edges, because a message is
  * sent before it is received. If a host receives one message at t and sends another one at s, its
- * own clock measures s - t, up to the largest rate between two clocks:
+ * own clock measures s - t, with an error of at most BOUNDS_RATE_MAX times s - t:
  *
  *     A   a ----.                      .---> a'        a came before t, so before s by s - t (nearly),
  *                \                    /                so before a': as if B did not exist
