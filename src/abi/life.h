@@ -43,6 +43,7 @@
 /*
  * Kinds of objects that can be destroyed. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware.
  * COLLECTOR: the object that holds the callback groups of an executor. IPB: an intra-process buffer.
+ * BUFFER: the ring buffer inside an IPB.
  */
 enum kymo_entity {
 	KYMO_ENTITY_NONE,

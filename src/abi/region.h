@@ -24,8 +24,8 @@
  * left out, the state words, rpos, log_taken and log_settled. Any value of these is safe for the traced process.
  *
  * Memory order: a word that publishes bytes is stored with release and loaded with acquire. Each word has one writer, with these
- * exceptions: `state`, `generation`, `mode` and `enable` (the recorder, and once the traced process while it registers),
- * `left_out`, `stirred` and kymo_ring.state.
+ * exceptions: `state`, `generation` and `mode` (the recorder, and the traced process while it registers), `enable` (the same, and the
+ * traced process when it declares a tracepoint), `left_out`, `stirred` and kymo_ring.state.
  */
 #ifndef KYMO_ABI_REGION_H
 #define KYMO_ABI_REGION_H
@@ -369,7 +369,7 @@ static_assert(sizeof(struct kymo_block) == 64, "one line");
  *   3. fills the record;
  *   4. stores the stamp, with release: the record is complete.
  *
- * The stamp is KYMO_LOG_STAMP ^ position. A reader that meets an incomplete record, e.g. after a crash, looks for the next valid
+ * The stamp is KYMO_LOG_STAMP ^ position. A reader that finds an incomplete record, e.g. after a crash, searches for the next valid
  * stamp. If the next record does not fit into a chunk, a record with the id KYMO_LOG_PAD fills the chunk's end; an end shorter than
  * a header stays unused.
  *

@@ -30,7 +30,7 @@ struct cleaner {
 	struct kymo_thread *thread;
 	struct kymo_region *region;
 	uint64_t head, limit;		/* the positions between which the cleaner works */
-	uint64_t unread;		/* the recorder has not read facts from here on: forgotten ones count as dropped */
+	uint64_t unread;		/* the recorder has not read facts from here on: if forgotten, they count as dropped */
 	size_t records;			/* facts, declarations and records KYMO_LOG_GONE between head and limit */
 	bool gone;			/* some of the records are KYMO_LOG_GONE */
 };

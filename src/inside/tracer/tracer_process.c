@@ -169,7 +169,7 @@ static void unload(void)
 	kymo_region_leave(process);
 }
 
-/* Zeroed pages that a forked child finds zeroed again. */
+/* Allocate zeroed pages. In a forked child, the kernel zeroes them again. */
 static void *private_pages(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

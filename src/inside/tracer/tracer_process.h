@@ -26,7 +26,7 @@
 #define KYMO_LOG_SPARE		2u		/* chunks that facts leave free for KYMO_LOG_GONE records and for cleaning */
 #define KYMO_LOG_SIZE_MIN	(256u << 10)	/* smallest $KYMO_LOG_SIZE */
 #define KYMO_LOG_SIZE		((KYMO_LOG_CHUNKS_MAX - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK)	/* the largest, and the default */
-#define KYMO_LOG_STRING_MAX	8192u		/* a string in an init event: longer ones are cut */
+#define KYMO_LOG_STRING_MAX	8192u		/* bytes of a string in an init event; longer strings are cut */
 
 enum kymo_registration {
 	KYMO_UNREGISTERED,
@@ -88,7 +88,7 @@ struct kymo_settings {
 };
 extern struct kymo_settings kymo_settings;
 
-/* process.c */
+/* tracer_process.c */
 
 /**
  * kymo_thread_slot() - the calling thread's private slot; registers the process and the thread if necessary
@@ -99,7 +99,7 @@ extern struct kymo_settings kymo_settings;
  */
 struct kymo_thread *kymo_thread_slot(void);
 
-/* ring.c */
+/* tracer_ring.c */
 
 /** kymo_drop() - count a dropped event. @thread: the thread; NULL: it has no ring. Return: false. */
 bool kymo_drop(struct kymo_thread *thread);
@@ -110,7 +110,7 @@ void kymo_drop_forget(void);		/* in a forked child: the parent reports these eve
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: no ring available, or in a signal handler in a slow path. */
 struct kymo_thread *kymo_thread_with_ring(void);
 
-/* switch.c */
+/* tracer_switch.c */
 
 /* The enable bytes of the recorder; before registration, an array in which all bytes are 1. */
 extern const uint8_t *kymo_recorder_bytes;
@@ -139,7 +139,7 @@ bool kymo_category_off(const char *name);
 void kymo_snapshot_hand_over(struct kymo_process *process);
 void kymo_snapshot_forget(void);	/* in a forked child: the parent reports these requests */
 
-/* user.c */
+/* tracer_user.c */
 
 /**
  * kymo_user_declare_again() - write the earlier declarations of the process to its new region
@@ -151,7 +151,7 @@ void kymo_user_fork_begin(void);
 void kymo_user_fork_end(void);		/* in the parent */
 void kymo_user_forked(void);		/* in the child */
 
-/* region.c */
+/* tracer_region.c */
 
 /** kymo_region_create() - create, fill and publish the region of this process. Return: 0 or -errno. */
 int kymo_region_create(struct kymo_process *process);
@@ -171,7 +171,7 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave);
 /** kymo_region_free_log_chunk() - log_head has passed chunk @number: the chunk's memory is free for reuse. Lock held. */
 void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 
-/* domain.c */
+/* tracer_domain.c */
 
 /** kymo_domain_join() - set the state of the process to that of the runtime directory's domain. */
 void kymo_domain_join(struct kymo_process *process);
@@ -183,7 +183,7 @@ bool kymo_domain_recording(const struct kymo_process *process);
  */
 void kymo_domain_sweep(const struct kymo_process *process, bool all);
 
-/* clock.c */
+/* tracer_clock.c */
 
 bool kymo_clock_counter_usable(void);
 uint64_t kymo_clock_ns(void);
@@ -194,7 +194,7 @@ bool kymo_clock_renew(struct kymo_thread *thread);
 /** kymo_clock_read() - the thread's time, in nanoseconds; works also in a signal handler in a slow path. */
 uint64_t kymo_clock_read(struct kymo_thread *thread);
 
-/* identity.c */
+/* tracer_identity.c */
 
 /** kymo_start_time() - field 22 of /proc/<pid>/stat, 0 when it cannot be read. */
 uint64_t kymo_start_time(const char *pid);

@@ -170,7 +170,7 @@ static void enter(struct kymo_site *site)
 		i++;
 	id = (uint16_t)(KYMO_POINTS_TABLE + i);
 	if (id >= IDS_END) {
-		id = KYMO_POINT_NO_ID;	/* more kinds of events than ids: counted, not recorded */
+		id = KYMO_POINT_NO_ID;	/* all ids are used up: the events are counted, not recorded */
 	} else if (i == sites.ids) {
 		sites.hash[sites.ids++] = hash;
 		declare(id, declaration, size);
@@ -255,8 +255,8 @@ static uint16_t enter_late(struct kymo_site *site)
 
 /*
  * Whether to record the end of a span. If the begin was recorded, the end is recorded too, even if the program has switched the events
- * off meanwhile. The thread only counts its open spans. So if the program ends a span by hand whose begin was not recorded, while
- * another span is open, the trace has an end without a begin.
+ * off meanwhile. The thread only counts its open spans. So if another span is open, the end of a span without a recorded begin is
+ * recorded, too: then the trace has an end without a begin.
  */
 static bool may_end(const struct kymo_site *site, uint16_t id)
 {
