@@ -7,7 +7,7 @@
  *     ros_trace_enabled_X()      returns whether the event is wanted, so that the caller prepares the arguments
  *     ros_trace_do_X(args)       emits the event, after ros_trace_enabled_X() returned true
  *
- * Context: as kymo_reserve_sp() for runtime events, kymo__log_reserve() for init events.
+ * Context: as kymo_try_reserve_sp() for runtime events, kymo__log_reserve() for init events.
  */
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_forward.h"
