@@ -193,7 +193,7 @@ void table_section(struct table *t, const char *key, const char *title,
 {
 	assert(column_count && column_count <= TABLE_COLUMNS_MAX);
 	end_section(t);
-	t->columns = columns;
+	t->columns = memcpy(t->copy, columns, column_count * sizeof *columns);
 	t->column_count = column_count;
 	t->column = 0;
 	t->rows = 0;

@@ -49,7 +49,7 @@ void table_clock(struct table *table, int64_t (*stamp)(const void *context, int6
 
 /**
  * table_section() - begin a table; ends the one before
- * @columns: must stay valid until the next section or table_close()
+ * @columns: copied; the texts must stay valid until the next section or table_close()
  */
 void table_section(struct table *table, const char *key, const char *title,
 		   const struct table_column *columns, unsigned column_count);

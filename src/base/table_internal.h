@@ -30,7 +30,8 @@ struct table {
 	const void *stamp_context;
 
 	/* The present section. */
-	const struct table_column *columns;
+	const struct table_column *columns;	/* NULL: no section is open; else: */
+	struct table_column copy[TABLE_COLUMNS_MAX];
 	unsigned column_count;
 	unsigned column;	/* of the next cell */
 	uint64_t rows;
