@@ -13,7 +13,7 @@
 struct publication {
 	uint64_t id;			/* 0: begun, and not sent */
 	int64_t ns;
-	int32_t tid;
+	int64_t tid;
 	int64_t stamp_ns;		/* in the message's header; 0: not known */
 	bool is_intra;			/* within the process; perhaps through the middleware, too */
 };
@@ -28,7 +28,7 @@ struct arrival {
 struct run_row {
 	uint64_t id;
 	int64_t start_ns, end_ns;	/* end 0: not in the trace */
-	int32_t tid;
+	int64_t tid;
 };
 
 /* A growing array of rows of one kind. */
@@ -59,31 +59,29 @@ struct caret {
 
 /* caret_tables.c. Except the bool ones these return 0 or -ENOMEM; tables are in the order of time. */
 
-/* [publish, tid] of a hop's publisher. */
-int caret_publications(const struct caret *caret, const struct arch_hop *hop, struct records *out);
-/* [start, end, tid] of the callbacks that @is_it chooses. */
-int caret_runs(const struct caret *caret,
-	       bool (*is_it)(const struct model_callback *callback, const void *what),
-	       const void *what, struct records *out);
-/* [publish, stamp] of messages with a stamp. */
-int caret_stamped_publications(const struct caret *caret, const struct arch_hop *hop,
-			       struct records *out);
-/* [arrival, stamp] of the callbacks of a hop's subscription; an unknown stamp equals none. */
-int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out);
+enum caret_table {
+	CARET_PUBLICATIONS,         /* [publish, tid] of a hop's publisher */
+	CARET_STAMPED_PUBLICATIONS, /* [publish, stamp] of those with a stamp */
+	CARET_STAMPED_ARRIVALS, /* [arrival, stamp] of the callbacks of a hop's subscription; 0: not
+				   known */
+	CARET_TAKEN,            /* [time when a message was taken] at a hop's subscription */
+	CARET_RUNS,             /* [start, end, tid] of the callbacks of a hop's subscription */
+};
+int caret_table(const struct caret *caret, enum caret_table which, const struct arch_hop *hop,
+		struct records *out);
+/* Of the publishers, subscriptions or callbacks, by their index, that @is_of chooses. */
+typedef bool caret_choice(const struct caret *caret, unsigned index, const void *what);
+int caret_table_of(const struct caret *caret, enum caret_table which, caret_choice *is_of,
+		   const void *what, struct records *out);
+/* The callbacks of a node by its name; those of the subscription of a struct arch_hop. */
+caret_choice caret_of_node, caret_of_subscription;
 /* [arrival] at a hop's subscription: its callbacks; if none ever ran, the times when messages were taken. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out);
 /* [publish, arrival] between two hops; arrival 0: never received. */
 int caret_communication(const struct caret *caret, const struct arch_hop *from,
 			const struct arch_hop *to, struct records *out);
-/* For caret_runs(): the callbacks of a node by name; those of the subscription of a struct caret_of_hop. */
-struct caret_of_hop {
-	const struct model *model;
-	const struct arch_hop *hop;
-};
-bool caret_of_node(const struct model_callback *callback, const void *name);
-bool caret_of_subscription(const struct model_callback *callback, const void *of_hop);
-bool caret_any_publisher(const struct caret *caret, const struct arch_hop *hop);
-bool caret_any_subscription(const struct caret *caret, const struct arch_hop *hop);
+/* Whether the hop's publisher or subscription is in the trace. */
+bool caret_has_end(const struct caret *caret, enum model_kind kind, const struct arch_hop *hop);
 /* The process of the hop's publisher, else of its subscription. NULL: neither is in the trace. */
 const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop);
 

@@ -20,16 +20,16 @@
 
 /* The callback of the model that an architecture's @callback means: same kind, source, symbol and order. */
 struct wanted {
-	const struct model *model;
 	const char *node;
 	const struct arch_callback *callback;
 };
 
-static bool is_alike(const struct model_callback *callback, const struct wanted *wanted)
+static bool is_alike(const struct caret *caret, const struct model_callback *callback,
+		     const struct wanted *wanted)
 {
 	const struct arch_callback *want = wanted->callback;
 
-	if (callback->is_intra || !caret_of_node(callback, wanted->node) ||
+	if (callback->is_intra || !caret_of_node(caret, callback->index, wanted->node) ||
 	    (*want->symbol && strcmp(callback->raw_symbol, want->symbol) != 0))
 		return false;
 	if (want->is_timer)
@@ -38,28 +38,30 @@ static bool is_alike(const struct model_callback *callback, const struct wanted 
 	       strcmp(callback->subscription->topic->name, want->topic) == 0;
 }
 
-static bool is_callback(const struct model_callback *callback, const void *what)
+static bool is_callback(const struct caret *caret, unsigned index, const void *what)
 {
+	const struct model_callback *callback = model_callback(caret->model, index);
 	const struct wanted *wanted = what;
+	const unsigned all = model_count(caret->model, MODEL_CALLBACK);
 	unsigned before = 0;
 
-		/* The twin for messages of the same process counts as the subscription itself. */
+	/* The twin for messages of the same process counts as the subscription itself. */
 	if (callback->is_intra && callback->subscription) {
-		for (unsigned i = 0; i < model_count(wanted->model, MODEL_CALLBACK); i++) {
-			const struct model_callback *twin = model_callback(wanted->model, i);
+		for (unsigned i = 0; i < all; i++) {
+			const struct model_callback *twin = model_callback(caret->model, i);
 
 			if (!twin->is_intra && twin->subscription == callback->subscription)
-				return is_callback(twin, what);
+				return is_callback(caret, i, what);
 		}
 		return false;
 	}
-	if (!is_alike(callback, wanted))
+	if (!is_alike(caret, callback, wanted))
 		return false;
-	for (unsigned i = 0; i < model_count(wanted->model, MODEL_CALLBACK); i++) {
-		const struct model_callback *other = model_callback(wanted->model, i);
+	for (unsigned i = 0; i < all; i++) {
+		const struct model_callback *other = model_callback(caret->model, i);
 
 		before += model_callback_node(other) == model_callback_node(callback) &&
-			  other->born_ns < callback->born_ns && is_alike(other, wanted);
+			  other->born_ns < callback->born_ns && is_alike(caret, other, wanted);
 	}
 	return before == wanted->callback->order;
 }
@@ -84,12 +86,12 @@ static int chain(const struct caret *caret, const struct arch_node *node,
 
 	*out = (struct records){ .columns = 2 };
 	for (unsigned i = 0; !rc && i < context->callbacks; i++) {
-		struct wanted wanted = { caret->model, node->name,
-					 architecture_find_callback(node, context->callback[i]) };
+		struct wanted wanted = {node->name,
+					architecture_find_callback(node, context->callback[i])};
 		struct records runs = { .columns = 3 };
 
 		if (wanted.callback)
-			rc = caret_runs(caret, is_callback, &wanted, &runs);
+			rc = caret_table_of(caret, CARET_RUNS, is_callback, &wanted, &runs);
 		records_drop(&runs, 2);
 		if (!rc && i)
 			rc = follow_and_replace(out, out->columns - 1, &runs, true);
@@ -108,11 +110,11 @@ static int chain(const struct caret *caret, const struct arch_node *node,
 static int stamped(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
 	struct records arrivals, publications = { .columns = 2 };
-	int rc = caret_stamped_arrivals(caret, hop, &arrivals);
+	int rc = caret_table(caret, CARET_STAMPED_ARRIVALS, hop, &arrivals);
 
 	*out = (struct records){ .columns = 4 };
 	if (!rc)
-		rc = caret_stamped_publications(caret, hop, &publications);
+		rc = caret_table(caret, CARET_STAMPED_PUBLICATIONS, hop, &publications);
 	if (!rc)
 		rc = records_follow(&arrivals, 0, 1, &publications, 0, 1, true, out);
 	records_drop(out, 3);
@@ -140,7 +142,7 @@ static int node_rows(const struct caret *caret, const struct arch_hop *hop, cons
 
 	if (rule->by_stamp)
 		return stamped(caret, hop, out);
-	rc = caret_publications(caret, hop, &publications);
+	rc = caret_table(caret, CARET_PUBLICATIONS, hop, &publications);
 	records_drop(&publications, 1);
 	*out = (struct records){ .columns = 1 };
 	if (!rc && chained) {
@@ -162,11 +164,11 @@ static int beginning(const struct caret *caret, const struct arch_hop *hop, stru
 {
 	struct records runs, publications = { .columns = 2 };
 	size_t kept = 0;
-	int rc = caret_runs(caret, caret_of_node, hop->node, &runs);
+	int rc = caret_table_of(caret, CARET_RUNS, caret_of_node, hop->node, &runs);
 
 	*out = (struct records){ .columns = 5 };
 	if (!rc)
-		rc = caret_publications(caret, hop, &publications);
+		rc = caret_table(caret, CARET_PUBLICATIONS, hop, &publications);
 	if (!rc)
 		rc = records_follow(&runs, 0, 2, &publications, 0, 1, true, out);
 	records_drop(out, 4);
@@ -220,10 +222,10 @@ static const char *problem_of(struct caret *caret, const struct arch_path *path)
 	for (unsigned i = 0; i < path->hops; i++) {
 		const struct arch_hop *hop = &path->hop[i];
 
-		if (i + 1 < path->hops && !caret_any_publisher(caret, hop))
+		if (i + 1 < path->hops && !caret_has_end(caret, MODEL_PUBLISHER, hop))
 			return keep(caret, "%s has no publisher of %s in the trace", hop->node,
 				    hop->publish_topic);
-		if (i && !caret_any_subscription(caret, hop))
+		if (i && !caret_has_end(caret, MODEL_SUBSCRIPTION, hop))
 			return keep(caret, "%s has no subscription of %s in the trace", hop->node,
 				    hop->subscribe_topic);
 		if (i && strcmp(path->hop[i - 1].publish_topic, hop->subscribe_topic) != 0)
@@ -236,7 +238,8 @@ static const char *problem_of(struct caret *caret, const struct arch_path *path)
 static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
 {
 	struct records publications;
-	bool any = caret_stamped_publications(caret, hop, &publications) || publications.rows;
+	bool any = caret_table(caret, CARET_STAMPED_PUBLICATIONS, hop, &publications) ||
+		   publications.rows;
 
 	records_free(&publications);
 	return any;
@@ -363,9 +366,8 @@ static int append_node(struct building *b, unsigned at)
 static int append_end(struct building *b)
 {
 	const struct arch_hop *hop = &b->path->path->hop[b->path->path->hops - 1];
-	struct caret_of_hop of = { b->caret->model, hop };
 	struct records runs;
-	int rc = caret_runs(b->caret, caret_of_subscription, &of, &runs);
+	int rc = caret_table(b->caret, CARET_RUNS, hop, &runs);
 
 	records_drop(&runs, 2);
 	name(b, callback_name(b->caret, hop), b->path->path->hops - 1);

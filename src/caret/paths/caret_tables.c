@@ -6,200 +6,182 @@
 
 #include "caret/paths/caret_internal.h"
 
-/* ---- the object of a hop ---- */
+/* ---- the ends of a hop ---- */
+
+/* A publisher or a subscription. */
+struct end {
+	const struct model_node *node;
+	const struct model_topic *topic;
+	const struct model_process *process;
+	int64_t born_ns;
+};
+
+static struct end end_of(const struct model *model, enum model_kind kind, unsigned index)
+{
+	const struct model_subscription *s;
+
+	if (kind == MODEL_PUBLISHER) {
+		const struct model_publisher *p = model_publisher(model, index);
+
+		return (struct end){p->node, p->topic, p->process, p->born_ns};
+	}
+	s = model_subscription(model, index);
+	return (struct end){s->node, s->topic, s->process, s->born_ns};
+}
 
 /*
- * Several objects of one topic in one node are distinguished by the order of their creation. A later process may have a node
- * of the same name: it has its own objects.
+ * Whether object @index of @kind is an end of @hop. Several objects of one topic in one node are
+ * distinguished by the order of their creation. A later process may have a node of the same name:
+ * it has its own objects.
  */
-static bool is_publisher(const struct model *model, const struct model_publisher *p,
-			 const struct arch_hop *hop)
+static bool is_end(const struct model *model, enum model_kind kind, unsigned index,
+		   const struct arch_hop *hop)
 {
+	const bool publishes = kind == MODEL_PUBLISHER;
+	const struct end end = end_of(model, kind, index);
 	unsigned before = 0;
 
-	if (!p->node || strcmp(p->node->full_name, hop->node) != 0 ||
-	    strcmp(p->topic->name, hop->publish_topic) != 0)
+	if (!end.node || strcmp(end.node->full_name, hop->node) != 0 ||
+	    strcmp(end.topic->name, publishes ? hop->publish_topic : hop->subscribe_topic) != 0)
 		return false;
-	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
-		const struct model_publisher *other = model_publisher(model, i);
+	for (unsigned i = 0; i < model_count(model, kind); i++) {
+		const struct end other = end_of(model, kind, i);
 
-		before += other->node == p->node && other->topic == p->topic &&
-			  other->born_ns < p->born_ns;
+		before += other.node == end.node && other.topic == end.topic &&
+			  other.born_ns < end.born_ns;
 	}
-	return before == hop->publisher_order;
+	return before == (publishes ? hop->publisher_order : hop->subscription_order);
 }
 
-static bool is_subscription(const struct model *model, const struct model_subscription *s,
-			    const struct arch_hop *hop)
+/* The first end of @kind that @hop has in the trace. Return: its index; -1: it has none. */
+static int first_end(const struct model *model, enum model_kind kind, const struct arch_hop *hop)
 {
-	unsigned before = 0;
-
-	if (!s->node || strcmp(s->node->full_name, hop->node) != 0 ||
-	    strcmp(s->topic->name, hop->subscribe_topic) != 0)
-		return false;
-	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct model_subscription *other = model_subscription(model, i);
-
-		before += other->node == s->node && other->topic == s->topic &&
-			  other->born_ns < s->born_ns;
-	}
-	return before == hop->subscription_order;
+	for (unsigned i = 0; i < model_count(model, kind); i++)
+		if (is_end(model, kind, i, hop))
+			return (int)i;
+	return -1;
 }
 
-static const struct caret_log *log_in(const struct array *logs, unsigned index)
+bool caret_has_end(const struct caret *caret, enum model_kind kind, const struct arch_hop *hop)
 {
-	static const struct caret_log none;
+	return first_end(caret->model, kind, hop) >= 0;
+}
 
-	return index < logs->count ? (const struct caret_log *)logs->item + index : &none;
+const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop)
+{
+	static const enum model_kind kinds[] = {MODEL_PUBLISHER, MODEL_SUBSCRIPTION};
+
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		const int index = first_end(caret->model, kinds[i], hop);
+
+		if (index >= 0)
+			return end_of(caret->model, kinds[i], (unsigned)index).process;
+	}
+	return NULL;
 }
 
 /* ---- tables ---- */
 
-/* [publish, tid] of a hop's publisher, sorted. */
-int caret_publications(const struct caret *caret, const struct arch_hop *hop,
-			   struct records *out)
+static bool is_publisher(const struct caret *caret, unsigned index, const void *hop)
 {
-	const struct model *model = caret->model;
+	return is_end(caret->model, MODEL_PUBLISHER, index, hop);
+}
 
-	*out = (struct records){ .columns = 2 };
-	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
-		const struct caret_log *log = log_in(&caret->publishers, i);
-		const struct publication *row = log->row;
+static bool is_subscription(const struct caret *caret, unsigned index, const void *hop)
+{
+	return is_end(caret->model, MODEL_SUBSCRIPTION, index, hop);
+}
 
-		if (!log->rows || !is_publisher(model, model_publisher(model, i), hop))
-			continue;
-		for (size_t k = 0; k < log->rows; k++) {
-			int64_t *to = records_add(out);
+bool caret_of_subscription(const struct caret *caret, unsigned callback, const void *hop)
+{
+	const struct model_subscription *subscription =
+		model_callback(caret->model, callback)->subscription;
 
-			if (!to)
-				return -ENOMEM;
-			to[0] = row[k].ns;
-			to[1] = row[k].tid;
-		}
+	return subscription && is_subscription(caret, subscription->index, hop);
+}
+
+bool caret_of_node(const struct caret *caret, unsigned callback, const void *name)
+{
+	const struct model_callback *it = model_callback(caret->model, callback);
+	const struct model_node *node = model_callback_node(it);
+
+	return node && strcmp(node->full_name, name) == 0 && it->kind != MODEL_CALLBACK_SERVICE;
+}
+
+/* clang-format off */
+#define PUBLICATION(member)	offsetof(struct publication, member)
+#define ARRIVAL(member)		offsetof(struct arrival, member)
+#define RUN(member)		offsetof(struct run_row, member)
+
+/* A table has a row for each row of some logs, and a column for some of its members, which are int64_t. */
+static const struct table {
+	size_t logs;			/* member of struct caret */
+	caret_choice *is_of;		/* whether a log is one of a hop */
+	size_t size;			/* of a row of the log */
+	unsigned columns;
+	size_t at[3];			/* offsets of the columns' members */
+	unsigned needs;			/* this column, from 1, must be more than 0; 0: none must */
+} tables[] = {
+	[CARET_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct publication), 2,
+				 { PUBLICATION(ns), PUBLICATION(tid) }, 0 },
+	[CARET_STAMPED_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct publication), 2,
+					 { PUBLICATION(ns), PUBLICATION(stamp_ns) }, 2 },
+	[CARET_STAMPED_ARRIVALS] = { offsetof(struct caret, subscriptions), is_subscription, sizeof(struct arrival), 2,
+				     { ARRIVAL(callback_ns), ARRIVAL(stamp_ns) }, 1 },
+	[CARET_TAKEN] = { offsetof(struct caret, subscriptions), is_subscription, sizeof(struct arrival), 1,
+			  { ARRIVAL(take_ns) }, 0 },
+	[CARET_RUNS] = { offsetof(struct caret, callbacks), caret_of_subscription, sizeof(struct run_row), 3,
+			 { RUN(start_ns), RUN(end_ns), RUN(tid) }, 0 },
+};
+/* clang-format on */
+
+static int add_rows(const struct caret_log *log, const struct table *table, struct records *out)
+{
+	for (size_t k = 0; k < log->rows; k++) {
+		const char *row = (const char *)log->row + k * table->size;
+		int64_t *to = records_add(out);
+
+		if (!to)
+			return -ENOMEM;
+		for (unsigned i = 0; i < table->columns; i++)
+			memcpy(&to[i], row + table->at[i], sizeof(*to));
+		if (table->needs && to[table->needs - 1] <= 0)
+			out->rows--;
 	}
-	records_sort(out, 0);
 	return 0;
 }
 
-/* [start, end, tid] of the callbacks that @is_it chooses, sorted. */
-int caret_runs(const struct caret *caret, bool (*is_it)(const struct model_callback *, const void *),
+int caret_table_of(const struct caret *caret, enum caret_table which, caret_choice *is_of,
 		   const void *what, struct records *out)
 {
-	*out = (struct records){ .columns = 3 };
-	for (unsigned i = 0; i < model_count(caret->model, MODEL_CALLBACK); i++) {
-		const struct caret_log *log = log_in(&caret->callbacks, i);
-		const struct run_row *row = log->row;
+	const struct table *table = &tables[which];
+	const struct array *logs = (const void *)((const char *)caret + table->logs);
+	int rc = 0;
 
-		if (!log->rows || !is_it(model_callback(caret->model, i), what))
-			continue;
-		for (size_t k = 0; k < log->rows; k++) {
-			int64_t *to = records_add(out);
+	*out = (struct records){.columns = table->columns};
+	for (unsigned i = 0; !rc && i < logs->count; i++) {
+		const struct caret_log *log = (const struct caret_log *)logs->item + i;
 
-			if (!to)
-				return -ENOMEM;
-			to[0] = row[k].start_ns;
-			to[1] = row[k].end_ns;
-			to[2] = row[k].tid;
-		}
+		if (log->rows && is_of(caret, i, what))
+			rc = add_rows(log, table, out);
 	}
 	records_sort(out, 0);
-	return 0;
+	return rc;
 }
 
-bool caret_of_node(const struct model_callback *callback, const void *name)
+int caret_table(const struct caret *caret, enum caret_table which, const struct arch_hop *hop,
+		struct records *out)
 {
-	const struct model_node *node = model_callback_node(callback);
-
-	return node && strcmp(node->full_name, name) == 0 && callback->kind != MODEL_CALLBACK_SERVICE;
+	return caret_table_of(caret, which, tables[which].is_of, hop, out);
 }
 
-bool caret_of_subscription(const struct model_callback *callback, const void *what)
-{
-	const struct caret_of_hop *of = what;
-
-	return callback->subscription && is_subscription(of->model, callback->subscription, of->hop);
-}
-
-int caret_stamped_publications(const struct caret *caret, const struct arch_hop *hop,
-			       struct records *out)
-{
-	const struct model *model = caret->model;
-
-	*out = (struct records){ .columns = 2 };
-	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++) {
-		const struct caret_log *log = log_in(&caret->publishers, i);
-		const struct publication *row = log->row;
-
-		if (!log->rows || !is_publisher(model, model_publisher(model, i), hop))
-			continue;
-		for (size_t k = 0; k < log->rows; k++) {
-			int64_t *to = row[k].stamp_ns > 0 ? records_add(out) : NULL;
-
-			if (row[k].stamp_ns <= 0)
-				continue;
-			if (!to)
-				return -ENOMEM;
-			to[0] = row[k].ns;
-			to[1] = row[k].stamp_ns;
-		}
-	}
-	records_sort(out, 0);
-	return 0;
-}
-
-int caret_stamped_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out)
-{
-	const struct model *model = caret->model;
-
-	*out = (struct records){ .columns = 2 };
-	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct caret_log *log = log_in(&caret->subscriptions, i);
-		const struct arrival *row = log->row;
-
-		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
-			continue;
-		for (size_t k = 0; k < log->rows; k++) {
-			int64_t *to = row[k].callback_ns ? records_add(out) : NULL;
-
-			if (!row[k].callback_ns)
-				continue;
-			if (!to)
-				return -ENOMEM;
-			to[0] = row[k].callback_ns;
-			to[1] = row[k].stamp_ns > 0 ? row[k].stamp_ns : -1;
-		}
-	}
-	records_sort(out, 0);
-	return 0;
-}
-
-/* [arrival] at a hop's subscription: its callbacks; if none ever ran, the times when messages were taken. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
-	const struct model *model = caret->model;
-	struct caret_of_hop of = { model, hop };
-	int rc = caret_runs(caret, caret_of_subscription, &of, out);
+	int rc = caret_table(caret, CARET_RUNS, hop, out);
 
 	records_drop(out, 2);
 	records_drop(out, 1);
-	if (rc || out->rows)
-		return rc;
-	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct caret_log *log = log_in(&caret->subscriptions, i);
-		const struct arrival *row = log->row;
-
-		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
-			continue;
-		for (size_t k = 0; k < log->rows; k++) {
-			int64_t *to = records_add(out);
-
-			if (!to)
-				return -ENOMEM;
-			*to = row[k].take_ns;
-		}
-	}
-	records_sort(out, 0);
-	return 0;
+	return rc || out->rows ? rc : caret_table(caret, CARET_TAKEN, hop, out);
 }
 
 /* ---- communications ---- */
@@ -217,14 +199,14 @@ static int by_id(const void *a, const void *b)
 static struct arrival *arrivals_at(const struct caret *caret, const struct arch_hop *hop,
 				   size_t *count)
 {
-	const struct model *model = caret->model;
+	const struct caret_log *logs = caret->subscriptions.item;
 	struct arrival *arrivals = NULL, *larger;
 
 	*count = 0;
-	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++) {
-		const struct caret_log *log = log_in(&caret->subscriptions, i);
+	for (unsigned i = 0; i < caret->subscriptions.count; i++) {
+		const struct caret_log *log = &logs[i];
 
-		if (!log->rows || !is_subscription(model, model_subscription(model, i), hop))
+		if (!log->rows || !is_subscription(caret, i, hop))
 			continue;
 		larger = reallocarray(arrivals, *count + log->rows, sizeof(*arrivals));
 		if (!larger) {
@@ -300,11 +282,10 @@ static int join_publications(const struct caret_log *log, struct arrivals *arriv
 	return 0;
 }
 
-/* [publish, arrival] between two hops; arrival 0: never received. */
 int caret_communication(const struct caret *caret, const struct arch_hop *from,
 			 const struct arch_hop *to, struct records *out)
 {
-	const struct model *model = caret->model;
+	const struct caret_log *logs = caret->publishers.item;
 	struct arrivals arrivals = { 0 };
 	struct arrival *all = arrivals_at(caret, to, &arrivals.count);
 	int rc = all ? 0 : -ENOMEM;
@@ -314,44 +295,10 @@ int caret_communication(const struct caret *caret, const struct arch_hop *from,
 	for (size_t i = 0; all && i < arrivals.count; i++)
 		arrivals.has_callbacks |= all[i].callback_ns != 0;
 	for (unsigned look = 0; look < 2; look++)
-		for (unsigned i = 0; !rc && i < model_count(model, MODEL_PUBLISHER); i++) {
-			const struct caret_log *log = log_in(&caret->publishers, i);
-
-			if (log->rows && is_publisher(model, model_publisher(model, i), from))
-				rc = join_publications(log, &arrivals, look ? out : NULL);
-		}
+		for (unsigned i = 0; !rc && i < caret->publishers.count; i++)
+			if (logs[i].rows && is_publisher(caret, i, from))
+				rc = join_publications(&logs[i], &arrivals, look ? out : NULL);
 	free(all);
 	records_sort(out, 0);
 	return rc;
-}
-
-/* ---- is it in the trace? ---- */
-
-bool caret_any_publisher(const struct caret *caret, const struct arch_hop *hop)
-{
-	for (unsigned i = 0; i < model_count(caret->model, MODEL_PUBLISHER); i++)
-		if (is_publisher(caret->model, model_publisher(caret->model, i), hop))
-			return true;
-	return false;
-}
-
-bool caret_any_subscription(const struct caret *caret, const struct arch_hop *hop)
-{
-	for (unsigned i = 0; i < model_count(caret->model, MODEL_SUBSCRIPTION); i++)
-		if (is_subscription(caret->model, model_subscription(caret->model, i), hop))
-			return true;
-	return false;
-}
-
-const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop)
-{
-	const struct model *model = caret->model;
-
-	for (unsigned i = 0; i < model_count(model, MODEL_PUBLISHER); i++)
-		if (is_publisher(model, model_publisher(model, i), hop))
-			return model_publisher(model, i)->process;
-	for (unsigned i = 0; i < model_count(model, MODEL_SUBSCRIPTION); i++)
-		if (is_subscription(model, model_subscription(model, i), hop))
-			return model_subscription(model, i)->process;
-	return NULL;
 }
