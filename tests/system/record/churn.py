@@ -4,6 +4,7 @@
 there; a recorder that was there has everything once; whoever is stopped or killed, nothing comes twice.
 A flight recorder keeps what is there and what ended lately, and no more."""
 import collections
+import functools
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import Checks
-from lib_test import BUILD, KYMO, TESTS
+from lib_test import BUILD, KYMO, TESTS, lossless, until_lossless
 
 import bt2
 
@@ -236,30 +237,54 @@ def recorder_stands_still(check, scratch):
 
 def killed(check, scratch):
     """At any moment of writing and cleaning, with a recorder and with one that was killed before."""
-    place = Place(scratch, "killed")
     for i in range(6):
-        program = Program(place, KYMO_LOG_SIZE=str(SMALL) if i % 2 else "64M")
-        program.tell("keep 4")
-        recorder, trace = place.recording(program.pid)
         if i % 2:
-            recorder.kill()
-            recorder.wait()
-            shutil.rmtree(trace)
-        program.send("churn 1000000")
-        time.sleep(random.random() / 10)
-        os.kill(program.pid, signal.SIGKILL)
-        program.child.wait()
-        if i % 2:       # its successor finds what the dead process left
-            recorder, trace = place.record()
-            until("the left-over is taken", lambda: not any(
-                name.endswith(".region") for name in os.listdir(place.env["KYMO_DIR"])))
-        seen = Trace(end(recorder, trace))
-        check.equal("killed: none twice", seen.twice(), [])
-        check.ok("killed: those that are there", set(range(4)) <= set(seen.nodes), seen.nodes[:9])
-        if not i % 2 and not seen.dropped:
-            check.equal("killed: no gap", sorted(seen.nodes), list(range(len(seen.nodes))))
-        program.child.stdin.close()
-        program.child.stdout.close()
+            killed_after_recorder(check, Place(scratch, f"killed{i}"))
+        else:
+            until_lossless(functools.partial(killed_while_recorded, check))
+
+
+def kill_while_it_writes(program):
+    program.send("churn 1000000")
+    time.sleep(random.random() / 10)
+    os.kill(program.pid, signal.SIGKILL)
+    program.child.wait()
+
+
+def left_by_killed(check, program, trace):
+    """Return: what the trace has."""
+    program.child.stdin.close()
+    program.child.stdout.close()
+    seen = Trace(trace)
+    check.equal("killed: none twice", seen.twice(), [])
+    check.ok("killed: those that are there", set(range(4)) <= set(seen.nodes), seen.nodes[:9])
+    return seen
+
+
+def killed_while_recorded(check, directory):
+    place = Place(directory, "killed")
+    program = Program(place, KYMO_LOG_SIZE="64M")
+    program.tell("keep 4")
+    recorder, trace = place.recording(program.pid)
+    kill_while_it_writes(program)
+    seen = left_by_killed(check, program, end(recorder, trace))
+    lossless(seen.dropped, "initialization events")
+    check.equal("killed: no gap", sorted(seen.nodes), list(range(len(seen.nodes))))
+
+
+def killed_after_recorder(check, place):
+    """The next recorder finds what the dead process left."""
+    program = Program(place, KYMO_LOG_SIZE=str(SMALL))
+    program.tell("keep 4")
+    recorder, trace = place.recording(program.pid)
+    recorder.kill()
+    recorder.wait()
+    shutil.rmtree(trace)
+    kill_while_it_writes(program)
+    recorder, trace = place.record()
+    until("the left-over is taken", lambda: not any(
+        name.endswith(".region") for name in os.listdir(place.env["KYMO_DIR"])))
+    left_by_killed(check, program, end(recorder, trace))
 
 
 def facts_of(trace):
