@@ -70,6 +70,9 @@ for number in 1 2 3; do
 done
 
 # The recorder here, the traced program there: the layout is the same.
+all_taken() {	# what the program left in shared memory
+	! ls "$KYMO_DIR" | grep -q '\.region$'
+}
 record() {	# NAME PROGRAM...
 	name=$1
 	shift
@@ -77,7 +80,7 @@ record() {	# NAME PROGRAM...
 	recorder=$!
 	wait_for in_status "$work/$name"
 	qemu-aarch64 "$@" >"$work/out" 2>&1 || die "$*: $(cat "$work/out")"
-	sleep 0.3
+	wait_for all_taken || die "record $name: $(ls "$KYMO_DIR") $(cat "$work/said")"
 	kill -INT $recorder
 	wait $recorder || die "record $name: $(cat "$work/said")"
 	babeltrace2 "$work/$name" >"$work/text" 2>"$work/warnings" || die "$(cat "$work/warnings")"

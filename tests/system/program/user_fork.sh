@@ -148,13 +148,12 @@ PY
 daemon=$("$work/daemon")
 "$KYMO_BUILD/bin/kymo" record --quiet -o "$work/daemon.trace" -p "$daemon" 2>"$work/err" &
 recorder=$!
-for ((i = 0; i < 600; i++)); do
-	"$KYMO_BUILD/bin/kymo" status --format csv >"$work/status" 2>/dev/null || true
-	! grep -q "^$daemon,.*,record," "$work/status" || break
-	sleep 0.1
-done
-sleep 0.1
+recorded() {	# what the daemon emits is written
+	"$KYMO_BUILD/bin/kymo" status --format json 2>/dev/null | python3 -c 'import json, sys
+sys.exit(not any(p["pid"] == int(sys.argv[1]) and p["recorded"] for p in json.load(sys.stdin)["processes"]))' "$daemon"
+}
+wait_for recorded || die "the daemon is not recorded: $(cat "$work/err")"
 kill -INT "$recorder"
-wait "$recorder" || die "$(cat "$work/err" "$work/status")"
+wait "$recorder" || die "$(cat "$work/err")"
 recorder=
 babeltrace2 "$work/daemon.trace" | grep -q "daemon:tick" || die "a process whose parent has ended is not recorded"

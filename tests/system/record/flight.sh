@@ -42,11 +42,13 @@ wait "$recorder"
 # ---- loops and spans: a program that is late on purpose ----
 cat >"$scratch/late.c" <<'C'
 #include <kymo/loop.h>
+#include <stdlib.h>
 static struct kymo_loop loop;
+/* late ROUNDS [ASK]: late at the fiftieth; asks for a snapshot then instead. */
 int main(int argc, char **argv)
 {
 	KYMO_LOOP_INIT(&loop, "test", "loop", 10000000, 0);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < atoi(argv[1]); i++) {
 		kymo_loop_wait(&loop);
 		KYMO_SPAN("test", "work", ("i", i));
 		kymo_begin_named("test", "named");
@@ -69,9 +71,9 @@ n=0
 for trigger in 'overrun' 'overrun(loop)' 'missed(test:loop)' 'span(work) > 20ms' 'span(test:na*) > 20ms' \
 	'span(loop) > 24ms' 'event(test:loop_overrun)'; do
 	n=$((n + 1))
-	# It ends with the snapshot, and the program by SIGINT.
-	run 130 "$kymo" record --flight 10s --post 100ms --trigger 'span(nothing) > 1ns' --trigger "$trigger" --snapshots 1 \
-		-o "$scratch/l$n" -- "$scratch/late" x
+	# It ends with the snapshot, and the program, which would run for a minute, by SIGINT.
+	run 130 "$kymo" record --flight 10s --post 500ms --trigger 'span(nothing) > 1ns' --trigger "$trigger" --snapshots 1 \
+		-o "$scratch/l$n" -- "$scratch/late" 6000
 	has out "$scratch/l$n/1  $trigger: test:"
 	has out " in late ("
 	has err "'span(nothing) > 1ns': no event had that name"
@@ -90,28 +92,28 @@ run 0 "$kymo" info "$scratch/l4/1"
 has out "Snapshot: span(work) > 20ms: test:work, "
 run 0 "$kymo" report "$scratch/l4/1"
 has out "Snapshot: span(work) > 20ms: test:work, "
-run 0 "$kymo" record --flight 10s --trigger 'span(work) > 10s' -o "$scratch/never" -- "$scratch/late" x
+run 0 "$kymo" record --flight 10s --trigger 'span(work) > 10s' -o "$scratch/never" -- "$scratch/late" 100
 has err "0 snapshots"
 empty out
 [ -e "$scratch/never/1" ] && fail "a snapshot without a reason"
 
 # An event with a time to come is one of now; and without --post its snapshot is written before the program ends.
-run 130 "$kymo" record --flight 10s --post 0 --trigger 'event(ahead)' --snapshots 1 -o "$scratch/ahead" -- "$scratch/late" x
+run 130 "$kymo" record --flight 10s --post 0 --trigger 'event(ahead)' --snapshots 1 -o "$scratch/ahead" -- "$scratch/late" 6000
 says "$scratch/ahead/1" "s['at_ns'] <= j['start_ns'] + j['duration_ns']"
 
 # Whom the recorder itself ends has not died.
-run 130 "$kymo" record --flight 10s --trigger died -d 300ms -o "$scratch/ended" -- "$scratch/late" x
+run 130 "$kymo" record --flight 10s --trigger died -d 300ms -o "$scratch/ended" -- "$scratch/late" 6000
 has err "0 snapshots"
 
 # ---- the program asks ----
-run 0 "$kymo" record --flight 10s -o "$scratch/p" -- "$scratch/late" x y
+run 0 "$kymo" record --flight 10s -o "$scratch/p" -- "$scratch/late" 100 ask
 has out "$scratch/p/1  kymo_snapshot() of late ("
 reads "$scratch/p/1" >/dev/null
 says "$scratch/p/1" "s['cause'] == 'program' and s['procname'] == 'late'"
 [ -e "$scratch/p/2" ] && fail "one call, two snapshots"
 
 # ---- events of ROS 2, death, loss ----
-run 0 "$kymo" record --flight 10s --post 100ms --trigger 'event(ros2:rcl_pub*)' --snapshots 1 --format json \
+run 0 "$kymo" record --flight 10s --post 500ms --trigger 'event(ros2:rcl_pub*)' --snapshots 1 --format json \
 	-- "$numbers" --rate 1000 --seconds 20 "$scratch/n"
 python3 -c 'import json,sys; r = json.loads(open(sys.argv[1]).read()); assert r["trace"].startswith(sys.argv[2]) and r["suppressed"] > 10, r' \
 	"$scratch/out" "$ROS_TRACE_DIR/session-" || fail "event: $(cat "$scratch/out")"
@@ -129,18 +131,19 @@ babeltrace2 "$scratch/x/1" 2>&1 >/dev/null | awk '/Tracer discarded/ { n += $4 }
 says "$scratch/x/1" "t['dropped'] == $(cat "$scratch/discarded")"
 
 # ---- the window: numbers without a hole, the last ones, none older; many snapshots of one recorder ----
-"$kymo" run -- "$numbers" --threads 2 --rate 20000 --seconds 100 "$scratch/n" &
+# Rings large enough that nothing is dropped on a busy machine.
+KYMO_RING_SIZE=4M "$kymo" run -- "$numbers" --threads 2 --rate 20000 --seconds 600 "$scratch/n" &
 program=$!
 wait_for in_status "numbers,wait"
 "$kymo" record --flight 400ms -o "$scratch/w" >"$scratch/lines" 2>"$scratch/record.err" &
 recorder=$!
 wait_for in_status "^$program,numbers,record"
 wait_for test -S "$KYMO_DIR/control"
-sleep 1
+emitted "$scratch/n" 20000	# of a second: more than the window
 before() {	# the time, and what each thread had emitted after it
 	/usr/bin/python3 -c 'import sys, time; t = time.monotonic_ns(); n = open(sys.argv[1], "rb").read(16)
 open(sys.argv[2], "wb").write(n + t.to_bytes(8, "little"))' "$scratch/n" "$scratch/before"
-	sleep 0.05
+	emitted "$scratch/n" 1000
 }
 window() {	# TRACE NS
 	cp "$scratch/n" "$scratch/after"
@@ -197,7 +200,7 @@ has out "$program,numbers,wait,alive"
 recorder=$!
 wait_for test -S "$KYMO_DIR/control"
 wait_for grep -q "hold only the last" "$scratch/record.err"
-sleep 0.3
+emitted "$scratch/n" 10000	# of half a second, in which it could be said once more
 run 0 "$kymo" snapshot
 run 0 "$kymo" stop
 wait "$recorder" || fail "the recorder gave $?"
