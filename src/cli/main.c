@@ -3,9 +3,10 @@
  * The command: finds the verb in the table and runs it. Everything that is printed here about verbs (help, manual
  * pages, completion, suggestions) comes from the verbs' own tables.
  */
+#include <errno.h>
 #include <json-c/json_c_version.h>
 #include <limits.h>
-#include <signal.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,18 +187,30 @@ static const struct {
 	{ "--completion", completion }, { "--man", man },
 };
 
-/* If stdout could not be written (a full disk), that is a failure. */
+/* Whether standard output is a pipe whose reader went away, such as `head`. */
+static bool reader_went_away(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
+/*
+ * If stdout could not be written (a full disk), that is a failure. When an earlier write failed,
+ * its reason is no longer known: errno is of whatever failed last.
+ */
 static int finish(int status)
 {
 	bool failed = ferror(stdout);
 
-	if (fflush(stdout))
-		failed = true;
-	if (failed && status == KYMO_EXIT_OK) {
-		perror("kymo: cannot write the output");
-		return KYMO_EXIT_FAILED;
-	}
-	return status;
+	errno = 0;
+	if (!fflush(stdout) && !failed)
+		return status;
+	if (status != KYMO_EXIT_OK || errno == EPIPE || reader_went_away())
+		return status;
+	fprintf(stderr, "kymo: cannot write the output%s%s\n", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	return KYMO_EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
