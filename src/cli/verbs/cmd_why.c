@@ -74,17 +74,35 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 	return 0;
 }
 
+/* The only operand may have been meant as a trace. */
+#define NEITHER "'%s' is neither a trace (no such file or directory) nor a chain ('FROM -> TO')"
+
+static void warn_neither(const char *operand, const char *trace)
+{
+	char verb[] = "why", text[2 * CLI_PATH_MAX];
+
+	(void)snprintf(text, sizeof(text), NEITHER ", and no callback of it ran in %s", operand,
+		       trace);
+	cli_say(verb, text);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { .worst = 1 };
 	struct why_options why = { 0 };
 	struct kymo_err err = { 0 };
+	const char *alone;
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_operands(&argc, argv, &why, &err) ||
-	    answer_open(&answer, "why", argc, argv, &o.times, &err))
+	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_operands(&argc, argv, &why, &err))
 		return cli_fail("why", &err);
+	alone = argc ? NULL : why.callback;
+	if (answer_open(&answer, "why", argc, argv, &o.times, &err)) {
+		if (alone && err.status == KYMO_EXIT_INPUT)
+			(void)err_wrap(&err, NEITHER, alone);
+		return cli_fail("why", &err);
+	}
 	why.begin_ns = answer.begin_ns;
 	why.end_ns = answer.end_ns;
 	why.align = answer.align;
@@ -98,6 +116,8 @@ static int run(int argc, char **argv)
 	why.context = &answer.progress;
 	status = answer_begin(&answer, o.format, &err) ? -1 :
 		 why_run(answer.reader, answer.traces.name, &why, answer.table, &answer.lost, &err);
+	if (alone && strchr(alone, '/') && status == KYMO_EXIT_EMPTY)
+		warn_neither(alone, answer.traces.name);
 	return answer_close(&answer, status, o.strict, &err);
 }
 
