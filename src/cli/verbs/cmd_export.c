@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/input/trace_time.h"
 #include "cli/verbs/export/export.h"
 #include "export/pft/pft.h"
 
 #define SPLIT_LEAST (64u << 10)
+#define FORMAT_BY_SUFFIX (-1)
 
 struct options {
 	int format;
@@ -21,32 +23,38 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "format of the output", "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
-	CLI_OPT_OUTPUT(struct options, "FILE", "where to write; - for standard output "
-		       "(default: in the current directory, the trace's name with .pftrace, .tar for several traces, .sqlite, -csv, "
+	{"format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	 "format of the output (default: by the suffix of -o, else perfetto)",
+	 "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome"},
+	CLI_OPT_OUTPUT(struct options, "FILE",
+		       "where to write; - for standard output "
+		       "(default: in the current directory, the trace's name with .pftrace, .tar "
+		       "for several traces, .sqlite, -csv, "
 		       "-json, .dot, .svg, -ctf, -caret or .trace.json, or architecture.yaml)"),
-	{ "table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
-	  "sqlite, csv, json: only this table; may be repeated (default: all except events)",
-	  NULL },
+	{"table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
+	 "sqlite, csv, json: only this table; may be repeated (default: all except events)", NULL},
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_SELECTION(struct options, 'n'),
-	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "dot, svg: also /rosout, /parameter_events and unused services", NULL },
-	{ "compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
-	  "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9" },
-	{ "executors", 0, OPT_FLAG, offsetof(struct options, executors), NULL,
-	  "perfetto, chrome: also what the threads of executors did besides callbacks", NULL },
-	{ "split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
-	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens alone", NULL },
-	{ "follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
-	  "perfetto: continue with what is being recorded until interrupted; the file opens at any time", NULL },
-	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
-	  "overwrite existing files", NULL },
+	{"all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	 "dot, svg: also /rosout, /parameter_events and unused services", NULL},
+	{"compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
+	 "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9"},
+	{"executors", 0, OPT_FLAG, offsetof(struct options, executors), NULL,
+	 "perfetto, chrome: also what the threads of executors did besides callbacks", NULL},
+	{"split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
+	 "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens "
+	 "alone",
+	 NULL},
+	{"follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
+	 "perfetto: continue with what is being recorded until interrupted; the file opens at any "
+	 "time",
+	 NULL},
+	{"force", 0, OPT_FLAG, offsetof(struct options, force), NULL, "overwrite existing files",
+	 NULL},
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_QUIET(struct options),
-	CLI_OPT_END
+	CLI_OPT_END,
 };
 
 static bool is_selection(const struct options *options)
@@ -59,6 +67,38 @@ static bool ends_with(const char *text, const char *end)
 	size_t length = strlen(text);
 
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* Without --format, the suffix of the file chooses; a name without one is Perfetto's. */
+static int choose_format(struct options *options, struct kymo_err *err)
+{
+	static const struct {
+		const char *suffix;
+		enum export_format format;
+	} known[] = {
+		{".pftrace", EXPORT_PERFETTO}, {".perfetto-trace", EXPORT_PERFETTO},
+		{".tar", EXPORT_PERFETTO},     {".sqlite", EXPORT_SQLITE},
+		{".dot", EXPORT_DOT},          {".svg", EXPORT_SVG},
+		{".json", EXPORT_CHROME},      {".yaml", EXPORT_ARCHITECTURE},
+	};
+	const char *output = options->output ? options->output : "";
+	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+
+	if (options->format != FORMAT_BY_SUFFIX)
+		return 0;
+	options->format = EXPORT_PERFETTO;
+	if (!strchr(name + strspn(name, "."), '.'))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (ends_with(name, known[i].suffix)) {
+			options->format = (int)known[i].format;
+			return 0;
+		}
+	return err_set(err, KYMO_EXIT_USAGE,
+		       "-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
+		       ".dot, .svg, .json and .yaml; for another name choose the format with "
+		       "--format",
+		       output);
 }
 
 static int check(const struct options *options, int traces, struct kymo_err *err)
@@ -123,13 +163,13 @@ static int run(int argc, char **argv)
 		[EXPORT_DOT] = export_graph, [EXPORT_SVG] = export_graph, [EXPORT_ARCHITECTURE] = export_architecture,
 		[EXPORT_CTF] = export_ctf, [EXPORT_CARET] = export_caret,
 	};
-	struct options options = { .compress = PFT_LEVEL_DEFAULT };
+	struct options options = {.format = FORMAT_BY_SUFFIX, .compress = PFT_LEVEL_DEFAULT};
 	struct export_request request = { .verb = "export", .until_closed = -1 };
 	struct kymo_err err = { 0 };
 	bool lost = false;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || check(&options, argc, &err) ||
-	    cli_traces(&request.traces, argc, argv, &err) ||
+	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || choose_format(&options, &err) ||
+	    check(&options, argc, &err) || cli_traces(&request.traces, argc, argv, &err) ||
 	    (options.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, &err)) ||
 	    export_name(request.traces.path[0], request.name, &err))
 		return cli_fail("export", &err);
