@@ -24,6 +24,33 @@ run 2 "$kymo" --completion tcsh && has err "bash, zsh or fish"
 run 2 "$kymo" --completion && has err "bash, zsh or fish"
 run 2 "$kymo" $'\033[31m' && has err '\x1b[31m'
 
+# Output into a pipe whose reader went away, as that of head does, is no error; a full disk is one, and its reason is printed.
+# Python ignores SIGPIPE, and so does the program then.
+into_closed_pipe() {
+	python3 - "$@" <<'EOF'
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(subprocess.run(sys.argv[1:], stdout=writer, restore_signals=False).returncode)
+EOF
+}
+run 0 into_closed_pipe "$kymo" help && empty err
+run 0 into_closed_pipe "$kymo" live --help && empty err
+run 1 bash -c "'$kymo' help >/dev/full" && has err "cannot write the output: No space left on device"
+trace=$KYMO_SHARED/data/ros2-traces/pair_lifecycle/ctf
+if [ -d "$trace" ]; then
+	run 0 into_closed_pipe "$kymo" live --top "$trace" && empty err
+	run 1 bash -c "'$kymo' live --top '$trace' >/dev/full" && has err "cannot write the output"
+	! grep -E "directory|No such" "$scratch/err" || fail "the reason is of something else"
+fi
+
+# An operand that is not a path, without a trace: what is missing.
+run 3 "$kymo" why /nope/x && has err "'/nope/x' is neither a trace (no such file or directory) nor a chain"
+if [ -d "$trace" ]; then
+	mkdir -p "$scratch/traces" && ln -s "$trace" "$scratch/traces/session-20260101000000"
+	ROS_TRACE_DIR=$scratch/traces run 6 "$kymo" why /nope/x && has err "'/nope/x' is neither a trace"
+fi
+
 bash -n <("$kymo" --completion bash) || fail "the bash completion is no bash"
 for shell in bash zsh fish; do
 	"$kymo" --completion $shell >"$scratch/$shell"

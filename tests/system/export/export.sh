@@ -34,6 +34,16 @@ run 0 "$kymo" export robot -o old --force --compress 9
 expect 0 "standard output: 46 callbacks" "$kymo" export robot --output - --compress none
 [ "$(stat -c %s out)" -gt "$(stat -c %s old)" ] || fail "standard output is short"
 
+# Without --format the suffix chooses the format; an unknown one is refused, and nothing is written.
+expect 2 "known are .pftrace" "$kymo" export robot -o robot.foo
+has err "--format"
+[ ! -e robot.foo ] || fail "a file with an unknown suffix"
+run 0 "$kymo" export robot -q --format perfetto -o robot.foo
+expect 0 "robot.sqlite: " "$kymo" export robot -o robot.sqlite
+[ "$(head -c 15 robot.sqlite)" = "SQLite format 3" ] || fail "robot.sqlite is not a database"
+expect 0 "robot.dot: " "$kymo" export robot -o robot.dot
+has err "callbacks and"
+
 expect 1 "Is a directory" "$kymo" export robot -o robot
 for format in perfetto sqlite csv dot caret-architecture; do
 	expect 1 "with -o" "$kymo" export robot -f $format -o nowhere/x

@@ -121,8 +121,8 @@ def opened(check, scratch, trace):
 def kinds(check, scratch, trace):
     """What is no file for the UI is not said to be one."""
     made = {}
-    for name, words in (("packets", ["--compress", "none"]), ("deflated", []), ("json", ["--format", "chrome"]),
-                        ("database", ["--format", "sqlite"])):
+    for name, words in (("packets", ["--format", "perfetto", "--compress", "none"]), ("deflated", ["--format", "perfetto"]),
+                        ("json", ["--format", "chrome"]), ("database", ["--format", "sqlite"])):
         made[name] = os.path.join(scratch, name + ".out")
         kymo("export", "-q", trace, *words, "-o", made[name])
     made["archive"] = os.path.join(scratch, "archive.tar")
