@@ -3,6 +3,8 @@
 it got, every message with the run that published it. Slow, simple, and independent of kymo."""
 import collections
 
+from lib_test import skip
+
 
 class Run:
     def __init__(self, callback, start, tid, message):
@@ -15,6 +17,13 @@ class Publication:
     def __init__(self, run, node, topic, begin, process):
         self.run, self.node, self.topic, self.begin, self.process = run, node, topic, begin, process
         self.taken = []         # runs
+
+
+def needs_bt2():
+    try:
+        import bt2      # noqa: F401
+    except ImportError:
+        skip("no python3-bt2")
 
 
 def events_of(trace):

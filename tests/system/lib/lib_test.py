@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests in Python share: where things are, waiting, skipping, and running again what a busy machine spoiled."""
+"""What the tests in Python share: where things are, running commands, checks that go on, waiting, skipping, and running again what a
+busy machine spoiled."""
+import atexit
 import contextlib
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +20,81 @@ if not os.path.isdir(os.path.join(SHARED, "data")):
 KYMO = os.path.join(BUILD, "bin", "kymo")
 TESTS = os.path.join(BUILD, "tests")       # the programs of tests/tools
 ROBOT = os.path.join(BUILD, "robot", "robot")
+failures = []
+
+
+def check(condition, *text):
+    """Note a failure and go on. Return: the condition. A test that noted something fails when it ends."""
+    if not condition:
+        failures.append(" ".join(map(str, text)))
+    return condition
+
+
+@atexit.register
+def fail_if_noted():
+    for failure in failures[:40]:
+        print("FAILED:", failure[:900])
+    if failures:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def run(*command, status=0, **options):
+    """Run a command to its end, with its output as text. @status: what it has to exit with; a tuple: one of these; None: anything."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
+    assert status is None or done.returncode in (status if isinstance(status, tuple) else (status,)), (status, done)
+    return done
+
+
+def kymo(*words, **options):
+    """Return: what a kymo command prints. Options: those of run()."""
+    return run(KYMO, *words, **options).stdout
+
+
+def answer(verb, trace, *words, **options):
+    """Return: what a verb answers about a trace, from JSON."""
+    return json.loads(kymo(verb, trace, *words, "--format", "json", **options))
+
+
+def report(trace, *sections, **options):
+    """Return: these sections of the report, or the usual ones."""
+    return answer("report", trace, *(word for section in sections for word in ("--section", section)), **options)
+
+
+def query(trace, sql):
+    return answer("query", trace, sql)["rows"]
+
+
+def private(directory, **more):
+    """Return: an environment with a KYMO_DIR of its own in @directory, and variables more."""
+    return dict(os.environ, KYMO_DIR=os.path.join(directory, "run"), **more)
+
+
+def record(trace, *words, **options):
+    """Record a trace with a KYMO_DIR beside it. @words: options, and the command after "--"."""
+    return run(KYMO, "record", "-o", trace, *words, **{"env": private(os.path.dirname(trace)), **options})
+
+
+def compiled(directory, text, *flags):
+    """Return: the program of a C source that uses libkymo."""
+    source, program, libraries = os.path.join(directory, "program.c"), os.path.join(directory, "program"), os.path.join(BUILD, "lib")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    run(os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, source,
+        "-I" + os.path.join(SOURCE, "include"), "-L" + libraries, "-lkymo", "-Wl,-rpath," + libraries, *flags)
+    return program
+
+
+def robot(seconds, *options):
+    """Return: the words of a command that runs the robot in a DDS domain of its own."""
+    return [ROBOT, "--seconds", str(seconds), "--domain", str(100 + os.getpid() % 100), *options]
+
+
+def in_directory(test):
+    """Call test(directory) with a directory that vanishes afterwards."""
+    with tempfile.TemporaryDirectory(prefix="kymo-test.") as directory:
+        test(directory)
 
 
 @contextlib.contextmanager

@@ -3,43 +3,25 @@
 # needs: one-thread
 """Service calls of a recorded program; executors and lifecycles of traces against a naive reading."""
 import collections
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 import bt2
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SHARED
+from lib_test import BUILD, KYMO, SHARED, answer, check, in_directory, record, report, run
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 EXECUTOR = "ros2:rclcpp_executor_"
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-
-
-def report(trace, section):
-    out = subprocess.run([KYMO, "report", trace, "--format", "json", "--section", section],
-                         stdout=subprocess.PIPE, check=True).stdout
-    return json.loads(out)[section]
 
 
 def service_calls(scratch):
     """Through the real hooks, the recorder and the reader: every call, each in its parts."""
     trace = os.path.join(scratch, "trace")
-    environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-    said = subprocess.run([KYMO, "record", "-q", "-o", trace, "--",
-                           os.path.join(BUILD, "tests", "service_calls"), "100"],
-                          env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+    said = record(trace, "-q", "--", os.path.join(BUILD, "tests", "service_calls"), "100").stdout
     check(said == "calls 100 answered 80 fused 50\n", "the program said", said)
-    rows = {row["side"]: row for row in report(trace, "service-calls")}
+    rows = {row["side"]: row for row in report(trace, "service-calls")["service-calls"]}
     check(sorted(rows) == ["client", "service"], "sides", sorted(rows))
     served, unserved = rows["service"], rows["client"]
     check(served["service"] == "/add" and served["node"] == "/adder", "service", served)
@@ -52,9 +34,7 @@ def service_calls(scratch):
     parts = sum(served[part + "_mean_exact_ns"] for part in ("request", "callback", "response"))
     check(parts < served["total_mean_exact_ns"], "the parts are more than the whole", served)
     # The same calls as chains: 20 are not taken, 80 go all the way.
-    out = subprocess.run([KYMO, "flow", trace, "/add -> adder -> /add -> asker", "--format", "json"],
-                         stdout=subprocess.PIPE, check=True).stdout
-    chains = json.loads(out)["chains"]
+    chains = answer("flow", trace, "/add -> adder -> /add -> asker")["chains"]
     check([(row["path"], row["begun"], row["arrived"]) for row in chains] ==
           [("/add request -> /adder -> /add response -> /asker", 100, 80)], "chains", chains)
     check(chains[0]["max_ns"] == served["total_max_ns"] and chains[0]["min_ns"] ==
@@ -78,10 +58,8 @@ def odd_types(scratch):
         check(times == 1, "no field", field)
         with open(metadata, "w", encoding="latin1") as file:
             file.write(text[:begin] + changed)
-        out = subprocess.run([KYMO, "report", trace, "--section", "nodes", "--section", "service-calls"],
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        check(out.returncode in (0, 6), event, "exit status", out.returncode)
-        check(f"The trace declares ros2:{event} with other fields" in out.stdout, event, out.stdout)
+        out = run(KYMO, "report", trace, "--section", "nodes", "--section", "service-calls", status=(0, 6)).stdout
+        check(f"The trace declares ros2:{event} with other fields" in out, event, out)
 
 
 def naive(trace):
@@ -116,7 +94,7 @@ def naive(trace):
 
 def compare(trace):
     executors, states = naive(trace)
-    rows = {(row["pid"], row["tid"], row["state"]): row for row in report(trace, "executors")}
+    rows = {(row["pid"], row["tid"], row["state"]): row for row in report(trace, "executors")["executors"]}
     check(rows.keys() == executors.keys(), trace, "states of threads", rows.keys() ^ executors.keys())
     for key in rows.keys() & executors.keys():
         values = executors[key]
@@ -124,21 +102,17 @@ def compare(trace):
         check((row["count"], row["min_ns"], row["max_ns"], row["total_ns"]) ==
               (len(values), min(values), max(values), sum(values)), trace, key, row)
     got = [(row["node"], row["state"], row["start_ns"], row["end_ns"])
-           for row in report(trace, "lifecycle")]
+           for row in report(trace, "lifecycle")["lifecycle"]]
     check(got == states, trace, "lifecycle", got, states)
     print(f"{os.path.basename(os.path.dirname(trace))}: {len(rows)} states of threads, {len(got)} of nodes")
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="kymo") as scratch:
-        service_calls(scratch)
-        odd_types(scratch)
+def main(scratch):
+    service_calls(scratch)
+    odd_types(scratch)
     if os.path.isdir(TRACES):
         for name in "pair_basic_st", "pair_pipeline_mt", "pair_lifecycle":
             compare(os.path.join(TRACES, name, "ctf"))
-    for failure in failures[:20]:
-        print("FAIL:", failure)
-    return 1 if failures else 0
 
 
-sys.exit(main())
+in_directory(main)

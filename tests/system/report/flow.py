@@ -18,20 +18,12 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_messages import Publication, Reading, Run
-from lib_test import KYMO, ROBOT, SHARED, existing
+from lib_messages import Publication, Reading, Run, needs_bt2
+from lib_test import KYMO, ROBOT, SHARED, check, existing, private, record, robot
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 CARET = os.path.join(SHARED, "data", "caret-demo")
 IGNORED = ("/rosout", "/parameter_events")
-
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-    return condition
 
 
 def busy(runs, begin, end):
@@ -251,14 +243,8 @@ def live():
         print("the robot was not built: it needs CycloneDDS")
         return
     with tempfile.TemporaryDirectory(prefix="kymo-flow-") as root:
-        os.mkdir(os.path.join(root, "run"), 0o700)
-        environment = dict(os.environ, KYMO_DIR=os.path.join(root, "run"), KYMO_RING_SIZE="2M")
         trace = os.path.join(root, "trace")
-        command = [KYMO, "record", "-o", trace, "--", ROBOT, "--domain",
-                   str(100 + os.getpid() % 100), "--seconds", "2.5"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-        if not check(done.returncode == 0, "record:", done.returncode, done.stderr):
-            return
+        record(trace, "--", *robot(2.5), env=private(root, KYMO_RING_SIZE="2M"))
         compare("robot", trace)
         status, result = flow(trace, "/scan -> /cmd_vel")
         check(status == 0 and [c["path"] for c in result["chains"]] ==
@@ -272,14 +258,7 @@ def live():
               "the longest chain is", longest)
 
 
-try:
-    import bt2      # noqa: F401
-except ImportError:
-    print("skipped: no python3-bt2")
-    sys.exit(77)
+needs_bt2()
 recorded()
 caret()
 live()
-for failure in failures[:30]:
-    print("FAILED:", failure[:600])
-sys.exit(1 if failures else 0)

@@ -3,14 +3,12 @@
 # needs: kernel
 """`kymo report --realtime`: what callbacks and spans allocate, wait for and fault is what tests/tools/costs.c does in each of them,
 and the exit status says whether those that are named do any of it. Of nodes, processes and single runs (SQL) it is the same."""
-import json
 import os
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, with_tracefs
-from lib_test import BUILD, KYMO, skip, until_lossless
+from lib_test import BUILD, answer, query, record, report, skip, until_lossless
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 ROUNDS, PAGES, SPAN = 20, 2048, "control:step"
@@ -19,33 +17,20 @@ HOLDER = "holder:hold"
 BYTES = 1000 + 2000 + 2000 + 1000 + 1024 + 3000
 
 
-def record(directory, *options, program=(COSTS, str(ROUNDS))):
+def recorded(directory, *options, program=(COSTS, str(ROUNDS))):
     trace = os.path.join(directory, "".join(options) or "plain")
-    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", *program], capture_output=True, text=True, check=True,
-                          input="go\n", env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-    return trace, done.stderr
+    return trace, record(trace, *options, "--", *program, input="go\n").stderr
 
 
-def report(trace, *names, status=0):
+def realtime(trace, *names, status=0):
     """Return: {(what, period in s, or category:name of a span): row}, and what was looked at."""
-    arguments = [x for n in names for x in ("--realtime", n)]
-    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--format", "json", *arguments], capture_output=True,
-                          text=True, check=False)
-    assert done.returncode == status, (names, done)
-    told = json.loads(done.stdout)
+    told = answer("report", trace, "--section", "realtime", *(x for n in names for x in ("--realtime", n)), status=status)
     return {(r["what"], r["callback"] if r["kind"] == "span" else int(r["callback"].split()[-2])): r for r in told["realtime"]}, \
         told["looked_at"]
 
 
-def section(trace, name):
-    done = subprocess.run([KYMO, "report", trace, "--section", name, "--format", "json"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)[name]
-
-
 def runs(trace):
-    done = subprocess.run([KYMO, "query", trace, "SELECT * FROM callback_costs ORDER BY id", "--format", "json"], capture_output=True,
-                          text=True, check=True)
-    return json.loads(done.stdout)["rows"]
+    return query(trace, "SELECT * FROM callback_costs ORDER BY id")
 
 
 def check_sums(trace, rows, has_faults):
@@ -65,12 +50,12 @@ def check_sums(trace, rows, has_faults):
     assert all((r["allocations"], r["allocated_bytes"], r["frees"], r["growth_bytes"], r["peak_bytes"]) == (6, BYTES, 6, 0, 3000)
                for r in many), many
     assert sum(r["lock_ns"] for r in single) == rows["lock", 5]["lock_ns"], single
-    node, = section(trace, "node-costs")
+    node, = report(trace, "node-costs")["node-costs"]
     assert node["node"] == "/costly", node
     for column in ("allocations", "allocated_bytes", "frees", "growth_bytes", "lock_waits", "lock_ns", "page_faults"):
         assert node[column] == (sum(r[column] for r in single) if single[0][column] is not None else None), (column, node)
-    process, = section(trace, "process-costs")
-    memory = next(r for r in section(trace, "memory") if r["what"] == "process")
+    process, = report(trace, "process-costs")["process-costs"]
+    memory = next(r for r in report(trace, "memory")["memory"] if r["what"] == "process")
     assert (process["allocations"], process["allocated_bytes"], process["frees"], process["growth_bytes"], process["peak_bytes"]) == \
         (memory["allocations"], memory["allocated_bytes"], memory["frees"] + memory["unknown_frees"], memory["now_bytes"],
          memory["most_bytes"]), (process, memory)
@@ -81,24 +66,21 @@ def check_sums(trace, rows, has_faults):
 
 def check_nested(directory):
     """Inside of each other: for all in which it happens; of nodes for the innermost only, also if it did not return."""
-    trace, _ = record(directory, "--malloc", program=[os.path.join(BUILD, "tests", "nested_costs")])
-    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--format", "json"], capture_output=True, text=True, check=True)
+    trace, _ = recorded(directory, "--malloc", program=[os.path.join(BUILD, "tests", "nested_costs")])
     single = runs(trace)
-    told = {r["callback"]: (r["runs"], r["times"], r["bytes"]) for r in json.loads(done.stdout)["realtime"]}
+    told = {r["callback"]: (r["runs"], r["times"], r["bytes"]) for r in report(trace, "realtime")["realtime"]}
     assert told == {"/outer timer 1 s": (5, 25, 5 * 11111), "nested:outer": (5, 20, 5 * 11110), "/inner timer 2 s": (5, 10, 5 * 11000),
                     "nested:inner": (5, 5, 5 * 10000)}, told
     begin_ns = single[0]["start_ns"] + 1
-    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--section", "node-costs", "--node", "/inner", "--begin",
-                           f"{begin_ns // 10**9}.{begin_ns % 10**9:09}", "--format", "json"], capture_output=True, text=True, check=True)
-    late = json.loads(done.stdout)
+    late = answer("report", trace, "--section", "realtime", "--section", "node-costs", "--node", "/inner", "--begin",
+                  f"{begin_ns // 10**9}.{begin_ns % 10**9:09}")
     assert {r["callback"]: r["runs"] for r in late["realtime"]} == {"/inner timer 2 s": 5, "nested:inner": 5, "nested:outer": 5}, late
     assert [r["node"] for r in late["node-costs"]] == ["/inner"], late
-    done = subprocess.run([KYMO, "report", trace, "--section", "realtime", "--section", "node-costs", "--begin",
-                           f"{begin_ns // 10**9}.{begin_ns % 10**9:09}", "--format", "json"], capture_output=True, text=True, check=True)
-    late = json.loads(done.stdout)
+    late = answer("report", trace, "--section", "realtime", "--section", "node-costs", "--begin",
+                  f"{begin_ns // 10**9}.{begin_ns % 10**9:09}")
     assert next(r["runs"] for r in late["realtime"] if r["callback"] == "/outer timer 1 s") == 4, late
     assert {r["node"]: r["allocations"] for r in late["node-costs"]} == {"/outer": 12, "/inner": 11}, late
-    nodes = {r["node"]: (r["allocations"], r["allocated_bytes"]) for r in section(trace, "node-costs")}
+    nodes = {r["node"]: (r["allocations"], r["allocated_bytes"]) for r in report(trace, "node-costs")["node-costs"]}
     assert nodes == {"/outer": (15, 5 * 111), "/inner": (11, 5 * 11000 + 100000)}, nodes
     assert [(r["id"], r["allocated_bytes"], r["parent_id"]) for r in single[:2]] == [(1, 11111, None), (2, 11000, 1)], single[:2]
     assert len(single) == 10, single
@@ -107,9 +89,9 @@ def check_nested(directory):
 def main(directory):
     if not os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         skip("libkymo-malloc is not built with a sanitizer")
-    trace, said = record(directory, "--malloc", "--kernel")
+    trace, said = recorded(directory, "--malloc", "--kernel")
     lossless_tasks("of the kernel's events were lost" in said, said)
-    rows, text = report(trace)
+    rows, text = realtime(trace)
     rows = {k: r for k, r in rows.items() if k[1] != HOLDER}		# a page fault, maybe
     assert {k for k in rows if k[0] != "page_fault"} == {("allocation", 2), ("free", 2), ("allocation", 3), ("lock", 5),
                                                             ("allocation", SPAN), ("free", SPAN)}, rows.keys()
@@ -133,18 +115,18 @@ def main(directory):
         assert faults["most"] > PAGES - 20 and faults["times"] > PAGES * ROUNDS // 10 - 40, rows
     assert text == "allocations, mutexes" + (", page faults" if kernel else ""), text
     check_sums(trace, rows, kernel)
-    report(trace, "/costly timer 3 s", status=5)
-    assert set(report(trace, "/costly timer 5 s", "/costly timer 6 s", status=5)[0]) >= {("lock", 5)}
-    report(trace, "/nobody", status=5)
-    assert set(report(trace, "control:*", status=5)[0]) == {k for k in rows if k[1] == SPAN}
-    report(trace, "step", status=5)
+    realtime(trace, "/costly timer 3 s", status=5)
+    assert set(realtime(trace, "/costly timer 5 s", "/costly timer 6 s", status=5)[0]) >= {("lock", 5)}
+    realtime(trace, "/nobody", status=5)
+    assert set(realtime(trace, "control:*", status=5)[0]) == {k for k in rows if k[1] == SPAN}
+    realtime(trace, "step", status=5)
     if not any(k[1] == 6 for k in rows):
-        report(trace, "/costly timer 6 s")
+        realtime(trace, "/costly timer 6 s")
     check_nested(directory)
-    plain, _ = record(directory)
-    rows, text = report(plain, "/costly timer 3 s", status=5)
+    plain, _ = recorded(directory)
+    rows, text = realtime(plain, "/costly timer 3 s", status=5)
     assert not rows and text == "nothing", (rows, text)
-    assert not section(plain, "node-costs") and not section(plain, "process-costs")
+    assert not report(plain, "node-costs")["node-costs"] and not report(plain, "process-costs")["process-costs"]
     assert all(r["allocations"] is None and r["lock_ns"] is None and r["page_faults"] is None for r in runs(plain))
 
 

@@ -3,28 +3,24 @@
 """What is real-time, named once: by the program itself (kymo_realtime()), or in a file (`kymo report --realtime-file`)."""
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, in_directory, record, run
 
 OWN = os.path.join(BUILD, "tests", "own_realtime")
 STEP, QUIET = "control:step", "control:quiet"
 
 
-def record(directory, name, command, *options):
+def recorded(directory, name, command, *options):
     trace = os.path.join(directory, name)
-    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", *command], capture_output=True, text=True, check=False,
-                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-    assert done.returncode == 0, (command, done)
+    record(trace, *options, "--", *command)
     return trace
 
 
 def report(trace, *options, status=0):
-    done = subprocess.run([KYMO, "report", trace, "--format", "json", *options], capture_output=True, text=True, check=False)
-    assert done.returncode == status and "warning" not in done.stderr, (options, done)
+    done = run(KYMO, "report", trace, "--format", "json", *options, status=status)
+    assert "warning" not in done.stderr, (options, done)
     return json.loads(done.stdout)
 
 
@@ -42,8 +38,8 @@ def refuses(trace, directory, text, *words):
     path = os.path.join(directory, "refused.txt")
     with open(path, "wb") as file:
         file.write(text)
-    done = subprocess.run([KYMO, "report", trace, "--realtime-file", path], capture_output=True, text=True, check=False)
-    assert done.returncode == 3 and not done.stdout and all(word in done.stderr for word in (path, *words)), (text, done)
+    done = run(KYMO, "report", trace, "--realtime-file", path, status=3)
+    assert not done.stdout and all(word in done.stderr for word in (path, *words)), (text, done)
 
 
 def check_files(trace, directory, looked):
@@ -67,13 +63,13 @@ def check_files(trace, directory, looked):
     refuses(trace, directory, b"# nothing\n\n", "no real-time names", "one name per line")
     refuses(trace, directory, b"x" * 600, ":1: ", "use *")
     refuses(trace, directory, b"/x\n" * 1025, ":1025: ", "use * to match several")
-    gone = subprocess.run([KYMO, "report", trace, "--realtime-file", path + ".gone"], capture_output=True, text=True, check=False)
-    assert gone.returncode == 3 and f"{path}.gone': No such file" in gone.stderr and "a text file" in gone.stderr, gone
+    gone = run(KYMO, "report", trace, "--realtime-file", path + ".gone", status=3)
+    assert f"{path}.gone': No such file" in gone.stderr and "a text file" in gone.stderr, gone
 
 
 def check_program(directory):
     """What a program names is of that program, and looked at unasked; the exit status answers when it is asked for."""
-    trace = record(directory, "both", ["sh", "-c", f"{OWN} {STEP} '{QUIET}*' & {OWN}; wait"], "--malloc")
+    trace = recorded(directory, "both", ["sh", "-c", f"{OWN} {STEP} '{QUIET}*' & {OWN}; wait"], "--malloc")
     told = report(trace)
     spans = found(told)
     assert set(spans) == {STEP} and len(spans[STEP]) == 1, told
@@ -82,26 +78,23 @@ def check_program(directory):
     pid, = spans[STEP]
     report(trace, "--section", "realtime", "--process", f"!{pid}")
     assert len(found(report(trace, "--realtime", STEP, status=5))[STEP]) == 2		# of anybody, as the command line says
-    quiet = record(directory, "quiet", [OWN, "control:*", f"!{STEP}"], "--malloc")
+    quiet = recorded(directory, "quiet", [OWN, "control:*", f"!{STEP}"], "--malloc")
     assert not report(quiet, "--section", "realtime")["realtime"]
     check_files(quiet, directory, looked=True)
-    never = record(directory, "never", [OWN, "/never"], "--malloc")
+    never = recorded(directory, "never", [OWN, "/never"], "--malloc")
     assert not report(never, "--section", "realtime", status=5)["realtime"]
 
 
 def main(directory):
-    plain = record(directory, "plain", [OWN, STEP])
+    plain = recorded(directory, "plain", [OWN, STEP])
     told = report(plain)
     assert told["named_realtime"] == STEP and told["looked_at"] == "nothing" and not told["realtime"], told
     report(plain, "--section", "realtime", status=5)
     check_files(plain, directory, looked=False)
-    nobody = record(directory, "nobody", [OWN])
+    nobody = recorded(directory, "nobody", [OWN])
     assert "realtime" not in report(nobody) and "named_realtime" not in report(nobody, "--section", "realtime")
     if os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         check_program(directory)
-    return 0
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as private:
-        sys.exit(main(private))
+in_directory(main)

@@ -2,30 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`kymo report`'s publications, takes, intervals and utilisation against a naive reading."""
 import collections
-import json
 import math
 import os
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED
+from lib_messages import Reading, needs_bt2
+from lib_test import SHARED, check, report, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
-
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-
-
-def report(trace):
-    command = [KYMO, "report", os.path.join(TRACES, trace, "ctf"), "--format", "json"]
-    for section in "publications", "takes", "intervals", "utilisation":
-        command += ["--section", section]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def same_numbers(where, row, values):
@@ -105,23 +90,14 @@ def compare_utilisation(trace, rows, reading):
     check(nodes == sum(threads.values()), trace, "nodes", nodes, sum(threads.values()))
 
 
-try:
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-    from lib_messages import Reading
-    import bt2      # noqa: F401
-except ImportError:
-    print("skipped: no python3-bt2")
-    sys.exit(77)
+needs_bt2()
 if not os.path.isdir(TRACES):
-    print("skipped: no recorded traces here")
-    sys.exit(77)
+    skip("no recorded traces here")
 for name in "pair_basic_st", "pair_pipeline_mt", "pair_intra", "many_contexts":
-    result, naive = report(name), Reading(os.path.join(TRACES, name, "ctf"))
+    trace = os.path.join(TRACES, name, "ctf")
+    result, naive = report(trace, "publications", "takes", "intervals", "utilisation"), Reading(trace)
     compare_publications(name, result["publications"], naive)
     compare_takes(name, result["takes"], naive)
     compare_intervals(name, result["intervals"], naive)
     compare_utilisation(name, result["utilisation"], naive)
     print("%s: %d publications, %d runs" % (name, len(naive.publications), len(naive.runs)))
-for failure in failures[:30]:
-    print("FAILED:", failure[:500])
-sys.exit(1 if failures else 0)

@@ -10,33 +10,22 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, existing
+from lib_test import KYMO, SHARED, check, existing, in_directory, report, run
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 BASIC = os.path.join(TRACES, "pair_basic_st", "ctf")
 CARET = os.path.join(SHARED, "data", "caret-demo")
 
-failures = []
 
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-
-
-def run(trace, *options, status=0):
-    done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=120)
-    check(done.returncode == status, trace, options, "exit", done.returncode, "instead of", status,
-          done.stderr[-300:])
-    return done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+def report(trace, *options, status=0):
+    done = run(KYMO, "report", trace, *options, status=status, errors="replace")
+    return done.stdout, done.stderr
 
 
 def as_json(trace, *options, status=0):
-    return json.loads(run(trace, *options, "--format", "json", status=status)[0])
+    return json.loads(report(trace, *options, "--format", "json", status=status)[0])
 
 
 def formats():
@@ -47,13 +36,13 @@ def formats():
     # The slowest stands first.
     order = [c["max_ns"] for c in whole["callbacks"]]
     check(order == sorted(order, reverse=True) and order[0] > 10**6, "order", order)
-    text = run(BASIC)[0]
+    text = report(BASIC)[0]
     for part in ("/perception/filter", "subscription", "/sensing/image_raw", "void (Filter::?)(...)",
                  "Lost: nothing", "Next:", "kymo export"):
         check(part in text, "text lacks", part)
     # csv has the same callbacks with the same numbers.
     rows = list(csv.DictReader(io.StringIO(
-        "\n".join(line for line in run(BASIC, "-f", "csv", "-s", "callbacks")[0].split("\n")
+        "\n".join(line for line in report(BASIC, "-f", "csv", "-s", "callbacks")[0].split("\n")
                   if line and not line.startswith("#")))))
     check(len(rows) == len(whole["callbacks"]), "csv rows", len(rows))
     for row, cell in zip(rows, whole["callbacks"]):
@@ -103,8 +92,8 @@ def who_waits():
 
 
 def loss():
-    run(BASIC, "--strict")
-    check("No packet" in run(BASIC, "-s", "loss")[0], "no loss is an answer")
+    report(BASIC, "--strict")
+    check("No packet" in report(BASIC, "-s", "loss")[0], "no loss is an answer")
     for trace in existing(os.path.join(TRACES, "discarded", "ctf")):
         loss_of(trace)
 
@@ -114,33 +103,33 @@ def loss_of(trace):
     check(r["lost_events"] == 5731, "lost", r["lost_events"])
     check(sum(x["events"] for x in r["loss"]) == 5731, "loss rows")
     check(all(x["begin_ns"] <= x["end_ns"] for x in r["loss"]), "loss ranges")
-    text, _ = run(trace, "--strict", status=4)
+    text, _ = report(trace, "--strict", status=4)
     check("Lost: 5731 events" in text and "Lost events, by thread" in text, "loss as text")
-    check("# lost_events,5731" in run(trace, "--strict", "-f", "csv", status=4)[0], "loss as csv")
+    check("# lost_events,5731" in report(trace, "--strict", "-f", "csv", status=4)[0], "loss as csv")
 
 
 def empty_and_wrong(scratch):
-    text, _ = run(BASIC, "--node", "/nobody", status=6)
+    text, _ = report(BASIC, "--node", "/nobody", status=6)
     check("matches --node" in text, "an empty result says why")
     check("matches --node" in as_json(BASIC, "--node", "/nobody", status=6)["why_empty"], "in json")
-    run(BASIC, "--section", "nonsense", status=2)
-    run(BASIC, "--begin", "never", status=2)
-    run(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
+    report(BASIC, "--section", "nonsense", status=2)
+    report(BASIC, "--begin", "never", status=2)
+    report(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
     for trace in existing(os.path.join(TRACES, "rotated_files")):
-        check("contains no node" in run(trace)[0], "a trace without init events")
+        check("contains no node" in report(trace)[0], "a trace without init events")
     # What an empty section means is that section's, not "no callback ran".
     check("kymo.h" in as_json(BASIC, "--section", "spans", status=6)["why_empty"], "no spans")
     check("executor" in as_json(CARET, "--section", "executors", status=6)["why_empty"], "no executors")
-    check("lifecycle node" in run(BASIC, "--section", "lifecycle")[0], "no lifecycle node")
-    run(BASIC, "extra", status=3)
-    run(BASIC, BASIC, status=2)
-    run(os.path.join(scratch, "nowhere"), status=3)
-    run(scratch, status=3)
+    check("lifecycle node" in report(BASIC, "--section", "lifecycle")[0], "no lifecycle node")
+    report(BASIC, "extra", status=3)
+    report(BASIC, BASIC, status=2)
+    report(os.path.join(scratch, "nowhere"), status=3)
+    report(scratch, status=3)
     # Only the metadata: a trace without events.
     bare = os.path.join(scratch, "bare")
     os.mkdir(bare)
     shutil.copy(os.path.join(BASIC, "ust/uid/0/64-bit/metadata"), bare)
-    text, _ = run(bare, status=6)
+    text, _ = report(bare, status=6)
     check("no events" in text, "a trace without events says so", text)
 
 
@@ -163,23 +152,12 @@ def broken(scratch):
                 data = data[:chance.randrange(len(data))]
             open(path, "wb").write(data)
         for options in ((), ("-f", "json", "-s", "callback_instances", "-s", "messages", "-s", "nodes")):
-            done = subprocess.run([KYMO, "report", trace, *options], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, timeout=120)
-            check(done.returncode in (0, 3, 6), "damage", turn, options, "exit", done.returncode,
-                  done.stderr[-400:])
+            report(trace, *options, status=(0, 3, 6))
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="kymo-test.") as scratch:
-        formats()
-        filters()
-        who_waits()
-        loss()
-        empty_and_wrong(scratch)
-        broken(scratch)
-    for failure in failures[:40]:
-        print("FAILED:", failure)
-    return 1 if failures else 0
-
-
-sys.exit(main())
+formats()
+filters()
+who_waits()
+loss()
+in_directory(empty_and_wrong)
+in_directory(broken)

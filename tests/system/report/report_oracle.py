@@ -10,35 +10,17 @@ from babeltrace2's events, by the definition in src/analysis/stats/stats.h.
 """
 import collections
 import csv
-import json
 import os
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED
+from lib_test import SHARED, check, report, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
 # Request types of the lifecycle services, and their names.
 LIFECYCLE = {"ChangeState": "change_state", "GetState": "get_state",
              "GetAvailableStates": "get_available_states"}
-
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-
-
-def report(trace, *sections):
-    """All sections of a trace as one JSON object."""
-    command = [KYMO, "report", os.path.join(TRACES, trace, "ctf"), "--format", "json"]
-    for section in sections:
-        command += ["--section", section]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
 
 
 def oracle(trace, table):
@@ -165,6 +147,7 @@ def compare_objects(trace, r):
 
 # ---- a second opinion on messages, from babeltrace2 ----
 
+
 def events_of(trace):
     import bt2
     for message in bt2.TraceCollectionMessageIterator(os.path.join(TRACES, trace, "ctf")):
@@ -229,7 +212,7 @@ def second_opinion(trace):
 
 def compare_topics(trace):
     latency, takes, published = second_opinion(trace)
-    r = report(trace, "topics", "messages")
+    r = report(os.path.join(TRACES, trace, "ctf"), "topics", "messages")
     ours = collections.defaultdict(list)
     for m in r["messages"]:
         if not m["is_intra"] and m["latency_ns"] is not None:
@@ -256,11 +239,10 @@ def compare_topics(trace):
 
 def main():
     if not os.path.isdir(TRACES):
-        print("no recorded traces here")
-        return 77
+        skip("no recorded traces here")
     traces = sorted(t for t in os.listdir(TRACES) if os.path.isdir(os.path.join(TRACES, t, "oracle")))
     for trace in traces:
-        r = report(trace, "callbacks", "callback_instances", "nodes", "publishers", "subscriptions",
+        r = report(os.path.join(TRACES, trace, "ctf"), "callbacks", "callback_instances", "nodes", "publishers", "subscriptions",
                    "timers", "services", "clients", "processes")
         compare_instances(trace, r["callback_instances"])
         compare_callbacks(trace, r["callbacks"])
@@ -268,9 +250,6 @@ def main():
         compare_topics(trace)
         print(trace + ":", len(r["callback_instances"]), "callback runs,", len(r["callbacks"]), "callbacks")
     check(len(traces) >= 6, "only", len(traces), "traces have an oracle")
-    for failure in failures[:40]:
-        print("FAILED:", failure)
-    return 1 if failures else 0
 
 
-sys.exit(main())
+main()
