@@ -3,9 +3,9 @@
 import collections
 import json
 import os
-import subprocess
 
-from lib_test import KYMO, ROBOT
+from lib_test import answer, private, robot
+from lib_test import record as recorded
 
 CHAIN = "/scan -> /cmd_vel"
 SHARE = 0.05        # of the latency: how far the share of what is named may be from the truth's
@@ -35,21 +35,16 @@ def who(truth):
 def record(directory, faults, seed, kernel, seconds):
     """Return: the trace; {fault: what the robot says of it}; what `kymo record` said."""
     trace = os.path.join(directory, "trace")
-    command = [KYMO, "record", *(["--kernel"] if kernel else []), "-o", trace, "--", ROBOT, "--seconds", str(seconds),
-               "--seed", str(seed), "--domain", str(100 + os.getpid() % 100)]
+    words = [*(["--kernel"] if kernel else []), "--", *robot(seconds, "--seed", str(seed))]
     for fault in faults:
-        command += ["--fault", fault]
-    done = subprocess.run(command, capture_output=True, text=True, check=False,
-                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"), KYMO_RING_SIZE="2M"))
-    assert done.returncode == 0, done
+        words += ["--fault", fault]
+    done = recorded(trace, *words, env=private(directory, KYMO_RING_SIZE="2M"))
     truth = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return trace, {t["fault"]: t for t in truth}, done.stderr
 
 
 def ask(trace, asked, *arguments):
-    done = subprocess.run([KYMO, "why", trace, asked, "--worst", "100", "--format", "json", *arguments], capture_output=True,
-                          text=True, check=True)
-    return json.loads(done.stdout)
+    return answer("why", trace, asked, "--worst", "100", *arguments)
 
 
 def overlap(truth, instance):

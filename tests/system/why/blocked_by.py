@@ -4,16 +4,12 @@
 """What callbacks waited for before they began, and behind whom: the tables and the report against a reading that compares each run with
 all others, over traces of ROS 2 with executors of one thread and of several, and of a recorded program whose groups are known."""
 import collections
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
-from sched_tables import query
-
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, ROBOT, SHARED, existing, until
+from lib_test import BUILD, SHARED, existing, query, record, report, robot
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra", "ros2-traces/pair_components",
@@ -112,16 +108,14 @@ def compare(trace):
 
 def reported(trace, naive, told):
     """The report has the sums: of each pair, of each executor (threads that ran one callback), and of each group."""
-    done = subprocess.run([KYMO, "report", trace, "--section", "blocked-by", "--section", "executor-view", "--format", "json"],
-                          capture_output=True, check=True)
-    report = json.loads(done.stdout)
+    told_sums = report(trace, "blocked-by", "executor-view")
     pairs = collections.defaultdict(lambda: [0, 0, 0])
     for row in query(trace, "SELECT b.*, c.callback_object AS a, d.callback_object AS b, p.pid FROM blocked_by b JOIN processes p "
                             "ON p.id = b.process_id JOIN callbacks c ON c.id = b.callback_id JOIN callbacks d ON d.id = b.by_callback_id"):
         of = pairs[row["pid"], int(row["a"]), int(row["b"]), row["held"] != "thread"]
         of[:] = of[0] + row["ns"], of[1] + 1, max(of[2], row["ns"])
     ours = {(r["pid"], int(r["victim_callback"], 16), int(r["culprit_callback"], 16), r["held"] != "its thread"):
-            [r["ns"], r["count"], r["worst_ns"]] for r in report["blocked-by"]}
+            [r["ns"], r["count"], r["worst_ns"]] for r in told_sums["blocked-by"]}
     assert ours == dict(pairs), (trace, ours, dict(pairs))
     first = {}
     for _ in range(2):      # threads of one executor may become known to be so late
@@ -141,18 +135,17 @@ def reported(trace, naive, told):
                      max(of[5], sum(behind))]
     for what in "executor", "group":
         ours = [[r[k] for k in ("runs", "running_ns", "blocked", "behind_thread_ns", "behind_group_ns", "worst_ns")]
-                for r in report["executor-view"] if r["what"] == what]
+                for r in told_sums["executor-view"] if r["what"] == what]
         assert sorted(ours) == sorted(v for k, v in sums.items() if k[0] == what and k[-1]), (trace, what, ours, dict(sums))
     idle = query(trace, "SELECT sum(duration_ns) AS ns FROM executor_states WHERE state = 'wait_for_work' AND thread_id IN "
                         "(SELECT thread_id FROM callback_instances WHERE depth = 0)")[0]["ns"]
-    assert sum(r["wait_for_work_ns"] or 0 for r in report["executor-view"]) == (idle or 0), (trace, idle)
+    assert sum(r["wait_for_work_ns"] or 0 for r in told_sums["executor-view"]) == (idle or 0), (trace, idle)
 
 
 def recorded(directory):
     """The robot's flaw: a timer holds the executor that /scan needs."""
     trace = os.path.join(directory, "robot")
-    subprocess.run([KYMO, "record", "-o", trace, "--", ROBOT, "--seconds", "2", "--domain", str(100 + os.getpid() % 100)],
-                   capture_output=True, check=True, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
+    record(trace, "--", *robot(2))
     held = compare(trace)
     assert query(trace, "SELECT * FROM blocked_by WHERE node = '/perception/obstacle_detector' AND held = 'thread' "
                         "AND by_callback = '/perception/costmap timer 96 ms'")

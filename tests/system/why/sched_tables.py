@@ -6,9 +6,7 @@ the times on CPUs are those that its switches add up to; of threads with other n
 import bisect
 import collections
 import itertools
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -16,18 +14,12 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
 from lib_kernel import with_tracefs
 from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
-from lib_test import KYMO, ROBOT, SHARED, lossless, until, until_lossless
+from lib_test import SHARED, answer, kymo, lossless, query, record, report, robot, until_lossless
 
 DATA = os.path.join(SHARED, "data", "ros2-traces")
 TABLES = "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
 SECTIONS = "callback-cpu", "node-cpu", "process-cpu", "preemptions"
 STATE = {ON: "running", PREEMPTED: "preempted", WAITING: "waiting", BLOCKED: "blocked"}
-
-
-def query(trace, sql):
-    done = subprocess.run([KYMO, "query", trace, sql, "--format", "json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["rows"]
 
 
 def adds_up(row):
@@ -111,16 +103,11 @@ def states(trace, scene):
 def without(trace):
     for table in TABLES:
         assert not query(trace, f"SELECT * FROM {table}"), table
-    told = report(trace)
+    told = report(trace, *SECTIONS)
     assert not any(told[section] for section in SECTIONS)
-    text = subprocess.run([KYMO, "report", trace, "--section", "node-cpu"], capture_output=True, text=True, check=True).stdout
+    text = kymo("report", trace, "--section", "node-cpu")
     assert "kymo record --kernel" in text, text
-    assert "callback-cpu" not in json.loads(subprocess.run([KYMO, "report", trace, "--format", "json"], capture_output=True, check=True).stdout)
-
-
-def report(trace, *options):
-    sections = [word for section in SECTIONS for word in ("--section", section)]
-    return json.loads(subprocess.run([KYMO, "report", trace, *sections, *options, "--format", "json"], capture_output=True, check=True).stdout)
+    assert "callback-cpu" not in report(trace)
 
 
 def sums(rows, key, *fields):
@@ -134,7 +121,7 @@ def sums(rows, key, *fields):
 
 def reported(trace):
     """The report's sums are those of the rows of the tables."""
-    told = report(trace)
+    told = report(trace, *SECTIONS)
     runs = query(trace, "SELECT c.*, p.pid, k.callback_object FROM callback_cpu c JOIN processes p ON p.id = c.process_id "
                         "JOIN callbacks k ON k.id = c.callback_id")
     usage = "cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations"
@@ -163,7 +150,7 @@ def windowed(trace):
         wanted[known[spell["tid"]]][state] += max(spell["end_ns"] - max(spell["start_ns"], middle), 0)
     usage = "cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations"
     at = f"{middle // 10**9}.{middle % 10**9:09}"
-    whole, before, after = (sums(report(trace, *window)["process-cpu"], lambda r: r["pid"], *usage)
+    whole, before, after = (sums(answer("report", trace, "--section", "process-cpu", *window)["process-cpu"], lambda r: r["pid"], *usage)
                             for window in ([], ["--end", at], ["--begin", at]))
     assert {pid: its[:4] for pid, its in after.items()} == wanted, (after, wanted)
     assert {pid: [a + b for a, b in zip(before[pid], after[pid])] for pid in whole} == whole, (before, after, whole)
@@ -171,10 +158,10 @@ def windowed(trace):
 
 # ---- recorded ----
 
+
 def recorded(directory):
     trace = os.path.join(directory, "trace")
-    said = subprocess.run([KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "1", "--domain", str(100 + os.getpid() % 100)],
-                          capture_output=True, text=True, check=True, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))).stderr
+    said = record(trace, "--kernel", "--", *robot(1)).stderr
     if "recording without them" in said:
         print("not recorded:", said)
         return

@@ -5,14 +5,11 @@
 what it says to have held a callback up is what ran then, as `kymo report` lists each run."""
 import collections
 import csv
-import json
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, ROBOT, SHARED, existing
+from lib_test import KYMO, SHARED, answer, existing, in_directory, record, robot, run
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
@@ -22,15 +19,9 @@ KIND = {"run": "executing", "wait": "way", "transport": "way", "queued": "way"}
 IDLE_NS = 2000000    # a wait that long is one of an executor with nothing to do
 
 
-def kymo(*arguments, status=0, runtime=None):
-    env = dict(os.environ, KYMO_DIR=runtime) if runtime else None
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == status, (arguments, done)
+def kymo(*arguments, **options):
+    done = run(KYMO, *arguments, **options)
     return done.stdout + done.stderr
-
-
-def read(verb, *arguments):
-    return json.loads(kymo(verb, *arguments, "--format", "json"))
 
 
 def blame(part):
@@ -66,8 +57,8 @@ def adds_up(why):
 
 def equals_flow(trace, pattern, *arguments):
     """The same instances, and each of flow's segments is the sum of the parts it is made of."""
-    why = read("why", trace, pattern, "--worst", "100", *arguments)
-    flow = read("flow", trace, pattern, "--worst", "100", *arguments)
+    why = answer("why", trace, pattern, "--worst", "100", *arguments)
+    flow = answer("flow", trace, pattern, "--worst", "100", *arguments)
     adds_up(why)
     chain = next(c["chain"] for c in flow["chains"] if c["path"] == why["chain"])
     segments, parts = collections.Counter(), collections.Counter()
@@ -88,9 +79,9 @@ def recorded():
     instances = 0
     for trace in existing(*(os.path.join(DATA, name) for name in TRACES)):
         name = os.path.relpath(trace, DATA)
-        adds_up(read("why", trace, "--worst", "100", "--all"))
+        adds_up(answer("why", trace, "--worst", "100", "--all"))
         for latest in [], ["--latest"]:
-            for chain in read("flow", trace, *latest)["chains"]:
+            for chain in answer("flow", trace, *latest)["chains"]:
                 steps = chain["path"].replace(" ~> ", " -> ").split(" -> ")
                 pattern = " -> ".join(s.split(" ")[0] for s in steps)
                 instances += equals_flow(trace, pattern, *latest)
@@ -121,7 +112,7 @@ def culprits(trace, callback):
                                    "JOIN threads ON threads.id = thread_id WHERE state = 'wait_for_work' AND end_ns").splitlines()):
         slept[row["tid"]].append((int(row["start_ns"]), int(row["end_ns"])))
     found = collections.Counter()
-    for parts in adds_up(read("why", trace, callback, "--worst", "100")).values():
+    for parts in adds_up(answer("why", trace, callback, "--worst", "100")).values():
         waits = [p for p in parts if p["kind"] in ("queued", "transport", "late")]
         if not waits:
             continue
@@ -137,16 +128,15 @@ def culprits(trace, callback):
     return found
 
 
-def robot(directory):
-    """Its flaw is known: a timer holds the executor for 20 ms, and /scan waits behind it."""
+def named(directory):
+    """The robot's flaw is known: a timer holds the executor for 20 ms, and /scan waits behind it."""
     trace = os.path.join(directory, "robot")
-    kymo("record", "-o", trace, "--", ROBOT, "--seconds", "4", "--domain", str(100 + os.getpid() % 100),
-         runtime=os.path.join(directory, "run"))
+    record(trace, "--", *robot(4))
     found = culprits(trace, "/perception/obstacle_detector")
     assert found["/perception/costmap timer 96 ms"], found
     equals_flow(trace, "/scan -> /cmd_vel")
-    longest = read("flow", trace, "/scan -> /perception/obstacle_detector", "--worst", "1")["worst"][0]
-    named = read("why", trace, str(longest["message"]))
+    longest = answer("flow", trace, "/scan -> /perception/obstacle_detector", "--worst", "1")["worst"][0]
+    named = answer("why", trace, str(longest["message"]))
     assert named["latency_ns"] >= longest["total_ns"], (named, longest)
     adds_up(named)
     print("what held /scan up:", dict(found))
@@ -167,5 +157,4 @@ def says(trace):
 if __name__ == "__main__":
     if os.path.isdir(DATA):
         recorded()
-    with tempfile.TemporaryDirectory() as private:
-        robot(private)
+    in_directory(named)

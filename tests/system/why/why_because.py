@@ -11,11 +11,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
-from why import DATA, read
-
-
-def query(trace, sql):
-    return read("query", trace, sql)["rows"]
+from lib_test import answer, query, skip
+from why import DATA
 
 
 def who_ran(row):
@@ -25,7 +22,7 @@ def who_ran(row):
 
 def check(trace, scene, callback):
     """Each queued part behind one piece of one thread is known exactly: it has a begin and a length."""
-    why = read("why", trace, callback, "--worst", "100")
+    why = answer("why", trace, callback, "--worst", "100")
     because = collections.defaultdict(list)
     for row in why["because"]:
         because[row["rank"], row["step"], row["culprit"], row["group"]].append(row)
@@ -82,8 +79,7 @@ def said(why, queued):
 
 if __name__ == "__main__":
     if not os.path.isdir(DATA):
-        print("skipped: no recorded traces here")
-        sys.exit(77)
+        skip("no recorded traces here")
     exact = told = 0
     with tempfile.TemporaryDirectory() as private:
         for ros, callback in (("ros2-traces/pair_basic_st", "/perception/fusion /perception/image_filtered"),

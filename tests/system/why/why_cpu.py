@@ -7,15 +7,14 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import skip_without, with_tracefs
-from lib_test import KYMO, ROBOT, skip
+from lib_test import KYMO, answer, in_directory, private, robot, run, skip
 
-from why import adds_up, kymo, read
+from why import adds_up, kymo
 
 BURST_S = 0.15
 ATTEMPTS = 4
@@ -53,9 +52,7 @@ def record(directory, trace):
         if hog.poll() is not None:
             skip("no real-time priority here: " + hog.stderr.read().splitlines()[-1])
         try:
-            said = subprocess.run(["taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", ROBOT, "--seconds", "2.5",
-                                   "--domain", str(100 + os.getpid() % 100)], capture_output=True, text=True, check=True,
-                                  env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))).stderr
+            said = run("taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", *robot(2.5), env=private(directory)).stderr
         finally:
             hog.kill()
     skip_without(said)
@@ -79,7 +76,7 @@ def as_lttng(trace):
 
 def names_hog(trace, hog):
     """The burst is the largest part of what was late at its begin, and no part of what is usual."""
-    why = read("why", trace, "/imu_driver timer 5 ms", "--worst", "100")
+    why = answer("why", trace, "/imu_driver timer 5 ms", "--worst", "100")
     parts = adds_up(why)
     held = [i for i in why["instances"] if i["cause_who"] == hog and i["cause"] == "preempted"]
     assert held, [i["sentence"] for i in why["instances"]][:10]
@@ -89,12 +86,11 @@ def names_hog(trace, hog):
     assert f"for a CPU, which {hog} had" in longest["sentence"], longest
     assert all(p["kind"] != "late" or p["ns"] < longest["latency_ns"] / 2 for p in parts[longest["rank"]]), parts[longest["rank"]]
     for chain in "/scan -> /cmd_vel", "/imu -> /control/planner":
-        adds_up(read("why", trace, chain, "--worst", "100"))
+        adds_up(answer("why", trace, chain, "--worst", "100"))
     assert "no events of the kernel" not in kymo("why", trace)
     print(longest["sentence"])
 
 
 if __name__ == "__main__":
     with_tracefs(__file__)
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+    in_directory(main)

@@ -10,8 +10,8 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import with_tracefs
-from lib_test import skip
-from lib_faults import FAULTS, ROBOT, judge, record
+from lib_test import ROBOT, in_directory, skip
+from lib_faults import FAULTS, judge, record
 
 TRIES = 8
 
@@ -51,5 +51,4 @@ if __name__ == "__main__":
     with_tracefs(__file__)
     if not os.path.exists(ROBOT):
         skip("the robot was not built: it needs CycloneDDS")
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+    in_directory(main)

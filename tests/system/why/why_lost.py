@@ -3,15 +3,12 @@
 # needs: one-thread
 """`kymo why` of messages that were lost: in a made-up trace, in which each way to lose one happens, the answer is that way, and so
 are the counts of the chain. The trace is one of LTTng's shape, of three programs and one that publishes."""
-import json
 import os
 import struct
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO
+from lib_test import answer, in_directory, kymo
 
 MS = 1_000_000
 EVENTS = {
@@ -158,9 +155,7 @@ def made_up(path):
 
 
 def ask(*arguments):
-    done = subprocess.run([KYMO, "why", *arguments, "--format", "json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (arguments, done)
-    return json.loads(done.stdout)
+    return answer("why", *arguments)
 
 
 def lost(answer, message=None):
@@ -187,7 +182,7 @@ def words(trace):
     assert "its queue holds 3, its executor was busy, and 9 newer ones" in row["reason"] and "KEEP_LAST" in row["reason"], row
     row = next(r for r in ask(trace, "21")["lost"] if r["message"] == 21 and r["to"] == "/worker")
     assert (row["from_point"], row["to_point"]) == ("rmw_take", "callback"), row
-    text = subprocess.run([KYMO, "why", trace, "30"], capture_output=True, text=True, check=True).stdout
+    text = kymo("why", trace, "30")
     assert text.startswith("Why: message 30 of /quiet, published by /driver, never reached /worker: ") and "Lost on the way\n" in text, text
 
 
@@ -210,6 +205,4 @@ def main(directory):
     chain(trace, why)
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+in_directory(main)

@@ -8,14 +8,13 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
 from lib_kernel import skip_without, with_tracefs
-from why import adds_up, read
+from why import adds_up
 
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, answer, in_directory, private
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 ROUNDS, PAGES, ATTEMPTS = 20, 2048, 10
@@ -30,7 +29,7 @@ def record(directory, name, option):
     alone = ["chrt", "-f", "1"] if subprocess.run(["chrt", "-f", "1", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 else []
     with subprocess.Popen([KYMO, "record", option, "-o", trace, "--", *alone, COSTS, str(ROUNDS)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run"), ASAN_OPTIONS=LEAKS)) as recorder:
+                          env=private(directory, ASAN_OPTIONS=LEAKS)) as recorder:
         assert recorder.stdout.readline() == "ready\n"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         pid = int(subprocess.run([sys.executable, "-S", "-c", NOTHING, "3000000"], stdout=subprocess.PIPE, check=True).stdout)
@@ -58,7 +57,7 @@ def counted(trace, pid, minor, major):
 
 def explained(trace, said):
     """Return: in how many of the runs that fault `kymo why` takes the faults for the cause; 0 also where it does not know of all."""
-    why = read("why", trace, "/costly timer 4 s", "--worst", str(ROUNDS))
+    why = answer("why", trace, "/costly timer 4 s", "--worst", str(ROUNDS))
     parts = adds_up(why)
     if "were lost" in said:     # which ones is not known
         return 0
@@ -101,5 +100,4 @@ def main(directory):
 
 if __name__ == "__main__":
     with_tracefs(__file__)
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+    in_directory(main)
