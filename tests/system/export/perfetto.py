@@ -8,17 +8,15 @@ compared with what tracetools_analysis said about the same trace.
 """
 import collections
 import csv
-import json
 import os
 import subprocess
 import sys
-import tempfile
 
 import bt2
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import KYMO, SHARED, skip
+from lib_perfetto import with_reader
+from lib_test import KYMO, SHARED, kymo, report, skip
 
 DATA = os.path.join(SHARED, "data")
 ROS = "ros2-traces/"
@@ -168,11 +166,7 @@ def check_trace(check, reader, name, scratch):
     trace = os.path.join(DATA, name, "ctf")
     out = os.path.join(scratch, "out.pftrace")
     truth = Truth(trace)
-    run = subprocess.run([KYMO, "export", trace, "--format", "perfetto", "--force", "-o", out],
-                         capture_output=True, text=True)
-    if run.returncode:
-        check.ok(f"{name}: exports", False, run.stderr)
-        return
+    kymo("export", trace, "--format", "perfetto", "--force", "-o", out)
     answers = reader.query(out, *QUERIES)
     offset = answers[0][0][0]
     rows = sorted((tid, address, ts + offset, dur) for tid, address, ts, dur, _ in answers[1])
@@ -196,10 +190,8 @@ def check_trace(check, reader, name, scratch):
         check.equal(f"{name}: {len(rows)} callbacks begin and end as in the trace", bad, [])
         check.ok(f"{name}: most callbacks", len(rows) > 0.95 * len(truth.callbacks))
         check.equal(f"{name}: losses in place", answers[7][0][0], truth.lost)
-    report = json.loads(subprocess.run([KYMO, "report", trace, "--format", "json"],
-                                       capture_output=True, check=True).stdout)
     check.equal(f"{name}: as many as the report counts",
-                sum(row["count"] for row in report["callbacks"]), len(rows))
+                sum(row["count"] for row in report(trace)["callbacks"]), len(rows))
     check.equal(f"{name}: callbacks, events, losses as facts",
                 [facts["callbacks"], facts["events"], facts["lost_events"]],
                 [len(rows), truth.events, truth.lost])
@@ -233,16 +225,12 @@ def check_reading(check, reader, scratch):
     check.ok("higher levels are smaller", sizes[0] > sizes[1] > sizes[2], sizes)
 
 
-def main():
+def main(check, reader, scratch):
     if not os.path.isdir(os.path.join(DATA, ROS)):
         skip("no traces in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        for name in TRACES:
-            check_trace(check, reader, name, scratch)
-        check_reading(check, reader, scratch)
-    check.end()
+    for name in TRACES:
+        check_trace(check, reader, name, scratch)
+    check_reading(check, reader, scratch)
 
 
-main()
+with_reader(main)

@@ -6,15 +6,13 @@ a real trace processor finds the slices of both. Python's tar reader and JSON kn
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
-import tempfile
 import zlib
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import COMPRESSED, Checks, Reader, fields, kymo, table
-from lib_test import BUILD, KYMO
+from lib_perfetto import COMPRESSED, fields, table, with_reader
+from lib_test import BUILD, KYMO, kymo, private, record, run
 
 LATER_NS = 5000000000
 SLICES = ("select p.machine_id, s.ts, s.dur, s.name from slice s join thread_track k on s.track_id = k.id "
@@ -130,27 +128,22 @@ def refused(check, scratch, near, tar):
             ("parts", 2, [near, near, "--split", "1M", "-o", new]),
             ("another format", 2, [near, near, "--format", "chrome", "-o", new]),
             ("what is there already", 1, [near, near, "-o", tar])):
-        run = subprocess.run([KYMO, "export", *words], capture_output=True, text=True, cwd=scratch)
-        check.ok(f"{what}: refused, with a reason", run.returncode == status and
-                 run.stderr.startswith("kymo export: "), (run.returncode, run.stderr))
+        done = run(KYMO, "export", *words, status=None, cwd=scratch)
+        check.ok(f"{what}: refused, with a reason", done.returncode == status and
+                 done.stderr.startswith("kymo export: "), (done.returncode, done.stderr))
         check.ok(f"{what}: leaves nothing", not os.path.exists(new) and
                  os.stat(tar).st_mtime_ns == before.st_mtime_ns)
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        near, far = (os.path.join(scratch, host, "robot") for host in ("near", "far"))
-        os.mkdir(os.path.dirname(near))
-        kymo("record", "-q", "-o", near, "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "0.2",
-             env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run")))
-        on_another_host(near, far)
-        tar = os.path.join(scratch, "robots.tar")
-        both(check, reader, near, far, tar)
-        same_host(check, reader, near, tar)
-        refused(check, scratch, near, tar)
-    check.end()
+def main(check, reader, scratch):
+    near, far = (os.path.join(scratch, host, "robot") for host in ("near", "far"))
+    os.mkdir(os.path.dirname(near))
+    record(near, "-q", "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "0.2", env=private(scratch))
+    on_another_host(near, far)
+    tar = os.path.join(scratch, "robots.tar")
+    both(check, reader, near, far, tar)
+    same_host(check, reader, near, tar)
+    refused(check, scratch, near, tar)
 
 
-main()
+with_reader(main)

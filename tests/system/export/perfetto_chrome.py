@@ -4,13 +4,11 @@
 """Chrome's JSON is valid and says what the Perfetto file says: a real trace processor reads both."""
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, kymo
-from lib_test import BUILD, KYMO, SHARED, TESTS, skip
+from lib_perfetto import with_reader
+from lib_test import BUILD, SHARED, TESTS, kymo, record, skip
 
 QUESTIONS = (
     "select ts, dur, coalesce(name, ''), coalesce(category, '') from slice order by 1, 2, 3, 4",
@@ -23,32 +21,26 @@ QUESTIONS = (
     "join thread t using (utid) join process p using (upid) where s.category = 'callback' order by 1, 3")
 
 
-def main():
+def main(check, reader, scratch):
     data = os.path.join(SHARED, "data", "ros2-traces")
     if not os.path.isdir(data):
         skip("no traces in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        traces = [os.path.join(data, name, "ctf") for name in ("pair_intra", "discarded")]
-        for name, *command in (("calls", os.path.join(TESTS, "service_calls"), "20"),
-                               ("cyclic", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "0.3")):
-            traces.append(os.path.join(scratch, name))
-            subprocess.run([KYMO, "record", "-q", "-o", traces[-1], "--", *command], check=True,
-                           env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run")),
-                           stdout=subprocess.DEVNULL)
-        for trace in traces:
-            name = os.path.basename(trace) if "data" not in trace else trace.split(os.sep)[-2]
-            both = os.path.join(scratch, "t.pftrace"), os.path.join(scratch, "t.json")
-            kymo("export", "-q", trace, "--force", "-o", both[0])
-            kymo("export", "-q", trace, "--format", "chrome", "--force", "-o", both[1])
-            with open(both[1]) as text:
-                told = json.load(text)
-            check.ok(f"{name}: valid JSON", told["traceEvents"] and told["otherData"]["exported_by"])
-            want, got = (reader.query(path, *QUESTIONS) for path in both)
-            for what, a, b in zip(("slices", "counters", "arrows", "threads"), got, want):
-                check.equal(f"{name}: {len(b)} {what}", a, b)
-    check.end()
+    traces = [os.path.join(data, name, "ctf") for name in ("pair_intra", "discarded")]
+    for name, *command in (("calls", os.path.join(TESTS, "service_calls"), "20"),
+                           ("cyclic", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "0.3")):
+        traces.append(os.path.join(scratch, name))
+        record(traces[-1], "-q", "--", *command)
+    for trace in traces:
+        name = os.path.basename(trace) if "data" not in trace else trace.split(os.sep)[-2]
+        both = os.path.join(scratch, "t.pftrace"), os.path.join(scratch, "t.json")
+        kymo("export", "-q", trace, "--force", "-o", both[0])
+        kymo("export", "-q", trace, "--format", "chrome", "--force", "-o", both[1])
+        with open(both[1]) as text:
+            told = json.load(text)
+        check.ok(f"{name}: valid JSON", told["traceEvents"] and told["otherData"]["exported_by"])
+        want, got = (reader.query(path, *QUESTIONS) for path in both)
+        for what, a, b in zip(("slices", "counters", "arrows", "threads"), got, want):
+            check.equal(f"{name}: {len(b)} {what}", a, b)
 
 
-main()
+with_reader(main)

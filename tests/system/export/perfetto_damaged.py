@@ -9,11 +9,10 @@ import random
 import shutil
 import struct
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, kymo, table
-from lib_test import SHARED, skip
+from lib_perfetto import table, with_reader
+from lib_test import SHARED, kymo, skip
 
 ENTRY, HEADER = struct.Struct(">QQ"), struct.Struct(">IIII")
 STARTS = ("select count(*), count(distinct ts || ' ' || track_id) from slice "
@@ -83,15 +82,11 @@ def check_trace(check, reader, name, seed, share):
     check.equal(f"{what}: where it is missing", lost[0], [facts["lost_packets"], facts["lost_events"]])
 
 
-def main():
+def main(check, reader, scratch):
     if not os.path.isdir(os.path.join(SHARED, "data")):
         skip("no traces in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        for name, seed, share in (("discarded", 2, 0.1), ("discarded", 3, 0.4)):
-            check_trace(check, reader, name, seed, share)
-    check.end()
+    for name, seed, share in (("discarded", 2, 0.1), ("discarded", 3, 0.4)):
+        check_trace(check, reader, name, seed, share)
 
 
-main()
+with_reader(main)

@@ -4,33 +4,26 @@
 """Every SQL question of docs/perfetto.md has an answer."""
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import BUILD, SHARED, SOURCE, skip
+from lib_perfetto import with_reader
+from lib_test import SHARED, SOURCE, kymo, skip
 
 TRACE = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 
 
-def main():
+def main(check, reader, scratch):
     if not os.path.isdir(TRACE):
         skip("no traces in ../shared")
     with open(os.path.join(SOURCE, "docs", "perfetto.md")) as text:
         questions = re.findall(r"\n([^\n]*):\n\n```sql\n(.*?)```", text.read(), re.S)
-    check = Checks()
     check.ok("there are questions", len(questions) > 4)
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        out = os.path.join(scratch, "out.pftrace")
-        subprocess.run([os.path.join(BUILD, "bin", "kymo"), "export", "-q", "--executors", TRACE, "-o", out],
-                       check=True)
-        for (title, _), rows in zip(questions, reader.query(out, *(sql for _, sql in questions))):
-            check.ok(title, len(rows) > 0)
-            print(f"  # {rows[0] if rows else ''}")
-    check.end()
+    out = os.path.join(scratch, "out.pftrace")
+    kymo("export", "-q", "--executors", TRACE, "-o", out)
+    for (title, _), rows in zip(questions, reader.query(out, *(sql for _, sql in questions))):
+        check.ok(title, len(rows) > 0)
+        print(f"  # {rows[0] if rows else ''}")
 
 
-main()
+with_reader(main)

@@ -9,27 +9,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, kymo
-from lib_test import BUILD, KYMO, SHARED, skip
+from lib_perfetto import with_reader
+from lib_test import BUILD, KYMO, SHARED, kymo, private, run, skip, until
 
 CYCLIC = os.path.join(BUILD, "cyclic", "cyclic")
 ALL = "select ts, dur, name, category from slice order by 1, 2, 3"
 COUNTS = ("select count(*), sum(dur), (select count(*) from flow), (select count(*) from counter) from slice "
           "where coalesce(category, '') != 'lifecycle'")
 STATES = "select count(*) from slice where category = 'lifecycle'"
-DEADLINE = 60
-
-
-def until(what, condition):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        if time.monotonic() > end:
-            sys.exit(f"after {DEADLINE} s still no {what}")
-        time.sleep(0.05)
 
 
 def size(path):
@@ -112,10 +101,9 @@ def opened(check, scratch, trace):
         check.equal("the browser gets the UI's address", asked.read(), "https://ui.perfetto.dev\n")
     for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/proc/nonexistent/x"],
                   ["--browser", trace]):
-        run = subprocess.run([KYMO, "open", *words], cwd=scratch, capture_output=True, text=True,
-                             env=dict(os.environ, PATH=scratch))
-        check.ok(f"open {words[-1]}: says why", run.returncode and run.stderr.startswith("kymo open: "),
-                 run.stderr)
+        done = run(KYMO, "open", *words, status=None, cwd=scratch, env=dict(os.environ, PATH=scratch))
+        check.ok(f"open {words[-1]}: says why", done.returncode and done.stderr.startswith("kymo open: "),
+                 done.stderr)
 
 
 def kinds(check, scratch, trace):
@@ -143,27 +131,23 @@ def kinds(check, scratch, trace):
     words = {"empty": "is empty", "text": "is not a file that the UI loads", "picture": "is not a file that the UI loads", "newlines": "is not a file that the UI loads",
              "program": "is not a file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is not a file;"}
     for name, path in made.items():
-        run = subprocess.run([KYMO, "open", path], cwd=scratch, capture_output=True, text=True)
+        done = run(KYMO, "open", path, status=None, cwd=scratch)
         if name in words:
-            check.ok(f"open of a {name}: what it is instead", run.returncode == 3 and words[name] in run.stderr and
-                     not run.stdout, (run.returncode, run.stderr))
+            check.ok(f"open of a {name}: what it is instead", done.returncode == 3 and words[name] in done.stderr and
+                     not done.stdout, (done.returncode, done.stderr))
         else:
-            check.ok(f"open of a {name}", run.returncode == 0 and path in run.stdout, (run.returncode, run.stderr))
+            check.ok(f"open of a {name}", done.returncode == 0 and path in done.stdout, (done.returncode, done.stderr))
 
 
-def main():
+def main(check, reader, scratch):
     if not os.path.isdir(os.path.join(SHARED, "data")):
         skip("no traces in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-        reader = Reader(scratch)
-        trace = followed(check, reader, scratch, environment)
-        killed(check, reader, scratch, environment)
-        parts(check, reader, scratch)
-        opened(check, scratch, trace)
-        kinds(check, scratch, trace)
-    check.end()
+    environment = private(scratch)
+    trace = followed(check, reader, scratch, environment)
+    killed(check, reader, scratch, environment)
+    parts(check, reader, scratch)
+    opened(check, scratch, trace)
+    kinds(check, scratch, trace)
 
 
-main()
+with_reader(main)

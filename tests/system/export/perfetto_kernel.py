@@ -6,16 +6,14 @@ the interrupts that were made up; of a recording those that the tables have and 
 import collections
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events, merged
 from lib_kernel import skip_without, with_tracefs
-from lib_perfetto import Checks, Reader, kymo, table
+from lib_perfetto import table, with_reader
 from lib_sched import BLOCKED, ON, beside
-from lib_test import KYMO, ROBOT, SHARED
+from lib_test import SHARED, kymo, query, record, robot
 
 DATA = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st")
 OFFSET = "(select int_value from metadata where name = 'trace_attribute.epoch_offset_ns')"
@@ -40,9 +38,6 @@ def differences(got, want):
 # ---- made up ----
 
 def made_up(check, reader, directory):
-    def query(trace, sql):
-        return json.loads(kymo("query", "-q", trace, "--format", "json", sql))["rows"]
-
     trace, scene = beside(DATA, os.path.join(directory, "trace"), 7, query, mean_ns=200_000)
     kymo("export", trace, "-o", trace + ".pftrace")
     sched, states, irqs = reader.query(trace + ".pftrace", SCHED, STATES, IRQS)
@@ -68,15 +63,12 @@ def made_up(check, reader, directory):
 
 # ---- recorded ----
 
-def record(directory, how):
+def longest(directory, how):
     """Return: a recording in which nothing is lost; of a few such, the one in which the most is whole."""
-    env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
     best = None
     for attempt in range(ATTEMPTS):
         trace = os.path.join(directory, f"trace{attempt}")
-        done = subprocess.run([KYMO, "record", how, "-o", trace, "--", ROBOT, "--seconds", "0.3", "--domain",
-                               str(100 + os.getpid() % 100)], capture_output=True, text=True, env=env, check=True)
-        skip_without(done.stderr)
+        skip_without(record(trace, how, "--", *robot(0.3)).stderr)
         events = Events(trace, MOST)
         if events.gaps:
             print(f"# {how}: events were lost; once more")
@@ -92,7 +84,7 @@ def record(directory, how):
 
 def recorded(check, reader, directory, how, whose=None):
     """@whose: trace -> the threads that are compared; all, if None."""
-    trace, events = record(directory, how)
+    trace, events = longest(directory, how)
     end = events.last + 10 ** 6     # who is on a CPU then may be there for longer
     kymo("export", trace, "--end", f"{end // 10 ** 9}.{end % 10 ** 9:09}", "-o", trace + ".pftrace")
     sched, states, irqs = reader.query(trace + ".pftrace", SCHED, STATES, IRQS, lossy=True)
@@ -120,18 +112,14 @@ def traced(trace):
         return {thread["tid"] for process in json.load(file)["processes"] for thread in process["threads"]}
 
 
-def main():
+def main(check, reader, scratch):
     with_tracefs(__file__)
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        places = [os.path.join(scratch, name) for name in ("made-up", "all", "chosen")]
-        for place in places:
-            os.mkdir(place)
-        made_up(check, reader, places[0])
-        recorded(check, reader, places[1], "--kernel-all")
-        recorded(check, reader, places[2], "--kernel", traced)
-    check.end()
+    places = [os.path.join(scratch, name) for name in ("made-up", "all", "chosen")]
+    for place in places:
+        os.mkdir(place)
+    made_up(check, reader, places[0])
+    recorded(check, reader, places[1], "--kernel-all")
+    recorded(check, reader, places[2], "--kernel", traced)
 
 
-main()
+with_reader(main)

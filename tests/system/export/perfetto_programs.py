@@ -4,13 +4,11 @@
 """Every kind of event of include/kymo/kymo.h and loop.h, from two processes, as a real Perfetto trace
 processor finds it in the export; and its nesting when begins and ends are switched off or overwritten."""
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import BUILD, KYMO, SOURCE
+from lib_perfetto import with_reader
+from lib_test import compiled, kymo, private, record, run
 
 
 PROGRAM = r"""
@@ -163,35 +161,18 @@ QUERIES = {
 }
 
 
-def run(scratch, *command, status=0, **environment):
-    env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), **environment)
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    if done.returncode != status:
-        raise SystemExit(f"{command}: {done.returncode}: {done.stderr}")
-
-
-def build(scratch):
-    source, program = os.path.join(scratch, "program.c"), os.path.join(scratch, "program")
-    with open(source, "w") as file:
-        file.write(PROGRAM)
-    lib = os.path.join(BUILD, "lib")
-    run(scratch, os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program,
-        source, "-I" + os.path.join(SOURCE, "include"), "-L" + lib, "-lkymo", "-Wl,-rpath," + lib)
-    return program
-
-
-def record(scratch, program):
+def exported(scratch, program):
     trace, out = os.path.join(scratch, "trace"), os.path.join(scratch, "out.pftrace")
-    run(scratch, KYMO, "record", "-q", "-o", trace, "--", program)
-    run(scratch, KYMO, "export", "-q", trace, "-o", out)
+    record(trace, "-q", "--", program)
+    kymo("export", "-q", trace, "-o", out)
     return out
 
 
 def overwritten(check, reader, scratch, program):
     trace, out = os.path.join(scratch, "flight"), os.path.join(scratch, "flight.pftrace")
-    run(scratch, program, "flight", status=-9, KYMO_FLIGHT="1", KYMO_RING_SIZE="16K")
-    run(scratch, KYMO, "snapshot", "-q", "-o", trace)
-    run(scratch, KYMO, "export", "-q", trace, "-o", out)
+    run(program, "flight", status=-9, env=private(scratch, KYMO_FLIGHT="1", KYMO_RING_SIZE="16K"))
+    kymo("snapshot", "-q", "-o", trace, env=private(scratch))
+    kymo("export", "-q", trace, "-o", out)
     crossing, unfinished, nested, counts = reader.query(
         out, QUERIES["crossing"], QUERIES["unfinished"],
         "select count(*) from slice c where c.name in ('inner', 'point') and not exists (select 1 from slice p "
@@ -206,13 +187,10 @@ def overwritten(check, reader, scratch, program):
     check.equal("overwritten: only the last did not end", unfinished, [["last"]])
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        reader = Reader(scratch)
-        program = build(scratch)
-        rows = dict(zip(QUERIES, reader.query(record(scratch, program), *QUERIES.values())))
-        overwritten(check, reader, scratch, program)
+def main(check, reader, scratch):
+    program = compiled(scratch, PROGRAM)
+    rows = dict(zip(QUERIES, reader.query(exported(scratch, program), *QUERIES.values())))
+    overwritten(check, reader, scratch, program)
 
     slices = {(category, name): count for category, name, count, _ in rows["slices"]}
     # A span that takes no time is as wide as an instant.
@@ -259,7 +237,6 @@ def main():
              both.get(("all", "loop_overrun"), 0) >= 1 and both.get(("all", "loop_missed"), 0) >= 1, both)
     check.ok("loop: how late", int(args.get("loop_overrun", {}).get("late_ns", 0)) > 0 and
              int(args.get("loop_overrun", {}).get("skipped", 0)) >= 0, args.get("loop_overrun"))
-    check.end()
 
 
-main()
+with_reader(main)

@@ -5,14 +5,10 @@
 as lost where it is missing, or lies behind the cut; seeds are fixed."""
 import os
 import random
-import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, rows_in
-from lib_test import TESTS
+from lib_perfetto import rows_in, sample, with_reader
 
 ROWS = ("select count(*), sum(max(dur, 0)), sum(name = 'TRACE DATA LOST'), "
         "coalesce(sum(extract_arg(arg_set_id, 'debug.lost_events')), 0) from slice")
@@ -20,10 +16,8 @@ ROWS = ("select count(*), sum(max(dur, 0)), sum(name = 'TRACE DATA LOST'), "
 
 def check_seed(check, reader, seed, level):
     path = os.path.join(reader.scratch, f"part{seed}")
-    run = subprocess.run([os.path.join(TESTS, "pft_sample"), "random", str(level), str(seed), path],
-                         capture_output=True, check=True)
-    said = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", run.stderr.decode())}
-    parts = [run.stdout]
+    data, said = sample("random", level, seed, path)
+    parts = [data]
     for number in range(said["parts"]):
         with open(f"{path}.{number + 1}", "rb") as part:
             parts.append(part.read())
@@ -40,13 +34,9 @@ def check_seed(check, reader, seed, level):
     check.equal(f"{what}: what is counted here is what the reader counts", rows_in(part), alone[parts.index(part)][0])
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        for seed, level in ((3, 0), (4, 6), (7, 0)):
-            check_seed(check, reader, seed, level)
-    check.end()
+def main(check, reader, _):
+    for seed, level in ((3, 0), (4, 6), (7, 0)):
+        check_seed(check, reader, seed, level)
 
 
-main()
+with_reader(main)

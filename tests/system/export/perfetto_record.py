@@ -6,32 +6,26 @@ except what the recorder says, and that stands where it happened."""
 import csv
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import KYMO, SHARED, TESTS, skip
+from lib_perfetto import with_reader
+from lib_test import SHARED, TESTS, kymo, record, skip
 
 LOG = os.path.join(SHARED, "data", "ros2-traces", "calllog_pipeline_mt.csv")
 
 
-def record(scratch, name, *words):
+def exported(scratch, name, *words):
     """Records the command, exports. Return: path of the export, kymo.json."""
     trace, out = os.path.join(scratch, name), os.path.join(scratch, name + ".pftrace")
-    env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-    for command in ([KYMO, "record", "-q", *words[0], "-o", trace, "--", *words[1]],
-                    [KYMO, "export", "-q", trace, "-o", out]):
-        run = subprocess.run(command, env=env, capture_output=True, text=True)
-        if run.returncode:
-            raise SystemExit(f"{command}: {run.returncode}: {run.stderr}")
+    record(trace, "-q", *words[0], "--", *words[1])
+    kymo("export", "-q", trace, "-o", out)
     with open(os.path.join(trace, "kymo.json")) as file:
         return out, json.load(file)
 
 
 def replayed(check, reader, scratch):
-    out, told = record(scratch, "replayed", ["--strict", "--ring-size", "4M"],
+    out, told = exported(scratch, "replayed", ["--strict", "--ring-size", "4M"],
                        [os.path.join(TESTS, "replay"), "--speed", "full", LOG])
     with open(LOG) as rows:
         functions = [row["fn"] for row in csv.DictReader(rows)]
@@ -54,7 +48,7 @@ def lossy(check, reader, scratch):
     flood = [os.path.join(TESTS, "numbers"), "--threads", "2", "--rate", "100000", "--seconds", "1.5",
              os.path.join(scratch, "noted")]
     script = '(sleep 0.2; kill -STOP $PPID; sleep 0.8; kill -CONT $PPID) & "$@"; wait'
-    out, told = record(scratch, "lossy", ["--ring-size", "128K"], ["sh", "-c", script, "sh", *flood])
+    out, told = exported(scratch, "lossy", ["--ring-size", "128K"], ["sh", "-c", script, "sh", *flood])
     dropped = {thread["tid"]: thread["dropped"] for process in told["processes"]
                for thread in process["threads"] if thread["dropped"]}
     check.ok("something was dropped", sum(dropped.values()) > 1000, dropped)
@@ -67,15 +61,11 @@ def lossy(check, reader, scratch):
     check.equal("losses in all", total, [[told["totals"]["dropped"]]])
 
 
-def main():
+def main(check, reader, scratch):
     if not os.path.exists(LOG):
         skip("no call logs in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        reader = Reader(scratch)
-        replayed(check, reader, scratch)
-        lossy(check, reader, scratch)
-    check.end()
+    replayed(check, reader, scratch)
+    lossy(check, reader, scratch)
 
 
-main()
+with_reader(main)

@@ -5,14 +5,11 @@
 missing that begins behind it; from any other packet of a deflated file on, nothing behind the next marker."""
 import os
 import random
-import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, fields, kymo, rows_in
-from lib_test import SHARED, TESTS
+from lib_perfetto import fields, rows_in, sample, with_reader
+from lib_test import SHARED, kymo
 
 SYNCHRONIZATION_MARKER = 36
 ROWS = ("select s.ts, s.dur, s.name, coalesce(tid, 0), coalesce(t.name, '') from slice s left join thread_track k "
@@ -68,10 +65,8 @@ def check_file(check, reader, data, what, deflated, least):
 
 
 def check_random(check, reader, level, seed):
-    run = subprocess.run([os.path.join(TESTS, "pft_sample"), "restarts", str(level), str(seed)],
-                         capture_output=True, check=True)
-    said = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", run.stderr.decode())}
-    whole = check_file(check, reader, run.stdout, f"seed {seed}, level {level}", level > 0, 2)
+    data, said = sample("restarts", level, seed)
+    whole = check_file(check, reader, data, f"seed {seed}, level {level}", level > 0, 2)
     check.equal(f"seed {seed}, level {level}: restarts change no row",
                 [len(whole), sum(dur for _, dur, *_ in whole)],
                 [said["slices"] + said["instants"] + said["losses"], said["duration"]])
@@ -79,10 +74,10 @@ def check_random(check, reader, level, seed):
 
 def check_workload(check, reader):
     """Without being asked for, restarts are there every now and then: half of 100 000 events are behind one."""
-    run = subprocess.run([os.path.join(TESTS, "pft_sample"), "workload", "6", "12500"], capture_output=True, check=True)
-    _, markers = places(run.stdout)
+    data, _ = sample("workload", 6, 12500)
+    _, markers = places(data)
     check.ok("a long file has markers", len(markers) >= 2, markers)
-    check.ok("half of it is behind the first", 0.5 < rows_in(run.stdout[markers[0]:]) / rows_in(run.stdout) < 0.95)
+    check.ok("half of it is behind the first", 0.5 < rows_in(data[markers[0]:]) / rows_in(data) < 0.95)
 
 
 def check_real(check, reader):
@@ -103,15 +98,11 @@ def check_real(check, reader):
     check.ok("the last part is whole", of_slices(reader.query(parts[-1], ROWS)[0]) <= of_slices(rest))
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        for level, seed in ((0, 1), (6, 2)):
-            check_random(check, reader, level, seed)
-        check_workload(check, reader)
-        check_real(check, reader)
-    check.end()
+def main(check, reader, _):
+    for level, seed in ((0, 1), (6, 2)):
+        check_random(check, reader, level, seed)
+    check_workload(check, reader)
+    check_real(check, reader)
 
 
-main()
+with_reader(main)

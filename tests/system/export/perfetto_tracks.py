@@ -9,13 +9,11 @@ import concurrent.futures
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader, kymo, table
-from lib_test import BUILD, KYMO, SHARED, TESTS, skip
+from lib_perfetto import table, with_reader
+from lib_test import SHARED, TESTS, kymo, record, robot, skip
 
 TRACES = [os.path.join("ros2-traces", name, "ctf") for name in (
     "pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "discarded",
@@ -142,17 +140,10 @@ def check_trace(check, name, told, answers):
     check_counters(check, name, counters, told, offset)
 
 
-def record(scratch, name, *command):
-    trace = os.path.join(scratch, name)
-    environment = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-    subprocess.run([KYMO, "record", "-q", "-o", trace, "--", *command], env=environment, check=True,
-                   stdout=subprocess.DEVNULL)
-    return trace
-
-
 def check_calls(check, reader):
     """80 calls of 100 are answered; 50 messages are made of two each."""
-    trace = record(reader.scratch, "calls", os.path.join(TESTS, "service_calls"), "100")
+    trace = os.path.join(reader.scratch, "calls")
+    record(trace, "-q", "--", os.path.join(TESTS, "service_calls"), "100")
     out = os.path.join(reader.scratch, "calls.pftrace")
     kymo("export", "-q", trace, "-o", out)
     tree, arrows, offset, lanes = reader.query(
@@ -216,22 +207,18 @@ def check_hosts(check, reader, robot):
                     sum(alone.get(end, 0) for end in ends))
 
 
-def main():
+def main(check, reader, scratch):
     data = os.path.join(SHARED, "data")
     if not os.path.isdir(data):
         skip("no traces in ../shared")
-    check = Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        robot = record(scratch, "robot", os.path.join(BUILD, "robot", "robot"), "--domain",
-                       str(100 + os.getpid() % 100), "--seconds", "2")
-        traces = [(name, os.path.join(data, name)) for name in TRACES] + [("robot", robot)]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for answer in pool.map(lambda trace: ask(reader, *trace), traces):
-                check_trace(check, *answer)
-        check_calls(check, reader)
-        check_hosts(check, reader, robot)
-    check.end()
+    recorded = os.path.join(scratch, "robot")
+    record(recorded, "-q", "--", *robot(2))
+    traces = [(name, os.path.join(data, name)) for name in TRACES] + [("robot", recorded)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for answer in pool.map(lambda trace: ask(reader, *trace), traces):
+            check_trace(check, *answer)
+    check_calls(check, reader)
+    check_hosts(check, reader, recorded)
 
 
-main()
+with_reader(main)

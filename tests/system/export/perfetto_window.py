@@ -4,31 +4,15 @@
 """A window, a node or a topic leaves in the Perfetto file what the whole file has there, and no more:
 asked of a real trace processor, for callbacks, messages, spans, instants and counters."""
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Reader
-from lib_test import BUILD, KYMO, SHARED
+from lib_perfetto import with_reader
+from lib_test import BUILD, SHARED, check, kymo, record
 
 SLICES = "SELECT ts, dur, name, category FROM slice ORDER BY 1, 2, 3, 4"
 # Those of topics count what the file shows, so they are other ones in a window.
 COUNTERS = "SELECT ts, value, t.name FROM counter JOIN process_counter_track t ON t.id = track_id ORDER BY 1, 2, 3"
-failures = 0
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("FAIL:", text)
-
-
-def kymo(*arguments):
-    run = subprocess.run([KYMO, *arguments], capture_output=True, text=True)
-    if run.returncode:
-        sys.exit("kymo %s: %d %s" % (" ".join(arguments), run.returncode, run.stderr))
-    return run.stdout
 
 
 def export(reader, trace, *options):
@@ -54,11 +38,8 @@ def windows(reader, trace, table, column):
         some, values = export(reader, trace, "--begin", text[0], "--end", text[1])
         some = [row for row in some if row[3] != "lifecycle"]
         wanted = [row for row in slices if begin <= row[0] <= end]
-        if some != wanted:
-            fail("%s, %s: %d slices, not %d; %s" % (trace, text, len(some), len(wanted),
-                                                  sorted(set(some) ^ set(wanted))[:4]))
-        if values != [row for row in counters if begin <= row[0] <= end]:
-            fail("%s, %s: counters differ" % (trace, text))
+        check(some == wanted, trace, text, len(some), "slices, not", len(wanted), sorted(set(some) ^ set(wanted))[:4])
+        check(values == [row for row in counters if begin <= row[0] <= end], trace, text, "counters differ")
     print("%s: 3 windows of %d slices and %d counter values" % (
         os.path.basename(trace), len(slices), len(counters)))
 
@@ -71,24 +52,17 @@ def selection(reader, trace):
                        "WHERE %s" % ("c.node GLOB '/perception/*'" if column == "node" else
                                      "t.name GLOB '/perception/*' OR t.name IS NULL"))
         some = [row for row in export(reader, trace, option, "/perception/*")[0] if row[3] == "callback"]
-        if len(some) != int(counted.split()[-1]) or not some:
-            fail("%s: %d callbacks, the table has %s" % (option, len(some), counted.split()[-1]))
+        check(some and len(some) == int(counted.split()[-1]), option, len(some), "callbacks, the table has", counted)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as scratch:
-        reader = Reader(scratch)
-        os.environ["KYMO_DIR"] = os.path.join(scratch, "k")
-        trace = os.path.join(scratch, "trace")
-        subprocess.run([KYMO, "record", "-q", "-o", trace, "--", os.path.join(BUILD, "cyclic", "cyclic"),
-                        "--seconds", "1"],
-                       check=True, stdout=subprocess.DEVNULL)
-        windows(reader, trace, "spans", "begin_ns")
-        for name in ("pair_pipeline_mt", "pair_lifecycle"):
-            windows(reader, os.path.join(SHARED, "data", "ros2-traces", name),
-                    "callback_instances", "start_ns")
-        selection(reader, os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt"))
-    return 1 if failures else 0
+def main(_, reader, scratch):
+    trace = os.path.join(scratch, "trace")
+    record(trace, "-q", "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1")
+    windows(reader, trace, "spans", "begin_ns")
+    for name in ("pair_pipeline_mt", "pair_lifecycle"):
+        windows(reader, os.path.join(SHARED, "data", "ros2-traces", name),
+                "callback_instances", "start_ns")
+    selection(reader, os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt"))
 
 
-sys.exit(main())
+with_reader(main)

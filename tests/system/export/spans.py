@@ -4,16 +4,13 @@
 """Spans, instants and counters of include/kymo/kymo.h: what babeltrace2 reads in the trace, what the
 report counts and what a real Perfetto trace processor finds in the export are the same."""
 import collections
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import BUILD, KYMO, SOURCE, TESTS
+from lib_perfetto import with_reader
+from lib_test import KYMO, TESTS, compiled, record, report, run
 
 
 # What user_events does not do: ends and begins that are missing, tracks below tracks, two threads
@@ -79,20 +76,12 @@ int main(int argc, char **argv)
 """
 
 
-def run(*command, env=None):
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{command}: {done.returncode}: {done.stderr}")
-    return done
-
-
 class Recording:
     def __init__(self, scratch, name, options, command):
         self.path, self.out = os.path.join(scratch, name), os.path.join(scratch, name + ".pftrace")
-        env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-        run(KYMO, "record", "-q", *options, "-o", self.path, "--", *command, env=env)
+        record(self.path, "-q", *options, "--", *command)
         self.said = run(KYMO, "export", self.path, "--force", "-o", self.out).stderr
-        self.report = json.loads(run(KYMO, "report", self.path, "--format", "json").stdout)
+        self.report = report(self.path)
         self.begins, self.events, self.lines = collections.Counter(), collections.Counter(), []
         for line in run("babeltrace2", self.path).stdout.splitlines():
             found = re.search(r"\) (?:\S+ )?([^ :]+):([^{]+): \{", line)
@@ -226,20 +215,10 @@ def lossy(check, reader, scratch, program):
     check.equal("lossy: the loss is marked", marks, [[rec.report["lost_events"]]])
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        reader = Reader(scratch)
-        source, program = os.path.join(scratch, "program.c"), os.path.join(scratch, "program")
-        with open(source, "w") as out:
-            out.write(MISUSE)
-        lib = os.path.join(BUILD, "lib")
-        run(os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror", "-pthread", "-o", program, source,
-            "-I" + os.path.join(SOURCE, "include"), "-L" + lib, "-lkymo", "-Wl,-rpath," + lib)
-        user_events(check, reader, scratch)
-        misuse(check, reader, scratch, program)
-        lossy(check, reader, scratch, program)
-    check.end()
+def main(check, reader, scratch):
+    program = compiled(scratch, MISUSE)
+    misuse(check, reader, scratch, program)
+    lossy(check, reader, scratch, program)
 
 
-main()
+with_reader(main)

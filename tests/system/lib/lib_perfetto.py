@@ -6,12 +6,13 @@ the test is skipped (exit 77).
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import zlib
 
-from lib_test import KYMO, SHARED, skip
+from lib_test import SHARED, TESTS, query, skip
 
 ORACLE = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
 
@@ -73,6 +74,20 @@ class Checks:
         sys.exit(1 if self.failed else 0)
 
 
+def with_reader(test):
+    """Call test(check, reader, scratch): a trace processor, and a directory that vanishes. The test fails if a check did."""
+    check = Checks()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
+        test(check, Reader(scratch), scratch)
+    check.end()
+
+
+def sample(*words):
+    """Return: what tests/tools/pft_sample writes, and the numbers that it prints about that, by name."""
+    done = subprocess.run([os.path.join(TESTS, "pft_sample"), *map(str, words)], capture_output=True, check=True)
+    return done.stdout, {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", done.stderr.decode())}
+
+
 class Cut(Exception):
     """A protobuf field is not whole."""
 
@@ -125,15 +140,6 @@ def rows_in(data):
     return count
 
 
-def kymo(*words, **options):
-    """What a kymo command prints; it must succeed."""
-    run = subprocess.run([KYMO, *words], capture_output=True, text=True, **options)
-    if run.returncode:
-        raise SystemExit(f"kymo {' '.join(words)}: {run.returncode}: {run.stderr}")
-    return run.stdout
-
-
 def table(trace, sql):
     """Rows of a question to `kymo query`, as tuples; NULL is None."""
-    answer = json.loads(kymo("query", "-q", trace, "--format", "json", sql))
-    return [tuple(row.values()) for row in answer["rows"]]
+    return [tuple(row.values()) for row in query(trace, sql)]
