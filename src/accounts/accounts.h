@@ -26,77 +26,17 @@
 #define ACCOUNTS_BOOL bool
 #define ACCOUNTS_TEXT const char *
 #define ACCOUNTS_NULLABLE const char *
-#define ACCOUNTS_MEMBER(kind, key, meaning) ACCOUNTS_##kind key;
 
-struct accounts_root {
-#define ROOT ACCOUNTS_MEMBER
+/* clang-format off */
+#define GROUP(GROUP, group) struct accounts_##group {
+#define MEMBER(kind, key, meaning) ACCOUNTS_##kind key;
+#define END };
+/* clang-format on */
 #include "accounts/accounts.def"
-};
-
-struct accounts_host {
-#define HOST ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_totals {
-#define TOTALS ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_earlier {
-#define EARLIER ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_kernel {
-#define KERNEL ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_chunks {
-#define CHUNKS ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_removed {
-#define REMOVED ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_snapshot {
-#define SNAPSHOT ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_pause {
-#define PAUSE ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_clock {
-#define CLOCK ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_clock_changes {
-#define CLOCK_CHANGES ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_process {
-#define PROCESS ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
-
-struct accounts_thread {
-#define THREAD ACCOUNTS_MEMBER
-#include "accounts/accounts.def"
-};
 
 enum accounts_group {
-	ACCOUNTS_ROOT, ACCOUNTS_HOST, ACCOUNTS_TOTALS, ACCOUNTS_EARLIER, ACCOUNTS_KERNEL, ACCOUNTS_CHUNKS, ACCOUNTS_REMOVED,
-	ACCOUNTS_SNAPSHOT, ACCOUNTS_PAUSE, ACCOUNTS_CLOCK, ACCOUNTS_CLOCK_CHANGES, ACCOUNTS_PROCESS, ACCOUNTS_THREAD,
-	ACCOUNTS_GROUPS
+#define GROUP(GROUP, group) ACCOUNTS_##GROUP,
+#include "accounts/accounts.def"
 };
 
 /* ---- write ---- */

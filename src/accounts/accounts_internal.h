@@ -10,13 +10,12 @@
 enum accounts_kind { KIND_U64, KIND_I64, KIND_NS, KIND_BOOL, KIND_TEXT, KIND_NULLABLE };
 
 struct accounts_field {
-	enum accounts_group group;
 	enum accounts_kind kind;
 	const char *key;
 	size_t offset;			/* in struct accounts_<group> */
 };
 
-/** accounts_fields() - the first of @group; the others follow, as long as their group is the same. Context: wait-free. */
+/** accounts_fields() - those of @group; the last one has no key. Context: wait-free. */
 const struct accounts_field *accounts_fields(enum accounts_group group);
 
 /** accounts_describe_snapshot() - @accounts->snapshot_text, of what was read. */

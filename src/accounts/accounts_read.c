@@ -27,7 +27,7 @@ static int64_t signed_value(struct json_object *value, bool negative)
 /* The members of @group that @object has; the others become 0 or "". */
 static void read_group(struct accounts *a, struct json_object *object, enum accounts_group group, void *of)
 {
-	for (const struct accounts_field *field = accounts_fields(group); field->group == group; field++) {
+	for (const struct accounts_field *field = accounts_fields(group); field->key; field++) {
 		struct json_object *value = json_get(object, field->key);
 		void *at = (char *)of + field->offset;
 		const char *text;

@@ -2,40 +2,26 @@
 /* The structs of accounts.def as JSON. */
 #include "accounts/accounts_internal.h"
 
-#define FIELD(group, struct_of, kind, key) \
-	{ ACCOUNTS_##group, KIND_##kind, #key, offsetof(struct accounts_##struct_of, key) },
-
-/* All groups, each in one piece. */
-static const struct accounts_field fields[] = {
-#define ROOT(kind, key, meaning) FIELD(ROOT, root, kind, key)
-#define HOST(kind, key, meaning) FIELD(HOST, host, kind, key)
-#define TOTALS(kind, key, meaning) FIELD(TOTALS, totals, kind, key)
-#define EARLIER(kind, key, meaning) FIELD(EARLIER, earlier, kind, key)
-#define KERNEL(kind, key, meaning) FIELD(KERNEL, kernel, kind, key)
-#define CHUNKS(kind, key, meaning) FIELD(CHUNKS, chunks, kind, key)
-#define REMOVED(kind, key, meaning) FIELD(REMOVED, removed, kind, key)
-#define SNAPSHOT(kind, key, meaning) FIELD(SNAPSHOT, snapshot, kind, key)
-#define PAUSE(kind, key, meaning) FIELD(PAUSE, pause, kind, key)
-#define CLOCK(kind, key, meaning) FIELD(CLOCK, clock, kind, key)
-#define CLOCK_CHANGES(kind, key, meaning) FIELD(CLOCK_CHANGES, clock_changes, kind, key)
-#define PROCESS(kind, key, meaning) FIELD(PROCESS, process, kind, key)
-#define THREAD(kind, key, meaning) FIELD(THREAD, thread, kind, key)
-#include "accounts/accounts.def"
-	{ ACCOUNTS_GROUPS, 0, NULL, 0 }
-};
+/* clang-format off */
+#define GROUP(GROUP, group)						\
+	case ACCOUNTS_##GROUP: {					\
+		typedef struct accounts_##group members;		\
+		static const struct accounts_field fields[] = {
+#define MEMBER(kind, key, meaning) { KIND_##kind, #key, offsetof(members, key) },
+#define END { 0, NULL, 0 } }; return fields; }
+/* clang-format on */
 
 const struct accounts_field *accounts_fields(enum accounts_group group)
 {
-	const struct accounts_field *field = fields;
-
-	while (field->group != group)
-		field++;
-	return field;
+	switch (group) {
+#include "accounts/accounts.def"
+	}
+	return NULL;
 }
 
 void accounts_put(struct json_object *object, enum accounts_group group, const void *of)
 {
-	for (const struct accounts_field *field = accounts_fields(group); field->group == group; field++) {
+	for (const struct accounts_field *field = accounts_fields(group); field->key; field++) {
 		const void *at = (const char *)of + field->offset;
 		const char *text = field->kind >= KIND_TEXT ? *(const char *const *)at : NULL;
 		struct json_object *value = NULL;
@@ -63,7 +49,7 @@ struct json_object *accounts_object(enum accounts_group group, const void *of)
 
 void accounts_text(struct json_text *json, enum accounts_group group, const void *of)
 {
-	for (const struct accounts_field *field = accounts_fields(group); field->group == group; field++) {
+	for (const struct accounts_field *field = accounts_fields(group); field->key; field++) {
 		const void *at = (const char *)of + field->offset;
 		const char *text = field->kind >= KIND_TEXT ? *(const char *const *)at : NULL;
 
