@@ -14,7 +14,7 @@
 
 #include "caret/agent/steer_ask.h"
 #include "recorder/control/control.h"
-#include "recorder/runtime/environment.h"
+#include "recorder/runtime/alive.h"
 
 #define AWAITS_MS 5000		/* the user is told after this time that a recording takes long to end */
 

@@ -43,7 +43,8 @@ static const struct {
 #include "recorder/doctor/findings.def"
 };
 
-void doctor_report(struct doctor *doctor, enum doctor_finding finding, const char *name, const char *remedy, const char *format, ...)
+bool doctor_report(struct doctor *doctor, enum doctor_finding finding, const char *name,
+		   const char *remedy, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -56,6 +57,7 @@ void doctor_report(struct doctor *doctor, enum doctor_finding finding, const cha
 		.check = findings[finding].check, .result = findings[finding].result, .text = text,
 		.name = name ? name : check_names[findings[finding].check], .remedy = remedy ? remedy : findings[finding].remedy,
 	});
+	return true;
 }
 
 /*
@@ -137,23 +139,6 @@ void doctor_preload(struct doctor *doctor)
 	}
 }
 
-/* The first traced process or recorder creates the directory; until then its parent counts. */
-static void parent_directory(struct doctor *doctor, const char *path)
-{
-	char parent[4096];
-	char *slash;
-
-	(void)snprintf(parent, sizeof parent, "%s", path);
-	slash = strrchr(parent, '/');
-	if (!slash)
-		return;
-	slash[slash == parent] = 0;
-	if (access(parent, W_OK | X_OK))
-		doctor_say(doctor, DIRECTORY_NOT_CREATED, path, parent, strerror(errno));
-	else
-		doctor_say(doctor, DIRECTORY_LATER, path);
-}
-
 static void directory_space(struct doctor *doctor, const char *path)
 {
 	struct statfs fs;
@@ -174,20 +159,33 @@ static void directory_space(struct doctor *doctor, const char *path)
 		doctor_say(doctor, MEMORY_ENOUGH, text, path);
 }
 
-void doctor_directory(struct doctor *doctor, const char *path, unsigned uid)
+/* The first traced process or recorder creates the directory; until then its parent counts. */
+static void parent_directory(struct doctor *doctor, const char *path)
 {
 	char parent[4096];
+	char *slash;
+
+	(void)snprintf(parent, sizeof parent, "%s", path);
+	slash = strrchr(parent, '/');
+	if (!slash)
+		return;
+	slash[slash == parent] = 0;
+	if (access(parent, W_OK | X_OK))
+		doctor_say(doctor, DIRECTORY_NOT_CREATED, path, parent, strerror(errno));
+	else
+		doctor_say(doctor, DIRECTORY_LATER, path);
+	directory_space(doctor, parent);
+}
+
+void doctor_directory(struct doctor *doctor, const char *path, unsigned uid)
+{
 	struct stat status;
 
 	if (lstat(path, &status)) {
-		if (errno == ENOENT) {
+		if (errno == ENOENT)
 			parent_directory(doctor, path);
-			(void)snprintf(parent, sizeof parent, "%.*s",
-				       (int)(strrchr(path, '/') ? strrchr(path, '/') - path : 0), path);
-			directory_space(doctor, *parent ? parent : "/");
-			return;
-		}
-		doctor_say(doctor, DIRECTORY_FAILS, path, strerror(errno));
+		else
+			doctor_say(doctor, DIRECTORY_FAILS, path, strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(status.st_mode))
@@ -342,14 +340,10 @@ static void refused_regions(struct doctor *doctor, const char *path)
 
 void doctor_machine(struct doctor *doctor)
 {
-	const char *chosen = getenv("KYMO_DIR");
 	char path[4096];
 
 	doctor_preload(doctor);
-	if (chosen && *chosen)
-		(void)snprintf(path, sizeof path, "%s", chosen);
-	else
-		(void)snprintf(path, sizeof path, "/dev/shm/kymo-%u", (unsigned)geteuid());
+	(void)rundir_choose(path, sizeof path, getenv("KYMO_DIR"), geteuid());
 	if (*path != '/')
 		doctor_say(doctor, DIRECTORY_RELATIVE, path);
 	else

@@ -142,9 +142,8 @@ static void uri(struct doctor *doctor, const char *text)
 	size_t length;
 
 	for (; *text; text += strspn(text, ", ")) {
-		if (*text == '<') {		/* XML goes on to the end, or may have commas */
+		if (*text == '<') /* XML goes on to the end, or may have commas */
 			return;
-		}
 		length = strcspn(text, ",");
 		(void)snprintf(path, sizeof path, "%.*s", (int)length, text);
 		if (access(strncmp(path, "file://", 7) == 0 ? path + 7 : path, R_OK) < 0)

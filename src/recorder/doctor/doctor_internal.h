@@ -12,8 +12,6 @@
 #include "base/elf.h"
 #include "recorder/doctor/doctor.h"
 
-struct tracetools_facts;
-
 /* ---- findings ---- */
 
 enum doctor_finding {
@@ -25,13 +23,18 @@ enum doctor_finding {
 #define FINDING(check, finding, result, remedy, text) static const char doctor_text_##finding[] __attribute__((unused)) = text;
 #include "recorder/doctor/findings.def"
 
-/** doctor_say() - report @finding, a row of findings.def; its arguments follow. */
+/**
+ * doctor_say() - report @finding, a row of findings.def; its arguments follow
+ * Return: true, so that `return doctor_say(...)` reads well: it was reported.
+ */
 #define doctor_say(doctor, finding, ...)							\
 	doctor_report(doctor, DOCTOR_FINDING_##finding, NULL, NULL, doctor_text_##finding, ##__VA_ARGS__)
 
 /** doctor_report() - the same with a @name and @remedy of its own; NULL: those of the row. */
-__attribute__((format(printf, 5, 6)))
-void doctor_report(struct doctor *doctor, enum doctor_finding finding, const char *name, const char *remedy, const char *text, ...);
+__attribute__((format(printf, 5, 6))) bool doctor_report(struct doctor *doctor,
+							 enum doctor_finding finding,
+							 const char *name, const char *remedy,
+							 const char *text, ...);
 
 /* ---- the machine ---- */
 
@@ -45,6 +48,50 @@ void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
 void doctor_agent(struct doctor *doctor, const char *dir);
 
 /* ---- a program ---- */
+
+struct library {
+	char *path;     /* NULL: not found */
+	char *name;     /* as its user names it */
+	unsigned user;  /* index of the first that needs it */
+	struct elf elf; /* closed (fd -1) when it could not be read */
+};
+
+#define LIBRARIES_MAX 1024 /* a large ROS 2 node loads some 300 */
+#define SYSTEM_DIRS_MAX 256
+
+/*
+ * The shared libraries a program will load when it starts, found as the dynamic loader finds them,
+ * without running anything of the program.
+ */
+struct libraries {
+	unsigned count;
+	struct library item[LIBRARIES_MAX]; /* [0] is the program itself */
+	char *system_dirs[SYSTEM_DIRS_MAX]; /* of /etc/ld.so.conf, and the built-in ones */
+	unsigned system_dir_count;
+};
+
+/**
+ * libraries_open() - the program at @path and everything it needs, nearest first
+ *
+ * Uses LD_LIBRARY_PATH of this process, as `kymo run` hands it on.
+ * Return: 0 and an object for libraries_close(), or -1 with @err. Context: allocates, blocks.
+ */
+int libraries_open(struct libraries **libraries, const char *path, struct kymo_err *err);
+
+void libraries_close(struct libraries *libraries);
+
+/* Which version is the file libtracetools.so? The preload library asks the same in its process:
+ * abi/tracetools.h. */
+struct tracetools_facts {
+	char version[64];     /* "8.2.2", or a range "8.0 to 8.4" */
+	unsigned from, to;    /* the same as KYMO_V(); unknown: 0 and KYMO_V_LAST */
+	const char *evidence; /* "by its symbols" */
+	bool guessed;         /* Iron or Jazzy, and nothing tells them apart */
+	bool lttng;           /* built with LTTng */
+};
+
+/** program_tracetools() - fill @facts from the open file @elf at @path. Context: blocks. */
+void program_tracetools(const struct elf *elf, const char *path, struct tracetools_facts *facts);
 
 /** doctor_own_malloc() - reports a malloc() that the program @elf defines itself. */
 void doctor_own_malloc(struct doctor *doctor, const struct elf *elf);

@@ -19,33 +19,29 @@
 #include "base/array.h"
 #include "base/elf.h"
 #include "recorder/launch/preload.h"
-#include "recorder/doctor/program_tracetools.h"
-#include "recorder/runtime/environment.h"
+#include "recorder/runtime/alive.h"
+#include "recorder/runtime/rundir.h"
+
+/* What is behind @key in /proc/PID/status. Return: "": it has no such line. */
+static const char *status_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? at + strlen(key) : "";
+}
 
 static bool read_status(struct doctor_process *process)
 {
-	char path[64], line[512];
-	FILE *file;
+	const uint32_t inner_pid = alive_inner_pid((int)process->pid);
+	char text[4096];
 
-	(void)snprintf(path, sizeof path, "/proc/%u/status", process->pid);
-	file = fopen(path, "re");
-	if (!file)
+	if (!alive_read_file((int)process->pid, "status", text, sizeof text))
 		return false;
-	process->inner_pid = process->pid;
-	while (fgets(line, sizeof line, file)) {
-		line[strcspn(line, "\n")] = 0;
-		if (!strncmp(line, "Name:\t", 6))
-			(void)snprintf(process->name, sizeof process->name, "%.63s", line + 6);
-		else if (!strncmp(line, "State:\t", 7))
-			process->state = line[7];
-		else if (!strncmp(line, "Uid:\t", 5))	/* real, effective, ... */
-			process->uid = (unsigned)strtoul(line + 5 + strcspn(line + 5, "\t"), NULL, 10);
-		else if (!strncmp(line, "PPid:\t", 6))
-			process->parent = atoi(line + 6);
-		else if (!strncmp(line, "NSpid:\t", 7))
-			process->inner_pid = (unsigned)strtoul(strrchr(line, '\t') + 1, NULL, 10);
-	}
-	fclose(file);
+	process->inner_pid = inner_pid ? inner_pid : process->pid;
+	(void)sscanf(status_of(text, "Name:\t"), "%63[^\n]", process->name);
+	process->state = *status_of(text, "\nState:\t");
+	process->parent = atoi(status_of(text, "\nPPid:\t"));
+	(void)sscanf(status_of(text, "\nUid:\t"), "%*u %u", &process->uid); /* the effective one */
 	return true;
 }
 
@@ -130,12 +126,9 @@ static void say_tracetools(struct doctor *doctor, const struct doctor_process *p
 
 	if (!*loaded->tracetools && doctor_no_tracetools(doctor, process, loaded))
 		return;
-	if (!*loaded->tracetools && loaded->tracer) {
-		doctor_say(doctor, TRACETOOLS_NOT_NEEDED);
-		return;
-	}
 	if (!*loaded->tracetools) {
-		doctor_say(doctor, TRACETOOLS_NOT_LOADED);
+		(void)(loaded->tracer ? doctor_say(doctor, TRACETOOLS_NOT_NEEDED)
+				      : doctor_say(doctor, TRACETOOLS_NOT_LOADED));
 		return;
 	}
 	/* In a container the path means another file: look through the process's own root. */
@@ -170,17 +163,12 @@ static void say_threads(struct doctor *doctor, const struct doctor_process *proc
 	(void)snprintf(path, sizeof path, "/proc/%u/task", process->pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
-		int fd;
-		ssize_t got;
+		size_t got;
 
 		if (!isdigit((unsigned char)*entry->d_name))
 			continue;
-		(void)snprintf(path, sizeof path, "/proc/%u/task/%.32s/comm", process->pid,
-			       entry->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		got = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
-		if (fd >= 0)
-			(void)close(fd);
+		(void)snprintf(path, sizeof path, "task/%.32s/comm", entry->d_name);
+		got = alive_read_file((int)process->pid, path, name, sizeof name);
 		threads++;
 		listeners += got > 4 && !memcmp(name + got - 5, "-ust\n", 5);
 	}
@@ -228,62 +216,60 @@ static bool find_region(const char *directory, unsigned pid, char *path, size_t 
 	return found;
 }
 
-static void say_region(struct doctor *doctor, const char *path, const char *library)
+static const char *state_of(const struct kymo_region *region)
 {
 	static const char *const states[] = { "?", "waiting for a recorder", "about to be recorded",
 					      "being recorded" };
+
+	return region->flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec"
+	       : region->flags & KYMO_REGION_EXITED ? "of a process that ended"
+	       : region->state < COUNT_OF(states)   ? states[region->state]
+						    : states[0];
+}
+
+static void say_region(struct doctor *doctor, const char *path, const char *library)
+{
 	struct kymo_region region;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	ssize_t got = fd < 0 ? -1 : pread(fd, &region, sizeof region, 0);
-	const char *state;
 
 	if (fd >= 0)
 		(void)close(fd);
-	if (got != sizeof region) {
+	if (got != sizeof region)
 		doctor_say(doctor, REGION_UNREADABLE, path, got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
-		return;
-	}
-	if (region.magic != KYMO_REGION_MAGIC) {
+	else if (region.magic != KYMO_REGION_MAGIC)
 		doctor_say(doctor, REGION_DAMAGED, path);
-		return;
-	}
-	if (region.abi_version != KYMO_ABI_VERSION) {
-		doctor_say(doctor, REGION_LAYOUT, path, region.abi_version, KYMO_ABI_VERSION, *library ? library : "its libkymo");
-		return;
-	}
-	if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash()) {
-		doctor_say(doctor, REGION_POINTS, path, region.points_table, (unsigned)KYMO_POINTS_TABLE,
-			   *library ? library : "its libkymo");
-		return;
-	}
-	state = region.flags & KYMO_REGION_REPLACED ? "of a program that was replaced by exec" :
-		region.flags & KYMO_REGION_EXITED ? "of a process that ended" :
-		region.state < COUNT_OF(states) ? states[region.state] : states[0];
-	doctor_say(doctor, REGION_FOUND, state, region.ring_count, region.tracetools ? region.tracetools_version : "not seen yet");
+	else if (region.abi_version != KYMO_ABI_VERSION)
+		doctor_say(doctor, REGION_LAYOUT, path, region.abi_version, KYMO_ABI_VERSION,
+			   library);
+	else if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash())
+		doctor_say(doctor, REGION_POINTS, path, region.points_table,
+			   (unsigned)KYMO_POINTS_TABLE, library);
+	else
+		doctor_say(doctor, REGION_FOUND, state_of(&region), region.ring_count,
+			   region.tracetools ? region.tracetools_version : "not seen yet");
 }
 
 static void say_directory(struct doctor *doctor, const struct doctor_process *process,
 			  const struct doctor_loaded *loaded)
 {
-	const char *chosen = doctor_variable(process, "KYMO_DIR");
+	const char *disabled = doctor_variable(process, "KYMO_DISABLE");
 	char inner[PATH_MAX], path[PATH_MAX + 64], file[PATH_MAX + 512];
 
-	if (chosen && *chosen)
-		(void)snprintf(inner, sizeof inner, "%s", chosen);
-	else
-		(void)snprintf(inner, sizeof inner, "/dev/shm/kymo-%u", process->uid);
+	(void)rundir_choose(inner, sizeof inner, doctor_variable(process, "KYMO_DIR"),
+			    process->uid);
 	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
 	doctor_same_directory(doctor, process, inner, path);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {
-		say_region(doctor, file, loaded->libkymo);
+		say_region(doctor, file, *loaded->libkymo ? loaded->libkymo : "its libkymo");
 		if (process->inner_pid != process->pid)
 			doctor_say(doctor, CONTAINER_INSIDE, process->inner_pid, inner);
 		return;
 	}
 	if (!loaded->preload && !loaded->tracer)
 		return;		/* the reason was reported already */
-	if (doctor_variable(process, "KYMO_DISABLE") && !strcmp(doctor_variable(process, "KYMO_DISABLE"), "1")) {
+	if (disabled && !strcmp(disabled, "1")) {
 		doctor_say(doctor, REGION_OFF);
 		return;
 	}
@@ -305,19 +291,13 @@ int doctor_process(struct doctor *doctor, unsigned pid, struct kymo_err *err)
 	length = readlink(path, exe, sizeof exe - 1);
 	exe[length > 0 ? length : 0] = 0;
 	doctor_say(doctor, PROCESS_FOUND, pid, process.name, *exe ? ", " : "", exe);
-	if (length < 0 && errno == ENOENT) {
-		doctor_say(doctor, PROCESS_KERNEL);
-		return 0;
-	}
-	if (process.uid != geteuid() && geteuid()) {
-		doctor_say(doctor, OWNER_OTHER, process.uid, (unsigned)geteuid());
-		return 0;
-	}
+	if (length < 0 && errno == ENOENT)
+		return !doctor_say(doctor, PROCESS_KERNEL);
+	if (process.uid != geteuid() && geteuid())
+		return !doctor_say(doctor, OWNER_OTHER, process.uid, (unsigned)geteuid());
 	doctor_say(doctor, OWNER_SAME, process.uid);
-	if (!read_maps(&process, &loaded)) {
-		doctor_say(doctor, PROCESS_CLOSED, pid, strerror(errno));
-		return 0;
-	}
+	if (!read_maps(&process, &loaded))
+		return !doctor_say(doctor, PROCESS_CLOSED, pid, strerror(errno));
 	process.environment = environment_read((int)pid, &process.environment_size);
 	say_loaded(doctor, &process, &loaded);
 	say_tracetools(doctor, &process, &loaded);

@@ -13,10 +13,8 @@
 
 #include "abi/points.h"
 #include "recorder/launch/launch.h"
-#include "recorder/doctor/program_libraries.h"
 #include "recorder/launch/prefixes.h"
 #include "recorder/launch/preload.h"
-#include "recorder/doctor/program_tracetools.h"
 #include "base/array.h"
 
 #define SCRIPT_DEPTH_MAX 4	/* as the kernel has it */
@@ -26,26 +24,19 @@
 static void privileges(struct doctor *doctor, const char *path)
 {
 	struct stat status;
-	bool plain = true;
+	bool raised = false;
 
 	if (stat(path, &status))
 		return;
-	if ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) {
-		plain = false;
-		doctor_say(doctor, PRIVILEGES_SETUID, (unsigned)status.st_uid);
-	}
-	if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getegid()) {
-		plain = false;
-		doctor_say(doctor, PRIVILEGES_SETGID, (unsigned)status.st_gid);
-	}
-	if (getxattr(path, "security.capability", NULL, 0) > 0) {
-		plain = false;
-		if (geteuid())
-			doctor_say(doctor, PRIVILEGES_FILE);
-		else	/* root has them anyway: nothing is gained, and LD_PRELOAD is kept */
-			doctor_say(doctor, PRIVILEGES_FILE_ROOT);
-	}
-	if (plain)
+	if ((status.st_mode & S_ISUID) && status.st_uid != geteuid())
+		raised = doctor_say(doctor, PRIVILEGES_SETUID, (unsigned)status.st_uid);
+	if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getegid())
+		raised = doctor_say(doctor, PRIVILEGES_SETGID, (unsigned)status.st_gid);
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		/* Root has them anyway: nothing is gained, and LD_PRELOAD is kept. */
+		raised = geteuid() ? doctor_say(doctor, PRIVILEGES_FILE)
+				   : doctor_say(doctor, PRIVILEGES_FILE_ROOT);
+	if (!raised)
 		doctor_say(doctor, PRIVILEGES_NONE);
 }
 
@@ -65,63 +56,53 @@ static bool loadable(struct doctor *doctor, const struct elf *elf)
 		machine = library.machine;
 		elf_close(&library);
 	}
-	if (!elf->readable || elf->machine != machine) {
-		doctor_say(doctor, ARCHITECTURE_OTHER, elf->bits, elf_machine_name(elf->machine, name),
-			   elf_machine_name(machine, own));
-		return false;
-	}
+	if (!elf->readable || elf->machine != machine)
+		return !doctor_say(doctor, ARCHITECTURE_OTHER, elf->bits,
+				   elf_machine_name(elf->machine, name),
+				   elf_machine_name(machine, own));
 	doctor_say(doctor, ARCHITECTURE_SAME, elf->bits, elf_machine_name(elf->machine, name));
-	if (!*elf->interpreter) {
-		doctor_say(doctor, LINKING_STATIC, elf->type == ET_REL ? "an object file, not a program" :
-			   elf->dynamic ? "no dynamic loader: static, or a shared library" : "statically linked");
-		return false;
-	}
-	if (access(elf->interpreter, X_OK)) {
-		doctor_say(doctor, LINKING_NO_LOADER, elf->interpreter, strerror(errno));
-		return false;
-	}
-	if (!strstr(elf->interpreter, "ld-linux")) {
-		doctor_say(doctor, LINKING_NOT_GLIBC, elf->interpreter);
-		return false;
-	}
-	doctor_say(doctor, LINKING_DYNAMIC, elf->interpreter);
-	return true;
+	if (!*elf->interpreter)
+		return !doctor_say(doctor, LINKING_STATIC,
+				   elf->type == ET_REL ? "an object file, not a program"
+				   : elf->dynamic ? "no dynamic loader: static, or a shared library"
+						  : "statically linked");
+	if (access(elf->interpreter, X_OK))
+		return !doctor_say(doctor, LINKING_NO_LOADER, elf->interpreter, strerror(errno));
+	if (!strstr(elf->interpreter, "ld-linux"))
+		return !doctor_say(doctor, LINKING_NOT_GLIBC, elf->interpreter);
+	return doctor_say(doctor, LINKING_DYNAMIC, elf->interpreter);
 }
 
 /* ---- its libraries ---- */
 
+/* Adds the name after @count others to a list that has three of them: "a, b, c, ..." */
+static void add_name(char list[512], unsigned count, const char *name)
+{
+	const size_t used = strlen(list);
+
+	if (count <= 3)
+		(void)snprintf(list + used, 512 - used, "%s%s", count ? ", " : "",
+			       count < 3 ? name : "...");
+}
+
 static void missing(struct doctor *doctor, const struct libraries *libraries)
 {
 	char names[512] = "";
-	size_t used = 0;
 	unsigned count = 0;
 
-	for (unsigned i = 1; i < libraries->count; i++) {
-		const struct library *item = &libraries->item[i];
-
-		if (item->path)
-			continue;
-		if (count++ < 3 && used < sizeof names)
-			used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-						 count > 1 ? ", " : "", item->name);
-	}
+	for (unsigned i = 1; i < libraries->count; i++)
+		if (!libraries->item[i].path)
+			add_name(names, count++, libraries->item[i].name);
 	if (count)
-		doctor_say(doctor, LIBRARIES_MISSING, count, libraries->count - 1, names, count > 3 ? ", ..." : "");
+		doctor_say(doctor, LIBRARIES_MISSING, count, libraries->count - 1, names);
 	else
 		doctor_say(doctor, LIBRARIES_FOUND, libraries->count - 1);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 struct callers {
 	unsigned users;		/* files that call tracepoints */
 	unsigned symbols;
-	const char *names[3];
+	char names[512];
 	const char *silent;	/* a library that should call them and does not */
 	bool loads_more;	/* something calls dlopen */
 	bool spans;		/* calls kymo itself */
@@ -134,7 +115,7 @@ static struct callers find_callers(const struct libraries *libraries)
 
 	for (unsigned i = 0; i < libraries->count; i++) {
 		const struct library *item = &libraries->item[i];
-		const char *name = base_name(item->name);
+		const char *name = basename(item->name);
 		unsigned uses = elf_uses(&item->elf, "ros_trace_");
 
 		if (!strncmp(name, "libtracetools.so", 16) || !strncmp(name, "libkymo", 7))
@@ -143,9 +124,8 @@ static struct callers find_callers(const struct libraries *libraries)
 		if (strncmp(name, "libc.so", 7) && strncmp(name, "ld-linux", 8) &&
 		    strncmp(name, "libdl.so", 8))
 			callers.loads_more |= elf_uses(&item->elf, "dlopen") > 0;
-		if (uses && callers.users < 3)
-			callers.names[callers.users] = name;
-		callers.users += uses > 0;
+		if (uses)
+			add_name(callers.names, callers.users++, name);
 		callers.symbols += uses;
 		for (size_t k = 0; !uses && item->path && k < COUNT_OF(traced); k++) {
 			if (!strncmp(name, traced[k], strlen(traced[k])))
@@ -161,7 +141,7 @@ static void no_callers(struct doctor *doctor, const struct callers *callers, con
 		doctor_say(doctor, TRACEPOINTS_OF_KYMO);
 	else if (callers->silent)
 		doctor_say(doctor, TRACEPOINTS_DISABLED, callers->silent);
-	else if (!strncmp(base_name(path), "python", 6))
+	else if (!strncmp(basename(path), "python", 6))
 		doctor_say(doctor, TRACEPOINTS_PYTHON);
 	else if (callers->loads_more)
 		doctor_say(doctor, TRACEPOINTS_LATER);
@@ -185,7 +165,7 @@ static const struct wrapped wrapped[] = {
 void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf,
 		    const struct tracetools_facts *facts)
 {
-	const char *slash = strrchr(library, '/'), *base = slash ? slash + 1 : library;
+	const char *base = basename(library);
 	unsigned there = 0, wanted = 0;
 
 	for (size_t i = 0; i < COUNT_OF(wrapped); i++) {
@@ -204,13 +184,6 @@ void doctor_symbols(struct doctor *doctor, const char *library, const struct elf
 	}
 	if (wanted)
 		doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_FOUND, base, NULL, doctor_text_FUNCTIONS_FOUND, there, wanted);
-}
-
-static void all_symbols(struct doctor *doctor, const struct libraries *libraries, const struct tracetools_facts *facts)
-{
-	for (unsigned i = 1; i < libraries->count; i++)
-		if (libraries->item[i].path)
-			doctor_symbols(doctor, libraries->item[i].path, &libraries->item[i].elf, facts);
 }
 
 static void libtracetools(struct doctor *doctor, const struct libraries *libraries, const struct library *library)
@@ -232,7 +205,10 @@ static void libtracetools(struct doctor *doctor, const struct libraries *librari
 		doctor_say(doctor, LTTNG_WITH);
 	else
 		doctor_say(doctor, LTTNG_WITHOUT);
-	all_symbols(doctor, libraries, &facts);
+	for (unsigned i = 1; i < libraries->count; i++)
+		if (libraries->item[i].path)
+			doctor_symbols(doctor, libraries->item[i].path, &libraries->item[i].elf,
+				       &facts);
 }
 
 static void tracepoints(struct doctor *doctor, const struct libraries *libraries)
@@ -246,16 +222,13 @@ static void tracepoints(struct doctor *doctor, const struct libraries *libraries
 		return;
 	}
 	for (unsigned i = 1; i < libraries->count; i++) {
-		if (!strncmp(base_name(libraries->item[i].name), "libtracetools.so", 16))
+		if (!strncmp(basename(libraries->item[i].name), "libtracetools.so", 16))
 			library = &libraries->item[i];
 	}
-	if (!callers.users) {
+	if (callers.users)
+		doctor_say(doctor, TRACEPOINTS_USED, callers.symbols, callers.names);
+	else
 		no_callers(doctor, &callers, libraries->item[0].path);
-	} else {
-		doctor_say(doctor, TRACEPOINTS_USED, callers.symbols, callers.names[0], callers.users > 1 ? ", " : "",
-			   callers.users > 1 ? callers.names[1] : "", callers.users > 2 ? ", " : "",
-			   callers.users > 2 ? callers.names[2] : "", callers.users > 3 ? ", ..." : "");
-	}
 	if (callers.users || library)
 		libtracetools(doctor, libraries, library);
 }
@@ -311,7 +284,7 @@ static int interpreter(const char *path, char out[PATH_MAX], struct kymo_err *er
 	if (*rest)
 		*rest++ = 0;
 	rest += strspn(rest, " \t");
-	if (!strcmp(base_name(word), "env") && *rest) {
+	if (!strcmp(basename(word), "env") && *rest) {
 		if (!strncmp(rest, "-S", 2))
 			rest += 2 + strspn(rest + 2, " \t");
 		word = rest;

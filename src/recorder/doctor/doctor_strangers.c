@@ -42,7 +42,7 @@ static void examine(int pid, struct stranger *best)
 {
 	struct stranger found = { 0 };
 	struct doctor doctor = { .found = on_found, .context = &found };
-	char name[64], text[sizeof found.text];
+	char name[64];
 	struct kymo_err err;
 
 	(void)doctor_parent(pid, name);
@@ -50,9 +50,9 @@ static void examine(int pid, struct stranger *best)
 		return;				/* it has ended meanwhile, or is traced */
 	if (*best->text && (best->calls || !found.calls))
 		return;
-	(void)snprintf(text, sizeof text, "process %d (%s): %.400s", pid, name, found.text);
-	memcpy(found.text, text, sizeof text);
 	*best = found;
+	(void)snprintf(best->text, sizeof best->text, "process %d (%s): %.400s", pid, name,
+		       found.text);
 }
 
 void doctor_strangers(int command, struct stranger *stranger)

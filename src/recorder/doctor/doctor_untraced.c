@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "recorder/doctor/doctor_internal.h"
-#include "recorder/runtime/environment.h"
+#include "recorder/runtime/alive.h"
 #include "recorder/launch/preload.h"
 #include "recorder/runtime/rundir.h"
 
@@ -28,18 +28,13 @@ static bool open_program(struct elf *elf, const struct doctor_process *process)
 /* As the kernel reported it to the loader when the program began. */
 static bool is_secure(unsigned pid)
 {
-	Elf64_auxv_t entry;
-	bool secure = false;
-	char path[64];
-	int fd;
+	Elf64_auxv_t entry[64];
+	const size_t size = alive_read_file((int)pid, "auxv", (char *)entry, sizeof entry);
 
-	(void)snprintf(path, sizeof path, "/proc/%u/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && read(fd, &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
-		secure |= entry.a_type == AT_SECURE && entry.a_un.a_val;
-	if (fd >= 0)
-		(void)close(fd);
-	return secure;
+	for (size_t i = 0; i < size / sizeof *entry; i++)
+		if (entry[i].a_type == AT_SECURE && entry[i].a_un.a_val)
+			return true;
+	return false;
 }
 
 /* It was started to be traced, or is the recorder that starts a command. */
@@ -62,10 +57,8 @@ static bool was_stripped(struct doctor *doctor, const struct doctor_process *pro
 	for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++) {
 		int next = doctor_parent(pid, name);
 
-		if (hands_down(pid, name)) {
-			doctor_say(doctor, PRELOAD_REMOVED, pid, name, under, below);
-			return true;
-		}
+		if (hands_down(pid, name))
+			return doctor_say(doctor, PRELOAD_REMOVED, pid, name, under, below);
 		under = pid;
 		memcpy(below, name, sizeof below);
 		pid = next;
@@ -77,20 +70,16 @@ bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *proce
 {
 	const char *preload = doctor_variable(process, "LD_PRELOAD");
 	struct elf elf;
-	bool is_static;
+	bool is_static = false;
 
-	if (is_secure(process->pid)) {
-		doctor_say(doctor, PRELOAD_SECURE);
-		return true;
-	}
+	if (is_secure(process->pid))
+		return doctor_say(doctor, PRELOAD_SECURE);
 	if (open_program(&elf, process)) {
 		is_static = elf.readable && !*elf.interpreter;
 		elf_close(&elf);
-		if (is_static) {
-			doctor_say(doctor, PRELOAD_STATIC);
-			return true;
-		}
 	}
+	if (is_static)
+		return doctor_say(doctor, PRELOAD_STATIC);
 	return !(preload && strstr(preload, PRELOAD_LIBRARY)) && was_stripped(doctor, process);
 }
 
@@ -100,27 +89,21 @@ bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char
 {
 	if (!elf->readable || !elf->symbol_count || elf_symbol(elf, "ros_trace_rcl_init") || elf_defines(elf, "ros_trace_"))
 		return false;
-	doctor_say(doctor, TRACETOOLS_EMPTY, library);
-	return true;
+	return doctor_say(doctor, TRACETOOLS_EMPTY, library);
 }
 
 bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
 {
 	struct elf elf;
-	bool linked;
+	bool linked = false;
 
 	if (open_program(&elf, process)) {
 		linked = elf_defines(&elf, "ros_trace_");
 		elf_close(&elf);
-		if (linked) {
-			doctor_say(doctor, TRACETOOLS_LINKED);
-			return true;
-		}
 	}
-	if (!*loaded->rclcpp)
-		return false;
-	doctor_say(doctor, TRACETOOLS_DISABLED, loaded->rclcpp);
-	return true;
+	if (linked)
+		return doctor_say(doctor, TRACETOOLS_LINKED);
+	return *loaded->rclcpp && doctor_say(doctor, TRACETOOLS_DISABLED, loaded->rclcpp);
 }
 
 /* ---- Python, malloc ---- */
@@ -128,18 +111,13 @@ bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *pr
 void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
 {
 	const char *asked = doctor_variable(process, "KYMO_RCLPY");
-	char path[64], words[4096];
-	ssize_t got;
-	int fd;
+	char words[4096];
+	size_t got;
 
 	if (!loaded->rclpy)
 		return;
-	(void)snprintf(path, sizeof path, "/proc/%u/cmdline", process->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, words, sizeof words);
-	if (fd >= 0)
-		(void)close(fd);
-	if ((asked && *asked) || (got > 0 && memmem(words, (size_t)got, "kymo.rclpy_hook", 15)))
+	got = alive_read_file((int)process->pid, "cmdline", words, sizeof words);
+	if ((asked && *asked) || memmem(words, got, "kymo.rclpy_hook", 15))
 		doctor_say(doctor, RCLPY_HOOKED,
 			   asked && *asked ? " (KYMO_RCLPY; where kymo_py is in the interpreter's site-packages)" : "");
 	else

@@ -5,8 +5,7 @@
  * built-in ones. Instead of the loader's cache the configuration behind it is read; they differ
  * only until the next ldconfig.
  */
-#include "recorder/doctor/program_libraries.h"
-#include "base/array.h"
+#include "recorder/doctor/doctor_internal.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -16,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYSTEM_DIRS_MAX 256
+#include "base/array.h"
+
 #define CONF_DEPTH_MAX 8
 
 #if defined(__aarch64__)
@@ -200,22 +200,19 @@ int libraries_open(struct libraries **libraries, const char *path, struct kymo_e
 	struct library *program;
 	int kind;
 
-	if (!l || !(l->system_dirs = calloc(SYSTEM_DIRS_MAX, sizeof *l->system_dirs))) {
-		free(l);
+	if (!l)
 		return err_no_memory(err);
-	}
 	program = &l->item[0];
+	l->count = 1;
 	kind = elf_open(&program->elf, path, err);
+	if (kind)
+		program->elf.fd = -1;
 	program->path = strdup(path);
 	program->name = strdup(path);
 	if (kind || !program->path || !program->name) {
-		if (kind)
-			program->elf.fd = -1;
-		l->count = 1;
 		libraries_close(l);
 		return kind < 0 ? -1 : err_set(err, KYMO_EXIT_INPUT, "%s is no program", path);
 	}
-	l->count = 1;
 	read_conf(l, "/etc/ld.so.conf", 0);
 	for (size_t i = 0; i < COUNT_OF(built_in); i++)
 		add_system_dir(l, built_in[i]);
@@ -236,6 +233,5 @@ void libraries_close(struct libraries *l)
 	}
 	for (unsigned i = 0; i < l->system_dir_count; i++)
 		free(l->system_dirs[i]);
-	free(l->system_dirs);
 	free(l);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the file of a libtracetools.so which version it is. abi/tracetools.h decides. */
-#include "recorder/doctor/program_tracetools.h"
+#include "recorder/doctor/doctor_internal.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -91,26 +91,21 @@ static bool has_rules(const struct filter_process *mine, enum filter_kind kind)
 	return mine->filter->rules.has[kind] || mine->own.has[kind];
 }
 
-static const char *program_of(const struct region *region)
-{
-	const char *slash = strrchr(region->exe, '/');
-
-	return slash ? slash + 1 : region->exe;
-}
-
 /* A rule for processes may name the main thread, the program's file, or the process number. */
 static bool want_process(const struct filter_process *mine)
 {
 	const struct region *region = mine->process.region;
 	const struct filter_rules *both[] = { &mine->filter->rules, &mine->own };
 	char number[16];
-	bool wanted = !mine->caret || (filter_caret_wants_process(mine->caret, program_of(region)) &&
-				       filter_caret_wants_process(mine->caret, region->procname));
+	bool wanted =
+		!mine->caret || (filter_caret_wants_process(mine->caret, basename(region->exe)) &&
+				 filter_caret_wants_process(mine->caret, region->procname));
 
 	(void)snprintf(number, sizeof number, "%d", mine->process.host_pid ? mine->process.host_pid : (int)region->pid);
 	for (unsigned i = 0; i < 2 && wanted; i++)
-		wanted = filter_rules_want_any(both[i], FILTER_PROCESS, (const char *const[]){
-			region->procname, program_of(region), number }, 3);
+		wanted = filter_rules_want_any(
+			both[i], FILTER_PROCESS,
+			(const char *const[]){region->procname, basename(region->exe), number}, 3);
 	return wanted;
 }
 

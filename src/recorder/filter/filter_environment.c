@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "recorder/filter/filter_internal.h"
-#include "recorder/runtime/environment.h"
+#include "recorder/runtime/alive.h"
 #include "recorder/runtime/say.h"
 
 struct listener {

@@ -43,7 +43,7 @@ static const struct prefix loader = { "ld.so", PASSES, "", "library-path preload
 
 static const struct prefix *find_prefix(const char *word)
 {
-	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+	const char *name = basename(word);
 
 	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (!strcmp(prefixes[i].name, name))

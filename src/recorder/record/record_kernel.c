@@ -27,10 +27,9 @@ static void say(const struct session_options *options, const char *text)
 static bool describe(const struct record_kernel *record, const char *name, const char *trace, int64_t clock_offset_ns,
 		     struct traces *traces, struct ctf_trace_desc *desc, char dir[PATH_MAX])
 {
-	const char *slash = strrchr(name, '/');
 	const uint64_t realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME);
 
-	traces_describe(traces, desc, slash ? slash + 1 : name, record->options->version,
+	traces_describe(traces, desc, basename(name), record->options->version,
 			realtime - (uint64_t)clock_offset_ns, realtime);
 	if ((unsigned)snprintf(dir, PATH_MAX, "%s/kernel", trace) < PATH_MAX)
 		return true;

@@ -29,6 +29,12 @@ size_t alive_read_file(int pid, const char *name, char *text, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
+void alive_read_name(int pid, char *name, size_t size)
+{
+	(void)alive_read_file(pid, "comm", name, size);
+	name[strcspn(name, "\n")] = 0;
+}
+
 uint64_t alive_start_time(int pid)
 {
 	char text[1024], state;
@@ -70,7 +76,7 @@ uint64_t alive_own_pid_ns(void)
 }
 
 /* The last pid of the NSpid line is the one in the process's own namespace. */
-static uint32_t innermost_pid(int pid)
+uint32_t alive_inner_pid(int pid)
 {
 	char text[4096], *at, *end;
 
@@ -98,7 +104,7 @@ static int search_proc(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
 	while (!found && (entry = readdir(proc))) {
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != pid_ns)
 			continue;
-		if (innermost_pid(atoi(entry->d_name)) == pid &&
+		if (alive_inner_pid(atoi(entry->d_name)) == pid &&
 		    alive_start_time(atoi(entry->d_name)) == start_time)
 			found = atoi(entry->d_name);
 	}
@@ -118,4 +124,39 @@ enum alive alive_find(uint32_t pid, uint64_t pid_ns, uint64_t start_time, int *h
 	}
 	*host_pid = search_proc(pid, pid_ns, start_time);
 	return *host_pid ? ALIVE_YES : ALIVE_UNKNOWN;
+}
+
+/* ---- environment ---- */
+
+#define ENVIRONMENT_MAX (2u << 20) /* bytes: what exec() takes by default, about */
+
+char *environment_read(int pid, size_t *size)
+{
+	char path[64], *text = NULL;
+	ssize_t got;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return NULL;
+	text = malloc(ENVIRONMENT_MAX);
+	*size = 0;
+	while (text && *size < ENVIRONMENT_MAX - 1 &&
+	       (got = read(fd, text + *size, ENVIRONMENT_MAX - 1 - *size)) > 0)
+		*size += (size_t)got;
+	(void)close(fd);
+	if (text)
+		text[*size] = 0;
+	return text;
+}
+
+const char *environment_value(const char *environment, size_t size, const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *at = environment; at && at < environment + size; at += strlen(at) + 1)
+		if (strncmp(at, name, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a traced process still runs. */
+/* What /proc says of a traced process: whether it still runs, and its environment. */
 #ifndef KYMO_RECORDER_ALIVE_H
 #define KYMO_RECORDER_ALIVE_H
 
@@ -39,5 +39,25 @@ uint64_t alive_start_time(int pid);
  * Return: bytes read.
  */
 size_t alive_read_file(int pid, const char *name, char *text, size_t size);
+
+/** alive_read_name() - the name of the main thread of @pid; "" when it cannot be read. */
+void alive_read_name(int pid, char *name, size_t size);
+
+/** alive_inner_pid() - number of @pid in its own namespace, 0 when it cannot be read. */
+uint32_t alive_inner_pid(int pid);
+
+/* ---- the environment that a program was started with ---- */
+
+/**
+ * environment_read() - of process @pid
+ * @size: its bytes
+ *
+ * Return: its entries, each with a NUL, malloc'ed; NULL: it cannot be read. Context: allocates,
+ * reads /proc.
+ */
+char *environment_read(int pid, size_t *size);
+
+/** environment_value() - of the variable @name; NULL: it is not set. @environment may be NULL. */
+const char *environment_value(const char *environment, size_t size, const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "recorder/runtime/alive.h"
-#include "recorder/runtime/environment.h"
+#include "recorder/runtime/rundir.h"
 
 #define PRELOAD "libkymo"		/* in LD_PRELOAD */
 #define AGENT "kymo-dds"		/* the program that speaks DDS */
@@ -44,18 +44,14 @@ static bool read_agent(struct elsewhere_process *process)
 
 static bool read_process(struct elsewhere_process *process, const char *environment, size_t size)
 {
-	const char *dir = environment_value(environment, size, "KYMO_DIR");
 	const char *preload = environment_value(environment, size, "LD_PRELOAD");
 
-	(void)alive_read_file(process->pid, "comm", process->name, sizeof process->name);
-	process->name[strcspn(process->name, "\n")] = 0;
+	alive_read_name(process->pid, process->name, sizeof process->name);
 	process->agent = strcmp(process->name, AGENT) == 0 && read_agent(process);
 	if (!process->agent && !(preload && strstr(preload, PRELOAD)))
 		return false;
-	if (dir && *dir)
-		(void)snprintf(process->dir, sizeof process->dir, "%s", dir);
-	else
-		(void)snprintf(process->dir, sizeof process->dir, "/dev/shm/kymo-%u", (unsigned)geteuid());
+	(void)rundir_choose(process->dir, sizeof process->dir,
+			    environment_value(environment, size, "KYMO_DIR"), geteuid());
 	process->uri = environment_value(environment, size, "CYCLONEDDS_URI");
 	return true;
 }

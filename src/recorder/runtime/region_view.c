@@ -106,10 +106,8 @@ enum alive region_alive(const struct region *region, int *host_pid)
 
 bool region_has_name(const struct region *region, const char *glob)
 {
-	const char *slash = strrchr(region->exe, '/');
-
 	return fnmatch(glob, region->procname, 0) == 0 ||
-	       fnmatch(glob, slash ? slash + 1 : region->exe, 0) == 0;
+	       fnmatch(glob, basename(region->exe), 0) == 0;
 }
 
 #define REFUSE(...) err_set(err, KYMO_EXIT_INPUT, __VA_ARGS__)
@@ -136,18 +134,16 @@ enum alive region_owner(const char *name, int *host_pid)
 /* The layout of another version is not known here, so only the file's name says which process it is. */
 static int refuse_version(const char *path, const char *version, struct kymo_err *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char comm[64];
 	int pid;
-	enum alive alive = region_owner(name, &pid);
+	enum alive alive = region_owner(basename(path), &pid);
 
 	if (alive == ALIVE_DEAD)
 		return REFUSE("%s was left by a process of another version, which has ended: %s; remove it", path, version);
 	if (!pid)
 		return REFUSE("%s is of a process with another version of libkymo: %s; restart the program with the library "
 			      "of this kymo (\"kymo run\"), or install one version of both", path, version);
-	(void)alive_read_file(pid, "comm", comm, sizeof comm);
-	comm[strcspn(comm, "\n")] = 0;
+	alive_read_name(pid, comm, sizeof comm);
 	return REFUSE("process %d (%s) has another version of libkymo: %s; restart it with the library of this kymo (\"kymo "
 		      "run\"), or install one version of both", pid, *comm ? comm : "?", version);
 }

@@ -11,21 +11,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int rundir_choose(char *path, size_t size, const char *chosen, unsigned uid)
+{
+	return chosen && *chosen ? snprintf(path, size, "%s", chosen)
+				 : snprintf(path, size, "/dev/shm/kymo-%u", uid);
+}
+
 int rundir_path(char *path, unsigned size, struct kymo_err *err)
 {
-	const char *chosen = getenv("KYMO_DIR");
-	int used;
+	const int used = rundir_choose(path, size, getenv("KYMO_DIR"), geteuid());
 
-	if (!chosen || !chosen[0])
-		used = snprintf(path, size, "/dev/shm/kymo-%u", (unsigned)geteuid());
-	else if (chosen[0] != '/')
-		return err_set(err, KYMO_EXIT_FAILED, "KYMO_DIR is \"%s\"; it must be an absolute path, "
-			       "because traced programs change their directory", chosen);
-	else
-		used = snprintf(path, size, "%s", chosen);
+	if (*path != '/')
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "KYMO_DIR is \"%s\"; it must be an absolute path, "
+			       "because traced programs change their directory",
+			       path);
 	if (used < 0 || (unsigned)used >= size)
-		return err_set(err, KYMO_EXIT_FAILED, "KYMO_DIR is longer than %u bytes; choose a "
-			       "shorter path", size - 1);
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "KYMO_DIR is longer than %u bytes; choose a shorter path", size - 1);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #define KYMO_RECORDER_RUNDIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -12,6 +13,12 @@ struct rundir {
 	bool created;
 	char path[512];
 };
+
+/**
+ * rundir_choose() - the directory that user @uid uses with KYMO_DIR=@chosen; NULL or "":
+ * /dev/shm/kymo-<uid> Return: bytes that @path needs without its NUL, as snprintf().
+ */
+int rundir_choose(char *path, size_t size, const char *chosen, unsigned uid);
 
 /**
  * rundir_path() - $KYMO_DIR, else /dev/shm/kymo-<uid>

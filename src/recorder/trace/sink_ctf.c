@@ -20,9 +20,8 @@
 
 static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime)
 {
-	const char *slash = strrchr(ctf->path, '/');
-
-	traces_describe(&ctf->traces, &ctf->desc, slash ? slash + 1 : ctf->path, ctf->version, monotonic, realtime);
+	traces_describe(&ctf->traces, &ctf->desc, basename(ctf->path), ctf->version, monotonic,
+			realtime);
 }
 
 /* Beside ust/, as LTTng's per-process buffers have it. */

@@ -254,7 +254,6 @@ void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const
 void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
 		  const struct trigger_listener *listener)
 {
-	const char *slash = strrchr(exe, '/');
 	struct trigger_hit hit = { .at_ns = ns };
 	uint32_t mask = 0;
 
@@ -263,7 +262,7 @@ void trigger_died(struct triggers *triggers, const char *procname, const char *e
 
 		if (trigger->kind == TRIGGER_DIED &&
 		    (trigger_name_fits(trigger, procname) || trigger_name_fits(trigger, exe) ||
-		     (slash && trigger_name_fits(trigger, slash + 1))))
+		     trigger_name_fits(trigger, basename(exe))))
 			mask |= 1u << i;
 	}
 	triggers->met |= mask;

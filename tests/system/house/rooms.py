@@ -139,7 +139,7 @@ DOORS = {
     "ctf/tsdl": "tsdl_metadata",
     "ctf/write": "metadata writer",
     "ctf/read": "copy reader",
-    "recorder/runtime": "alive claim domain elsewhere environment initlog_cursor region_view ros_domains rundir say states status",
+    "recorder/runtime": "alive claim domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
     "recorder/records": "classes left_out_set record_walk",
     "recorder/filter": "filter filter_rules",
     "recorder/drain": "counts drain drained_process promise sink",
