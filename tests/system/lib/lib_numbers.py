@@ -111,11 +111,6 @@ def end_well(process, number=signal.SIGINT):
     check(status == 0, '%s ended with %d and said:\n%s', ' '.join(process.args[:4]), status, err)
 
 
-def accounts(trace):
-    with open(os.path.join(trace, 'kymo.json')) as f:
-        return json.load(f)
-
-
 def chunks(trace):
     """Complete ones and the present one, by number; without one that was only just being made."""
     archives = os.path.join(trace, 'archives')

@@ -33,7 +33,7 @@ def check(condition, *text):
 @atexit.register
 def fail_if_noted():
     for failure in failures[:40]:
-        print("FAILED:", failure[:900])
+        print("FAILED:", failure[:5000])
     if failures:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -52,9 +52,9 @@ def kymo(*words, **options):
     return run(KYMO, *words, **options).stdout
 
 
-def answer(verb, trace, *words, **options):
-    """Return: what a verb answers about a trace, from JSON."""
-    return json.loads(kymo(verb, trace, *words, "--format", "json", **options))
+def answer(verb, *words, **options):
+    """Return: what a verb answers, from JSON."""
+    return json.loads(kymo(verb, *words, "--format", "json", **options))
 
 
 def report(trace, *sections, **options):
@@ -84,6 +84,12 @@ def compiled(directory, text, *flags):
     run(os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, source,
         "-I" + os.path.join(SOURCE, "include"), "-L" + libraries, "-lkymo", "-Wl,-rpath," + libraries, *flags)
     return program
+
+
+def accounts(trace):
+    """Return: the kymo.json of a trace."""
+    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def robot(seconds, *options):

@@ -7,34 +7,17 @@ import csv
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, SOURCE, existing
+from lib_test import SHARED, SOURCE, answer, check, existing, in_directory, kymo, query, report
 
 DATA = os.path.join(SHARED, "data")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + \
     [os.path.join(DATA, name, "ctf") for name in
      ("ros2-traces/pair_intra", "ros2-traces/pair_pipeline_mt", "ros2-traces/discarded",
       "ros2-traces/rotated_files", "ros2-traces/streamed_relayd", "ros2-traces/caret_runtime", "caret-demo")]
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t)[:300] for t in text))
-
-
-def kymo(*arguments, status=0):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True)
-    check(done.returncode == status, arguments, "gave", done.returncode, done.stderr)
-    return done.stdout
-
-
-def ask(trace, sql):
-    return json.loads(kymo("query", "-q", trace, "--format", "json", sql))["rows"]
 
 
 def compare_exports(trace, scratch, tables):
@@ -50,7 +33,7 @@ def compare_exports(trace, scratch, tables):
     rows = 0
     for table in tables:
         where = (trace, table)
-        asked = ask(trace, f"SELECT * FROM {table}")
+        asked = query(trace, f"SELECT * FROM {table}")
         rows += len(asked)
         if table == "events":       # only when it is named
             continue
@@ -83,35 +66,32 @@ def spell(value):
 
 
 def compare_report(trace):
-    report = json.loads(subprocess.run(
-        [KYMO, "report", trace, "--format", "json", "--section", "callbacks", "--section", "topics",
-         "--section", "callback_instances", "--section", "messages"], stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL).stdout)
-    ours = ask(trace, "SELECT start_ns, duration_ns, tid, is_intra, callback_object, depth, publish_ns"
+    told = report(trace, "callbacks", "topics", "callback_instances", "messages")
+    ours = query(trace, "SELECT start_ns, duration_ns, tid, is_intra, callback_object, depth, publish_ns"
                       " FROM callback_instances")
     theirs = [dict(start_ns=r["start_ns"], duration_ns=r["duration_ns"], tid=r["tid"],
                    is_intra=r["is_intra"], callback_object=int(r["callback_object"], 16), depth=r["depth"],
-                   publish_ns=r["publish_ns"]) for r in report["callback_instances"]]
+                   publish_ns=r["publish_ns"]) for r in told["callback_instances"]]
     check(ours == theirs, trace, "callback runs differ from the report's")
-    ours = ask(trace, "SELECT topic_name, publish_ns, take_ns, callback_start_ns, is_intra FROM messages"
+    ours = query(trace, "SELECT topic_name, publish_ns, take_ns, callback_start_ns, is_intra FROM messages"
                       " WHERE outcome IN ('callback', 'taken')")
     theirs = [dict(topic_name=r["topic_name"], publish_ns=r["publish_ns"], take_ns=r["take_ns"],
-                   callback_start_ns=r["callback_start_ns"], is_intra=r["is_intra"]) for r in report["messages"]
+                   callback_start_ns=r["callback_start_ns"], is_intra=r["is_intra"]) for r in told["messages"]
               if r["outcome"] in ("callback", "taken")]
     check(ours == theirs, trace, "messages differ from the report's")
-    ours = ask(trace, "SELECT t.name, sum(latency_ns IS NOT NULL) AS n, min(latency_ns) AS low,"
+    ours = query(trace, "SELECT t.name, sum(latency_ns IS NOT NULL) AS n, min(latency_ns) AS low,"
                       " max(latency_ns) AS high FROM messages m JOIN topics t ON t.id = m.topic_id"
                       " GROUP BY t.id")
-    theirs = {r["topic"]: r for r in report["topics"]}
+    theirs = {r["topic"]: r for r in told["topics"]}
     for row in ours:
         topic = theirs.get(row["name"])
         if topic and row["n"]:
             check(row["n"] == topic["latency_count"] and row["high"] == topic["latency_max_ns"] and
                   max(row["low"], 0) == topic["latency_min_ns"], trace, "latency of", row, topic)
-    counts = ask(trace, "SELECT callback_object, count(*) AS n, sum(duration_ns) AS total FROM"
+    counts = query(trace, "SELECT callback_object, count(*) AS n, sum(duration_ns) AS total FROM"
                         " callback_instances GROUP BY callback_id")
     check(sorted((r["callback_object"], r["n"], r["total"]) for r in counts) ==
-          sorted((int(r["callback"], 16), r["count"], r["total_ns"]) for r in report["callbacks"]
+          sorted((int(r["callback"], 16), r["count"], r["total_ns"]) for r in told["callbacks"]
                  if r["count"]), trace, "counts differ from the report's")
 
 
@@ -138,30 +118,32 @@ IDS = """SELECT count(*) AS wrong FROM callback_instances i JOIN threads t ON t.
 
 
 def compare_ids(trace):
-    done = json.loads(kymo("query", "-q", trace, "--format", "json", IDS))
+    done = answer("query", trace, IDS)
     check(len(done) == 10 and all(rows == [{"wrong": 0}] for rows in done.values()), trace, "ids", done)
     for table in ("callback_instances", "publications"):
-        ids = [row["id"] for row in ask(trace, f"SELECT id FROM {table}")]
+        ids = [row["id"] for row in query(trace, f"SELECT id FROM {table}")]
         check(len(set(ids)) == len(ids), trace, table, "has an id twice")
 
 
-def compare_windows(trace, scratch):
+def compare_windows(scratch):
+    trace = TRACES[0]
     file = os.path.join(scratch, "window.sqlite")
     kymo("export", "-q", trace, "--format", "sqlite", "-o", file, "--begin", "+0.5s", "--end", "+1s",
          "--table", "callback_instances", "--table", "nodes", "--table", "events")
-    first = ask(trace, "SELECT min(timestamp_ns) AS ns FROM events")[0]["ns"]
+    first = query(trace, "SELECT min(timestamp_ns) AS ns FROM events")[0]["ns"]
     begin, end = first + 500000000, first + 1000000000
     with sqlite3.connect(file) as db:
         for table, column in (("callback_instances", "start_ns"), ("events", "timestamp_ns")):
             rows = db.execute(f"SELECT id FROM {table} ORDER BY {column}, id").fetchall()
-            asked = ask(trace, f"SELECT id FROM {table} WHERE {column} BETWEEN {begin} AND {end}"
+            asked = query(trace, f"SELECT id FROM {table} WHERE {column} BETWEEN {begin} AND {end}"
                                f" ORDER BY {column}, id")
             check(rows == [(row["id"],) for row in asked] and rows, trace, table, "in a window")
         check(db.execute("SELECT count(*) FROM nodes").fetchone()[0] ==
-              ask(trace, "SELECT count(*) AS n FROM nodes")[0]["n"], trace, "nodes in a window")
+              query(trace, "SELECT count(*) AS n FROM nodes")[0]["n"], trace, "nodes in a window")
 
 
-def compare_selection(trace, scratch):
+def compare_selection(scratch):
+    trace = TRACES[0]
     file = os.path.join(scratch, "selection.sqlite")
     kymo("export", "-q", trace, "--format", "sqlite", "-o", file, "--node", "lc_m*", "--topic", "/parameter_events")
     with sqlite3.connect(file) as db:
@@ -172,12 +154,12 @@ def compare_selection(trace, scratch):
                     "SELECT id FROM timers WHERE node = '/lc_manager'",
                     "SELECT id FROM threads"):
             rows = db.execute("SELECT id FROM " + sql.split()[3]).fetchall()
-            check(rows == [(row["id"],) for row in ask(trace, sql)] and rows, trace, "selection:", sql, rows)
+            check(rows == [(row["id"],) for row in query(trace, sql)] and rows, trace, "selection:", sql, rows)
     kymo("export", trace, "--format", "caret-architecture", "-o", file, "--node", "x", status=2)
 
 
 def main():
-    tables = [row["table"] for row in json.loads(kymo("query", "--schema", "--format", "json"))["tables"]]
+    tables = [row["table"] for row in answer("query", "--schema")["tables"]]
     seen = 0
     for trace in existing(*TRACES):
         with tempfile.TemporaryDirectory() as scratch:
@@ -185,14 +167,9 @@ def main():
             compare_report(trace)
             compare_ids(trace)
         print(os.path.relpath(trace, SOURCE))
-    with tempfile.TemporaryDirectory() as scratch:
-        compare_windows(TRACES[0], scratch)
+    in_directory(compare_windows)
+    in_directory(compare_selection)
     check(seen > 1000, "only", seen, "rows")
-    with tempfile.TemporaryDirectory() as scratch:
-        compare_selection(TRACES[0], scratch)
-    for failure in failures[:40]:
-        print("FAILED:", failure)
-    return 1 if failures else 0
 
 
-sys.exit(main())
+main()

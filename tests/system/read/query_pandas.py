@@ -2,39 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """The pandas examples of docs/query.md run, and pandas gets the numbers that SQL gives."""
-import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import SOURCE
+from lib_test import KYMO, SOURCE, kymo, query, skip
 
 try:
     import pandas
 except ImportError:
-    print("pandas is not here")
-    sys.exit(77)
+    skip("pandas is not here")
 
-BUILD = os.path.abspath(os.environ["KYMO_BUILD"])
 TRACE = os.path.abspath(os.path.join(SOURCE, "tests", "fixtures", "lifecycle"))
-os.environ["PATH"] = os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]
-
-
-def kymo(*arguments):
-    return subprocess.run(["kymo", *arguments], stdout=subprocess.PIPE, check=True).stdout
+os.environ["PATH"] = os.path.dirname(KYMO) + ":" + os.environ["PATH"]
 
 
 def main():
     with open(os.path.join(SOURCE, "docs", "query.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
     assert len(blocks) == 2, blocks
-    rows = json.loads(kymo("query", TRACE, "--format", "json",
-                           "SELECT callback, count(*) AS n, avg(duration_ns) AS mean, stddev(duration_ns) AS std,"
-                           " percentile(duration_ns, 75) AS p75, max(duration_ns) AS max"
-                           " FROM callback_instances GROUP BY callback"))["rows"]
+    rows = query(TRACE, "SELECT callback, count(*) AS n, avg(duration_ns) AS mean, stddev(duration_ns) AS std,"
+                 " percentile(duration_ns, 75) AS p75, max(duration_ns) AS max FROM callback_instances GROUP BY callback")
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         kymo("export", "-q", TRACE, "--format", "sqlite", "-o", "robot.sqlite")
@@ -50,7 +40,6 @@ def main():
                     abs(ours - theirs[name]) <= 1e-9 * abs(ours), (row, theirs)
         exec(blocks[1].replace("TRACE", TRACE), {})
         os.chdir("/")
-    return 0
 
 
-sys.exit(main())
+main()

@@ -10,33 +10,19 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from fractions import Fraction
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, SHARED, until
+from lib_test import BUILD, KYMO, SHARED, answer, check, in_directory, run
 
-SOURCE, BUILD = os.environ["KYMO_SOURCE"], os.environ["KYMO_BUILD"]
-KYMO = f"{BUILD}/bin/kymo"
 REAL = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 S = 10**9
-failures = []
 
 
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t)[:400] for t in text))
-
-
-def kymo(*arguments, status=0):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False)
-    check(done.returncode == status, arguments, "gave", done.returncode, done.stderr)
+def kymo(*words, status=0):
+    done = run(KYMO, *words, status=status)
     return done.stdout if status == 0 else done.stderr
-
-
-def as_json(*arguments):
-    return json.loads(kymo(*arguments, "--format", "json"))
 
 
 class Clock:
@@ -77,7 +63,7 @@ def recorded(trace, lines):
 
 
 def offset_of(trace):
-    return as_json("info", trace)["traces"][0]["clock_offset_ns"]
+    return answer("info", trace)["traces"][0]["clock_offset_ns"]
 
 
 # ---- spans at exact times ----
@@ -98,20 +84,20 @@ def spans(work):
 
     trace = f"{work}/spans"
     recorded(trace, lines)
-    rows = as_json("query", "-q", trace, "--clock", "sim", "SELECT begin_ns, duration_ns FROM spans ORDER BY id")["rows"]
+    rows = answer("query", "-q", trace, "--clock", "sim", "SELECT begin_ns, duration_ns FROM spans ORDER BY id")["rows"]
     seen = [(row["begin_ns"] / S, row["duration_ns"] / S) for row in rows]
     check(seen == [tuple(map(float, w)) for w in wanted.values()], "spans", seen)
-    span = as_json("report", trace, "--clock", "sim", "--section", "spans")
+    span = answer("report", trace, "--clock", "sim", "--section", "spans")
     check(span["clock"] == "7 pairs, rate 1 to 2, 1 pause, 1 jump back", "clock", span["clock"])
-    whole = as_json("report", trace)
+    whole = answer("report", trace)
     check(whole["processes"] == 0 and "callbacks" not in whole, "who recorded a clock is no ROS 2 process", whole)
     span = span["spans"][0]
     durations = [d for _, d in wanted.values()]
     check((span["count"], span["min_ns"], span["max_ns"]) == (len(wanted), 0, max(durations) * S) and
           near(span["total_ns"], sum(durations) * S), "report of spans", span)
-    check(as_json("report", trace, "--section", "spans")["spans"][0]["max_ns"] == 12 * S, "of the system")
+    check(answer("report", trace, "--section", "spans")["spans"][0]["max_ns"] == 12 * S, "of the system")
     # Where the clock goes back, what is sorted is sorted by its stamps.
-    ordered = as_json("query", "-q", trace, "--clock", "sim",
+    ordered = answer("query", "-q", trace, "--clock", "sim",
                       "SELECT timestamp_ns AS t FROM events WHERE name = 'work:step_begin' ORDER BY timestamp_ns")["rows"]
     check([row["t"] for row in ordered] == sorted(row["t"] for row in ordered), "order", ordered)
 
@@ -120,8 +106,8 @@ def caret(work):
     """As CARET has pairs, with the event's own time; one is enough, and it goes on at the rate of the system."""
     trace = f"{work}/caret"
     recorded(trace, lambda base: [f"now {50 * S}"])
-    events = as_json("query", "-q", trace, "SELECT timestamp_ns AS t FROM sim_times")["rows"]
-    stamps = as_json("query", "-q", trace, "--clock", "sim", "SELECT timestamp_ns AS t, sim_ns FROM sim_times")["rows"]
+    events = answer("query", "-q", trace, "SELECT timestamp_ns AS t FROM sim_times")["rows"]
+    stamps = answer("query", "-q", trace, "--clock", "sim", "SELECT timestamp_ns AS t, sim_ns FROM sim_times")["rows"]
     check(len(events) == 1 and stamps == [{"t": 50 * S, "sim_ns": 50 * S}], "one pair", events, stamps)
 
 
@@ -131,7 +117,7 @@ def moved(work, to_ns):
     """A copy of the real trace that began at another time."""
     real = f"{work}/real"
     shutil.copytree(REAL, real)
-    offset, begin = offset_of(REAL), as_json("info", REAL)["begin_ns"]
+    offset, begin = offset_of(REAL), answer("info", REAL)["begin_ns"]
     for folder, _, files in os.walk(real):
         if "metadata" not in files:
             continue
@@ -150,7 +136,7 @@ def with_pairs(work):
     recorded(f"{work}/first", lambda _: ["pair 0 1"])    # to learn the offset of this host's clock
     offset = offset_of(f"{work}/first")
     real = moved(folder, offset + time.monotonic_ns() - 30 * S)
-    info = as_json("info", real)
+    info = answer("info", real)
     begin, end = info["begin_ns"], info["end_ns"]
     parts = [(0.1, 7), (0.3, 7.25), (0.5, 7.25), (0.6, 7.25), (0.75, 9), (0.8, 6), (0.95, 6.5)]
     pairs = [(begin + int(part * (end - begin)), int(sim * S)) for part, sim in parts]
@@ -166,7 +152,7 @@ def tables(folder, clock, work):
     for name in "system", "sim":
         kymo("export", "-q", folder, "--format", "sqlite", "-o", f"{work}/{name}.sqlite", "--clock", name)
         files[name] = sqlite3.connect(f"{work}/{name}.sqlite")
-    columns = [(c["table"], c["column"]) for c in as_json("query", "--schema")["columns"] if c["type"] == "time"]
+    columns = [(c["table"], c["column"]) for c in answer("query", "--schema")["columns"] if c["type"] == "time"]
     points = 0
     for table, column in columns:
         # When an event was recorded beside it is not the real trace's; blocked_by has the times of callback_waits.
@@ -199,7 +185,7 @@ def tables(folder, clock, work):
 def reports(folder, work):
     """The report's numbers are those of its instances in simulation time."""
     sim = sqlite3.connect(f"{work}/sim.sqlite")
-    whole = as_json("report", folder, "--clock", "sim", "--section", "callbacks", "--section", "topics")
+    whole = answer("report", folder, "--clock", "sim", "--section", "callbacks", "--section", "topics")
     for row in whole["callbacks"]:
         wanted = sim.execute("SELECT count(*), min(duration_ns), max(duration_ns), sum(duration_ns) FROM callback_instances "
                              "i JOIN callbacks c ON c.id = i.callback_id JOIN processes p ON p.id = c.process_id "
@@ -217,10 +203,10 @@ def reports(folder, work):
 
 def others(folder, whole, clock, work):
     """flow, list, dump and the exports that draw."""
-    was, now = (as_json("flow", folder, "--worst", "1000", "--clock", name)["worst"] for name in ("system", "sim"))
+    was, now = (answer("flow", folder, "--worst", "1000", "--clock", name)["worst"] for name in ("system", "sim"))
     starts = sorted(round(clock.stamp(row["begin_ns"])) for row in was)
     check(len(was) == len(now) > 20 and all(map(near, starts, sorted(r["begin_ns"] for r in now))), "flow", len(was), len(now))
-    why = as_json("why", folder, "--clock", "sim")
+    why = answer("why", folder, "--clock", "sim")
     check(float(why["at"].split()[0]) < 10 and why["latency_ns"] > 0, "why", why.get("at"))
     events = [json.loads(line) for line in kymo("dump", f"{folder}", "--format", "json", "--clock", "sim").splitlines()]
     real = {(e["clock_ns"], e["name"]): e["ts_ns"] for e in map(json.loads, kymo("dump", whole, "--format", "json").splitlines())}
@@ -230,8 +216,8 @@ def others(folder, whole, clock, work):
         check(near(event["ts_ns"], clock.stamp(real[event["clock_ns"], event["name"]])), "dump", event)
     text = kymo("dump", folder, "--clock", "sim", "-n", "3")
     check(text.startswith(f"[{events[0]['ts_ns'] // S}.{events[0]['ts_ns'] % S:09d}] (+?"), "dump as text", text)
-    listed = {r["name"]: r["count"] for r in as_json("list", folder, "--clock", "sim")["events"]}
-    check(listed == {r["name"]: r["count"] for r in as_json("list", folder)["events"]}, "list", listed)
+    listed = {r["name"]: r["count"] for r in answer("list", folder, "--clock", "sim")["events"]}
+    check(listed == {r["name"]: r["count"] for r in answer("list", folder)["events"]}, "list", listed)
     file = f"{work}/chrome.json"
     kymo("export", "-q", folder, "--format", "chrome", "-o", file, "--clock", "sim")
     with open(file, encoding="utf-8") as opened:
@@ -252,17 +238,17 @@ def windows(folder, real, clock, work):
     """--begin and --end: what the clock said, for the first time; +DURATION passes in the simulation."""
     sim = sqlite3.connect(f"{work}/system.sqlite")
     starts = [clock.elapsed(t) for t, in sim.execute("SELECT start_ns FROM callback_instances")]
-    first = clock.elapsed(as_json("info", real)["begin_ns"])
+    first = clock.elapsed(answer("info", real)["begin_ns"])
     # Both laps have 7.1 s; the first counts. Behind 9 s there is the rest up to the jump and all of the second lap.
     for begin, end in (("7.1", "7.2"), ("7.1", "7.251"), ("8", "9")):
         low, high = (clock.start[0] + Fraction(text) * S - clock.pairs[0][1] for text in (begin, end))
         wanted = sum(low <= t <= high for t in starts)
         for command, where in ((["report", folder, "--section", "callback_instances"], "callback_instances"),
                                (["query", "-q", folder, "SELECT id FROM callback_instances"], "rows")):
-            seen = len(as_json(*command, "--clock", "sim", "--begin", begin, "--end", end)[where])
+            seen = len(answer(*command, "--clock", "sim", "--begin", begin, "--end", end)[where])
             check(abs(seen - wanted) <= 1 and wanted > 5, where, begin, end, seen, wanted)
     wanted = sum(t >= first + S for t in starts)
-    seen = len(as_json("report", folder, "--section", "callback_instances", "--clock", "sim", "--begin", "+1s")["callback_instances"])
+    seen = len(answer("report", folder, "--section", "callback_instances", "--clock", "sim", "--begin", "+1s")["callback_instances"])
     check(abs(seen - wanted) <= 1 and wanted > 5, "+1s", seen, wanted)
 
 
@@ -280,25 +266,17 @@ def refusals(folder, work):
     check("system" in kymo("report", folder, "--clock", "moon", status=2), "--clock moon")
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="kymo-simtime-", dir="/dev/shm") as work:
-        os.environ["KYMO_DIR"] = f"{work}/run"
-        try:
-            spans(work)
-            caret(work)
-            if os.path.isdir(REAL):
-                folder, real, clock = with_pairs(work)
-                tables(folder, clock, work)
-                reports(folder, work)
-                others(folder, real, clock, work)
-                windows(folder, real, clock, work)
-                refusals(folder, work)
-        finally:
-            for text in failures[:30]:
-                print("FAILED:", text)
-            print(f"sim_time: {len(failures)} failures")
-    sys.exit(1 if failures else 0)
+def main(work):
+    os.environ["KYMO_DIR"] = f"{work}/run"
+    spans(work)
+    caret(work)
+    if os.path.isdir(REAL):
+        folder, real, clock = with_pairs(work)
+        tables(folder, clock, work)
+        reports(folder, work)
+        others(folder, real, clock, work)
+        windows(folder, real, clock, work)
+        refusals(folder, work)
 
 
-if __name__ == "__main__":
-    main()
+in_directory(main)

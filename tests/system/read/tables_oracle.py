@@ -9,13 +9,11 @@ here and in docs/analysis-differences.md.
 """
 import collections
 import csv
-import json
 import os
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED
+from lib_test import SHARED, answer, check, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
@@ -59,20 +57,10 @@ SQL = {
 # Tables without an index of their own: the first column of the CSV file numbers the rows.
 NUMBERED = ("instances", "transitions")
 
-failures = []
-
-
-def check(condition, *text):
-    if not condition:
-        failures.append(" ".join(str(t) for t in text))
-
 
 def ask(trace, statements):
     """The rows of each statement, as lists of values."""
-    command = [KYMO, "query", os.path.join(TRACES, trace, "ctf"), "--format", "json",
-               ";\n".join(statements)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    sections = json.loads(done.stdout).values()
+    sections = answer("query", os.path.join(TRACES, trace, "ctf"), ";\n".join(statements)).values()
     return [[list(row.values()) for row in section] for section in sections]
 
 
@@ -130,8 +118,7 @@ def compare(trace, table, ours):
 
 def main():
     if not os.path.isdir(TRACES):
-        print("no recorded traces here")
-        return 77
+        skip("no recorded traces here")
     traces = sorted(t for t in os.listdir(TRACES) if os.path.isdir(os.path.join(TRACES, t, "oracle")))
     seen = collections.Counter()
     for trace in traces:
@@ -142,9 +129,6 @@ def main():
     check(len(traces) >= 6, "only", len(traces), "traces have an oracle")
     for table in SQL:
         check(seen[table], table, "was empty everywhere: nothing was compared")
-    for failure in failures[:40]:
-        print("FAILED:", failure)
-    return 1 if failures else 0
 
 
-sys.exit(main())
+main()
