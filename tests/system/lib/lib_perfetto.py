@@ -74,12 +74,17 @@ class Checks:
         sys.exit(1 if self.failed else 0)
 
 
-def with_reader(test):
-    """Call test(check, reader, scratch): a trace processor, and a directory that vanishes. The test fails if a check did."""
+def with_checks(test):
+    """Call test(check, scratch) with a directory that vanishes. The test fails if a check did."""
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        test(check, Reader(scratch), scratch)
+        test(check, scratch)
     check.end()
+
+
+def with_reader(test):
+    """Call test(check, reader, scratch), with a trace processor, too."""
+    with_checks(lambda check, scratch: test(check, Reader(scratch), scratch))
 
 
 def sample(*words):

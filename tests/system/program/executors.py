@@ -4,16 +4,14 @@
 """Executors, callback groups and what is in them, told by hooks in front of rclcpp's own functions, in both
 generations; linked as programs are, and loaded into a scope of their own as plugins are. The recorder comes
 late, when thousands of executors and groups have come and gone, and is told of those that are there."""
-import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, dump, require
-from lib_test import BUILD, KYMO, SOURCE
+from lib_test import BUILD, KYMO, SOURCE, in_directory, private, query, record, run
 
 EVENT = re.compile(r"ros2_caret:(\w+): .*?\{ ([^{}]*) \}$")
 
@@ -27,10 +25,9 @@ def compiled(work, generation, *defines):
     tracetools = f"{BUILD}/stub/{generation}/lib"
     linked = [f"-L{library}", "-lrclcpp", f"-L{tracetools}", "-ltracetools",
               f"-Wl,-rpath,{library}", f"-Wl,-rpath,{tracetools}"]
-    subprocess.run([*compile_, "-shared", "-o", f"{library}/librclcpp.so", f"{folder}/rclcpp.cpp",
-                    f"{folder}/collectors.cpp", *linked[2:4]], check=True)
-    subprocess.run([*compile_, "-o", f"{library}/groups", f"{folder}/groups.cpp", *linked], check=True)
-    subprocess.run([*compile_, "-shared", "-o", f"{library}/libgroups.so", f"{folder}/groups.cpp", *linked], check=True)
+    run(*compile_, "-shared", "-o", f"{library}/librclcpp.so", f"{folder}/rclcpp.cpp", f"{folder}/collectors.cpp", *linked[2:4])
+    run(*compile_, "-o", f"{library}/groups", f"{folder}/groups.cpp", *linked)
+    run(*compile_, "-shared", "-o", f"{library}/libgroups.so", f"{folder}/groups.cpp", *linked)
     return library
 
 
@@ -44,7 +41,7 @@ def told(trace):
 
 
 def check(work, generation, how, command):
-    environment = dict(os.environ, KYMO_DIR=f"{work}/run", LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so")
+    environment = private(work, LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so")
     program = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         wanted = []
@@ -55,9 +52,7 @@ def check(work, generation, how, command):
         else:
             sys.exit(f"executors.py: {generation} {how}: the program ended with {program.wait()}")
         trace = f"{work}/{generation}-{how}"
-        environment.pop("LD_PRELOAD")
-        subprocess.run([KYMO, "record", "-q", "-o", trace, "--all", "--", "true"], env=environment,
-                       check=True, stdout=subprocess.DEVNULL)
+        record(trace, "-q", "--all", "--", "true")
     finally:
         program.stdin.close()
         program.wait()
@@ -70,41 +65,36 @@ def check(work, generation, how, command):
 
 def check_model(trace):
     """The report knows which executor has which groups, and what is in them."""
-    rows = json.loads(subprocess.run([KYMO, "query", trace, "--format", "json",
-                                      "SELECT e.type AS executor, g.type AS kind, count(*) AS n FROM callback_groups g "
-                                      "JOIN executors e ON e.id = g.executor_id GROUP BY 1, 2 ORDER BY 1, 2"],
-                                     check=True, capture_output=True, text=True).stdout)
+    rows = query(trace, "SELECT e.type AS executor, g.type AS kind, count(*) AS n FROM callback_groups g "
+                        "JOIN executors e ON e.id = g.executor_id GROUP BY 1, 2 ORDER BY 1, 2")
     wanted = [{"executor": f"{executor}_executor", "kind": kind, "n": 1}
               for executor in ("multi_threaded", "single_threaded", "static_single_threaded")
               for kind in ("mutually_exclusive", "reentrant")]
-    if rows != {"rows": wanted}:
+    if rows != wanted:
         sys.exit(f"executors.py: the model says {rows}")
 
 
 def check_doctor(program, *texts):
-    said = subprocess.run([KYMO, "doctor", program], capture_output=True, text=True, check=False).stdout
+    said = run(KYMO, "doctor", program, status=None).stdout
     for text in texts:
         if text not in said:
             sys.exit(f"executors.py: doctor does not say '{text}': {said}")
 
 
-def main():
+def main(work):
     require()
-    with tempfile.TemporaryDirectory(prefix="kymo-executors-", dir="/dev/shm") as work:
-        for generation in ("humble", "jazzy"):
-            library = compiled(work, generation)
-            trace, count = check(work, generation, "program", [f"{library}/groups", "3000"])
-            check_model(trace)
-            plugin = f"import ctypes; ctypes.CDLL('{library}/libgroups.so').main(1, (ctypes.c_char_p * 2)(b'groups'))"
-            check(work, generation, "plugin", ["/usr/bin/python3", "-c", plugin])
-            check_doctor(f"{library}/groups", {"humble": "14 of 14 functions", "jazzy": "12 of 12 functions"}[generation])
-            print(f"{generation}: {count} facts, as a program and as a plugin")
-        # What a library calls otherwise is not told, and no harm is done.
-        library = compiled(work, "jazzy", "-Dadd_timer=add_alarm")
-        check_doctor(f"{library}/groups", "11 of 12 functions", "has no CallbackGroup::add_timer(timer)")
-        subprocess.run([f"{library}/groups"], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so", KYMO_DIR=f"{work}/run"))
+    for generation in ("humble", "jazzy"):
+        library = compiled(work, generation)
+        trace, count = check(work, generation, "program", [f"{library}/groups", "3000"])
+        check_model(trace)
+        plugin = f"import ctypes; ctypes.CDLL('{library}/libgroups.so').main(1, (ctypes.c_char_p * 2)(b'groups'))"
+        check(work, generation, "plugin", ["/usr/bin/python3", "-c", plugin])
+        check_doctor(f"{library}/groups", {"humble": "14 of 14 functions", "jazzy": "12 of 12 functions"}[generation])
+        print(f"{generation}: {count} facts, as a program and as a plugin")
+    # What a library calls otherwise is not told, and no harm is done.
+    library = compiled(work, "jazzy", "-Dadd_timer=add_alarm")
+    check_doctor(f"{library}/groups", "11 of 12 functions", "has no CallbackGroup::add_timer(timer)")
+    run(f"{library}/groups", stdin=subprocess.DEVNULL, env=private(work, LD_PRELOAD=f"{BUILD}/lib/libkymo-ros2.so"))
 
 
-if __name__ == "__main__":
-    main()
+in_directory(main)

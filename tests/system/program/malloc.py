@@ -6,12 +6,10 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, in_directory, kymo, record, run, skip
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 LIBRARY = os.path.join(BUILD, "lib", "libkymo-malloc.so")
@@ -30,15 +28,8 @@ OTHERS = [
 ]
 
 
-def kymo(directory, *arguments, stdin=None):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False, input=stdin,
-                          env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-    assert done.returncode == 0, (arguments, done)
-    return done.stdout
-
-
 def babeltrace(trace):
-    text = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=True)
+    text = run("babeltrace2", trace)
     assert not text.stderr, text.stderr
     return text.stdout
 
@@ -90,7 +81,7 @@ def adds_up(trace, directory):
         if name in ("malloc", "memalign", "realloc", "calloc", "posix_memalign"):
             sizes[f.get("out_ptr", f.get("ptr"))] = size = f["size"] * f.get("nmemb", 1)
             change(thread, size)
-    told = {r["tid"]: r for r in json.loads(kymo(directory, "report", trace, "--section", "memory", "--format", "json"))["memory"]
+    told = {r["tid"]: r for r in json.loads(kymo("report", trace, "--section", "memory", "--format", "json"))["memory"]
             if r["what"] == "thread"}
     assert told and set(told) <= set(now) and not any(n for t, n in most.items() if t not in told), (told, now)
     for thread, row in told.items():
@@ -100,35 +91,28 @@ def adds_up(trace, directory):
 
 def main(directory):
     if not os.path.exists(LIBRARY):
-        print("skipped: not built with a sanitizer")
-        return 77
+        skip("not built with a sanitizer")
     trace = os.path.join(directory, "trace")
-    kymo(directory, "record", "--malloc", "-o", trace, "--", COSTS, str(ROUNDS), stdin="go\n")
+    record(trace, "--malloc", "--", COSTS, str(ROUNDS), input="go\n")
     in_callbacks(trace)
     print("bytes at the end, by thread:", dict(adds_up(trace, directory)))
     plain = os.path.join(directory, "plain")
-    kymo(directory, "record", "-o", plain, "--", COSTS, "3", stdin="go\n")
+    record(plain, "--", COSTS, "3", input="go\n")
     assert not any(name.startswith("lttng_ust") for _, name, _ in events(plain))
     few = os.path.join(directory, "few")
-    kymo(directory, "record", "--malloc", "--event", "!lttng_ust_libc:*", "-o", few, "--", COSTS, "3", stdin="go\n")
+    record(few, "--malloc", "--event", "!lttng_ust_libc:*", "--", COSTS, "3", input="go\n")
     assert {n for _, n, _ in events(few) if n.startswith("lttng_ust")} == {
         "lttng_ust_pthread:pthread_mutex_lock_req", "lttng_ust_pthread:pthread_mutex_lock_acq"}
     # A program with events of its own, and without ROS 2.
     own = os.path.join(directory, "own")
-    kymo(directory, "record", "--malloc", "-o", own, "--", os.path.join(BUILD, "tests", "user_events"))
+    record(own, "--malloc", "--", os.path.join(BUILD, "tests", "user_events"))
     names = {n.partition(":")[0] for n in re.findall(r"(\w+:\w+): \{ cpu_id", babeltrace(own))}
     assert {"lttng_ust_libc", "test"} <= names, names
     for number, command in enumerate(OTHERS):
-        want = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-        done = subprocess.run([KYMO, "record", "--malloc", "-o", os.path.join(directory, f"other{number}"), "--", *command],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                              env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-        assert done.returncode == 0 and done.stdout == want, (command, done)
-    refused = subprocess.run([KYMO, "record", "--malloc"], capture_output=True, text=True, check=False)
-    assert refused.returncode == 2 and "kymo run --malloc" in refused.stderr, refused
-    return 0
+        want = run(*command).stdout
+        done = record(os.path.join(directory, f"other{number}"), "--malloc", "--", *command)
+        assert done.stdout == want, (command, done)
+    assert "kymo run --malloc" in run(KYMO, "record", "--malloc", status=2).stderr
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as private:
-        sys.exit(main(private))
+in_directory(main)

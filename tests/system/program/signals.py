@@ -5,13 +5,11 @@ or counted as dropped, none twice, and what is recorded nests as it was."""
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks
-from lib_test import KYMO, TESTS
+from lib_perfetto import with_checks
+from lib_test import TESTS, accounts, record, run
 
 EVENTS = os.environ.get("KYMO_TEST_EVENTS", "250000")
 
@@ -24,9 +22,7 @@ class Reading:
         self.handled = self.inside = self.backwards = self.last = 0
         self.stack = []
         # As text: that is faster than its Python module.
-        reader = subprocess.run(["babeltrace2", "--clock-cycles", "--no-delta", trace], capture_output=True, text=True)
-        if reader.returncode:
-            raise SystemExit(f"babeltrace2: {reader.stderr}")
+        reader = run("babeltrace2", "--clock-cycles", "--no-delta", trace)
         self.discarded = sum(int(n) for n in re.findall(r"discarded (\d+) events?", reader.stderr))
         line = re.compile(r"\[(\d+)\] (?:\S+ )?(\w+):(\w+): ")
         for text in reader.stdout.splitlines():
@@ -56,19 +52,11 @@ class Reading:
             self.stack.pop()
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        trace = os.path.join(scratch, "trace")
-        env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-        done = subprocess.run([KYMO, "record", "-q", "--ring-size", "16M", "-o", trace, "--",
-                               os.path.join(TESTS, "signal_storm"), EVENTS], env=env, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"signal_storm: {done.returncode}: {done.stderr}")
-        said = json.loads(done.stdout)
-        with open(os.path.join(trace, "kymo.json")) as file:
-            totals = json.load(file)["totals"]
-        read = Reading(trace)
+def main(check, scratch):
+    trace = os.path.join(scratch, "trace")
+    said = json.loads(record(trace, "-q", "--ring-size", "16M", "--", os.path.join(TESTS, "signal_storm"), EVENTS).stdout)
+    totals = accounts(trace)["totals"]
+    read = Reading(trace)
     recorded, lost = totals["recorded"], totals["dropped"] + totals["unwritten"]
     print(f"  # {said}, recorded {recorded}, lost {lost}; {read.handled} handlers, {read.inside} of them in a span")
 
@@ -81,7 +69,6 @@ def main():
     check.ok("a begin lacks its end only where that was dropped", read.skipped + len(read.stack) <= lost,
              [read.skipped, read.stack, lost])
     check.equal("time does not go back", read.backwards, 0)
-    check.end()
 
 
-main()
+with_checks(main)

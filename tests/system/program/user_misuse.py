@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use that cannot be right: too many kinds of events, names that are too long or too many, events too
 early and too late, ends without begins. Each is bounded, and what is not recorded is counted."""
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks
-from lib_test import BUILD, KYMO, SOURCE
+from lib_perfetto import with_checks
+from lib_test import BUILD, SOURCE, accounts, private, record, report, run
 
-KYMO, LIB = os.path.join(BUILD, "bin", "kymo"), os.path.join(BUILD, "lib")
+LIB = os.path.join(BUILD, "lib")
 KINDS = 4300		# more than there are ids
 NAMES = int(os.environ.get("KYMO_TEST_NAMES", 100000))
 
@@ -86,22 +83,15 @@ def build(scratch, name, text, *options, language="c"):
         file.write(text)
     compiler = (os.environ.get("CXX", "c++"), "-std=c++17") if language == "cpp" else (
         os.environ.get("CC", "cc"), "-std=gnu11")
-    done = subprocess.run([*compiler, "-Wall", "-Werror", "-o", out, source, "-I" + os.path.join(SOURCE, "include"),
-                           *(options or ("-L" + LIB, "-lkymo", "-Wl,-rpath," + LIB))], capture_output=True, text=True)
-    return (out, done)
+    return out, run(*compiler, "-Wall", "-Werror", "-o", out, source, "-I" + os.path.join(SOURCE, "include"),
+                    *(options or ("-L" + LIB, "-lkymo", "-Wl,-rpath," + LIB)), status=None)
 
 
-def record(scratch, name, *command, env=()):
+def recorded(scratch, name, *command):
     path = os.path.join(scratch, "trace-" + name)
-    done = subprocess.run([KYMO, "record", "-q", "--ring-size", "4M", "-o", path, "--", *command],
-                          env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), **dict(env)),
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{name}: {done.returncode}: {done.stderr}")
-    with open(os.path.join(path, "kymo.json")) as file:
-        processes = json.load(file)["processes"]
-    text = subprocess.run(["babeltrace2", path], capture_output=True, text=True)
-    return path, processes, text.stdout, text.stderr
+    record(path, "-q", "--ring-size", "4M", "--", *command)
+    text = run("babeltrace2", path, status=None)
+    return path, accounts(path)["processes"], text.stdout, text.stderr
 
 
 def too_many_kinds(check, scratch):
@@ -110,7 +100,7 @@ def too_many_kinds(check, scratch):
     program, _ = build(scratch, "kinds", "#include <kymo/kymo.h>\n#include <unistd.h>\n#include <sys/wait.h>\n"
                        "static void all(void)\n{\n" + lines +
                        "}\nint main(void) { all(); if (!fork()) { all(); _exit(0); } wait(0); return 0; }\n")
-    _, processes, text, warnings = record(scratch, "kinds", program)
+    _, processes, text, warnings = recorded(scratch, "kinds", program)
     for process in processes:
         ids = 4092 - KINDS + process["dropped_no_ring"]	# those of the table are not for programs
         check.equal("kinds: recorded + dropped", process["recorded"] + process["dropped"], KINDS)
@@ -122,13 +112,11 @@ def too_many_kinds(check, scratch):
 
 def names(check, scratch):
     program, _ = build(scratch, "named", NAMED)
-    path, (process,), text, _ = record(scratch, "names", program, str(NAMES))
+    path, (process,), text, _ = recorded(scratch, "names", program, str(NAMES))
     check.equal("names: recorded + dropped", process["recorded"] + process["dropped"], NAMES)
     check.equal("names: one kind of event, no declarations", process["init_events"], 0)
     check.equal("names: all there", len(set(re.findall(r'name = "(name \d+)"', text))), process["recorded"])
-    report = subprocess.run([KYMO, "report", path, "--format", "json"], capture_output=True, text=True)
-    check.equal("names: the report has them", (report.returncode, len(json.loads(report.stdout)["instants"]) > 0),
-                (0, True))
+    check.ok("names: the report has them", report(path)["instants"])
     for language, header in ("c", "kymo.h"), ("cpp", "kymo.hpp"):
         for length in 255, 256:
             _, done = build(scratch, "literal", f'#include <kymo/{header}>\n'
@@ -143,7 +131,7 @@ def moments(check, scratch):
     program, done = build(scratch, "misuse", MISUSE, "-L" + LIB, "-lkymo", "-Wl,--no-as-needed", later,
                           "-Wl,-rpath," + LIB)
     check.ok("moments: program", done.returncode == 0, done.stderr)
-    path, processes, text, _ = record(scratch, "moments", program, "vfork")
+    path, processes, text, _ = recorded(scratch, "moments", program, "vfork")
     parent = next(p for p in processes if p["recorded"] > 3)
     child = next(p for p in processes if p is not parent)
     count = lambda pattern: len(re.findall(pattern, text))
@@ -156,22 +144,16 @@ def moments(check, scratch):
     check.equal("moments: long texts are cut and counted", (count('"x{255}"'), count("x{256}"), parent["texts_cut"]),
                 (3, 0, 2))
     check.equal("moments: the child has its own account", (child["recorded"], child["texts_cut"]), (2, 0))
-    report = subprocess.run([KYMO, "report", path, "--format", "json"], capture_output=True, text=True)
-    spans = [(s["name"], s["count"], s["unfinished"]) for s in json.loads(report.stdout)["spans"]]
+    spans = [(s["name"], s["count"], s["unfinished"]) for s in report(path)["spans"]]
     check.equal("moments: the report has one span, which does not end", spans, [("never", 0, 1)])
     # Switched off altogether, too early or not.
-    done = subprocess.run([KYMO, "record", "-q", "-o", path + "off", "--", program], capture_output=True, text=True,
-                          env=dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"), KYMO_DISABLE="1"))
-    check.equal("moments: KYMO_DISABLE", done.returncode, 6)
+    record(path + "off", "-q", "--", program, env=private(scratch, KYMO_DISABLE="1"), status=6)
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        too_many_kinds(check, scratch)
-        names(check, scratch)
-        moments(check, scratch)
-    check.end()
+def main(check, scratch):
+    too_many_kinds(check, scratch)
+    names(check, scratch)
+    moments(check, scratch)
 
 
-main()
+with_checks(main)

@@ -3,7 +3,6 @@
 """The program's switches and the recorder's: neither undoes the other's, in any order; categories
 hold for libraries that come later; spans across a switch nest in the report and in Perfetto."""
 import collections
-import json
 import os
 import re
 import signal
@@ -12,10 +11,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks, Reader
-from lib_test import BUILD, KYMO, SHARED, SOURCE
+from lib_perfetto import Reader, with_checks
+from lib_test import KYMO, SHARED, compiled, kymo, private, report, run
 
-KYMO, LIB = os.path.join(BUILD, "bin", "kymo"), os.path.join(BUILD, "lib")
 
 # Does what it is told on its standard input, and says so.
 PROGRAM = r"""
@@ -103,7 +101,7 @@ class Session:
             pass
 
     def status(self):
-        done = subprocess.run([KYMO, "status", "--format", "json"], env=self.env, capture_output=True, text=True)
+        done = run(KYMO, "status", "--format", "json", env=self.env, status=None)
         regions = [name for name in os.listdir(self.env["KYMO_DIR"]) if name.endswith(".region")]
         for name in regions:
             with open(os.path.join(self.env["KYMO_DIR"], name), "rb") as file:
@@ -117,17 +115,8 @@ class Session:
         said = self.recorder.communicate()[1]
         if self.recorder.returncode:
             raise SystemExit(f"record: {said}")
-        self.text = subprocess.run(["babeltrace2", self.path], capture_output=True, text=True).stdout
+        self.text = run("babeltrace2", self.path, status=None).stdout
         return collections.Counter(re.findall(r'\b(?:phase|name) = "([^"]*)"', self.text))
-
-
-def build(scratch, name, text, *options):
-    with open(os.path.join(scratch, name + ".c"), "w") as out:
-        out.write(text)
-    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-Wall", "-Werror", *options, "-o",
-                    os.path.join(scratch, name), os.path.join(scratch, name + ".c"),
-                    "-I" + os.path.join(SOURCE, "include"), "-L" + LIB, "-lkymo", "-Wl,-rpath," + LIB], check=True)
-    return os.path.join(scratch, name)
 
 
 def orders(check, scratch, tell, env):
@@ -166,11 +155,9 @@ def nesting(check, reader, scratch, tell, env):
     tell("b x", "b x")
     session.end()
     out = os.path.join(scratch, "nesting.pftrace")
-    subprocess.run([KYMO, "export", session.path, "-o", out], check=True, capture_output=True)
-    report = json.loads(subprocess.run([KYMO, "report", session.path, "--format", "json"], check=True,
-                                       capture_output=True, text=True).stdout)
+    kymo("export", session.path, "-o", out)
     check.equal("nesting: the report finds every span whole",
-                sorted((s["name"], s["count"], s["unfinished"]) for s in report["spans"]),
+                sorted((s["name"], s["count"], s["unfinished"]) for s in report(session.path)["spans"]),
                 [("after", 2, 0), ("by hand", 2, 0), ("scope", 2, 0)])
     check.ok("nesting: nothing while off", "must not" not in session.text)
     if not reader:
@@ -183,18 +170,16 @@ def nesting(check, reader, scratch, tell, env):
     check.equal("nesting: slices nest", crossed, [[0]])
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        env = dict(os.environ, KYMO_DIR=os.path.join(scratch, "run"))
-        program, library = build(scratch, "program", PROGRAM), build(scratch, "late.so", LIBRARY, "-shared", "-fPIC")
-        reader = Reader(scratch) if os.path.exists(os.path.join(SHARED, "oracles")) else None
-        tell = Told(program, env)
-        orders(check, scratch, tell, env)
-        nesting(check, reader, scratch, tell, env)
-        categories(check, scratch, tell, env, library)
-        check.equal("the program ends well", tell.end(), 0)
-    check.end()
+def main(check, scratch):
+    env = private(scratch)
+    os.mkdir(os.path.join(scratch, "library"))
+    program, library = compiled(scratch, PROGRAM), compiled(os.path.join(scratch, "library"), LIBRARY, "-shared", "-fPIC")
+    reader = Reader(scratch) if os.path.exists(os.path.join(SHARED, "oracles")) else None
+    tell = Told(program, env)
+    orders(check, scratch, tell, env)
+    nesting(check, reader, scratch, tell, env)
+    categories(check, scratch, tell, env, library)
+    check.equal("the program ends well", tell.end(), 0)
 
 
-main()
+with_checks(main)

@@ -5,13 +5,11 @@ Humble and of Iron, before anybody can have taken it. What a middleware writes f
 of unknown layout."""
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, dump, require
-from lib_test import BUILD, KYMO, SOURCE
+from lib_test import BUILD, SOURCE, in_directory, record, run
 
 COUNT = 100
 BIND = re.compile(r"ros2_caret:dds_bind_addr_to_stamp: .*\{ addr = (0x\w+), source_stamp = (\d+) \}$")
@@ -29,32 +27,27 @@ def built(work, name):
     folder, tracetools = f"{work}/{name}", f"{BUILD}/stub/humble/lib"
     os.mkdir(folder)
     source = f"{SOURCE}/tests/rclcpp/dds.cpp"
-    subprocess.run([*COMPILE, *library_defines, "-shared", f"-Wl,-soname,{file}", "-o", f"{folder}/{file}", source],
-                   check=True)
-    subprocess.run([*COMPILE, *program_defines, "-o", f"{folder}/written", source, f"{folder}/{file}",
-                    f"-L{tracetools}", "-ltracetools", f"-Wl,-rpath,{folder}", f"-Wl,-rpath,{tracetools}"], check=True)
+    run(*COMPILE, *library_defines, "-shared", f"-Wl,-soname,{file}", "-o", f"{folder}/{file}", source)
+    run(*COMPILE, *program_defines, "-o", f"{folder}/written", source, f"{folder}/{file}",
+        f"-L{tracetools}", "-ltracetools", f"-Wl,-rpath,{folder}", f"-Wl,-rpath,{tracetools}")
     return f"{folder}/written"
 
 
-def main():
+def main(work):
     require()
-    with tempfile.TemporaryDirectory(prefix="kymo-written-", dir="/dev/shm") as work:
-        os.environ["KYMO_DIR"] = f"{work}/run"
-        for name, (_, _, _, told) in LIBRARIES.items():
-            trace = f"{work}/{name}-trace"
-            said = subprocess.run([KYMO, "record", "-q", "-o", trace, "--", built(work, name), str(COUNT)], check=True,
-                                  capture_output=True, text=True).stdout
-            wanted = [tuple(line.lower().split()) for line in said.splitlines()]
-            events = dump(trace)
-            seen = [(m[1].lower(), m[2]) for m in map(BIND.search, events) if m]
-            order = [(m.re is TAKE, m[m.lastindex]) for line in events if (m := BIND.search(line) or TAKE.search(line))]
-            right = [(taken, stamp) for _, stamp in wanted for taken in ((False, True) if told else (True,))]
-            if len(wanted) != COUNT or seen != (wanted if told else []):
-                sys.exit(f"written.py: {name}: {len(wanted)} written, {len(seen)} told: {seen[:2]} {wanted[:2]}")
-            if order != right:
-                sys.exit(f"written.py: {name}: (taken, stamp) in another order: {order[:4]} instead of {right[:4]}")
+    for name, (_, _, _, told) in LIBRARIES.items():
+        trace = f"{work}/{name}-trace"
+        said = record(trace, "-q", "--", built(work, name), str(COUNT)).stdout
+        wanted = [tuple(line.lower().split()) for line in said.splitlines()]
+        events = dump(trace)
+        seen = [(m[1].lower(), m[2]) for m in map(BIND.search, events) if m]
+        order = [(m.re is TAKE, m[m.lastindex]) for line in events if (m := BIND.search(line) or TAKE.search(line))]
+        right = [(taken, stamp) for _, stamp in wanted for taken in ((False, True) if told else (True,))]
+        if len(wanted) != COUNT or seen != (wanted if told else []):
+            sys.exit(f"written.py: {name}: {len(wanted)} written, {len(seen)} told: {seen[:2]} {wanted[:2]}")
+        if order != right:
+            sys.exit(f"written.py: {name}: (taken, stamp) in another order: {order[:4]} instead of {right[:4]}")
     print(f"{COUNT} writes each of {', '.join(LIBRARIES)}")
 
 
-if __name__ == "__main__":
-    main()
+in_directory(main)
