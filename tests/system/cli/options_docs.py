@@ -7,21 +7,19 @@ they show a command.
 
 usage: options_docs.py"""
 import glob
-import json
 import os
 import re
-import subprocess
 import sys
 
-SOURCE = os.environ["KYMO_SOURCE"]
-KYMO = os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo")
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import SOURCE, answer, check, failures
+
 GLOBAL = {"--help", "-h", "--version", "-V", "--completion", "--man"}	# of the command itself
-failures = []
 
 
 def table():
     """Return: the options of each verb, as they are written."""
-    made = json.loads(subprocess.run([KYMO, "help", "--format", "json"], capture_output=True, text=True, check=True).stdout)
+    made = answer("help")
     options = {row["verb"]: {"--help", "-h"} for row in made["verbs"]}
     for row in made["options"]:
         options[row["verb"]].add("--" + row["option"])
@@ -98,23 +96,19 @@ def check_shared(options):
     assert len(verbs) > 5 and len(shared) > 3, (verbs, shared)
     for verb in verbs:
         for option in shared:
-            if option not in options.get(verb, ()):
-                failures.append(f"docs/cli.md: kymo {verb} has no {option}, which the page says of it")
+            check(option in options.get(verb, ()), f"docs/cli.md: kymo {verb} has no {option}, which the page says of it")
 
 
 def main():
     options = table()
     for page in "cli.md", "compare.md":
-        if check_page(f"{SOURCE}/docs/{page}", options, True) < 3:
-            failures.append(f"docs/{page}: hardly any option found: is this test looking at the right place?")
+        count = check_page(f"{SOURCE}/docs/{page}", options, True)
+        check(count >= 3, f"docs/{page}: hardly any option found: is this test looking at the right place?")
     pages = sorted(glob.glob(f"{SOURCE}/docs/**/*.md", recursive=True)) + [f"{SOURCE}/README.md", f"{SOURCE}/CONTRIBUTING.md"]
     count = sum(check_page(page, options, False) for page in pages)
-    if count < 100:
-        failures.append(f"only {count} options found in all pages: is this test looking at the right place?")
+    check(count >= 100, f"only {count} options found in all pages: is this test looking at the right place?")
     check_shared(options)
-    print("\n".join(failures) or f"{count} options of commands")
-    return bool(failures)
+    print(f"{count} options of commands")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+main()

@@ -10,10 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, until
+from lib_test import KYMO, check, in_directory, until
 
 ROOT = os.geteuid() == 0
 LOADER = next((path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path)), "ld.so")
@@ -56,13 +55,6 @@ int main(int argc, char **argv) { (void)argc; ros_trace_rcl_init(argv); printf("
 }
 STUB = """void ros_trace_rcl_init(const void *c) { (void)c; }
 void ros_trace_rcl_publish(const void *p, const void *m) { (void)p, (void)m; }"""
-
-failures = []
-
-
-def check(good, *what):
-    if not good:
-        failures.append(" ".join(map(str, what)))
 
 
 class Place:
@@ -174,15 +166,11 @@ def descendants(place):
     check(done.returncode == 0, "record --all does not get it:", done)
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="kymo-prefixes-") as work:
-        place = Place(work)
-        for part in prefixes, looks, runs, programs, descendants:
-            part(place)
-    for failure in failures:
-        print("FAILED:", failure)
+def main(work):
+    place = Place(work)
+    for part in prefixes, looks, runs, programs, descendants:
+        part(place)
     print(f"{len(RUN)} prefixes were run, {len(LOOKED_AT)} looked at")
-    return bool(failures)
 
 
-sys.exit(main())
+in_directory(main)

@@ -11,28 +11,22 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, SOURCE
+from lib_test import BUILD, SOURCE, check, run, skip
 
 HEADERS = {"libkymo": ["kymo/kymo.h", "kymo/loop.h"], "libkymo-session": ["kymo/session.h"],
            "libkymo-ctf": ["kymo/ctf.h", "kymo/err.h"], "libkymo-ros2": [], "libkymo-malloc": []}
 # The preload libraries define functions of others, which is what they are for.
 INTERPOSERS = ("libkymo-ros2", "libkymo-malloc")
 LINKER = ("__start_kymo_sites", "__stop_kymo_sites")
-failures = []
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def exported(library):
     """(kind, name) of each symbol that a library defines for others; data is "D", functions are "T"."""
-    lines = run("nm", "-D", "--defined-only", "--no-demangle", f"{BUILD}/lib/{library}.so").splitlines()
+    lines = run("nm", "-D", "--defined-only", "--no-demangle", f"{BUILD}/lib/{library}.so").stdout.splitlines()
     kinds = {"W": "T", "B": "D", "R": "D", "V": "D"}
     return sorted((kinds.get(kind, kind), name) for _, kind, name in (line.split() for line in lines))
 
@@ -51,12 +45,11 @@ def described(program, wanted):
     for name in wanted:
         command += ["-ex", f"echo \\n@{name}\\n", "-ex", f"ptype {'/o ' if name.startswith('struct') else ''}{name}"]
     found = {}
-    for part in run(*command, program).split("\n@")[1:]:
+    for part in run(*command, program).stdout.split("\n@")[1:]:
         name, _, text = part.partition("\n")
         found[name] = re.sub(r"[ \t]+", " ", text.strip())
     for name in wanted:
-        if "type = " not in found.get(name, ""):
-            failures.append(f"{name}: gdb does not know it: {found.get(name)!r}")
+        check("type = " in found.get(name, ""), f"{name}: gdb does not know it: {found.get(name)!r}")
     return found
 
 
@@ -66,8 +59,7 @@ def interface(library):
     if library in INTERPOSERS:
         return lines + [f"{kind} {name}" for kind, name in symbols]
     for kind, name in symbols:
-        if not name.startswith("kymo_") and name not in LINKER:
-            failures.append(f"{library} exports {name}: public names begin with kymo_")
+        check(name.startswith("kymo_") or name in LINKER, f"{library} exports {name}: public names begin with kymo_")
     lines += [f"D {name}" for kind, name in symbols if kind != "T"]
     functions = [name for kind, name in symbols if kind == "T"]
     for name, text in described(f"{BUILD}/lib/{library}.so", functions).items():
@@ -95,18 +87,15 @@ def check_names():
                 names += re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", re.sub(r"=[^,}]*", "", body))
             names += re.findall(r"^(?:[a-z][\w *]*[ *])(\w+)\(", re.sub(r"^namespace .*", "", text, flags=re.M | re.S), re.M)
         for name in names:
-            if not re.match(r"_*kymo_?|KYMO_", name) and name not in ("__attribute__", "__declspec"):
-                failures.append(f"include/kymo/{header}: {name} does not begin with kymo")
-        if len(names) < 3:
-            failures.append(f"include/kymo/{header}: only {names} found: is this test looking right?")
+            check(re.match(r"_*kymo_?|KYMO_", name) or name in ("__attribute__", "__declspec"),
+                  f"include/kymo/{header}: {name} does not begin with kymo")
+        check(len(names) >= 3, f"include/kymo/{header}: only {names} found: is this test looking right?")
 
 
 def main():
     check_names()
     if platform.machine() != "x86_64" or not shutil.which("gdb"):
-        print("skipped: the layouts in tests/abi are those of x86-64, and gdb prints them")
-        print("\n".join(failures))
-        return 1 if failures else 77
+        skip("the layouts in tests/abi are those of x86-64, and gdb prints them")
     for library in HEADERS:
         path = f"{SOURCE}/tests/abi/{library}.txt"
         lines = [line + "\n" for line in interface(library)]
@@ -117,10 +106,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             known = file.readlines()
         difference = list(difflib.unified_diff(known, lines, f"tests/abi/{library}.txt", f"{library}.so of this build", n=1))
-        if difference:
-            failures.append("".join(difference) + f"{library} changed: if that is meant, run tests/system/house/abi.py --write")
-    print("\n".join(failures))
-    return bool(failures)
+        check(not difference, "".join(difference) + f"{library} changed: if that is meant, run tests/system/house/abi.py --write")
 
 
-sys.exit(main())
+main()

@@ -9,9 +9,7 @@ import re
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import SOURCE
-
-failures = []
+from lib_test import SOURCE, check
 
 
 def text_of(path):
@@ -46,26 +44,19 @@ def main():
         for target, anchor in links(path):
             count += 1
             where = f"{os.path.relpath(path, SOURCE)}: {os.path.relpath(target, SOURCE)}"
-            if not os.path.exists(target):
-                failures.append(f"{where} does not exist")
-            elif anchor and target.endswith(".md") and anchor not in anchors(target):
-                failures.append(f"{where} has no heading #{anchor}")
+            if check(os.path.exists(target), f"{where} does not exist") and anchor and target.endswith(".md"):
+                check(anchor in anchors(target), f"{where} has no heading #{anchor}")
 
     book = os.path.join(SOURCE, "docs", "README.md")
     placed = [target for target, _ in links(book)]
     beside = os.path.join(SOURCE, "docs", "decisions")			# has a list of its own
     for path in sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")) + glob.glob(os.path.join(SOURCE, "docs", "*", "*.md"))):
-        if path != book and os.path.dirname(path) != beside and placed.count(path) != 1:
-            failures.append(f"docs/README.md has {os.path.relpath(path, SOURCE)} {placed.count(path)} times, not once")
+        check(path == book or os.path.dirname(path) == beside or placed.count(path) == 1,
+              f"docs/README.md has {os.path.relpath(path, SOURCE)} {placed.count(path)} times, not once")
     chapters = [int(number) for number in re.findall(r"^(\d+)\. ", text_of(book), re.M)]
-    if chapters != list(range(1, len(chapters) + 1)):
-        failures.append(f"docs/README.md counts its chapters {chapters}")
-    if count < 100:
-        failures.append(f"only {count} links were found")
-    for failure in failures:
-        print("FAILED:", failure)
+    check(chapters == list(range(1, len(chapters) + 1)), f"docs/README.md counts its chapters {chapters}")
+    check(count >= 100, f"only {count} links were found")
     print(f"{count} links in {len(pages)} pages")
-    return bool(failures)
 
 
-sys.exit(main())
+main()

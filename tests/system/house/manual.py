@@ -7,15 +7,11 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import require
-from lib_test import BUILD
-
-failures = []
+from lib_test import BUILD, check, in_directory, run
 
 # page: what stands around the example (%s), where it is recorded, and what kymo dump must then say
 EXAMPLES = {
@@ -28,15 +24,6 @@ EXAMPLES = {
 }
 # What stands for the "..." of an example.
 MEANWHILE = {"kymo-session": "KYMO_INSTANT(\"demo\", \"told\");", "kymo-loop": "running = loop.cycles < 3;"}
-
-
-def check(good, *what):
-    if not good:
-        failures.append(" ".join(map(str, what)))
-
-
-def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **more)
 
 
 def plain(roff):
@@ -63,7 +50,7 @@ def pages(man):
     check(sorted(told) == sorted(verbs), "kymo(7) has the verbs", told, "instead of", verbs)
     if shutil.which("man"):
         for words in [("3", page) for page in (*EXAMPLES, "kymo_now")] + [("5", "kymo-trace"), ("7", "kymo"), ("1", "kymo")]:
-            done = run("man", "-M", man, "--warnings", *words, env=dict(os.environ, LC_ALL="C", MANWIDTH="100"))
+            done = run("man", "-M", man, "--warnings", *words, env=dict(os.environ, LC_ALL="C", MANWIDTH="100"), status=None)
             check(done.returncode == 0 and not done.stderr and len(done.stdout) > 1000, "man", *words, "says", done.stderr)
 
 
@@ -79,11 +66,11 @@ def examples(prefix, work):
         example = re.sub(r"^\s*\.\.\.$", MEANWHILE.get(page, ""), example, flags=re.M).replace("/data/trace", f"{work}/kymo-session")
         with open(os.path.join(work, re.search(r"program\.c\w*", order)[0]), "w", encoding="utf-8") as file:
             file.write(around % example)
-        done = run("sh", "-c", f"{order} -Wall -Wextra -Werror", cwd=work, env=environment)
+        done = run("sh", "-c", f"{order} -Wall -Wextra -Werror", cwd=work, env=environment, status=None)
         check(done.returncode == 0, page, "does not compile:", done.stderr)
         trace = os.path.join(work, page)
         command = ["./a.out"] if not recorded else [f"{BUILD}/bin/kymo", "record", "-o", trace, "--", "./a.out"]
-        done = run(*command, cwd=work, env=environment)
+        done = run(*command, cwd=work, env=environment, status=None)
         check(done.returncode == 0 and ("rror" not in done.stderr), page, "ended with", done.returncode, done.stderr)
         if says:
             shown = run(f"{BUILD}/bin/kymo", "dump", trace).stdout
@@ -92,16 +79,12 @@ def examples(prefix, work):
             check(not done.stderr, page, "says", done.stderr)
 
 
-def main():
+def main(work):
     require()
-    with tempfile.TemporaryDirectory(prefix="kymo-manual-") as work:
-        prefix = os.path.join(work, "installed")
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
-        pages(prefix + "/share/man")
-        examples(prefix, work)
-    for failure in failures:
-        print("FAILED:", failure)
-    return bool(failures)
+    prefix = os.path.join(work, "installed")
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    pages(prefix + "/share/man")
+    examples(prefix, work)
 
 
-sys.exit(main())
+in_directory(main)

@@ -9,18 +9,12 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
-SOURCE, BUILD = os.environ["KYMO_SOURCE"], os.environ["KYMO_BUILD"]
-failures = []
-
-
-def check(good, *what):
-    if not good:
-        failures.append(" ".join(map(str, what)))
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, SOURCE, check, run, skip
 
 
 def lines(*path):
@@ -29,7 +23,7 @@ def lines(*path):
 
 
 def installed(prefix):
-    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    run("cmake", "--install", BUILD, "--prefix", prefix)
     return {os.path.relpath(os.path.join(at, name), prefix) for at, _, names in os.walk(prefix) for name in names}
 
 
@@ -63,8 +57,7 @@ def symbols():
         elif line.startswith(" "):
             library.add(line.split("@")[0].strip())
     for library, names in expected.items():
-        shown = subprocess.run(["nm", "-D", "--defined-only", os.path.join(BUILD, "lib", library)], check=True,
-                               capture_output=True, text=True).stdout
+        shown = run("nm", "-D", "--defined-only", os.path.join(BUILD, "lib", library)).stdout
         shown = {line.split()[-1].split("@")[0] for line in shown.splitlines()}
         for name in sorted(names ^ shown):
             if not name.startswith(("__start_", "__stop_")):		# of the linker, some hide them
@@ -102,21 +95,16 @@ def unit():
     path = os.path.join(BUILD, "packaging", "kymo-agent.service")
     if not verify or not os.path.exists(path):
         return
-    done = subprocess.run([verify, "verify", "--user", "--man=no", path], capture_output=True, text=True,
-                          env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
+    done = run(verify, "verify", "--user", "--man=no", path, status=None, env=dict(os.environ, XDG_RUNTIME_DIR="/tmp"))
     for line in done.stderr.splitlines():
         check("kymo-agent.service" not in line or "is not executable" in line, line)
 
 
 def main():
     if not os.path.exists(os.path.join(BUILD, "lib", "kymo-dds")):
-        print("skipped: without CycloneDDS not all that debian/ packs is built")
-        return 77
+        skip("without CycloneDDS not all that debian/ packs is built")
     for step in files, symbols, one_fact, unit:
         step()
-    for failure in failures:
-        print("FAILED:", failure)
-    return bool(failures)
 
 
-sys.exit(main())
+main()

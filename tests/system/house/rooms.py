@@ -12,11 +12,10 @@ The libraries of CMakeLists.txt must agree: a library links what its sources inc
 """
 import os
 import re
-import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, SOURCE
+from lib_test import BUILD, SOURCE, check, failures, run
 
 
 # Room or sub-room: what it may use apart from itself. What follows a room's name with a slash is its sub-rooms, in the order in
@@ -193,7 +192,6 @@ LIBC = re.compile(r"^(libc\.so|ld-linux|libkymo\.so|libpthread\.so|libdl\.so)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]')
 PRIVATE = re.compile(r"_(internal|impl)\.h$")
-failures = []
 included = {}			# room: rooms that its files include
 
 
@@ -234,8 +232,7 @@ def check_sources():
         if names and room not in ROOMS:
             failures.append(f"src/{room}: no such room in the design; see ROOMS in this test")
             continue
-        if len(names) > 40:
-            failures.append(f"src/{room}: {len(names)} files; a folder has at most 40")
+        check(len(names) <= 40, f"src/{room}: {len(names)} files; a folder has at most 40")
         for name in names:
             path = os.path.join(directory, name)
             if room == "abi" and name.endswith(".c"):
@@ -246,8 +243,7 @@ def check_sources():
                     if match:
                         count += 1
                         check_include(room, path, number, match.group(1))
-    if count < 50:
-        failures.append(f"only {count} includes found: is this test looking at the right place?")
+    check(count >= 50, f"only {count} includes found: is this test looking at the right place?")
 
 
 def check_circles():
@@ -276,8 +272,7 @@ def check_links():
         text = file.read()
     rows = re.findall(r"^room\(([\w/]+)([^)]*)\)", text, re.M)
     links = {room.replace("/", "_"): {word[5:] for word in rest.split() if word.startswith("kymo_")} for room, rest in rows}
-    if len(links) < 10:
-        failures.append(f"only {len(links)} libraries found in CMakeLists.txt")
+    check(len(links) >= 10, f"only {len(links)} libraries found in CMakeLists.txt")
 
     def library(room):
         parts = room.split("/")
@@ -305,14 +300,11 @@ def check_links():
 
 def check_needed(library):
     path = os.path.join(BUILD, "lib", library)
-    if not os.path.exists(path):
-        failures.append(f"{path} was not built")
+    if not check(os.path.exists(path), f"{path} was not built"):
         return
-    text = subprocess.run(["readelf", "-d", path], capture_output=True, text=True,
-                          check=True).stdout
+    text = run("readelf", "-d", path).stdout
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", text):
-        if not LIBC.match(name):
-            failures.append(f"{library} needs {name}: nothing but libc in the traced process")
+        check(LIBC.match(name), f"{library} needs {name}: nothing but libc in the traced process")
 
 
 check_sources()
@@ -320,5 +312,3 @@ check_circles()
 check_links()
 check_needed("libkymo.so")
 check_needed("libkymo-ros2.so")
-print("\n".join(failures))
-sys.exit(bool(failures))
