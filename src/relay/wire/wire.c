@@ -41,7 +41,16 @@ const char *wire_name(struct wire_in *in, size_t size)
 	return NULL;
 }
 
-void wire_take_chars(struct wire_in *in, char *text, size_t size)
+static void take_bytes(struct wire_in *in, uint8_t *to, size_t size)
+{
+	const uint8_t *bytes = wire_bytes(in, size);
+
+	if (bytes)
+		memcpy(to, bytes, size);
+}
+
+/* A text in a field of fixed size, filled up with zeros. A field without a NUL is invalid. */
+static void take_chars(struct wire_in *in, char *text, size_t size)
 {
 	const uint8_t *bytes = wire_bytes(in, size);
 
@@ -93,7 +102,7 @@ void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size)
 		memcpy(at, bytes, size);
 }
 
-void wire_add_chars(struct wire_out *out, const char *text, size_t size)
+static void add_chars(struct wire_out *out, const char *text, size_t size)
 {
 	size_t length = strnlen(text, size - 1);
 	uint8_t *at = wire_room(out, size);
@@ -110,24 +119,26 @@ void wire_out_free(struct wire_out *out)
 	*out = (struct wire_out){ 0 };
 }
 
-#define WIRE_BEGIN(name)	bool wire_get_##name(struct wire_in *in, struct wire_##name *message) {
-#define WIRE_U8(field)		message->field = (uint8_t)wire_take(in, 1);
-#define WIRE_U32(field)		message->field = (uint32_t)wire_take(in, 4);
-#define WIRE_U64(field)		message->field = wire_take(in, 8);
-#define WIRE_BYTES(field, size)	{ \
-		const uint8_t *bytes = wire_bytes(in, size); \
-		if (bytes) \
-			memcpy(message->field, bytes, size); \
+#define U8(field) message->field = (uint8_t)wire_take(in, 1);
+#define U32(field) message->field = (uint32_t)wire_take(in, 4);
+#define U64(field) message->field = wire_take(in, 8);
+#define BYTES(field, size) take_bytes(in, message->field, size);
+#define CHARS(field, size) take_chars(in, message->field, size);
+#define MESSAGE(name, fields)                                                 \
+	bool wire_get_##name(struct wire_in *in, struct wire_##name *message) \
+	{                                                                     \
+		fields return !in->short_of;                                  \
 	}
-#define WIRE_CHARS(field, size)	wire_take_chars(in, message->field, size);
-#define WIRE_END(name)		return !in->short_of; }
 #include "relay/wire/wire.def"
 
-#define WIRE_BEGIN(name)	void wire_put_##name(struct wire_out *out, const struct wire_##name *message) {
-#define WIRE_U8(field)		wire_add(out, message->field, 1);
-#define WIRE_U32(field)		wire_add(out, message->field, 4);
-#define WIRE_U64(field)		wire_add(out, message->field, 8);
-#define WIRE_BYTES(field, size)	wire_add_bytes(out, message->field, size);
-#define WIRE_CHARS(field, size)	wire_add_chars(out, message->field, size);
-#define WIRE_END(name)		}
+#define U8(field) wire_add(out, message->field, 1);
+#define U32(field) wire_add(out, message->field, 4);
+#define U64(field) wire_add(out, message->field, 8);
+#define BYTES(field, size) wire_add_bytes(out, message->field, size);
+#define CHARS(field, size) add_chars(out, message->field, size);
+#define MESSAGE(name, fields)                                                         \
+	void wire_put_##name(struct wire_out *out, const struct wire_##name *message) \
+	{                                                                             \
+		fields                                                                \
+	}
 #include "relay/wire/wire.def"

@@ -105,41 +105,30 @@ void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size);
 uint8_t *wire_room(struct wire_out *out, size_t size);
 void wire_out_free(struct wire_out *out);
 
-/* A text in a field of fixed size, filled up with zeros. A field without a NUL is invalid. */
-void wire_add_chars(struct wire_out *out, const char *text, size_t size);
-void wire_take_chars(struct wire_in *in, char *text, size_t size);
-
 /* ---- the messages ---- */
 
-#define WIRE_BEGIN(name)	struct wire_##name {
-#define WIRE_U8(field)		uint8_t field;
-#define WIRE_U32(field)		uint32_t field;
-#define WIRE_U64(field)		uint64_t field;
-#define WIRE_BYTES(field, size)	uint8_t field[size];
-#define WIRE_CHARS(field, size)	char field[size];
-#define WIRE_END(name)		};
+/* wire_get_X() - read a message; false: it is incomplete. wire_put_X() - write one. */
+#define U8(field) uint8_t field;
+#define U32(field) uint32_t field;
+#define U64(field) uint64_t field;
+#define BYTES(field, size) uint8_t field[size];
+#define CHARS(field, size) char field[size];
+#define MESSAGE(name, fields)                                                  \
+	struct wire_##name {                                                   \
+		fields                                                         \
+	};                                                                     \
+	bool wire_get_##name(struct wire_in *in, struct wire_##name *message); \
+	void wire_put_##name(struct wire_out *out, const struct wire_##name *message);
 #include "relay/wire/wire.def"
 
-#define WIRE_BEGIN(name)	WIRE_SIZE_##name = 0
-#define WIRE_U8(field)		+ 1
-#define WIRE_U32(field)		+ 4
-#define WIRE_U64(field)		+ 8
-#define WIRE_BYTES(field, size)	+ (size)
-#define WIRE_CHARS(field, size)	+ (size)
-#define WIRE_END(name)		,
+#define U8(field) +1
+#define U32(field) +4
+#define U64(field) +8
+#define BYTES(field, size) +(size)
+#define CHARS(field, size) +(size)
+#define MESSAGE(name, fields) WIRE_SIZE_##name = 0 fields,
 enum {
 #include "relay/wire/wire.def"
 };
-
-/* wire_get_X() - read a message; false: it is incomplete. wire_put_X() - write one. */
-#define WIRE_BEGIN(name)	bool wire_get_##name(struct wire_in *in, struct wire_##name *message); \
-				void wire_put_##name(struct wire_out *out, const struct wire_##name *message);
-#define WIRE_U8(field)
-#define WIRE_U32(field)
-#define WIRE_U64(field)
-#define WIRE_BYTES(field, size)
-#define WIRE_CHARS(field, size)
-#define WIRE_END(name)
-#include "relay/wire/wire.def"
 
 #endif
