@@ -1,13 +1,212 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the relay: the loop's side; store_work.c has the disk's side. See store.h. */
-#include "relay/store/store_internal.h"
+/* Files of the relay: jobs for the disk's thread, and the locks on what is not readable yet. See
+ * store.h. */
+#include "relay/store/store.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/array.h"
+#include "relay/store/store_tree.h"
+
+#define ENTRY_WORDS 9
+
+enum op { OP_OPEN, OP_WRITE, OP_ENTRY, OP_CUT, OP_READY, OP_SYNC, OP_RELEASE, OP_CLOSE };
+
+struct file_job {
+	struct disk_job job;
+	enum op op;
+	struct store_file *file;
+	uint64_t offset;
+	size_t size, padding;
+	uint64_t range; /* bytes of the file that may be read from now on */
+	struct ctf_sync sync;
+	int error; /* errno */
+	store_done *done;
+	void *context;
+	uint8_t bytes[];
+};
+
+/* ---- in the disk's thread ---- */
+
+static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+	const uint8_t *at = bytes;
+
+	while (size) {
+		ssize_t done = pwrite(fd, at, size, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? errno : EIO;
+		at += done;
+		offset += (uint64_t)done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+static int append(int fd, const void *bytes, size_t size)
+{
+	const off_t end = lseek(fd, 0, SEEK_END);
+
+	return end < 0 ? errno : write_at(fd, bytes, size, (uint64_t)end);
+}
+
+static int open_index(const struct store_file *file, const char *suffix, int *fd)
+{
+	const uint32_t header[] = {
+		htobe32(CTF_INDEX_MAGIC),
+		htobe32(CTF_INDEX_MAJOR),
+		htobe32(file->entry_size == 8 * ENTRY_WORDS ? 1 : 0),
+		htobe32(file->entry_size),
+	};
+	const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+	char path[STORE_PATH_MAX + 16];
+
+	(void)snprintf(path, sizeof(path), "%.*sindex/%s.%s", (int)(name - file->path), file->path,
+		       name, suffix);
+	*fd = tree_create(file->store->root, path);
+	if (*fd < 0)
+		return errno;
+	(void)ctf_lock_all(*fd, sizeof(header));
+	return append(*fd, header, sizeof(header));
+}
+
+static int do_open(struct store_file *file)
+{
+	file->fd = tree_create(file->store->root, file->path);
+	if (file->fd < 0)
+		return errno;
+	if (file->kind == STORE_SYNC)
+		return -ctf_sync_begin(file->fd);
+	(void)ctf_lock_all(file->fd, 0);
+	return file->entry_size ? open_index(file, "idx", &file->index_fd) : 0;
+}
+
+/* Padding becomes a hole: nothing is written, however large it is said to be. */
+static int do_write(const struct file_job *job)
+{
+	const off_t end = (off_t)(job->offset + job->size + job->padding);
+	const int error = write_at(job->file->fd, job->bytes, job->size, job->offset);
+	struct stat now;
+
+	if (error || !job->padding)
+		return error;
+	if (fstat(job->file->fd, &now) < 0)
+		return errno;
+	return now.st_size < end && ftruncate(job->file->fd, end) < 0 ? errno : 0;
+}
+
+static int do_metadata(const struct file_job *job)
+{
+	const int error = do_write(job);
+
+	if (!error)
+		(void)ctf_lock_ready(job->file->fd, job->offset, job->size + job->padding);
+	return error;
+}
+
+static int do_entry(struct file_job *job)
+{
+	struct store_file *file = job->file;
+	const bool lost = job->offset == UINT64_MAX;
+	int error;
+
+	if (file->broken && !lost)
+		return EIO;
+	if (lost && file->lost_fd < 0) {
+		error = open_index(file, "lost", &file->lost_fd);
+		if (error)
+			return error;
+	}
+	if (file->store->sync && !lost && fdatasync(file->fd))
+		return errno;
+	if (!lost)
+		(void)ctf_lock_ready(file->fd, job->offset, job->range);
+	error = append(lost ? file->lost_fd : file->index_fd, job->bytes, job->size);
+	if (!error && file->store->sync && !lost && fdatasync(file->index_fd))
+		error = errno;
+	if (!error && !lost)
+		(void)ctf_lock_ready(file->index_fd,
+				     CTF_INDEX_HEADER + file->written++ * file->entry_size,
+				     file->entry_size);
+	return error;
+}
+
+static int do_cut(const struct file_job *job)
+{
+	(void)ctf_lock_all(job->file->fd, job->offset);
+	return ftruncate(job->file->fd, (off_t)job->offset) ? errno : 0;
+}
+
+/* -EAGAIN: another program reads the last point right now; it gets the next one. */
+static int do_sync(const struct file_job *job)
+{
+	const int rc = ctf_sync_write(job->file->fd, &job->sync);
+
+	return rc == -EAGAIN || rc == -EACCES ? 0 : -rc;
+}
+
+static void do_release(const struct store_file *file)
+{
+	(void)ctf_lock_ready(file->fd, 0, CTF_LOCK_REST);
+	if (file->index_fd >= 0)
+		(void)ctf_lock_ready(file->index_fd, 0, CTF_LOCK_REST);
+}
+
+static void do_close(struct store_file *file)
+{
+	const int fds[] = {file->fd, file->index_fd, file->lost_fd};
+
+	for (unsigned i = 0; i < COUNT_OF(fds); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+}
+
+static void work(struct disk_job *disk_job)
+{
+	struct file_job *job = (struct file_job *)disk_job;
+
+	if (job->op == OP_CLOSE) {
+		do_close(job->file);
+		return;
+	}
+	if (job->op != OP_OPEN && job->file->fd < 0) {
+		job->error = EBADF;
+		return;
+	}
+	switch (job->op) {
+	case OP_OPEN:
+		job->error = do_open(job->file);
+		break;
+	case OP_WRITE:
+		job->error = job->file->kind == STORE_METADATA ? do_metadata(job) : do_write(job);
+		job->file->broken |= job->error != 0;
+		break;
+	case OP_ENTRY:
+		job->error = do_entry(job);
+		break;
+	case OP_CUT:
+		job->error = do_cut(job);
+		break;
+	case OP_READY:
+		(void)ctf_lock_ready(job->file->fd, job->offset, job->range);
+		break;
+	case OP_SYNC:
+		job->error = do_sync(job);
+		break;
+	default:
+		do_release(job->file);
+	}
+}
 
 /* ---- in the loop's thread ---- */
 
@@ -48,7 +247,7 @@ static struct file_job *job_new(struct store_file *file, enum op op, size_t byte
 
 	if (!job)
 		return NULL;
-	job->job = (struct disk_job){ .bytes = sizeof(*job) + bytes, .work = store_work, .done = done };
+	job->job = (struct disk_job){.bytes = sizeof(*job) + bytes, .work = work, .done = done};
 	job->op = op;
 	job->file = file;
 	job->size = bytes;
@@ -57,11 +256,20 @@ static struct file_job *job_new(struct store_file *file, enum op op, size_t byte
 	return job;
 }
 
+/* Return: 0; -1: there was no memory for @job. */
+static int post(struct file_job *job)
+{
+	if (!job)
+		return -1;
+	disk_do(job->file->store->disk, &job->job);
+	return 0;
+}
+
 struct store_file *store_create(struct store *store, const char *path, enum store_kind kind, unsigned entry_size)
 {
 	const size_t length = strlen(path);
-	struct store_file *file = store_path_is_safe(path) ? calloc(1, sizeof(*file) + length + 1) : NULL;
-	struct file_job *job;
+	struct store_file *file =
+		store_path_is_safe(path) ? calloc(1, sizeof(*file) + length + 1) : NULL;
 
 	if (!file)
 		return NULL;
@@ -71,13 +279,10 @@ struct store_file *store_create(struct store *store, const char *path, enum stor
 	file->entry_size = entry_size;
 	file->fd = file->index_fd = file->lost_fd = -1;
 	memcpy(file->path, path, length + 1);
-	job = job_new(file, OP_OPEN, 0);
-	if (!job) {
-		free(file);
-		return NULL;
-	}
-	disk_do(store->disk, &job->job);
-	return file;
+	if (post(job_new(file, OP_OPEN, 0)) == 0)
+		return file;
+	free(file);
+	return NULL;
 }
 
 struct store_file *store_ref(struct store_file *file)
@@ -88,13 +293,8 @@ struct store_file *store_ref(struct store_file *file)
 
 void store_unref(struct store_file *file)
 {
-	struct file_job *job;
-
-	if (!file || --file->refs)
-		return;
-	job = job_new(file, OP_CLOSE, 0);
-	if (job)			/* without memory it stays open */
-		disk_do(file->store->disk, &job->job);
+	if (file && !--file->refs)
+		(void)post(job_new(file, OP_CLOSE, 0)); /* without memory it stays open */
 }
 
 int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size, size_t padding,
@@ -110,8 +310,7 @@ int store_write(struct store_file *file, uint64_t offset, const void *bytes, siz
 	job->context = context;
 	if (size)
 		memcpy(job->bytes, bytes, size);
-	disk_do(file->store->disk, &job->job);
-	return 0;
+	return post(job);
 }
 
 int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *when_done, void *context)
@@ -129,27 +328,16 @@ int store_entry(struct store_file *file, const struct ctf_index_entry *entry, st
 	job->range = entry->packet_size / 8;
 	job->done = when_done;
 	job->context = context;
-	disk_do(file->store->disk, &job->job);
-	return 0;
+	return post(job);
 }
 
 int store_cut(struct store_file *file, uint64_t size)
 {
 	struct file_job *job = job_new(file, OP_CUT, 0);
 
-	if (!job)
-		return -1;
-	job->offset = size;
-	disk_do(file->store->disk, &job->job);
-	return 0;
-}
-
-static int post(struct file_job *job)
-{
-	if (!job)
-		return -1;
-	disk_do(job->file->store->disk, &job->job);
-	return 0;
+	if (job)
+		job->offset = size;
+	return post(job);
 }
 
 int store_ready(struct store_file *file, uint64_t offset, uint64_t size)
