@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending the spools that other recorders left. See send_left.h. */
-#include "relay/send/send_left.h"
+/* Sending the spools that other recorders left. See send_sink_internal.h. */
+#include "relay/send/send_sink_internal.h"
 
 #include <dirent.h>
 #include <string.h>

@@ -13,7 +13,9 @@
 
 #include "relay/server/server_internal.h"
 #include "base/now.h"
+#include "relay/wire/datagram.h"
 
+#define SOCKET_BYTES (8 << 20) /* of the datagram socket's buffer, if the system allows it */
 #define BACKLOG		128
 #define DISK_FULL	((size_t)64 << 20)	/* bytes for the disk; with more, packets wait */
 #define DISK_ROOM	((size_t)32 << 20)	/* with less, packets continue */
@@ -48,7 +50,9 @@ void server_check_disk(struct server *server)
 	}
 }
 
-int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct kymo_err *err)
+/* The address to listen at. Return: 0; -1 with @err: not a numeric address. */
+static int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at,
+			  struct kymo_err *err)
 {
 	const char *address = server->options->address;
 
@@ -84,6 +88,55 @@ static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uin
 			       server->options->address, wanted, uv_strerror(rc),
 			       kind == CONTROL ? "control" : kind == DATA ? "data" : "live");
 	*port = server_port(&at);
+	return 0;
+}
+
+/* ---- datagrams ---- */
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct server *server = handle->data;
+
+	(void)suggested;
+	*buffer = uv_buf_init(server->buffer, sizeof(server->buffer));
+}
+
+/* Datagrams that arrive while the disk is too slow are lost, like those that the network loses:
+ * nobody waits for them. */
+static void on_datagram(uv_udp_t *udp, ssize_t size, const uv_buf_t *buffer,
+			const struct sockaddr *from, unsigned flags)
+{
+	struct server *server = udp->data;
+
+	if (size <= 0 || !from || flags & UV_UDP_PARTIAL || server->disk_is_full)
+		return;
+	(void)relay_datagram(&server->relay, (const uint8_t *)buffer->base, (size_t)size);
+	server_check_disk(server);
+}
+
+/* Opens the datagram port. Return: its number; 0 with @err. */
+static uint16_t receive_datagrams(struct server *server, struct kymo_err *err)
+{
+	uv_udp_t *udp = &server->datagrams;
+	struct sockaddr_storage at;
+	int size = sizeof(at), bytes = SOCKET_BYTES, rc;
+
+	udp->data = server;
+	if (server_address(server, server->options->datagram, &at, err) < 0)
+		return 0;
+	rc = uv_udp_bind(udp, (struct sockaddr *)&at, 0);
+	if (rc == 0)
+		rc = uv_udp_recv_start(udp, on_room, on_datagram);
+	if (rc == 0)
+		rc = uv_udp_getsockname(udp, (struct sockaddr *)&at, &size);
+	if (rc == 0) {
+		(void)uv_recv_buffer_size((uv_handle_t *)udp, &bytes);
+		return server_port(&at);
+	}
+	(void)err_set(
+		err, KYMO_EXIT_FAILED,
+		"cannot receive datagrams at %s port %u: %s; choose another port with --datagram",
+		server->options->address, server->options->datagram, uv_strerror(rc));
 	return 0;
 }
 
@@ -202,7 +255,7 @@ static int begin(struct server *server, struct kymo_err *err)
 		server->relay.watcher = server->forward;
 		server->relay.forgets = on_forget;
 	}
-	if (options->datagrams && !(server->relay.datagram_port = server_receive(server, err)))
+	if (options->datagrams && !(server->relay.datagram_port = receive_datagrams(server, err)))
 		return -1;
 	for (unsigned i = 0; i < KINDS; i++)
 		if (listen_at(server, (enum kind)i, wanted[i], &port[i], err) < 0)

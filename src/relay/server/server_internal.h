@@ -53,12 +53,6 @@ struct connection {
 __attribute__((format(printf, 2, 3)))
 void server_say(struct server *server, const char *format, ...);
 
-/** server_receive() - open the datagram port. Return: its number; 0 with @err. */
-uint16_t server_receive(struct server *server, struct kymo_err *err);
-
-/** server_address() - the address to listen at. Return: 0; -1 with @err: not a numeric address. */
-int server_address(const struct server *server, uint16_t port, struct sockaddr_storage *at, struct kymo_err *err);
-
 /** server_port() - of an address. */
 uint16_t server_port(const struct sockaddr_storage *at);
 
