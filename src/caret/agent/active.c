@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a session is active: asks LTTng's session daemon, or looks for a file. See active.h. */
-#include "caret/agent/active.h"
+/* Whether a session is active: asks LTTng's session daemon, or looks for a file. See agent.h. */
+#include "caret/agent/agent.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -10,12 +10,40 @@
 #ifndef KYMO_CARET_AGENT_H
 #define KYMO_CARET_AGENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "caret/agent/active.h"
 
 #define AGENT_DOMAINS_MAX 16u
+
+/*
+ * Whether a tracing session is active on this host. CARET's rules need that: a Start without an
+ * active session, and an End with one, are meant for other hosts.
+ */
+enum active_kind {
+	ACTIVE_KYMO,  /* a session of kymo's: kymo record --wait */
+	ACTIVE_LTTNG, /* a session of LTTng's, as `lttng list` reports: ros2 caret record created it
+		       */
+	ACTIVE_FILE,  /* a file exists, as CARET does for containers */
+	ACTIVE_ALWAYS, /* for each Start, and for no End: a Start begins a recording, an End ends it
+			*/
+};
+
+struct active {
+	enum active_kind kind;
+	const char *file; /* of ACTIVE_FILE; NULL: caret_lttng_session_started in $TMPDIR or /tmp */
+};
+
+/**
+ * active_elsewhere() - whether there is an active session that is not kymo's
+ *
+ * @starts: for a Start; else for an End
+ *
+ * Return: false for ACTIVE_KYMO. Context: blocks: for LTTng until `lttng list` has answered, five
+ * seconds at most.
+ */
+bool active_elsewhere(const struct active *active, bool starts);
 
 /* The form of ros_discovery_info: a Gid has 24 bytes up to Humble, and 16 from Iron on. */
 enum agent_graph {
@@ -50,5 +78,23 @@ struct agent_options {
  * Context: blocks; one call at a time; catches signals.
  */
 int agent_run(const struct agent_options *options, struct kymo_err *err);
+
+/*
+ * Starting the program that uses DDS. CycloneDDS needs a dozen libraries; loading them would take
+ * longer than all the rest of a verb. So there are two programs of the same sources: `kymo`, and
+ * lib/kymo-dds, which is linked with src/caret/dds. A verb that needs DDS begins with
+ * caret_enter().
+ */
+#define CARET_DDS_PROGRAM "kymo-dds"
+
+/**
+ * caret_enter() - continue in the program that uses DDS
+ * @verb: and @argc, @argv: the verb's
+ * @libdir: where that program is installed; may be NULL
+ *
+ * Return: 0: this is that program; -1 with @err: it does not exist; what to install. Otherwise it
+ * does not return: the other program calls the verb's run(). Context: blocks; exec.
+ */
+int caret_enter(const char *verb, int argc, char **argv, const char *libdir, struct kymo_err *err);
 
 #endif

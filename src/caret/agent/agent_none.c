@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In the program without DDS: run the program with DDS. */
-#include "caret/agent/enter.h"
 
 #include <errno.h>
 #include <limits.h>

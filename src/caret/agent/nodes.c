@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the nodes of a process from its init log. See nodes.h. */
+/* Reads the nodes of a process from its init log. See roster.h. */
 #include "base/array.h"
-#include "caret/agent/nodes.h"
+#include "caret/agent/roster.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,10 +13,34 @@
 #include <time.h>
 
 #include "caret/agent/machine.h"
-#include "caret/agent/nodes.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/region_view.h"
 #include "recorder/runtime/rundir.h"
+
+/* ---- the nodes of a process, as its init log has them ---- */
+
+#define NODES_MAX 1024 /* of a process; more are left out */
+
+struct nodes {
+	struct node {
+		uint64_t handle;
+		char *name; /* with its namespace: "/perception/camera" */
+	} * node;
+	unsigned count, room;
+	uint64_t at; /* the log before this position was read */
+};
+
+/**
+ * nodes_read() - read the new part of the init log of @region. Zeroed nodes have read nothing.
+ *
+ * The log is untrusted: invalid entries are skipped, and so are those for which there is no memory.
+ * Return: whether something changed. Context: allocates; the first call reads the whole log.
+ */
+bool nodes_read(struct nodes *nodes, struct region *region);
+
+void nodes_free(struct nodes *nodes);
+
+/* ---- processes ---- */
 
 #define ROSTER_MAX	4096	/* processes; more are ignored */
 #define ROSTER_NAME_MAX	64	/* of a node, with its NUL */

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "caret/agent/agent.h"
-#include "caret/agent/enter.h"
 #include "caret/agent/sim_clock.h"
 #include "recorder/runtime/region_view.h"
 

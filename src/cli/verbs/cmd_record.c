@@ -18,7 +18,7 @@
 #include "cli/verbs/record/record_relay.h"
 #include "cli/verbs/record/record_users.h"
 #include "cli/verbs/record/recorded.h"
-#include "caret/agent/enter.h"
+#include "caret/agent/agent.h"
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"
 #include "recorder/record/record.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes index files. An index is written under a name that readers ignore, and renamed at the end: readers trust
- * an index, and one that a crash left short would hide the packets behind its end.
+ * Index files: DIR/index/NAME.idx has a header and one entry a packet, all big-endian. An index is
+ * written under a name that readers ignore, and renamed at the end: one that a crash left short
+ * would hide the packets behind its end. Reading it saves reading each packet's header in files of
+ * gigabytes. It is not trusted: entries must cover the file without a gap, and users of an entry
+ * check the packet itself.
  */
 #include "ctf/format/index.h"
 
@@ -11,9 +14,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctf/format/lock.h"
+#include "ctf/format/packed.h"
 #include "base/io.h"
 
 static_assert(sizeof(struct ctf_index_entry) == 72, "entry length of LTTng index 1.1");
@@ -106,4 +112,120 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 	index_path(part, sizeof part, name, "part");
 	index_path(final, sizeof final, name, "idx");
 	(void)renameat(dir_fd, part, dir_fd, final);	/* without an index, readers scan the stream */
+}
+
+/* ---- reading ---- */
+
+#define ENTRY_MIN 56 /* version 1.0; 1.1 has 72 bytes, the last 8 are the sequence number */
+#define ENTRY_SEQ 64
+#define ENTRY_MAX 4096
+#define PLACES_MAX (1u << 26)
+
+static FILE *open_index(const char *stream_path, struct stat *st)
+{
+	const char *slash = strrchr(stream_path, '/');
+	char path[4096 + 16];
+	FILE *file;
+
+	if (!slash ||
+	    snprintf(path, sizeof path, "%.*s/index%.*s.idx", (int)(slash - stream_path),
+		     stream_path, (int)packed_plain_length(slash), slash) >= (int)sizeof path)
+		return NULL;
+	file = fopen(path, "re");
+	if (file && (fstat(fileno(file), st) || !S_ISREG(st->st_mode))) {
+		fclose(file);
+		return NULL;
+	}
+	return file;
+}
+
+static uint64_t field(const uint8_t *entry, unsigned number)
+{
+	uint64_t value;
+
+	memcpy(&value, entry + 8 * number, sizeof value);
+	return be64toh(value);
+}
+
+static struct packet_place place_of(const uint8_t *entry, uint32_t entry_bytes)
+{
+	struct packet_place place = {
+		.offset = field(entry, 0),
+		.size = field(entry, 1),
+		.content = field(entry, 2),
+		.begin = field(entry, 3),
+		.end = field(entry, 4),
+		.discarded = field(entry, 5),
+	};
+
+	if (entry_bytes >= ENTRY_SEQ + 8)
+		place.seq = field(entry, ENTRY_SEQ / 8);
+	return place;
+}
+
+/* Return: bytes of an entry; 0: not an index, or of an unknown version. */
+static uint32_t read_header(FILE *file)
+{
+	uint32_t header[CTF_INDEX_HEADER / 4], entry;
+
+	if (fread(header, sizeof header, 1, file) != 1 || be32toh(header[0]) != CTF_INDEX_MAGIC ||
+	    be32toh(header[1]) != CTF_INDEX_MAJOR)
+		return 0;
+	entry = be32toh(header[3]);
+	return entry >= ENTRY_MIN && entry <= ENTRY_MAX ? entry : 0;
+}
+
+static bool read_places(FILE *file, uint32_t entry_bytes, struct packet_index *index)
+{
+	uint8_t entry[ENTRY_MAX];
+
+	for (uint32_t i = 0; i < index->count; i++) {
+		struct packet_place *place = &index->place[i];
+		const struct packet_place *before = place - 1;
+		uint64_t expected = i ? before->offset + before->size / 8 : 0;
+
+		if (fread(entry, entry_bytes, 1, file) != 1)
+			return false;
+		*place = place_of(entry, entry_bytes);
+		if (place->offset != expected || !place->size || place->size & 7 ||
+		    place->size / 8 > UINT64_MAX / 8 - expected || place->content > place->size ||
+		    place->end < place->begin || (i && place->end < before->end))
+			return false;
+	}
+	return true;
+}
+
+bool index_read(struct packet_index *index, const char *stream_path, uint64_t stream_bytes)
+{
+	struct stat st;
+	FILE *file = open_index(stream_path, &st);
+	uint32_t entry_bytes;
+	bool good = false;
+
+	*index = (struct packet_index){0};
+	if (!file)
+		return false;
+	entry_bytes = read_header(file);
+	if (entry_bytes && st.st_size > CTF_INDEX_HEADER &&
+	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) % entry_bytes == 0 &&
+	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes <= PLACES_MAX) {
+		index->count = (uint32_t)(((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes);
+		index->place = malloc(index->count * sizeof *index->place);
+		good = index->place && read_places(file, entry_bytes, index);
+	}
+	fclose(file);
+	if (good) {
+		const struct packet_place *last = &index->place[index->count - 1];
+
+		good = last->offset + last->size / 8 == stream_bytes;
+	}
+	if (!good)
+		index_free(index);
+	return good;
+}
+
+void index_free(struct packet_index *index)
+{
+	free(index->place);
+	*index = (struct packet_index){0};
 }

@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "ctf/format/packed.h"
 #include "ctf/format/packed_internal.h"
-#include "ctf/format/reader_index.h"
+#include "ctf/format/index.h"
 
 #define LEVEL 1			/* docs/decisions/compression.md */
 

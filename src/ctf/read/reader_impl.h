@@ -33,7 +33,7 @@
 #include "ctf/format/packed.h"
 #include "ctf/read/plan.h"
 #include "ctf/read/reader_ahead.h"
-#include "ctf/format/reader_index.h"
+#include "ctf/format/index.h"
 
 /*
  * The chunk of a recording that a trace is in: .../archives/BEGIN[-END]-NUMBER. The name of a chunk changes when the

@@ -19,7 +19,7 @@
 #include "abi/points.h"
 #include "ctf/format/index.h"
 #include "ctf/write/metadata.h"
-#include "ctf/format/share.h"
+#include "ctf/format/lock.h"
 
 /* Packet header and packet context, as the metadata declares them. */
 struct packet_head {
