@@ -15,11 +15,12 @@
 
 #define MAX_RT_PRIO 100
 
-#define KEVENT(system, raw, name) { #system, #raw, #name, 0, false, 0, {
-#define KCOUNTER(counter, id, name) { NULL, NULL, #name, counter, false, 0, {
-#define KCOUNT(type, counter, id, name) { NULL, NULL, #name, counter, true, type, {
+/* clang-format off */
+#define KEVENT(system, raw, name, fields) { #system, #raw, #name, 0, false, 0, { fields } },
+#define KCOUNTER(counter, id, name, fields) { NULL, NULL, #name, counter, false, 0, { fields } },
+#define KCOUNT(type, counter, id, name, fields) { NULL, NULL, #name, counter, true, type, { fields } },
 #define KFIELD(name, raw, kind) { #name, #raw, kind },
-#define KEVENT_END } },
+/* clang-format on */
 const struct kevent kevents[] = {
 #include "kernel/events.def"
 };

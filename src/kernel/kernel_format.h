@@ -40,11 +40,9 @@ extern const struct kevent kevents[];
 extern const unsigned kevent_count;
 
 /* Index of each in kevents. */
-#define KEVENT(system, raw, name) KEVENT_ID_##name,
-#define KCOUNTER(counter, id, name) KEVENT_ID_##id,
-#define KCOUNT(type, counter, id, name) KEVENT_ID_##id,
-#define KFIELD(name, raw, kind)
-#define KEVENT_END
+#define KEVENT(system, raw, name, fields) KEVENT_ID_##name,
+#define KCOUNTER(counter, id, name, fields) KEVENT_ID_##id,
+#define KCOUNT(type, counter, id, name, fields) KEVENT_ID_##id,
 enum kevent_id {
 #include "kernel/events.def"
 	KEVENT_ID_COUNT
@@ -52,8 +50,6 @@ enum kevent_id {
 #undef KEVENT
 #undef KCOUNTER
 #undef KCOUNT
-#undef KFIELD
-#undef KEVENT_END
 
 struct kplace {
 	uint16_t offset, size;		/* bytes in a record; size 0: this kernel does not have the field */
@@ -68,7 +64,7 @@ struct kcounter_record {
 	uint64_t address;
 };
 
-/* The record of a counter that counts from switch to switch; see perf_ring_counts.c. */
+/* The record of a counter that counts from switch to switch; see perf_counts.c. */
 #define KCOUNT_ID 0xfe00u		/* and which one of the table it is */
 struct kcount_record {
 	uint16_t id;
