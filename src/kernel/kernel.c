@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/now.h"
 #include "kernel/kernel_place.h"
-#include "kernel/perf_ring.h"
+#include "kernel/perf_counts.h"
 
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
@@ -336,6 +336,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 	kernel->source->ops->stop(kernel->source);
 	kernel_read(kernel, UINT64_MAX);
 	kernel_place(kernel, left);
+	*stats = stats_begin(kernel);
 	now = (uint64_t)now_ns();
 	for (unsigned i = 0; i < kernel->source->cpus; i++) {
 		struct kstream *stream = &kernel->stream[i];
@@ -351,11 +352,6 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 		stats->bytes += stream->bytes;
 	}
 	stats->left_out = kernel->seen - stats->events - refused;
-	stats->full = kernel->full;
-	stats->all = !kernel->select;
-	stats->syscalls = kernel_has_syscalls(kernel);
-	stats->counter = kernel->counter;
-	stats->source = kernel->source->ops->name;
 	rc = failed(kernel, err);
 	if (!stats->events)
 		place_remove(kernel);

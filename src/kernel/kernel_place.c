@@ -81,6 +81,17 @@ void place_remove(const struct kernel *kernel)
 
 /* ---- one after the other ---- */
 
+struct kernel_stats stats_begin(const struct kernel *kernel)
+{
+	return (struct kernel_stats){
+		.source = kernel->source->ops->name,
+		.all = !kernel->select,
+		.syscalls = kernel_has_syscalls(kernel),
+		.counter = kernel->counter,
+		.full = kernel->full,
+	};
+}
+
 /* In the present directory. */
 static void count_stream(struct kernel_stats *stats, const struct kstream *stream)
 {
@@ -94,10 +105,7 @@ static void count_stream(struct kernel_stats *stats, const struct kstream *strea
 
 void kernel_place(const struct kernel *kernel, struct kernel_stats *stats)
 {
-	*stats = (struct kernel_stats){
-		.source = kernel->source->ops->name, .all = !kernel->select, .syscalls = kernel_has_syscalls(kernel),
-		.counter = kernel->counter, .full = kernel->full,
-	};
+	*stats = stats_begin(kernel);
 	for (unsigned i = 0; i < kernel->source->cpus; i++)
 		count_stream(stats, &kernel->stream[i]);
 	stats->left_out = kernel->seen - kernel->seen_before - stats->events;
@@ -158,10 +166,7 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 	uint8_t uuid[16];
 	int dir_fd = -1, rc, end;
 
-	*stats = (struct kernel_stats){
-		.source = kernel->source->ops->name, .all = !kernel->select, .syscalls = kernel_has_syscalls(kernel),
-		.counter = kernel->counter, .full = kernel->full,
-	};
+	*stats = stats_begin(kernel);
 	if (!stream)
 		return err_no_memory(err);
 	if (kernel_poll(kernel, err) < 0 ||

@@ -37,6 +37,9 @@ int place_open(struct kernel *kernel, const struct kernel_options *options, stru
 /** place_remove() - remove a trace without events. */
 void place_remove(const struct kernel *kernel);
 
+/** stats_begin() - the facts of a recording, without its counts. */
+struct kernel_stats stats_begin(const struct kernel *kernel);
+
 /** kernel_read() - bring what happened up to @until_ns into the streams. */
 void kernel_read(struct kernel *kernel, uint64_t until_ns);
 

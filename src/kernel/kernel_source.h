@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where records come from: an instance of tracefs (tracefs.c, pages.c), rings of perf_event_open(2) (perf_source.c,
- * perf_ring.h), or the two of them as one source (beside.c).
+ * Where records come from: an instance of tracefs (tracefs.c, pages.c), rings of perf_event_open(2)
+ * (perf_source.c), or the two of them as one source (beside.c).
  */
 #ifndef KYMO_KERNEL_SOURCE_H
 #define KYMO_KERNEL_SOURCE_H

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,21 +80,13 @@ static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const u
 	return rc;
 }
 
-static void new_uuid(uint8_t uuid[16])
-{
-	if (getrandom(uuid, 16, 0) != 16)
-		memset(uuid, 0x5a, 16);			/* never on Linux */
-	uuid[6] = (uuid[6] & 0x0f) | 0x40;		/* version 4, random */
-	uuid[8] = (uuid[8] & 0x3f) | 0x80;
-}
-
 int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16], int *dir_fd,
 	       struct kymo_err *err)
 {
 	int rc;
 
 	*dir_fd = -1;
-	new_uuid(uuid);
+	ctf_metadata_uuid(uuid);
 	if (mkdir(dir, 0755) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s: %s", dir, strerror(errno));
 	*dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -113,7 +104,7 @@ int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc
 	FILE *out = open_memstream(&text, &size);
 	int rc = -ENOMEM;
 
-	new_uuid(uuid);
+	ctf_metadata_uuid(uuid);
 	if (out)
 		put_metadata(out, desc, uuid, format, CTF_CLASS_KERNEL);
 	if (out && fclose(out) == 0)

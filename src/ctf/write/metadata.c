@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -137,6 +138,14 @@ static void put_env(FILE *out, const struct ctf_trace_desc *desc, const char *do
 		put_quoted(out, desc->rules);
 	}
 	fprintf(out, ";\n};\n\n");
+}
+
+void ctf_metadata_uuid(uint8_t uuid[16])
+{
+	if (getrandom(uuid, 16, 0) != 16)
+		memset(uuid, 0x5a, 16);    /* never happens on Linux: 16 bytes come at once */
+	uuid[6] = (uuid[6] & 0x0f) | 0x40; /* version 4, random */
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
 
 void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain, const uint8_t uuid[16])

@@ -12,6 +12,9 @@
 #include "abi/points.h"
 #include "ctf/write/writer.h"
 
+/** ctf_metadata_uuid() - a random one, for a new trace. */
+void ctf_metadata_uuid(uint8_t uuid[16]);
+
 /**
  * ctf_metadata_head() - everything before the streams: types, trace, env, clock, struct event_header and struct
  * packet_context

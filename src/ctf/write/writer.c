@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -160,14 +159,6 @@ static int metadata_append(struct ctf_writer *writer, const char *text, size_t s
 	return rc;
 }
 
-static void make_uuid(uint8_t uuid[16])
-{
-	if (getrandom(uuid, 16, 0) != 16)
-		memset(uuid, 0x5a, 16);		/* never happens on Linux: 16 bytes come at once */
-	uuid[6] = (uuid[6] & 0x0f) | 0x40;	/* version 4, random */
-	uuid[8] = (uuid[8] & 0x3f) | 0x80;
-}
-
 /* Text that is appended to the metadata as a whole: text_begin(), prints to `out`, text_append(). */
 struct text {
 	FILE *out;
@@ -198,7 +189,7 @@ static int metadata_create(struct ctf_writer *writer, const struct ctf_trace_des
 
 	if (!text_begin(&text))
 		return -ENOMEM;
-	make_uuid(writer->uuid);
+	ctf_metadata_uuid(writer->uuid);
 	ctf_metadata_begin(text.out, desc, writer->uuid);
 	return text_append(&text, writer);
 }
