@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/text.h"
 
 int64_t export_time(const struct exporter *exporter, int64_t epoch_ns)
@@ -26,49 +25,16 @@ bool export_is_wanted(const struct exporter *exporter, const struct model_node *
 
 void export_words(struct exporter *exporter)
 {
-	const struct {
-		uint32_t *number;
-		const char *text;
-	} table[] = {
-		{ &exporter->words.callback, "callback" },
-		{ &exporter->words.unfinished, "unfinished" },
-		{ &exporter->words.publish, "publish" },
-		{ &exporter->words.publish_intra, "publish intra-process" },
-		{ &exporter->words.take, "take" },
-		{ &exporter->words.dropped, "dropped" },
-		{ &exporter->words.drop[MODEL_DROP_OVERWRITTEN], "dropped: overwritten" },
-		{ &exporter->words.drop[MODEL_DROP_CLEARED], "dropped: cleared" },
-		{ &exporter->words.drop[MODEL_DROP_UNTAKEN], "dropped: never taken" },
-		{ &exporter->words.lifecycle, "lifecycle" },
-		{ &exporter->words.timer, "timer" },
-		{ &exporter->words.call, "call" },
-		{ &exporter->words.executor, "executor" },
-		{ &exporter->words.link, "link" },
-		{ &exporter->words.run, "run" },
-		{ &exporter->words.tick, "tick" },
-		{ &exporter->words.serve, "serve" },
-		{ &exporter->words.request, "request" },
-		{ &exporter->words.response, "response" },
-		{ &exporter->words.cause, "used for a message" },
-		{ &exporter->words.effect, "made of a message" },
-		{ &exporter->words.node, "node" },
-		{ &exporter->words.topic, "topic" },
-		{ &exporter->words.service, "service" },
-		{ &exporter->words.period_ns, "period_ns" },
-		{ &exporter->words.symbol, "symbol" },
-		{ &exporter->words.is_intra_process, "is_intra_process" },
-		{ &exporter->words.latency_ns, "latency_ns" },
-		{ &exporter->words.source_timestamp, "source_timestamp" },
-		{ &exporter->words.message, "message" },
-		{ &exporter->words.unfinished_span, "unfinished" },
-	};
+	struct words *words = &exporter->words;
 
-	for (size_t i = 0; i < COUNT_OF(table); i++)
-		*table[i].number = pft_string(exporter->pft, table[i].text);
+#define NUMBER(name, text) words->name = pft_string(exporter->pft, text);
+	EXPORT_WORDS(NUMBER)
+	words->drop[MODEL_DROP_OVERWRITTEN] = pft_string(exporter->pft, "dropped: overwritten");
+	words->drop[MODEL_DROP_CLEARED] = pft_string(exporter->pft, "dropped: cleared");
+	words->drop[MODEL_DROP_UNTAKEN] = pft_string(exporter->pft, "dropped: never taken");
 	for (int state = 0; state <= MODEL_EXECUTOR_EXECUTE; state++)
-		exporter->words.executor_state[state] =
-			pft_string(exporter->pft, model_executor_state_name((enum model_executor_state)state));
-	exporter->words.pointer = exporter->words.callback;	/* argument "callback" */
+		words->executor_state[state] = pft_string(
+			exporter->pft, model_executor_state_name((enum model_executor_state)state));
 }
 
 /* ---- messages ---- */
@@ -226,21 +192,6 @@ static void on_call_step(void *context, const struct model_call_step *step)
 			(struct departure){ call->request_ns, export_call_flow(exporter, call->id) };
 }
 
-static void on_call(void *context, const struct model_call *call)
-{
-	export_call(context, call);
-}
-
-static void on_cause(void *context, const struct model_cause *cause)
-{
-	export_cause(context, cause);
-}
-
-static void on_executor(void *context, const struct model_executor_interval *interval)
-{
-	export_executor(context, interval);
-}
-
 /* ---- lifecycle, loss ---- */
 
 static void on_transition(void *context, const struct model_transition *transition)
@@ -293,7 +244,7 @@ const struct model_listener export_listener = {
 	.transition = on_transition,
 	.loss = on_loss,
 	.call_step = on_call_step,
-	.call = on_call,
-	.cause = on_cause,
-	.executor = on_executor,
+	.call = export_call,
+	.cause = export_cause,
+	.executor = export_executor,
 };

@@ -109,10 +109,6 @@ struct publication {
 /* More newer messages than this are not counted when one is taken. */
 #define PUBLISHED_MAX 1024u
 
-struct executor_state {
-	struct pft_track *track;
-};
-
 /* The subscriptions that an arrow of a topic's messages may lead to. */
 struct topic_state {
 	uint64_t published;
@@ -123,14 +119,6 @@ struct topic_state {
 	} slot[FLOWS_MAX];
 };
 
-struct publisher_state {
-	struct pft_track *track;
-};
-
-struct loss_state {
-	struct pft_track *track;
-};
-
 /* The same in every run of a callback. */
 struct callback_state {
 	uint32_t name;
@@ -138,15 +126,28 @@ struct callback_state {
 	struct pft_arg arg[6];
 };
 
-/* Texts that are used all the time, as pft_string() numbers. */
+/* clang-format off */
+/* Texts that are used all the time, as pft_string() numbers: categories, names and arguments. */
+#define EXPORT_WORDS(WORD) \
+	WORD(callback, "callback") WORD(unfinished, "unfinished") WORD(publish, "publish") \
+	WORD(take, "take") WORD(dropped, "dropped") WORD(lifecycle, "lifecycle") \
+	WORD(timer, "timer") WORD(call, "call") WORD(executor, "executor") \
+	WORD(link, "link") WORD(run, "run") WORD(tick, "tick") WORD(serve, "serve") \
+	WORD(request, "request") WORD(response, "response") WORD(node, "node") \
+	WORD(topic, "topic") WORD(service, "service") WORD(period_ns, "period_ns") \
+	WORD(symbol, "symbol") WORD(is_intra_process, "is_intra_process") \
+	WORD(latency_ns, "latency_ns") WORD(source_timestamp, "source_timestamp") \
+	WORD(message, "message") \
+	WORD(publish_intra, "publish intra-process") \
+	WORD(cause, "used for a message") \
+	WORD(effect, "made of a message")
+/* clang-format on */
+
+#define EXPORT_WORD(name, text) uint32_t name;
 struct words {
-	uint32_t callback, unfinished, publish, take, dropped, lifecycle;	/* categories, names */
-	uint32_t publish_intra, drop[3];			/* names; drop by enum model_drop */
-	uint32_t timer, call, executor, link;			/* categories */
-	uint32_t run, tick, serve, request, response, cause, effect, executor_state[3];	/* names */
-	uint32_t node, topic, service, period_ns, symbol, pointer, is_intra_process;	/* arguments */
-	uint32_t latency_ns, source_timestamp, message;
-	uint32_t unfinished_span;				/* argument */
+	EXPORT_WORDS(EXPORT_WORD)
+	uint32_t drop[3]; /* by enum model_drop */
+	uint32_t executor_state[3];
 };
 
 struct exporter {
@@ -213,6 +214,8 @@ bool export_is_wanted(const struct exporter *exporter, const struct model_node *
 void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t size);
 #define BY_INDEX(exporter, what, index, type) \
 	((type *)by_index(exporter, what, index, sizeof(type)))
+/* The same where the element is only a track: a place for it, NULL in it until it is created. */
+#define TRACK_BY_INDEX(exporter, what, index) BY_INDEX(exporter, what, index, struct pft_track *)
 
 /* Tracks, created when first needed; NULL: out of memory. */
 struct pft_track *export_process(struct exporter *exporter, const struct model_process *process);
@@ -272,7 +275,7 @@ uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
 void export_run(struct exporter *exporter, const struct model_instance *instance,
 		const struct pft_event *call);
 uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
-void export_call(struct exporter *exporter, const struct model_call *call);
+void export_call(void *context, const struct model_call *call); /* of struct model_listener */
 
 /* perfetto_counters.c: counters of a topic's messages, as far as they are shown. */
 void export_count_published(struct exporter *exporter, const struct model_message *message);
@@ -282,11 +285,10 @@ void export_count_dropped(struct exporter *exporter, const struct model_message 
 void export_counters_finish(struct exporter *exporter);
 void export_counters_free(struct exporter *exporter);
 
-/** export_cause() - an arrow along a message link. */
-void export_cause(struct exporter *exporter, const struct model_cause *cause);
-
-/** export_executor() - what the thread of an executor did. */
-void export_executor(struct exporter *exporter, const struct model_executor_interval *interval);
+/* perfetto_links.c, of struct model_listener: an arrow along a message link; what the thread of an
+ * executor did. */
+void export_cause(void *context, const struct model_cause *cause);
+void export_executor(void *context, const struct model_executor_interval *interval);
 
 /** export_kernel() - a pass over the kernel's events, if there are any. Return: 0; -1 with @err. perfetto_kernel.c. */
 int export_kernel(struct exporter *exporter, struct kymo_err *err);

@@ -11,8 +11,9 @@
  * An arrow from the run of a callback to a message that was computed from what the run received. The run and the message may
  * already be written, so both ends of the arrow are instants of their own.
  */
-void export_cause(struct exporter *exporter, const struct model_cause *cause)
+void export_cause(void *context, const struct model_cause *cause)
 {
+	struct exporter *exporter = context;
 	const struct model_message *message = cause->message;
 	const struct model_subscription *from = cause->subscription;
 	uint64_t flow = export_mix(exporter, LINK_FLOWS + exporter->links);
@@ -34,19 +35,19 @@ void export_cause(struct exporter *exporter, const struct model_cause *cause)
 
 static struct pft_track *executor_track(struct exporter *exporter, const struct model_thread *thread)
 {
-	struct executor_state *state = BY_INDEX(exporter, BY_EXECUTOR, thread->index,
-						struct executor_state);
+	struct pft_track **track = TRACK_BY_INDEX(exporter, BY_EXECUTOR, thread->index);
 	char name[LABEL_MAX];
 
-	if (!state || state->track)
-		return state ? state->track : NULL;
+	if (!track || *track)
+		return track ? *track : NULL;
 	snprintf(name, sizeof(name), "executor of %s %d", thread->name, thread->tid);
-	state->track = pft_track(exporter->pft, export_process(exporter, thread->process), name);
-	return state->track;
+	*track = pft_track(exporter->pft, export_process(exporter, thread->process), name);
+	return *track;
 }
 
-void export_executor(struct exporter *exporter, const struct model_executor_interval *interval)
+void export_executor(void *context, const struct model_executor_interval *interval)
 {
+	struct exporter *exporter = context;
 	struct pft_event event = { .name = exporter->words.executor_state[interval->state],
 				   .category = exporter->words.executor };
 	int64_t begin_ns = export_time(exporter, interval->start_ns);

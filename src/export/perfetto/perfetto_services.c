@@ -171,8 +171,9 @@ static void put_service(struct exporter *exporter, const struct model_call *call
 	pft_end(track, export_time(exporter, end_ns));
 }
 
-void export_call(struct exporter *exporter, const struct model_call *call)
+void export_call(void *context, const struct model_call *call)
 {
+	struct exporter *exporter = context;
 	uint64_t flow = export_call_flow(exporter, call->id);
 
 	if (call->client)

@@ -180,8 +180,8 @@ static void on_end(void *context, const struct spans_event *event)
 	depth->shown--;
 	describe(exporter, event, &to);
 	if (event->unfinished) {
-		to.arg[to.event.args++] = (struct pft_arg){ exporter->words.unfinished_span, PFT_BOOL,
-							    { .u = 1 } };
+		to.arg[to.event.args++] =
+			(struct pft_arg){exporter->words.unfinished, PFT_BOOL, {.u = 1}};
 		exporter->result->unfinished_spans++;
 	}
 	pft_end_with(track_of(exporter, event), export_time(exporter, event->ns), &to.event);

@@ -123,25 +123,23 @@ static struct pft_track *topic_end(struct exporter *exporter, const struct model
 struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher)
 {
-	struct publisher_state *state;
+	struct pft_track **track =
+		publisher ? TRACK_BY_INDEX(exporter, BY_PUBLISHER, publisher->index) : NULL;
 
-	if (!publisher)
-		return NULL;
-	state = BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state);
-	if (state && !state->track)
-		state->track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER,
-					 publisher->index, publisher->topic);
-	return state ? state->track : NULL;
+	if (track && !*track)
+		*track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER, publisher->index,
+				   publisher->topic);
+	return track ? *track : NULL;
 }
 
 struct pft_track *export_subscription(struct exporter *exporter,
 				      const struct model_subscription *subscription)
 {
-	struct subscription_state *state;
+	struct subscription_state *state =
+		subscription ? BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index,
+					struct subscription_state)
+			     : NULL;
 
-	if (!subscription)
-		return NULL;
-	state = BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state);
 	if (state && !state->track)
 		state->track = topic_end(exporter, subscription->node, ENTITY_SUBSCRIPTION,
 					 subscription->index, subscription->topic);
@@ -168,12 +166,12 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 {
-	struct loss_state *state = BY_INDEX(exporter, BY_STREAM, stream, struct loss_state);
+	struct pft_track **track = TRACK_BY_INDEX(exporter, BY_STREAM, stream);
 	const struct kymo_ctf_stream_info *info;
 	const char *name = "", *slash;
 
-	if (!state || state->track)
-		return state ? state->track : NULL;
+	if (!track || *track)
+		return track ? *track : NULL;
 	if (!exporter->lost)
 		exporter->lost = export_top(exporter, "Lost events");
 	if (stream < kymo_ctf_stream_count(exporter->reader)) {
@@ -181,8 +179,8 @@ struct pft_track *export_stream(struct exporter *exporter, uint32_t stream)
 		slash = strrchr(info->path, '/');
 		name = slash ? slash + 1 : info->path;
 	}
-	state->track = pft_track(exporter->pft, exporter->lost, *name ? name : "stream");
-	return state->track;
+	*track = pft_track(exporter->pft, exporter->lost, *name ? name : "stream");
+	return *track;
 }
 
 /* ---- arrows ---- */
@@ -316,7 +314,7 @@ const struct callback_state *export_callback(struct exporter *exporter,
 	state->name = pft_string(exporter->pft,
 				 model_callback_label(callback, label, sizeof(label)));
 	state->arg[state->args++] =
-		(struct pft_arg){ words->pointer, PFT_POINTER, { .u = callback->address } };
+		(struct pft_arg){words->callback, PFT_POINTER, {.u = callback->address}};
 	if (node)
 		add_text(exporter, state, words->node, node->full_name);
 	if (callback->subscription && callback->subscription->topic)
