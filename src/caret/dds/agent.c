@@ -37,7 +37,7 @@ void agent_report(const struct agent *agent, const char *format, ...)
 	agent->options->report(agent->options->context, text);
 }
 
-void agent_say(void *context, const char *text)
+static void say(void *context, const char *text)
 {
 	const struct agent *agent = context;
 
@@ -187,7 +187,7 @@ static void on_elsewhere(void *context, const struct elsewhere_process *process)
 	(void)snprintf(agent->elsewhere[agent->elsewhere_count++], sizeof agent->elsewhere[0], "%s", process->dir);
 	(void)snprintf(text, sizeof text, "process %d (%s) has the runtime directory %s, so this agent cannot see it; "
 		       "start it with KYMO_DIR=%s, or an agent for its directory", process->pid, process->name, process->dir, own);
-	agent_say(agent, text);
+	say(agent, text);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -228,7 +228,7 @@ static void on_begun(void *context, const struct kymo_err *err)
 		agent_report(agent, "it records");
 		return;
 	}
-	agent_say(agent, err->text);
+	say(agent, err->text);
 	for (unsigned i = 0; i < agent->roster.count; i++)
 		(void)agent_deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
 }
@@ -308,7 +308,10 @@ static int open_speakers(struct agent *agent, struct kymo_err *err)
 {
 	for (unsigned i = 0; i < agent->options->domain_count; i++) {
 		const struct speaker_options options = {
-			.domain = agent->options->domain[i], .arrived = wake, .say = agent_say, .context = agent,
+			.domain = agent->options->domain[i],
+			.arrived = wake,
+			.say = say,
+			.context = agent,
 		};
 
 		if (speaker_open(&agent->speaker[i], &options, err) < 0)
@@ -343,8 +346,13 @@ static int open_handles(struct agent *agent, struct kymo_err *err)
 static int serve(struct agent *agent, struct kymo_err *err)
 {
 	const struct steer_options steer = {
-		.loop = &agent->loop, .dir = &agent->roster.dir, .output = agent->options->output,
-		.own = agent->options->active.kind != ACTIVE_KYMO, .begun = on_begun, .say = agent_say, .context = agent,
+		.loop = &agent->loop,
+		.dir = &agent->roster.dir,
+		.output = agent->options->output,
+		.own = agent->options->active.kind != ACTIVE_KYMO,
+		.begun = on_begun,
+		.say = say,
+		.context = agent,
 	};
 
 	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 || open_handles(agent, err) < 0 ||

@@ -35,9 +35,8 @@ struct agent {
 
 /* ---- agent.c ---- */
 
-__attribute__((format(printf, 2, 3)))
-void agent_report(const struct agent *agent, const char *format, ...);
-void agent_say(void *agent, const char *text);
+__attribute__((format(printf, 2, 3))) void agent_report(const struct agent *agent,
+							const char *format, ...);
 
 /** agent_speaker() - the speaker of the process's domain; NULL: that domain is not served. */
 struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process);

@@ -49,13 +49,12 @@ static const struct {
 /* ---- invalid messages ---- */
 
 /*
- * CycloneDDS itself deserialises and checks messages, and writes a line into its log for each invalid one. So its log
- * comes here: invalid messages are counted, and the first one is reported.
+ * CycloneDDS itself deserialises and checks messages, and writes a line into its log for each
+ * invalid one. So its log comes here, and the first invalid message is reported.
  */
 static struct {
 	pthread_mutex_t lock;
 	unsigned buses;
-	uint64_t count;
 	bool told;
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -80,7 +79,6 @@ static void on_log(void *unused, const dds_log_data_t *data)
 	(void)unused;
 	(void)pthread_mutex_lock(&malformed.lock);
 	if (is_malformed(data->message)) {
-		malformed.count++;
 		if (!malformed.told)
 			report("an invalid message was left out, and so will be all others", data->message);
 		malformed.told |= malformed.say != NULL;
@@ -88,16 +86,6 @@ static void on_log(void *unused, const dds_log_data_t *data)
 		report("CycloneDDS", data->message);
 	}
 	(void)pthread_mutex_unlock(&malformed.lock);
-}
-
-uint64_t bus_malformed(void)
-{
-	uint64_t count;
-
-	(void)pthread_mutex_lock(&malformed.lock);
-	count = malformed.count;
-	(void)pthread_mutex_unlock(&malformed.lock);
-	return count;
 }
 
 static void watch_log(void (*say)(void *context, const char *text), void *context)

@@ -78,7 +78,4 @@ dds_entity_t bus_writer(struct bus *bus, enum bus_topic topic, int depth, struct
 /** bus_matched() - how many remote endpoints @endpoint is connected with. */
 unsigned bus_matched(dds_entity_t endpoint);
 
-/** bus_malformed() - invalid messages that were left out, of all buses of this program. */
-uint64_t bus_malformed(void);
-
 #endif

@@ -26,7 +26,7 @@ struct speaker {
 	enum agent_graph form;		/* of graph; AUTO: nothing was sent */
 	char *told;			/* the names that were sent last */
 	size_t told_size;
-	uint64_t left_out;
+	bool told_invalid; /* that a Start was left out */
 };
 
 static dds_entity_t listen_to(struct speaker *speaker, enum bus_topic topic, struct kymo_err *err)
@@ -81,11 +81,6 @@ void speaker_want_clock(struct speaker *speaker, bool wanted)
 bool speaker_has_clock(const struct speaker *speaker)
 {
 	return speaker->clock && dds_clock_has_time(speaker->clock);
-}
-
-uint64_t speaker_left_out(const struct speaker *speaker)
-{
-	return speaker->left_out;
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -225,9 +220,10 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 
 static void leave_out(struct speaker *speaker, const struct kymo_err *err)
 {
-	if (speaker->left_out++ == 0)
+	if (!speaker->told_invalid)
 		say(speaker, "a Start in ROS domain %u is invalid and left out, and so will be all other invalid ones: %s",
 		    speaker->options.domain, err->text);
+	speaker->told_invalid = true;
 }
 
 static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_ *message, struct start *start)
@@ -248,32 +244,32 @@ static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_
 	return true;
 }
 
-bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns)
+/* The next command of @reader. @start: where a Start goes; NULL: it is an End. Return: whether
+ * there was one. */
+static bool take(struct speaker *speaker, dds_entity_t reader, struct start *start,
+		 int64_t *sent_ns)
 {
-	void *sample[1] = { NULL };
 	dds_sample_info_t info;
 	bool found = false;
 
-	while (!found && dds_take(speaker->start, sample, &info, 1, 1) == 1) {
-		found = info.valid_data && read_start(speaker, sample[0], start);
+	while (!found) {
+		void *sample[1] = {NULL};
+
+		if (dds_take(reader, sample, &info, 1, 1) != 1)
+			break;
+		found = info.valid_data && (!start || read_start(speaker, sample[0], start));
 		*sent_ns = info.source_timestamp;
-		(void)dds_return_loan(speaker->start, sample, 1);
-		sample[0] = NULL;
+		(void)dds_return_loan(reader, sample, 1);
 	}
 	return found;
 }
 
+bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns)
+{
+	return take(speaker, speaker->start, start, sent_ns);
+}
+
 bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns)
 {
-	void *sample[1] = { NULL };
-	dds_sample_info_t info;
-	bool found = false;
-
-	while (!found && dds_take(speaker->end, sample, &info, 1, 1) == 1) {
-		found = info.valid_data;
-		*sent_ns = info.source_timestamp;
-		(void)dds_return_loan(speaker->end, sample, 1);
-		sample[0] = NULL;
-	}
-	return found;
+	return take(speaker, speaker->end, NULL, sent_ns);
 }

@@ -42,7 +42,7 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
  * @start: to be freed by start_free()
  * @sent_ns: when it was sent, on the sender's CLOCK_REALTIME
  *
- * An invalid one is left out, and counted.
+ * An invalid one is left out.
  * Return: whether there was one.
  */
 bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns);
@@ -64,8 +64,5 @@ void speaker_want_clock(struct speaker *speaker, bool wanted);
 
 /** speaker_has_clock() - whether a time of a simulation arrived. */
 bool speaker_has_clock(const struct speaker *speaker);
-
-/** speaker_left_out() - invalid messages. */
-uint64_t speaker_left_out(const struct speaker *speaker);
 
 #endif

@@ -285,19 +285,19 @@ struct building {
 /* Names the segment from the next column on; its times are of the node of hop @at. */
 static void name(struct building *b, const char *what, unsigned at)
 {
-	const char **larger = reallocarray(b->path->column, b->named + 1, sizeof(*larger));
-	const struct model_process **process;
+	const char **column = reallocarray(b->path->column, b->named + 1, sizeof(*column));
+	const struct model_process **process =
+		reallocarray(b->path->process, b->named + 2, sizeof(*process));
 
-	b->path->column = larger ? larger : b->path->column;
-	process = reallocarray(b->path->process, b->named + 2, sizeof(*process));
+	b->path->column = column ? column : b->path->column;
 	b->path->process = process ? process : b->path->process;
-	if (!larger || !process) {
+	if (!column || !process) {
 		b->caret->failed = true;
 		return;
 	}
 	process[b->named] = caret_process(b->caret, &b->path->path->hop[at]);
 	process[b->named + 1] = NULL;
-	larger[b->named++] = what;
+	column[b->named++] = what;
 }
 
 static void name_chain(struct building *b, const struct arch_context *context, unsigned at)

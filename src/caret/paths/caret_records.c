@@ -6,19 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/map.h"
 
 int64_t *records_add(struct records *records)
 {
 	if (records->rows == records->room) {
-		size_t room = records->room ? records->room * 2 : 64;
-		int64_t *larger = reallocarray(records->value, room * records->columns,
-					       sizeof(*larger));
+		void *larger = array_double(records->value, &records->room,
+					    records->columns * sizeof(int64_t));
 
 		if (!larger)
 			return NULL;
 		records->value = larger;
-		records->room = room;
 	}
 	memset(records_row(records, records->rows), 0, records->columns * sizeof(int64_t));
 	return records_row(records, records->rows++);
@@ -88,14 +87,14 @@ static struct key *ordered(const struct records *records, unsigned column, size_
 	return keys;
 }
 
-static size_t first_of(const struct key *keys, size_t count, int64_t value)
+size_t records_first(const void *items, size_t count, size_t size, int64_t value)
 {
 	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (keys[middle].value < value)
+		if (*(const int64_t *)(const void *)((const char *)items + middle * size) < value)
 			low = middle + 1;
 		else
 			high = middle;
@@ -134,7 +133,7 @@ int records_join(const struct records *left, unsigned left_column, const struct 
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < left->rows; i++) {
 		int64_t value = records_row(left, i)[left_column];
-		size_t at = value ? first_of(keys, count, value) : count;
+		size_t at = value ? records_first(keys, count, sizeof(*keys), value) : count;
 
 		if (at == count || keys[at].value != value)
 			rc = put(out, left, i, right, NULL, right_column);

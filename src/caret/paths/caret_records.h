@@ -55,6 +55,14 @@ int records_follow(const struct records *left, unsigned left_stamp, int left_key
 		   const struct records *right, unsigned right_stamp, int right_key, bool every,
 		   struct records *out);
 
+/**
+ * records_first() - a binary search in a sorted array
+ * @size: of an item, in bytes; each begins with an int64_t
+ *
+ * Return: index of the first item whose number is @value or more; @count: there is none.
+ */
+size_t records_first(const void *items, size_t count, size_t size, int64_t value);
+
 /** records_drop() - remove column @column. */
 void records_drop(struct records *records, unsigned column);
 

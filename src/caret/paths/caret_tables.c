@@ -224,21 +224,6 @@ static struct arrival *arrivals_at(const struct caret *caret, const struct arch_
 	return arrivals;
 }
 
-static size_t first_with_id(const struct arrival *arrivals, size_t count, uint64_t id)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (arrivals[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct arrivals {
 	const struct arrival *arrival;
 	size_t count;
@@ -252,7 +237,8 @@ static int join_publications(const struct caret_log *log, struct arrivals *arriv
 	const struct publication *row = log->row;
 
 	for (size_t k = 0; k < log->rows; k++) {
-		size_t at = first_with_id(arrivals->arrival, arrivals->count, row[k].id);
+		size_t at = records_first(arrivals->arrival, arrivals->count,
+					  sizeof(*arrivals->arrival), (int64_t)row[k].id);
 		unsigned rows = 0;
 
 		for (; row[k].id && at < arrivals->count && arrivals->arrival[at].id == row[k].id; at++) {

@@ -44,10 +44,7 @@ static void put_clock(struct pft_cpu *cpu, int64_t ns)
 {
 	struct pb *pb = &cpu->pft->block;
 
-	pft_packet_begin(cpu->pft);
-	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
-	if (cpu->machine)
-		pb_uint(pb, F_MACHINE, cpu->machine);
+	pft_packet_of(cpu->pft, cpu->machine);
 	pb_open(pb, F_CLOCK_SNAPSHOT);
 	pft_clock(pb, PFT_CLOCK_MONOTONIC, ns, false);
 	pft_clock(pb, PFT_CLOCK_MONOTONIC_RAW, ns, false);
@@ -74,10 +71,7 @@ void pft_kernel(struct pft *pft, uint32_t machine, const char *release, const ch
 {
 	struct pb *pb = &pft->block;
 
-	pft_packet_begin(pft);
-	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
-	if (machine)
-		pb_uint(pb, F_MACHINE, machine);
+	pft_packet_of(pft, machine);
 	pb_open(pb, F_SYSTEM_INFO);
 	pb_open(pb, 1);
 	pb_text(pb, 1, "Linux");
@@ -97,10 +91,7 @@ static void flush(struct pft_cpu *cpu)
 		pft_fail(cpu->pft, ENOMEM, "cannot write");
 	if (!cpu->events.size)
 		return;
-	pft_packet_begin(cpu->pft);
-	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
-	if (cpu->machine)
-		pb_uint(pb, F_MACHINE, cpu->machine);
+	pft_packet_of(cpu->pft, cpu->machine);
 	pb_open(pb, F_FTRACE);
 	pb_uint(pb, B_CPU, cpu->number);
 	if (cpu->lost)

@@ -89,7 +89,8 @@ static void put_look(const struct pft_track *track)
 		pb_uint(pb, 17, lanes->uuid);
 }
 
-void pft_describe(struct pft_track *track)
+/* Writes the packet that describes @track. */
+static void describe(struct pft_track *track)
 {
 	struct pb *pb = &track->pft->block;
 	size_t begin;
@@ -134,7 +135,7 @@ void pft_describe_again(struct pft_track *track)
 		return;
 	if (track->parent)
 		pft_describe_again(track->parent);
-	pft_describe(track);
+	describe(track);
 }
 
 static void name_again(struct pft_track *track, const char *name)
@@ -142,7 +143,7 @@ static void name_again(struct pft_track *track, const char *name)
 	if (!track)
 		return;
 	track->name = pft_string(track->pft, name);
-	pft_describe(track);
+	describe(track);
 }
 
 void pft_process_name(struct pft_track *process, const char *name)

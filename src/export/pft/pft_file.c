@@ -109,6 +109,14 @@ void pft_packet_begin(struct pft *pft)
 	pb_open(&pft->block, F_PACKET);
 }
 
+void pft_packet_of(struct pft *pft, uint32_t machine)
+{
+	pft_packet_begin(pft);
+	pb_uint(&pft->block, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	if (machine)
+		pb_uint(&pft->block, F_MACHINE, machine);
+}
+
 void pft_packet_end(struct pft *pft)
 {
 	pb_close(&pft->block);
@@ -255,8 +263,7 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 	if (pft->json)
 		return;
 	pft->clocks_due = false;
-	pft_packet_begin(pft);
-	pb_uint(pb, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	pft_packet_of(pft, 0);
 	pb_open(pb, F_CLOCK_SNAPSHOT);
 	pft_clock(pb, PFT_CLOCK_MONOTONIC, clocks->monotonic_ns, false);
 	if (clocks->boottime_ns)
@@ -272,8 +279,7 @@ void pft_clocks(struct pft *pft, const struct pft_clocks *clocks)
 
 static void fact_begin(struct pft *pft, const char *key)
 {
-	pft_packet_begin(pft);
-	pb_uint(&pft->block, F_SEQUENCE, PFT_SEQUENCE_TRACE);
+	pft_packet_of(pft, 0);
 	pb_open(&pft->block, F_ATTRIBUTES);
 	pb_open(&pft->block, 1);
 	pb_text(&pft->block, 1, key);

@@ -170,16 +170,17 @@ void pft_chrome_counter(struct pft_track *track, int64_t ns, const char *value);
 void pft_packet_begin(struct pft *pft);
 void pft_packet_end(struct pft *pft);
 
+/** pft_packet_of() - begin a packet about the whole trace, or about @machine; 0: none. */
+void pft_packet_of(struct pft *pft, uint32_t machine);
+
 /** pft_clock() - one clock of an open ClockSnapshot. */
 void pft_clock(struct pb *pb, unsigned clock, int64_t ns, bool incremental);
 
 /** pft_strings_free() */
 void pft_strings_free(struct pft *pft);
 
-/** pft_describe() - write the packet that describes @track. */
-void pft_describe(struct pft_track *track);
-
-/** pft_describe_again() - the same for it and its parents, unless done in this generation. */
+/** pft_describe_again() - write the packets that describe @track and its parents, unless done in
+ * this generation. */
 void pft_describe_again(struct pft_track *track);
 
 /** pft_tracks_free() */

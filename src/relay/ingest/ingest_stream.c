@@ -46,17 +46,28 @@ int ingest_on_streams_sent(struct ingest_call *call)
 	return ingest_answer(call, WIRE_OK);
 }
 
-int ingest_on_close_stream(struct ingest_call *call)
+/* Reads a request about a stream and a packet. Return: 0, and *@stream; -1: it is answered. */
+static int get_stream_seq(struct ingest_call *call, struct relay_stream **stream, uint64_t *seq,
+			  uint32_t ret, const char *why)
 {
 	struct wire_stream_seq request;
-	struct relay_stream *stream;
 
 	if (!wire_get_stream_seq(call->in, &request))
 		return ingest_malformed(call);
-	stream = ingest_stream(call, request.stream);
-	if (!stream)
-		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "a stream that does not exist is closed");
-	relay_close_stream(stream, request.seq);
+	*stream = ingest_stream(call, request.stream);
+	*seq = request.seq;
+	return *stream ? 0 : ingest_refuse(call, ret, why);
+}
+
+int ingest_on_close_stream(struct ingest_call *call)
+{
+	struct relay_stream *stream;
+	uint64_t seq;
+
+	if (get_stream_seq(call, &stream, &seq, WIRE_ERR_UNKNOWN,
+			   "a stream that does not exist is closed") < 0)
+		return -1;
+	relay_close_stream(stream, seq);
 	return ingest_answer(call, WIRE_OK);
 }
 
@@ -130,15 +141,13 @@ int ingest_on_sync(struct ingest_call *call)
 
 int ingest_on_data_pending(struct ingest_call *call)
 {
-	struct wire_stream_seq request;
 	struct relay_stream *stream;
+	uint64_t seq;
 
-	if (!wire_get_stream_seq(call->in, &request))
-		return ingest_malformed(call);
-	stream = ingest_stream(call, request.stream);
-	if (!stream)
-		return ingest_refuse(call, UINT32_MAX, "DATA_PENDING for a stream that does not exist");
-	if (!relay_pending(stream, request.seq))
+	if (get_stream_seq(call, &stream, &seq, UINT32_MAX,
+			   "DATA_PENDING for a stream that does not exist") < 0)
+		return -1;
+	if (!relay_pending(stream, seq))
 		return ingest_answer(call, stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
 	return ingest_answer(call, true);
 }

@@ -19,28 +19,43 @@
 
 #define NAMES_MAX	4096u
 
-#define ENTRY_WORDS	9u		/* of an index since 2.8; the last one is packet_seq_num */
+/* The index @fd has the entries that relays write since 2.8. Return: how many; -1: it is not such
+ * an index. */
+static int64_t count_entries(int fd)
+{
+	uint32_t header[CTF_INDEX_HEADER / 4];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+	    be32toh(header[0]) != CTF_INDEX_MAGIC ||
+	    be32toh(header[3]) != sizeof(struct ctf_index_entry))
+		return -1;
+	return (int64_t)(((uint64_t)st.st_size - sizeof(header)) / sizeof(struct ctf_index_entry));
+}
+
+/* Reads entry @number, whose numbers stay big-endian. */
+static bool read_entry(int fd, uint64_t number, struct ctf_index_entry *entry)
+{
+	const off_t at = (off_t)(CTF_INDEX_HEADER + number * sizeof(*entry));
+
+	return pread(fd, entry, sizeof(*entry), at) == sizeof(*entry);
+}
 
 /* Reads the index @fd into @reply; *@end: where the last packet ends in its stream's file. */
 static int read_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
 {
-	uint32_t header[CTF_INDEX_HEADER / 4];
-	uint64_t entry[ENTRY_WORDS];
-	struct stat st;
+	const int64_t count = count_entries(fd);
+	struct ctf_index_entry entry;
 
 	*end = 0;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-	    be32toh(header[0]) != CTF_INDEX_MAGIC)
+	if (count <= 0)
+		return (int)count;
+	reply->packets = (uint64_t)count;
+	if (!read_entry(fd, reply->packets - 1, &entry))
 		return -1;
-	if (be32toh(header[3]) != sizeof(entry))
-		return -1;
-	reply->packets = ((uint64_t)st.st_size - sizeof(header)) / sizeof(entry);
-	if (!reply->packets)
-		return 0;
-	if (pread(fd, entry, sizeof(entry), (off_t)(sizeof(header) + (reply->packets - 1) * sizeof(entry))) != sizeof(entry))
-		return -1;
-	*end = be64toh(entry[0]) + be64toh(entry[1]) / 8;
-	reply->packet_seq = be64toh(entry[ENTRY_WORDS - 1]);
+	*end = be64toh(entry.offset) + be64toh(entry.packet_size) / 8;
+	reply->packet_seq = be64toh(entry.packet_seq_num);
 	return 0;
 }
 
@@ -139,15 +154,13 @@ int ingest_on_stored(struct ingest_call *call)
 /* Reads packet numbers of the lost packets in index/CHANNEL.lost, from entry @first on. Return: how many. */
 static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
 {
-	uint32_t header[CTF_INDEX_HEADER / 4], count = 0;
-	uint64_t entry[ENTRY_WORDS];
+	const int64_t all = count_entries(fd);
+	struct ctf_index_entry entry;
+	uint32_t count = 0;
 
-	if (pread(fd, header, sizeof(header), 0) != sizeof(header) || be32toh(header[0]) != CTF_INDEX_MAGIC ||
-	    be32toh(header[3]) != sizeof(entry) || first > INT64_MAX / sizeof(entry) - 2 * (uint64_t)WIRE_LOST_MAX)
-		return 0;
-	while (count < WIRE_LOST_MAX && pread(fd, entry, sizeof(entry),
-					      (off_t)(sizeof(header) + (first + count) * sizeof(entry))) == sizeof(entry))
-		number[count++] = be64toh(entry[ENTRY_WORDS - 1]);
+	while (count < WIRE_LOST_MAX && all > 0 && first < (uint64_t)all - count &&
+	       read_entry(fd, first + count, &entry))
+		number[count++] = be64toh(entry.packet_seq_num);
 	return count;
 }
 
@@ -158,7 +171,6 @@ int ingest_on_lost(struct ingest_call *call)
 	uint64_t number[WIRE_LOST_MAX];
 	struct wire_lost request;
 	struct asked asked;
-	struct stat st;
 	int fd = -1;
 
 	if (!wire_get_lost(call->in, &request) || !get_asked(call, &asked))
@@ -168,10 +180,10 @@ int ingest_on_lost(struct ingest_call *call)
 		fd = tree_open_file(call->ingest->relay->store.root, path);
 		reply.ret = fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
 	}
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (fd >= 0) {
 		reply.count = read_lost(fd, request.first, number);
-	if (fd >= 0)
 		(void)close(fd);
+	}
 	wire_put_lost_reply(call->reply, &reply);
 	for (uint32_t i = 0; i < reply.count; i++)
 		wire_add(call->reply, number[i], 8);

@@ -261,17 +261,6 @@ int link_peer(const struct link *link, struct sockaddr_storage *peer)
 	return uv_tcp_getpeername(&link->tcp, (struct sockaddr *)peer, &size) == 0 ? 0 : -1;
 }
 
-void link_pause(struct link *link, bool pause)
-{
-	if (link->state == LINK_GONE || link->paused == pause || link->state < LINK_SHAKING_HANDS)
-		return;
-	link->paused = pause;
-	if (pause)
-		(void)uv_read_stop((uv_stream_t *)&link->tcp);
-	else
-		(void)uv_read_start((uv_stream_t *)&link->tcp, on_room, on_bytes);
-}
-
 void link_begin(struct link *link)
 {
 	link->state = LINK_SHAKING_HANDS;

@@ -76,9 +76,6 @@ size_t link_unsent(const struct link *link);
 /** link_peer() - the address of the other side. Return: 0; -1: not connected. */
 int link_peer(const struct link *link, struct sockaddr_storage *peer);
 
-/** link_pause() - do not receive until link_pause(link, false); the bytes stay in the socket. */
-void link_pause(struct link *link, bool pause);
-
 /**
  * link_close() - end it: no more callbacks; what waits to be sent is dropped
  *

@@ -22,7 +22,7 @@ struct link {
 	struct tls *tls;
 	struct wire_out answer;		/* to the token, as far as it arrived */
 	size_t unsent;
-	bool looking, has_tcp, paused;
+	bool looking, has_tcp;
 	bool heard;			/* bytes arrived */
 	unsigned handles;		/* handles that are not closed, and the look-up */
 	struct kymo_err err;

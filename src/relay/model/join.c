@@ -143,14 +143,6 @@ static void half_free(struct relay_stream *stream, struct relay_half *half)
 	free(half);
 }
 
-static void lost_done(void *context, bool stored)
-{
-	struct relay_stream *stream = context;
-
-	(void)stored;
-	stream->writing--;
-}
-
 static void give_up(struct relay_stream *stream, struct relay_half *half)
 {
 	struct relay *relay = stream->session->relay;
@@ -159,7 +151,8 @@ static void give_up(struct relay_stream *stream, struct relay_half *half)
 
 	if (half->has_index) {
 		half->entry.offset = UINT64_MAX;
-		if (stream->file && store_entry(stream->file, &half->entry, lost_done, stream) == 0)
+		if (stream->file &&
+		    store_entry(stream->file, &half->entry, relay_job_done, stream) == 0)
 			stream->writing++;
 		first = !stream->lost++;
 	/* A request that waits for this packet waits no longer. */

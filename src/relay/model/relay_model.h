@@ -278,6 +278,9 @@ int relay_data_bytes(struct relay_stream *stream, const uint8_t *bytes, size_t s
 int relay_data_end(struct relay_stream *stream);
 void relay_data_abort(struct relay_stream *stream);
 
+/** relay_job_done() - a store_done for a struct relay_stream, which counts its jobs. */
+void relay_job_done(void *stream, bool stored);
+
 /* ---- join.c: the halves of packets ---- */
 
 /** relay_index() - an index, or a beacon. Return: -1: out of memory. */

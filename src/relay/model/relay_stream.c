@@ -348,7 +348,7 @@ int relay_data_begin(struct relay_stream *stream, const struct wire_data *header
 	return 0;
 }
 
-static void packet_written(void *context, bool stored)
+void relay_job_done(void *context, bool stored)
 {
 	struct relay_stream *stream = context;
 
@@ -361,7 +361,7 @@ int relay_data_bytes(struct relay_stream *stream, const uint8_t *bytes, size_t s
 	const bool last = stream->coming.got + size == stream->coming.size;
 
 	if (store_write(stream->file, stream->coming.at + stream->coming.got, bytes, size,
-			last ? stream->coming.padding : 0, packet_written, stream) < 0)
+			last ? stream->coming.padding : 0, relay_job_done, stream) < 0)
 		return -1;
 	stream->writing++;
 	stream->coming.got += size;

@@ -85,7 +85,8 @@ int tree_open_file(int root, const char *path)
 	return close_keeping_errno(parent, fd);
 }
 
-int tree_move(int root, const char *from, const char *to)
+/* Renames @from to @to, and creates the directories above it. Return: 0 or -1. */
+static int tree_move(int root, const char *from, const char *to)
 {
 	const char *old_name, *new_name;
 	int old_parent = open_parent(root, from, &old_name, false), new_parent, rc;

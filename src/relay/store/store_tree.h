@@ -13,9 +13,6 @@ int tree_create(int root, const char *path);
 /** tree_open_file() - open the existing file @path below @root for reading and writing. Return: as tree_create(). */
 int tree_open_file(int root, const char *path);
 
-/** tree_move() - rename @from to @to, and create the directories above it. Return: 0 or -1. Context: blocks. */
-int tree_move(int root, const char *from, const char *to);
-
 /** tree_remove() - @path and everything in it. Return: 0 (also if it does not exist) or -1. Context: blocks. */
 int tree_remove(int root, const char *path);
 
