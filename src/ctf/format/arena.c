@@ -1,52 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks of growing size; an allocation is a pointer bump. */
+/* A pool with a budget. See arena.h. */
 #include "ctf/format/arena.h"
 
-#include <stdalign.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHUNK_BYTES ((size_t)64 << 10)
-
-struct arena_chunk {
-	struct arena_chunk *next;
-	size_t left;
-	char *at;
-	alignas(max_align_t) char bytes[];
-};
-
-static struct arena_chunk *chunk_new(struct arena *arena, size_t size)
-{
-	size_t bytes = size > CHUNK_BYTES ? size : CHUNK_BYTES;
-	struct arena_chunk *chunk = calloc(1, sizeof *chunk + bytes);
-
-	if (!chunk)
-		return NULL;
-	chunk->next = arena->chunk;
-	chunk->left = bytes;
-	chunk->at = chunk->bytes;
-	arena->chunk = chunk;
-	return chunk;
-}
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-	struct arena_chunk *chunk = arena->chunk;
-	void *result;
+	const size_t align = sizeof(max_align_t); /* many small pieces must not pass the budget */
 
 	if (size > ARENA_BUDGET || arena->used + size > ARENA_BUDGET)
 		return NULL;
-	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-	if (!chunk || chunk->left < size)
-		chunk = chunk_new(arena, size);
-	if (!chunk)
-		return NULL;
-	result = chunk->at;
-	chunk->at += size;
-	chunk->left -= size;
-	arena->used += size;
-	return result;
+	arena->used += (size + align - 1) / align * align;
+	return pool_new(&arena->pool, size);
 }
 
 char *arena_text(struct arena *arena, const char *text, size_t size)
@@ -74,11 +40,6 @@ void *arena_grow(struct arena *arena, void *array, size_t count, size_t element)
 
 void arena_free(struct arena *arena)
 {
-	while (arena->chunk) {
-		struct arena_chunk *next = arena->chunk->next;
-
-		free(arena->chunk);
-		arena->chunk = next;
-	}
+	pool_free(&arena->pool);
 	arena->used = 0;
 }

@@ -8,13 +8,14 @@
 
 #include <stddef.h>
 
+#include "base/pool.h"
+
 /* Enough for 100 000 event classes; a trace of LTTng's kernel tracer needs 3 MiB. */
 #define ARENA_BUDGET ((size_t)256 << 20)
 
-struct arena_chunk;
 struct arena {
-	struct arena_chunk *chunk;
-	size_t used;			/* over all chunks */
+	struct pool pool;
+	size_t used; /* in all of the pool */
 };
 
 /**

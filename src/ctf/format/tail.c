@@ -72,30 +72,31 @@ static bool is_file_missing(const struct ctf_tail_packet *packet)
 	return stat(directory, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static const uint32_t magic = CTF_PACKET_MAGIC;
+
+static bool begins_packet(const struct ctf_tail_packet *packet)
+{
+	return packet->head_size >= sizeof magic && memcmp(packet->head, &magic, sizeof magic) == 0;
+}
+
 /* Whether the packet's head, or the part of it that exists, is at the expected place. */
 static bool is_it(int fd, const struct ctf_tail_packet *packet, uint64_t there)
 {
-	const uint32_t magic = CTF_PACKET_MAGIC;
-
-	if (packet->head_size < sizeof magic || memcmp(packet->head, &magic, sizeof magic) != 0 ||
-	    (packet->offset && !begins_with(fd, 0, &magic, sizeof magic)))
-		return false;
-	return begins_with(fd, packet->offset, packet->head,
+	return begins_packet(packet) &&
+	       (!packet->offset || begins_with(fd, 0, &magic, sizeof magic)) &&
+	       begins_with(fd, packet->offset, packet->head,
 			   there < packet->head_size ? (size_t)there : packet->head_size);
 }
 
 static enum ctf_tail check_packet(int fd, const struct ctf_tail_packet *packet, uint64_t length, uint64_t *cut, int *rc)
 {
-	const uint32_t magic = CTF_PACKET_MAGIC;
-	uint64_t there = length > packet->offset ? length - packet->offset : 0;
+	const uint64_t there = length > packet->offset ? length - packet->offset : 0;
 
-	if (packet->head_size < sizeof magic || memcmp(packet->head, &magic, sizeof magic) != 0 ||
-	    length < packet->offset)
+	if (length < packet->offset || !begins_packet(packet) ||
+	    (there && !is_it(fd, packet, there)))
 		return CTF_TAIL_OTHER;
 	if (!there)
 		return CTF_TAIL_NOTHING;
-	if (!is_it(fd, packet, there))
-		return CTF_TAIL_OTHER;
 	if (there >= packet->size)
 		return CTF_TAIL_WHOLE;
 	*rc = cut_off(fd, packet->path, packet->offset);

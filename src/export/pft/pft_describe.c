@@ -50,7 +50,7 @@ void pft_tracks_free(struct pft *pft)
 		struct pft_track *track = pft->tracks;
 
 		pft->tracks = track->next;
-		free(track->sent);
+		map_free(&track->sent);
 		free(track->open);
 		free(track);
 	}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <zlib.h>
 
+#include "base/map.h"
 #include "export/pft/pb.h"
 #include "export/pft/pft.h"
 
@@ -98,12 +99,6 @@ struct pft {
 /* Kinds of interned strings, each with numbers of its own. */
 enum pft_interned { PFT_CATEGORY, PFT_NAME, PFT_ARG_NAME, PFT_ARG_TEXT, PFT_INTERNED_KINDS };
 
-/* A string this sequence has sent: its number and kind, and the short number it got there. */
-struct pft_sent {
-	uint32_t key;	/* string << 2 | kind; 0: free */
-	uint32_t iid;
-};
-
 struct pft_open {
 	uint32_t name, category;
 };
@@ -130,8 +125,7 @@ struct pft_track {
 	/* Fields of each packet: sequence (and machine), behind start_prefix_size the flags of events. */
 	uint8_t prefix[3 * (2 + PB_VARINT_MAX)];
 	uint8_t prefix_size, start_prefix_size;
-	struct pft_sent *sent;	/* hash table */
-	uint32_t sent_mask, sent_count;
+	struct map sent; /* (string, kind) that this sequence has sent -> its short number */
 	uint32_t next_iid[PFT_INTERNED_KINDS];
 };
 

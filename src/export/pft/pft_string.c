@@ -108,31 +108,6 @@ void pft_strings_free(struct pft *pft)
 
 /* ---- what a sequence has sent ---- */
 
-static uint32_t sent_place(const struct pft_sent *sent, uint32_t mask, uint32_t key)
-{
-	uint32_t at = (key * 0x9e3779b1u) >> 7 & mask;
-
-	while (sent[at].key && sent[at].key != key)
-		at = (at + 1) & mask;
-	return at;
-}
-
-static bool sent_grow(struct pft_track *track)
-{
-	uint32_t mask = track->sent_mask ? 2 * track->sent_mask + 1 : 31;
-	struct pft_sent *sent = calloc((size_t)mask + 1, sizeof(*sent));
-
-	if (!sent)
-		return false;
-	for (uint32_t i = 0; track->sent && i <= track->sent_mask; i++)
-		if (track->sent[i].key)
-			sent[sent_place(sent, mask, track->sent[i].key)] = track->sent[i];
-	free(track->sent);
-	track->sent = sent;
-	track->sent_mask = mask;
-	return true;
-}
-
 static void define(struct pft_track *track, enum pft_interned kind, uint32_t string, uint32_t iid)
 {
 	/* Field of InternedData per kind; each entry is { iid 1, text 2 }. */
@@ -150,26 +125,22 @@ static void define(struct pft_track *track, enum pft_interned kind, uint32_t str
 
 uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t string)
 {
-	uint32_t key = string << 2 | kind;
-	uint32_t at;
+	uint32_t iid = (uint32_t)(uintptr_t)map_get(&track->sent, string, kind);
 
-	if (2 * track->sent_count >= track->sent_mask && !sent_grow(track)) {
+	if (iid)
+		return iid;
+	iid = track->next_iid[kind] + 1;
+	if (map_put(&track->sent, string, kind, (void *)(uintptr_t)iid) < 0) {
 		pft_fail(track->pft, ENOMEM, "cannot write");
 		return 0;
 	}
-	at = sent_place(track->sent, track->sent_mask, key);
-	if (!track->sent[at].key) {
-		track->sent[at] = (struct pft_sent){ .key = key, .iid = ++track->next_iid[kind] };
-		track->sent_count++;
-		define(track, kind, string, track->sent[at].iid);
-	}
-	return track->sent[at].iid;
+	track->next_iid[kind] = iid;
+	define(track, kind, string, iid);
+	return iid;
 }
 
 void pft_intern_reset(struct pft_track *track)
 {
-	if (track->sent)
-		memset(track->sent, 0, ((size_t)track->sent_mask + 1) * sizeof(*track->sent));
+	map_free(&track->sent);
 	memset(track->next_iid, 0, sizeof(track->next_iid));
-	track->sent_count = 0;
 }
