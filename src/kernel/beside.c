@@ -93,7 +93,7 @@ static int beside_open(struct ksource **source, const struct kformat *format, si
 static void beside_start(struct ksource *source)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (source_of(source, i))
+		if (source_of(source, i) && source_of(source, i)->ops->start)
 			source_of(source, i)->ops->start(source_of(source, i));
 }
 
@@ -150,7 +150,7 @@ static void beside_next(struct ksource *source, unsigned cpu)
 static void beside_release(struct ksource *source, unsigned cpu)
 {
 	for (unsigned i = 0; i < SOURCES; i++)
-		if (is_there(source_of(source, i), cpu))
+		if (is_there(source_of(source, i), cpu) && source_of(source, i)->ops->release)
 			source_of(source, i)->ops->release(source_of(source, i), cpu);
 }
 

@@ -17,16 +17,19 @@ struct ksource_ops {
 	const char *name;
 	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
 	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct kymo_err *err);
-	void (*start)(struct ksource *source);
-	/** Deliver the system calls of thread @tid and of all threads that it creates; 0: of all threads. NULL: it always does. */
+	void (*start)(struct ksource *source); /* NULL: follow() does */
+	/** Deliver the system calls of thread @tid and of all threads that it creates; 0: of all
+	 * threads. NULL: it always does. */
 	void (*follow)(struct ksource *source, int32_t tid);
 	void (*stop)(struct ksource *source);
 	bool (*there)(const struct ksource *source, unsigned cpu);	/* false for a CPU that is switched off */
 	void (*capture)(struct ksource *source, unsigned cpu);
 	const struct krecord *(*peek)(struct ksource *source, unsigned cpu);	/* NULL: nothing captured is left */
 	void (*next)(struct ksource *source, unsigned cpu);
-	void (*release)(struct ksource *source, unsigned cpu);
-	/** Events up to the last capture() that are not delivered. @full: set if some were lost because the buffer was full. */
+	void (*release)(struct ksource *source,
+			unsigned cpu); /* NULL: what was captured was copied */
+	/** Events up to the last capture() that are not delivered. @full: set if some were lost
+	 * because the buffer was full. */
 	uint64_t (*lost)(const struct ksource *source, unsigned cpu, bool *full);
 	void (*close)(struct ksource *source);
 };

@@ -261,11 +261,6 @@ static void tracefs_follow(struct ksource *source, int32_t tid)
 
 /* ---- reading ---- */
 
-static void tracefs_wait(struct ksource *source)
-{
-	(void)source;			/* until a thread is followed */
-}
-
 static void tracefs_start(struct ksource *source)
 {
 	(void)put((struct tracefs *)source, "tracing_on", "1");		/* our own instance: this cannot fail */
@@ -331,12 +326,6 @@ static void tracefs_next(struct ksource *source, unsigned cpu)
 	pages_next(&cpu_pipe(source, cpu)->pages);
 }
 
-static void tracefs_release(struct ksource *source, unsigned cpu)
-{
-	(void)source;
-	(void)cpu;			/* what is read is ours */
-}
-
 static uint64_t tracefs_lost(const struct ksource *source, unsigned cpu, bool *full)
 {
 	*full |= cpu_pipe(source, cpu)->lost != 0;
@@ -344,13 +333,27 @@ static uint64_t tracefs_lost(const struct ksource *source, unsigned cpu, bool *f
 }
 
 const struct ksource_ops ksource_tracefs = {
-	.name = "tracefs", .open = tracefs_open, .start = tracefs_start, .stop = tracefs_stop, .there = tracefs_there,
-	.capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next, .release = tracefs_release,
-	.lost = tracefs_lost, .close = tracefs_close,
+	.name = "tracefs",
+	.open = tracefs_open,
+	.start = tracefs_start,
+	.stop = tracefs_stop,
+	.there = tracefs_there,
+	.capture = tracefs_capture,
+	.peek = tracefs_peek,
+	.next = tracefs_next,
+	.lost = tracefs_lost,
+	.close = tracefs_close,
 };
 
 const struct ksource_ops ksource_tracefs_calls = {
-	.name = "tracefs", .open = tracefs_open_calls, .start = tracefs_wait, .follow = tracefs_follow, .stop = tracefs_stop,
-	.there = tracefs_there, .capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next,
-	.release = tracefs_release, .lost = tracefs_lost, .close = tracefs_close,
+	.name = "tracefs",
+	.open = tracefs_open_calls,
+	.follow = tracefs_follow,
+	.stop = tracefs_stop,
+	.there = tracefs_there,
+	.capture = tracefs_capture,
+	.peek = tracefs_peek,
+	.next = tracefs_next,
+	.lost = tracefs_lost,
+	.close = tracefs_close,
 };

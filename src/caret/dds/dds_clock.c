@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that receives /clock. See dds_clock.h. */
 #include "base/now.h"
+#include "base/thread.h"
 #include "caret/dds/dds_clock.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -76,19 +75,6 @@ static void *receive(void *context)
 	return NULL;
 }
 
-/* The agent handles signals. */
-static int make_thread(struct dds_clock *clock)
-{
-	sigset_t all, before;
-	int rc;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&clock->thread, NULL, receive, clock);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err)
 {
 	struct dds_clock *clock = calloc(1, sizeof *clock);
@@ -109,7 +95,8 @@ int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bo
 	clock->waitset = dds_create_waitset(bus_participant(bus));
 	if (clock->arrived < 0 || clock->end < 0 || clock->waitset < 0 ||
 	    dds_waitset_attach(clock->waitset, clock->arrived, 0) < 0 ||
-	    dds_waitset_attach(clock->waitset, clock->end, 0) < 0 || make_thread(clock)) {
+	    dds_waitset_attach(clock->waitset, clock->end, 0) < 0 ||
+	    thread_start(&clock->thread, receive, clock)) {
 		(void)dds_delete(clock->waitset);
 		(void)dds_delete(clock->end);
 		(void)dds_delete(clock->reader);

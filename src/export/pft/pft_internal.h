@@ -59,7 +59,6 @@ enum { PFT_STARTS = 1, PFT_NEEDS_START = 2 };
 struct pft_string {
 	char *text;
 	uint32_t size;
-	uint32_t hash;
 };
 
 struct pft {
@@ -81,8 +80,7 @@ struct pft {
 	z_stream zlib;
 	struct pft_string *string;	/* by number - 1 */
 	uint32_t string_count, string_room;
-	uint32_t *string_slot;		/* hash table of numbers; 0: free */
-	uint32_t string_mask;
+	struct map string_numbers; /* (hash, how many before it have the same) -> number */
 	struct pft_track *tracks, *last_track;	/* in order of creation: parents first */
 	uint64_t track_count;
 	uint32_t text_lost, text_lost_events, text_lost_packets, text_gap;

@@ -30,72 +30,54 @@ static uint32_t sanitize(uint8_t *out, const char *text)
 	return (uint32_t)size;
 }
 
-static uint32_t hash_bytes(const uint8_t *data, uint32_t size)
+static uint64_t hash_bytes(const uint8_t *data, uint32_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325u;	/* FNV-1a */
 
 	for (uint32_t i = 0; i < size; i++)
 		hash = (hash ^ data[i]) * 0x100000001b3u;
-	return (uint32_t)(hash ^ hash >> 32);
+	return hash;
 }
 
-static bool slots_grow(struct pft *pft)
+/* A new string. Return: its number; 0: out of memory, or there are too many. */
+static uint32_t add_string(struct pft *pft, const uint8_t *text, uint32_t size)
 {
-	uint32_t mask = pft->string_mask ? 2 * pft->string_mask + 1 : 63;
-	uint32_t *slot = calloc((size_t)mask + 1, sizeof(*slot));
+	char *copy = malloc((size_t)size + 1);
 
-	if (!slot)
-		return false;
-	for (uint32_t i = 0; i < pft->string_count; i++) {
-		uint32_t at = pft->string[i].hash & mask;
-
-		while (slot[at])
-			at = (at + 1) & mask;
-		slot[at] = i + 1;
+	if (!copy || pft->string_count == STRINGS_MAX ||
+	    !ARRAY_ROOM(pft->string, pft->string_count, pft->string_room)) {
+		free(copy);
+		return 0;
 	}
-	free(pft->string_slot);
-	pft->string_slot = slot;
-	pft->string_mask = mask;
-	return true;
-}
-
-static bool strings_grow(struct pft *pft)
-{
-	if (pft->string_count == STRINGS_MAX || !ARRAY_ROOM(pft->string, pft->string_count, pft->string_room))
-		return false;
-	return 2 * (uint64_t)pft->string_count < pft->string_mask || slots_grow(pft);
+	memcpy(copy, text, size);
+	copy[size] = 0;
+	pft->string[pft->string_count++] = (struct pft_string){.text = copy, .size = size};
+	return pft->string_count;
 }
 
 uint32_t pft_string(struct pft *pft, const char *text)
 {
 	uint8_t clean[PFT_TEXT_MAX];
-	uint32_t size, hash, at;
-	char *copy;
+	uint64_t hash, same = 0; /* same: how many other strings have this hash */
+	uint32_t size, number;
 
 	if (!text || !*text)
 		return 0;
 	size = sanitize(clean, text);
 	hash = hash_bytes(clean, size);
-	if (!strings_grow(pft))
-		goto failed;
-	for (at = hash & pft->string_mask; pft->string_slot[at]; at = (at + 1) & pft->string_mask) {
-		const struct pft_string *known = &pft->string[pft->string_slot[at] - 1];
+	while ((number = (uint32_t)(uintptr_t)map_get(&pft->string_numbers, hash, same))) {
+		const struct pft_string *known = &pft->string[number - 1];
 
-		if (known->hash == hash && known->size == size && !memcmp(known->text, clean, size))
-			return pft->string_slot[at];
+		if (known->size == size && !memcmp(known->text, clean, size))
+			return number;
+		same++;
 	}
-	copy = malloc((size_t)size + 1);
-	if (!copy)
-		goto failed;
-	memcpy(copy, clean, size);
-	copy[size] = 0;
-	pft->string[pft->string_count++] =
-		(struct pft_string){ .text = copy, .size = size, .hash = hash };
-	pft->string_slot[at] = pft->string_count;
-	return pft->string_count;
-failed:
-	pft_fail(pft, ENOMEM, "cannot write");
-	return 0;
+	number = add_string(pft, clean, size);
+	if (!number || map_put(&pft->string_numbers, hash, same, (void *)(uintptr_t)number) < 0) {
+		pft_fail(pft, ENOMEM, "cannot write");
+		return 0;
+	}
+	return number;
 }
 
 void pft_strings_free(struct pft *pft)
@@ -103,7 +85,7 @@ void pft_strings_free(struct pft *pft)
 	for (uint32_t i = 0; i < pft->string_count; i++)
 		free(pft->string[i].text);
 	free(pft->string);
-	free(pft->string_slot);
+	map_free(&pft->string_numbers);
 }
 
 /* ---- what a sequence has sent ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The side of a sender that the spool's writer calls: begin, end, and the note in the spool. See sender.h. */
 #include "base/now.h"
+#include "base/thread.h"
 #include "relay/send/sender_internal.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,18 +61,6 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-static int begin_thread(struct sender *sender)
-{
-	sigset_t all, before;
-	int rc;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&sender->thread, NULL, sender_main, sender);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result, struct kymo_err *err)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
@@ -101,7 +89,7 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)uv_timer_init(&sender->loop, &sender->retry);
 	(void)uv_timer_init(&sender->loop, &sender->pace);
 	sender->wake.data = sender->tick.data = sender->retry.data = sender->pace.data = sender;
-	if (begin_thread(sender) == 0) {
+	if (thread_start(&sender->thread, sender_main, sender) == 0) {
 		*result = sender;
 		return 0;
 	}

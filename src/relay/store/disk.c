@@ -2,10 +2,10 @@
 /* A thread and its queue of jobs. See disk.h. */
 #include "relay/store/disk.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 struct queue {
 	struct disk_job *first, **last;
@@ -78,8 +78,6 @@ static void *run(void *arg)
 struct disk *disk_start(void (*wake)(void *context), void *context)
 {
 	struct disk *disk = calloc(1, sizeof(*disk));
-	sigset_t all, before;
-	int rc;
 
 	if (!disk)
 		return NULL;
@@ -90,12 +88,7 @@ struct disk *disk_start(void (*wake)(void *context), void *context)
 	pthread_mutex_init(&disk->lock, NULL);
 	pthread_cond_init(&disk->work, NULL);
 	pthread_cond_init(&disk->progress, NULL);
-	/* The loop's thread handles signals. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&disk->thread, NULL, run, disk);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc == 0)
+	if (thread_start(&disk->thread, run, disk) == 0)
 		return disk;
 	pthread_cond_destroy(&disk->work);
 	pthread_cond_destroy(&disk->progress);
