@@ -12,8 +12,11 @@
 
 #include "kernel/kernel_format.h"
 #include "base/array.h"
+#include "base/syscalls.h"
 
 #define MAX_RT_PRIO 100
+#define NUMBER_FIELD 0 /* of a system call, in both of its events */
+#define NUMBER_SIZE 4u /* in the trace */
 
 /* clang-format off */
 #define KEVENT(system, raw, name, fields) { #system, #raw, #name, 0, false, 0, { fields } },
@@ -261,4 +264,39 @@ size_t event_encode(const struct kevent *event, const struct kformat *format, co
 		used += encode_field(event->field[i].kind, record, &format->place[i], out + used);
 	}
 	return used;
+}
+
+/* ---- system calls ---- */
+
+/*
+ * System calls. The kernel has one event for the entry of any call and one for the exit, with the
+ * number of the call. The trace has events of each call, as LTTng's, with ids after those of the
+ * table: entry, exit, entry of the next call, ...
+ */
+bool calls_is_one(unsigned event)
+{
+	return event == KEVENT_ID_syscall_entry_unknown || event == KEVENT_ID_syscall_exit_unknown;
+}
+
+unsigned calls_id(unsigned number, bool exit)
+{
+	return KEVENT_ID_COUNT + 2 * number + exit;
+}
+
+unsigned calls_class(unsigned event, const struct kformat *format, const struct krecord *record,
+		     unsigned *skip)
+{
+	const int64_t number = record_integer(record, &format->place[NUMBER_FIELD]);
+
+	*skip = 0;
+	if (!calls_is_one(event) || !syscall_name(number))
+		return event;
+	*skip = NUMBER_SIZE;
+	return calls_id((unsigned)number, event == KEVENT_ID_syscall_exit_unknown);
+}
+
+void calls_leave_out(struct kformat *format)
+{
+	format[KEVENT_ID_syscall_entry_unknown].id = 0;
+	format[KEVENT_ID_syscall_exit_unknown].id = 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of the kernel's events, where this kernel has their fields, and an event's bytes from a record:
- * kernel_format.c; which of them are system calls: kernel_calls.c; what this process may know: kernel_namespace.c.
+ * The table of the kernel's events, where this kernel has their fields, an event's bytes from a
+ * record, and which of them are system calls: kernel_format.c; what this process may know:
+ * kernel_namespace.c.
  */
 #ifndef KYMO_KERNEL_FORMAT_H
 #define KYMO_KERNEL_FORMAT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the kernel's events are recorded (kernel_select.c), and the threads that a process has already (follow.c). */
+/* Which of the kernel's events are recorded, and the threads that a process has already. */
 #ifndef KYMO_KERNEL_SELECT_H
 #define KYMO_KERNEL_SELECT_H
 

@@ -12,7 +12,7 @@
  *   header.c         event headers: id and time
  *   stream.c         one stream: files, packets, loss
  *   stream_batch.c   the inner loop: finds the events in the window
- *   stream_clone.c   copies of a stream; stream_scan.c: facts of a stream from its packets alone
+ *   stream_clone.c   copies of a stream; facts of a stream from its packets alone
  *   reader_ahead.c   threads that find events before they are needed
  *   reader_align.c   times that are shifted to the clock of another host
  *   plan_run.c       values of an event by its plan; walk.c: of any layout, bit by bit
@@ -20,7 +20,7 @@
  *   reader.c         open, close, merge of all streams, kymo_ctf_next()
  *   reader_grow.c    looks again at a trace that grows
  *   reader_text.c    events as text; reader_json.c: as JSON; reader_print.c: what the two share
- *   reader_state.c   warnings, counts, descriptions: needs none of the others but stream_scan.c
+ *   reader_state.c   warnings, counts, descriptions: needs none of the others but stream_clone.c
  *   copy.c           writes a trace again
  */
 #ifndef KYMO_CTF_READER_IMPL_H
@@ -358,11 +358,9 @@ void stream_find_loss(struct ctf_stream *stream);
 /* Go to @place. Return: whether the packet there is the one that @place describes. */
 bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
 
-/* ---- stream_scan.c ---- */
+/* ---- stream_clone.c ---- */
 /* Fill stream->info from the packets' headers, or from an index that agrees with them. */
 void stream_scan(struct ctf_stream *stream);
-
-/* ---- stream_clone.c ---- */
 /* A rewound copy that shares nothing that changes. Return: NULL: no memory. */
 struct ctf_stream *stream_clone(const struct ctf_stream *stream);
 void stream_clone_free(struct ctf_stream *clone);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of a stream that read on their own: for stream_scan.c, for other threads, for copies of a trace. */
+/* Copies of a stream that read on their own: for other threads, for copies of a trace, and for
+ * facts of the stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,4 +74,77 @@ bool stream_continue(struct ctf_stream *to, struct ctf_stream *from)
 	if (name && from->packet_bytes)
 		plan_text(&to->context_out, TARGET_PROCNAME, name, strlen(name), false);
 	return packet_keep_head(to, from->head_bytes, from->packet_bytes ? from->packet.first_event : 0);
+}
+
+/* ---- facts ---- */
+
+/*
+ * Facts of a stream from its packets alone: their number, times and losses. Reads the packet
+ * headers with a copy of the stream, so that reading is not disturbed. If there is an index, and
+ * its first and last entries agree with the file, the index is used instead.
+ */
+static void add_packet(struct kymo_ctf_stream_info *info, const struct ctf_stream *s)
+{
+	const struct packet *p = &s->packet;
+
+	if (!info->packets++ && p->has & HAS_BEGIN)
+		info->begin_ns = clock_to_ns(s->class, p->begin);
+	if (p->has & HAS_END)
+		info->end_ns = clock_to_ns(s->class, p->end);
+	info->lost += s->lost;
+	info->lost_packets += s->lost_packets;
+}
+
+static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
+		      const struct packet_index *index)
+{
+	for (uint32_t i = 0; i < index->count; i++) {
+		const struct packet_place *place = &index->place[i];
+		struct packet *p = &copy->packet;
+
+		copy->before = *p;
+		p->begin = place->begin;
+		p->end = place->end;
+		p->discarded = place->discarded;
+		p->seq = place->seq;
+		stream_find_loss(copy);
+		copy->has_before = true;
+		add_packet(info, copy);
+	}
+}
+
+/* Return: false: there is no index, or it does not agree with the file, or lacks what is needed. */
+static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy)
+{
+	const uint32_t needed =
+		HAS_SIZE | HAS_CONTENT | HAS_BEGIN | HAS_END | HAS_DISCARDED | HAS_SEQ;
+	struct packet_index index;
+	bool good;
+
+	if (copy->file_count != 1 || !index_read(&index, copy->file[0].path, copy->file[0].size))
+		return false;
+	good = stream_is_at(copy, &index.place[index.count - 1]) &&
+	       copy->packet.seq == index.place[index.count - 1].seq &&
+	       stream_is_at(copy, &index.place[0]) && copy->packet.seq == index.place[0].seq &&
+	       (copy->packet.has & needed) == needed;
+	if (good)
+		add_index(info, copy, &index);
+	index_free(&index);
+	stream_rewind(copy);
+	return good;
+}
+
+void stream_scan(struct ctf_stream *s)
+{
+	struct ctf_stream *copy = stream_clone(s);
+
+	s->scanned = true;
+	if (!copy)
+		return;
+	copy->quiet = true;
+	s->info.packets = s->info.lost = s->info.lost_packets = 0;
+	if (!scan_by_index(&s->info, copy))
+		while (stream_next_packet(copy))
+			add_packet(&s->info, copy);
+	stream_clone_free(copy);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending datagrams at a pace: a budget of bytes refills with time, and each datagram takes from it. See send_datagrams.h. */
-#include "relay/send/send_datagrams.h"
+/* Sending datagrams at a pace: a budget of bytes refills with time, and each datagram takes from
+ * it. See sender_internal.h. */
+#include "relay/send/sender_internal.h"
 
 #include <errno.h>
 #include <netinet/in.h>
