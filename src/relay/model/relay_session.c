@@ -89,10 +89,7 @@ static void each_directory(const struct relay_session *session, const struct rel
 		if (archive && first)
 			(void)snprintf(to, sizeof(to), "%s/%.*s", archive, top, trace->path);
 		/* A second trace in the same top directory finds it already moved, which is not a failure. */
-		if (archive)
-			(void)store_move(store, from, first ? to : archive);
-		else
-			(void)store_remove(store, from);
+		(void)store_move(store, from, archive && first ? to : archive);
 		if (!first)
 			return;
 	}

@@ -100,9 +100,9 @@ int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done 
 /** store_cut() - truncate the file to @size bytes. */
 int store_cut(struct store_file *file, uint64_t size);
 
-/** store_move(), store_remove() - files, and directories with everything in them. Failures are reported by say(). */
+/** store_move() - a file, or a directory with everything in it. @to: NULL: remove it. Failures are
+ * reported by say(). */
 int store_move(struct store *store, const char *from, const char *to);
-int store_remove(struct store *store, const char *path);
 
 /**
  * store_read() - read @size bytes at @offset of a published packet, or of metadata

@@ -166,7 +166,7 @@ static void done(struct disk_job *disk_job)
 	free(job);
 }
 
-static int post(struct store *store, const char *from, const char *to)
+int store_move(struct store *store, const char *from, const char *to)
 {
 	const size_t size = strlen(from) + 1;
 	struct tree_job *job;
@@ -186,14 +186,4 @@ static int post(struct store *store, const char *from, const char *to)
 	}
 	disk_do(store->disk, &job->job);
 	return 0;
-}
-
-int store_move(struct store *store, const char *from, const char *to)
-{
-	return post(store, from, to);
-}
-
-int store_remove(struct store *store, const char *path)
-{
-	return post(store, path, NULL);
 }
