@@ -289,14 +289,10 @@ static int join(struct remote *remote, struct kymo_err *err)
 	if (bus_open(&remote->bus, options->domain, options->say, options->context, err) < 0)
 		return -1;
 	remote->participants = dds_create_reader(bus_participant(remote->bus), DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
-	remote->status = bus_reader(remote->bus, BUS_STATUS, BUS_ALL, NULL, NULL, err);
-	if (remote->status < 0)
-		return -1;
-	remote->graph = bus_reader(remote->bus, options->humble ? BUS_GRAPH_24 : BUS_GRAPH, BUS_ALL, NULL, NULL, err);
-	if (remote->graph < 0)
-		return -1;
-	remote->end = bus_writer(remote->bus, BUS_END, 1, err);
-	if (remote->end < 0)
+	if ((remote->status = bus_reader(remote->bus, BUS_STATUS, BUS_ALL, NULL, NULL, err)) < 0 ||
+	    (remote->graph = bus_reader(remote->bus, options->humble ? BUS_GRAPH_24 : BUS_GRAPH,
+					BUS_ALL, NULL, NULL, err)) < 0 ||
+	    (remote->end = bus_writer(remote->bus, BUS_END, 1, err)) < 0)
 		return -1;
 	remote->start = bus_writer(remote->bus, BUS_START, 1, err);
 	return remote->start < 0 ? -1 : 0;

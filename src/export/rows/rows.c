@@ -50,7 +50,7 @@ struct lines {
 	FILE *out[TABLES];
 };
 
-/* As printf("%lld"), which is too slow here. */
+/* A decimal number; a format would be too slow here. */
 static void put_integer(FILE *out, int64_t value)
 {
 	char digits[24], *at = digits + sizeof(digits);
