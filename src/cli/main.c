@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>

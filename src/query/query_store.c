@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables that a join reads again and again. See query_internal.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "query/query_internal.h"
 

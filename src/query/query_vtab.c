@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a trace as virtual tables. Each exists under its name without being created ("eponymous").
+ * The tables of a trace as virtual tables. Each exists under its name without being created
+ * ("eponymous").
  *
- * SQLite first asks xBestIndex how it would read a table under some conditions, and then calls xFilter to read it. The plan
- * that connects the two is a text: the columns that are used as a hexadecimal number, then "column,relation" for each
- * condition whose value xFilter receives. A condition that is not in the plan is checked by SQLite, row by row.
+ * SQLite first asks xBestIndex how it would read a table under some conditions, and then calls
+ * xFilter to read it. The plan that connects the two is a text: the columns that are used as a
+ * hexadecimal number, then "column,relation" for each condition whose value xFilter receives. A
+ * condition that is not in the plan is checked by SQLite, row by row.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

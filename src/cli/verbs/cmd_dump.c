@@ -2,7 +2,6 @@
 /* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "cli/input/event_print.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"
-#include "ctf/read/reader.h"
 
 struct dump_options {
 	int format;

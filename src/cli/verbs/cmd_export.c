@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo export: a trace in the format of another tool. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo flow: messages followed through callbacks, from a sensor to an actuator. */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo info: what a trace is made of, and whether anything is missing. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/common/common.h"
 #include "cli/input/input_events.h"

@@ -10,7 +10,6 @@
 #include "cli/input/answer.h"
 #include "cli/input/input_events.h"
 #include "cli/input/trace_time.h"
-#include "ctf/read/reader.h"
 #include "base/array.h"
 
 struct list_options {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/input/access_options.h"
 #include "cli/common/common.h"
 #include "cli/verbs/live/live_dir.h"

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
 #include "cli/verbs/query/query_prompt.h"

@@ -2,9 +2,7 @@
 /* `kymo snapshot`: the last events of everything, from a flight recorder or from the programs' own memory. */
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/text.h"
 #include "cli/common/common.h"

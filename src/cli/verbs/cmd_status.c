@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo status`: the processes that can be recorded, and the recorder. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,7 +7,6 @@
 #include "base/array.h"
 #include "base/json_get.h"
 #include "base/now.h"
-#include "base/text.h"
 #include "cli/common/ask.h"
 #include "cli/common/common.h"
 #include "cli/verbs/info/status_refused.h"

@@ -10,7 +10,6 @@
 #include "caret/paths/architecture.h"
 #include "cli/common/progress.h"
 #include "cli/input/answer.h"
-#include "ctf/read/reader.h"
 
 #define PROGRESS_EVENTS (1u << 16)
 

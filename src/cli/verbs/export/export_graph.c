@@ -12,7 +12,6 @@
 #include "cli/common/progress.h"
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
-#include "ctf/read/reader.h"
 #include "export/graph/dot.h"
 
 static int open_output(const char *path, bool force, struct kymo_err *err)

@@ -3,7 +3,6 @@
 #include "cli/verbs/export/export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +19,6 @@
 #include "cli/common/progress.h"
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
-#include "ctf/read/reader.h"
 #include "export/archive/archive.h"
 #include "export/perfetto/perfetto.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "cli/common/common.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/prefixes.h"
 

@@ -16,7 +16,6 @@
 
 #include "cli/common/common.h"
 #include "cli/verbs/export/export.h"
-#include "ctf/read/reader.h"
 #include "export/pft/pft.h"
 
 #define POLL_MS 50	/* how often the child checks whether the trace exists */
