@@ -55,8 +55,11 @@ struct verb {
 	const char *description;	/* paragraphs for --help and the man page */
 	const char *examples;	/* lines for --help and the man page */
 	const struct opt *opts;	/* ends with a zeroed entry */
-	/* @argv: the arguments behind the verb, not parsed, ending with NULL. Return: the exit status. */
-	int (*run)(int argc, char **argv);
+	/*
+	 * @argv: the arguments behind the verb, not parsed, ending with NULL.
+	 * Return: the exit status; -1 with @err, which main() prints.
+	 */
+	int (*run)(int argc, char **argv, struct kymo_err *err);
 };
 
 /**

@@ -214,7 +214,9 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
+	struct kymo_err err = {0};
 	const struct verb *verb;
+	int status;
 
 	if (argc < 2) {
 		overview(stderr);
@@ -231,5 +233,6 @@ int main(int argc, char **argv)
 		opt_help(verb, stdout);
 		return finish(KYMO_EXIT_OK);
 	}
-	return finish(verb->run(argc - 2, argv + 2));
+	status = verb->run(argc - 2, argv + 2, &err);
+	return finish(status < 0 ? cli_fail(verb->name, &err) : status);
 }

@@ -106,25 +106,24 @@ static void ready(void *context)
 	(void)fflush(stdout);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct agent_options agent = { .say = say, .ready = ready };
 	struct options options = { .sim_rate = 1 };
 	char output[CLI_PATH_MAX];
-	struct kymo_err err;
 	char **words = calloc((size_t)argc + 1, sizeof *words);	/* as given: parsing moves them */
 	int given = argc, rc;
 
 	if (words)
 		memcpy(words, argv, (size_t)argc * sizeof *words);
-	rc = words ? parse(argc, argv, &options, &agent, &err) : err_no_memory(&err);
+	rc = words ? parse(argc, argv, &options, &agent, err) : err_no_memory(err);
 	if (rc == 0)
-		rc = caret_enter("agent", given, words, KYMO_LIBDIR, &err);
+		rc = caret_enter("agent", given, words, KYMO_LIBDIR, err);
 	free(words);
 	if (rc == 0 && options.output)
-		rc = cli_absolute(output, sizeof output, options.output, &err);
+		rc = cli_absolute(output, sizeof output, options.output, err);
 	if (rc < 0)
-		return cli_fail("agent", &err);
+		return -1;
 	agent.output = options.output ? output : NULL;
 	agent.report = options.quiet ? NULL : print_line;
 	if (options.quiet)
@@ -132,7 +131,7 @@ static int run(int argc, char **argv)
 	agent.context = &agent;
 	(void)signal(SIGPIPE, SIG_IGN);
 	region_guard();
-	return agent_run(&agent, &err) < 0 ? cli_fail("agent", &err) : KYMO_EXIT_OK;
+	return agent_run(&agent, err);
 }
 
 const struct verb verb_agent = {

@@ -80,36 +80,34 @@ static int print(struct findings *findings, unsigned problems, int format)
 	return cli_close("doctor", table, problems ? KYMO_EXIT_FAILED : KYMO_EXIT_OK);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	struct findings findings = { 0 };
-	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = found, .context = &findings };
-	struct kymo_err err;
+	struct doctor doctor = {.libdir = KYMO_LIBDIR, .found = found, .context = &findings};
 	int result = 0, dashdash;
 
-	if (opt_parse(opts, &options, &argc, &argv, &dashdash, &err))
-		return cli_fail("doctor", &err);
-	if ((argc > 1 && dashdash != 0) || (argc && options.pid)) {
-		err_set(&err, KYMO_EXIT_USAGE, "only one program or process at a time; write a command line after \"--\"");
-		return cli_fail("doctor", &err);
-	}
-	if (options.pid > INT_MAX) {
-		err_set(&err, KYMO_EXIT_INPUT, "no process %llu exists", (unsigned long long)options.pid);
-		return cli_fail("doctor", &err);
-	}
+	if (opt_parse(opts, &options, &argc, &argv, &dashdash, err))
+		return -1;
+	if ((argc > 1 && dashdash != 0) || (argc && options.pid))
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"only one program or process at a time; write a command line after \"--\"");
+	if (options.pid > INT_MAX)
+		return err_set(err, KYMO_EXIT_INPUT, "no process %llu exists",
+			       (unsigned long long)options.pid);
 	if (options.pid)
-		result = doctor_process(&doctor, (unsigned)options.pid, &err);
+		result = doctor_process(&doctor, (unsigned)options.pid, err);
 	else if (argc && dashdash == 0)
-		result = doctor_command(&doctor, argv, &err);
+		result = doctor_command(&doctor, argv, err);
 	else if (argc)
-		result = doctor_program(&doctor, argv[0], &err);
+		result = doctor_program(&doctor, argv[0], err);
 	else
 		doctor_machine(&doctor);
 	if (!result)
 		return print(&findings, doctor.problems, options.format);
 	free_findings(&findings);
-	return cli_fail("doctor", &err);
+	return -1;
 }
 
 const struct verb verb_doctor = {

@@ -104,19 +104,18 @@ static int open_traces(struct dump *d, const struct cli_traces *traces, struct a
 	return kymo_ctf_open(traces->path[0], &d->reader, err);
 }
 
-static int dump_run(int argc, char **argv)
+static int dump_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct dump_options options = { 0 };
 	struct dump dump = { .options = &options };
 	struct simclock *clock = NULL;
 	struct align *align = NULL;
 	struct cli_traces traces;
-	struct kymo_err err = { 0 };
 	int status = KYMO_EXIT_OK;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
-	    open_traces(&dump, &traces, &align, &err))
-		return cli_fail("dump", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	    cli_traces(&traces, argc, argv, err) || open_traces(&dump, &traces, &align, err))
+		return -1;
 	cli_print_hosts("dump", align);
 	align_destroy(align);
 	kymo_ctf_threads(dump.reader, 0);
@@ -126,11 +125,11 @@ static int dump_run(int argc, char **argv)
 				       .times = options.times, .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
 	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
 					   .most = options.count, .json = options.format, .stop = &interrupted };
-	status = cli_clock(options.times.clock, dump.reader, traces.name, &clock, &err);
+	status = cli_clock(options.times.clock, dump.reader, traces.name, &clock, err);
 	dump.events.clock = clock;
-	if (status || events_open(&dump.events, &err) ||
-	    (options.follow ? follow(&dump, &err) : event_print_all(&dump.print, &err)) < 0)
-		status = cli_fail("dump", &err);
+	if (status || events_open(&dump.events, err) ||
+	    (options.follow ? follow(&dump, err) : event_print_all(&dump.print, err)) < 0)
+		status = -1;
 	events_close(&dump.events);
 	(void)fflush(stdout);
 	answer_warn("dump", dump.reader, UINT_MAX);

@@ -154,7 +154,7 @@ static int export_perfetto_or_archive(const struct export_request *request, bool
 	return one_file ? export_perfetto(request, lost, err) : export_archive(request, lost, err);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	static int (*const exporters[EXPORT_FORMATS])(const struct export_request *request, bool *lost, struct kymo_err *err) = {
 		[EXPORT_PERFETTO] = export_perfetto_or_archive, [EXPORT_CHROME] = export_perfetto,
@@ -163,15 +163,14 @@ static int run(int argc, char **argv)
 		[EXPORT_CTF] = export_ctf, [EXPORT_CARET] = export_caret,
 	};
 	struct options options = {.format = FORMAT_BY_SUFFIX, .compress = PFT_LEVEL_DEFAULT};
-	struct export_request request = { .verb = "export", .until_closed = -1 };
-	struct kymo_err err = { 0 };
+	struct export_request request = {.verb = "export", .until_closed = -1};
 	bool lost = false;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || choose_format(&options, &err) ||
-	    check(&options, argc, &err) || cli_traces(&request.traces, argc, argv, &err) ||
-	    (options.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, &err)) ||
-	    export_name(request.traces.path[0], request.name, &err))
-		return cli_fail("export", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || choose_format(&options, err) ||
+	    check(&options, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
+	    (options.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
+	    export_name(request.traces.path[0], request.name, err))
+		return -1;
 	request.format = (enum export_format)options.format;
 	request.output = options.output;
 	request.times = options.times;
@@ -184,8 +183,8 @@ static int run(int argc, char **argv)
 	request.level = options.compress;
 	request.split = options.split;
 	request.follow = options.follow;
-	if (exporters[options.format](&request, &lost, &err))
-		return cli_fail("export", &err);
+	if (exporters[options.format](&request, &lost, err))
+		return -1;
 	return options.strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 

@@ -148,18 +148,16 @@ static int parse(int argc, char **argv, struct options *options, const char **wh
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct json_object *reply = NULL;
 	struct filter_rules rules = { 0 };
 	struct options options = { 0 };
 	const char *what = "";
-	struct kymo_err err;
-	int status;
+	int status = -1;
 
-	if (parse(argc, argv, &options, &what, &rules, &err) < 0 || ask(what, &rules, &reply, &err) < 0)
-		status = cli_fail("filter", &err);
-	else
+	if (parse(argc, argv, &options, &what, &rules, err) == 0 &&
+	    ask(what, &rules, &reply, err) == 0)
 		status = options.quiet ? KYMO_EXIT_OK : show(reply, &options);
 	json_object_put(reply);
 	filter_rules_free(&rules);

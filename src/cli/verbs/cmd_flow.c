@@ -77,17 +77,17 @@ static int read_at(const struct answer *answer, const char *at, int64_t *at_ns, 
 		      cli_read_point("at", at, first_ns, answer->clock, at_ns, err)) ? -1 : 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
-	struct flow_options flow = { .at_ns = INT64_MIN };
-	struct kymo_err err = { 0 };
+	struct flow_options flow = {.at_ns = INT64_MIN};
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_chain(&argc, argv, &flow.pattern, &err) ||
-	    answer_open(&answer, "flow", argc, argv, &o.times, &err))
-		return cli_fail("flow", &err);
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
+	    read_chain(&argc, argv, &flow.pattern, err) ||
+	    answer_open(&answer, "flow", argc, argv, &o.times, err))
+		return -1;
 	flow.format = o.format;
 	flow.selection = &o.selection;
 	flow.limit = o.limit;
@@ -104,9 +104,11 @@ static int run(int argc, char **argv)
 	flow.told_lost = cli_traces_lost(&answer.traces, "flow");
 	flow.progress = progress_trace;
 	flow.context = &answer.progress;
-	status = read_at(&answer, o.at, &flow.at_ns, &err) || answer_begin(&answer, o.format, &err) ? -1 :
-		 flow_run(answer.reader, answer.traces.name, &flow, answer.table, &answer.lost, &err);
-	return answer_close(&answer, status, o.strict, &err);
+	status = read_at(&answer, o.at, &flow.at_ns, err) || answer_begin(&answer, o.format, err)
+			 ? -1
+			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
+				    &answer.lost, err);
+	return answer_close(&answer, status, o.strict, err);
 }
 
 const struct verb verb_flow = {

@@ -406,7 +406,7 @@ static int show_all(struct show *s, const char *problem)
 	return cli_close("info", s->table, status);
 }
 
-static int info_run(int argc, char **argv)
+static int info_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct info_options options = { 0 };
 	struct recorders recorders = { 0 };
@@ -415,22 +415,22 @@ static int info_run(int argc, char **argv)
 	struct events events = { .selection = &options.selection };
 	struct align *align = NULL;
 	struct cli_traces traces;
-	struct kymo_err err = { 0 };
 	char problem[512];
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_traces(&traces, argc, argv, &err) ||
-	    cli_traces_open(&traces, "info", &show.reader, &align, &err))
-		return cli_fail("info", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	    cli_traces(&traces, argc, argv, err) ||
+	    cli_traces_open(&traces, "info", &show.reader, &align, err))
+		return -1;
 	kymo_ctf_threads(show.reader, 0);
 	show.path = traces.name;
 	show.align = align;
 	events.times = options.times;
 	events.reader = show.reader;
 	show.limited = events_limited(&events);
-	if (recorders_read(&recorders, &traces, show.reader, problem, &err) || events_open(&events, &err) ||
-	    info_collect(&info, &events, &err) < 0)
-		status = cli_fail("info", &err);
+	if (recorders_read(&recorders, &traces, show.reader, problem, err) ||
+	    events_open(&events, err) || info_collect(&info, &events, err) < 0)
+		status = -1;
 	else
 		status = show_all(&show, problem);
 	events_close(&events);

@@ -248,25 +248,24 @@ static int list_events(const struct list_options *options, const char *path, str
 	return status;
 }
 
-static int list_run(int argc, char **argv)
+static int list_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct list_options options = { 0 };
 	char path[CLI_PATH_MAX];
-	struct kymo_err err = { 0 };
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
-		return cli_fail("list", &err);
-	if (options.points &&
-	    (argc || options.times.begin || options.times.end || options.times.clock || selection_any(&options.selection))) {
-		err_set(&err, KYMO_EXIT_USAGE, argc ? "--points lists kymo's own tracepoints; leave out the trace" : "--points only works with --event: "
-			"it is not about a trace");
-		return cli_fail("list", &err);
-	}
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
+		return -1;
+	if (options.points && (argc || options.times.begin || options.times.end ||
+			       options.times.clock || selection_any(&options.selection)))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       argc ? "--points lists kymo's own tracepoints; leave out the trace"
+				    : "--points only works with --event: "
+				      "it is not about a trace");
 	if (options.points)
 		return list_points(&options);
-	if (cli_trace(argc, argv, path, &err))
-		return cli_fail("list", &err);
-	return list_events(&options, path, &err);
+	if (cli_trace(argc, argv, path, err))
+		return -1;
+	return list_events(&options, path, err);
 }
 
 const struct verb verb_list = {

@@ -201,21 +201,21 @@ static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { .interval = 1000000000 };
-	struct viewing watch = { .options = &options };
-	struct kymo_err err = { 0 };
+	struct viewing watch = {.options = &options};
 	int rc;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
-		return cli_fail("live", &err);
-	rc = check(&watch, argc, argv, &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
+		return -1;
+	rc = check(&watch, argc, argv, err);
 	if (rc == 0)
-		rc = (watch.directory || watch.url.session[0] ? show_events : list_sessions)(&watch, &err);
+		rc = (watch.directory || watch.url.session[0] ? show_events : list_sessions)(&watch,
+											     err);
 	access_free(&watch.access);
 	if (rc < 0)
-		return cli_fail("live", &err);
+		return -1;
 	return options.strict && watch.show.print.lost + watch.counts.missed ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 

@@ -156,15 +156,14 @@ static int find_file(const struct options *options, const char *trace, char file
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	char trace[CLI_PATH_MAX], file[PATH_MAX];
-	struct kymo_err err = { 0 };
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) || cli_trace(argc, argv, trace, &err) ||
-	    find_file(&options, trace, file, &err))
-		return cli_fail("open", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	    cli_trace(argc, argv, trace, err) || find_file(&options, trace, file, err))
+		return -1;
 	if (options.quiet)
 		printf("%s\n", file);
 	else
@@ -172,11 +171,10 @@ static int run(int argc, char **argv)
 		       "UI:    " UI "\n"
 		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
 		       "       It stays in your browser; nothing is sent.\n", file);
-	if (fflush(stdout)) {
-		err_set(&err, KYMO_EXIT_FAILED, "cannot write to standard output: %s", strerror(errno));
-		return cli_fail("open", &err);
-	}
-	return options.browser && start_browser(&err) ? cli_fail("open", &err) : KYMO_EXIT_OK;
+	if (fflush(stdout))
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output: %s",
+			       strerror(errno));
+	return options.browser && start_browser(err) ? -1 : KYMO_EXIT_OK;
 }
 
 const struct verb verb_open = {

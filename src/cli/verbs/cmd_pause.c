@@ -33,36 +33,36 @@ static void summary(struct json_object *reply)
 		json_get_u64(reply, "recorded"), clean, paused ? "next:  kymo resume, or kymo stop\n" : "");
 }
 
-static int change(const char *verb, int argc, char **argv)
+static int change(const char *verb, int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	struct json_object *reply = NULL;
 	struct domain_info info;
 	struct rundir dir;
-	struct kymo_err err;
 	int rc;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0)
-		return cli_fail(verb, &err);
-	rc = ask_open(&dir, &info, &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
+		return -1;
+	rc = ask_open(&dir, &info, err);
 	if (rc == 0) {
-		rc = ask_for(&dir, &info, verb, SWITCH_NS, &reply, &err);
+		rc = ask_for(&dir, &info, verb, SWITCH_NS, &reply, err);
 		rundir_close(&dir);
 	}
 	if (rc == 0 && !options.quiet)
 		summary(reply);
 	json_object_put(reply);
-	return rc < 0 ? cli_fail(verb, &err) : KYMO_EXIT_OK;
+	return rc;
 }
 
-static int run_pause(int argc, char **argv)
+static int run_pause(int argc, char **argv, struct kymo_err *err)
 {
-	return change("pause", argc, argv);
+	return change("pause", argc, argv, err);
 }
 
-static int run_resume(int argc, char **argv)
+static int run_resume(int argc, char **argv, struct kymo_err *err)
 {
-	return change("resume", argc, argv);
+	return change("resume", argc, argv, err);
 }
 
 const struct verb verb_pause = {

@@ -94,7 +94,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	return status ? fail(&err) : KYMO_EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	struct cli_traces traces;
@@ -102,11 +102,10 @@ static int run(int argc, char **argv)
 	struct simclock *clock = NULL;
 	struct tables *tables;
 	struct query *query;
-	struct kymo_err err = { 0 };
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err))
-		return cli_fail("query", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
+		return -1;
 	if (options.schema) {
 		status = query_print_schema(-1, options.format, stdout);
 		return status && status != -EPIPE ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
@@ -114,18 +113,19 @@ static int run(int argc, char **argv)
 	if ((argc > 1 && access(argv[argc - 1], F_OK)) || (argc == 1 && !is_path(argv[0])))
 		sql = argv[--argc];
 	for (int i = 0; i < argc; i++)
-		if (!is_path(argv[i])) {
-			err_set(&err, KYMO_EXIT_USAGE, "'%s' is not a trace; put all SQL into one operand", argv[i]);
-			return cli_fail("query", &err);
-		}
-	if (cli_traces(&traces, argc, argv, &err) || cli_traces_distinct(&traces, &err) ||
-	    tables_open(&tables, traces.path, traces.count, &err))
-		return cli_fail("query", &err);
-	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock, &err) ||
-	    query_open(&query, tables, &err)) {
+		if (!is_path(argv[i]))
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "'%s' is not a trace; put all SQL into one operand",
+				       argv[i]);
+	if (cli_traces(&traces, argc, argv, err) || cli_traces_distinct(&traces, err) ||
+	    tables_open(&tables, traces.path, traces.count, err))
+		return -1;
+	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
+			      err) ||
+	    query_open(&query, tables, err)) {
 		tables_close(tables);
 		simclock_free(clock);
-		return cli_fail("query", &err);
+		return -1;
 	}
 	if (!options.quiet)
 		cli_print_hosts("query", tables_align(tables));

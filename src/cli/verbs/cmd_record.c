@@ -399,28 +399,34 @@ static bool asks_hosts(int argc, char **argv)
 	return false;
 }
 
-static int run_hosts(int argc, char **argv)
+static int run_hosts(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
-	struct kymo_err why, err;
-	int rc = caret_enter("record", argc, argv, KYMO_LIBDIR, &err);
+	struct kymo_err why;
+	int rc = caret_enter("record", argc, argv, KYMO_LIBDIR, err);
 
 	if (rc == 0 && opt_parse(hosts_opts, &options, &argc, &argv, NULL, &why) < 0)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "with --hosts, which records nothing on this machine: %s", why.text);
+		rc = err_set(err, KYMO_EXIT_USAGE,
+			     "with --hosts, which records nothing on this machine: %s", why.text);
 	if (rc == 0 && argc)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "unexpected command '%s': --hosts records nothing on this machine", argv[0]);
+		rc = err_set(err, KYMO_EXIT_USAGE,
+			     "unexpected command '%s': --hosts records nothing on this machine",
+			     argv[0]);
 	if (rc == 0 && options.duration < 0)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--duration cannot be negative");
-	return rc < 0 ? cli_fail("record", &err) : record_hosts(&options.hosts, options.duration, options.format, options.quiet);
+		rc = err_set(err, KYMO_EXIT_USAGE, "--duration cannot be negative");
+	return rc < 0 ? -1
+		      : record_hosts(&options.hosts, options.duration, options.format,
+				     options.quiet, err);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
-	return asks_hosts(argc, argv) ? run_hosts(argc, argv) : either(false, argc, argv);
+	return asks_hosts(argc, argv) ? run_hosts(argc, argv, err) : either(false, argc, argv);
 }
 
-static int run_in_background(int argc, char **argv)
+static int run_in_background(int argc, char **argv, struct kymo_err *err)
 {
+	(void)err; /* printed before the log is closed */
 	return either(true, argc, argv);
 }
 

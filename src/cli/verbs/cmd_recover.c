@@ -19,31 +19,29 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char verb[] = "recover";
 	struct session_options session = { .version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb };
 	struct options options = { 0 };
 	struct session_stats stats;
 	char output[CLI_PATH_MAX];
-	struct kymo_err err;
 	int status;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0)
-		return cli_fail("recover", &err);
-	if (!options.output && cli_new_session(output, &err) < 0)
-		return cli_fail("recover", &err);
-	if (!options.output)
-		options.output = output;
-	session.output = options.output;
-	if (recorded_once(&session, &stats, &err) < 0)
-		return cli_fail("recover", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
+		return -1;
+	session.output = options.output ? options.output : output;
+	if ((!options.output && cli_new_session(output, err) < 0) ||
+	    recorded_once(&session, &stats, err) < 0)
+		return -1;
 	if (!stats.processes || !stats.bytes) {
 		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
 			"events, so there is no trace\n");
 		return KYMO_EXIT_EMPTY;
 	}
-	status = recorded_print("recover", &stats, NULL, options.output, options.format, options.quiet);
+	status = recorded_print("recover", &stats, NULL, session.output, options.format,
+				options.quiet);
 	return status == KYMO_EXIT_OK && options.strict && recorded_lossy(&stats) ? KYMO_EXIT_LOSS : status;
 }
 

@@ -145,7 +145,7 @@ static int read_forward(const struct options *options, struct forward_options *f
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = {
 		.bind = "127.0.0.1", .control = URL_CONTROL_PORT, .data = URL_DATA_PORT, .live = URL_LIVE_PORT,
@@ -155,22 +155,22 @@ static int run(int argc, char **argv)
 	struct forward_options forward = { 0 };
 	struct access access = { 0 };
 	char output[CLI_PATH_MAX];
-	struct kymo_err err;
 	int rc;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
-		return cli_fail("relay", &err);
-	rc = cli_no_operands(argc, argv, &err) < 0 ? -1 : check(&options, &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
+		return -1;
+	rc = cli_no_operands(argc, argv, err) < 0 ? -1 : check(&options, err);
 	if (rc == 0 && !options.output) {
-		rc = cli_trace_dir(output, &err);
+		rc = cli_trace_dir(output, err);
 		options.output = output;
 	}
 	if (rc == 0)
-		rc = secure(&options, &server, &err);
-	if (rc == 0 && options.forward_url && (rc = read_forward(&options, &forward, &access, &err)) == 0)
+		rc = secure(&options, &server, err);
+	if (rc == 0 && options.forward_url &&
+	    (rc = read_forward(&options, &forward, &access, err)) == 0)
 		server.forward = &forward;
 	if (rc == 0 && options.datagram)
-		rc = read_datagram_port(options.datagram, &server, &err);
+		rc = read_datagram_port(options.datagram, &server, err);
 	if (rc == 0) {
 		server.output = options.output;
 		server.address = options.bind;
@@ -181,11 +181,11 @@ static int run(int argc, char **argv)
 		server.sync = options.sync;
 		server.limits = options.limits;
 		server.half_expires_ns = options.expire;
-		rc = server_run(&server, &err);
+		rc = server_run(&server, err);
 	}
 	tls_context_free(options.tls);
 	access_free(&access);
-	return rc < 0 ? cli_fail("relay", &err) : KYMO_EXIT_OK;
+	return rc;
 }
 
 const struct verb verb_relay = {

@@ -156,19 +156,18 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	return answer_close(answer, status, o->strict, err);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
-	struct realtime_names realtime = { 0 };
-	struct kymo_err err = { 0 };
+	struct realtime_names realtime = {0};
 	bool not_realtime = false;
 	struct report_options report;
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err))
-		return cli_fail("report", &err);
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err))
+		return -1;
 	report = (struct report_options){
 		.format = o.format,
 		.section = o.section.item,
@@ -179,10 +178,11 @@ static int run(int argc, char **argv)
 		.limit = o.limit,
 		.unlimited = o.all,
 	};
-	if (read_options(&o, &report, &realtime, &paths, &err) || answer_open(&answer, "report", argc, argv, &o.times, &err))
-		status = cli_fail("report", &err);
+	if (read_options(&o, &report, &realtime, &paths, err) ||
+	    answer_open(&answer, "report", argc, argv, &o.times, err))
+		status = -1;
 	else
-		status = answer_report(&answer, &report, &paths, &o, &err);
+		status = answer_report(&answer, &report, &paths, &o, err);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
 	expectations_free(report.expect);

@@ -55,36 +55,34 @@ static void warn_in_vain(const char *command)
 		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR };
 	char **environment = NULL, *rules;
-	struct kymo_err err;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
-		return cli_fail("run", &err);
-	if (argc == 0) {
-		(void)err_set(&err, KYMO_EXIT_USAGE, "no command to run; write it after the options: kymo run -- CMD");
-		return cli_fail("run", &err);
-	}
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
+		return -1;
+	if (argc == 0)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "no command to run; write it after the options: kymo run -- CMD");
 	launch.ring_size = options.ring_size;
 	launch.flight = options.flight;
 	launch.malloc = options.malloc;
-	rules = launch_find(argv[0], &err) < 0 ? NULL : read_rules(&options.filter, &err);
+	rules = launch_find(argv[0], err) < 0 ? NULL : read_rules(&options.filter, err);
 	if (rules) {
 		launch.rules = *rules ? rules : NULL;
-		environment = launch_environment(&launch, &err);
+		environment = launch_environment(&launch, err);
 	}
 	free(rules);
 	if (!environment)
-		return cli_fail("run", &err);
+		return -1;
 	warn_in_vain(argv[0]);
 	warn_not_traceable(argv);
 	(void)execvpe(argv[0], argv, environment);
-	(void)err_set(&err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
+	(void)err_set(err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);
-	return cli_fail("run", &err);
+	return -1;
 }
 
 const struct verb verb_run = {

@@ -216,7 +216,7 @@ static int add_sink(const struct options *options, const char *where, struct kym
 		fprintf(stderr, "sink %" PRIu64 ": %s\n", id, text(reply, "path"));
 	json_object_put(reply);
 	rc = is_url ? await_connection(id, where, options->quiet, err) : 0;
-	return rc < 0 ? -1 : KYMO_EXIT_OK;
+	return rc;
 }
 
 static void report_unsent(struct json_object *reply)
@@ -258,27 +258,28 @@ static int remove_sink(const struct options *options, const char *name, struct k
 	return KYMO_EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = { 0 };
-	struct kymo_err err;
-	int rc;
+	struct options options = {0};
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0)
-		return cli_fail("sink", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
+		return -1;
 	if (argc == 2 && strcmp(argv[0], "add") == 0)
-		rc = add_sink(&options, argv[1], &err);
-	else if (sink_files_any(&options.files))
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress require \"add DIR\"");
-	else if (record_relay_any(&options.relay))
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--live-timer, --spool, --linger, --tls-ca, --tls-pin and --token-file require \"add URL\"");
-	else if (argc == 2 && strcmp(argv[0], "remove") == 0)
-		rc = remove_sink(&options, argv[1], &err);
-	else if (argc == 1 && strcmp(argv[0], "list") == 0)
-		rc = list_sinks(&options, &err);
-	else
-		rc = err_set(&err, KYMO_EXIT_USAGE, "write list, add DIR, add URL, or remove DIR, URL or NUMBER");
-	return rc < 0 ? cli_fail("sink", &err) : rc;
+		return add_sink(&options, argv[1], err);
+	if (sink_files_any(&options.files))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--rotate-size, --rotate-time, --max-size and --compress require "
+			       "\"add DIR\"");
+	if (record_relay_any(&options.relay))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--live-timer, --spool, --linger, --tls-ca, "
+			       "--tls-pin and --token-file require \"add URL\"");
+	if (argc == 2 && strcmp(argv[0], "remove") == 0)
+		return remove_sink(&options, argv[1], err);
+	if (argc == 1 && strcmp(argv[0], "list") == 0)
+		return list_sinks(&options, err);
+	return err_set(err, KYMO_EXIT_USAGE,
+		       "write list, add DIR, add URL, or remove DIR, URL or NUMBER");
 }
 
 const struct verb verb_sink = {

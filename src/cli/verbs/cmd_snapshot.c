@@ -175,28 +175,27 @@ static int parse(int argc, char **argv, struct options *options, struct session_
 	return read_pids(&options->pids, session, err);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char verb[] = "snapshot";
 	struct session_options session = { .version = KYMO_VERSION, .frozen = true, .say = cli_say, .context = verb };
 	struct options options = { 0 };
 	struct rundir dir;
-	struct kymo_err err;
 	int rc;
 
-	if (parse(argc, argv, &options, &session, &err) < 0)
-		return cli_fail("snapshot", &err);
+	if (parse(argc, argv, &options, &session, err) < 0)
+		return -1;
 	region_guard();
-	rc = rundir_open(&dir, NULL, false, &err);
+	rc = rundir_open(&dir, NULL, false, err);
 	if (rc == 1)
-		rc = nothing_kept(&session, &err);
+		rc = nothing_kept(&session, err);
 	if (rc == 0) {
-		rc = ask(&dir, &options, &err);
+		rc = ask(&dir, &options, err);
 		if (rc == INT_MAX)
-			rc = from_memory(&dir, &options, &session, &err);
+			rc = from_memory(&dir, &options, &session, err);
 		rundir_close(&dir);
 	}
-	return rc < 0 ? cli_fail("snapshot", &err) : rc;
+	return rc;
 }
 
 const struct verb verb_snapshot = {

@@ -342,17 +342,15 @@ static int once(const struct options *options, struct kymo_err *err)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = { .interval = -1 };
-	struct kymo_err err;
-	int status;
+	struct options options = {.interval = -1};
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0)
-		return cli_fail("status", &err);
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
+		return -1;
 	region_guard();
-	status = options.watch ? watch(&options, &err) : once(&options, &err);
-	return status < 0 ? cli_fail("status", &err) : status;
+	return options.watch ? watch(&options, err) : once(&options, err);
 }
 
 const struct verb verb_status = {

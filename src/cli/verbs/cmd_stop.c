@@ -86,28 +86,25 @@ static void summary(const struct domain_info *info)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", clean, clean);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	struct domain_info info;
 	struct rundir dir;
-	struct kymo_err err;
 	int rc;
 
-	rc = opt_parse(opts, &options, &argc, &argv, NULL, &err) < 0 || cli_no_operands(argc, argv, &err) < 0 ? -1 : 0;
-	if (rc == 0 && options.timeout < 0)
-		rc = err_set(&err, KYMO_EXIT_USAGE, "--timeout cannot be negative");
-	if (rc == 0)
-		rc = ask_open(&dir, &info, &err);
-	if (rc == 0) {
-		rc = stop(&dir, &options, &info, &err);
-		rundir_close(&dir);
-	}
-	if (rc < 0)
-		return cli_fail("stop", &err);
-	if (!options.quiet)
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
+		return -1;
+	if (options.timeout < 0)
+		return err_set(err, KYMO_EXIT_USAGE, "--timeout cannot be negative");
+	if (ask_open(&dir, &info, err) < 0)
+		return -1;
+	rc = stop(&dir, &options, &info, err);
+	rundir_close(&dir);
+	if (rc == 0 && !options.quiet)
 		summary(&info);
-	return KYMO_EXIT_OK;
+	return rc;
 }
 
 const struct verb verb_stop = {

@@ -86,22 +86,21 @@ static void warn_neither(const char *operand, const char *trace)
 	cli_say(verb, text);
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
-	struct why_options why = { 0 };
-	struct kymo_err err = { 0 };
+	struct why_options why = {0};
 	const char *alone;
 	struct answer answer;
 	int status;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, &err) || read_operands(&argc, argv, &why, &err))
-		return cli_fail("why", &err);
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || read_operands(&argc, argv, &why, err))
+		return -1;
 	alone = argc ? NULL : why.callback;
-	if (answer_open(&answer, "why", argc, argv, &o.times, &err)) {
-		if (alone && err.status == KYMO_EXIT_INPUT)
-			(void)err_wrap(&err, NEITHER, alone);
-		return cli_fail("why", &err);
+	if (answer_open(&answer, "why", argc, argv, &o.times, err)) {
+		if (alone && err->status == KYMO_EXIT_INPUT)
+			(void)err_wrap(err, NEITHER, alone);
+		return -1;
 	}
 	why.begin_ns = answer.begin_ns;
 	why.end_ns = answer.end_ns;
@@ -114,11 +113,13 @@ static int run(int argc, char **argv)
 	why.told_lost = cli_traces_lost(&answer.traces, "why");
 	why.progress = progress_trace;
 	why.context = &answer.progress;
-	status = answer_begin(&answer, o.format, &err) ? -1 :
-		 why_run(answer.reader, answer.traces.name, &why, answer.table, &answer.lost, &err);
+	status = answer_begin(&answer, o.format, err)
+			 ? -1
+			 : why_run(answer.reader, answer.traces.name, &why, answer.table,
+				   &answer.lost, err);
 	if (alone && strchr(alone, '/') && status == KYMO_EXIT_EMPTY)
 		warn_neither(alone, answer.traces.name);
-	return answer_close(&answer, status, o.strict, &err);
+	return answer_close(&answer, status, o.strict, err);
 }
 
 const struct verb verb_why = {

@@ -196,19 +196,17 @@ static int outcome(const struct show *show, const struct hosts *hosts)
 	return KYMO_EXIT_EMPTY;
 }
 
-int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet)
+int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet,
+		 struct kymo_err *err)
 {
 	static struct hosts hosts;
 	struct show show = { .format = format, .quiet = quiet, .clear = format == TABLE_TEXT && !quiet && isatty(STDOUT_FILENO) };
 	struct remote_options options = { .duration_ns = duration_ns, .changed = changed, .say = say, .context = &show };
-	struct kymo_err err;
-	int status;
+	int status = -1;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	hosts_init(&hosts);
-	if (options_of(wishes, &options, &err) < 0 || remote_run(&options, &hosts, &err) < 0)
-		status = cli_fail("record", &err);
-	else
+	if (options_of(wishes, &options, err) == 0 && remote_run(&options, &hosts, err) == 0)
 		status = outcome(&show, &hosts);
 	hosts_free(&hosts);
 	return status;

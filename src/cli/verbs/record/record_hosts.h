@@ -29,8 +29,10 @@ bool record_hosts_any(const struct hosts_wishes *wishes);
  * record_hosts() - until Ctrl-C or @duration_ns, 0: for ever
  * @format: enum table_format
  *
- * Return: exit status; errors are already printed. Context: blocks; only in the program that speaks DDS, caret_enter().
+ * Return: exit status; -1 with @err. Context: blocks; only in the program that speaks DDS,
+ * caret_enter().
  */
-int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet);
+int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int format, bool quiet,
+		 struct kymo_err *err);
 
 #endif
