@@ -148,13 +148,19 @@ static int newest_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 	return join(path, directory, name, err);
 }
 
+int cli_one_operand(int argc, char **argv, struct kymo_err *err)
+{
+	return argc > 1 ? err_set(err, KYMO_EXIT_USAGE,
+				  "unexpected operand '%s': only one trace at a time", argv[1])
+			: 0;
+}
+
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	struct stat status;
 
-	if (argc > 1)
-		return err_set(err, KYMO_EXIT_USAGE, "unexpected operand '%s': only one trace at a time",
-			       argv[1]);
+	if (cli_one_operand(argc, argv, err))
+		return -1;
 	if (argc < 1)
 		return newest_session(path, err);
 	if (stat(argv[0], &status))

@@ -76,6 +76,10 @@ void cli_say(void *verb, const char *text);
 /** cli_no_operands() - for a verb that has none. Return: 0, or -1 with @err filled when @argc is not 0. */
 int cli_no_operands(int argc, char **argv, struct kymo_err *err);
 
+/** cli_one_operand() - for a verb that has one trace. Return: 0, or -1 with @err filled when there
+ * are more. */
+int cli_one_operand(int argc, char **argv, struct kymo_err *err);
+
 /** cli_table() - a table on standard output. Return: 0, or -1: no memory, which was said. */
 int cli_table(const char *verb, int format, struct table **table);
 

@@ -16,17 +16,46 @@ static void close_all(struct answer *answer)
 	align_destroy(answer->align);
 }
 
-int answer_open(struct answer *answer, const char *verb, int argc, char **argv, const struct cli_times *times, struct kymo_err *err)
+/* The reader is open. */
+static int open_times(struct answer *answer, const struct cli_times *times, struct kymo_err *err)
 {
-	*answer = (struct answer){ .verb = verb };
-	if (cli_traces(&answer->traces, argc, argv, err) ||
-	    cli_traces_open(&answer->traces, verb, &answer->reader, &answer->align, err))
-		return -1;
 	if (!cli_clock(times->clock, answer->reader, answer->traces.name, &answer->clock, err) &&
-	    !cli_read_window(answer->reader, answer->clock, times, &answer->begin_ns, &answer->end_ns, err))
+	    !cli_read_window(answer->reader, answer->clock, times, &answer->begin_ns,
+			     &answer->end_ns, err))
 		return 0;
 	close_all(answer);
 	return -1;
+}
+
+int answer_open(struct answer *answer, const char *verb, int argc, char **argv,
+		const struct cli_times *times, struct kymo_err *err)
+{
+	*answer = (struct answer){.verb = verb, .warnings = WARNINGS_SHOWN};
+	if (cli_traces(&answer->traces, argc, argv, err) ||
+	    cli_traces_open(&answer->traces, verb, &answer->reader, &answer->align, err))
+		return -1;
+	return open_times(answer, times, err);
+}
+
+int answer_follow(struct answer *answer, const char *verb, int argc, char **argv,
+		  const struct cli_times *times, struct kymo_err *err)
+{
+	*answer = (struct answer){.verb = verb, .warnings = WARNINGS_SHOWN};
+	if (times->clock)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--clock sim requires a complete trace; leave out --follow");
+	if (cli_traces(&answer->traces, argc, argv, err))
+		return -1;
+	if (answer->traces.count > 1)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--follow only works with one trace; let a relay bring those of several "
+			"hosts into one directory (kymo relay -o DIR), and follow that");
+	if (kymo_ctf_open(answer->traces.path[0], &answer->reader, err))
+		return -1;
+	kymo_ctf_threads(answer->reader, 0);
+	kymo_ctf_growing(answer->reader, true);
+	return open_times(answer, times, err);
 }
 
 int answer_begin(struct answer *answer, int format, struct kymo_err *err)
@@ -39,21 +68,21 @@ int answer_begin(struct answer *answer, int format, struct kymo_err *err)
 	return 0;
 }
 
-int answer_close(struct answer *answer, int status, bool strict, const struct kymo_err *err)
+int answer_close(struct answer *answer, int status, bool strict)
 {
+	const bool loss = status >= 0 && answer->lost && strict;
+
 	progress_clear(&answer->progress);
-	if (status < 0)
-		status = err->status ? (int)err->status : KYMO_EXIT_FAILED;
-	else if (answer->lost && strict)
+	if (loss)
 		status = KYMO_EXIT_LOSS;
-	if (answer->table)
-		status = cli_close(answer->verb, answer->table, status);
-	answer_warn(answer->verb, answer->reader, WARNINGS_SHOWN);
+	if (answer->table && cli_close(answer->verb, answer->table, KYMO_EXIT_OK) && status >= 0)
+		status = KYMO_EXIT_FAILED;
+	if (answer->warnings)
+		answer_warn(answer->verb, answer->reader, answer->warnings);
 	close_all(answer);
-	if (*err->text)
-		return cli_fail(answer->verb, err);
-	if (status == KYMO_EXIT_LOSS)
-		fprintf(stderr, "kymo %s: events were lost, and --strict makes that an error\n", answer->verb);
+	if (loss && status == KYMO_EXIT_LOSS)
+		fprintf(stderr, "kymo %s: events were lost, and --strict makes that an error\n",
+			answer->verb);
 	return status;
 }
 

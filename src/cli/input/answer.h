@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What verbs have in common that read traces and print tables: open the traces, find the times that were asked for, show
- * progress on stderr, warn, close, and end with the right status.
+ * What verbs have in common that read traces and print tables: open the traces, find the times that
+ * were asked for, show progress on stderr, warn, close, and end with the right status.
  *
- *   if (answer_open(&answer, "why", argc, argv, &o.times, &err))
- *       return cli_fail("why", &err);
+ *   if (answer_open(&answer, "why", argc, argv, &o.times, err))
+ *       return -1;
  *   options.progress = progress_trace, options.context = &answer.progress;
- *   status = answer_begin(&answer, format, &err) ? -1 : why_run(answer.reader, ..., answer.table, &answer.lost, &err);
- *   return answer_close(&answer, status, o.strict, &err);
+ *   status = answer_begin(&answer, format, err) ? -1 : why_run(answer.reader, ..., answer.table,
+ * &answer.lost, err); return answer_close(&answer, status, o.strict);
  *
  * Context: not thread-safe; allocates and blocks.
  */
@@ -32,6 +32,7 @@ struct answer {
 	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: all */
 	struct table *table;		/* NULL: before answer_begin() */
 	struct progress progress;	/* of reading; for progress_trace() */
+	unsigned warnings;              /* of the reader that answer_close() prints; 0: none */
 	bool lost;			/* events were lost */
 };
 
@@ -43,16 +44,21 @@ struct answer {
  */
 int answer_open(struct answer *answer, const char *verb, int argc, char **argv, const struct cli_times *times, struct kymo_err *err);
 
+/** answer_follow() - the same for one trace that is still being written, which cannot be read once
+ * before. */
+int answer_follow(struct answer *answer, const char *verb, int argc, char **argv,
+		  const struct cli_times *times, struct kymo_err *err);
+
 /** answer_begin() - begin the table on stdout, and the progress. @format: enum table_format. Return: 0; -1 with @err: no memory. */
 int answer_begin(struct answer *answer, int format, struct kymo_err *err);
 
 /**
  * answer_close() - end the table, print what the reader warned of, close everything
- * @status: an exit status, or -1: it failed, with @err
+ * @status: an exit status, or -1: it failed
  *
- * Return: exit status: that of @err; KYMO_EXIT_LOSS when events were lost and @strict.
+ * Return: @status; KYMO_EXIT_LOSS when events were lost and @strict.
  */
-int answer_close(struct answer *answer, int status, bool strict, const struct kymo_err *err);
+int answer_close(struct answer *answer, int status, bool strict);
 
 /** answer_warn() - print on stderr what the reader of a trace could mend: the first @most. */
 void answer_warn(const char *verb, const struct kymo_ctf_reader *reader, unsigned most);

@@ -2,13 +2,16 @@
 /* See input_events.h. */
 #include "cli/input/input_events.h"
 
-#include "cli/input/trace_time.h"
-
 #define PROGRESS_EVENTS 0x3fffu	/* a power of two less one */
+
+static bool is_window(const struct events *events)
+{
+	return events->begin_ns > INT64_MIN || events->end_ns < INT64_MAX;
+}
 
 bool events_limited(const struct events *events)
 {
-	return events->times.begin || events->times.end || selection_any(events->selection);
+	return is_window(events) || selection_any(events->selection);
 }
 
 /*
@@ -19,12 +22,10 @@ int events_open(struct events *events, struct kymo_err *err)
 {
 	progress_begin(&events->progress, events->quiet || events->growing);
 	progress_extent(&events->progress, events->reader);
-	if (cli_read_window(events->reader, events->clock, &events->times, &events->begin_ns, &events->end_ns, err))
-		return -1;
 	if (selection_any(events->selection))
 		return concern_create(&events->concern, events->reader, events->selection,
 				      events->growing, progress_trace, &events->progress, err);
-	if ((events->times.begin || events->times.end) && !events->clock)
+	if (is_window(events) && !events->clock)
 		return kymo_ctf_window(events->reader, events->begin_ns, events->end_ns, err);
 	return 0;
 }

@@ -27,13 +27,13 @@
 struct events {
 	struct kymo_ctf_reader *reader;
 	const struct selection *selection;
-	struct cli_times times;
+	int64_t begin_ns,
+		end_ns; /* events between these, both included; INT64_MIN, INT64_MAX: all */
 	const struct simclock *clock;	/* that the reader is attached to; NULL: times are those of the system */
 	bool growing;			/* the trace is still recorded, see kymo_ctf_growing() */
 	bool quiet;			/* no progress */
 
 	/* Its own. */
-	int64_t begin_ns, end_ns;
 	struct concern *concern;	/* NULL: nothing is selected */
 	struct progress progress;
 	uint64_t count;			/* read so far */

@@ -9,7 +9,6 @@
 #include "cli/input/answer.h"
 #include "cli/input/event_print.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
 
 struct dump_options {
 	int format;
@@ -40,7 +39,6 @@ static volatile sig_atomic_t interrupted;
 
 struct dump {
 	const struct dump_options *options;
-	struct kymo_ctf_reader *reader;
 	struct events events;
 	struct event_print print;
 };
@@ -64,7 +62,7 @@ static int follow(struct dump *d, struct kymo_err *err)
 		if (fflush(stdout) || event_print_is_over(&d->print))
 			return 0;
 		(void)nanosleep(&pause, NULL);
-		if (kymo_ctf_refresh(d->reader, err) < 0)
+		if (kymo_ctf_refresh(d->events.reader, err) < 0)
 			return -1;
 	}
 }
@@ -89,57 +87,46 @@ static int explain_nothing(const struct dump *d)
 	return KYMO_EXIT_EMPTY;
 }
 
-static int open_traces(struct dump *d, const struct cli_traces *traces, struct align **align, struct kymo_err *err)
-{
-	const struct dump_options *o = d->options;
-
-	if (o->follow && o->times.clock)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
-	if (!o->follow)
-		return cli_traces_open(traces, isatty(STDOUT_FILENO) ? NULL : "dump", &d->reader, align, err);
-	/* A trace that grows cannot be read once before, which comparing clocks requires. */
-	if (traces->count > 1)
-		return err_set(err, KYMO_EXIT_USAGE, "--follow only works with one trace; let a relay bring those of several hosts into one "
-			       "directory (kymo relay -o DIR), and follow that");
-	return kymo_ctf_open(traces->path[0], &d->reader, err);
-}
-
 static int dump_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct dump_options options = { 0 };
 	struct dump dump = { .options = &options };
-	struct simclock *clock = NULL;
-	struct align *align = NULL;
-	struct cli_traces traces;
+	struct answer answer;
 	int status = KYMO_EXIT_OK;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
-	    cli_traces(&traces, argc, argv, err) || open_traces(&dump, &traces, &align, err))
+	    (options.follow ? answer_follow : answer_open)(&answer, "dump", argc, argv,
+							   &options.times, err))
 		return -1;
-	cli_print_hosts("dump", align);
-	align_destroy(align);
-	kymo_ctf_threads(dump.reader, 0);
-	kymo_ctf_growing(dump.reader, options.follow);
+	answer.warnings = UINT_MAX;
+	cli_print_hosts("dump", answer.align);
 	/* On a terminal the events themselves show the progress. */
-	dump.events = (struct events){ .reader = dump.reader, .selection = &options.selection,
-				       .times = options.times, .growing = options.follow, .quiet = isatty(STDOUT_FILENO) };
-	dump.print = (struct event_print){ .verb = "dump", .events = &dump.events, .names = &options.event,
-					   .most = options.count, .json = options.format, .stop = &interrupted };
-	status = cli_clock(options.times.clock, dump.reader, traces.name, &clock, err);
-	dump.events.clock = clock;
-	if (status || events_open(&dump.events, err) ||
+	dump.events = (struct events){
+		.reader = answer.reader,
+		.selection = &options.selection,
+		.clock = answer.clock,
+		.begin_ns = answer.begin_ns,
+		.end_ns = answer.end_ns,
+		.growing = options.follow,
+		.quiet = isatty(STDOUT_FILENO),
+	};
+	dump.print = (struct event_print){
+		.verb = "dump",
+		.events = &dump.events,
+		.names = &options.event,
+		.most = options.count,
+		.json = options.format,
+		.stop = &interrupted,
+	};
+	if (events_open(&dump.events, err) ||
 	    (options.follow ? follow(&dump, err) : event_print_all(&dump.print, err)) < 0)
 		status = -1;
 	events_close(&dump.events);
 	(void)fflush(stdout);
-	answer_warn("dump", dump.reader, UINT_MAX);
+	answer.lost = dump.print.lost;
 	if (status == KYMO_EXIT_OK && !dump.print.printed && !options.follow)
 		status = explain_nothing(&dump);
-	kymo_ctf_close(dump.reader);
-	simclock_free(clock);
-	if ((status == KYMO_EXIT_OK || status == KYMO_EXIT_EMPTY) && dump.print.lost && options.strict)
-		status = KYMO_EXIT_LOSS;
-	return status;
+	return answer_close(&answer, status, options.strict);
 }
 
 const struct verb verb_dump = {

@@ -108,7 +108,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 			 ? -1
 			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
 				    &answer.lost, err);
-	return answer_close(&answer, status, o.strict, err);
+	return answer_close(&answer, status, o.strict);
 }
 
 const struct verb verb_flow = {

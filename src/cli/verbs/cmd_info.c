@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "cli/common/common.h"
+#include "cli/input/answer.h"
 #include "cli/input/input_events.h"
 #include "cli/verbs/info/info_chunks.h"
 #include "cli/verbs/info/info_collect.h"
 #include "cli/verbs/info/info_recorders.h"
 #include "cli/input/trace_time.h"
-#include "cli/input/input_traces.h"
 #include "report/report.h"
 #include "base/array.h"
 
@@ -386,12 +386,8 @@ static void show_warnings(const struct show *s, const char *problem)
 		table_text(s->table, problem);
 }
 
-static int show_all(struct show *s, const char *problem)
+static void show_all(const struct show *s, const char *problem)
 {
-	int status = s->options->strict && (total_lost(s) || s->info->lost_packets) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
-
-	if (cli_table("info", s->options->format, &s->table))
-		return KYMO_EXIT_FAILED;
 	show_facts(s);
 	report_print_hosts(s->table, s->align);
 	recorders_show(s->recorders, s->table);
@@ -403,7 +399,6 @@ static int show_all(struct show *s, const char *problem)
 		show_streams(s);
 	show_losses(s);
 	show_warnings(s, problem);
-	return cli_close("info", s->table, status);
 }
 
 static int info_run(int argc, char **argv, struct kymo_err *err)
@@ -413,32 +408,32 @@ static int info_run(int argc, char **argv, struct kymo_err *err)
 	struct info info = { 0 };
 	struct show show = { .options = &options, .info = &info, .recorders = &recorders, .accounts = &recorders.all };
 	struct events events = { .selection = &options.selection };
-	struct align *align = NULL;
-	struct cli_traces traces;
+	struct answer answer;
 	char problem[512];
-	int status;
+	int status = -1;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
-	    cli_traces(&traces, argc, argv, err) ||
-	    cli_traces_open(&traces, "info", &show.reader, &align, err))
+	    answer_open(&answer, "info", argc, argv, &options.times, err))
 		return -1;
-	kymo_ctf_threads(show.reader, 0);
-	show.path = traces.name;
-	show.align = align;
-	events.times = options.times;
-	events.reader = show.reader;
+	answer.warnings = 0; /* a section shows them */
+	show.path = answer.traces.name;
+	show.align = answer.align;
+	show.reader = events.reader = answer.reader;
+	events.begin_ns = answer.begin_ns;
+	events.end_ns = answer.end_ns;
 	show.limited = events_limited(&events);
-	if (recorders_read(&recorders, &traces, show.reader, problem, err) ||
-	    events_open(&events, err) || info_collect(&info, &events, err) < 0)
-		status = -1;
-	else
-		status = show_all(&show, problem);
+	if (!recorders_read(&recorders, &answer.traces, show.reader, problem, err) &&
+	    !events_open(&events, err) && info_collect(&info, &events, err) >= 0 &&
+	    !answer_begin(&answer, options.format, err)) {
+		show.table = answer.table;
+		show_all(&show, problem);
+		answer.lost = total_lost(&show) || info.lost_packets;
+		status = KYMO_EXIT_OK;
+	}
 	events_close(&events);
 	recorders_free(&recorders);
-	align_destroy(align);
 	info_free(&info);
-	kymo_ctf_close(show.reader);
-	return status;
+	return answer_close(&answer, status, options.strict);
 }
 
 const struct verb verb_info = {

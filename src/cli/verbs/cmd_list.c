@@ -169,18 +169,16 @@ static int count_events(struct events *events, struct row *row, int64_t *begin_n
 	return more;
 }
 
-static int print_rows(const struct list_options *options, bool limited, const struct row *row,
-		      unsigned count, int64_t begin_ns)
+/* Return: exit status. */
+static int print_rows(struct table *table, const struct list_options *options, bool limited,
+		      const struct row *row, unsigned count, int64_t begin_ns)
 {
 	static const struct table_column columns[] = {
-		{ "name", "NAME" }, { "count", "COUNT" }, { "first_ns", "FIRST" }, { "last_ns", "LAST" },
-		{ "fields", "FIELDS" },
+		{"name", "NAME"},    {"count", "COUNT"},   {"first_ns", "FIRST"},
+		{"last_ns", "LAST"}, {"fields", "FIELDS"},
 	};
-	struct table *table;
 	bool any = false;
 
-	if (cli_table("list", options->format, &table))
-		return KYMO_EXIT_FAILED;
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
 		      COUNT_OF(columns));
 	for (unsigned i = 0; i < count; i++) {
@@ -204,68 +202,64 @@ static int print_rows(const struct list_options *options, bool limited, const st
 				 options->event.count ?
 				 "no event's name matches --event; `kymo list` without it shows all" :
 				 "the metadata of the trace declare no event");
-	return cli_close("list", table, any ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
+	return any ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
 }
 
-static int list_events(const struct list_options *options, const char *path, struct kymo_err *err)
+/* Return: exit status; -1 with @err. */
+static int list_events(const struct list_options *options, struct answer *answer,
+		       struct kymo_err *err)
 {
-	struct events events = { .selection = &options->selection, .times = options->times };
-	struct simclock *clock = NULL;
-	struct kymo_ctf_reader *reader;
+	struct events events = {
+		.reader = answer->reader,
+		.selection = &options->selection,
+		.clock = answer->clock,
+		.begin_ns = answer->begin_ns,
+		.end_ns = answer->end_ns,
+	};
+	unsigned count = kymo_ctf_class_count(answer->reader);
+	struct row *row = calloc(count + 1, sizeof *row);
 	int64_t begin_ns = 0;
-	unsigned count;
-	struct row *row;
-	int status = 0;
+	int status = -1;
 
-	if (kymo_ctf_open(path, &reader, err))
-		return cli_fail("list", err);
-	kymo_ctf_threads(reader, 0);
-	count = kymo_ctf_class_count(reader);
-	row = calloc(count + 1, sizeof *row);
-	if (!row) {
-		kymo_ctf_close(reader);
-		err_no_memory(err);
-		return cli_fail("list", err);
-	}
+	if (!row)
+		return err_no_memory(err);
 	for (unsigned i = 0; i < count; i++) {
-		row[i].class = kymo_ctf_class(reader, i);
+		row[i].class = kymo_ctf_class(answer->reader, i);
 		describe(&row[i]);
 	}
-	events.reader = reader;
-	status = cli_clock(options->times.clock, reader, path, &clock, err);
-	events.clock = clock;
-	if (status || events_open(&events, err) || count_events(&events, row, &begin_ns, err) < 0)
-		status = cli_fail("list", err);
-	events_close(&events);
-	if (!status) {
+	if (!events_open(&events, err) && count_events(&events, row, &begin_ns, err) >= 0 &&
+	    !answer_begin(answer, options->format, err)) {
 		qsort(row, count, sizeof *row, by_name);
-		status = print_rows(options, events_limited(&events), row, merge_rows(row, count), begin_ns);
+		status = print_rows(answer->table, options, events_limited(&events), row,
+				    merge_rows(row, count), begin_ns);
 	}
-	answer_warn("list", reader, UINT_MAX);
+	events_close(&events);
 	free(row);
-	kymo_ctf_close(reader);
-	simclock_free(clock);
 	return status;
 }
 
 static int list_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct list_options options = { 0 };
-	char path[CLI_PATH_MAX];
+	const struct cli_times *times = &options.times;
+	struct answer answer;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
 		return -1;
-	if (options.points && (argc || options.times.begin || options.times.end ||
-			       options.times.clock || selection_any(&options.selection)))
+	if (options.points && argc)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       argc ? "--points lists kymo's own tracepoints; leave out the trace"
-				    : "--points only works with --event: "
-				      "it is not about a trace");
+			       "--points lists kymo's own tracepoints; leave out the trace");
+	if (options.points &&
+	    (times->begin || times->end || times->clock || selection_any(&options.selection)))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--points only works with --event: it is not about a trace");
 	if (options.points)
 		return list_points(&options);
-	if (cli_trace(argc, argv, path, err))
+	if (cli_one_operand(argc, argv, err) ||
+	    answer_open(&answer, "list", argc, argv, times, err))
 		return -1;
-	return list_events(&options, path, err);
+	answer.warnings = UINT_MAX;
+	return answer_close(&answer, list_events(&options, &answer, err), false);
 }
 
 const struct verb verb_list = {

@@ -153,7 +153,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 		accounts_free(&accounts[i]);
 	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) || *report->not_realtime))
 		status = KYMO_EXIT_BUDGET;
-	return answer_close(answer, status, o->strict, err);
+	return answer_close(answer, status, o->strict);
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)
@@ -164,7 +164,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	bool not_realtime = false;
 	struct report_options report;
 	struct answer answer;
-	int status;
+	int status = -1;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err))
 		return -1;
@@ -178,10 +178,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.limit = o.limit,
 		.unlimited = o.all,
 	};
-	if (read_options(&o, &report, &realtime, &paths, err) ||
-	    answer_open(&answer, "report", argc, argv, &o.times, err))
-		status = -1;
-	else
+	if (!read_options(&o, &report, &realtime, &paths, err) &&
+	    !answer_open(&answer, "report", argc, argv, &o.times, err))
 		status = answer_report(&answer, &report, &paths, &o, err);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);

@@ -119,7 +119,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 				   &answer.lost, err);
 	if (alone && strchr(alone, '/') && status == KYMO_EXIT_EMPTY)
 		warn_neither(alone, answer.traces.name);
-	return answer_close(&answer, status, o.strict, err);
+	return answer_close(&answer, status, o.strict);
 }
 
 const struct verb verb_why = {

@@ -28,8 +28,12 @@ static int show_open(struct live_show *show, const char *path, struct kymo_err *
 	show->reader = reader;
 	show->until = INT64_MIN;
 	kymo_ctf_growing(reader, true);
-	show->events = (struct events){ .reader = reader, .selection = show->tables ? &all : show->selection,
-					.growing = true, .quiet = true };
+	show->events = (struct events){.reader = reader,
+				       .selection = show->tables ? &all : show->selection,
+				       .begin_ns = INT64_MIN,
+				       .end_ns = INT64_MAX,
+				       .growing = true,
+				       .quiet = true};
 	show->print.events = &show->events;
 	show->print.root = strlen(path) + 1;
 	if (show->tables && running_create(&show->running, reader, show->selection, err) < 0)
