@@ -9,11 +9,11 @@ import os
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_events import Events, merged
-from lib_kernel import skip_without, with_tracefs
+from lib_events import Events, merged, traced
+from lib_kernel import lossless_tasks, skip_without, with_tracefs
 from lib_perfetto import table, with_reader
 from lib_sched import BLOCKED, ON, beside
-from lib_test import SHARED, kymo, query, record, robot
+from lib_test import SHARED, Lost, kymo, query, record, robot
 
 DATA = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st")
 OFFSET = "(select int_value from metadata where name = 'trace_attribute.epoch_offset_ns')"
@@ -64,14 +64,17 @@ def made_up(check, reader, directory):
 # ---- recorded ----
 
 def longest(directory, how):
-    """Return: a recording in which nothing is lost; of a few such, the one in which the most is whole."""
+    """Return: a recording in which no event of a task is lost; of a few such, the one in which the most is whole."""
     best = None
     for attempt in range(ATTEMPTS):
         trace = os.path.join(directory, f"trace{attempt}")
-        skip_without(record(trace, how, "--", *robot(0.3)).stderr)
+        said = record(trace, how, "--", *robot(0.3)).stderr
+        skip_without(said)
         events = Events(trace, MOST)
-        if events.gaps:
-            print(f"# {how}: events were lost; once more")
+        try:
+            lossless_tasks(len(events.gaps), said)
+        except Lost as lost:
+            print(f"# {how}: {lost}; once more")
             continue
         quality = min(len(events.slices), FEW) + min(sum(map(len, events.off.values())), FEW)
         if best is None or quality > best[0]:
@@ -105,11 +108,6 @@ def recorded(check, reader, directory, how, whose=None):
     check.ok(f"{how}: there are interrupts", want)
     check.equal(f"{how}: interrupts", sorted((want - got) + (got - want))[:5], [])
     print(f"# {how}: {len(truth)} slices, {len(told)} times off, {sum(want.values())} interrupts")
-
-
-def traced(trace):
-    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
-        return {thread["tid"] for process in json.load(file)["processes"] for thread in process["threads"]}
 
 
 def main(check, reader, scratch):

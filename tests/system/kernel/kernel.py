@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_events import unless_hidden
 from lib_kernel import lossless_tasks, skip_without, until_recorded, with_tracefs
 from lib_test import KYMO, ROBOT, lossless, running, until, until_lossless
 
@@ -64,18 +65,21 @@ def all_there(directory):
     with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
         kernel = json.load(file)["kernel"]
     assert (kernel["recorded"], kernel["lost"], kernel["left_out"], kernel["threads"]) == (len(lines), discarded, 0, "all"), kernel
-    lossless(discarded)
+    if "through perf_event_open" in said:     # which does not deliver every waking
+        lossless(discarded)
+    lossless_tasks(discarded, said)
     listed = json.loads(subprocess.run([KYMO, "list", os.path.join(trace, "kernel"), "--format", "json"], capture_output=True,
                                        check=True).stdout)
     assert listed, listed
     names = collections.Counter(re.search(r"\) \S+ ([\w-]+): ", line)[1] for line in lines)
     assert names["sched_switch"] and names["sched_waking"] and names["irq_softirq_entry"], names
     off = sum(f"prev_tid = {pid}," in line for line in lines)
-    # The switch at its very end is one that nobody can count any more.
-    assert switches <= off <= switches + 1, (off, switches)
-    assert off > SLEEPS, off
     woken = sum(f" tid = {pid}," in line and "sched_waking" in line for line in lines)
-    assert woken >= SLEEPS, woken
+    with unless_hidden(trace, [pid]):
+        # The switch at its very end is one that nobody can count any more.
+        assert switches <= off <= switches + 1, (off, switches)
+        assert off > SLEEPS, off
+        assert woken >= SLEEPS, woken
     times = [line.split("]")[0] for line in lines]
     assert times == sorted(times)
     info = json.loads(subprocess.run([KYMO, "info", trace, "--format", "json"], capture_output=True, check=True).stdout)
@@ -123,9 +127,10 @@ def chosen(directory):
     for tid in family:
         off[tid] = sum(f"prev_tid = {tid}," in line for line in lines)
         born = any("sched_process_fork" in line and f"child_tid = {tid} " in line for line in lines)
-        assert off[tid] > SLEEPS, off
         assert born or tid == family[0], tid      # the first one was made by who records
-    assert int(switches) <= off[child] <= int(switches) + 100, (switches, off[child])
+    with unless_hidden(trace, family):
+        assert min(off.values()) > SLEEPS, off
+        assert int(switches) <= off[child] <= int(switches) + 100, (switches, off[child])
     awake = [line for line in lines if "sched_waking" in line and f" tid = {beside.pid}," in line]
     assert not awake, awake[:3]
     # With nothing traced it is a trace of the kernel's events only; and of nobody at all it is none.
@@ -204,15 +209,15 @@ def flight(directory):
     """The last seconds: a piece, without a gap, of what another recorder writes meanwhile, and loss as in a trace."""
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "other"))
     whole = os.path.join(directory, "whole")
-    with running(KYMO, "record", "--kernel-all", "-q", "-o", whole, env=env, stderr=subprocess.DEVNULL) as other:
+    with running(KYMO, "record", "--kernel-all", "-o", whole, env=env, stderr=subprocess.PIPE, text=True) as other:
         until_recorded(whole)
         done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
                            "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
         other.terminate()
-        other.wait(60)
+        said = other.communicate(timeout=60)[1]
     assert done.returncode == 0 and "kernel: " in done.stderr, done
-    lossless(events(whole)[1], "events of the whole")
-    lossless("were lost" in done.stderr, "(some) events of the snapshots")
+    lossless_tasks(events(whole)[1], said)
+    lossless_tasks("were lost" in done.stderr, done.stderr)
     for snapshot in "1", "2":
         path = os.path.join(trace, snapshot)
         with open(os.path.join(path, "kymo.json"), encoding="utf-8") as file:
@@ -221,7 +226,8 @@ def flight(directory):
         assert sum(map(len, part.values())) > 50, part
         for cpu, pairs in part.items():
             at = [i for i in range(len(full[cpu])) if full[cpu][i:i + len(pairs)] == pairs]
-            assert at, (snapshot, cpu, len(pairs), len(full[cpu]))
+            with unless_hidden(whole, tids):
+                assert at, (snapshot, cpu, len(pairs), len(full[cpu]))
         its, discarded = events(path)
         times = [line.split("]")[0] for line in its]
         assert times == sorted(times)
@@ -233,23 +239,12 @@ def flight(directory):
     print("snapshots:", {cpu: len(pairs) for cpu, pairs in part.items()}, "switches; in the whole:", {cpu: len(full[cpu]) for cpu in part})
 
 
-def patiently(test):
-    """Some virtual machines hide switches now and then, which no test can see: of three runs one must be whole."""
-    for attempt in range(3):
-        try:
-            return until_lossless(test)
-        except AssertionError as error:
-            if attempt == 2:
-                raise
-            print("once more:", repr(error))
-
-
 def main():
     with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
         skip_without(record(private)[1])
     for test in all_there, chosen, other_source, flight:
-        patiently(test)
+        until_lossless(test)
     for test in killed, nobody, not_allowed:
         if test is not_allowed and os.geteuid() != 0:
             continue

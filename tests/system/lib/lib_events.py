@@ -3,13 +3,16 @@
 machines hide switches (all those from some threads, and those from an idle CPU now and then), and what does not fit into the rings is lost."""
 import bisect
 import collections
+import contextlib
 import itertools
+import json
 import os
 import re
 import subprocess
 import tempfile
 
 from lib_sched import SOFTIRQS
+from lib_test import Lost
 
 SWITCH = re.compile(r"sched_switch: { cpu_id = (\d+) }.* prev_tid = (\d+),.* next_tid = (\d+),")
 INTERRUPT = re.compile(r"irq_(handler|softirq)_(entry|exit): { cpu_id = (\d+) }, { (?:irq|vec) = (\d+)(?:, name = \"(.*)\")?")
@@ -53,6 +56,7 @@ class Events:
         self.off = collections.defaultdict(list)    # tid -> [(from the switch off the CPU, to the next one to a CPU)]
         self.irqs = collections.Counter()           # (begin, ns, track of Perfetto, name)
         self.at_most = collections.Counter()        # tid -> ns that it can have been on CPUs, if no event is lost
+        self.hidden = collections.Counter()         # tid -> switches to or from it that must have been, and are not among the events
         self.faults = collections.Counter()         # (tid, kind): while it is certainly on that CPU
         self.more_faults = collections.Counter()    # (tid, kind): while it may be
         self.gaps = [(int(a) * 10 ** 9 + int(b), int(c) * 10 ** 9 + int(d)) for a, b, c, d in DISCARDED.findall(said)]
@@ -74,6 +78,8 @@ class Events:
 
     def switch(self, ns, cpu, prev, following):
         since, tid = self.on.get(cpu, (self.first, None))
+        if tid not in (None, prev):
+            self.hidden.update((tid, prev))
         self.at_most[prev] += ns - (since if tid == prev else max(self.left.get(prev, since), since))
         if prev and tid == prev and self.is_whole(since, ns):
             self.slices.add((since, ns - since, cpu, prev))
@@ -116,3 +122,23 @@ class Events:
                 last = bisect.bisect_left(its, (end,))
                 found[tid, begin, end] = [(max(b, begin), min(b + ns, end), state) for b, ns, state in its[first:last] if b + ns > begin]
         return found
+
+
+def traced(trace):
+    """Return: the threads whose own events were recorded."""
+    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
+        return {thread["tid"] for process in json.load(file)["processes"] for thread in process["threads"]}
+
+
+@contextlib.contextmanager
+def unless_hidden(trace, tids=None):
+    """For assertions about switches. One that fails proves nothing where the trace shows that the machine hid switches (of these
+    threads): who was switched off a CPU is not who had been switched to it. Then the run is repeated, as after a loss."""
+    try:
+        yield
+    except AssertionError as error:
+        counts = Events(trace).hidden
+        hidden = sum(counts.values() if tids is None else (counts[int(tid)] for tid in tids))
+        if not hidden:
+            raise
+        raise Lost(f"the machine hid {hidden} switches, and: {error!r}") from error

@@ -126,7 +126,7 @@ def status(environment=None):
 
 
 class Lost(Exception):
-    """Events were lost in a run, which therefore proves nothing."""
+    """A run proves nothing: events were lost in it, or the machine was measurably busy with something else."""
 
 
 def skip(reason):
@@ -164,11 +164,12 @@ def until_lossless(run, tries=10):
     """Call run(directory), with a new directory each time, until no event was lost in it. Return its value.
 
     A machine that does something else lets rings run over now and then. Such a run can't be judged, so it is repeated, and the
-    test fails if every run lost events: a test that asserts nothing must not pass."""
+    test fails if every run lost events: a test that asserts nothing must not pass. An assertion that fails ends the test at once."""
     for attempt in range(1, tries + 1):
         with tempfile.TemporaryDirectory() as private:
             try:
                 return run(private)
             except Lost as lost:
+                why = str(lost)
                 print(f"{getattr(run, '__name__', None) or run.func.__name__}, run {attempt} of {tries}: {lost}", flush=True)
-    raise AssertionError(f"events were lost in each of {tries} runs")
+    raise AssertionError(f"none of {tries} runs can be judged; the last: {why}")

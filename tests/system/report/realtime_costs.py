@@ -90,7 +90,7 @@ def main(directory):
     if not os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         skip("libkymo-malloc is not built with a sanitizer")
     trace, said = recorded(directory, "--malloc", "--kernel")
-    lossless_tasks("of the kernel's events were lost" in said, said)
+    lossless_tasks("of the kernel's events were lost" in said, said, faults=True)
     rows, text = realtime(trace)
     rows = {k: r for k, r in rows.items() if k[1] != HOLDER}		# a page fault, maybe
     assert {k for k in rows if k[0] != "page_fault"} == {("allocation", 2), ("free", 2), ("allocation", 3), ("lock", 5),

@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
-from lib_kernel import with_tracefs
+from lib_kernel import lossless_tasks, with_tracefs
 from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
 from lib_test import SHARED, answer, kymo, lossless, query, record, report, robot, until_lossless
 
@@ -168,7 +168,10 @@ def recorded(directory):
     events = Events(trace)
     rows = query(trace, "SELECT * FROM callback_cpu")
     known = [row for row in rows if row["cpu_ns"] is not None]
-    lossless(len(events.gaps), "stretches of the kernel's events")
+    lossless_tasks(len(events.gaps), said)
+    # Page faults that perf did not deliver leave stretches in which nothing is known: not most of the time.
+    unknown = sum(min(end, events.last) - max(begin, events.first) for begin, end in events.gaps)
+    lossless(unknown > .4 * (events.last - events.first), "(events of) most stretches")
     assert len(known) > .5 * len(rows) > 0, (len(known), len(rows))
     assert all(map(adds_up, known))
     least = collections.Counter()
