@@ -43,12 +43,40 @@ def replayed(check, reader, scratch):
     check.equal("the process has its name", names, [["pipeline_proc"]])
 
 
+# Stops the recorder, which is its parent, while each thread of the program emits more than a ring holds.
+STOPPED = """
+import os, signal, struct, subprocess, sys, time
+def noted():
+    try:
+        with open(sys.argv[-1], "rb") as file:
+            return min(struct.unpack("<2Q", file.read(16)))
+    except (OSError, struct.error):
+        return 0
+def emit(count):
+    least, end = noted() + count, time.monotonic() + 60
+    while noted() < least:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+with subprocess.Popen(sys.argv[1:]) as program:
+    try:
+        emit(1000)
+        os.kill(os.getppid(), signal.SIGSTOP)
+        try:
+            emit(30000)
+        finally:
+            os.kill(os.getppid(), signal.SIGCONT)
+        emit(10000)
+    finally:
+        program.send_signal(signal.SIGINT)
+sys.exit(program.returncode)
+"""
+
+
 def lossy(check, reader, scratch):
     """The command stops its own recorder for a while; the rings run over."""
-    flood = [os.path.join(TESTS, "numbers"), "--threads", "2", "--rate", "100000", "--seconds", "1.5",
+    flood = [os.path.join(TESTS, "numbers"), "--threads", "2", "--rate", "100000", "--seconds", "600",
              os.path.join(scratch, "noted")]
-    script = '(sleep 0.2; kill -STOP $PPID; sleep 0.8; kill -CONT $PPID) & "$@"; wait'
-    out, told = exported(scratch, "lossy", ["--ring-size", "128K"], ["sh", "-c", script, "sh", *flood])
+    out, told = exported(scratch, "lossy", ["--ring-size", "128K"], [sys.executable, "-c", STOPPED, *flood])
     dropped = {thread["tid"]: thread["dropped"] for process in told["processes"]
                for thread in process["threads"] if thread["dropped"]}
     check.ok("something was dropped", sum(dropped.values()) > 1000, dropped)

@@ -17,7 +17,7 @@ from lib_test import KYMO, TESTS, compiled, record, report, run
 # that share a flow, a thread that is renamed later, and more events than a small ring holds.
 MISUSE = r"""
 #include <pthread.h>
-#include <time.h>
+#include <stdio.h>
 #include <kymo/kymo.h>
 
 static void *worker(void *track)
@@ -67,7 +67,9 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		KYMO_BEGIN("loop", "held");
 		loop(20000);
-		nanosleep(&(struct timespec){ 1, 0 }, NULL);
+		printf("filled\n");
+		fflush(stdout);
+		getchar();
 		loop(200);
 		KYMO_END("loop", "held");
 	}
@@ -193,10 +195,34 @@ def misuse(check, reader, scratch, program):
                 ["18446744073709551615", "0.5", "-1", 'a "text"'])
 
 
+# Stops the recorder, which is its parent, until the program's ring has run over; then has all of the ring read before the rest.
+STOPPED = """
+import json, os, signal, subprocess, sys, time
+kymo, program = sys.argv[1:]
+recorder = os.getppid()
+os.kill(recorder, signal.SIGSTOP)
+while open(f"/proc/{recorder}/stat").read().rpartition(")")[2].split()[0] != "T":
+    time.sleep(0.01)
+with subprocess.Popen([program, "loop"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    line = child.stdout.readline()
+    os.kill(recorder, signal.SIGCONT)
+    assert line == "filled\\n", line
+    end = time.monotonic() + 60
+    while True:
+        said = json.loads(subprocess.run([kymo, "status", "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
+        its = next(p for p in said["processes"] if p["pid"] == child.pid)
+        if its["recorded"] and not its["unread_bytes"]:
+            break
+        assert time.monotonic() < end, its
+        time.sleep(0.01)
+    child.communicate("go on\\n")
+sys.exit(child.returncode)
+"""
+
+
 def lossy(check, reader, scratch, program):
     """The command stops its own recorder for a while; the ring runs over."""
-    script = '(kill -STOP $PPID; sleep 0.5; kill -CONT $PPID) & sleep 0.1; "$@"; wait'
-    rec = Recording(scratch, "lossy", ["--ring-size", "128K"], ["sh", "-c", script, "sh", program, "loop"])
+    rec = Recording(scratch, "lossy", ["--ring-size", "128K"], [sys.executable, "-c", STOPPED, KYMO, program])
     check.ok("lossy: something was lost", rec.report["lost_events"] > 1000, rec.report["lost_events"])
     slices_are_begins(check, reader, "lossy", rec)
     # The reader cannot tell more than that the loss began where the span "held" had to end.
