@@ -115,14 +115,6 @@ bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *las
 	return false;
 }
 
-static uint64_t time_at(const uint8_t *record)
-{
-	uint64_t ns;
-
-	memcpy(&ns, record + sizeof(uint16_t), sizeof ns);
-	return ns;
-}
-
 void slice_account(struct process *process, struct ring *ring, const struct sink_packet *packet)
 {
 	ring->prev_end = packet->end;
@@ -210,23 +202,16 @@ bool slice_is_declared_soon(const struct process *process, const struct drain *d
 /* Leaves out records before process->cut_ns. Drops up to there are not part of the trace either. */
 static void slice_cut(struct process *process, struct ring *ring, struct slice *slice)
 {
-	size_t at = 0;
-	uint32_t count = 0;
+	uint32_t count;
+	const size_t at =
+		walk_until(&process->classes, slice->bytes, slice->size, process->cut_ns, &count);
 
-	while (count < slice->records && time_at(slice->bytes + at) < process->cut_ns) {
-		uint16_t id;
-
-		memcpy(&id, slice->bytes + at, sizeof id);	/* the slice was checked before: nothing fails */
-		at += KYMO_RECORD_HEADER + (size_t)walk_payload(&process->classes, id,
-			slice->bytes + at + KYMO_RECORD_HEADER, slice->size - at - KYMO_RECORD_HEADER);
-		count++;
-	}
 	process->outside += count;
 	slice->bytes += at;
 	slice->size -= at;
 	slice->records -= count;
 	if (slice->records)
-		slice->begin = time_at(slice->bytes);
+		slice->begin = walk_time(slice->bytes);
 	sinks_forget_drops(process, (unsigned)(ring - process->ring), slice->dropped);
 }
 
@@ -309,10 +294,10 @@ const char *block_slice(const struct process *process, const struct ring *ring, 
 	};
 	slice->records = *records - ring->block_records;	/* a wrong number is noticed by slice_plausible() */
 	if (slice->size >= KYMO_RECORD_HEADER)
-		slice->begin = time_at(slice->bytes);
+		slice->begin = walk_time(slice->bytes);
 	/* The first record of the next block, if there is one, is a closer bound than lastts. */
 	if (end >= next + sizeof *block + KYMO_RECORD_HEADER)
-		slice->end = time_at(ring_at(process, ring, next) + sizeof *block);
+		slice->end = walk_time(ring_at(process, ring, next) + sizeof *block);
 	return NULL;
 }
 

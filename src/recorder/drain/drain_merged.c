@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "recorder/drain/merge.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
@@ -148,11 +149,8 @@ static int read_ring(struct merged *m, struct process *process, unsigned index, 
 	m->due |= ring_note_fill(ring, process, drain, unread);
 	m->full |= unread > capacity / 2;
 	m->unread += unread;
-	if (m->count == m->room) {
-		if (!grow(&m->cursor, m->room + 64, sizeof *m->cursor))
-			return -ENOMEM;
-		m->room += 64;
-	}
+	if (!ARRAY_ROOM(m->cursor, m->count, m->room))
+		return -ENOMEM;
 	m->cursor[m->count++] = cursor;
 	return 0;
 }
@@ -258,7 +256,7 @@ static bool waits_for_declaration(struct merged *m, const struct process *proces
 
 	if (!slice_is_declared_soon(process, drain, &rest))
 		return false;
-	memcpy(&ns, in->at + sizeof(uint16_t), sizeof ns);
+	ns = walk_time(in->at);
 	if (ns && ns - 1 < m->merge.horizon)
 		m->merge.horizon = ns - 1;
 	return true;
@@ -380,7 +378,7 @@ static int give_to_sinks(struct merged *m, struct process *process, struct drain
 	};
 	int rc;
 
-	memcpy(&batch.begin, m->buffer + sizeof(uint16_t), sizeof batch.begin);
+	batch.begin = walk_time(m->buffer);
 	for (unsigned i = 0; i < m->parts; i++) {
 		if (m->part[i].records && m->part[i].end > batch.end)
 			batch.end = m->part[i].end;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recorder/drain/drain.h"
+#include "recorder/records/record_walk.h"
 
 void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
 		 const char *what)
@@ -105,7 +106,7 @@ uint64_t process_first_ns(const struct process *process)
 			at = at / ring->block_size * ring->block_size + sizeof(struct kymo_block);
 		if (ring->block_size - at % ring->block_size < KYMO_RECORD_HEADER)
 			continue;
-		memcpy(&ns, ring_at(process, ring, at) + sizeof(uint16_t), sizeof ns);
+		ns = walk_time(ring_at(process, ring, at));
 		if (ns < first)
 			first = ns;
 	}

@@ -10,9 +10,11 @@ struct about {
 	uint64_t object, message;	/* 0: it has none */
 };
 
-/* The first pointer that is not a message, and the message: as the hooks do it. */
-static struct about about(const struct kymo_point *point, const uint8_t *payload)
+/* Of an event of the table: the first pointer that is not a message, and the message. */
+static struct about about(const struct filter_one *one)
 {
+	const struct kymo_point *point = &kymo_points[one->id];
+	const uint8_t *payload = one->at + KYMO_RECORD_HEADER;
 	struct about about = { 0 };
 	size_t at = 0;
 
@@ -43,82 +45,63 @@ static bool object_wanted(struct filter_process *mine, uint64_t address, uint64_
 	return object->wanted;
 }
 
-/* A position in records that may be invalid. */
-struct walker {
-	const struct classes *classes;
-	const uint8_t *at;
-	size_t left;
-	/* of the record at `at` */
-	const struct kymo_point *point;
-	uint16_t id;
-	uint64_t ns;
-	size_t size;
-};
-
-/* Return: false: no valid record is there. */
-static bool read_record(struct walker *walker)
+/* Reads the record at one->at. Return: false: no valid record is there. */
+static bool read_record(const struct filter_process *mine, struct filter_one *one)
 {
-	long payload;
+	struct walk_record record;
 
-	if (walker->left < KYMO_RECORD_HEADER)
+	if (!walk_record(mine->process.classes, one->at, one->left, &record))
 		return false;
-	memcpy(&walker->id, walker->at, sizeof walker->id);
-	memcpy(&walker->ns, walker->at + sizeof walker->id, sizeof walker->ns);
-	walker->point = classes_get(walker->classes, walker->id);
-	payload = walk_payload(walker->classes, walker->id, walker->at + KYMO_RECORD_HEADER,
-			       walker->left - KYMO_RECORD_HEADER);
-	walker->size = KYMO_RECORD_HEADER + (size_t)payload;
-	return payload >= 0;
+	one->size = record.size;
+	one->ns = record.ns;
+	one->id = record.id;
+	return true;
 }
 
-static void next_record(struct walker *walker)
+static void next_record(struct filter_one *one)
 {
-	walker->at += walker->size;
-	walker->left -= walker->size;
+	one->at += one->size;
+	one->left -= one->size;
 }
 
-/* The next record says which publisher sends @message. @walker is a copy. */
-static bool publish_wanted(struct filter_process *mine, struct walker walker, uint64_t message)
+/* The next record says which publisher sends @message. @one is a copy. */
+static bool publish_wanted(struct filter_process *mine, struct filter_one one, uint64_t message)
 {
 	struct about next;
 
-	next_record(&walker);
-	if (!read_record(&walker) || !is_publish(walker.id))
+	next_record(&one);
+	if (!read_record(mine, &one) || !is_publish(one.id))
 		return true;
-	next = about(walker.point, walker.at + KYMO_RECORD_HEADER);
-	return next.message != message || object_wanted(mine, next.object, walker.ns);
+	next = about(&one);
+	return next.message != message || object_wanted(mine, next.object, one.ns);
 }
 
-static bool record_wanted(struct filter_process *mine, uint64_t *left_out_message, const struct walker *walker)
+static bool record_wanted(struct filter_process *mine, uint64_t *left_out_message,
+			  const struct filter_one *one)
 {
 	struct about what;
 	bool wanted;
 
-	if (mine->enable[walker->id] == KYMO_ENABLE_NO)
+	if (mine->enable[one->id] == KYMO_ENABLE_NO)
 		return false;
-	if (!mine->objects || walker->id >= KYMO_POINTS_TABLE)
+	if (!mine->objects || one->id >= KYMO_POINTS_TABLE)
 		return true;
-	what = about(walker->point, walker->at + KYMO_RECORD_HEADER);
+	what = about(one);
 	if (!what.object && !what.message)
 		return true;
-	if (walker->id == KYMO_POINT_rclcpp_publish)
-		return publish_wanted(mine, *walker, what.message);
+	if (one->id == KYMO_POINT_rclcpp_publish)
+		return publish_wanted(mine, *one, what.message);
 	if (!what.object)
 		return what.message != *left_out_message;
-	wanted = object_wanted(mine, what.object, walker->ns);
+	wanted = object_wanted(mine, what.object, one->ns);
 	if (what.message)
 		*left_out_message = wanted ? 0 : what.message;
 	return wanted;
 }
 
-static bool keeps_all(const struct filter_process *mine)
-{
-	return mine->wanted && !mine->objects && !mine->events;
-}
-
 bool filter_leaves_out(const struct filter_process *mine)
 {
-	return mine && !keeps_all(mine);
+	return mine && (!mine->wanted || mine->objects || mine->events);
 }
 
 bool filter_begin(struct filter_process *mine)
@@ -132,17 +115,12 @@ bool filter_begin(struct filter_process *mine)
 
 bool filter_record(struct filter_process *mine, uint64_t *left_out_message, const struct filter_one *one)
 {
-	const struct walker walker = {
-		.classes = mine->process.classes, .at = one->at, .left = one->left,
-		.point = classes_get(mine->process.classes, one->id), .id = one->id, .ns = one->ns, .size = one->size,
-	};
-
-	return mine->wanted && record_wanted(mine, left_out_message, &walker);
+	return mine->wanted && record_wanted(mine, left_out_message, one);
 }
 
 uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch, struct filter_span *span)
 {
-	struct walker walker = { .at = scratch, .left = span->size };
+	struct filter_one one = {.at = scratch, .left = span->size};
 	uint32_t dropped = 0, walked = 0;
 	uint8_t *to = scratch;
 
@@ -153,24 +131,24 @@ uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, ui
 		*span = (struct filter_span){ .bytes = scratch };
 		return dropped;
 	}
-	walker.classes = mine->process.classes;
 	if (span->bytes != scratch)
 		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change meanwhile */
-	while (walked < span->records && read_record(&walker)) {
-		const uint8_t *from = walker.at;
+	while (walked < span->records && read_record(mine, &one)) {
+		const uint8_t *from = one.at;
 
 		walked++;
-		if (record_wanted(mine, left_out_message, &walker)) {
+		if (record_wanted(mine, left_out_message, &one)) {
 			if (to != from)
-				memmove(to, from, walker.size);
-			to += walker.size;
+				memmove(to, from, one.size);
+			to += one.size;
 		} else {
 			dropped++;
 		}
-		next_record(&walker);
+		next_record(&one);
 	}
-	if (to != walker.at)
-		memmove(to, walker.at, walker.left);	/* bytes that cannot be read stay, for readers of the trace */
-	*span = (struct filter_span){ scratch, (size_t)(to - scratch) + walker.left, span->records - dropped };
+	if (to != one.at)
+		memmove(to, one.at, one.left); /* bytes that cannot be read stay for readers */
+	*span = (struct filter_span){scratch, (size_t)(to - scratch) + one.left,
+				     span->records - dropped};
 	return dropped;
 }

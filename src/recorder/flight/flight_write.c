@@ -193,14 +193,6 @@ static struct written *written_of(struct flight_writer *writer, const struct fli
 	return NULL;
 }
 
-static uint64_t time_at(const uint8_t *record)
-{
-	uint64_t ns;
-
-	memcpy(&ns, record + sizeof(uint16_t), sizeof ns);
-	return ns;
-}
-
 static void account(struct written *written, const struct sink_packet *packet, uint64_t lost)
 {
 	written->records += packet->records;
@@ -235,7 +227,8 @@ static int write_packet(struct flight_writer *writer, const struct flight_kept *
 		packet.bytes += at;
 		packet.size -= at;
 		packet.records -= skipped < packet.records ? skipped : packet.records;
-		packet.begin = packet.size >= KYMO_RECORD_HEADER ? time_at(packet.bytes) : writer->begin_ns;
+		packet.begin = packet.size >= KYMO_RECORD_HEADER ? walk_time(packet.bytes)
+								 : writer->begin_ns;
 		lost = 0;		/* it was before */
 		if (!packet.size)
 			return 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "abi/region.h"
+#include "base/array.h"
 #include "recorder/records/record_walk.h"
 
 static_assert(KYMO_DECLARED_FIELDS_MAX <= KYMO_FIELDS_MAX, "a description has room for them");
@@ -29,7 +30,7 @@ const struct kymo_point *classes_get(const struct classes *classes, unsigned id)
 	if (id < KYMO_POINTS_TABLE)
 		return &kymo_points[id];
 	id -= KYMO_POINTS_TABLE;
-	return id < classes->room ? classes->own[id] : NULL;
+	return id < classes->room ? classes->own[id].point : NULL;
 }
 
 /* Payload sizes of the table's events, computed when they are first needed: size + KNOWN; 0: not yet. */
@@ -173,37 +174,23 @@ static struct kymo_point *read_declaration(const uint8_t *payload, size_t size)
 
 int classes_declare(struct classes *classes, const uint8_t *payload, size_t size)
 {
+	__typeof__(classes->own) own;
 	uint16_t id;
-	unsigned slot;
 
 	if (size < sizeof(struct kymo_declaration))
 		return -EINVAL;
 	memcpy(&id, payload, sizeof id);
 	if (id < KYMO_POINTS_TABLE || id >= KYMO_POINTS_MAX)
 		return -EINVAL;
-	slot = id - KYMO_POINTS_TABLE;
-	if (slot >= classes->room) {
-		struct kymo_point **own = realloc(classes->own, (slot + 64) * sizeof *own);
-		int32_t *fixed;
-
-		if (!own)
-			return -ENOMEM;
-		classes->own = own;
-		fixed = realloc(classes->own_fixed, (slot + 64) * sizeof *fixed);
-		if (!fixed)
-			return -ENOMEM;
-		classes->own_fixed = fixed;
-		memset(own + classes->room, 0, (slot + 64 - classes->room) * sizeof *own);
-		for (unsigned i = classes->room; i < slot + 64; i++)
-			fixed[i] = CLASSES_UNKNOWN;
-		classes->room = slot + 64;
-	}
-	if (classes->own[slot])
+	own = ARRAY_AT(classes->own, classes->room, id - KYMO_POINTS_TABLE);
+	if (!own)
+		return -ENOMEM;
+	if (own->point)
 		return 0;
-	classes->own[slot] = read_declaration(payload, size);
-	if (!classes->own[slot])
+	own->point = read_declaration(payload, size);
+	if (!own->point)
 		return -EINVAL;
-	classes->own_fixed[slot] = fixed_size(classes->own[slot]);
+	own->fixed = fixed_size(own->point) - CLASSES_UNKNOWN;
 	classes->count++;
 	return 0;
 }
@@ -211,8 +198,7 @@ int classes_declare(struct classes *classes, const uint8_t *payload, size_t size
 void classes_free(struct classes *classes)
 {
 	for (unsigned i = 0; i < classes->room; i++)
-		point_free(classes->own[i]);
+		point_free(classes->own[i].point);
 	free(classes->own);
-	free(classes->own_fixed);
 	*classes = (struct classes){ 0 };
 }

@@ -12,8 +12,10 @@
 #include "abi/points.h"
 
 struct classes {
-	struct kymo_point **own;	/* by id - KYMO_POINTS_TABLE; NULL where none was declared */
-	int32_t *own_fixed;		/* classes_fixed() of those; CLASSES_UNKNOWN where none was declared */
+	struct {
+		struct kymo_point *point; /* NULL: none was declared */
+		int32_t fixed;            /* classes_fixed() of it - CLASSES_UNKNOWN */
+	} * own;                          /* by id - KYMO_POINTS_TABLE */
 	unsigned room;
 	unsigned count;			/* declared so far */
 };
@@ -35,7 +37,8 @@ static inline long classes_fixed(const struct classes *classes, unsigned id)
 {
 	if (id < KYMO_POINTS_TABLE)
 		return classes_table_fixed(id);
-	return id - KYMO_POINTS_TABLE < classes->room ? classes->own_fixed[id - KYMO_POINTS_TABLE] : CLASSES_UNKNOWN;
+	id -= KYMO_POINTS_TABLE;
+	return id < classes->room ? classes->own[id].fixed + CLASSES_UNKNOWN : CLASSES_UNKNOWN;
 }
 
 /**

@@ -59,35 +59,43 @@ long walk_payload(const struct classes *classes, unsigned id, const uint8_t *pay
 	return (long)used;
 }
 
+bool walk_record(const struct classes *classes, const uint8_t *at, size_t room,
+		 struct walk_record *record)
+{
+	long payload;
+
+	if (room < KYMO_RECORD_HEADER)
+		return false;
+	memcpy(&record->id, at, sizeof record->id);
+	record->ns = walk_time(at);
+	payload = walk_payload(classes, record->id, at + KYMO_RECORD_HEADER,
+			       room - KYMO_RECORD_HEADER);
+	record->size = KYMO_RECORD_HEADER + (size_t)payload;
+	return payload >= 0;
+}
+
 void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, uint64_t not_before,
 		  uint64_t not_after, struct walk *walk)
 {
+	struct walk_record record;
 	uint64_t last = not_before;
 
 	*walk = (struct walk){ 0 };
-	while (size - walk->good >= KYMO_RECORD_HEADER) {
-		uint8_t *at = bytes + walk->good;
-		uint64_t ns;
-		uint16_t id;
-		long payload;
-
-		memcpy(&id, at, sizeof id);
-		memcpy(&ns, at + sizeof id, sizeof ns);
-		payload = walk_payload(classes, id, at + KYMO_RECORD_HEADER,
-				       size - walk->good - KYMO_RECORD_HEADER);
-		if (payload < 0 || classes_get(classes, id)->phase != KYMO_PHASE_RUN || ns > not_after)
+	while (walk_record(classes, bytes + walk->good, size - walk->good, &record)) {
+		if (classes_get(classes, record.id)->phase != KYMO_PHASE_RUN ||
+		    record.ns > not_after)
 			return;
-		if (ns < last) {
-			if (last - ns > WALK_BACK_MAX_NS)
+		if (record.ns < last) {
+			if (last - record.ns > WALK_BACK_MAX_NS)
 				return;
-			ns = last;
-			memcpy(at + sizeof id, &ns, sizeof ns);
+			record.ns = last;
+			memcpy(bytes + walk->good + sizeof record.id, &last, sizeof last);
 			walk->moved++;
 		}
 		if (!walk->count)
-			walk->first = ns;
-		walk->last = last = ns;
-		walk->good += KYMO_RECORD_HEADER + (size_t)payload;
+			walk->first = record.ns;
+		walk->last = last = record.ns;
+		walk->good += record.size;
 		walk->count++;
 	}
 }
@@ -95,24 +103,15 @@ void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, ui
 size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
 		  uint32_t *count)
 {
+	struct walk_record record;
 	size_t at = 0;
 
-	*count = 0;
-	while (size - at >= KYMO_RECORD_HEADER) {
-		uint64_t time;
-		uint16_t id;
-		long payload;
-
-		memcpy(&id, bytes + at, sizeof id);
-		memcpy(&time, bytes + at + sizeof id, sizeof time);
-		if (time >= ns)
+	for (*count = 0; size - at >= KYMO_RECORD_HEADER; ++*count) {
+		if (walk_time(bytes + at) >= ns)
 			return at;
-		payload = walk_payload(classes, id, bytes + at + KYMO_RECORD_HEADER,
-				       size - at - KYMO_RECORD_HEADER);
-		if (payload < 0)
+		if (!walk_record(classes, bytes + at, size - at, &record))
 			break;
-		at += KYMO_RECORD_HEADER + (size_t)payload;
-		++*count;
+		at += record.size;
 	}
 	return size;
 }

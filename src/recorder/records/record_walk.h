@@ -3,8 +3,10 @@
 #ifndef KYMO_RECORDER_WALK_H
 #define KYMO_RECORDER_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "recorder/records/classes.h"
 
@@ -27,6 +29,30 @@ long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
 
 /** walk_fixed() - bytes of the payload of @point, -1 when they vary. Context: wait-free. */
 long walk_fixed(const struct kymo_point *point);
+
+/* A record, as its header and its class have it. */
+struct walk_record {
+	uint64_t ns;
+	size_t size; /* with the header */
+	uint16_t id;
+};
+
+/** walk_time() - the time of the record at @at. */
+static inline uint64_t walk_time(const uint8_t *at)
+{
+	uint64_t ns;
+
+	memcpy(&ns, at + sizeof(uint16_t), sizeof ns);
+	return ns;
+}
+
+/**
+ * walk_record() - read the record at @at
+ * @room: bytes that may be read
+ * Return: false: its id is unknown, or it does not end within @room. Context: wait-free.
+ */
+bool walk_record(const struct classes *classes, const uint8_t *at, size_t room,
+		 struct walk_record *record);
 
 /**
  * walk_payload() - size of the payload of event @id at @payload

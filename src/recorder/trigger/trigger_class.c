@@ -125,21 +125,14 @@ static void learn(struct trigger_process *process, unsigned id, const struct kym
 const struct trigger_class *trigger_class(struct trigger_process *process, unsigned id)
 {
 	const struct kymo_point *point;
+	struct trigger_class *class;
 
 	if (id < process->class_room && process->class[id].what != WHAT_UNKNOWN)
 		return &process->class[id];
 	point = classes_get(process->classes, id);
-	if (!point || id >= KYMO_POINTS_MAX)
-		return NULL;
-	if (id >= process->class_room) {
-		struct trigger_class *grown = realloc(process->class, (id + 64) * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		memset(grown + process->class_room, 0, (id + 64 - process->class_room) * sizeof *grown);
-		process->class = grown;
-		process->class_room = id + 64;
-	}
-	learn(process, id, point, &process->class[id]);
-	return &process->class[id];
+	class = point && id < KYMO_POINTS_MAX ? ARRAY_AT(process->class, process->class_room, id)
+					      : NULL;
+	if (class)
+		learn(process, id, point, class);
+	return class;
 }
