@@ -10,29 +10,25 @@ struct step {
 	uint32_t next;
 };
 
+/* An action that is not listed is refused. */
+/* clang-format off */
 static const struct step steps[STATES][STATES_ACTIONS] = {
 	[KYMO_STATE_WAIT] = {
-		[STATES_START] =	{ STATES_GO,	 KYMO_STATE_RECORD },
-		[STATES_START_PAUSED] =	{ STATES_GO,	 KYMO_STATE_PREPARE },
-		[STATES_PAUSE] =	{ STATES_REFUSE, KYMO_STATE_WAIT },
-		[STATES_RESUME] =	{ STATES_REFUSE, KYMO_STATE_WAIT },
-		[STATES_STOP] =		{ STATES_REFUSE, KYMO_STATE_WAIT },
+		[STATES_START] = { STATES_GO, KYMO_STATE_RECORD },
+		[STATES_START_PAUSED] = { STATES_GO, KYMO_STATE_PREPARE },
 	},
 	[KYMO_STATE_PREPARE] = {
-		[STATES_START] =	{ STATES_REFUSE, KYMO_STATE_PREPARE },	/* one recorder at a time */
-		[STATES_START_PAUSED] =	{ STATES_REFUSE, KYMO_STATE_PREPARE },
-		[STATES_PAUSE] =	{ STATES_STAY,	 KYMO_STATE_PREPARE },
-		[STATES_RESUME] =	{ STATES_GO,	 KYMO_STATE_RECORD },
-		[STATES_STOP] =		{ STATES_GO,	 KYMO_STATE_WAIT },
+		[STATES_PAUSE] = { STATES_STAY, KYMO_STATE_PREPARE },
+		[STATES_RESUME] = { STATES_GO, KYMO_STATE_RECORD },
+		[STATES_STOP] = { STATES_GO, KYMO_STATE_WAIT },
 	},
 	[KYMO_STATE_RECORD] = {
-		[STATES_START] =	{ STATES_REFUSE, KYMO_STATE_RECORD },
-		[STATES_START_PAUSED] =	{ STATES_REFUSE, KYMO_STATE_RECORD },
-		[STATES_PAUSE] =	{ STATES_GO,	 KYMO_STATE_PREPARE },
-		[STATES_RESUME] =	{ STATES_STAY,	 KYMO_STATE_RECORD },
-		[STATES_STOP] =		{ STATES_GO,	 KYMO_STATE_WAIT },
+		[STATES_PAUSE] = { STATES_GO, KYMO_STATE_PREPARE },
+		[STATES_RESUME] = { STATES_STAY, KYMO_STATE_RECORD },
+		[STATES_STOP] = { STATES_GO, KYMO_STATE_WAIT },
 	},
 };
+/* clang-format on */
 
 enum states_answer states_next(uint32_t state, enum states_action action, uint32_t *next)
 {
@@ -41,7 +37,7 @@ enum states_answer states_next(uint32_t state, enum states_action action, uint32
 	if (state < KYMO_STATE_WAIT || state > KYMO_STATE_RECORD)
 		state = KYMO_STATE_WAIT;
 	step = &steps[state][action];
-	*next = step->next;
+	*next = step->answer == STATES_REFUSE ? state : step->next;
 	return step->answer;
 }
 

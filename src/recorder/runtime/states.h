@@ -25,9 +25,9 @@ enum states_action {
 };
 
 enum states_answer {
-	STATES_GO,		/* into the next state */
-	STATES_STAY,		/* already in that state: nothing to do, no error */
-	STATES_REFUSE,		/* not in this state */
+	STATES_REFUSE, /* not in this state */
+	STATES_STAY,   /* already in that state: nothing to do, no error */
+	STATES_GO,     /* into the next state */
 };
 
 /**
