@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/now.h"
-#include "recorder/flight/flight_state.h"
+#include "recorder/flight/flight_internal.h"
 
 /* ---- processes ---- */
 
@@ -77,29 +78,7 @@ static void forget_ended(struct flight *flight)
 			flight_store_rebase(&flight->store, process);
 }
 
-static struct flight_ring *flight_ring_at(struct flight_process *process, unsigned index)
-{
-	if (index >= process->ring_count) {
-		const unsigned count = process->process->ring_count;
-		struct flight_ring *grown = index < count ? realloc(process->ring, count * sizeof *grown) : NULL;
-
-		if (!grown)
-			return NULL;
-		memset(grown + process->ring_count, 0, (count - process->ring_count) * sizeof *grown);
-		process->ring = grown;
-		process->ring_count = count;
-	}
-	return &process->ring[index];
-}
-
 /* ---- what comes in ---- */
-
-static void on_hit(void *context, const struct trigger_hit *hit)
-{
-	struct flight *flight = context;
-
-	flight_fire(flight, hit);
-}
 
 static int flight_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
 {
@@ -114,7 +93,7 @@ static int flight_facts(struct sink *sink, struct sink_process *at, const struct
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	const struct trigger_listener listener = { on_hit, flight };
+	const struct trigger_listener listener = {flight_fire, flight};
 	const uint64_t lost = facts->discarded - process->facts_discarded;
 
 	if (flight_store_facts(&flight->store, process, facts, lost) < 0)
@@ -141,8 +120,8 @@ static int flight_packet(struct sink *sink, struct sink_process *at, const struc
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	struct flight_ring *ring = flight_ring_at(process, packet->ring);
-	const struct trigger_listener listener = { on_hit, flight };
+	struct flight_ring *ring = ARRAY_AT(process->ring, process->ring_count, packet->ring);
+	const struct trigger_listener listener = {flight_fire, flight};
 	const struct flight_kept *kept;
 	uint64_t lost;
 
@@ -185,7 +164,7 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
-	const struct trigger_listener listener = { on_hit, flight };
+	const struct trigger_listener listener = {flight_fire, flight};
 
 	flight->process = at->process;
 	flight->account = NULL;

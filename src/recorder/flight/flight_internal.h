@@ -3,6 +3,8 @@
 #ifndef KYMO_RECORDER_FLIGHT_INTERNAL_H
 #define KYMO_RECORDER_FLIGHT_INTERNAL_H
 
+#include <limits.h>
+
 #include <json-c/json.h>
 
 #include "recorder/drain/drained_process.h"
@@ -152,5 +154,48 @@ const char *flight_writer_path(const struct flight_writer *writer);
  * Return: 0; -errno of kymo.json.
  */
 int flight_writer_end(struct flight_writer *writer, const char *accounts, struct json_object *snapshot);
+
+/* ---- the flight recorder: events are received in flight.c, snapshots in flight_snapshot.c ---- */
+
+/* A requested snapshot. */
+struct flight_asked {
+	bool any;
+	enum flight_cause cause;
+	struct trigger_hit hit; /* of a trigger */
+	int pid, tid;           /* the process and thread that caused it */
+	char procname[KYMO_NAME_MAX + 1], thread[CTF_PROCNAME_SIZE];
+	uint64_t asked_ns, due_ns, last_ns;
+	char path[PATH_MAX]; /* "": named as usual */
+	struct flight_waiter *waiters;
+};
+
+struct flight {
+	struct sink sink; /* first */
+	struct flight_options options;
+	struct flight_store store;
+	struct flight_process *processes;
+	char *accounts;                       /* the last ones of the session; NULL: none yet */
+	uint64_t now_ns;                      /* of the last round */
+	const struct process *process;        /* whose records are being looked at ... */
+	const struct thread_account *account; /* ... and of which thread; NULL: of none */
+	struct flight_asked asked;            /* waits, or is being written */
+	struct flight_asked next;             /* requested while a snapshot is being written */
+	bool flushed; /* all records that were committed when it was due have arrived */
+	struct flight_writer *writer; /* NULL: none is being written */
+	uint64_t begin_ns, end_ns;    /* of it */
+	unsigned count;      /* snapshots written or failed; not requests that could not begin */
+	uint64_t suppressed; /* since the last one */
+	bool told_short;
+	bool disarmed; /* nothing fires any more */
+};
+
+/** flight_fire() - of a listener: a trigger fired on a record of @flight->process, ->account. */
+void flight_fire(void *flight, const struct trigger_hit *hit);
+
+/** flight_trim() - drop packets that are too old or too many. */
+void flight_trim(struct flight *flight);
+
+/** flight_finish() - no more events will come: write the snapshots that wait. */
+void flight_finish(struct flight *flight);
 
 #endif

@@ -9,23 +9,10 @@
 #include "accounts/accounts.h"
 #include "base/text.h"
 #include "base/now.h"
-#include "recorder/flight/flight_state.h"
+#include "recorder/drain/drain.h"
+#include "recorder/flight/flight_internal.h"
 
 #define SLICE_NS	1000000u	/* of writing, between two polls */
-
-__attribute__((format(printf, 2, 3)))
-static void say(const struct flight *flight, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!flight->options.say)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	flight->options.say(flight->options.say_context, text);
-}
 
 /* ---- asking ---- */
 
@@ -42,8 +29,9 @@ static void name_source(const struct flight *flight, struct flight_asked *asked)
 	}
 }
 
-void flight_fire(struct flight *flight, const struct trigger_hit *hit)
+void flight_fire(void *context, const struct trigger_hit *hit)
 {
+	struct flight *flight = context;
 	struct flight_asked *asked = &flight->asked;
 	uint64_t now;
 
@@ -271,6 +259,7 @@ bool flight_work(struct flight *flight)
 void flight_trim(struct flight *flight)
 {
 	struct flight_store *store = &flight->store;
+	const struct sayer sayer = {flight->options.say, flight->options.say_context};
 	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], limit[TEXT_QUANTITY_MAX];
 
 	/* More comes in than is written: write more slices at once. */
@@ -279,9 +268,9 @@ void flight_trim(struct flight *flight)
 	if (store->shortest_ns == UINT64_MAX || flight->told_short)
 		return;
 	flight->told_short = true;
-	say(flight, "%s of memory hold only the last %s of %s; increase --flight-memory",
-	    text_bytes(limit, store->limit), text_ns(kept, (int64_t)store->shortest_ns),
-	    text_ns(window, (int64_t)store->window_ns));
+	say_text(&sayer, "%s of memory hold only the last %s of %s; increase --flight-memory",
+		 text_bytes(limit, store->limit), text_ns(kept, (int64_t)store->shortest_ns),
+		 text_ns(window, (int64_t)store->window_ns));
 }
 
 void flight_finish(struct flight *flight)
