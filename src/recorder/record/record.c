@@ -8,7 +8,6 @@
 #include <uv.h>
 
 #include "recorder/control/control.h"
-#include "recorder/record/record_kernel.h"
 #include "recorder/record/record_requests.h"
 #include "base/array.h"
 
@@ -18,27 +17,7 @@
 #define STRANGERS_MAX_MS	60000
 #define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
 
-static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-#define CAUGHT (COUNT_OF(caught))
-
-struct recorder {
-	const struct record_options *options;
-	struct record_result *result;
-	struct session *session;
-	struct control *control;	/* NULL: there is no control socket */
-	struct flight *flight;		/* the session's; NULL: all is written */
-	struct record_kernel kernel;
-	struct kymo_err *err;
-	bool stopping;			/* a signal came, or the time is over */
-	bool command_runs;
-	rlim_t soft_files;		/* RLIMIT_NOFILE at the start */
-	uv_loop_t loop;
-	uv_timer_t poll, deadline, progress, strangers;
-	uint64_t strangers_ms;
-	uv_fs_event_t watch;
-	uv_signal_t signal[CAUGHT], snapshot_signal;
-	uv_process_t command;
-};
+static const int caught[RECORD_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_duration(uv_timer_t *timer);
 
@@ -154,17 +133,6 @@ static void on_stop_request(void *context, struct control_call *call, struct jso
 		on_duration(&recorder->deadline);
 }
 
-static void on_pause_request(void *context, struct control_call *call, struct json_object *request)
-{
-	(void)request;
-	record_pause(((struct recorder *)context)->session, call);
-}
-
-static void on_resume_request(void *context, struct control_call *call, struct json_object *request)
-{
-	record_resume(((struct recorder *)context)->session, call, request);
-}
-
 /* A client that waits for its snapshot. */
 struct client {
 	struct flight_waiter waiter;	/* first */
@@ -240,39 +208,16 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 	control_refuse(call, &err);
 }
 
-static void on_sink_add_request(void *context, struct control_call *call, struct json_object *request)
-{
-	const struct recorder *recorder = context;
-
-	record_sink_add(recorder->session, recorder->options, call, request);
-}
-
-static void on_sink_list_request(void *context, struct control_call *call, struct json_object *request)
-{
-	(void)request;
-	record_sink_list(((struct recorder *)context)->session, call);
-}
-
-static void on_sink_remove_request(void *context, struct control_call *call, struct json_object *request)
-{
-	record_sink_remove(((struct recorder *)context)->session, call, request);
-}
-
-static void on_filter_request(void *context, struct control_call *call, struct json_object *request)
-{
-	record_filter(((struct recorder *)context)->session, call, request);
-}
-
 static const struct control_request requests[] = {
-	{ "stop", on_stop_request },
-	{ "pause", on_pause_request },
-	{ "resume", on_resume_request },
-	{ "snapshot", on_snapshot_request },
-	{ "sink_add", on_sink_add_request },
-	{ "sink_list", on_sink_list_request },
-	{ "sink_remove", on_sink_remove_request },
-	{ "filter", on_filter_request },
-	{ 0 },
+	{"stop", on_stop_request},
+	{"pause", record_pause},
+	{"resume", record_resume},
+	{"snapshot", on_snapshot_request},
+	{"sink_add", record_sink_add},
+	{"sink_list", record_sink_list},
+	{"sink_remove", record_sink_remove},
+	{"filter", record_filter},
+	{0},
 };
 
 static void on_snapshot_signal(uv_signal_t *handle, int number)
@@ -355,7 +300,7 @@ static void hold_signals(int how)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (unsigned i = 0; i < CAUGHT; i++)
+	for (unsigned i = 0; i < RECORD_SIGNALS; i++)
 		(void)sigaddset(&set, caught[i]);
 	(void)pthread_sigmask(how, &set, NULL);
 }
@@ -366,7 +311,7 @@ static int start(struct recorder *recorder)
 	struct kymo_err why;
 	int rc;
 
-	for (unsigned i = 0; i < CAUGHT; i++) {
+	for (unsigned i = 0; i < RECORD_SIGNALS; i++) {
 		if (is_ignored(caught[i]))
 			continue;
 		(void)uv_signal_init(&recorder->loop, &recorder->signal[i]);	/* cannot fail */

@@ -113,8 +113,9 @@ static int set_caret(struct session *session, struct json_object *request, struc
 	return session_set_caret(session, value, err);
 }
 
-void record_filter(struct session *session, struct control_call *call, struct json_object *request)
+void record_filter(void *recorder, struct control_call *call, struct json_object *request)
 {
+	struct session *session = ((struct recorder *)recorder)->session;
 	struct json_object *what = NULL;
 	struct filter_rules rules = { 0 };
 	const char *name;

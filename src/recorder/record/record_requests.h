@@ -9,9 +9,33 @@
 #define KYMO_RECORDER_RECORD_REQUESTS_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
+#include "recorder/record/record_kernel.h"
+
+#define RECORD_SIGNALS 3 /* that end a recording */
+
+/* A recording: the context of the functions below. */
+struct recorder {
+	const struct record_options *options;
+	struct record_result *result;
+	struct session *session;
+	struct control *control; /* NULL: there is no control socket */
+	struct flight *flight;   /* the session's; NULL: all is written */
+	struct record_kernel kernel;
+	struct kymo_err *err;
+	bool stopping; /* a signal came, or the time is over */
+	bool command_runs;
+	rlim_t soft_files; /* RLIMIT_NOFILE at the start */
+	uv_loop_t loop;
+	uv_timer_t poll, deadline, progress, strangers;
+	uint64_t strangers_ms;
+	uv_fs_event_t watch;
+	uv_signal_t signal[RECORD_SIGNALS], snapshot_signal;
+	uv_process_t command;
+};
 
 /*
  * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the processes of some ROS domains
@@ -20,8 +44,8 @@
 
 /** record_stop() - Return: whether the session is to end. */
 bool record_stop(struct session *session, struct control_call *call, struct json_object *request);
-void record_pause(struct session *session, struct control_call *call);
-void record_resume(struct session *session, struct control_call *call, struct json_object *request);
+void record_pause(void *recorder, struct control_call *call, struct json_object *request);
+void record_resume(void *recorder, struct control_call *call, struct json_object *request);
 
 /*
  * Sinks that are added and removed during the recording (record_sinks.c):
@@ -33,10 +57,9 @@ void record_resume(struct session *session, struct control_call *call, struct js
  *
  * record_sink_remove() answers when the sink has ended, which may be later.
  */
-void record_sink_add(struct session *session, const struct record_options *options, struct control_call *call,
-		     struct json_object *request);
-void record_sink_list(struct session *session, struct control_call *call);
-void record_sink_remove(struct session *session, struct control_call *call, struct json_object *request);
+void record_sink_add(void *recorder, struct control_call *call, struct json_object *request);
+void record_sink_list(void *recorder, struct control_call *call, struct json_object *request);
+void record_sink_remove(void *recorder, struct control_call *call, struct json_object *request);
 
 /** record_sinks_end() - the recording ends: answer all calls that wait for the end of a sink. */
 void record_sinks_end(struct session *session);
@@ -50,6 +73,6 @@ void record_sinks_end(struct session *session);
  * The reply has the rules that hold afterwards: "rules"; "rules_more", the number of rules that had no room in it; "programs"
  * with rules in their own environment; and how much the rules leave out.
  */
-void record_filter(struct session *session, struct control_call *call, struct json_object *request);
+void record_filter(void *recorder, struct control_call *call, struct json_object *request);
 
 #endif

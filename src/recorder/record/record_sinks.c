@@ -108,9 +108,9 @@ static int add_directory(struct session *session, struct json_object *request, s
 	return -1;
 }
 
-void record_sink_add(struct session *session, const struct record_options *options, struct control_call *call,
-		     struct json_object *request)
+void record_sink_add(void *recorder, struct control_call *call, struct json_object *request)
 {
+	struct session *session = ((struct recorder *)recorder)->session;
 	struct sink *sink;
 	struct kymo_err err;
 	int rc;
@@ -118,7 +118,8 @@ void record_sink_add(struct session *session, const struct record_options *optio
 	if (is_refused(call))
 		return;
 	if (json_get_text(request, "url"))
-		rc = add_remote(session, options, request, &sink, &err);
+		rc = add_remote(session, ((struct recorder *)recorder)->options, request, &sink,
+				&err);
 	else
 		rc = add_directory(session, request, &sink, &err);
 	if (rc < 0)
@@ -127,12 +128,14 @@ void record_sink_add(struct session *session, const struct record_options *optio
 		control_reply(call, describe_present(session, sink));
 }
 
-void record_sink_list(struct session *session, struct control_call *call)
+void record_sink_list(void *recorder, struct control_call *call, struct json_object *request)
 {
+	const struct session *session = ((struct recorder *)recorder)->session;
 	struct json_object *reply = json_object_new_object(), *array = json_object_new_array();
 	struct session_stats stats;
 	const struct sink *sink;
 
+	(void)request;
 	for (unsigned i = 0; (sink = session_sink(session, i)); i++)
 		json_object_array_add(array, describe_present(session, sink));
 	for (unsigned i = 0; (sink = session_leaving(session, i, &stats)); i++)
@@ -201,8 +204,9 @@ static struct sink *removable(const struct session *session, const char *name, s
 	return NULL;
 }
 
-void record_sink_remove(struct session *session, struct control_call *call, struct json_object *request)
+void record_sink_remove(void *recorder, struct control_call *call, struct json_object *request)
 {
+	struct session *session = ((struct recorder *)recorder)->session;
 	struct leaver *leaver;
 	struct sink *sink;
 	struct kymo_err err;

@@ -58,13 +58,17 @@ bool record_stop(struct session *session, struct control_call *call, struct json
 	return true;
 }
 
-void record_pause(struct session *session, struct control_call *call)
+void record_pause(void *recorder, struct control_call *call, struct json_object *request)
 {
+	struct session *session = ((struct recorder *)recorder)->session;
+
+	(void)request;
 	reply_state(session, call, session_switch(session, STATES_PAUSE) == STATES_GO);
 }
 
-void record_resume(struct session *session, struct control_call *call, struct json_object *request)
+void record_resume(void *recorder, struct control_call *call, struct json_object *request)
 {
+	struct session *session = ((struct recorder *)recorder)->session;
 	struct ros_domains set;
 
 	if (read_domains(call, request, &set))
