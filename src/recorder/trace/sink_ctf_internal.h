@@ -55,9 +55,6 @@ int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64
 /** ctf_complete_chunk() - end all streams of the present chunk and write its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);
 
-/** ctf_follow() - the trace beside this one continues in chunk @chunk, or in the directory if it is not in chunks. */
-void ctf_follow(struct ctf_sink *ctf, const struct chunk *chunk);
-
 /** ctf_beside_events() - events of the trace beside this one, in the present place. */
 uint64_t ctf_beside_events(const struct ctf_sink *ctf);
 

@@ -108,7 +108,9 @@ uint64_t ctf_beside_events(const struct ctf_sink *ctf)
 	return ctf->beside ? ctf->beside->events(ctf->beside->context) : 0;
 }
 
-void ctf_follow(struct ctf_sink *ctf, const struct chunk *chunk)
+/* The trace beside this one continues in chunk @chunk, or in the directory if it is not in chunks.
+ */
+static void follow(struct ctf_sink *ctf, const struct chunk *chunk)
 {
 	char path[PATH_MAX + CHUNK_NAME_MAX + 16];
 	const bool whole = ctf->chunks.dir < 0;
@@ -124,7 +126,7 @@ void ctf_beside(struct sink *sink, const struct sink_beside *beside)
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
 	ctf->beside = beside;
-	ctf_follow(ctf, &ctf->chunks.now);
+	follow(ctf, &ctf->chunks.now);
 }
 
 void ctf_round(struct sink *sink, uint64_t now_ns)
@@ -313,7 +315,7 @@ int ctf_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 	if (loss != CTF_LOSS_NOTHING)
 		count_loss(ctf, loss, now_ns);
 	if (ctf->chunks.dir >= 0 || loss == CTF_LOSS_ALL)
-		ctf_follow(ctf, &next);
+		follow(ctf, &next);
 	if (ctf->chunks.dir >= 0 && loss != CTF_LOSS_ALL && loss != CTF_LOSS_CHUNK) {
 		ctf_complete_chunk(ctf, now_ns);
 	} else {

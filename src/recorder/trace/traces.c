@@ -117,27 +117,22 @@ int traces_join(struct traces *traces, struct sink_process *at)
 	return 0;
 }
 
+static void end_stream(void **stream, uint64_t *base, uint64_t discarded)
+{
+	if (!*stream)
+		return;
+	ctf_out_close(*stream);
+	*stream = NULL;
+	*base = discarded;
+}
+
 /* The next packets of the process begin new streams. */
 static void end_streams(struct sink_process *at)
 {
-	for (unsigned i = 0; i < at->ring_count; i++) {
-		struct sink_ring *ring = &at->ring[i];
-
-		if (!ring->stream)
-			continue;
-		ctf_out_close(ring->stream);
-		ring->stream = NULL;
-		ring->stream_base = ring->discarded;
-	}
-	if (at->merged.stream)
-		ctf_out_close(at->merged.stream);
-	at->merged.stream = NULL;
-	at->merged.stream_base = at->merged.discarded;
-	if (!at->init.stream)
-		return;
-	ctf_out_close(at->init.stream);
-	at->init.stream = NULL;
-	at->init.stream_base = at->init.discarded;
+	for (unsigned i = 0; i < at->ring_count; i++)
+		end_stream(&at->ring[i].stream, &at->ring[i].stream_base, at->ring[i].discarded);
+	end_stream(&at->merged.stream, &at->merged.stream_base, at->merged.discarded);
+	end_stream(&at->init.stream, &at->init.stream_base, at->init.discarded);
 }
 
 /* The process gets a trace beside ust/, as with LTTng's per-process buffers. What is in the shared trace stays there. */
@@ -198,6 +193,17 @@ static int declare_runtime(struct traces *traces, struct sink_process *at, enum 
 
 /* ---- packets ---- */
 
+/* A stream whose name ends with @what. */
+static struct ctf_out *new_stream(struct traces *traces, const struct sink_process *at,
+				  enum ctf_class class, const char *what)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof name, "%u-%u_%s", at->process->region.pid, at->process->ordinal,
+		       what);
+	return ctf_out_create(writer_of(traces, at), class, name);
+}
+
 /*
  * Readers count lost events from one packet to the next, so a stream that begins with a loss gets
  * an empty packet before it, at front_ns.
@@ -213,8 +219,15 @@ static int write_front(const struct traces *traces, struct ctf_out *out, const s
 	return ctf_out_packet(out, &none);
 }
 
-static int write_packet(const struct traces *traces, const struct sink_process *at, struct ctf_out *out,
-			const struct ctf_packet *packet, enum kymo_promise_moves moves)
+/* Times before the horizon are moved to it: readers have read on to there. */
+static uint64_t not_before(const struct traces *traces, uint64_t ns)
+{
+	return ns > traces->horizon_ns ? ns : traces->horizon_ns;
+}
+
+static int write_packet(const struct traces *traces, const struct sink_process *at,
+			struct ctf_out *out, struct ctf_packet *packet,
+			enum kymo_promise_moves moves)
 {
 	struct writing front = { at->process, KYMO_PROMISE_NOTHING }, writing = { at->process, moves };
 	struct ctf_writer *writer = writer_of(traces, at);
@@ -222,6 +235,10 @@ static int write_packet(const struct traces *traces, const struct sink_process *
 
 	if (!out)
 		return -ENOMEM;
+	if (!packet->size) {
+		packet->begin = not_before(traces, packet->begin);
+		packet->end = packet->end > packet->begin ? packet->end : packet->begin;
+	}
 	if ((packet->discarded || traces->fronts) && !ctf_out_packets(out)) {
 		ctf_writer_watch(writer, before_write, &front);
 		rc = ended(writer, &front, write_front(traces, out, packet));
@@ -230,12 +247,6 @@ static int write_packet(const struct traces *traces, const struct sink_process *
 		return rc;
 	ctf_writer_watch(writer, before_write, &writing);
 	return ended(writer, &writing, ctf_out_packet(out, packet));
-}
-
-/* Times before the horizon are moved to it: readers have read on to there. */
-static uint64_t not_before(const struct traces *traces, uint64_t ns)
-{
-	return ns > traces->horizon_ns ? ns : traces->horizon_ns;
 }
 
 static void count_events(struct traces *traces, const struct sink_process *at, uint32_t records)
@@ -261,22 +272,17 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 		.size = from->size,
 	};
 	int rc = from->size ? declare_runtime(traces, at, CTF_CLASS_RUN) : 0;
-	char name[64];
+	char number[16];
 
 	if (rc < 0)
 		return rc;
-	if (!packet.size) {
-		packet.begin = not_before(traces, packet.begin);
-		packet.end = packet.end > packet.begin ? packet.end : packet.begin;
-	}
 	if (from->account) {
 		packet.vtid = from->account->tid;
 		memcpy(packet.procname, from->account->name, sizeof packet.procname);
 	}
 	if (!ring->stream) {
-		(void)snprintf(name, sizeof name, "%u-%u_%u", process->region.pid, process->ordinal,
-			       from->ring);
-		ring->stream = ctf_out_create(writer_of(traces, at), CTF_CLASS_RUN, name);
+		(void)snprintf(number, sizeof number, "%u", from->ring);
+		ring->stream = new_stream(traces, at, CTF_CLASS_RUN, number);
 	}
 	rc = write_packet(traces, at, ring->stream, &packet,
 			  from->promised ? KYMO_PROMISE_RINGS : KYMO_PROMISE_NOTHING);
@@ -290,18 +296,14 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 static void choose_facts(struct traces *traces, struct sink_process *at, bool known)
 {
 	struct traces_process *mine = at->data;
-	char name[64];
 
 	if (at->init.stream && mine->known != known) {
 		ctf_out_close(at->init.stream);
 		at->init.stream = NULL;
 	}
 	mine->known = known;
-	if (at->init.stream)
-		return;
-	(void)snprintf(name, sizeof name, "%u-%u_%s", at->process->region.pid, at->process->ordinal,
-		       known ? "known" : "init");
-	at->init.stream = ctf_out_create(writer_of(traces, at), CTF_CLASS_INIT, name);
+	if (!at->init.stream)
+		at->init.stream = new_stream(traces, at, CTF_CLASS_INIT, known ? "known" : "init");
 }
 
 /* The events that the process declared before are only in the metadata of streams of one thread: declare them here, too. */
@@ -321,15 +323,12 @@ static int declare_own_merged(struct ctf_writer *writer, const struct process *p
 
 static int make_merged(struct traces *traces, struct sink_process *at)
 {
-	const struct process *process = at->process;
 	const struct traces_process *mine = at->data;
-	int rc = mine->own ? declare_own_merged(mine->own, process) : 0;
-	char name[64];
+	int rc = mine->own ? declare_own_merged(mine->own, at->process) : 0;
 
 	if (rc < 0)
 		return rc;
-	(void)snprintf(name, sizeof name, "%u-%u_threads", process->region.pid, process->ordinal);
-	at->merged.stream = ctf_out_create(writer_of(traces, at), CTF_CLASS_MERGED, name);
+	at->merged.stream = new_stream(traces, at, CTF_CLASS_MERGED, "threads");
 	return at->merged.stream ? 0 : -ENOMEM;
 }
 
@@ -346,10 +345,6 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 	};
 	int rc = batch->size ? declare_runtime(traces, at, CTF_CLASS_MERGED) : 0;
 
-	if (!packet.size) {
-		packet.begin = not_before(traces, packet.begin);
-		packet.end = packet.end > packet.begin ? packet.end : packet.begin;
-	}
 	if (rc == 0 && !at->merged.stream)
 		rc = make_merged(traces, at);
 	if (rc == 0)
