@@ -16,11 +16,6 @@ static const char *const kind_name[FILTER_KINDS] = {
 	[FILTER_EVENT] = "event", [FILTER_CATEGORY] = "category",
 };
 
-const char *filter_kind_name(enum filter_kind kind)
-{
-	return kind_name[kind];
-}
-
 static int add_rule(struct filter_rules *rules, struct filter_rule rule, struct kymo_err *err)
 {
 	if (rules->count == FILTER_RULES_MAX)

@@ -39,9 +39,6 @@ struct filter_rules {
 	unsigned has[FILTER_KINDS], includes[FILTER_KINDS];	/* how many, and how many without "!" */
 };
 
-/** filter_kind_name() - "node". */
-const char *filter_kind_name(enum filter_kind kind);
-
 /**
  * filter_rules_add() - one more rule
  * @text: a glob, behind "!" if what it matches is left out

@@ -48,12 +48,9 @@ static bool beside_program(char *path, size_t size, const char *name, const char
 
 int preload_beside(char *path, size_t size, const char *name, const char *libdir)
 {
-	int used;
-
 	if (beside_program(path, size, name, libdir))
 		return 0;
-	used = snprintf(path, size, "%s/%s", libdir ? libdir : "", name);
-	return libdir && used > 0 && (size_t)used < size && !access(path, R_OK) ? 0 : -1;
+	return libdir && is_there(path, size, libdir, "", name) ? 0 : -1;
 }
 
 int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *err)

@@ -23,7 +23,6 @@
 
 #include "abi/region.h"
 #include "base/err.h"
-#include "recorder/drain/counts.h"
 #include "recorder/drain/drain.h"
 #include "recorder/runtime/states.h"
 #include "recorder/trace/sink_files.h"
@@ -125,9 +124,6 @@ enum states_answer session_begin_domains(struct session *session, const struct r
  * Return: STATES_GO: done; STATES_STAY: none of them recorded; STATES_REFUSE: none would be left.
  */
 enum states_answer session_end_domains(struct session *session, const struct ros_domains *these);
-
-/** session_domains() - the domains whose processes it records. */
-const struct ros_domains *session_domains(const struct session *session);
 
 /** session_clock_offset() - CLOCK_REALTIME - CLOCK_MONOTONIC in ns, as in the metadata of its first traces. */
 int64_t session_clock_offset(const struct session *session);
@@ -253,7 +249,6 @@ unsigned session_processes_seen(const struct session *session);
 const struct filter *session_filter(const struct session *session);
 
 /** session_end_name() - "exited", "killed", ...: how a process ended, in kymo.json. */
-struct process;
 const char *session_end_name(const struct process *process);
 
 /** session_free() - a session that was not ended ends as if the process had died. */

@@ -12,21 +12,14 @@
 
 #define ENDED_KEPT 256
 
-void session_add_totals(struct session_stats *stats, const struct process *process)
+/* As of a sink that lacks nothing. */
+void session_add_totals(struct session_stats *stats, struct process *process)
 {
-	stats->processes++;
-	stats->recorded += process->recorded;
-	stats->dropped += process->dropped + process->dropped_no_ring;
-	stats->dropped_no_ring += process->dropped_no_ring;
-	stats->init_events += process->init_events;
-	stats->init_dropped += process->init_dropped;
-	stats->filtered += process->filtered;
-	stats->unwritten += process->unwritten;
-	stats->lost_bytes += process->lost_bytes;
-	stats->overwritten += process->overwritten;
-	stats->outside += process->outside;
-	stats->threads += process->thread_count;
-	stats->alive += !process->finished || process->end == PROCESS_RUNS;
+	const struct sink_process all = {.process = process,
+					 .init.events = process->init_events,
+					 .unwritten = process->unwritten};
+
+	session_add_account(stats, &all);
 }
 
 static bool is_held(const struct drain *drain, const struct process *process)

@@ -301,41 +301,46 @@ int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *s
 	return rc;
 }
 
+/* Asks for something in a session that goes on. @stats: set to the answer; NULL: not wanted. */
+static int call(struct kymo_session *session, struct request *request,
+		struct kymo_session_stats *stats)
+{
+	const int rc = check_caller(session) < 0 ? -1 : ask(session, request);
+
+	copy_stats(stats, &request->stats);
+	return rc;
+}
+
 int kymo_session_add_sink(struct kymo_session *session, const char *path)
 {
 	struct request request = { .what = ADD, .path = path };
 
 	if (!path)
 		FAIL("the path of the trace is NULL");
-	return check_caller(session) < 0 ? -1 : ask(session, &request);
+	return call(session, &request, NULL);
 }
 
 int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 			     struct kymo_session_stats *stats)
 {
-	struct request request = { .what = REMOVE, .path = path };
-	int rc;
+	struct request request = {.what = REMOVE, .path = path};
 
 	if (!path)
 		FAIL("the path of the trace is NULL");
-	rc = check_caller(session) < 0 ? -1 : ask(session, &request);
-	copy_stats(stats, &request.stats);
-	return rc;
+	return call(session, &request, stats);
 }
 
 int kymo_session_set_rules(struct kymo_session *session, const char *rules)
 {
 	struct request request = { .what = RULES, .rules = rules };
 
-	return check_caller(session) < 0 ? -1 : ask(session, &request);
+	return call(session, &request, NULL);
 }
 
 int kymo_session_statistics(struct kymo_session *session, const char *path,
 			    struct kymo_session_stats *stats)
 {
-	struct request request = { .what = STATISTICS, .path = path };
-	int rc = check_caller(session) < 0 ? -1 : ask(session, &request);
+	struct request request = {.what = STATISTICS, .path = path};
 
-	copy_stats(stats, &request.stats);
-	return rc;
+	return call(session, &request, stats);
 }

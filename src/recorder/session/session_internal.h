@@ -189,7 +189,7 @@ void session_forget_ended(struct session *session);
 void session_free_process(struct process *process);
 
 /** session_add_totals() - what was taken from one process. */
-void session_add_totals(struct session_stats *stats, const struct process *process);
+void session_add_totals(struct session_stats *stats, struct process *process);
 
 /* ---- session_accounts.c, session_accounts_process.c ---- */
 

@@ -91,11 +91,6 @@ enum states_answer session_switch(struct session *session, enum states_action ac
 
 /* ---- of some ROS domains ---- */
 
-const struct ros_domains *session_domains(const struct session *session)
-{
-	return &session->ros;
-}
-
 enum states_answer session_begin_domains(struct session *session, const struct ros_domains *these)
 {
 	const bool begins = session->state == KYMO_STATE_PREPARE && !session->pause_began;

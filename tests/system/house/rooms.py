@@ -141,7 +141,7 @@ DOORS = {
     "recorder/runtime": "alive claim domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
     "recorder/records": "classes left_out_set record_walk",
     "recorder/filter": "filter filter_rules",
-    "recorder/drain": "counts drain drained_process promise sink",
+    "recorder/drain": "drain drained_process promise sink",
     "recorder/trace": "sink_ctf sink_files trace_dir traces",
     "recorder/session": "session",
     "relay/wire": "datagram tls token url wire",
