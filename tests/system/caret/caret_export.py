@@ -6,28 +6,21 @@
 CARET's own traces come out so that all golden numbers hold; LTTng's and kymo's so that callbacks are the same."""
 import os
 import re
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 
 import caret_golden
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, SHARED, existing
+from lib_test import SHARED, existing, in_directory, kymo, record, robot, run
 
 DATA = os.path.join(SHARED, "data")
-KYMO = f"{BUILD}/bin/kymo"
 EVENT = re.compile(r"^\[[^]]*\] \([^)]*\) \S* ?(\w+:\w+): \{ cpu_id = \d+ \}, "
                    r"\{ init_timestamp = \d+, vpid = (\d+), vtid = \d+, procname = \"[^\"]*\" \}, \{ (?:(.*) )?\}$")
 
 
-def run(*arguments):
-    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
-
-
 def export(trace, to):
-    run(KYMO, "export", "-q", "--format", "caret", "-o", to, trace)
+    kymo("export", "-q", "--format", "caret", "-o", to, trace)
     # caret_analyze keeps what it read in a file there, and reads the trace again another time.
     with open(f"{to}/caret_converted", "wb") as cache:
         cache.write(b"not a packet of CTF " * 100)
@@ -37,14 +30,14 @@ def export(trace, to):
 
 def callbacks(trace):
     """The report's table, without the lines that name the trace and count its events."""
-    text = run(KYMO, "report", trace, "--format", "csv", "--section", "callbacks")
+    text = kymo("report", trace, "--format", "csv", "--section", "callbacks")
     return [line for line in text.splitlines() if not line.startswith(("# trace,", "# events,"))]
 
 
 def check_shape(trace, distribution):
     """As babeltrace2 reads it: contexts beside each event, one caret_init a process, true times in init events."""
     first, inits, names = {}, Counter(), Counter()
-    for line in run("babeltrace2", "--clock-gmt", trace).splitlines():
+    for line in run("babeltrace2", "--clock-gmt", trace).stdout.splitlines():
         match = EVENT.match(line)
         if not match:
             sys.exit(f"caret_export.py: {trace}: an event of another shape: {line[:300]}")
@@ -69,28 +62,26 @@ def check_same(trace, to):
     if wanted != seen:
         sys.exit(f"caret_export.py: {trace}: callbacks differ:\n" +
                  "\n".join(f"-{a}\n+{b}" for a, b in zip(wanted, seen) if a != b))
-    written = Counter(re.findall(r" (ros2:rmw_publish): .*timestamp = [1-9]", run(KYMO, "dump", trace)))
+    written = Counter(re.findall(r" (ros2:rmw_publish): .*timestamp = [1-9]", kymo("dump", trace)))
     names = check_shape(to, "jazzy")
     if names["ros2_caret:dds_bind_addr_to_stamp"] != written["ros2:rmw_publish"] or not written:
         sys.exit(f"caret_export.py: {trace}: {names['ros2_caret:dds_bind_addr_to_stamp']} stamps of {written}")
 
 
-def main():
-    with tempfile.TemporaryDirectory(prefix="kymo-caret-") as work:
-        trace = f"{work}/recorded"
-        run(KYMO, "record", "-q", "-o", trace, "--", f"{BUILD}/robot/robot", "--seconds", "2")
-        check_same(trace, f"{work}/own")
-        for name in ("pair_basic_st", "pair_intra", "pair_lifecycle", "pair_components"):
-            check_same(f"{DATA}/ros2-traces/{name}", f"{work}/{name}")
-        for folder, architecture in caret_golden.TRACES:
-            if not existing(folder):
-                continue
-            to = export(f"{folder}/ctf", f"{work}/{os.path.basename(folder)}")
-            if caret_golden.check_all(to, folder, architecture):
-                sys.exit(f"caret_export.py: {folder}: what its golden numbers say is not there any more")
-        check_shape(f"{work}/caret-demo", "humble")
+def main(work):
+    trace = f"{work}/recorded"
+    record(trace, "-q", "--", *robot(2))
+    check_same(trace, f"{work}/own")
+    for name in ("pair_basic_st", "pair_intra", "pair_lifecycle", "pair_components"):
+        check_same(f"{DATA}/ros2-traces/{name}", f"{work}/{name}")
+    for folder, architecture in caret_golden.TRACES:
+        if not existing(folder):
+            continue
+        to = export(f"{folder}/ctf", f"{work}/{os.path.basename(folder)}")
+        if caret_golden.check_all(to, folder, architecture):
+            sys.exit(f"caret_export.py: {folder}: what its golden numbers say is not there any more")
+    check_shape(f"{work}/caret-demo", "humble")
     print("one recording, four traces of LTTng, two of CARET")
 
 
-if __name__ == "__main__":
-    main()
+in_directory(main)

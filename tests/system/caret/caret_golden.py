@@ -15,7 +15,7 @@ import tempfile
 import yaml
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, existing
+from lib_test import KYMO, SHARED, existing, kymo
 
 DATA = os.path.join(SHARED, "data")
 CASES = ["all", "best", "worst", "worst-with-external-latency"]
@@ -36,10 +36,6 @@ def check(what, got, want):
         else:
             print("  got     ", got, "\n  expected", want)
     return got == want
-
-
-def kymo(*arguments):
-    return subprocess.run([KYMO, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def rows(path):

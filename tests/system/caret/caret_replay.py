@@ -13,22 +13,12 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, require
-from lib_test import BUILD, KYMO, SHARED, SOURCE
+from lib_test import BUILD, KYMO, SHARED, SOURCE, check, kymo, skip
 
 DATA = os.path.join(SHARED, "data", "caret-demo")
 THEIRS = os.path.join(DATA, "ctf")
 # Not arguments of the functions, but of CARET's rclcpp.
 NO_ARGUMENTS = {"version", "message_timestamp"}
-failures = []
-
-
-def check(good, *what):
-    if not good:
-        failures.append(" ".join(map(str, what)))
-
-
-def kymo(*words):
-    return subprocess.run([KYMO, *words], check=True, capture_output=True, text=True).stdout
 
 
 def events(trace):
@@ -193,8 +183,7 @@ NOT_TOLD = ("version", "message_timestamp", "init_timestamp", "publisher_handle"
 def main():
     require()
     if not os.path.isdir(THEIRS):
-        print("skipped: there is no trace of CARET")
-        sys.exit(77)
+        skip("there is no trace of CARET")
     with tempfile.TemporaryDirectory(prefix="kymo-caret-", dir="/dev/shm") as work:
         trace = events(THEIRS)
         ours = replayed(work, trace)
@@ -203,10 +192,7 @@ def main():
         compare_architectures(work, ours)
         compare_activity(ours)
         compare_exports(work, ours)
-        for failure in failures[:20]:
-            print(failure[:1500], file=sys.stderr)
         print(f"{len(trace)} events, called again: {rows} rows are the same")
-    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

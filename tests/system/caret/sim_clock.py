@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, until
+from lib_test import BUILD, KYMO, answer, kymo, run, until
 
 S = 10**9
 PLAYER, EVENTS = (os.path.join(BUILD, "tests", name) for name in ("clock_player", "sim_events"))
@@ -38,16 +38,12 @@ def end(program, number=signal.SIGINT):
     return out
 
 
-def as_json(*arguments):
-    return json.loads(subprocess.run([KYMO, *arguments, "--format", "json"], check=True, capture_output=True, text=True).stdout)
-
-
 def record(trace, domain):
     """Returns the player's phases as (CLOCK_MONOTONIC, simulation, rate), after spans of one second in each were said."""
     events = start(EVENTS, stdin=subprocess.PIPE)
     base = int(events.stdout.readline())
     recorder = start(KYMO, "record", "-q", "-o", trace)
-    until("a session", lambda: as_json("status").get("state") == "recording" or "recorder_pid" in as_json("status"))
+    until("a session", lambda: answer("status").get("state") == "recording" or "recorder_pid" in answer("status"))
     agent = start(KYMO, "agent", "--domain", str(domain), "--sim-rate", "2")
     player = start(PLAYER, str(domain), *PHASES)
     phases = [tuple(map(float, line.split())) for line in player.communicate(timeout=60)[0].splitlines()]
@@ -71,8 +67,7 @@ def record(trace, domain):
 
 def lateness(trace, phases):
     """By how much what was heard last, and kept, was off what the player meant, in its time."""
-    dump = subprocess.run([KYMO, "dump", trace, "--event", "*sim_time", "--format", "json"], check=True, capture_output=True,
-                          text=True).stdout
+    dump = kymo("dump", trace, "--event", "*sim_time", "--format", "json")
     late = 0
     for fields in (json.loads(line)["fields"] for line in dump.splitlines()):
         begin, sim, rate = [p for p in phases if p[0] <= fields["at_ns"]][-1]
@@ -81,11 +76,11 @@ def lateness(trace, phases):
 
 
 def check(trace, phases):
-    pairs = as_json("query", "-q", trace, "SELECT timestamp_ns, sim_ns FROM sim_times")["rows"]
+    pairs = answer("query", "-q", trace, "SELECT timestamp_ns, sim_ns FROM sim_times")["rows"]
     # Two a second for eight seconds, and two at each of the bends; a slow machine has more bends, or hears less.
     assert 8 <= len(pairs) < 400, len(pairs)
     assert min(p["sim_ns"] for p in pairs) >= 50 * S and max(p["sim_ns"] for p in pairs) <= 108 * S, pairs
-    spans = as_json("query", "-q", trace, "--clock", "sim", "SELECT begin_ns, duration_ns FROM spans ORDER BY id")["rows"]
+    spans = answer("query", "-q", trace, "--clock", "sim", "SELECT begin_ns, duration_ns FROM spans ORDER BY id")["rows"]
     assert len(spans) == len(phases), spans
     off = [s["begin_ns"] - sim - rate * 0.25 * S for (_, sim, rate), s in zip(phases[:-1], spans)]
     for (_, sim, rate), span in zip(phases[:-1], spans):
@@ -93,10 +88,10 @@ def check(trace, phases):
         assert abs(span["duration_ns"] - rate * 0.5 * S) < 0.2 * S * max(rate, 1), (sim, rate, span)
     # Half a second at four times the speed, and half a second behind the jump; the jump takes nothing from it.
     assert abs(spans[-1]["duration_ns"] - 2.5 * S) < 0.8 * S, spans[-1]
-    row = as_json("report", trace, "--clock", "sim", "--section", "spans")["spans"][0]
+    row = answer("report", trace, "--clock", "sim", "--section", "spans")["spans"][0]
     assert row["count"] == len(phases) and row["max_ns"] == max(s["duration_ns"] for s in spans), row
     assert row["total_ns"] == sum(s["duration_ns"] for s in spans), row
-    clock = as_json("report", trace, "--clock", "sim", "--section", "spans")["clock"]
+    clock = answer("report", trace, "--clock", "sim", "--section", "spans")["clock"]
     assert "jump" in clock and "pause" in clock, clock
     print(f"sim_clock: {clock}; spans begin off by {max(map(abs, off)) / 1e6:.1f} ms at most")
 
@@ -106,7 +101,7 @@ def two_domains(trace, domain):
     events = start(EVENTS, stdin=subprocess.PIPE)
     base = int(events.stdout.readline())
     recorder = start(KYMO, "record", "-q", "-o", trace)
-    until("a session", lambda: "recorder_pid" in as_json("status"))
+    until("a session", lambda: "recorder_pid" in answer("status"))
     agent = start(KYMO, "agent", "--domain", str(domain), "--domain", str(domain + 1), "--sim-rate", "20")
     players = [start(PLAYER, str(domain + i), *phases) for i, phases in enumerate((["1:1"], ["=5000", "1:0"]))]
     outputs = [player.communicate(timeout=60)[0].splitlines() for player in players]
@@ -119,13 +114,12 @@ def two_domains(trace, domain):
     assert all(f"/clock of ROS domain {domain + i} has the time of a simulation" in said for i in (0, 1)), said
     end(recorder)
     for number, first, stands in (domain, 100, False), (domain + 1, 5000, True):
-        span, = as_json("query", "-q", trace, "--clock", f"sim:{number}", "SELECT begin_ns, duration_ns FROM spans")["rows"]
+        span, = answer("query", "-q", trace, "--clock", f"sim:{number}", "SELECT begin_ns, duration_ns FROM spans")["rows"]
         assert abs(span["begin_ns"] - first * S) < 30 * S and (span["duration_ns"] == 0) == stands, (number, span)
     for choice, says in ("sim", f"in ROS domains {domain}, {domain + 1}; choose one with --clock sim:N"), (
             f"sim:{domain + 2}", f"in ROS domain {domain + 2}, only in {domain}, {domain + 1}"):
-        done = subprocess.run([KYMO, "report", trace, "--clock", choice], capture_output=True, text=True)
-        assert done.returncode == 2 and says in done.stderr, (choice, done.returncode, done.stderr)
-    done = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=True)
+        assert says in run(KYMO, "report", trace, "--clock", choice, status=2).stderr, choice
+    done = run("babeltrace2", trace)
     pairs = [line for line in done.stdout.splitlines() if "ros2_caret:sim_time" in line]
     assert not done.stderr and pairs, done.stderr
     assert all(f"ros_domain = {domain} }}" in line or f"ros_domain = {domain + 1} }}" in line for line in pairs), pairs[0]

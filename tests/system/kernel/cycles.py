@@ -4,37 +4,25 @@
 """`kymo record --cycles`: what a counter of perf counted while a thread was on a CPU, and each callback's part of it by time, as
 computed here from the events. Without a hardware counter it is CPU time, which is said, and which is known."""
 import collections
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import skip_without, with_tracefs
-from lib_test import KYMO, ROBOT, skip
+from lib_test import accounts, answer, in_directory, kymo, query, record, report, robot, run, skip
 
 EVENT = re.compile(r"\[(\d+)\.(\d{9})\] .* (cpu-c\w+): \{[^}]*\}, \{ tid = (\d+), ns = (\d+), count = (\d+) \}")
 
 
-def kymo(*arguments):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (arguments, done)
-    return done.stdout
-
-
-def record(directory, name, *options):
+def recorded(directory, name, *options):
     trace = os.path.join(directory, name)
-    done = subprocess.run([KYMO, "record", *options, "-o", trace, "--", ROBOT, "--seconds", "0.5", "--domain", str(100 + os.getpid() % 100)],
-                          capture_output=True, text=True, check=False, env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-    assert done.returncode == 0, done
-    return trace, done.stderr
+    return trace, record(trace, *options, "--", *robot(0.5)).stderr
 
 
 def stretches(trace):
     """Return: {thread: [(end, ns, count)]}, in order of time."""
-    done = subprocess.run(["babeltrace2", "--clock-seconds", os.path.join(trace, "kernel")], capture_output=True, text=True, check=True)
+    done = run("babeltrace2", "--clock-seconds", os.path.join(trace, "kernel"))
     found = collections.defaultdict(list)
     for match in EVENT.finditer(done.stdout):
         found[int(match[4])].append((int(match[1]) * 10**9 + int(match[2]), int(match[5]), int(match[6])))
@@ -55,17 +43,17 @@ def parts(runs, told):
 
 def check(trace, counter):
     told = stretches(trace)
-    report = json.loads(kymo("report", trace, "--section", "cycles", "--format", "json"))
-    assert report["counter"] == counter, report["counter"]
-    rows = {r["name"]: r for r in report["cycles"] if r["what"] == "callback"}
-    runs = json.loads(kymo("query", trace, "SELECT callback, tid, start_ns, end_ns FROM callback_instances", "--format", "json"))["rows"]
+    told_cycles = report(trace, "cycles")
+    assert told_cycles["counter"] == counter, told_cycles["counter"]
+    rows = {r["name"]: r for r in told_cycles["cycles"] if r["what"] == "callback"}
+    runs = query(trace, "SELECT callback, tid, start_ns, end_ns FROM callback_instances")
     sums = parts(runs, told)
     assert rows and set(rows) == set(sums), (set(rows) ^ set(sums))
     for name, row in rows.items():
         count, ns = sums[name]
         assert row["runs"] == sum(r["callback"] == name for r in runs), (name, row)
         assert row["cpu_ns"] == ns and abs(row["count"] - count) <= 1 + count / 10**6, (name, row, count, ns)
-    threads = [r for r in report["cycles"] if r["what"] == "thread"]
+    threads = [r for r in told_cycles["cycles"] if r["what"] == "thread"]
     assert threads and sum(r["runs"] for r in threads) == len(runs), (threads, len(runs))
     assert all(r["count"] <= sum(c for _, _, c in told[r["tid"]]) + 1 for r in threads), threads
     if counter == "cpu-clock":		# by another clock, read a moment later
@@ -75,22 +63,20 @@ def check(trace, counter):
 
 
 def main(directory):
-    trace, said = record(directory, "counted", "--cycles")
+    trace, said = recorded(directory, "counted", "--cycles")
     skip_without(said)
-    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
-        counter = json.load(file)["kernel"]["counter"]
+    counter = accounts(trace)["kernel"]["counter"]
     if counter is None:
         skip("no counter of perf is available beside tracefs")
     assert (counter == "cpu-clock") == ("no CPU cycles: " in said), (counter, said)
     rows = check(trace, counter)
-    late = json.loads(kymo("report", trace, "--section", "cycles", "--format", "json", "--begin", "+300ms", "--node", "/imu_driver"))
+    late = answer("report", trace, "--section", "cycles", "--begin", "+300ms", "--node", "/imu_driver")
     assert {r["name"] for r in late["cycles"] if r["what"] == "callback"} <= {n for n in rows if n.startswith("/imu_driver ")}, late
-    plain, _ = record(directory, "plain", "--kernel")
+    plain, _ = recorded(directory, "plain", "--kernel")
     told = kymo("report", plain, "--section", "cycles")
     assert "kymo record --cycles" in told and not stretches(plain), told
 
 
 if __name__ == "__main__":
     with_tracefs(__file__)
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+    in_directory(main)

@@ -11,11 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, skip_without, with_tracefs
-from lib_test import BUILD, KYMO, SHARED, skip, until_lossless
+from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, record, run, skip, until_lossless
 
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
@@ -27,23 +26,10 @@ FORK = re.compile(r"sched_process_fork: .*parent_tid = (\d+), .*child_tid = (\d+
 EVENT = re.compile(r"syscall_(entry|exit)_(\w+): .*?\{ (?:ret = (-?\w+), )?tid = (\d+) \}")
 
 
-def record(directory, *options, name="trace"):
+def recorded_as(directory, *options, name="trace"):
     """Return: the trace, what was said."""
     trace = os.path.join(directory, name)
-    done = subprocess.run([KYMO, "record", "--syscalls", *options, "-o", trace, "--", CALLS, str(ROUNDS)], capture_output=True, text=True,
-                          check=True, input="go\n", env=dict(os.environ, KYMO_DIR=os.path.join(directory, "run")))
-    return trace, done.stderr
-
-
-def kymo(*arguments, status=0):
-    done = subprocess.run([KYMO, *arguments, "--format", "json"], capture_output=True, text=True, check=False)
-    assert done.returncode == status, (arguments, done)
-    return json.loads(done.stdout)
-
-
-def accounts(trace):
-    with open(os.path.join(trace, "kymo.json"), encoding="utf-8") as file:
-        return json.load(file)
+    return trace, record(trace, "--syscalls", *options, "--", CALLS, str(ROUNDS), input="go\n").stderr
 
 
 def threads(trace):
@@ -55,12 +41,12 @@ def recorded(directory, source):
     """What others read: each call of the thread that makes them has both events, and what it returned."""
     os.environ["KYMO_KERNEL_SOURCE"] = source
     try:
-        trace, said = record(directory, name=source)
+        trace, said = recorded_as(directory, name=source)
     finally:
         del os.environ["KYMO_KERNEL_SOURCE"]
     kernel = accounts(trace)["kernel"]
     assert kernel["syscalls"] and kernel["source"] == source, kernel
-    read = subprocess.run(["babeltrace2", os.path.join(trace, "kernel")], capture_output=True, text=True, check=True)
+    read = run("babeltrace2", os.path.join(trace, "kernel"))
     caller, entries, exits, others = str(threads(trace)["caller"]), collections.Counter(), collections.defaultdict(list), set()
     for phase, name, ret, tid in EVENT.findall(read.stdout):
         if tid != caller:
@@ -86,14 +72,14 @@ def recorded(directory, source):
 
 def lint(trace, *names, status=0):
     """Return: {(what, call, period in s or span): row} and what was looked at."""
-    told = kymo("report", trace, "--section", "realtime", *(x for n in names for x in ("--realtime", n)), status=status)
+    told = answer("report", trace, "--section", "realtime", *(x for n in names for x in ("--realtime", n)), status=status)
     return {(r["what"], r["call"], r["callback"] if r["kind"] == "span" else int(r["callback"].split()[-2])): r
             for r in told["realtime"] if r["what"] != "page_fault"}, told["looked_at"]
 
 
 def check_lint(directory):
     """Which, how many, in which callback and which span; a futex that waits for a mutex is that mutex."""
-    trace, said = record(directory, *([] if SANITIZED else ["--malloc"]), name="lint")
+    trace, said = recorded_as(directory, *([] if SANITIZED else ["--malloc"]), name="lint")
     rows, looked_at = lint(trace)
     assert looked_at.endswith("system calls"), looked_at
     lossless_tasks("were lost" in said, said)
@@ -126,7 +112,7 @@ def check_lint(directory):
 def check_why(trace):
     """What it slept in is named: also where a mutex is, that is what it is called."""
     for period, call in (3, "read"), (4, "futex"):
-        told = kymo("why", trace, f"/calling timer {period} s")
+        told = answer("why", trace, f"/calling timer {period} s")
         parts = [p for p in told["parts"] if p["kind"] == "blocked" and p["rank"] == 1]
         # That it sleeps in its read is waited for; a mutex may be had just before.
         assert (parts or call == "futex") and all(p["call"] == call for p in parts), (call, told["parts"])
@@ -162,8 +148,8 @@ def check_perfetto(directory, trace, calls):
 
 def check_tables(trace, rows):
     """Each call, and sums of runs, nodes and the process, are of one another. Return: each call."""
-    calls = kymo("query", trace, "SELECT * FROM system_calls")["rows"]
-    runs = kymo("query", trace, "SELECT * FROM callback_costs")["rows"]
+    calls = answer("query", trace, "SELECT * FROM system_calls")["rows"]
+    runs = answer("query", trace, "SELECT * FROM callback_costs")["rows"]
     caller = [c for c in calls if c["tid"] == threads(trace)["caller"]]
     assert {c["pid"] for c in caller} <= {None, next(p["pid"] for p in accounts(trace)["processes"])}, caller
     read = [c for c in caller if c["name"] == "read"]
@@ -174,8 +160,8 @@ def check_tables(trace, rows):
     for run in runs:
         own = [c for c in caller if c["callback_instance_id"] == run["id"] and not c["is_lock_wait"]]
         assert run["system_calls"] == len(own) and run["system_call_ns"] == sum(c["duration_ns"] for c in own), (run, own)
-    node, = kymo("report", trace, "--section", "node-costs")["node-costs"]
-    process, = kymo("report", trace, "--section", "process-costs")["process-costs"]
+    node, = answer("report", trace, "--section", "node-costs")["node-costs"]
+    process, = answer("report", trace, "--section", "process-costs")["process-costs"]
     assert node["system_calls"] == sum(run["system_calls"] for run in runs), node
     ours = set(threads(trace).values())
     assert process["system_calls"] == len([c for c in calls if c["tid"] in ours and not c["is_lock_wait"]]), (process, len(calls))
@@ -200,7 +186,7 @@ def as_strace(directory):
 
 
 def main(directory):
-    probe, said = record(directory, name="probe")
+    probe, said = recorded_as(directory, name="probe")
     if "recording without them" in said or "does not have the tracepoints of system calls" in said:
         assert not os.path.exists(os.path.join(probe, "kernel")) or not accounts(probe)["kernel"]["syscalls"], said
         skip_without(said)
@@ -213,5 +199,4 @@ def main(directory):
 
 if __name__ == "__main__":
     with_tracefs(__file__)
-    with tempfile.TemporaryDirectory() as private:
-        main(private)
+    in_directory(main)
