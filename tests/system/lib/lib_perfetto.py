@@ -74,11 +74,12 @@ class Checks:
         sys.exit(1 if self.failed else 0)
 
 
-def with_checks(test):
-    """Call test(check, scratch) with a directory that vanishes. The test fails if a check did."""
+def with_checks(*tests):
+    """Call each test(check, scratch) with a directory that vanishes. The test fails if a check did."""
     check = Checks()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        test(check, scratch)
+        for test in tests:
+            test(check, scratch)
     check.end()
 
 

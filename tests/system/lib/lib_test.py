@@ -97,9 +97,9 @@ def robot(seconds, *options):
     return [ROBOT, "--seconds", str(seconds), "--domain", str(100 + os.getpid() % 100), *options]
 
 
-def in_directory(test):
-    """Call test(directory) with a directory that vanishes afterwards."""
-    with tempfile.TemporaryDirectory(prefix="kymo-test.") as directory:
+def in_directory(test, place=None):
+    """Call test(directory) with a directory, below @place, that vanishes afterwards."""
+    with tempfile.TemporaryDirectory(prefix="kymo-test.", dir=place) as directory:
         test(directory)
 
 

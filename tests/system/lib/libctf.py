@@ -7,6 +7,7 @@ import collections
 import csv
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -212,6 +213,13 @@ def wait_for(what, condition, seconds=60):
         if time.monotonic() > end:
             raise Mismatch('waited in vain for ' + what)
         time.sleep(0.01)
+
+
+def readable(what, trace):
+    """babeltrace2 reads all of the trace and says nothing."""
+    reader = subprocess.run(['babeltrace2', '-o', 'dummy', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if reader.returncode or reader.stdout:
+        raise Mismatch('%s: babeltrace2 ended with %d and said:\n%s' % (what, reader.returncode, reader.stdout))
 
 
 def fail(script, message):

@@ -150,10 +150,4 @@ def moments(check, scratch):
     record(path + "off", "-q", "--", program, env=private(scratch, KYMO_DISABLE="1"), status=6)
 
 
-def main(check, scratch):
-    too_many_kinds(check, scratch)
-    names(check, scratch)
-    moments(check, scratch)
-
-
-with_checks(main)
+with_checks(too_many_kinds, names, moments)

@@ -5,13 +5,11 @@ and lines in a list beside it, and every total is what it would be otherwise."""
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks
-from lib_test import KYMO, TESTS
+from lib_perfetto import with_checks
+from lib_test import KYMO, TESTS, answer, run
 
 FLEET = os.path.join(TESTS, "fleet")
 KEPT = 256      # session_ended.c
@@ -22,19 +20,15 @@ def record(scratch, name, *options):
     """(trace, its kymo.json, events that were produced by pid)"""
     trace = os.path.join(scratch, name)
     waves = " && ".join([f"{FLEET} {PROCESSES} 1 0 0 {EVENTS}"] * WAVES)
-    done = subprocess.run([KYMO, "record", "-q", "-o", trace, *options, "--", "sh", "-c", waves],
-                          env=dict(os.environ, KYMO_DIR=os.path.join(scratch, name + ".run")),
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{name}: {done.returncode}: {done.stderr}")
+    done = run(KYMO, "record", "-q", "-o", trace, *options, "--", "sh", "-c", waves,
+               env=dict(os.environ, KYMO_DIR=os.path.join(scratch, name + ".run")))
     said = [json.loads(line) for line in done.stdout.splitlines()]
     with open(os.path.join(trace, "kymo.json")) as file:
         return trace, json.load(file), {p["pid"]: sum(n for _, n in p["threads"].values()) for p in said}
 
 
 def info(trace):
-    return json.loads(subprocess.run([KYMO, "info", "--format", "json", trace], check=True, capture_output=True,
-                                     text=True).stdout)
+    return answer("info", trace)
 
 
 def sums(processes):
@@ -84,12 +78,4 @@ def bounded(check, scratch):
     shutil.rmtree(trace)
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        for part in (listed, bounded):
-            part(check, scratch)
-    check.end()
-
-
-main()
+with_checks(listed, bounded)

@@ -9,14 +9,13 @@ import fnmatch
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import BUILD, KYMO, SHARED
+from lib_test import BUILD, KYMO, SHARED, in_directory
 
 DATA = os.path.join(SHARED, 'data/ros2-traces')
 FIXTURE = os.path.join(libctf.SOURCE, 'tests/fixtures/calllog_small.csv')
@@ -167,10 +166,7 @@ def publishes_wanted(log, table, objects):
 
 def check(what, log, table, recorded, wanted, event=lambda name: True):
     trace, threads, _ = recorded
-    reader = subprocess.run(['babeltrace2', '-o', 'dummy', trace], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True)
-    if reader.returncode or reader.stdout:
-        raise libctf.Mismatch('%s: babeltrace2 ended with %d and said:\n%s' % (what, reader.returncode, reader.stdout))
+    libctf.readable(what, trace)
     everything = libctf.read_calllog(log, table, JAZZY_TEXT)
     expected, _ = without_unclear(libctf.read_calllog(log, table, JAZZY_TEXT, Objects(wanted, event)))
     got, publishes = without_unclear(libctf.read_trace(trace, ''))
@@ -232,6 +228,8 @@ PROGRAM = r'''
 import ctypes, sys
 call = ctypes.CDLL(None)
 P, S, U = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+
+
 def do(name, *args):
     getattr(call, 'ros_trace_' + name)(*[P(a) if isinstance(a, int) else S(a.encode()) for a in args])
 do('rcl_init', 0x100)
@@ -375,10 +373,4 @@ def main(root):
     print('%d recordings of call logs hold what their rules want' % logs)
 
 
-scratch = tempfile.mkdtemp(prefix='kymo-filter-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
-try:
-    main(scratch)
-except libctf.Mismatch as error:
-    libctf.fail('filter.py', error)
-finally:
-    shutil.rmtree(scratch)
+in_directory(main, "/dev/shm")

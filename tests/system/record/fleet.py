@@ -8,10 +8,9 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks
+from lib_perfetto import with_checks
 from lib_test import KYMO, TESTS
 
 FLEET = os.path.join(TESTS, "fleet")
@@ -124,12 +123,4 @@ def automatically(check, scratch):
                 {key: events for key, (_, events) in fleet.produced.items()})
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        for part in (by_process, with_rules, overflowing, automatically):
-            part(check, scratch)
-    check.end()
-
-
-main()
+with_checks(by_process, with_rules, overflowing, automatically)

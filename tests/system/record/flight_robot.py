@@ -5,16 +5,14 @@ every name, although its start is long over; the callback that is told to be too
 process that is killed is seen to die and its end is there; a robot that is stopped can be looked at."""
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import KYMO, ROBOT, status, until
+from lib_test import KYMO, ROBOT, in_directory, kymo, report, status, until
 
 DOMAIN = 100 + os.getpid() % 100
 PROCESSES = 3
@@ -27,24 +25,14 @@ def fail(message):
     raise libctf.Mismatch(message)
 
 
-def kymo(*arguments, status=0, **more):
-    done = subprocess.run([KYMO, *arguments], capture_output=True, text=True, timeout=100, **more)
-    if done.returncode != status:
-        fail('kymo %s ended with %d, not %d: %s' % (' '.join(arguments), done.returncode, status, done.stderr))
-    return done.stdout
-
-
 def robot(*options):
     return [ROBOT, '--domain', str(DOMAIN), *options]
 
 
 def look(trace, window):
     """babeltrace2 is content, all nodes have their names, nothing is older than the window."""
-    reader = subprocess.run(['babeltrace2', '-o', 'dummy', trace], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True)
-    if reader.returncode or reader.stdout:
-        fail('babeltrace2 ended with %d and said:\n%s' % (reader.returncode, reader.stdout))
-    seen = json.loads(kymo('report', trace, '--format', 'json', '--section', 'nodes', '--section', 'callbacks'))
+    libctf.readable(trace, trace)
+    seen = report(trace, 'nodes', 'callbacks')
     names = {node['full_name'] for node in seen['nodes']}
     if not set(NODES) <= names:
         fail('%s: no node %s, only %s' % (trace, sorted(set(NODES) - names), sorted(names)))
@@ -180,14 +168,14 @@ def by_itself(directory):
 
 if not os.access(ROBOT, os.X_OK):
     sys.exit(77)
-scratch = tempfile.mkdtemp(prefix='kymo-flight-')
-try:
+
+
+def main(scratch):
     for scenario in by_callback, by_death, by_itself:
         place = os.path.join(scratch, scenario.__name__)
         os.makedirs(place + '/run', 0o700)
         os.environ['KYMO_DIR'] = place + '/run'
         scenario(place)
-except libctf.Mismatch as error:
-    libctf.fail('flight_robot.py', error)
-finally:
-    shutil.rmtree(scratch)
+
+
+in_directory(main)

@@ -7,14 +7,13 @@ recorded beside the log, types of the fields included. babeltrace2 reads it with
 import csv
 import glob
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import BUILD, SHARED
+from lib_test import BUILD, SHARED, in_directory
 
 DATA = os.path.join(SHARED, 'data/ros2-traces')
 FIXTURE = os.path.join(libctf.SOURCE, 'tests/fixtures/calllog_small.csv')
@@ -53,11 +52,7 @@ class Run:
 
     def check(self, table):
         self.finish()
-        reader = subprocess.run(['babeltrace2', '-o', 'dummy', self.trace],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if reader.returncode or reader.stdout:
-            raise libctf.Mismatch('%s: babeltrace2 ended with %d and said:\n%s'
-                                  % (self.what, reader.returncode, reader.stdout))
+        libctf.readable(self.what, self.trace)
         trace = libctf.read_trace(self.trace, '')
         calls = libctf.read_calllog(self.log, table, JAZZY_TEXT)
         libctf.compare(self.what, calls, trace, table, self.mapping())
@@ -98,10 +93,4 @@ def main(root):
     print('%d call logs, each at both speeds' % len(logs))
 
 
-scratch = tempfile.mkdtemp(prefix='kymo-replay-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
-try:
-    main(scratch)
-except libctf.Mismatch as error:
-    libctf.fail('replay.py', error)
-finally:
-    shutil.rmtree(scratch)
+in_directory(main, "/dev/shm")

@@ -3,10 +3,8 @@
 """The example robot, recorded and explained: every node, topic, timer and service has its name in
 the report, from the start or attached to late; the slow callback and the message that waits for it
 stand out; and a robot that loses a process still leaves a whole trace."""
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +12,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import KYMO, ROBOT, status, until
+from lib_test import KYMO, ROBOT, in_directory, report, skip, status, until
 
 DOMAIN = 100 + os.getpid() % 100
 PROCESSES = 3
@@ -40,13 +38,6 @@ def robot(*options):
     return [ROBOT, '--domain', str(DOMAIN), *options]
 
 
-def report(trace):
-    done = subprocess.run([KYMO, 'report', trace, '--format', 'json'], capture_output=True, text=True)
-    if done.returncode:
-        fail('report ended with %d: %s' % (done.returncode, done.stderr))
-    return json.loads(done.stdout)
-
-
 def strings(value):
     """Every string in a JSON value."""
     if isinstance(value, dict):
@@ -70,11 +61,7 @@ def check_names(what, result):
 
 
 def check_reader(what, trace):
-    reader = subprocess.run(['babeltrace2', '-o', 'dummy', trace], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True)
-    if reader.returncode or reader.stdout:
-        fail('%s: babeltrace2 ended with %d and said:\n%s'
-             % (what, reader.returncode, reader.stdout))
+    libctf.readable(what, trace)
 
 
 def record_once(directory, environment):
@@ -181,12 +168,5 @@ def main(root):
 
 
 if not os.path.exists(ROBOT):
-    print('robot.py: skipped, the robot was not built: it needs CycloneDDS')
-    sys.exit(77)
-scratch = tempfile.mkdtemp(prefix='kymo-robot-')
-try:
-    main(scratch)
-except libctf.Mismatch as error:
-    libctf.fail('robot.py', error)
-finally:
-    shutil.rmtree(scratch)
+    skip('the robot was not built: it needs CycloneDDS')
+in_directory(main)

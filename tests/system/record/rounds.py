@@ -5,15 +5,13 @@ nothing grows: no memory, no descriptor, no file. KYMO_TEST_ROUNDS says how ofte
 import functools
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import BUILD, KYMO, lossless, until_lossless
+from lib_test import BUILD, KYMO, in_directory, lossless, until_lossless
 
 ROUNDS = int(os.environ.get('KYMO_TEST_ROUNDS', '20'))
 THREADS = 2
@@ -165,10 +163,4 @@ def main(root):
         rounds.end()
 
 
-scratch = tempfile.mkdtemp(prefix='kymo-rounds-')
-try:
-    main(scratch)
-except libctf.Mismatch as error:
-    libctf.fail('rounds.py', error)
-finally:
-    shutil.rmtree(scratch)
+in_directory(main)

@@ -8,10 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_perfetto import Checks
+from lib_perfetto import with_checks
 from lib_test import BUILD, KYMO, SOURCE, TESTS
 
 import bt2
@@ -156,12 +155,4 @@ def loaded_libraries(check, scratch):
     check.equal("100 libraries: every event of each is there", bad, {})
 
 
-def main():
-    check = Checks()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
-        for part in (threads, live, loaded_libraries):
-            part(check, scratch)
-    check.end()
-
-
-main()
+with_checks(threads, live, loaded_libraries)

@@ -4,15 +4,13 @@
 event, however it ended, and nothing of it is left."""
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, in_directory
 
 EVENTS = 20
 BRIEF_NS = 5000000
@@ -76,10 +74,4 @@ def main(root):
     print('%d lived for 5 ms or less' % brief)
 
 
-scratch = tempfile.mkdtemp(prefix='kymo-starts-')
-try:
-    main(scratch)
-except libctf.Mismatch as error:
-    libctf.fail('starts.py', error)
-finally:
-    shutil.rmtree(scratch)
+in_directory(main)
