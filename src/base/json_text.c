@@ -25,7 +25,7 @@ static char *room_for(struct json_text *json, size_t size)
 
 void json_text_raw(struct json_text *json, const char *text, size_t size)
 {
-	char *at = room_for(json, size);
+	char *at = size ? room_for(json, size) : NULL;
 
 	if (!at)
 		return;

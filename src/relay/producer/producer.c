@@ -276,6 +276,9 @@ int producer_input(struct producer *producer, const uint8_t *bytes, size_t size,
 	wire_add_bytes(&producer->input, bytes, size);
 	if (producer->input.failed)
 		return err_no_memory(err);
+	/* Without bytes there may be no buffer. */
+	if (!producer->input.used)
+		return 0;
 	in = (struct wire_in){ .at = producer->input.bytes, .end = producer->input.bytes + producer->input.used };
 	while (wire_left(&in)) {
 		const uint8_t *before = in.at;

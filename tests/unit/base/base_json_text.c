@@ -94,12 +94,25 @@ static void foreign_bytes(void **state)
 	free(json.text);
 }
 
+/* No bytes need no memory: a pointer into none is undefined. */
+static void no_bytes(void **state)
+{
+	static struct json_text json;
+
+	(void)state;
+	json_text_raw(&json, "", 0);
+	assert_false(json.failed);
+	assert_null(json.text);
+	assert_int_equal(json.size, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_lines),
 		cmocka_unit_test(in_one_line),
 		cmocka_unit_test(foreign_bytes),
+		cmocka_unit_test(no_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
