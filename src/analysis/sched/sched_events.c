@@ -218,6 +218,38 @@ static int on_migrate(struct sched *sched, const struct kymo_ctf_event *event, u
 	return 0;
 }
 
+/* The file of @stream, without its directory. */
+static const char *file_name(const struct kymo_ctf_stream_info *stream)
+{
+	const char *slash = strrchr(stream->path, '/');
+
+	return slash ? slash + 1 : stream->path;
+}
+
+/*
+ * Does the stream of @event have the events of CPU @number? In a later chunk, the same file is
+ * another stream, and a loss may come before its first switch.
+ */
+static bool has_events_of(const struct sched *sched, const struct kymo_ctf_event *event,
+			  uint32_t number)
+{
+	const uint32_t known = sched->cpu[number]->stream;
+	const struct kymo_ctf_stream_info *before, *now;
+	const struct kymo_ctf_trace_info *left, *present;
+
+	if (known == event->stream)
+		return true;
+	if (event->cpu < 0 || sched_trace_host(sched, event->trace) != number / CPUS_MAX ||
+	    (uint32_t)event->cpu != number % CPUS_MAX)
+		return false;
+	before = kymo_ctf_stream(sched->reader, known);
+	now = kymo_ctf_stream(sched->reader, event->stream);
+	left = kymo_ctf_trace(sched->reader, before->trace);
+	present = kymo_ctf_trace(sched->reader, now->trace);
+	return left->chunk < present->chunk && strcmp(left->domain, present->domain) == 0 &&
+	       strcmp(file_name(before), file_name(now)) == 0;
+}
+
 /*
  * Events of a CPU were lost: the states of the threads on it and of the threads waiting for it are
  * unknown from now on. Sleeping threads keep their state, although the lost events may contain
@@ -229,7 +261,7 @@ static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 		struct cpu *cpu = sched->cpu[i];
 		struct task *task;
 
-		if (!cpu || !cpu->known || cpu->stream != event->stream)
+		if (!cpu || !cpu->known || !has_events_of(sched, event, i))
 			continue;
 		task = cpu->tid ? map_get(&sched->tasks, (uint32_t)cpu->tid, i / CPUS_MAX) : NULL;
 		if (task && task->state == SCHED_ON_CPU)
