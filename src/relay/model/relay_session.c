@@ -8,6 +8,7 @@
 #include "relay/model/relay_model.h"
 
 #define DATE_MAX 32
+#define SAME_PATH_MAX 100000u /* sessions of one path */
 
 void relay_init(struct relay *relay)
 {
@@ -196,7 +197,19 @@ static bool forget_one(struct relay *relay)
 	return true;
 }
 
-/* <host>/<name>-<date>, or <host>/<base path>, followed by a number if a session has that path already. */
+static bool is_taken(const struct relay *relay, const char *path)
+{
+	for (const struct relay_session *other = relay->sessions; other; other = other->next)
+		if (other->path && strcmp(other->path, path) == 0)
+			return true;
+	return store_has(&relay->store, path);
+}
+
+/*
+ * <host>/<name>-<date>, or <host>/<base path>, followed by a number if a session has that path
+ * already: one of this relay, or one on the disk. A relay that is restarted within a second must
+ * not write over what it stored before.
+ */
 static char *session_path(const struct relay *relay, const struct relay_create *create)
 {
 	const time_t time = (time_t)create->created_s;
@@ -205,8 +218,7 @@ static char *session_path(const struct relay *relay, const struct relay_create *
 
 	if (!create->name_has_time && !*create->base && localtime_r(&time, &tm))
 		(void)strftime(date, sizeof(date), "-%Y%m%d-%H%M%S", &tm);
-	for (unsigned i = 0; i <= relay->limits.sessions; i++) {
-		const struct relay_session *other = relay->sessions;
+	for (unsigned i = 0; i < SAME_PATH_MAX; i++) {
 		char more[16] = "";
 		int length;
 
@@ -216,9 +228,7 @@ static char *session_path(const struct relay *relay, const struct relay_create *
 				  more);
 		if (length < 0)
 			return NULL;
-		while (other && !(other->path && strcmp(other->path, path) == 0))
-			other = other->next;
-		if (!other)
+		if (!store_path_is_safe(path) || !is_taken(relay, path))
 			break;
 		free(path);
 		path = NULL;

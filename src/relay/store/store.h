@@ -57,6 +57,9 @@ struct store_file {
 	char path[];			/* below the root; more names follow its NUL */
 };
 
+/** store_has() - does @path, below the root, exist? Context: blocks. */
+bool store_has(const struct store *store, const char *path);
+
 /* Called in the loop's thread when a store_entry() or store_write() is done. */
 typedef void store_done(void *context, bool stored);
 

@@ -133,6 +133,20 @@ int tree_remove(int root, const char *path)
 	return close_keeping_errno(parent, remove_below(parent, name, 0));
 }
 
+bool store_has(const struct store *store, const char *path)
+{
+	const char *name;
+	int parent = open_parent(store->root, path, &name, false);
+	struct stat st;
+	bool has;
+
+	if (parent < 0)
+		return false;
+	has = fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	(void)close(parent);
+	return has;
+}
+
 /* ---- as jobs ---- */
 
 struct tree_job {
