@@ -334,6 +334,23 @@ def t22_a_producer_that_vanishes(relay):
     until('the torn packet to go', lambda: stored(relay, 'c_0') == b'wholeno index')
 
 
+@test
+def a_relay_that_begins_again_writes_over_no_session(relay):
+    """The second session has the same name and was created within the same second."""
+    paths = []
+    for packet in b'first', b'second', b'third':
+        producer = live(relay)
+        producer.packet(producer.one, packet, 1, 2)
+        done(producer, producer.one)
+        paths.append(producer.path)
+        producer.close()
+        relay.kill()
+        relay.again()
+    assert paths == [paths[0], paths[0] + '-2', paths[0] + '-3'], paths
+    for path, packet in zip(paths, (b'first', b'second', b'third')):
+        assert stored(relay, path + '/**/c_0') == packet, path
+
+
 class StoppedDisk:
     """While the file is there, the relay's disk answers nothing (tests/preload/slow_disk.c)."""
 

@@ -81,7 +81,7 @@ def killed_in_between(place):
         until_connected(place)
         lib.wait_for('losses', lambda: network.dropped > 20)
         relay.kill()
-        lib.wait_for('the end of the connection', lambda: lib_send.sink(place).get('relay') != 'connected')
+        lib.wait_for('the end of the connection', lambda: lib_send.sink(place).get('relay', 'connected') != 'connected')
         until_noted(place, 500)
         relay.begin()
         until_connected(place)
