@@ -19,6 +19,8 @@
 #define SETTLED_NS	1000000000	/* without a new host for this time, all are found */
 #define NOBODY_NS	3000000000	/* wait this time for the first host */
 #define STUCK_NS	3000000000	/* report hosts that have not begun by then */
+#define AGAIN_NS 1000000000 /* to the first repetition of a Start; 2 s to the next, 4 s */
+#define AGAIN_MAX 5         /* repetitions */
 #define ANSWER_NS	3000000000	/* for the answers to an End */
 #define READERS_MAX	1024		/* of Start */
 
@@ -36,8 +38,9 @@ struct remote {
 	enum remote_phase phase;
 	struct bus *bus;
 	dds_entity_t participants, graph, status, start, end;
-	int64_t now, phase_ns, changed_ns, asked_ns;
+	int64_t now, phase_ns, changed_ns, asked_ns, started_ns;
 	unsigned changes, sent;		/* hosts.changes at the last report; hosts at the last Start */
+	unsigned again;                 /* repetitions of the last Start */
 	bool told;			/* hosts that have not begun were reported */
 };
 
@@ -149,9 +152,8 @@ static void enter(struct remote *remote, enum remote_phase phase)
 	remote->options->changed(remote->options->context, phase, remote->hosts);
 }
 
-static int sent(struct remote *remote, dds_return_t result, const char *what, struct kymo_err *err)
+static int sent(dds_return_t result, const char *what, struct kymo_err *err)
 {
-	remote->asked_ns = remote->now;
 	return result < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send %s: %s", what, dds_strretcode(result)) : 0;
 }
 
@@ -162,9 +164,33 @@ static int send_start(struct remote *remote, struct kymo_err *err)
 	const caret_msgs_msg_dds__Start_ start = { remote->options->frequency, none, none, none, none };
 
 	remote->sent = hosts_tally(remote->hosts, NULL).hosts;
+	remote->started_ns = remote->now;
+	return sent(dds_write(remote->start, &start), "Start", err);
+}
+
+/* All hosts are asked. */
+static int begin(struct remote *remote, struct kymo_err *err)
+{
 	remote->told = false;
+	remote->again = 0;
+	remote->asked_ns = remote->now;
 	hosts_asked(remote->hosts);
-	return sent(remote, dds_write(remote->start, &start), "Start", err);
+	return send_start(remote, err);
+}
+
+/*
+ * An answer may be lost: the host knows our Start already, but not yet that we read its states, and
+ * DDS keeps nothing for a reader that it does not know. A Start that comes again changes nothing on
+ * a host that has answered.
+ */
+static bool is_answer_missing(const struct remote *remote)
+{
+	const struct hosts_tally all = hosts_tally(remote->hosts, NULL);
+	const int64_t since_ns =
+		remote->started_ns > remote->changed_ns ? remote->started_ns : remote->changed_ns;
+
+	return all.answered < all.processes && remote->again < AGAIN_MAX &&
+	       remote->now - since_ns > (int64_t)AGAIN_NS << remote->again;
 }
 
 static int send_end(struct remote *remote, struct kymo_err *err)
@@ -172,7 +198,8 @@ static int send_end(struct remote *remote, struct kymo_err *err)
 	const caret_msgs_msg_dds__End_ end = { 0 };
 
 	hosts_asked(remote->hosts);
-	return sent(remote, dds_write(remote->end, &end), "End", err);
+	remote->asked_ns = remote->now;
+	return sent(dds_write(remote->end, &end), "End", err);
 }
 
 /* ---- phases ---- */
@@ -199,7 +226,7 @@ static int looking(struct remote *remote, struct kymo_err *err)
 	if (!all.hosts || all.hosts < expect || (!expect && remote->now - remote->changed_ns < SETTLED_NS))
 		return 0;
 	enter(remote, REMOTE_WATCHING);
-	return send_start(remote, err);
+	return begin(remote, err);
 }
 
 static void host_name(const struct host *host, char *name, size_t size)
@@ -237,8 +264,12 @@ static int watching(struct remote *remote, struct kymo_err *err)
 		return send_end(remote, err);
 	}
 	if (all.hosts > remote->sent)
-		return send_start(remote, err);
+		return begin(remote, err);
 	remote->sent = all.hosts;
+	if (is_answer_missing(remote)) {
+		remote->again++;
+		return send_start(remote, err);
+	}
 	if (!remote->told && remote->now - remote->asked_ns > STUCK_NS) {
 		remote->told = true;
 		report_others(remote, MACHINE_WAIT, "stay in wait: no session is active there for the Start; "
