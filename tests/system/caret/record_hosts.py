@@ -83,7 +83,8 @@ def whole(network):
 
 
 def stuck(network):
-    """Who stays in wait is named, with the remedy; nothing recorded is 6. One that never answers is not waited for long."""
+    """Who stays in wait is named, with the remedy; nothing recorded is 6. One that never answers, as if its answer was lost, gets the
+    Start again, and is not waited for long."""
     domain, (near, far, desk) = 2, network.hosts
     waits, silent = node(near, 'waits', domain), node(far, 'silent', domain)
     record = desk.start_kymo('record', '--hosts', '--domain', str(domain))
@@ -91,6 +92,7 @@ def stuck(network):
         client.expect('start')
     tell(waits, WAIT, 3)
     until('words about it', lambda: 'host1: 1 of 1 processes have not answered' in record.said())
+    until('the Start again', lambda: len(silent.since('start')) > 1)
     assert 'host0: 1 of 1 processes stay in wait' in record.said() and 'kymo start --wait' in record.said(), record.said()
     assert 'starting 2 processes on 2 hosts' in record.said(), record.said()
     record.process.send_signal(signal.SIGINT)
