@@ -70,8 +70,9 @@ def by_time_and_bounded(place):
     found, lost = check_chunks(place, trace, removed['removed'] + 1)
     lib.once('what is left', found, lost)
     check(said['totals']['recorded'] == sum(map(len, found)) + removed['removed_events'], '%s', said['totals'])
-    check([numbers[-1] for numbers in found if numbers] and
-          max(map(max, found)) == max(place.noted()), 'the newest events are not there')
+    # Of a thread that had no CPU for a while, all may be removed; the program dropped the newest event if its ring was full just then.
+    check(any(numbers and made - numbers[-1] <= said['totals']['dropped'] for numbers, made in zip(found, place.noted())),
+          'the newest events are not there: %s', said['totals'])
     info = place.kymo('info', trace)
     check('Chunks removed: %d\n' % removed['removed'] in info, 'info does not tell of what was removed:\n%s', info)
     report = subprocess.run([lib.KYMO, 'report', trace], env=place.environment, capture_output=True, text=True)
