@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, answer, kymo, run, until
+from lib_test import BUILD, KYMO, answer, kymo, ros_domain, run, until
 
 S = 10**9
 PLAYER, EVENTS = (os.path.join(BUILD, "tests", name) for name in ("clock_player", "sim_events"))
@@ -135,12 +135,12 @@ def main():
         try:
             for number in range(TRIES):
                 trace = f"{work}/trace{number}"
-                phases = record(trace, 100 + os.getpid() % 100)
+                phases = record(trace, ros_domain())
                 if lateness(trace, phases) < LATE:
                     break
                 print(f"sim_clock: a message came {lateness(trace, phases) / 1e6:.0f} ms late")
             check(trace, phases)
-            two_domains(f"{work}/two", 100 + os.getpid() % 100)
+            two_domains(f"{work}/two", ros_domain(2))
         finally:
             for program in programs:
                 if program.poll() is None:

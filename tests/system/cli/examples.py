@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SOURCE, until
+from lib_test import BUILD, KYMO, SOURCE, ros_domain, until
 
 NOTHING = 6			# exit status: the robot of these tests has no such thing
 SECONDS = "0.6"
@@ -121,7 +121,7 @@ class Scenes:
 
     def __init__(self, work):
         self.work, self.programs, self.made, self.sent = work, [], 0, None
-        self.domain = 60 + os.getpid() % 100
+        self.domain = ros_domain()
         path = os.path.join
         for name in ("bin", "home", "usb", "data", "tmp", "state", "traces/robot"):
             os.makedirs(path(work, name))

@@ -14,7 +14,7 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import unless_hidden
 from lib_kernel import lossless_tasks, skip_without, until_recorded, with_tracefs
-from lib_test import KYMO, ROBOT, lossless, running, until, until_lossless
+from lib_test import KYMO, ROBOT, lossless, ros_domain, running, until, until_lossless
 
 SLEEPS = 300
 NAPS = f"import time\nfor i in range({SLEEPS}): time.sleep(0.001)"
@@ -29,7 +29,7 @@ def record(directory, *before, wait=None, how="--kernel-all"):
     """Return: path of the trace, what was said, and what @wait returned, which is called meanwhile; without it of a second."""
     trace = os.path.join(directory, "trace")
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
-    domain = str(100 + os.getpid() % 100)
+    domain = str(ros_domain())
     program = ["sh", "-c", UNTIL_TOLD, ROBOT, domain] if wait else [ROBOT, "--seconds", "1", "--domain", domain]
     with running(*before, KYMO, "record", how, "-o", trace, "--", *program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                  stderr=subprocess.PIPE, text=True, env=env) as recorder:
@@ -212,7 +212,7 @@ def flight(directory):
     with running(KYMO, "record", "--kernel-all", "-o", whole, env=env, stderr=subprocess.PIPE, text=True) as other:
         until_recorded(whole)
         done, trace = kymo(directory, "--kernel", "--flight", "700ms", "--trigger", "callback > 15ms", "--post", "50ms", "--snapshots",
-                           "2", "--", ROBOT, "--seconds", "30", "--domain", str(100 + os.getpid() % 100))
+                           "2", "--", ROBOT, "--seconds", "30", "--domain", str(ros_domain()))
         other.terminate()
         said = other.communicate(timeout=60)[1]
     assert done.returncode == 0 and "kernel: " in done.stderr, done

@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import skip_without, with_tracefs
-from lib_test import KYMO, ROBOT, lossless, running, until, until_lossless
+from lib_test import KYMO, ROBOT, lossless, ros_domain, running, until, until_lossless
 
 ASK = {
     "runs": "SELECT node, callback, start_ns, duration_ns, own_cpu_ns, preempted_ns, waiting_ns, blocked_ns, preemptions, migrations "
@@ -134,7 +134,7 @@ def same_as_uncut(directory):
     run, trace, uncut = (os.path.join(directory, name) for name in ("run", "trace", "uncut"))
     kymo(run, "start", "-q", "--kernel-all", "--rotate-time", "250ms", "-o", trace)
     kymo(run, "sink", "add", uncut)
-    kymo(run, "run", "--", ROBOT, "--seconds", "0.7", "--domain", str(100 + os.getpid() % 100))
+    kymo(run, "run", "--", ROBOT, "--seconds", "0.7", "--domain", str(ros_domain()))
     pid, switches = nap()
     until("chunks", lambda: len(chunks(trace)) > 3)
     kymo(run, "stop", "-q")

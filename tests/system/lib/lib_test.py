@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -94,13 +95,42 @@ def accounts(trace):
 
 def robot(seconds, *options):
     """Return: the words of a command that runs the robot in a DDS domain of its own."""
-    return [ROBOT, "--seconds", str(seconds), "--domain", str(100 + os.getpid() % 100), *options]
+    return [ROBOT, "--seconds", str(seconds), "--domain", str(ros_domain()), *options]
 
 
 def in_directory(test, place=None):
     """Call test(directory) with a directory, below @place, that vanishes afterwards."""
     with tempfile.TemporaryDirectory(prefix="kymo-test.", dir=place) as directory:
         test(directory)
+
+
+_domains = {}
+
+
+def _reserved(number):
+    """Return: a socket whose name says that @number is in use; None: it is already. Like a ROS domain, the name is known in this
+    network namespace only, and it is gone when the test ends, however."""
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        one.bind(f"\0kymo-test-ros-domain-{number}")
+    except OSError:
+        one.close()
+        return None
+    return one
+
+
+def ros_domain(count=1):
+    """Return: a ROS domain, the first of @count, which no other test of this machine is in: their programs would hear each other.
+    42 is the robot's own, and from 102 on, ports are among those that the kernel gives away."""
+    for first in [] if count in _domains else range(43, 102 - count):
+        sockets = [_reserved(first + i) for i in range(count)]
+        if all(sockets):
+            _domains[count] = first, sockets
+            break
+        for one in filter(None, sockets):
+            one.close()
+    assert count in _domains, "all ROS domains for tests are in use"
+    return _domains[count][0]
 
 
 @contextlib.contextmanager

@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SOURCE, answer, check, in_directory, kymo, run, skip
+from lib_test import BUILD, KYMO, SOURCE, answer, check, in_directory, kymo, ros_domain, run, skip
 
-DOMAIN = 100 + os.getpid() % 100
+DOMAIN = ros_domain()
 SECOND = 1_000_000_000
 # Each program on a host of its own, whose monotonic clock is ahead by so many seconds. driver and control talk both ways;
 # perception hears the one and is heard by the other.

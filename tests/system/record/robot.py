@@ -12,9 +12,9 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import KYMO, ROBOT, in_directory, report, skip, status, until
+from lib_test import KYMO, ROBOT, in_directory, report, ros_domain, skip, status, until
 
-DOMAIN = 100 + os.getpid() % 100
+DOMAIN = ros_domain()
 PROCESSES = 3
 
 NODES = ['/lidar_driver', '/imu_driver', '/base_driver', '/operator', '/perception/obstacle_detector',
