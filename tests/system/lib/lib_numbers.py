@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from lib_test import BUILD, KYMO
+from lib_test import BUILD, KYMO, accounts     # accounts: for tests that import this file as lib
 
 THREADS = 3
 EVENT = 'ros2:rcl_publish'
