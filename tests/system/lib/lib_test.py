@@ -4,8 +4,10 @@ busy machine spoiled."""
 import atexit
 import contextlib
 import csv
+import glob
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -146,6 +148,18 @@ def running(*command, **options):
         for stream in process.stdin, process.stdout, process.stderr:
             if stream:
                 stream.close()
+
+
+def stop(*pids):
+    """SIGSTOP; return when each thread stands still: the signal reaches one thread of a process, and that one stops the others."""
+    def states(pid):
+        for thread in glob.glob(f"/proc/{pid}/task/*/stat"):
+            with open(thread, encoding="utf-8", errors="replace") as stat:
+                yield stat.read().rpartition(")")[2].split()[0]
+
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    until("processes that stand still", lambda: all(set(states(pid)) == {"T"} for pid in pids))
 
 
 def status(environment=None):

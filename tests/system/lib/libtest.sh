@@ -70,6 +70,11 @@ listens() {
 	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1"
 }
 
+# stopped PID: each of its threads stands still; for wait_for. SIGSTOP reaches one thread, and that one stops the others.
+stopped() {
+	! sed 's/.*) \(.\).*/\1/' "/proc/$1"/task/*/stat | grep -qv T
+}
+
 # emitted FILE COUNT: waits until tests/numbers, which writes FILE, has emitted so many events more.
 emitted() {
 	local least=$(($(noted "$1") + $2))

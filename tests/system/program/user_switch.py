@@ -12,7 +12,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import Reader, with_checks
-from lib_test import KYMO, SHARED, compiled, kymo, private, report, run
+from lib_test import KYMO, SHARED, compiled, kymo, private, report, run, stop
 
 
 # Does what it is told on its standard input, and says so.
@@ -128,7 +128,7 @@ def orders(check, scratch, tell, env):
     tell("s 1", "e nobody_records")
     session = Session(scratch, env)
     tell("e second")
-    session.recorder.send_signal(signal.SIGSTOP)
+    stop(session.recorder.pid)
     tell("s 0", "e off_stopped", "s 1", "e on_stopped")
     session.recorder.send_signal(signal.SIGCONT)
     second = session.end()

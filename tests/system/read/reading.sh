@@ -73,25 +73,23 @@ done
 rm "$scratch/large/s0"
 
 # ---- while it is written
-"$kymo" record -q -o "$scratch/live" -- "$numbers" --threads 3 --rate 10000 --seconds 2 "$scratch/n" 2>"$scratch/record.err" &
+"$kymo" record -q -o "$scratch/live" -- "$numbers" --threads 3 --rate 10000 --seconds 600 "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
-for _ in $(seq 200); do
-	[ -s "$scratch/live/metadata" ] && break
-	[ -n "$(find "$scratch/live" -name metadata -size +0 2>/dev/null)" ] && break
-	sleep 0.02
-done
+begun() { find "$scratch/live" -name metadata -size +0 | grep -q .; }
+wait_for begun
 "$kymo" dump --follow "$scratch/live" >"$scratch/followed" 2>"$scratch/follow.err" &
 follower=$!
-looks=0 last=0
-while kill -0 $recorder 2>/dev/null; do
+looks=0 last=0 until=$((SECONDS + 60))
+while [ "$looks" -le 2 ] || [ "$last" -le 5000 ]; do
+	[ "$SECONDS" -lt "$until" ] || { kill $recorder $follower; die "$looks looks at $last events in a minute"; }
 	run 0 "$kymo" dump "$scratch/live"
 	now=$(wc -l <"$scratch/out")
 	[ "$now" -ge "$last" ] || fail "a growing trace had $last events, then $now"
 	last=$now looks=$((looks + 1))
 done
+kill -TERM $recorder	# which ends the command, too
 wait $recorder || fail "the recorder: $(cat "$scratch/record.err")"
 total=$(events "$scratch/live")
-[ "$looks" -gt 2 ] && [ "$total" -gt 5000 ] || fail "$looks looks at $total events"
 # The follower sees the end within its next look; wait for that, not for a time.
 all_followed() { [ "$(wc -l <"$scratch/followed")" -ge "$total" ]; }
 wait_for all_followed

@@ -17,7 +17,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import Checks
-from lib_test import BUILD, KYMO, TESTS, lossless, until_lossless
+from lib_test import BUILD, KYMO, TESTS, lossless, stop, until_lossless
 
 import bt2
 
@@ -220,7 +220,7 @@ def recorder_stands_still(check, scratch):
     before = program.status()["memory_bytes"]
     program.tell("keep 5")
     recorder, trace = place.recording(program.pid)
-    recorder.send_signal(signal.SIGSTOP)
+    stop(recorder.pid)
     program.tell("churn 1000")
     program.tell("keep 5")
     bounded(check, "the recorder stands still", program, before, SMALL)

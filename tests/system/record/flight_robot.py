@@ -3,6 +3,7 @@
 """The example robot under a flight recorder, and as its own one: a snapshot of its last second knows
 every name, although its start is long over; the callback that is told to be too slow is in it; a
 process that is killed is seen to die and its end is there; a robot that is stopped can be looked at."""
+import itertools
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import KYMO, ROBOT, in_directory, kymo, report, ros_domain, status, until
+from lib_test import KYMO, ROBOT, in_directory, kymo, report, ros_domain, status, stop, until
 
 DOMAIN = ros_domain()
 PROCESSES = 3
@@ -111,10 +112,9 @@ def by_death(directory):
         if len(ended) != 1 or ended[0]['state'] != 'killed' or not ended[0]['recorded']:
             fail('the killed process is %s' % ended)
         # Later it is none of the window any more.
-        time.sleep(1.5)
-        trace = kymo('snapshot', '-o', os.path.join(directory, 'after')).strip()
-        if victim in [p['pid'] for p in snapshot_of(trace)['processes']]:
-            fail('who died long before the window is still in it')
+        after = (os.path.join(directory, 'after%d' % number) for number in itertools.count())
+        until('a snapshot without who died before the window', lambda: victim not in [
+            p['pid'] for p in snapshot_of(kymo('snapshot', '-o', next(after)).strip())['processes']])
         kymo('stop')
     finally:
         end_recorder(recorder)
@@ -145,10 +145,9 @@ def by_itself(directory):
         until_busy()
         time.sleep(1.2)
         look(kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'running')).strip(), 1.1)
-        os.killpg(program.pid, signal.SIGSTOP)
+        stop(*(int(process['pid']) for process in status().values()))
         stopped = kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'stopped')).strip()
         look(stopped, 1.1)
-        time.sleep(0.3)
         again = kymo('snapshot', '--last', '1s', '-o', os.path.join(directory, 'again')).strip()
         if snapshot_of(stopped)['totals']['recorded'] != snapshot_of(again)['totals']['recorded']:
             fail('two snapshots of a stopped robot differ')

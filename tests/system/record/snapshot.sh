@@ -78,8 +78,7 @@ has out "$bystander,numbers,wait,alive"
 
 # ---- produced = recorded + overwritten + left out, to the event, once it stands still ----
 kill -STOP "$program"
-stopped() { [ "$(ps -o stat= -p "$program" | cut -c1)" = T ]; }
-wait_for stopped
+wait_for stopped "$program"
 run 0 "$kymo" snapshot -o "$scratch/d"
 run 0 "$kymo" snapshot --last 50ms -o "$scratch/e"
 run 0 "$kymo" info "$scratch/e"

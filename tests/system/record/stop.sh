@@ -70,6 +70,7 @@ recorder=$!
 wait_for in_status recorder_pid
 wait_for listens "$KYMO_DIR/control"
 kill -STOP "$recorder"
+wait_for stopped "$recorder"
 run 1 "$kymo" stop --timeout 300ms
 has err "does it hang"
 kill -CONT "$recorder"
