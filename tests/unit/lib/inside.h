@@ -147,11 +147,31 @@ static inline void wait_until(struct kymo_session *session, const char *path, ui
 			 stats.unwritten, events, said);
 }
 
+/* The region that this process has in the user's own runtime directory, where nobody would remove
+ * it after exec(). */
+static inline void inside_unlink_region(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+
+	while (maps && fgets(line, sizeof line, maps)) {
+		char *path = strchr(line, '/');
+
+		if (path && strstr(path, ".region\n")) {
+			path[strcspn(path, "\n")] = 0;
+			(void)unlink(path);
+		}
+	}
+	if (maps)
+		(void)fclose(maps);
+}
+
 /* The tracer has read $KYMO_DIR before main(): begin again with a place of our own. */
 static inline void inside_begin(int argc, char **argv)
 {
 	if (argc < 2) {
 		snprintf(place, sizeof place, "/dev/shm/kymo-test-XXXXXX");
+		inside_unlink_region();
 		if (mkdtemp(place) && !setenv("KYMO_DIR", in("run"), 1))
 			(void)execl("/proc/self/exe", argv[0], place, NULL);
 		exit(1);
