@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_get.h"
+
 #define PATIENCE_MS	5000	/* for a request to arrive, for a reply to be read */
 #define DEPTH_MAX	8	/* of a request's JSON */
 
@@ -163,27 +165,24 @@ static void unknown_request(struct control_call *call, const char *name)
 static void on_line(struct control_call *call)
 {
 	struct json_tokener *parser = json_tokener_new_ex(DEPTH_MAX);
-	struct json_object *request = NULL, *name = NULL;
+	struct json_object *request = NULL;
+	const struct control_request *row = call->control->requests;
+	const char *name;
 
 	call->asked = true;
 	(void)uv_read_stop((uv_stream_t *)&call->pipe);
 	(void)uv_timer_stop(&call->patience);
 	if (parser)
 		request = json_tokener_parse_ex(parser, call->line, (int)call->used);
-	if (json_object_is_type(request, json_type_object))
-		(void)json_object_object_get_ex(request, "request", &name);
-	if (!json_object_is_type(name, json_type_string)) {
+	name = json_get_text(request, "request");
+	while (name && row->name && strcmp(row->name, name) != 0)
+		row++;
+	if (!name)
 		refuse(call, "a request is one line with a JSON object like {\"request\":\"snapshot\"}");
-	} else {
-		const struct control_request *row = call->control->requests;
-
-		while (row->name && strcmp(row->name, json_object_get_string(name)) != 0)
-			row++;
-		if (row->name)
-			row->handle(call->control->context, call, request);
-		else
-			unknown_request(call, json_object_get_string(name));
-	}
+	else if (row->name)
+		row->handle(call->control->context, call, request);
+	else
+		unknown_request(call, name);
 	json_object_put(request);
 	if (parser)
 		json_tokener_free(parser);

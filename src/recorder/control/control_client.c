@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json_get.h"
 #include "base/now.h"
 #include "recorder/control/control.h"
 
@@ -121,22 +122,18 @@ static int exchange(struct asking *asking, const struct rundir *dir, struct json
 /* The error and the exit status that the recorder sent. */
 static int refused(struct json_object *reply, struct kymo_err *err)
 {
-	struct json_object *text = NULL, *status = NULL;
-	int number;
+	const char *text = json_get_text(reply, "error");
+	const int number = json_object_get_int(json_get(reply, "status"));
+	const bool known = number > KYMO_EXIT_OK && number <= KYMO_EXIT_EMPTY;
 
-	(void)json_object_object_get_ex(reply, "error", &text);
-	(void)json_object_object_get_ex(reply, "status", &status);
-	number = json_object_get_int(status);
-	return err_set(err, number > KYMO_EXIT_OK && number <= KYMO_EXIT_EMPTY ? (enum kymo_exit)number : KYMO_EXIT_FAILED,
-		       "%s", json_object_is_type(text, json_type_string) ? json_object_get_string(text) :
-		       "the recorder refused, and sent no reason");
+	return err_set(err, known ? (enum kymo_exit)number : KYMO_EXIT_FAILED, "%s",
+		       text ? text : "the recorder refused, and sent no reason");
 }
 
 int control_ask(const struct rundir *dir, struct json_object *request, int timeout_ms,
 		struct json_object **reply, struct kymo_err *err)
 {
 	struct asking *asking = calloc(1, sizeof *asking);
-	struct json_object *ok = NULL;
 	int rc;
 
 	*reply = NULL;
@@ -157,7 +154,7 @@ int control_ask(const struct rundir *dir, struct json_object *request, int timeo
 		rc = err_set(err, KYMO_EXIT_FAILED, "the recorder of %s: %s", dir->path,
 			     rc == -ETIMEDOUT ? "no answer; does it hang?" :
 			     rc == -ECONNRESET ? "it ended without an answer" : strerror(-rc));
-	else if (rc == 0 && (!json_object_object_get_ex(*reply, "ok", &ok) || !json_object_get_boolean(ok)))
+	else if (rc == 0 && !json_object_get_boolean(json_get(*reply, "ok")))
 		rc = refused(*reply, err);
 	if (rc) {
 		json_object_put(*reply);

@@ -80,12 +80,6 @@ static uint64_t *set_of(const struct filter_process *mine)
 	return region_page(mine->process.region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
 }
 
-static bool want(const struct filter_process *mine, enum filter_kind kind, const char *name, const char *other)
-{
-	return filter_rules_want(&mine->filter->rules, kind, name, other) &&
-	       filter_rules_want(&mine->own, kind, name, other);
-}
-
 static bool has_rules(const struct filter_process *mine, enum filter_kind kind)
 {
 	return mine->filter->rules.has[kind] || mine->own.has[kind];
@@ -115,7 +109,8 @@ static bool want_event(const struct filter_process *mine, const struct kymo_poin
 	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
 
 	(void)snprintf(full, sizeof full, "%s:%s", point->provider, point->name);
-	return want(mine, FILTER_CATEGORY, point->provider, NULL) && want(mine, FILTER_EVENT, full, point->name);
+	return filter_want(mine, FILTER_CATEGORY, point->provider, NULL) &&
+	       filter_want(mine, FILTER_EVENT, full, point->name);
 }
 
 /* Whether the table's event @id is about an object. */

@@ -69,6 +69,15 @@ struct filter_process {
 /** filter_decide_events() - which event classes are wanted, now that it has declared more. */
 void filter_decide_events(struct filter_process *mine);
 
+/** filter_want() - whether the rules for all and those of the program want it; as
+ * filter_rules_want(). */
+static inline bool filter_want(const struct filter_process *mine, enum filter_kind kind,
+			       const char *name, const char *other)
+{
+	return filter_rules_want(&mine->filter->rules, kind, name, other) &&
+	       filter_rules_want(&mine->own, kind, name, other);
+}
+
 /** filter_decide() - whether the rules want it, and queue it if the region has to know. */
 void filter_decide(struct filter_process *mine, struct filter_object *object);
 

@@ -53,10 +53,8 @@ static void judge_name(const struct filter_process *mine, struct filter_name *na
 	}
 	if (name->generation == mine->filter->generation)
 		return;
-	name->node = filter_rules_want(&mine->filter->rules, FILTER_NODE, name->text, NULL) &&
-		     filter_rules_want(&mine->own, FILTER_NODE, name->text, NULL);
-	name->topic = filter_rules_want(&mine->filter->rules, FILTER_TOPIC, name->text, NULL) &&
-		      filter_rules_want(&mine->own, FILTER_TOPIC, name->text, NULL);
+	name->node = filter_want(mine, FILTER_NODE, name->text, NULL);
+	name->topic = filter_want(mine, FILTER_TOPIC, name->text, NULL);
 	if (mine->filter->caret) {
 		name->all_node = filter_caret_node(mine->filter->caret, name->text);
 		name->all_topic = filter_caret_topic(mine->filter->caret, name->text);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <uv.h>
 
+#include "base/json_get.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record_requests.h"
 #include "base/array.h"
@@ -167,9 +168,8 @@ static void on_snapshot(struct flight_waiter *waiter, const struct flight_report
 
 static void ask_flight(struct recorder *recorder, struct control_call *call, struct json_object *request)
 {
-	struct json_object *output = NULL, *last = NULL;
+	const int64_t last_ns = json_object_get_int64(json_get(request, "last_ns"));
 	struct client *client = calloc(1, sizeof *client);
-	int64_t last_ns;
 
 	if (!client) {
 		control_refuse(call, &(struct kymo_err){ KYMO_EXIT_FAILED, "out of memory" });
@@ -178,12 +178,8 @@ static void ask_flight(struct recorder *recorder, struct control_call *call, str
 	client->waiter.done = on_snapshot;
 	client->recorder = recorder;
 	client->call = call;
-	(void)json_object_object_get_ex(request, "output", &output);
-	(void)json_object_object_get_ex(request, "last_ns", &last);
-	last_ns = json_object_get_int64(last);
 	flight_request(recorder->flight, FLIGHT_REQUEST, last_ns > 0 ? (uint64_t)last_ns : 0,
-		       json_object_is_type(output, json_type_string) ? json_object_get_string(output) : NULL,
-		       &client->waiter);
+		       json_get_text(request, "output"), &client->waiter);
 	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_get.h"
 #include "recorder/control/control.h"
 #include "recorder/drain/drained_process.h"
 #include "recorder/filter/filter.h"
@@ -89,10 +90,9 @@ static void reply_state(struct session *session, struct control_call *call)
 
 static int read_rules(struct json_object *request, struct filter_rules *rules, struct kymo_err *err)
 {
-	struct json_object *array = NULL;
+	struct json_object *array = json_get(request, "rules");
 	int rc = 0;
 
-	(void)json_object_object_get_ex(request, "rules", &array);
 	if (array && !json_object_is_type(array, json_type_array))
 		return err_set(err, KYMO_EXIT_USAGE, "\"rules\" must be a list of texts like \"topic !/rosout\"");
 	for (size_t i = 0; array && rc == 0 && i < json_object_array_length(array); i++)
@@ -104,26 +104,20 @@ static int set_caret(struct session *session, struct json_object *request, struc
 {
 	const char *value[CARET_LISTS];
 
-	for (unsigned i = 0; i < CARET_LISTS; i++) {
-		struct json_object *text = NULL;
-
-		(void)json_object_object_get_ex(request, filter_caret_variable((enum filter_caret_list)i), &text);
-		value[i] = json_object_is_type(text, json_type_string) ? json_object_get_string(text) : NULL;
-	}
+	for (unsigned i = 0; i < CARET_LISTS; i++)
+		value[i] = json_get_text(request, filter_caret_variable((enum filter_caret_list)i));
 	return session_set_caret(session, value, err);
 }
 
 void record_filter(void *recorder, struct control_call *call, struct json_object *request)
 {
 	struct session *session = ((struct recorder *)recorder)->session;
-	struct json_object *what = NULL;
 	struct filter_rules rules = { 0 };
-	const char *name;
+	const char *name = json_get_text(request, "do");
 	struct kymo_err err;
 	int rc = 0;
 
-	(void)json_object_object_get_ex(request, "do", &what);
-	name = json_object_is_type(what, json_type_string) ? json_object_get_string(what) : "";
+	name = name ? name : "";
 	if (strcmp(name, "caret") == 0) {
 		if (set_caret(session, request, &err) < 0)
 			control_refuse(call, &err);

@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "base/json_get.h"
 #include "recorder/runtime/ros_domains.h"
 
 static void reply_state(struct session *session, struct control_call *call, bool changed)
@@ -25,11 +26,9 @@ static void reply_state(struct session *session, struct control_call *call, bool
 /* Return: false: the domains of the request are not valid, and it was refused. */
 static bool read_domains(struct control_call *call, struct json_object *request, struct ros_domains *set)
 {
-	struct json_object *array = NULL;
 	struct kymo_err err;
 
-	(void)json_object_object_get_ex(request, "ros_domains", &array);
-	if (ros_domains_read(set, array, &err) == 0)
+	if (ros_domains_read(set, json_get(request, "ros_domains"), &err) == 0)
 		return true;
 	control_refuse(call, &err);
 	return false;

@@ -19,17 +19,23 @@
 
 /* ---- creating ---- */
 
+/* The next entry apart from "." and "..". */
+static struct dirent *next_entry(DIR *dir)
+{
+	struct dirent *entry = readdir(dir);
+
+	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0))
+		entry = readdir(dir);
+	return entry;
+}
+
 static bool is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
-	struct dirent *entry;
-	bool empty = true;
+	const bool empty = dir && !next_entry(dir);
 
-	if (!dir)
-		return false;
-	while (empty && (entry = readdir(dir)))
-		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-	(void)closedir(dir);
+	if (dir)
+		(void)closedir(dir);
 	return empty;
 }
 
@@ -114,9 +120,7 @@ static int remove_below(int dir_fd, const char *name, unsigned depth)
 		return -errno;
 	/* Metadata first: without it, readers do not take the rest for a trace. */
 	(void)unlinkat(dirfd(dir), "metadata", 0);
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while ((entry = next_entry(dir))) {
 		if (unlinkat(dirfd(dir), entry->d_name, 0) == 0)
 			continue;
 		if ((errno == EISDIR || errno == EPERM) && depth < DEPTH_MAX)
@@ -146,9 +150,8 @@ static uint64_t bytes_below(int dir_fd, const char *name, unsigned depth)
 
 	if (!dir)
 		return 0;
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	while ((entry = next_entry(dir))) {
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (S_ISREG(st.st_mode))
 			bytes += (uint64_t)st.st_size;
