@@ -332,28 +332,17 @@ static uint64_t tracefs_lost(const struct ksource *source, unsigned cpu, bool *f
 	return cpu_pipe(source, cpu)->lost;
 }
 
-const struct ksource_ops ksource_tracefs = {
-	.name = "tracefs",
-	.open = tracefs_open,
-	.start = tracefs_start,
-	.stop = tracefs_stop,
-	.there = tracefs_there,
-	.capture = tracefs_capture,
-	.peek = tracefs_peek,
-	.next = tracefs_next,
-	.lost = tracefs_lost,
-	.close = tracefs_close,
-};
+/* What the two kinds of instances have in common. */
+#define TRACEFS_OPS                                                             \
+	.name = "tracefs", .stop = tracefs_stop, .there = tracefs_there,        \
+	.capture = tracefs_capture, .peek = tracefs_peek, .next = tracefs_next, \
+	.lost = tracefs_lost, .close = tracefs_close
+
+const struct ksource_ops ksource_tracefs = {TRACEFS_OPS, .open = tracefs_open,
+					    .start = tracefs_start};
 
 const struct ksource_ops ksource_tracefs_calls = {
-	.name = "tracefs",
+	TRACEFS_OPS,
 	.open = tracefs_open_calls,
 	.follow = tracefs_follow,
-	.stop = tracefs_stop,
-	.there = tracefs_there,
-	.capture = tracefs_capture,
-	.peek = tracefs_peek,
-	.next = tracefs_next,
-	.lost = tracefs_lost,
-	.close = tracefs_close,
 };
