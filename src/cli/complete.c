@@ -4,7 +4,7 @@
  * and the words that an option with choices accepts. Words after -- are completed as a command of their own; everything
  * else as file names.
  */
-#include "cli/complete.h"
+#include "cli/verb_table.h"
 #include "base/array.h"
 
 #include <string.h>

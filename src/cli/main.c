@@ -19,8 +19,6 @@
 #include "base/opt.h"
 #include "base/text.h"
 #include "cli/common/common.h"
-#include "cli/complete.h"
-#include "cli/manual.h"
 #include "cli/verb_table.h"
 
 #define VERB(name) extern const struct verb verb_##name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo(1) and kymo(7). Their exit statuses, environment and files come from conventions.def. */
-#include "cli/manual.h"
+#include "cli/verb_table.h"
 
 #include <string.h>
 

@@ -10,53 +10,42 @@
 #define SPLIT_LEAST (64u << 10)
 #define FORMAT_BY_SUFFIX (-1)
 
-struct options {
-	int format;
-	const char *output;
-	int compress;		/* index of the choice: 0 none, else the level */
-	struct opt_list table;
-	struct cli_times times;
-	struct selection selection;
-	uint64_t split;
-	bool all, executors, follow, force, strict, quiet;
-};
-
 static const struct opt opts[] = {
-	{"format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	{"format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	 "format of the output (default: by the suffix of -o, else perfetto)",
 	 "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome"},
-	CLI_OPT_OUTPUT(struct options, "FILE",
+	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
 		       "-json, .dot, .svg, -ctf, -caret or .trace.json, or architecture.yaml)"),
-	{"table", 'T', OPT_LIST, offsetof(struct options, table), "NAME",
+	{"table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	 "sqlite, csv, json: only this table; may be repeated (default: all except events)", NULL},
-	CLI_OPT_WINDOW(struct options, "what begins"),
-	CLI_OPT_CLOCK(struct options),
-	CLI_OPT_SELECTION(struct options, 'n'),
-	{"all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	CLI_OPT_WINDOW(struct export_request, "what begins"),
+	CLI_OPT_CLOCK(struct export_request),
+	CLI_OPT_SELECTION(struct export_request, 'n'),
+	{"all", 'a', OPT_FLAG, offsetof(struct export_request, all), NULL,
 	 "dot, svg: also /rosout, /parameter_events and unused services", NULL},
-	{"compress", 0, OPT_CHOICE, offsetof(struct options, compress), NULL,
+	{"compress", 0, OPT_CHOICE, offsetof(struct export_request, level), NULL,
 	 "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9"},
-	{"executors", 0, OPT_FLAG, offsetof(struct options, executors), NULL,
+	{"executors", 0, OPT_FLAG, offsetof(struct export_request, executors), NULL,
 	 "perfetto, chrome: also what the threads of executors did besides callbacks", NULL},
-	{"split", 0, OPT_SIZE, offsetof(struct options, split), "SIZE",
+	{"split", 0, OPT_SIZE, offsetof(struct export_request, split), "SIZE",
 	 "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens "
 	 "alone",
 	 NULL},
-	{"follow", 'F', OPT_FLAG, offsetof(struct options, follow), NULL,
+	{"follow", 'F', OPT_FLAG, offsetof(struct export_request, follow), NULL,
 	 "perfetto: continue with what is being recorded until interrupted; the file opens at any "
 	 "time",
 	 NULL},
-	{"force", 0, OPT_FLAG, offsetof(struct options, force), NULL, "overwrite existing files",
-	 NULL},
-	CLI_OPT_STRICT(struct options),
-	CLI_OPT_QUIET(struct options),
+	{"force", 0, OPT_FLAG, offsetof(struct export_request, force), NULL,
+	 "overwrite existing files", NULL},
+	CLI_OPT_STRICT(struct export_request),
+	CLI_OPT_QUIET(struct export_request),
 	CLI_OPT_END,
 };
 
-static bool is_selection(const struct options *options)
+static bool is_selection(const struct export_request *options)
 {
 	return options->times.begin || options->times.end || selection_any(&options->selection);
 }
@@ -69,7 +58,7 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Without --format, the suffix of the file chooses; a name without one is Perfetto's. */
-static int choose_format(struct options *options, struct kymo_err *err)
+static int choose_format(struct export_request *options, struct kymo_err *err)
 {
 	static const struct {
 		const char *suffix;
@@ -100,7 +89,7 @@ static int choose_format(struct options *options, struct kymo_err *err)
 		       output);
 }
 
-static int check(const struct options *options, int traces, struct kymo_err *err)
+static int check(const struct export_request *options, int traces, struct kymo_err *err)
 {
 	bool graph = options->format == EXPORT_DOT || options->format == EXPORT_SVG;
 	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
@@ -121,7 +110,7 @@ static int check(const struct options *options, int traces, struct kymo_err *err
 	    !(options->output && ends_with(options->output, ".pftrace")))
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim only works with one file: each trace of an archive has times of its own; "
 			       "write one file for all with -o NAME.pftrace");
-	if (options->compress != PFT_LEVEL_DEFAULT && options->format != EXPORT_PERFETTO)
+	if (options->level != PFT_LEVEL_DEFAULT && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--compress requires --format perfetto");
 	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
@@ -162,30 +151,21 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_DOT] = export_graph, [EXPORT_SVG] = export_graph, [EXPORT_ARCHITECTURE] = export_architecture,
 		[EXPORT_CTF] = export_ctf, [EXPORT_CARET] = export_caret,
 	};
-	struct options options = {.format = FORMAT_BY_SUFFIX, .compress = PFT_LEVEL_DEFAULT};
-	struct export_request request = {.verb = "export", .until_closed = -1};
+	struct export_request request = {
+		.verb = "export",
+		.format = FORMAT_BY_SUFFIX,
+		.level = PFT_LEVEL_DEFAULT,
+		.until_closed = -1,
+	};
 	bool lost = false;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || choose_format(&options, err) ||
-	    check(&options, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
-	    (options.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
-	    export_name(request.traces.path[0], request.name, err))
+	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
+	    check(&request, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
+	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
+	    export_name(request.traces.path[0], request.name, err) ||
+	    exporters[request.format](&request, &lost, err))
 		return -1;
-	request.format = (enum export_format)options.format;
-	request.output = options.output;
-	request.times = options.times;
-	request.selection = &options.selection;
-	request.force = options.force;
-	request.quiet = options.quiet;
-	request.all = options.all;
-	request.table = &options.table;
-	request.executors = options.executors;
-	request.level = options.compress;
-	request.split = options.split;
-	request.follow = options.follow;
-	if (exporters[options.format](&request, &lost, err))
-		return -1;
-	return options.strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
+	return request.strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 const struct verb verb_export = {

@@ -6,7 +6,6 @@
 #include "cli/common/common.h"
 #include "cli/input/answer.h"
 #include "cli/input/input_events.h"
-#include "cli/verbs/info/info_chunks.h"
 #include "cli/verbs/info/info_collect.h"
 #include "cli/verbs/info/info_recorders.h"
 #include "cli/input/trace_time.h"

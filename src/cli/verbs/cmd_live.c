@@ -6,7 +6,7 @@
 
 #include "cli/input/access_options.h"
 #include "cli/common/common.h"
-#include "cli/verbs/live/live_dir.h"
+#include "cli/verbs/live/live_show.h"
 #include "live/live.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };

@@ -8,7 +8,6 @@
 
 #include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
-#include "cli/verbs/query/query_prompt.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_traces.h"
 #include "query/query.h"

@@ -20,17 +20,18 @@ enum export_format {			/* as the choices of --format */
 /* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
 struct export_request {
 	const char *verb;		/* that prints messages */
-	enum export_format format;
+	int format;                     /* enum export_format */
 	struct cli_traces traces;
 	char name[CLI_PATH_MAX];	/* of the first trace, for titles and names of files */
 	const char *output;		/* NULL: named after the trace; "-": standard output */
 	struct cli_times times;
-	const struct selection *selection;	/* NULL: all */
+	struct selection selection;
 	bool force;			/* overwrite */
 	bool quiet;			/* no progress, no summary */
+	bool strict;                    /* the verb's: losses change its exit status */
 
 	bool all;			/* graph: also /rosout, /parameter_events and unused services */
-	const struct opt_list *table;	/* tables: only these; none: all but events */
+	struct opt_list table;          /* tables: only these; none: all but events */
 
 	/* Perfetto */
 	bool executors;			/* also what executors did */

@@ -84,7 +84,7 @@ int export_graph(const struct export_request *request, bool *lost, struct kymo_e
 {
 	struct dot_options options = {
 		.title = request->name,
-		.selection = request->selection,
+		.selection = &request->selection,
 		.all_topics = request->all,
 		.told_lost = cli_traces_lost(&request->traces, "export"),
 	};

@@ -41,8 +41,8 @@ static volatile sig_atomic_t interrupted;
 static void summary(const struct export_request *request, const struct kymo_ctf_reader *reader,
 		 const struct perfetto_result *result, const char *output)
 {
-	bool selected = request->times.begin || request->times.end || (request->selection &&
-							    selection_any(request->selection));
+	bool selected =
+		request->times.begin || request->times.end || selection_any(&request->selection);
 	uint64_t of_programs = result->spans + result->instants + result->counters;
 	char bytes[TEXT_QUANTITY_MAX];
 
@@ -282,11 +282,18 @@ int export_perfetto(const struct export_request *request, bool *lost, struct kym
 	struct export export = {
 		.request = request,
 		.before = -1,
-		.options = { .version = KYMO_VERSION, .trace_name = request->name, .chrome = request->format == EXPORT_CHROME,
-			     .executors = request->executors,
-			     .level = request->level, .selection = request->selection,
-			     .begin_ns = INT64_MIN, .end_ns = INT64_MAX, .split = request->split,
-			     .part = next_part, .progress = show_progress, .context = &export },
+		.options = {.version = KYMO_VERSION,
+			    .trace_name = request->name,
+			    .chrome = request->format == EXPORT_CHROME,
+			    .executors = request->executors,
+			    .level = request->level,
+			    .selection = &request->selection,
+			    .begin_ns = INT64_MIN,
+			    .end_ns = INT64_MAX,
+			    .split = request->split,
+			    .part = next_part,
+			    .progress = show_progress,
+			    .context = &export},
 	};
 	struct perfetto_result result = { 0 };
 	struct simclock *clock = NULL;

@@ -79,8 +79,7 @@ static int prepare_file(const char *path, bool force, struct kymo_err *err)
 	return 0;
 }
 
-static int table_path(char path[CLI_PATH_MAX], const char *directory, unsigned table,
-		      enum export_format format)
+static int table_path(char path[CLI_PATH_MAX], const char *directory, unsigned table, int format)
 {
 	int length = snprintf(path, CLI_PATH_MAX, "%s/%s.%s", directory, tables_table[table].name,
 			      formats[format].of_table);
@@ -202,10 +201,11 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 	struct tables *tables;
 	int status;
 
-	if (choose_tables(request->table, &options.tables, err) ||
+	if (choose_tables(&request->table, &options.tables, err) ||
 	    tables_open(&tables, request->traces.path, request->traces.count, err))
 		return -1;
-	if (cli_select_tables(tables, request->traces.name, request->selection, &request->times, &clock, err)) {
+	if (cli_select_tables(tables, request->traces.name, &request->selection, &request->times,
+			      &clock, err)) {
 		tables_close(tables);
 		simclock_free(clock);
 		return -1;

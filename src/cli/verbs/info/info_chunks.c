@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See info_chunks.h. */
-#include "cli/verbs/info/info_chunks.h"
+/* See info_collect.h. */
+#include "cli/verbs/info/info_collect.h"
 #include "base/array.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over a trace for `kymo info`: how many events each thread wrote, and where events are missing. */
+/* One pass over a trace for `kymo info`: how many events each thread wrote, and where events are
+ * missing; and its chunks. */
 #ifndef KYMO_CLI_INFO_COLLECT_H
 #define KYMO_CLI_INFO_COLLECT_H
 
@@ -10,6 +11,7 @@
 #include "base/pool.h"
 #include "cli/input/input_events.h"
 #include "ctf/read/reader.h"
+#include "base/table.h"
 
 struct info_process {
 	const char *host;
@@ -51,5 +53,15 @@ struct info {
 /** info_collect() - read all of @events. Return: 0, or -1 with @err. Context: allocates, blocks. */
 int info_collect(struct info *info, struct events *events, struct kymo_err *err);
 void info_free(struct info *info);
+
+/**
+ * info_chunks() - print a section with a row for each chunk, if there are any
+ * @begin_ns: times are since then; 0: since the epoch
+ * @most: rows
+ *
+ * Return: how many chunks there are. Context: allocates, blocks.
+ */
+unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_t begin_ns,
+		     unsigned most);
 
 #endif

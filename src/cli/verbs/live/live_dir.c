@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See live_dir.h. */
-#include "cli/verbs/live/live_dir.h"
+/* See live_show.h. */
+#include "cli/verbs/live/live_show.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -40,4 +40,15 @@ int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err)
 /** live_show_end() - print the reader's warnings, close it. */
 void live_show_end(struct live_show *show);
 
+/**
+ * live_dir() - show new events in @path, until the writer has gone, enough was printed, or a signal
+ * arrived
+ * @period_ns: between blocks of tables
+ * @quiet: do not report that it waits for a trace
+ *
+ * Return: 0, or -1 with @err filled. Context: blocks; takes SIGINT and SIGTERM.
+ */
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet,
+	     struct kymo_err *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo query` prints: results of statements, and the definitions of the tables. */
+/* What `kymo query` prints: results of statements, and the definitions of the tables; and its
+ * prompt. */
 #ifndef KYMO_CLI_QUERY_PRINT_H
 #define KYMO_CLI_QUERY_PRINT_H
 
@@ -30,5 +31,16 @@ void query_print_error(const char *prefix, const struct kymo_err *err);
  * Return: 0, or -errno of the stream.
  */
 int query_print_schema(int table, enum table_format format, FILE *out);
+
+/**
+ * query_prompt() - read statements and dot commands from the terminal until the user leaves
+ *
+ * @wide: as in query_print(), to begin with
+ *
+ * Ctrl-C ends the statement that runs, or drops the one that is being written.
+ * Context: owns SIGINT while it runs.
+ * Return: exit status.
+ */
+int query_prompt(struct query *query, const char *path, enum table_format format, bool wide);
 
 #endif

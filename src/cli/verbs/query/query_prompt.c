@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See query_prompt.h. */
-#include "cli/verbs/query/query_prompt.h"
+/* See query_print.h. */
 
 #include <ctype.h>
 #include <poll.h>
