@@ -52,6 +52,31 @@ int cli_table(const char *verb, int format, struct table **table)
 	return -1;
 }
 
+void cli_cell(struct table *table, bool known, uint64_t value)
+{
+	if (known)
+		table_u64(table, value);
+	else
+		table_none(table);
+}
+
+static volatile sig_atomic_t stopped;
+
+static void on_stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+const volatile sig_atomic_t *cli_stop_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_stop};
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	return &stopped;
+}
+
 int cli_close(const char *verb, struct table *table, int status)
 {
 	struct kymo_err err;

@@ -6,7 +6,10 @@
 #ifndef KYMO_CLI_COMMON_H
 #define KYMO_CLI_COMMON_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/opt.h"
@@ -82,6 +85,13 @@ int cli_one_operand(int argc, char **argv, struct kymo_err *err);
 
 /** cli_table() - a table on standard output. Return: 0, or -1: no memory, which was said. */
 int cli_table(const char *verb, int format, struct table **table);
+
+/** cli_cell() - a number in @table; an empty cell if it is not @known. */
+void cli_cell(struct table *table, bool known, uint64_t value);
+
+/** cli_stop_signals() - from now on SIGINT and SIGTERM only set the flag. Return: the flag, which
+ * does not move. */
+const volatile sig_atomic_t *cli_stop_signals(void);
 
 /**
  * cli_close() - table_close() and the verb's exit status

@@ -39,7 +39,8 @@ static void report_loss(struct event_print *print, const struct kymo_ctf_event *
 
 bool event_print_is_over(const struct event_print *print)
 {
-	return (print->most && print->printed == print->most) || ferror(stdout) || *print->stop;
+	return (print->most && print->printed == print->most) || ferror(stdout) ||
+	       (print->stop && *print->stop);
 }
 
 int event_print_all(struct event_print *print, struct kymo_err *err)

@@ -25,7 +25,7 @@ struct event_print {
 	uint64_t most;			/* 0: no limit */
 	bool json;
 	size_t root;			/* so many characters of a stream's path are not printed */
-	const volatile sig_atomic_t *stop;	/* set: stop */
+	const volatile sig_atomic_t *stop; /* set: stop; NULL: never */
 
 	/* Its own. */
 	uint64_t printed, lost;

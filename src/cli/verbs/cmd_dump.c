@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
 #include <limits.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,27 +34,17 @@ static const struct opt opts[] = {
 /* How often a growing trace is read again. */
 #define FOLLOW_NS 100000000
 
-static volatile sig_atomic_t interrupted;
-
 struct dump {
 	const struct dump_options *options;
 	struct events events;
 	struct event_print print;
 };
 
-static void interrupt(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
-
 static int follow(struct dump *d, struct kymo_err *err)
 {
-	const struct timespec pause = { .tv_nsec = FOLLOW_NS };
-	const struct sigaction action = { .sa_handler = interrupt };
+	const struct timespec pause = {.tv_nsec = FOLLOW_NS};
 
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
+	d->print.stop = cli_stop_signals();
 	for (;;) {
 		if (event_print_all(&d->print, err) < 0)
 			return -1;
@@ -116,7 +105,6 @@ static int dump_run(int argc, char **argv, struct kymo_err *err)
 		.names = &options.event,
 		.most = options.count,
 		.json = options.format,
-		.stop = &interrupted,
 	};
 	if (events_open(&dump.events, err) ||
 	    (options.follow ? follow(&dump, err) : event_print_all(&dump.print, err)) < 0)

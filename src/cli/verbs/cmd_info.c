@@ -250,16 +250,15 @@ static void show_processes(const struct show *s)
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_process *p = s->info->process[i];
 		const struct account_process *account = recorders_process(s->recorders, p->trace, p->vpid);
+		bool ended;
 
 		table_text(s->table, p->host);
 		table_i64(s->table, p->vpid);
 		table_text(s->table, p->name);
 		table_u64(s->table, p->threads);
 		table_u64(s->table, p->events);
-		if (account && recorders_ended(s->recorders, p->trace))
-			table_u64(s->table, account->is.dropped + account->is.unwritten);
-		else
-			table_none(s->table);
+		ended = account && recorders_ended(s->recorders, p->trace);
+		cli_cell(s->table, ended, ended ? account->is.dropped + account->is.unwritten : 0);
 		if (account)
 			table_text(s->table, account->is.state);
 		else
@@ -283,6 +282,7 @@ static void show_threads(const struct show *s)
 		const struct info_thread *t = s->info->thread[i];
 		const struct info_process *p = t->process;
 		const struct accounts_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
+		bool ended;
 
 		table_text(s->table, p->host);
 		table_i64(s->table, t->process->vpid);
@@ -291,10 +291,8 @@ static void show_threads(const struct show *s)
 		table_u64(s->table, t->events);
 		table_ns(s->table, t->first_ns - s->info->begin_ns);
 		table_ns(s->table, t->last_ns - s->info->begin_ns);
-		if (account && recorders_ended(s->recorders, p->trace))
-			table_u64(s->table, account->dropped);
-		else
-			table_none(s->table);
+		ended = account && recorders_ended(s->recorders, p->trace);
+		cli_cell(s->table, ended, ended ? account->dropped : 0);
 	}
 	note_more_rows(s, count);
 }

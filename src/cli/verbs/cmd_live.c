@@ -53,8 +53,6 @@ struct viewing {
 	struct table *table;		/* of sessions */
 };
 
-static volatile sig_atomic_t never;	/* signals are the loop's */
-
 static void say(void *context, const char *text)
 {
 	const struct viewing *watch = context;
@@ -149,9 +147,13 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 	int rc;
 
 	watch->show = (struct live_show){
-		.selection = &options->selection, .tables = options->top, .format = (enum table_format)options->format,
-		.print = { .verb = "live", .names = &options->event, .most = options->count,
-			   .json = options->format == FORMAT_JSON, .stop = &never },
+		.selection = &options->selection,
+		.tables = options->top,
+		.format = (enum table_format)options->format,
+		.print = {.verb = "live",
+			  .names = &options->event,
+			  .most = options->count,
+			  .json = options->format == FORMAT_JSON},
 	};
 	if (watch->directory) {
 		watch->show.from_now = options->now;

@@ -119,19 +119,11 @@ static void print_process(struct table *table, const struct process_status *stat
 	table_text(table, status->procname);
 	table_text(table, state_name(status->state, status->mode));
 	table_text(table, alive[status->alive]);
-	if (status->recorder_pid)
-		table_u64(table, status->generation);
-	else
-		table_none(table);
+	cli_cell(table, status->recorder_pid, status->generation);
 	table_text(table, recorder_of(status, domain, recorder));
 	print_rate(table, before, status);
-	if (status->recorder_pid) {
-		table_u64(table, status->recorded);
-		table_u64(table, status->lost);
-	} else {
-		table_none(table);
-		table_none(table);
-	}
+	cli_cell(table, status->recorder_pid, status->recorded);
+	cli_cell(table, status->recorder_pid, status->lost);
 	table_bytes(table, status->memory);
 	table_bytes(table, status->unread_bytes);
 	table_u64(table, status->init_events);
@@ -139,10 +131,7 @@ static void print_process(struct table *table, const struct process_status *stat
 	table_text(table, status->tracetools[0] ? status->tracetools : NULL);
 	table_u64(table, status->dropped);
 	table_u64(table, status->init_dropped);
-	if (status->recorder_pid)
-		table_u64(table, status->recorder_pid);
-	else
-		table_none(table);
+	cli_cell(table, status->recorder_pid, status->recorder_pid);
 	table_text(table, status->exe);
 }
 
@@ -174,10 +163,8 @@ static void print_relay(struct table *table, struct json_object *sink, struct js
 	table_bytes(table, json_get_u64(relay, "waiting"));
 	table_bytes(table, json_get_u64(relay, "spool"));
 	table_u64(table, json_get_u64(sink, "dropped") + json_get_u64(sink, "unwritten"));
-	if (json_get(relay, "lost_events"))
-		table_u64(table, json_get_u64(relay, "lost_events"));
-	else
-		table_none(table);	/* nothing is, over TCP */
+	/* Nothing is lost on the way over TCP. */
+	cli_cell(table, json_get(relay, "lost_events"), json_get_u64(relay, "lost_events"));
 	table_text(table, why && *why ? why : NULL);
 }
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +33,8 @@ struct export {
 	bool made;			/* the file is new */
 	int before;			/* the part before, whose end is being written; -1: none */
 	bool last;			/* the recording is over */
+	const volatile sig_atomic_t *stop; /* set by a signal; NULL: signals are not ours */
 };
-
-static volatile sig_atomic_t interrupted;
 
 static void summary(const struct export_request *request, const struct kymo_ctf_reader *reader,
 		 const struct perfetto_result *result, const char *output)
@@ -178,24 +176,18 @@ static int next_part(void *context, unsigned number, struct kymo_err *err)
 
 /* ---- a trace that grows ---- */
 
-static void interrupt(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
-
 /* A time on @reader's clock: everything before it is written. */
 static int64_t settled(const struct kymo_ctf_reader *reader)
 {
 	return now_ns() - HOLD_NS + kymo_ctf_trace(reader, 0)->clock_offset_ns;
 }
 
-static bool is_over(const struct export_request *request)
+static bool is_over(const struct export *export)
 {
-	struct pollfd closed = { .fd = request->until_closed, .events = POLLIN };
+	struct pollfd closed = {.fd = export->request->until_closed, .events = POLLIN};
 
 	/* A signal ends the wait; a negative descriptor is only a wait. */
-	return poll(&closed, 1, POLL_MS) > 0 || interrupted;
+	return poll(&closed, 1, POLL_MS) > 0 || (export->stop && *export->stop);
 }
 
 static int more(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err)
@@ -204,7 +196,7 @@ static int more(void *context, struct kymo_ctf_reader *reader, struct kymo_err *
 
 	if (export->last)
 		return 0;
-	export->last = is_over(export->request);
+	export->last = is_over(export);
 	kymo_ctf_until(reader, export->last ? INT64_MAX : settled(reader));
 	if (kymo_ctf_refresh(reader, err) < 0)
 		return -1;
@@ -215,12 +207,8 @@ static int more(void *context, struct kymo_ctf_reader *reader, struct kymo_err *
 
 static void begin_following(struct export *export, struct kymo_ctf_reader *reader)
 {
-	const struct sigaction action = { .sa_handler = interrupt };
-
-	if (export->request->until_closed < 0) {
-		(void)sigaction(SIGINT, &action, NULL);
-		(void)sigaction(SIGTERM, &action, NULL);
-	}
+	if (export->request->until_closed < 0)
+		export->stop = cli_stop_signals();
 	kymo_ctf_growing(reader, true);
 	kymo_ctf_until(reader, settled(reader));
 	export->options.more = more;

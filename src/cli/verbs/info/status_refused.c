@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "cli/common/common.h"
 #include "recorder/runtime/region_view.h"
 
 #define REFUSED_MAX 64
@@ -39,10 +40,7 @@ void status_refused_print(const struct status_refused *refused, struct table *ta
 	for (unsigned i = 0; i < refused->count; i++) {
 		const struct status_refusal *item = &refused->item[i];
 
-		if (item->pid)
-			table_u64(table, (uint64_t)item->pid);
-		else
-			table_none(table);
+		cli_cell(table, item->pid, (uint64_t)item->pid);
 		table_text(table, item->file);
 		table_text(table, item->text);
 	}

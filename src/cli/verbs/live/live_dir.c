@@ -2,20 +2,11 @@
 /* See live_show.h. */
 #include "cli/verbs/live/live_show.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "live/watch.h"
 #include "base/now.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal)
-{
-	(void)signal;
-	interrupted = 1;
-}
 
 /* Return: 1: it is over; 0; -1 with @err. */
 static int check_directory(struct watch *watch, const char *path, struct live_show *show, struct kymo_err *err)
@@ -36,17 +27,14 @@ static int check_directory(struct watch *watch, const char *path, struct live_sh
 
 int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct kymo_err *err)
 {
-	const struct sigaction action = { .sa_handler = interrupt };
 	const struct timespec pause = { .tv_nsec = WATCH_PERIOD_NS };
 	struct watch watch = { 0 };
 	int64_t block_ns = now_ns();
 	bool told = quiet;
 	int rc;
 
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-	show->print.stop = &interrupted;
-	while ((rc = check_directory(&watch, path, show, err)) == 0 && !interrupted) {
+	show->print.stop = cli_stop_signals();
+	while ((rc = check_directory(&watch, path, show, err)) == 0 && !*show->print.stop) {
 		if (!show->reader && !told)
 			fprintf(stderr, "kymo live: %s; waiting for a trace\n", show->why.text);
 		told = true;

@@ -61,10 +61,7 @@ static void print_processes(struct table *table, const struct host *host)
 
 		host_name(host, table);
 		table_text(table, process->name);
-		if (process->pid)
-			table_i64(table, process->pid);
-		else
-			table_none(table);
+		cli_cell(table, process->pid, (uint64_t)process->pid);
 		table_text(table, process->gone ? "gone" : process->state ? machine_name(process->state) : "unknown");
 		table_u64(table, process->nodes);
 		table_u64(table, process->recorded);
