@@ -50,6 +50,9 @@ struct client {
 
 /* Result of reading one reply. */
 enum reply_result { REPLY_DONE, REPLY_INCOMPLETE, REPLY_FAILED };
+/* The result of a reply that ends everything, with an error as for err_set(). */
+#define REPLY_FAILS(reply, ...) (err_set((reply)->err, __VA_ARGS__), REPLY_FAILED)
+
 struct client_reply {
 	struct client *client;
 	const struct client_request *request;

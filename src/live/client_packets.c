@@ -102,10 +102,9 @@ static enum reply_result packet_is_there(struct client_reply *reply, struct live
 {
 	struct client *client = reply->client;
 
-	if (!makes_sense(index)) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the index of a packet of %s is invalid", stream->channel);
-		return REPLY_FAILED;
-	}
+	if (!makes_sense(index))
+		return REPLY_FAILS(reply, KYMO_EXIT_INPUT, "the index of a packet of %s is invalid",
+				   stream->channel);
 	stream->class = index->stream_class;
 	stream->moved_ns = client->now_ns;
 	if (came_before(stream, index)) {
@@ -203,11 +202,10 @@ enum reply_result client_on_packet(struct client_reply *reply)
 		return REPLY_INCOMPLETE;
 	if (head.status != WIRE_PACKET_OK || !head.size)
 		return stream->state == STREAM_ENDED ? REPLY_DONE : packet_not_yet(reply, stream, &head);
-	if (head.size > reply->request->size) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it sends %" PRIu32 " bytes of a packet instead of %" PRIu32,
-			      head.size, reply->request->size);
-		return REPLY_FAILED;
-	}
+	if (head.size > reply->request->size)
+		return REPLY_FAILS(reply, KYMO_EXIT_INPUT,
+				   "it sends %" PRIu32 " bytes of a packet instead of %" PRIu32,
+				   head.size, reply->request->size);
 	bytes = wire_bytes(reply->in, head.size);
 	if (!bytes)
 		return REPLY_INCOMPLETE;

@@ -8,8 +8,7 @@
 
 static enum reply_result malformed(struct client_reply *reply, const char *what)
 {
-	(void)err_set(reply->err, KYMO_EXIT_INPUT, "%s is invalid", what);
-	return REPLY_FAILED;
+	return REPLY_FAILS(reply, KYMO_EXIT_INPUT, "%s is invalid", what);
 }
 
 static enum reply_result no_memory(struct client_reply *reply)
@@ -31,11 +30,11 @@ enum reply_result client_on_connect(struct client_reply *reply)
 
 	if (!wire_get_connect(reply->in, &connect))
 		return REPLY_INCOMPLETE;
-	if (connect.major != WIRE_MAJOR) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "it speaks version %" PRIu32 ".%" PRIu32 " of the viewer protocol, not %u",
-			      connect.major, connect.minor, WIRE_MAJOR);
-		return REPLY_FAILED;
-	}
+	if (connect.major != WIRE_MAJOR)
+		return REPLY_FAILS(reply, KYMO_EXIT_INPUT,
+				   "it speaks version %" PRIu32 ".%" PRIu32
+				   " of the viewer protocol, not %u",
+				   connect.major, connect.minor, WIRE_MAJOR);
 	ask_list(reply);
 	return REPLY_DONE;
 }
@@ -115,10 +114,8 @@ enum reply_result client_on_create(struct client_reply *reply)
 
 	if (wire_left(reply->in) < 4)
 		return REPLY_INCOMPLETE;
-	if (wire_take(reply->in, 4) != WIRE_CREATED) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay accepts no more viewers");
-		return REPLY_FAILED;
-	}
+	if (wire_take(reply->in, 4) != WIRE_CREATED)
+		return REPLY_FAILS(reply, KYMO_EXIT_FAILED, "the relay accepts no more viewers");
 	client_ask(client, reply->out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
 	wire_put_attach(reply->out, &(struct wire_attach){ client->session, 0, WIRE_SEEK_BEGINNING });
 	return REPLY_DONE;
@@ -193,10 +190,9 @@ static enum reply_result take_stream(struct client_reply *reply, const struct wi
 		if (stream->here && stream->id == listed->stream)
 			return REPLY_DONE;
 	stream = stream_from_before(client, trace, listed->channel);
-	if (!stream && client->stream_count == CLIENT_STREAMS_MAX) {
-		(void)err_set(reply->err, KYMO_EXIT_INPUT, "the session has more than %u streams", CLIENT_STREAMS_MAX);
-		return REPLY_FAILED;
-	}
+	if (!stream && client->stream_count == CLIENT_STREAMS_MAX)
+		return REPLY_FAILS(reply, KYMO_EXIT_INPUT, "the session has more than %u streams",
+				   CLIENT_STREAMS_MAX);
 	if (!stream)
 		stream = stream_new(client, trace, listed->channel);
 	if (!stream)
@@ -260,8 +256,8 @@ static enum reply_result refused(struct client_reply *reply)
 	default:
 		break;
 	}
-	(void)err_set(reply->err, KYMO_EXIT_FAILED, "cannot watch session %s: %s", client->options->session, why);
-	return REPLY_FAILED;
+	return REPLY_FAILS(reply, KYMO_EXIT_FAILED, "cannot watch session %s: %s",
+			   client->options->session, why);
 }
 
 enum reply_result client_on_attach(struct client_reply *reply)
@@ -295,10 +291,9 @@ enum reply_result client_on_new_streams(struct client_reply *reply)
 	if (taken != REPLY_DONE)
 		return taken;
 	client->asked_streams = client->stale_streams = false;
-	if (client->list_status == WIRE_STREAMS_ERR) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "the relay no longer has session %s", client->options->session);
-		return REPLY_FAILED;
-	}
+	if (client->list_status == WIRE_STREAMS_ERR)
+		return REPLY_FAILS(reply, KYMO_EXIT_FAILED, "the relay no longer has session %s",
+				   client->options->session);
 	if (client->list_status == WIRE_STREAMS_HUP && all_ended(client))
 		client_detach(client, reply->out);
 	return REPLY_DONE;
@@ -321,12 +316,11 @@ static enum reply_result add_metadata(struct client_reply *reply, struct live_tr
 	struct client *client = reply->client;
 	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
 
-	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same)) {
-		(void)err_set(reply->err, KYMO_EXIT_FAILED, "session %s is not the same as before the connection was lost; "
-			      "start kymo live again",
-			      client->options->session);
-		return REPLY_FAILED;
-	}
+	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same))
+		return REPLY_FAILS(reply, KYMO_EXIT_FAILED,
+				   "session %s is not the same as before the connection was lost; "
+				   "start kymo live again",
+				   client->options->session);
 	if (size - same > CLIENT_METADATA_MAX - trace->metadata.used)
 		return malformed(reply, "the size of the metadata");
 	wire_add_bytes(&trace->metadata, bytes + same, size - same);
