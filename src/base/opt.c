@@ -106,25 +106,18 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 
 static int unknown_name(const struct opt *opts, const char *name, size_t length, struct kymo_err *err)
 {
-	const struct opt *best = NULL;
-	unsigned best_distance = UINT_MAX;
+	struct text_nearest best = {0};
 	char typed[33];
 
 	if (length < sizeof typed) {
 		memcpy(typed, name, length);
 		typed[length] = 0;
-		for (; opts->name; opts++) {
-			unsigned distance = text_distance(typed, opts->name);
-
-			if (distance < best_distance && text_is_near(typed, opts->name, distance)) {
-				best = opts;
-				best_distance = distance;
-			}
-		}
+		for (; opts->name; opts++)
+			text_nearest_try(&best, typed, opts->name);
 	}
-	if (best)
+	if (best.name)
 		return err_set(err, KYMO_EXIT_USAGE, "unknown option --%.*s; did you mean --%s?",
-			       (int)length, name, best->name);
+			       (int)length, name, best.name);
 	return err_set(err, KYMO_EXIT_USAGE, "unknown option --%.*s; --help lists the options",
 		       (int)(length > 64 ? 64 : length), name);
 }

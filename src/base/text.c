@@ -223,6 +223,15 @@ bool text_is_near(const char *typed, const char *candidate, unsigned distance)
 	return distance <= (length <= 3 ? 1 : length <= 6 ? 2 : 3);
 }
 
+void text_nearest_try(struct text_nearest *nearest, const char *typed, const char *candidate)
+{
+	unsigned distance = text_distance(typed, candidate);
+
+	if (distance < (nearest->name ? nearest->distance : UINT_MAX) &&
+	    text_is_near(typed, candidate, distance))
+		*nearest = (struct text_nearest){candidate, distance};
+}
+
 size_t text_utf8_length(const char *at)
 {
 	const unsigned char *s = (const unsigned char *)at;

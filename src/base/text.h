@@ -47,6 +47,16 @@ unsigned text_distance(const char *a, const char *b);
 /** text_is_near() - whether @distance is small enough to suggest @candidate for @typed. */
 bool text_is_near(const char *typed, const char *candidate, unsigned distance);
 
+/* The nearest name so far. Zeroed is a valid start. */
+struct text_nearest {
+	const char *name; /* NULL: none is near enough to suggest it */
+	unsigned distance;
+};
+
+/** text_nearest_try() - keep @candidate, which is lent, if it is nearer to @typed than all before.
+ */
+void text_nearest_try(struct text_nearest *nearest, const char *typed, const char *candidate);
+
 /**
  * text_ros_glob() - whether @glob matches the full name of a node, topic or service
  * @glob: as fnmatch() has it; may be written without the first slash; NULL matches all

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <json-c/json_c_version.h>
-#include <limits.h>
 #include <poll.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -60,22 +59,15 @@ static void overview(FILE *out)
 
 static int unknown_verb(const char *name)
 {
-	unsigned best_distance = UINT_MAX;
-	const struct verb *best = NULL;
+	struct text_nearest best = {0};
 	char clean[256];
 
-	for (unsigned i = 0; verbs[i]; i++) {
-		unsigned distance = text_distance(name, verbs[i]->name);
-
-		if (distance < best_distance && text_is_near(name, verbs[i]->name, distance)) {
-			best = verbs[i];
-			best_distance = distance;
-		}
-	}
+	for (unsigned i = 0; verbs[i]; i++)
+		text_nearest_try(&best, name, verbs[i]->name);
 	text_clean(clean, sizeof clean, name);
 	fprintf(stderr, "kymo: unknown %s '%s'", *name == '-' ? "option" : "verb", clean);
-	if (best)
-		fprintf(stderr, "; did you mean '%s'?\n", best->name);
+	if (best.name)
+		fprintf(stderr, "; did you mean '%s'?\n", best.name);
 	else
 		fputs("; 'kymo help' lists the verbs\n", stderr);
 	return KYMO_EXIT_USAGE;

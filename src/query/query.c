@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connection and its limits, statements, and errors that name their place. */
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,41 +167,27 @@ static void show_place(struct kymo_err *err, const char *sql, int offset)
 
 static const char *nearest_table(const char *name)
 {
-	unsigned best_distance = UINT_MAX;
-	const char *best = NULL;
+	struct text_nearest best = {0};
 
-	for (unsigned i = 0; i < TABLES; i++) {
-		unsigned distance = text_distance(name, tables_table[i].name);
-
-		if (distance < best_distance && text_is_near(name, tables_table[i].name, distance)) {
-			best = tables_table[i].name;
-			best_distance = distance;
-		}
-	}
-	return best;
+	for (unsigned i = 0; i < TABLES; i++)
+		text_nearest_try(&best, name, tables_table[i].name);
+	return best.name;
 }
 
 /* The column most like @name, among those of the tables that @sql mentions. */
 static const char *nearest_column(const char *sql, const char *name)
 {
-	unsigned best_distance = UINT_MAX;
-	const char *best = NULL, *dot = strrchr(name, '.');
+	const char *dot = strrchr(name, '.');
+	struct text_nearest best = {0};
 
 	name = dot ? dot + 1 : name;
 	for (unsigned i = 0; i < TABLES; i++) {
 		if (!strcasestr(sql, tables_table[i].name))
 			continue;
-		for (unsigned j = 0; j < tables_table[i].columns; j++) {
-			const char *column = tables_table[i].column[j].name;
-			unsigned distance = text_distance(name, column);
-
-			if (distance < best_distance && text_is_near(name, column, distance)) {
-				best = column;
-				best_distance = distance;
-			}
-		}
+		for (unsigned j = 0; j < tables_table[i].columns; j++)
+			text_nearest_try(&best, name, tables_table[i].column[j].name);
 	}
-	return best;
+	return best.name;
 }
 
 static void advise(struct kymo_err *err, const char *sql, const char *message)

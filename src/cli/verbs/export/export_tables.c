@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,20 +28,14 @@ static const struct {
 
 static int unknown_table(const char *name, struct kymo_err *err)
 {
-	unsigned best_distance = UINT_MAX;
-	const char *best = NULL;
+	struct text_nearest best = {0};
 
-	for (unsigned i = 0; i < TABLES; i++) {
-		unsigned distance = text_distance(name, tables_table[i].name);
-
-		if (distance < best_distance && text_is_near(name, tables_table[i].name, distance)) {
-			best = tables_table[i].name;
-			best_distance = distance;
-		}
-	}
-	if (best)
-		return err_set(err, KYMO_EXIT_USAGE, "option --table: no table is called '%s'; did you mean %s?",
-			       name, best);
+	for (unsigned i = 0; i < TABLES; i++)
+		text_nearest_try(&best, name, tables_table[i].name);
+	if (best.name)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "option --table: no table is called '%s'; did you mean %s?", name,
+			       best.name);
 	return err_set(err, KYMO_EXIT_USAGE, "option --table: no table is called '%s'; `kymo query --schema` "
 		       "shows all", name);
 }
