@@ -15,6 +15,7 @@
 #include "analysis/stats/stats_intervals.h"
 #include "caret/paths/caret_paths.h"
 #include "report/report.h"
+#include "report/report_cells.h"
 
 struct report {
 	const struct report_options *options;

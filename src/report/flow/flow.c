@@ -169,12 +169,10 @@ static const struct table_column chain_columns[] = {
 
 static void cells_of(struct table *t, const struct histogram *h, int64_t error_ns)
 {
-	unsigned i;
-
-	for (i = 0; i < 6 && (!h || !h->count); i++)
-		table_none(t);
-	if (i)
+	if (!h || !h->count) {
+		cells_none(t, 6);
 		return;
+	}
 	table_ns_within(t, (int64_t)h->min, error_ns);
 	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
 	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo flow`: of each chain its segments, where it stopped, and its worst arrivals. */
-#include <stdio.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -125,10 +124,7 @@ static void stop_row(struct flow *flow, unsigned chain, const struct chains_path
 	table_u64(t, at->count);
 	table_text(t, flow_step_label(at, label, sizeof(label)));
 	table_text(t, reason);
-	if (next)
-		table_text(t, flow_step_label(next, label, sizeof(label)));
-	else
-		table_none(t);
+	CELL_IF(t, next, table_text(t, flow_step_label(next, label, sizeof(label))));
 }
 
 static uint64_t at_most(uint64_t count, uint64_t *rest)
@@ -236,10 +232,7 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 	table_ns_within(t, arrival->part_ns[most], stats->part_error_ns[most]);
 	table_text(t, chains_segment_name(stats->part[most].segment));
 	table_text(t, flow_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
-	if (arrival->id)
-		table_u64(t, arrival->id);
-	else
-		table_none(t);		/* of calls only */
+	CELL_IF(t, arrival->id, table_u64(t, arrival->id));
 }
 
 static void print_parts(struct flow *flow, unsigned at)

@@ -10,6 +10,7 @@
 #include "report/flow/flow.h"
 #include "report/flow/flow_text.h"
 #include "report/report.h"
+#include "report/report_cells.h"
 
 struct flow {
 	const struct flow_options *options;

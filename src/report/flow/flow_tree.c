@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/flow/flow_internal.h"
 #include "base/array.h"
@@ -32,10 +31,7 @@ static const struct table_column columns[] = {
 
 static void cell(struct table *t, int64_t ns)
 {
-	if (ns == NO_TIME)
-		table_none(t);
-	else
-		table_ns(t, ns);
+	CELL_IF(t, ns != NO_TIME, table_ns(t, ns));
 }
 
 static const char *drop_text(enum model_drop why)
@@ -84,13 +80,11 @@ static void cells_way(struct table *t, const struct chains_tree_step *step,
 {
 	bool is_way = step->callback && parent && parent->publisher && step->take_ns;
 	int64_t error_ns = KYMO_CTF_ERROR_UNKNOWN, sent_ns;
-	unsigned i;
 
 	if (is_way)
 		error_ns = model_clock_error(parent->publisher->process, step->callback->process, step->take_ns);
 	if (error_ns == KYMO_CTF_ERROR_UNKNOWN) {
-		for (i = 0; i < 4; i++)
-			table_none(t);
+		cells_none(t, 4);
 		return;
 	}
 	sent_ns = step->send_ns ? step->send_ns : parent->publish_ns;
@@ -109,10 +103,7 @@ static void row(struct flow *flow, unsigned index)
 	if (step->parent >= 0)
 		parent = chains_tree(flow->chains, (unsigned)step->parent);
 	table_u64(t, index);
-	if (parent)
-		table_i64(t, step->parent);
-	else
-		table_none(t);
+	CELL_IF(t, parent, table_i64(t, step->parent));
 	table_u64(t, step->depth);
 	table_text(t, kind_of(step));
 	what(flow, step, text, sizeof(text));
@@ -123,15 +114,9 @@ static void row(struct flow *flow, unsigned index)
 	cell(t, step->callback && step->end_ns >= 0 ? step->end_ns - step->begin_ns : NO_TIME);
 	cell(t, step->publisher && step->link != CHAINS_DIRECT && parent && parent->end_ns >= 0 ?
 			step->begin_ns - parent->end_ns : NO_TIME);
-	if (step->id)
-		table_u64(t, step->id);
-	else
-		table_none(t);
+	CELL_IF(t, step->id, table_u64(t, step->id));
 	table_text(t, step->publisher ? chains_link_name(step->link) : NULL);
-	if (step->thread)
-		table_i64(t, step->thread->tid);
-	else
-		table_none(t);
+	CELL_IF(t, step->thread, table_i64(t, step->thread->tid));
 	table_u64(t, step->is_asked);
 }
 

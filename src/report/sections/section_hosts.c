@@ -19,14 +19,6 @@ static const struct table_column columns[] = {
 	{ "hosts_between", NULL },
 };
 
-static void cell(struct table *t, bool is, int64_t ns)
-{
-	if (is)
-		table_ns(t, ns);
-	else
-		table_none(t);
-}
-
 static void row(struct table *t, const struct align *align, const struct align_host *host)
 {
 	bool compared = host->how == ALIGN_MESSAGES || host->how == ALIGN_SAME_CLOCK;
@@ -37,18 +29,12 @@ static void row(struct table *t, const struct align *align, const struct align_h
 	table_u64(t, host->messages_in);
 	table_u64(t, host->messages_out);
 	table_ns(t, host->ahead_ns);
-	if (compared)
-		table_f64(t, host->rate * 1e6);
-	else
-		table_none(t);
-	cell(t, compared, host->error_max_ns);
-	cell(t, compared, host->error_min_ns);
-	if (compared)
-		table_f64(t, host->wander * 1e6);
-	else
-		table_none(t);
-	cell(t, host->is_least, host->bound_ns);
-	cell(t, host->is_most, host->bound_ns);
+	CELL_IF(t, compared, table_f64(t, host->rate * 1e6));
+	CELL_IF(t, compared, table_ns(t, host->error_max_ns));
+	CELL_IF(t, compared, table_ns(t, host->error_min_ns));
+	CELL_IF(t, compared, table_f64(t, host->wander * 1e6));
+	CELL_IF(t, host->is_least, table_ns(t, host->bound_ns));
+	CELL_IF(t, host->is_most, table_ns(t, host->bound_ns));
 	table_u64(t, host->between);
 }
 

@@ -2,14 +2,12 @@
 /* The sections about paths through nodes: CARET's response times, whole, by segment, one by one. */
 #include "report/report_internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
-
 
 /* As text, a path that is reported in one line is named by its two ends. */
 static void cell_path(struct report *report, const struct arch_path *path)
@@ -93,18 +91,12 @@ static int64_t larger(int64_t a, int64_t b)
 /* Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is. */
 static void cell_within(struct table *t, int64_t ns, int64_t error_ns)
 {
-	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
-		table_none(t);
-	else
-		table_ns_within(t, ns, error_ns);
+	CELL_IF(t, error_ns != KYMO_CTF_ERROR_UNKNOWN, table_ns_within(t, ns, error_ns));
 }
 
 static void cell_error(struct table *t, int64_t error_ns)
 {
-	if (error_ns == KYMO_CTF_ERROR_UNKNOWN)
-		table_none(t);
-	else
-		table_ns(t, error_ns);
+	CELL_IF(t, error_ns != KYMO_CTF_ERROR_UNKNOWN, table_ns(t, error_ns));
 }
 
 static int by_value(const void *a, const void *b)
@@ -120,8 +112,7 @@ static void cells_exact(struct table *t, int64_t *value, size_t count, int64_t e
 	int64_t sum = 0, mean;
 
 	if (!count) {
-		for (unsigned i = 0; i < 6; i++)
-			table_none(t);
+		cells_none(t, 6);
 		cell_error(t, error_ns);
 		return;
 	}
@@ -134,10 +125,7 @@ static void cells_exact(struct table *t, int64_t *value, size_t count, int64_t e
 	cell_within(t, value[(count - 1) / 2], error_ns);
 	cell_within(t, value[(count * 99 + 99) / 100 - 1], error_ns);
 	cell_within(t, value[count - 1], error_ns);
-	if (error_ns && mean <= error_ns)
-		table_none(t);
-	else
-		table_i64(t, sum);
+	CELL_IF(t, !error_ns || mean > error_ns, table_i64(t, sum));
 	cell_error(t, error_ns);
 }
 

@@ -2,7 +2,6 @@
 /* `kymo why`: single messages that did not come to where they should have: between which two points they were lost, and why. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -221,20 +220,11 @@ static void row(struct why_answer *answer, const struct fate *fate)
 	table_text(t, to_point(fate));
 	table_text(t, fate_why_name(fate->why));
 	table_text(t, fate->subscription ? reason(fate, text, sizeof(text)) : "there was no subscription");
-	if (fate->next_id)
-		table_u64(t, fate->next_id);
-	else
-		table_none(t);
-	if (fate->next_id)
-		table_time(t, fate->next_ns);
-	else
-		table_none(t);
+	CELL_IF(t, fate->next_id, table_u64(t, fate->next_id));
+	CELL_IF(t, fate->next_id, table_time(t, fate->next_ns));
 	table_u64(t, fate->newer);
 	table_u64(t, fate->subscription ? fate->subscription->depth : 0);
-	if (fate->next_id && fate->waited_ns >= 0)
-		table_ns(t, fate->waited_ns);
-	else
-		table_none(t);
+	CELL_IF(t, fate->next_id && fate->waited_ns >= 0, table_ns(t, fate->waited_ns));
 }
 
 /* On the chain's way, or the message that was asked for. */

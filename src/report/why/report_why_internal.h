@@ -8,6 +8,7 @@
 #include "analysis/why/why_cpu.h"
 #include "analysis/why/why_fate.h"
 #include "analysis/why/why.h"
+#include "report/report_cells.h"
 #include "report/why/report_why.h"
 
 /* Whose instances are taken apart, by numbers that are the same in each pass. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: the sentence, the waterfall, and what cannot be reported. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -84,10 +81,8 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	by_cell(t, part);
 	table_text(t, part->call);
 	table_ns_within(t, part->ns, error_ns);
-	if (answer->usual.total_ns < 0)
-		table_none(t);
-	else
-		table_ns_within(t, usual ? usual->ns : 0, usual ? error_ns : 0);
+	CELL_IF(t, answer->usual.total_ns >= 0,
+		table_ns_within(t, usual ? usual->ns : 0, usual ? error_ns : 0));
 	table_ns(t, error_ns);
 	table_time(t, part->begin_ns);
 	table_ns(t, part->begin_ns - instance->begin_ns);
@@ -117,8 +112,7 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 	table_ns(t, 0);
 	table_ns_within(t, usual->ns, error_ns);
 	table_ns(t, error_ns);
-	for (unsigned i = 0; i < 2; i++)
-		table_none(t);
+	cells_none(t, 2);
 	for (unsigned i = 0; i < 3; i++)
 		table_u64(t, 0);
 	table_u64(t, usual->is_group);
@@ -130,20 +124,14 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 {
 	struct table *t = answer->table;
 
-	for (unsigned i = 0; i < 2; i++)
-		table_none(t);
+	cells_none(t, 2);
 	table_text(t, "= all");
 	table_text(t, "");
-	for (unsigned i = 0; i < 4; i++)
-		table_none(t);
+	cells_none(t, 4);
 	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
-	if (answer->usual.total_ns < 0)
-		table_none(t);
-	else
-		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual));
-	table_none(t);
-	for (unsigned i = 0; i < 7; i++)
-		table_none(t);
+	CELL_IF(t, answer->usual.total_ns >= 0,
+		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual)));
+	cells_none(t, 8);
 	table_text(t, "");
 }
 
@@ -222,10 +210,7 @@ static void instance_row(struct why_answer *answer, unsigned rank)
 	table_ns(t, why_total_error(instance));
 	table_text(t, why_offset(answer, instance->begin_ns, text, sizeof(text)));
 	table_time(t, instance->begin_ns);
-	if (message_of(instance))
-		table_u64(t, message_of(instance));
-	else
-		table_none(t);
+	CELL_IF(t, message_of(instance), table_u64(t, message_of(instance)));
 	table_text(t, cause.part ? why_kind_name(cause.part->kind) : NULL);
 	table_text(t, cause.part ? why_who(instance, cause.part, text, sizeof(text)) : NULL);
 	table_ns(t, cause.ns);
