@@ -71,11 +71,18 @@ struct report_section {
 	bool list;			/* the table of `kymo query` with this name; see section_lists.c */
 };
 
-/* What a row is sorted by: the number, largest first, or the name. */
+/* A row, and what it is sorted by: the key, largest first, then the names and the index. */
 struct report_row {
 	unsigned index;
 	double key;
-	const char *name;
+	const char *name, *then; /* NULL: "" */
+	const void *of;          /* for the function that prints the row */
+};
+
+/* The rows of a section; zeroed at first. */
+struct report_rows {
+	struct report_row *row;
+	unsigned count, capacity;
 };
 
 /* section_tables.c */
@@ -83,9 +90,6 @@ void report_callbacks(struct report *report);
 void report_topics(struct report *report);
 /* Is a topic asked for, and has one of the nodes and processes asked for an end of it? */
 bool report_topic_is_of_node(const struct report *report, const struct model_topic *topic);
-int report_by_key(const void *a, const void *b);
-/* Zeroed, to be freed; NULL without memory. */
-struct report_row *report_rows_new(unsigned count);
 
 /* What a row with these durations is sorted by; 0 for REPORT_SORT_NODE. */
 double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate);
@@ -173,6 +177,18 @@ void report_forget(struct report *report);
 /* A pass with the report's window and progress, for sections that read the trace again. 0, or -1 with @err. */
 int report_read(struct report *report, const struct passes *passes, struct kymo_err *err);
 
+/* report_rows.c */
+/* REPORT_ROW(&rows, .of = pair, .key = pair->ns) adds a row. Without memory the row is missing in
+ * the section. */
+#define REPORT_ROW(rows, ...) report_rows_add((rows), (struct report_row){__VA_ARGS__})
+void report_rows_add(struct report_rows *rows, struct report_row row);
+/* Sorts the rows and prints as many as the section may have. Return: how many. */
+unsigned report_rows_show(struct report *report, struct report_rows *rows,
+			  void (*print)(struct report *report, const struct report_row *row));
+/* The same; then counts all rows, notes how many were held back, and frees them. */
+void report_rows_print(struct report *report, struct report_rows *rows,
+		       void (*print)(struct report *report, const struct report_row *row));
+
 /* report_select.c */
 bool report_wants_process(const struct report *report, const struct model_process *process);
 /* Something of @process, and of @node (NULL: unknown). */
@@ -180,6 +196,8 @@ bool report_wants_node(const struct report *report, const struct model_process *
 		       const struct model_node *node);
 bool report_wants_topic(const struct report *report, const struct model_topic *topic);
 bool report_wants_callback(const struct report *report, const struct model_callback *callback);
+/* The full name of the node of @callback; "" if it has none. */
+const char *report_node_name(const struct model_callback *callback);
 /* Rows a section may have. */
 unsigned report_limit(const struct report *report);
 /* In text: how many rows were held back, and how to see them. */

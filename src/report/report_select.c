@@ -48,6 +48,13 @@ void report_more(struct report *report, unsigned shown, unsigned all)
 
 /* ---- texts ---- */
 
+const char *report_node_name(const struct model_callback *callback)
+{
+	const struct model_node *node = model_callback_node(callback);
+
+	return node ? node->full_name : "";
+}
+
 char *report_process(const struct report *report, const struct model_process *process,
 		     char *buffer, unsigned size)
 {

@@ -127,10 +127,7 @@ struct verdict {
 
 static void cell(struct table *t, bool is, double value)
 {
-	if (is)
-		table_f64(t, value);
-	else
-		table_none(t);
+	CELL_IF(t, is, table_f64(t, value));
 }
 
 static void row(struct report *report, unsigned *counts, const struct verdict *v)

@@ -3,44 +3,13 @@
 #include "report/report_internal.h"
 #include "base/array.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-
-static void cell_node(struct table *t, const struct model_node *node)
+/* cells_latency(), and the exact mean. */
+static void cells_latency_mean(struct table *t, const struct histogram *h, int64_t error_ns)
 {
-	if (node)
-		table_text(t, node->full_name);
-	else
-		table_none(t);
-}
+	const double mean = histogram_mean(h);
 
-static void cell_time(struct table *t, int64_t ns)
-{
-	if (ns)
-		table_time(t, ns);
-	else
-		table_none(t);
-}
-
-/* count, min, mean, p50, p99, max, and the exact mean: all times empty when nothing was counted. */
-static void cells_latency(struct table *t, const struct histogram *h, int64_t error_ns)
-{
-	table_u64(t, h->count);
-	if (!h->count) {
-		for (unsigned i = 0; i < 6; i++)
-			table_none(t);
-		return;
-	}
-	table_ns_within(t, (int64_t)h->min, error_ns);
-	table_ns_within(t, (int64_t)(histogram_mean(h) + 0.5), error_ns);
-	table_ns_within(t, (int64_t)histogram_quantile(h, 0.5), error_ns);
-	table_ns_within(t, (int64_t)histogram_quantile(h, 0.99), error_ns);
-	table_ns_within(t, (int64_t)h->max, error_ns);
-	if (histogram_mean(h) > (double)error_ns || !error_ns)
-		table_f64(t, histogram_mean(h));
-	else
-		table_none(t);
+	cells_latency(t, h, error_ns);
+	CELL_IF(t, h->count && (mean > (double)error_ns || !error_ns), table_f64(t, mean));
 }
 
 /* ---- communications ---- */
@@ -54,8 +23,9 @@ static const struct table_column communication_columns[] = {
 	{ "latency_error_ns", NULL }, { "between_hosts", NULL },
 };
 
-static void communication_row(struct report *report, const struct activity_link *link)
+static void communication_row(struct report *report, const struct report_row *row)
 {
+	const struct activity_link *link = row->of;
 	struct table *t = report->table;
 
 	table_text(t, link->publisher->topic->name);
@@ -64,42 +34,40 @@ static void communication_row(struct report *report, const struct activity_link 
 	table_text(t, link->taken_intra ? "intra" : "inter");
 	table_u64(t, activity_published(report->activity, link->publisher->index));
 	table_u64(t, link->taken);
-	cells_latency(t, &link->latency, link->latency_error_ns);
+	cells_latency_mean(t, &link->latency, link->latency_error_ns);
 	table_i64(t, link->publisher->process->pid);
 	table_i64(t, link->subscription->process->pid);
 	table_ns(t, link->latency_error_ns);
 	table_u64(t, link->between_hosts);
 }
 
+static bool wants_link(const struct report *report, const struct activity_link *link)
+{
+	const struct model_publisher *from = link->publisher;
+	const struct model_subscription *to = link->subscription;
+
+	return report_wants_topic(report, from->topic) &&
+	       (report_wants_node(report, from->process, from->node) ||
+		report_wants_node(report, to->process, to->node));
+}
+
 void report_communications(struct report *report)
 {
-	unsigned all = activity_link_count(report->activity), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "communications",
 		      "Communications; latency from publish to the start of the callback",
 		      communication_columns, COUNT_OF(communication_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < activity_link_count(report->activity); i++) {
 		const struct activity_link *link = activity_link(report->activity, i);
 
-		if (!report_wants_topic(report, link->publisher->topic) ||
-		    (!report_wants_node(report, link->publisher->process, link->publisher->node) &&
-		     !report_wants_node(report, link->subscription->process,
-					link->subscription->node)))
-			continue;
-		rows[count++] = (struct report_row){
-			i,
-			report_sort_key(report->options->sort, &link->latency, link->taken, 0),
-			link->publisher->topic->name,
-		};
+		if (wants_link(report, link))
+			REPORT_ROW(&rows, .index = i, .of = link,
+				   .name = link->publisher->topic->name,
+				   .key = report_sort_key(report->options->sort, &link->latency,
+							  link->taken, 0));
 	}
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		communication_row(report, activity_link(report->activity, rows[i].index));
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	report_rows_print(report, &rows, communication_row);
 }
 
 /* ---- frequency ---- */
@@ -132,10 +100,7 @@ static void frequency_rows(struct report *report, const struct frequency_of *of,
 		table_u64(t, frequency->count[i]);
 		table_time(t, frequency->first_ns + (int64_t)i * 1000000000);
 		table_i64(t, of->process->pid);
-		if (of->callback)
-			table_hex(t, of->callback->address);
-		else
-			table_none(t);
+		CELL_IF(t, of->callback, table_hex(t, of->callback->address));
 	}
 }
 
@@ -202,10 +167,10 @@ static void call_rows(struct report *report, enum model_kind kind, unsigned *all
 		table_u64(t, calls->calls);
 		table_u64(t, calls->answered);
 		table_u64(t, calls->unserved);
-		cells_latency(t, &calls->total, 0);
-		cells_latency(t, &calls->request, calls->error_ns);
-		cells_latency(t, &calls->callback, 0);
-		cells_latency(t, &calls->response, calls->error_ns);
+		cells_latency_mean(t, &calls->total, 0);
+		cells_latency_mean(t, &calls->request, calls->error_ns);
+		cells_latency_mean(t, &calls->callback, 0);
+		cells_latency_mean(t, &calls->response, calls->error_ns);
 		table_i64(t, s->process->pid);
 	}
 }
@@ -246,7 +211,7 @@ static void executor_rows(struct report *report, const struct model_thread *thre
 		table_text(t, report_process(report, thread->process, text, sizeof(text)));
 		table_i64(t, thread->tid);
 		table_text(t, model_executor_state_name(k));
-		cells_latency(t, &a->state[k], 0);
+		cells_latency_mean(t, &a->state[k], 0);
 		table_ns(t, (int64_t)a->state[k].sum);
 		table_u64(t, a->cut);
 		table_i64(t, thread->process->pid);
@@ -301,12 +266,9 @@ void report_lifecycles(struct report *report)
 		cell_node(t, s->node);
 		table_text(t, s->label);
 		table_text(t, s->start_ns ? report_offset(report, s->start_ns, text, sizeof(text)) : NULL);
-		if (s->start_ns && s->end_ns)
-			table_ns(t, s->end_ns - s->start_ns);
-		else
-			table_none(t);
-		cell_time(t, s->start_ns);
-		cell_time(t, s->end_ns);
+		CELL_IF(t, s->start_ns && s->end_ns, table_ns(t, s->end_ns - s->start_ns));
+		CELL_IF(t, s->start_ns, table_time(t, s->start_ns));
+		CELL_IF(t, s->end_ns, table_time(t, s->end_ns));
 		table_i64(t, s->machine->process->pid);
 		table_hex(t, s->machine->handle);
 	}

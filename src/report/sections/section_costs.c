@@ -32,46 +32,21 @@ bool report_costs_missing(struct report *report, const struct costs *costs)
 	{ "page_faults", "Page faults" }, { "major_faults", "From disk" },			\
 	{ "system_calls", "System calls" }, { "system_call_ns", "Time in calls" }
 
-static void cell_count(struct table *t, bool is_there, uint64_t count)
-{
-	if (is_there)
-		table_u64(t, count);
-	else
-		table_none(t);
-}
-
-/* Below zero: it frees what others allocated. */
-static void cell_bytes(struct table *t, bool is_there, int64_t bytes)
-{
-	if (is_there && bytes >= 0)
-		table_bytes(t, (uint64_t)bytes);
-	else if (is_there)
-		table_i64(t, bytes);
-	else
-		table_none(t);
-}
-
 static void cells_use(struct table *t, const struct costs *costs, const struct costs_use *use)
 {
 	bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT);
 	bool calls = costs_seen(costs, COSTS_CALL);
 
-	cell_count(t, libc, use->count[COSTS_ALLOCATION]);
+	CELL_IF(t, libc, table_u64(t, use->count[COSTS_ALLOCATION]));
 	cell_bytes(t, libc, (int64_t)use->bytes);
-	cell_count(t, libc, use->count[COSTS_FREE]);
+	CELL_IF(t, libc, table_u64(t, use->count[COSTS_FREE]));
 	cell_bytes(t, libc, use->growth);
-	cell_count(t, libc, use->count[COSTS_LOCK]);
-	if (libc)
-		table_ns(t, use->lock_ns);
-	else
-		table_none(t);
-	cell_count(t, faults, use->count[COSTS_FAULT]);
-	cell_count(t, faults, use->count[COSTS_MAJOR]);
-	cell_count(t, calls, use->count[COSTS_CALL]);
-	if (calls)
-		table_ns(t, use->call_ns);
-	else
-		table_none(t);
+	CELL_IF(t, libc, table_u64(t, use->count[COSTS_LOCK]));
+	CELL_IF(t, libc, table_ns(t, use->lock_ns));
+	CELL_IF(t, faults, table_u64(t, use->count[COSTS_FAULT]));
+	CELL_IF(t, faults, table_u64(t, use->count[COSTS_MAJOR]));
+	CELL_IF(t, calls, table_u64(t, use->count[COSTS_CALL]));
+	CELL_IF(t, calls, table_ns(t, use->call_ns));
 }
 
 static bool is_any(const struct costs_use *use)
@@ -111,37 +86,33 @@ static struct costs_use *sum_nodes(const struct model *model, const struct costs
 	return sum;
 }
 
+static void node_row(struct report *report, const struct report_row *row)
+{
+	const struct model_node *node = model_node(report->model, row->index);
+	char text[128];
+
+	table_text(report->table, node->full_name);
+	cells_use(report->table, report->costs, row->of);
+	table_text(report->table, report_process(report, node->process, text, sizeof(text)));
+	table_i64(report->table, node->process->pid);
+}
+
 void report_node_costs(struct report *report)
 {
-	const struct model *model = report->model;
-	const struct costs *costs = report->costs;
-	unsigned all = model_count(model, MODEL_NODE), count = 0, i;
-	struct costs_use *sum = sum_nodes(model, costs);
-	struct report_row *rows = report_rows_new(all);
-	char text[128];
+	struct costs_use *sum = sum_nodes(report->model, report->costs);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "node-costs", "Costs of nodes in callbacks: allocations, lock waits, page faults, system calls", node_columns,
 		      COUNT_OF(node_columns));
-	for (i = 0; rows && sum && i < all; i++) {
-		const struct model_node *node = model_node(model, i);
+	for (unsigned i = 0; sum && i < model_count(report->model, MODEL_NODE); i++) {
+		const struct model_node *node = model_node(report->model, i);
 
 		if (is_any(&sum[i]) && report_wants_node(report, node->process, node))
-			rows[count++] = (struct report_row){ i, sort_key(&sum[i]), node->full_name };
+			REPORT_ROW(&rows, .index = i, .of = &sum[i], .key = sort_key(&sum[i]),
+				   .name = node->full_name);
 	}
-	if (count)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++) {
-		const struct model_node *node = model_node(model, rows[i].index);
-
-		table_text(report->table, node->full_name);
-		cells_use(report->table, costs, &sum[rows[i].index]);
-		table_text(report->table, report_process(report, node->process, text, sizeof(text)));
-		table_i64(report->table, node->process->pid);
-	}
-	report_more(report, i, count);
-	report->rows += count;
-	(void)report_costs_missing(report, costs);
-	free(rows);
+	report_rows_print(report, &rows, node_row);
+	(void)report_costs_missing(report, report->costs);
 	free(sum);
 }
 
@@ -151,8 +122,10 @@ static const struct table_column process_columns[] = {
 	{ "process", "Process" }, { "pid", NULL }, USE_COLUMNS, { "peak_bytes", "Peak" },
 };
 
-static void process_row(struct report *report, const struct costs *costs, const struct costs_process *process)
+static void process_row(struct report *report, const struct report_row *row)
 {
+	const struct costs_process *process = row->of;
+	const struct costs *costs = report->costs;
 	char text[320];
 
 	snprintf(text, sizeof(text), "%s (%d)%s%s", *process->name ? process->name : "?", process->pid,
@@ -165,27 +138,15 @@ static void process_row(struct report *report, const struct costs *costs, const 
 
 void report_process_costs(struct report *report)
 {
-	const struct costs *costs = report->costs;
-	unsigned all = 0, count = 0, i;
-	struct report_row *rows;
+	const struct costs_process *process;
+	struct report_rows rows = {0};
 
-	while (costs_process(costs, all))
-		all++;
-	rows = report_rows_new(all);
 	table_section(report->table, "process-costs", "Costs of processes, in callbacks or not: allocations, lock waits, page faults, system calls",
 		      process_columns, COUNT_OF(process_columns));
-	for (i = 0; rows && i < all; i++) {
-		const struct costs_process *process = costs_process(costs, i);
-
+	for (unsigned i = 0; (process = costs_process(report->costs, i)); i++)
 		if (is_any(&process->use) && selection_process(report->options->selection, process->name, process->pid))
-			rows[count++] = (struct report_row){ i, sort_key(&process->use), process->name };
-	}
-	if (count)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		process_row(report, costs, costs_process(costs, rows[i].index));
-	report_more(report, i, count);
-	report->rows += count;
-	(void)report_costs_missing(report, costs);
-	free(rows);
+			REPORT_ROW(&rows, .index = i, .of = process, .key = sort_key(&process->use),
+				   .name = process->name);
+	report_rows_print(report, &rows, process_row);
+	(void)report_costs_missing(report, report->costs);
 }

@@ -2,8 +2,6 @@
 /* The section cycles: what callbacks, and the threads that run them, had of a counter of perf. A pass of its own, as the events are others. */
 #include "analysis/cycles/cycles.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/report_internal.h"
@@ -26,43 +24,35 @@ static void row(struct report *report, const char *what, const char *name, const
 	table_text(t, node ? node->full_name : NULL);
 	table_text(t, report_process(report, process, text, sizeof(text)));
 	table_i64(t, process->pid);
-	if (thread)
-		table_i64(t, thread->tid);
-	else
-		table_none(t);
+	CELL_IF(t, thread, table_i64(t, thread->tid));
 	table_u64(t, sum->runs);
 	table_u64(t, (uint64_t)(sum->count + 0.5));
-	if (sum->runs)
-		table_u64(t, (uint64_t)(sum->count / (double)sum->runs + 0.5));
-	else
-		table_none(t);
+	CELL_IF(t, sum->runs, table_u64(t, (uint64_t)(sum->count / (double)sum->runs + 0.5)));
 	table_ns(t, sum->ns);
 	table_f64(t, sum->count / (double)sum->ns);
 }
 
-static void show_callbacks(struct report *report, const struct model *model, const struct cycles *cycles)
+static void callback_row(struct report *report, const struct report_row *found)
 {
-	unsigned all = model_count(model, MODEL_CALLBACK), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	const struct model_callback *callback = model_callback(report->model, found->index);
 	char label[512];
 
-	for (i = 0; rows && i < all; i++) {
+	row(report, "callback", model_callback_label(callback, label, sizeof(label)),
+	    model_callback_node(callback), callback->process, NULL, found->of);
+}
+
+static void show_callbacks(struct report *report, const struct model *model,
+			   const struct cycles *cycles)
+{
+	struct report_rows rows = {0};
+
+	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct cycles_sum *sum = cycles_callback(cycles, i);
 
 		if (sum && report_wants_callback(report, model_callback(model, i)))
-			rows[count++] = (struct report_row){ i, sum->count, "" };
+			REPORT_ROW(&rows, .index = i, .of = sum, .key = sum->count);
 	}
-	if (count)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++) {
-		const struct model_callback *callback = model_callback(model, rows[i].index);
-
-		row(report, "callback", model_callback_label(callback, label, sizeof(label)), model_callback_node(callback),
-		    callback->process, NULL, cycles_callback(cycles, rows[i].index));
-	}
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	report_rows_print(report, &rows, callback_row);
 }
 
 /* Return: how many are not in the trace, as their numbers are others'. */

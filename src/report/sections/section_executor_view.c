@@ -4,9 +4,7 @@
 #include "base/array.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
 
 /* ---- executor-view ---- */
 
@@ -97,10 +95,7 @@ static void cell_wait_for_work(struct report *report, const struct sum *sum)
 		told |= thread->has_states;
 		ns += thread->wait_for_work_ns;
 	}
-	if (told)
-		table_ns(report->table, ns);
-	else
-		table_none(report->table);
+	CELL_IF(report->table, told, table_ns(report->table, ns));
 }
 
 static void view_row(struct report *report, const struct sum *sum)
@@ -126,10 +121,7 @@ static void view_row(struct report *report, const struct sum *sum)
 	table_ns(t, sum->of.worst_ns);
 	table_text(t, sum->worst ? model_callback_label(sum->worst->by, text, sizeof(text)) : NULL);
 	table_text(t, sum->worst ? group_text(model_callback_group_of(sum->worst->by), text, sizeof(text)) : NULL);
-	if (sum->worst)
-		table_ns(t, sum->worst->ns);
-	else
-		table_none(t);
+	CELL_IF(t, sum->worst, table_ns(t, sum->worst->ns));
 	table_i64(t, process->pid);
 }
 
@@ -180,8 +172,9 @@ static const struct table_column blocked_columns[] = {
 	{ "pid", NULL }, { "victim_callback", NULL }, { "culprit_callback", NULL },
 };
 
-static void blocked_row(struct report *report, const struct view_pair *pair)
+static void blocked_row(struct report *report, const struct report_row *row)
 {
+	const struct view_pair *pair = row->of;
 	struct table *t = report->table;
 	char text[512];
 
@@ -201,22 +194,13 @@ static void blocked_row(struct report *report, const struct view_pair *pair)
 
 void report_blocked_by(struct report *report)
 {
-	unsigned all = 0, count = 0, i;
-	struct report_row *rows;
+	const struct view_pair *pair;
+	struct report_rows rows = {0};
 
-	while (view_pair(report->view, all))
-		all++;
-	rows = report_rows_new(all);
 	table_section(report->table, "blocked-by", "Blocked by: callbacks that were ready, and the callbacks that kept them waiting", blocked_columns,
 		      COUNT_OF(blocked_columns));
-	for (i = 0; rows && i < all; i++)
-		if (report_wants_callback(report, view_pair(report->view, i)->callback))
-			rows[count++] = (struct report_row){ i, (double)view_pair(report->view, i)->ns, "" };
-	if (count)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		blocked_row(report, view_pair(report->view, rows[i].index));
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	for (unsigned i = 0; (pair = view_pair(report->view, i)); i++)
+		if (report_wants_callback(report, pair->callback))
+			REPORT_ROW(&rows, .index = i, .of = pair, .key = (double)pair->ns);
+	report_rows_print(report, &rows, blocked_row);
 }

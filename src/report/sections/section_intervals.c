@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections about regularity and load: publications, takes, intervals, utilisation. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/stats/stats_intervals.h"
 #include "report/report_internal.h"
 #include "base/array.h"
-
-static void cell_node(struct table *t, const struct model_node *node)
-{
-	if (node)
-		table_text(t, node->full_name);
-	else
-		table_none(t);
-}
-
-static void cells_histogram(struct table *t, const struct histogram *h)
-{
-	unsigned i;
-
-	if (!h->count) {
-		for (i = 0; i < 5; i++)
-			table_none(t);
-		return;
-	}
-	table_ns(t, (int64_t)h->min);
-	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
-	table_ns(t, (int64_t)h->max);
-}
 
 /* node, kind, source */
 static void cells_callback(struct table *t, const struct model_callback *callback)
@@ -43,28 +18,8 @@ static void cells_callback(struct table *t, const struct model_callback *callbac
 
 static void cells_address(struct table *t, const struct model_callback *callback)
 {
-	if (!callback) {
-		table_none(t);
-		table_none(t);
-		return;
-	}
-	table_hex(t, callback->address);
-	table_i64(t, callback->process->pid);
-}
-
-/* Rows by key, as many as are wanted; @print writes one. */
-static void print_rows(struct report *report, struct report_row *rows, unsigned count,
-		       void (*print)(struct report *report, unsigned index))
-{
-	unsigned i;
-
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; rows && i < count && i < report_limit(report); i++)
-		print(report, rows[i].index);
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	CELL_IF(t, callback, table_hex(t, callback->address));
+	CELL_IF(t, callback, table_i64(t, callback->process->pid));
 }
 
 /* ---- publications ---- */
@@ -87,9 +42,9 @@ static const struct table_column publication_columns[] = {
 	{ "pid", NULL },
 };
 
-static void publication_row(struct report *report, unsigned index)
+static void publication_row(struct report *report, const struct report_row *row)
 {
-	const struct intervals_publications *p = intervals_publications(report->intervals, index);
+	const struct intervals_publications *p = row->of;
 	struct table *t = report->table;
 	const struct stats_callback *s;
 
@@ -108,31 +63,28 @@ static void publication_row(struct report *report, unsigned index)
 		table_u64(t, s->duration.count + s->unfinished);
 		table_u64(t, p->most);
 	} else {
-		for (unsigned i = 0; i < 3; i++)
-			table_none(t);
+		cells_none(t, 3);
 	}
-	cells_histogram(t, &p->delay);
+	cells_histogram(t, &p->delay, 0);
 	cells_address(t, p->callback);
 }
 
 void report_publications(struct report *report)
 {
-	unsigned all = intervals_publications_count(report->intervals), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "publications", "What each callback publishes",
 		      publication_columns, COUNT_OF(publication_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < intervals_publications_count(report->intervals); i++) {
 		const struct intervals_publications *p = intervals_publications(report->intervals, i);
 
 		if (report_wants_node(report, p->publisher->process, p->publisher->node) &&
 		    report_wants_topic(report, p->publisher->topic))
-			rows[count++] = (struct report_row){
-				i, report_sort_key(report->options->sort, &p->delay, p->count, 0),
-				p->publisher->topic->name,
-			};
+			REPORT_ROW(&rows, .index = i, .of = p, .name = p->publisher->topic->name,
+				   .key = report_sort_key(report->options->sort, &p->delay,
+							  p->count, 0));
 	}
-	print_rows(report, rows, count, publication_row);
+	report_rows_print(report, &rows, publication_row);
 }
 
 /* ---- takes ---- */
@@ -144,38 +96,35 @@ static const struct table_column take_columns[] = {
 	{ "max_ns", "Max" },	  { "callback", NULL },	    { "pid", NULL },
 };
 
-static void take_row(struct report *report, unsigned index)
+static void take_row(struct report *report, const struct report_row *row)
 {
-	const struct model_callback *callback = model_callback(report->model, index);
-	const struct histogram *h = intervals_take(report->intervals, index);
+	const struct model_callback *callback = row->of;
+	const struct histogram *h = intervals_take(report->intervals, row->index);
 	struct table *t = report->table;
 
 	cells_callback(t, callback);
 	table_u64(t, callback->is_intra);
 	table_u64(t, h->count);
-	cells_histogram(t, h);
+	cells_histogram(t, h, 0);
 	cells_address(t, callback);
 }
 
 void report_takes(struct report *report)
 {
-	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "takes", "From the take of a message to the start of its callback",
 		      take_columns, COUNT_OF(take_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
-		const struct model_node *node = model_callback_node(callback);
 		const struct histogram *h = intervals_take(report->intervals, i);
 
 		if (h->count && report_wants_callback(report, callback))
-			rows[count++] = (struct report_row){
-				i, report_sort_key(report->options->sort, h, h->count, 0),
-				node ? node->full_name : "",
-			};
+			REPORT_ROW(&rows, .index = i, .of = callback,
+				   .name = report_node_name(callback),
+				   .key = report_sort_key(report->options->sort, h, h->count, 0));
 	}
-	print_rows(report, rows, count, take_row);
+	report_rows_print(report, &rows, take_row);
 }
 
 /* ---- intervals ---- */
@@ -205,9 +154,9 @@ static const struct intervals_series *series_at(const struct report *report, uns
 				   intervals_topic(report->intervals, index - callbacks);
 }
 
-static void interval_row(struct report *report, unsigned index)
+static void interval_row(struct report *report, const struct report_row *row)
 {
-	unsigned callbacks = model_count(report->model, MODEL_CALLBACK);
+	unsigned callbacks = model_count(report->model, MODEL_CALLBACK), index = row->index;
 	const struct intervals_series *series = series_at(report, index);
 	const struct model_callback *callback = NULL;
 	struct table *t = report->table;
@@ -223,12 +172,9 @@ static void interval_row(struct report *report, unsigned index)
 		table_none(t);
 		table_text(t, model_topic(report->model, index - callbacks)->name);
 	}
-	if (callback && callback->timer)
-		table_ns(t, callback->timer->period_ns);
-	else
-		table_none(t);
+	CELL_IF(t, callback && callback->timer, table_ns(t, callback->timer->period_ns));
 	table_u64(t, series->interval.count);
-	cells_histogram(t, &series->interval);
+	cells_histogram(t, &series->interval, 0);
 	table_ns(t, (int64_t)(intervals_deviation(series) + 0.5));
 	cells_address(t, callback);
 }
@@ -237,11 +183,9 @@ static bool interval_wanted(const struct report *report, unsigned index, const c
 {
 	unsigned callbacks = model_count(report->model, MODEL_CALLBACK);
 	const struct model_topic *topic;
-	const struct model_node *node;
 
 	if (index < callbacks) {
-		node = model_callback_node(model_callback(report->model, index));
-		*name = node ? node->full_name : "";
+		*name = report_node_name(model_callback(report->model, index));
 		return report_wants_callback(report, model_callback(report->model, index));
 	}
 	topic = model_topic(report->model, index - callbacks);
@@ -252,22 +196,21 @@ static bool interval_wanted(const struct report *report, unsigned index, const c
 void report_intervals(struct report *report)
 {
 	unsigned all = model_count(report->model, MODEL_CALLBACK) +
-		       model_count(report->model, MODEL_TOPIC), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+		       model_count(report->model, MODEL_TOPIC);
+	struct report_rows rows = {0};
 	const char *name;
 
 	table_section(report->table, "intervals",
 		      "Intervals between starts of a callback, and between publications on a topic",
 		      interval_columns, COUNT_OF(interval_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < all; i++) {
 		const struct histogram *h = &series_at(report, i)->interval;
 
 		if (h->count && interval_wanted(report, i, &name))
-			rows[count++] = (struct report_row){
-				i, report_sort_key(report->options->sort, h, h->count, 0), name,
-			};
+			REPORT_ROW(&rows, .index = i, .name = name,
+				   .key = report_sort_key(report->options->sort, h, h->count, 0));
 	}
-	print_rows(report, rows, count, interval_row);
+	report_rows_print(report, &rows, interval_row);
 }
 
 /* ---- utilisation ---- */
@@ -296,41 +239,32 @@ static void utilisation_row(struct report *report, const char *what, const char 
 	table_u64(t, busy->runs);
 	table_ns(t, busy->busy_ns);
 	table_ns(t, window_ns);
-	if (window_ns)
-		table_f64(t, 100.0 * (double)busy->busy_ns / (double)window_ns);
-	else
-		table_none(t);
+	cell_percent(t, busy->busy_ns, window_ns);
 	table_ns(t, busy->longest_ns);
 	table_i64(t, process->pid);
-	if (tid)
-		table_i64(t, tid);
-	else
-		table_none(t);
+	CELL_IF(t, tid, table_i64(t, tid));
 	report->rows++;
 }
 
-static void thread_row(struct report *report, unsigned index)
+static void thread_row(struct report *report, const struct report_row *row)
 {
-	const struct model_thread *thread = model_thread(report->model, index);
+	const struct model_thread *thread = model_thread(report->model, row->index);
 
-	utilisation_row(report, "thread", thread->name, intervals_thread(report->intervals, index),
-			thread->process, thread->tid);
+	utilisation_row(report, "thread", thread->name, row->of, thread->process, thread->tid);
 }
 
-static void executor_row(struct report *report, unsigned index)
+static void executor_row(struct report *report, const struct report_row *row)
 {
-	const struct model_executor *executor = model_executor(report->model, index);
+	const struct model_executor *executor = model_executor(report->model, row->index);
 
-	utilisation_row(report, "executor", executor->type,
-			intervals_executor(report->intervals, index), executor->process, 0);
+	utilisation_row(report, "executor", executor->type, row->of, executor->process, 0);
 }
 
-static void node_row(struct report *report, unsigned index)
+static void node_row(struct report *report, const struct report_row *row)
 {
-	const struct model_node *node = model_node(report->model, index);
+	const struct model_node *node = model_node(report->model, row->index);
 
-	utilisation_row(report, "node", node->full_name, intervals_node(report->intervals, index),
-			node->process, 0);
+	utilisation_row(report, "node", node->full_name, row->of, node->process, 0);
 }
 
 static bool busy_wanted(const struct report *report, enum model_kind kind, unsigned index)
@@ -347,23 +281,18 @@ static bool busy_wanted(const struct report *report, enum model_kind kind, unsig
 
 static void busiest(struct report *report, enum model_kind kind,
 		    const struct intervals_busy *(*busy_at)(const struct intervals *, unsigned),
-		    void (*print)(struct report *, unsigned))
+		    void (*print)(struct report *report, const struct report_row *row))
 {
-	unsigned all = model_count(report->model, kind), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < model_count(report->model, kind); i++) {
 		const struct intervals_busy *busy = busy_at(report->intervals, i);
 
-		if (!busy->runs || !busy_wanted(report, kind, i))
-			continue;
-		rows[count++] = (struct report_row){ i, (double)busy->busy_ns, "" };
+		if (busy->runs && busy_wanted(report, kind, i))
+			REPORT_ROW(&rows, .index = i, .key = (double)busy->busy_ns, .of = busy);
 	}
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; rows && i < count && i < report_limit(report); i++)
-		print(report, rows[i].index);
-	free(rows);
+	(void)report_rows_show(report, &rows, print);
+	free(rows.row);
 }
 
 void report_utilisation(struct report *report)

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-
 /* What a usage has, in each of these sections. */
 #define USAGE_COLUMNS										\
 	{ "cpu_ns", "On CPU" }, { "preempted_ns", "Preempted" }, { "waiting_ns", "Waiting for a CPU" },	\
@@ -31,21 +30,6 @@ static void cells_process(struct report *report, const struct model_process *pro
 	table_i64(report->table, process->pid);
 }
 
-/* Sorts, prints as many as may be, says how many are left out. */
-static void print_rows(struct report *report, struct report_row *rows, unsigned count, const void *context,
-		       void (*print)(struct report *report, const void *context, unsigned index))
-{
-	unsigned i;
-
-	if (rows && count)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; rows && i < count && i < report_limit(report); i++)
-		print(report, context, rows[i].index);
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
-}
-
 /* ---- callbacks ---- */
 
 static const struct table_column callback_columns[] = {
@@ -53,19 +37,14 @@ static const struct table_column callback_columns[] = {
 	{ "total_ns", "Total" }, USAGE_COLUMNS, { "process", NULL }, { "pid", NULL }, { "callback", NULL },
 };
 
-static void callback_row(struct report *report, const void *context, unsigned index)
+static void callback_row(struct report *report, const struct report_row *row)
 {
-	const struct model_callback *callback = model_callback(report->model, index);
-	const struct sched_callback *of = sched_totals_callback(report->totals, index);
-	const struct model_node *node = model_callback_node(callback);
+	const struct model_callback *callback = row->of;
+	const struct sched_callback *of = sched_totals_callback(report->totals, callback->index);
 	struct table *t = report->table;
 	char text[64];
 
-	(void)context;
-	if (node)
-		table_text(t, node->full_name);
-	else
-		table_none(t);
+	cell_node(t, model_callback_node(callback));
 	table_text(t, model_callback_kind_name(callback));
 	table_text(t, model_callback_source(callback, text, sizeof(text)));
 	table_u64(t, of->runs);
@@ -93,18 +72,20 @@ static void tell_unknown(struct report *report)
 
 void report_callback_cpu(struct report *report)
 {
-	unsigned all = report->totals ? model_count(report->model, MODEL_CALLBACK) : 0, count = 0;
-	struct report_row *rows = report_rows_new(all);
+	unsigned all = report->totals ? model_count(report->model, MODEL_CALLBACK) : 0;
+	struct report_rows rows = {0};
 
 	table_section(report->table, "callback-cpu", "Where the time of callbacks went", callback_columns,
 		      COUNT_OF(callback_columns));
-	for (unsigned i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < all; i++) {
 		const struct sched_callback *of = sched_totals_callback(report->totals, i);
+		const struct model_callback *callback = model_callback(report->model, i);
 
-		if (of->known && report_wants_callback(report, model_callback(report->model, i)))
-			rows[count++] = (struct report_row){ i, (double)(of->duration_ns - of->usage.ns[SCHED_ON_CPU]), "" };
+		if (of->known && report_wants_callback(report, callback))
+			REPORT_ROW(&rows, .index = i, .of = callback,
+				   .key = (double)(of->duration_ns - of->usage.ns[SCHED_ON_CPU]));
 	}
-	print_rows(report, rows, count, NULL, callback_row);
+	report_rows_print(report, &rows, callback_row);
 	tell_unknown(report);
 }
 
@@ -114,10 +95,10 @@ static const struct table_column node_columns[] = {
 	{ "node", "Node" }, { "count", "Runs" }, { "known", NULL }, USAGE_COLUMNS, { "process", "Process" }, { "pid", NULL },
 };
 
-static void node_row(struct report *report, const void *context, unsigned index)
+static void node_row(struct report *report, const struct report_row *row)
 {
-	const struct sched_callback *of = &((const struct sched_callback *)context)[index];
-	const struct model_node *node = model_node(report->model, index);
+	const struct sched_callback *of = row->of;
+	const struct model_node *node = model_node(report->model, row->index);
 
 	table_text(report->table, node->full_name);
 	table_u64(report->table, of->runs);
@@ -146,19 +127,21 @@ static struct sched_callback *sum_nodes(const struct report *report, unsigned no
 
 void report_node_cpu(struct report *report)
 {
-	unsigned all = report->totals ? model_count(report->model, MODEL_NODE) : 0, count = 0;
+	unsigned all = report->totals ? model_count(report->model, MODEL_NODE) : 0;
 	struct sched_callback *sum = report->totals ? sum_nodes(report, all) : NULL;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "node-cpu", "Where the time of nodes in callbacks went", node_columns,
 		      COUNT_OF(node_columns));
-	for (unsigned i = 0; rows && sum && i < all; i++) {
+	for (unsigned i = 0; sum && i < all; i++) {
 		const struct model_node *node = model_node(report->model, i);
 
 		if (sum[i].known && report_wants_node(report, node->process, node))
-			rows[count++] = (struct report_row){ i, (double)sum[i].own.ns[SCHED_ON_CPU], node->full_name };
+			REPORT_ROW(&rows, .index = i, .of = &sum[i],
+				   .key = (double)sum[i].own.ns[SCHED_ON_CPU],
+				   .name = node->full_name);
 	}
-	print_rows(report, rows, count, sum, node_row);
+	report_rows_print(report, &rows, node_row);
 	free(sum);
 }
 
@@ -175,11 +158,11 @@ struct process_sum {
 	int64_t in_callbacks_ns;
 };
 
-static void process_row(struct report *report, const void *context, unsigned index)
+static void process_row(struct report *report, const struct report_row *row)
 {
-	const struct process_sum *sum = &((const struct process_sum *)context)[index];
+	const struct process_sum *sum = row->of;
 
-	cells_process(report, model_process(report->model, index));
+	cells_process(report, model_process(report->model, row->index));
 	table_u64(report->table, sum->threads);
 	table_ns(report->table, sum->in_callbacks_ns);
 	cells_usage(report->table, &sum->usage);
@@ -206,16 +189,17 @@ static struct process_sum *sum_processes(const struct report *report, unsigned p
 
 void report_process_cpu(struct report *report)
 {
-	unsigned all = report->totals ? model_count(report->model, MODEL_PROCESS) : 0, count = 0;
+	unsigned all = report->totals ? model_count(report->model, MODEL_PROCESS) : 0;
 	struct process_sum *sum = report->totals ? sum_processes(report, all) : NULL;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "process-cpu", "Where the time of processes went (threads that have events)",
 		      process_columns, COUNT_OF(process_columns));
-	for (unsigned i = 0; rows && sum && i < all; i++)
+	for (unsigned i = 0; sum && i < all; i++)
 		if (sum[i].threads && report_wants_process(report, model_process(report->model, i)))
-			rows[count++] = (struct report_row){ i, (double)sum[i].usage.ns[SCHED_ON_CPU], "" };
-	print_rows(report, rows, count, sum, process_row);
+			REPORT_ROW(&rows, .index = i, .of = &sum[i],
+				   .key = (double)sum[i].usage.ns[SCHED_ON_CPU]);
+	report_rows_print(report, &rows, process_row);
 	free(sum);
 }
 
@@ -226,19 +210,15 @@ static const struct table_column preemption_columns[] = {
 	{ "count", "Times" }, { "pid", NULL }, { "callback", NULL },
 };
 
-static void preemption_row(struct report *report, const void *context, unsigned index)
+static void preemption_row(struct report *report, const struct report_row *row)
 {
-	const struct sched_instead *instead = sched_totals_instead(report->totals, index);
+	const struct sched_instead *instead = row->of;
 	struct table *t = report->table;
 	char label[512];
 
-	(void)context;
 	table_text(t, model_callback_label(instead->callback, label, sizeof(label)));
 	table_text(t, instead->tid < 0 ? "(not known)" : instead->tid ? instead->name : "(idle)");
-	if (instead->tid >= 0)
-		table_i64(t, instead->tid);
-	else
-		table_none(t);
+	CELL_IF(t, instead->tid >= 0, table_i64(t, instead->tid));
 	table_ns(t, instead->ns);
 	table_u64(t, instead->count);
 	table_i64(t, instead->callback->process->pid);
@@ -247,19 +227,14 @@ static void preemption_row(struct report *report, const void *context, unsigned 
 
 void report_preemptions(struct report *report)
 {
-	unsigned all = 0, count = 0;
-	struct report_row *rows;
+	const struct sched_instead *instead;
+	struct report_rows rows = {0};
 
-	while (report->totals && sched_totals_instead(report->totals, all))
-		all++;
-	rows = report_rows_new(all);
 	table_section(report->table, "preemptions", "Preemptions: threads that had the CPU while a callback was ready to run", preemption_columns,
 		      COUNT_OF(preemption_columns));
-	for (unsigned i = 0; rows && i < all; i++) {
-		const struct sched_instead *instead = sched_totals_instead(report->totals, i);
-
+	for (unsigned i = 0; report->totals && (instead = sched_totals_instead(report->totals, i));
+	     i++)
 		if (report_wants_callback(report, instead->callback))
-			rows[count++] = (struct report_row){ i, (double)instead->ns, "" };
-	}
-	print_rows(report, rows, count, NULL, preemption_row);
+			REPORT_ROW(&rows, .index = i, .of = instead, .key = (double)instead->ns);
+	report_rows_print(report, &rows, preemption_row);
 }

@@ -3,53 +3,23 @@
 #include "report/report_internal.h"
 #include "base/array.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-
-struct sorted_row {
-	double key;
-	const struct spans_row *row;
-};
-
 typedef double (*row_key)(const struct report *report, const struct spans_row *row);
-typedef void (*row_print)(struct report *report, const struct spans_row *row);
+typedef void (*row_print)(struct report *report, const struct report_row *row);
 
 /* Equal keys: by category, then name, then process. */
-static int by_key_and_name(const void *a, const void *b)
-{
-	const struct sorted_row *x = a, *y = b;
-	int order;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	order = strcmp(x->row->name->category, y->row->name->category);
-	if (!order)
-		order = strcmp(x->row->name->name, y->row->name->name);
-	if (!order)
-		order = x->row->process->index < y->row->process->index ? -1 : 1;
-	return order;
-}
-
 static void print_rows(struct report *report, enum spans_table table, row_key key, row_print print)
 {
-	unsigned count = spans_stats_count(report->spans_stats, table), all = 0, i;
-	struct sorted_row *rows = calloc(count ? count : 1, sizeof(*rows));
+	struct report_rows rows = {0};
 
-	for (i = 0; rows && i < count; i++) {
+	for (unsigned i = 0; i < spans_stats_count(report->spans_stats, table); i++) {
 		const struct spans_row *row = spans_stats_row(report->spans_stats, table, i);
 
 		if (report_wants_process(report, row->process))
-			rows[all++] = (struct sorted_row){ .row = row, .key = key(report, row) };
+			REPORT_ROW(&rows, .index = row->process->index, .of = row,
+				   .key = key(report, row), .name = row->name->category,
+				   .then = row->name->name);
 	}
-	if (rows)
-		qsort(rows, all, sizeof(*rows), by_key_and_name);
-	for (i = 0; rows && i < all && i < report_limit(report); i++)
-		print(report, rows[i].row);
-	report_more(report, i, all);
-	report->rows += all;
-	free(rows);
+	report_rows_print(report, &rows, print);
 }
 
 static void cells_name(struct report *report, const struct spans_row *row)
@@ -69,14 +39,6 @@ static void cells_process(struct report *report, const struct spans_row *row)
 	table_text(report->table, row->process->hostname);
 }
 
-static void cell_rate(struct table *t, double rate)
-{
-	if (rate > 0)
-		table_f64(t, rate);
-	else
-		table_none(t);
-}
-
 /* ---- spans ---- */
 
 static const struct table_column span_columns[] = {
@@ -92,17 +54,9 @@ static double span_key(const struct report *report, const struct spans_row *row)
 			       stats_rate(row->duration.count, row->first_ns, row->last_ns));
 }
 
-/* Spans that never ended have a count and no durations. */
-static void cell_duration(struct table *t, const struct histogram *h, double ns)
+static void span_row(struct report *report, const struct report_row *found)
 {
-	if (h->count)
-		table_ns(t, (int64_t)(ns + 0.5));
-	else
-		table_none(t);
-}
-
-static void span_row(struct report *report, const struct spans_row *row)
-{
+	const struct spans_row *row = found->of;
 	const struct histogram *h = &row->duration;
 	struct table *t = report->table;
 
@@ -110,11 +64,7 @@ static void span_row(struct report *report, const struct spans_row *row)
 	table_u64(t, row->threads);
 	table_u64(t, h->count);
 	cell_rate(t, stats_rate(h->count, row->first_ns, row->last_ns));
-	cell_duration(t, h, (double)h->min);
-	cell_duration(t, h, histogram_mean(h));
-	cell_duration(t, h, (double)histogram_quantile(h, 0.5));
-	cell_duration(t, h, (double)histogram_quantile(h, 0.99));
-	cell_duration(t, h, (double)h->max);
+	cells_histogram(t, h, 0); /* spans that never ended have a count and no durations */
 	table_ns(t, (int64_t)h->sum);
 	table_u64(t, row->unfinished);
 	cells_process(report, row);
@@ -141,8 +91,10 @@ static double count_key(const struct report *report, const struct spans_row *row
 	return report->options->sort == REPORT_SORT_NODE ? 0 : (double)row->count;
 }
 
-static void instant_row(struct report *report, const struct spans_row *row)
+static void instant_row(struct report *report, const struct report_row *found)
 {
+	const struct spans_row *row = found->of;
+
 	cells_name(report, row);
 	table_u64(report->table, row->threads);
 	table_u64(report->table, row->count);
@@ -169,8 +121,9 @@ static double counter_key(const struct report *report, const struct spans_row *r
 	return report->options->sort == REPORT_SORT_COUNT ? (double)row->count : 0;
 }
 
-static void counter_row(struct report *report, const struct spans_row *row)
+static void counter_row(struct report *report, const struct report_row *found)
 {
+	const struct spans_row *row = found->of;
 	struct table *t = report->table;
 
 	cells_name(report, row);
@@ -181,8 +134,7 @@ static void counter_row(struct report *report, const struct spans_row *row)
 		table_f64(t, row->max);
 		table_f64(t, row->last);
 	} else {
-		for (unsigned i = 0; i < 4; i++)
-			table_none(t);
+		cells_none(t, 4);
 	}
 	cells_process(report, row);
 }

@@ -42,36 +42,8 @@ static void tell_missing(struct report *report, const char *text)
 static void cells_thread(struct table *t, const struct os_thread *thread)
 {
 	table_i64(t, thread->tid);
-	if (*thread->name)
-		table_text(t, thread->name);
-	else
-		table_none(t);
-	if (thread->pid)
-		table_i64(t, thread->pid);
-	else
-		table_none(t);
-}
-
-static void cell_percent(struct table *t, int64_t part, int64_t whole)
-{
-	if (whole > 0)
-		table_f64(t, 100.0 * (double)part / (double)whole);
-	else
-		table_none(t);
-}
-
-static void print_sorted(struct report *report, struct report_row *rows, unsigned count,
-			 void (*print)(struct report *, const void *, unsigned), const void *context)
-{
-	unsigned i;
-
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; rows && i < count && i < report_limit(report); i++)
-		print(report, context, rows[i].index);
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	cell_name(t, thread->name);
+	CELL_IF(t, thread->pid, table_i64(t, thread->pid));
 }
 
 /* ---- cputime ---- */
@@ -83,10 +55,10 @@ static const struct table_column cpu_columns[] = {
 	{ "p99_ns", "p99" },	   { "max_ns", "Longest" },  { "migrations", "Migrations" },
 };
 
-static void cpu_row(struct report *report, const void *context, unsigned index)
+static void cpu_row(struct report *report, const struct report_row *row)
 {
-	const struct cputime *cputime = context;
-	const struct cputime_thread *thread = cputime_thread(cputime, index);
+	const struct cputime *cputime = row->of;
+	const struct cputime_thread *thread = cputime_thread(cputime, row->index);
 	const struct histogram *h = &thread->slice;
 	int64_t from = cputime->first_ns, to = cputime->last_ns;
 	struct table *t = report->table;
@@ -95,40 +67,31 @@ static void cpu_row(struct report *report, const void *context, unsigned index)
 	to = to < cputime->end_ns ? to : cputime->end_ns;
 	table_i64(t, thread->os.tid);
 	table_text(t, thread->os.tid ? thread->os.name : "(idle)");
-	if (thread->os.pid)
-		table_i64(t, thread->os.pid);
-	else
-		table_none(t);
+	CELL_IF(t, thread->os.pid, table_i64(t, thread->os.pid));
 	table_ns(t, (int64_t)h->sum);
 	cell_percent(t, (int64_t)h->sum, to - from);
-	table_u64(t, h->count);
-	table_ns(t, (int64_t)h->min);
-	table_ns(t, (int64_t)(histogram_mean(h) + 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
-	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
-	table_ns(t, (int64_t)h->max);
+	cells_latency(t, h, 0);
 	table_u64(t, thread->migrations);
 }
 
 int report_cputime(struct report *report)
 {
 	struct cputime cputime;
-	struct report_row *rows;
-	unsigned count = 0, i;
+	struct report_rows rows = {0};
 	int status;
 
 	cputime_init(&cputime, report->reader, report->options->begin_ns, report->options->end_ns);
 	status = read_again(report, &cputime_pass, &cputime);
 	table_section(report->table, "cputime", "Time on CPUs, by thread", cpu_columns,
 		      COUNT_OF(cpu_columns));
-	rows = report_rows_new(cputime.threads.count);
-	for (i = 0; rows && i < cputime.threads.count; i++)
-		if (cputime_thread(&cputime, i)->slice.count &&
-		    wants_thread(report, &cputime.threads, &cputime_thread(&cputime, i)->os))
-			rows[count++] = (struct report_row){
-				i, (double)cputime_thread(&cputime, i)->slice.sum, "",
-			};
-	print_sorted(report, rows, count, cpu_row, &cputime);
+	for (unsigned i = 0; i < cputime.threads.count; i++) {
+		const struct cputime_thread *thread = cputime_thread(&cputime, i);
+
+		if (thread->slice.count && wants_thread(report, &cputime.threads, &thread->os))
+			REPORT_ROW(&rows, .index = i, .key = (double)thread->slice.sum,
+				   .of = &cputime);
+	}
+	report_rows_print(report, &rows, cpu_row);
 	if (!cputime.switches)
 		tell_missing(report, "The trace has no sched_switch; record the kernel, too: kymo record "
 				     "--kernel, or lttng enable-event -k sched_switch.");
@@ -146,15 +109,6 @@ static const struct table_column memory_columns[] = {
 	{ "least_bytes", NULL },       { "most_ns", NULL },	  { "unknown_frees", NULL },
 };
 
-/* Bytes may be below zero: somebody frees what another one allocated. */
-static void cell_bytes(struct report *report, int64_t bytes)
-{
-	if (report->options->format == TABLE_TEXT && bytes >= 0)
-		table_bytes(report->table, (uint64_t)bytes);
-	else
-		table_i64(report->table, bytes);
-}
-
 static void memory_row(struct report *report, const char *what, const struct memory_thread *thread,
 		       const struct memory_use *use)
 {
@@ -166,38 +120,32 @@ static void memory_row(struct report *report, const char *what, const struct mem
 	table_u64(t, use->allocations);
 	table_u64(t, use->frees);
 	table_bytes(t, use->allocated);
-	cell_bytes(report, use->now);
-	cell_bytes(report, use->most);
-	if (use->most_ns) {
-		table_text(t, report_offset(report, use->most_ns, at, sizeof(at)));
-	} else {
-		table_none(t);
-	}
-	cell_bytes(report, use->least);
-	if (use->most_ns)
-		table_time(t, use->most_ns);
-	else
-		table_none(t);
+	cell_bytes(t, true, use->now);
+	cell_bytes(t, true, use->most);
+	CELL_IF(t, use->most_ns,
+		table_text(t, report_offset(report, use->most_ns, at, sizeof(at))));
+	cell_bytes(t, true, use->least);
+	CELL_IF(t, use->most_ns, table_time(t, use->most_ns));
 	table_u64(t, use->unknown_frees);
 }
 
-static void process_row(struct report *report, const void *context, unsigned index)
+static void process_row(struct report *report, const struct report_row *row)
 {
-	const struct memory_thread *thread = memory_process(context, index);
+	const struct memory_thread *thread = row->of;
 
 	memory_row(report, "process", thread, &thread->user);
 }
 
-static void user_row(struct report *report, const void *context, unsigned index)
+static void user_row(struct report *report, const struct report_row *row)
 {
-	const struct memory_thread *thread = memory_thread(context, index);
+	const struct memory_thread *thread = row->of;
 
 	memory_row(report, "thread", thread, &thread->user);
 }
 
-static void kernel_row(struct report *report, const void *context, unsigned index)
+static void kernel_row(struct report *report, const struct report_row *row)
 {
-	const struct memory_thread *thread = memory_thread(context, index);
+	const struct memory_thread *thread = row->of;
 
 	memory_row(report, "kernel pages", thread, &thread->kernel);
 }
@@ -208,19 +156,20 @@ static bool was_used(const struct memory_use *use)
 }
 
 static void memory_rows(struct report *report, const struct memory *memory, unsigned all,
-			const struct memory_thread *(*at)(const struct memory *, unsigned), bool kernel,
-			void (*print)(struct report *, const void *, unsigned))
+			const struct memory_thread *(*at)(const struct memory *, unsigned),
+			bool kernel,
+			void (*print)(struct report *report, const struct report_row *row))
 {
-	struct report_row *rows = report_rows_new(all);
-	const struct memory_use *use;
-	unsigned count = 0, i;
+	struct report_rows rows = {0};
 
-	for (i = 0; rows && i < all; i++) {
-		use = kernel ? &at(memory, i)->kernel : &at(memory, i)->user;
-		if (was_used(use) && wants_thread(report, &memory->threads, &at(memory, i)->os))
-			rows[count++] = (struct report_row){ i, (double)use->most, "" };
+	for (unsigned i = 0; i < all; i++) {
+		const struct memory_thread *thread = at(memory, i);
+		const struct memory_use *use = kernel ? &thread->kernel : &thread->user;
+
+		if (was_used(use) && wants_thread(report, &memory->threads, &thread->os))
+			REPORT_ROW(&rows, .index = i, .key = (double)use->most, .of = thread);
 	}
-	print_sorted(report, rows, count, print, memory);
+	report_rows_print(report, &rows, print);
 }
 
 int report_memory(struct report *report)
@@ -282,24 +231,13 @@ static void call_row(struct profile_print *print, const struct profile_call *cal
 	table_text(t, name);
 	table_text(t, file);
 	table_hex(t, call->address);
-	if (call->depth > 1)
-		table_hex(t, call->parent->address);
-	else
-		table_none(t);
+	CELL_IF(t, call->depth > 1, table_hex(t, call->parent->address));
 	table_u64(t, call->calls);
 	table_ns(t, call->total_ns);
 	table_ns(t, call->own_ns);
-	if (print->profile->switches) {
-		table_ns(t, call->cpu_ns);
-		table_ns(t, call->total_ns - call->cpu_ns);
-	} else {
-		table_none(t);
-		table_none(t);
-	}
-	if (call->calls)
-		table_ns(t, call->total_ns / (int64_t)call->calls);
-	else
-		table_none(t);
+	CELL_IF(t, print->profile->switches, table_ns(t, call->cpu_ns));
+	CELL_IF(t, print->profile->switches, table_ns(t, call->total_ns - call->cpu_ns));
+	CELL_IF(t, call->calls, table_ns(t, call->total_ns / (int64_t)call->calls));
 	table_ns(t, call->most_ns);
 	table_u64(t, call->unfinished);
 }

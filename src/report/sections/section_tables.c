@@ -4,22 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
-
-int report_by_key(const void *a, const void *b)
-{
-	const struct report_row *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	if (strcmp(x->name, y->name) != 0)
-		return strcmp(x->name, y->name);
-	return x->index < y->index ? -1 : x->index > y->index;
-}
 
 double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate)
 {
@@ -52,14 +39,6 @@ static int64_t rounded(double value)
 	return (int64_t)(value + 0.5);
 }
 
-static void cell_rate(struct table *t, double rate)
-{
-	if (rate > 0)
-		table_f64(t, rate);
-	else
-		table_none(t);
-}
-
 /* A symbol as text is short, in json and csv it is whole. */
 static void cell_symbol(struct report *report, const struct model_callback *callback)
 {
@@ -71,14 +50,6 @@ static void cell_symbol(struct report *report, const struct model_callback *call
 		table_text(report->table, symbol_short(callback->symbol, buffer, sizeof(buffer)));
 	else
 		table_text(report->table, callback->symbol);
-}
-
-static void cell_name(struct table *t, const char *name)
-{
-	if (name && *name)
-		table_text(t, name);
-	else
-		table_none(t);
 }
 
 /* ---- callbacks ---- */
@@ -106,10 +77,10 @@ static const struct table_column callback_columns[] = {
 	{ "mean_exact_ns", NULL },
 };
 
-static void callback_row(struct report *report, const struct model_callback *callback)
+static void callback_row(struct report *report, const struct report_row *row)
 {
+	const struct model_callback *callback = row->of;
 	const struct stats_callback *s = stats_callback(report->stats, callback->index);
-	const struct model_node *node = model_callback_node(callback);
 	const struct histogram *h = &s->duration;
 	struct table *t = report->table;
 	char buffer[160], source[80];
@@ -119,7 +90,7 @@ static void callback_row(struct report *report, const struct model_callback *cal
 		snprintf(source, sizeof(source), "0x%" PRIx64, callback->address);
 		from = source;
 	}
-	cell_name(t, node ? node->full_name : NULL);
+	cell_node(t, model_callback_node(callback));
 	table_text(t, model_callback_kind_name(callback));
 	if (callback->is_intra && report->options->format == TABLE_TEXT) {
 		snprintf(buffer, sizeof(buffer), "%s (intra)", from);
@@ -127,10 +98,7 @@ static void callback_row(struct report *report, const struct model_callback *cal
 	} else {
 		cell_name(t, from);
 	}
-	if (callback->timer)
-		table_ns(t, callback->timer->period_ns);
-	else
-		table_none(t);
+	CELL_IF(t, callback->timer, table_ns(t, callback->timer->period_ns));
 	table_u64(t, callback->is_intra);
 	table_u64(t, h->count);
 	cell_rate(t, stats_rate(h->count, s->first_ns, s->last_ns));
@@ -151,41 +119,27 @@ static void callback_row(struct report *report, const struct model_callback *cal
 	table_f64(t, histogram_mean(h));
 }
 
-struct report_row *report_rows_new(unsigned count)
-{
-	return calloc(count ? count : 1, sizeof(struct report_row));
-}
-
 void report_callbacks(struct report *report)
 {
-	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "callbacks",
 		      report->options->sort == REPORT_SORT_MAX ? "Callbacks, slowest first" :
 								 "Callbacks",
 		      callback_columns, COUNT_OF(callback_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
 		const struct stats_callback *s = stats_callback(report->stats, i);
-		const struct model_node *node = model_callback_node(callback);
+		const struct histogram *h = &s->duration;
 
-		if ((!s->duration.count && !s->unfinished) || !report_wants_callback(report, callback))
-			continue;
-		rows[count++] = (struct report_row){
-			i,
-			report_sort_key(report->options->sort, &s->duration, s->duration.count,
-				 stats_rate(s->duration.count, s->first_ns, s->last_ns)),
-			node ? node->full_name : "",
-		};
+		if ((h->count || s->unfinished) && report_wants_callback(report, callback))
+			REPORT_ROW(&rows, .index = i, .of = callback,
+				   .name = report_node_name(callback),
+				   .key = report_sort_key(
+					   report->options->sort, h, h->count,
+					   stats_rate(h->count, s->first_ns, s->last_ns)));
 	}
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		callback_row(report, model_callback(report->model, rows[i].index));
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	report_rows_print(report, &rows, callback_row);
 }
 
 /* ---- topics ---- */
@@ -214,25 +168,9 @@ static const struct table_column topic_columns[] = {
 	{ "latency_error_ns", NULL },
 };
 
-static void cells_latency(struct table *t, const struct histogram *h, int64_t error_ns)
+static void topic_row(struct report *report, const struct report_row *row)
 {
-	unsigned i;
-
-	table_u64(t, h->count);
-	if (!h->count) {
-		for (i = 0; i < 5; i++)
-			table_none(t);
-		return;
-	}
-	table_ns_within(t, h->min, error_ns);
-	table_ns_within(t, rounded(histogram_mean(h)), error_ns);
-	table_ns_within(t, histogram_quantile(h, 0.5), error_ns);
-	table_ns_within(t, histogram_quantile(h, 0.99), error_ns);
-	table_ns_within(t, h->max, error_ns);
-}
-
-static void topic_row(struct report *report, const struct model_topic *topic)
-{
+	const struct model_topic *topic = row->of;
 	const struct stats_topic *s = stats_topic(report->stats, topic->index);
 	struct table *t = report->table;
 
@@ -279,30 +217,20 @@ bool report_topic_is_of_node(const struct report *report, const struct model_top
 
 void report_topics(struct report *report)
 {
-	unsigned all = model_count(report->model, MODEL_TOPIC), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "topics", "Topics; latency from publish to the start of the callback",
 		      topic_columns, COUNT_OF(topic_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < model_count(report->model, MODEL_TOPIC); i++) {
 		const struct model_topic *topic = model_topic(report->model, i);
 		const struct stats_topic *s = stats_topic(report->stats, i);
 
-		if ((!s->published && !s->taken && !s->taken_intra) ||
-		    !report_topic_is_of_node(report, topic))
-			continue;
-		rows[count++] = (struct report_row){
-			i,
-			report_sort_key(report->options->sort, &s->latency, s->published,
-				 stats_rate(s->published, s->first_ns, s->last_ns)),
-			topic->name,
-		};
+		if ((s->published || s->taken || s->taken_intra) &&
+		    report_topic_is_of_node(report, topic))
+			REPORT_ROW(&rows, .index = i, .of = topic, .name = topic->name,
+				   .key = report_sort_key(
+					   report->options->sort, &s->latency, s->published,
+					   stats_rate(s->published, s->first_ns, s->last_ns)));
 	}
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		topic_row(report, model_topic(report->model, rows[i].index));
-	report_more(report, i, count);
-	report->rows += count;
-	free(rows);
+	report_rows_print(report, &rows, topic_row);
 }

@@ -2,12 +2,10 @@
 /* The sections about who waited for whom, and what was lost. */
 #include "report/report_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/text.h"
-
 
 /* ---- waits ---- */
 
@@ -27,8 +25,9 @@ static const struct table_column wait_columns[] = {
 	{ "pid", NULL },
 };
 
-static void wait_row(struct report *report, const struct model_callback *victim)
+static void wait_row(struct report *report, const struct report_row *row)
 {
+	const struct model_callback *victim = row->of;
 	const struct stats_callback *s = stats_callback(report->stats, victim->index);
 	const struct stats_wait *w = &s->worst;
 	struct table *t = report->table;
@@ -71,26 +70,21 @@ static void wait_sentence(struct report *report, const struct model_callback *vi
 
 void report_waits(struct report *report)
 {
-	unsigned all = model_count(report->model, MODEL_CALLBACK), count = 0, i;
-	struct report_row *rows = report_rows_new(all);
+	struct report_rows rows = {0};
 
 	table_section(report->table, "waits",
 		      "Waits: callbacks that could not start because another one kept their executor busy",
 		      wait_columns, COUNT_OF(wait_columns));
-	for (i = 0; rows && i < all; i++) {
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
-		const struct stats_callback *s = stats_callback(report->stats, i);
+		int64_t blocked_ns = stats_callback(report->stats, i)->worst.blocked_ns;
 
-		if (s->worst.blocked_ns && report_wants_callback(report, callback))
-			rows[count++] = (struct report_row){ i, (double)s->worst.blocked_ns, "" };
+		if (blocked_ns && report_wants_callback(report, callback))
+			REPORT_ROW(&rows, .index = i, .of = callback, .key = (double)blocked_ns);
 	}
-	if (rows)
-		qsort(rows, count, sizeof(*rows), report_by_key);
-	for (i = 0; i < count && i < report_limit(report); i++)
-		wait_row(report, model_callback(report->model, rows[i].index));
-	report_more(report, i, count);
-	wait_sentence(report, count ? model_callback(report->model, rows[0].index) : NULL);
-	free(rows);
+	report_more(report, report_rows_show(report, &rows, wait_row), rows.count);
+	wait_sentence(report, rows.count ? rows.row[0].of : NULL);
+	free(rows.row);
 }
 
 /* ---- loss ---- */
@@ -115,24 +109,16 @@ static void loss_row(struct report *report, const struct stats_loss *loss,
 	struct table *t = report->table;
 	char text[128];
 
-	if (thread)
-		table_text(t, report_process(report, thread->process, text, sizeof(text)));
-	else
-		table_text(t, "several threads");
-	if (thread)
-		table_i64(t, thread->tid);
-	else
-		table_none(t);
+	table_text(t, thread ? report_process(report, thread->process, text, sizeof(text))
+			     : "several threads");
+	CELL_IF(t, thread, table_i64(t, thread->tid));
 	table_u64(t, range->events);
 	table_u64(t, range->packets);
 	table_text(t, report_offset(report, range->begin_ns, text, sizeof(text)));
 	table_text(t, report_offset(report, range->end_ns, text, sizeof(text)));
 	table_time(t, range->begin_ns);
 	table_time(t, range->end_ns);
-	if (thread)
-		table_i64(t, thread->process->pid);
-	else
-		table_none(t);
+	CELL_IF(t, thread, table_i64(t, thread->process->pid));
 	table_text(t, kymo_ctf_stream(report->reader, loss->stream)->path);
 }
 
