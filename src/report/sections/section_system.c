@@ -155,25 +155,34 @@ static bool was_used(const struct memory_use *use)
 	return use->allocations || use->frees || use->unknown_frees;
 }
 
-static void memory_rows(struct report *report, const struct memory *memory, unsigned all,
+/* The rows of the section so far. */
+struct memory_shown {
+	unsigned shown, all;
+};
+
+static void memory_rows(struct report *report, const struct memory *memory, unsigned count,
 			const struct memory_thread *(*at)(const struct memory *, unsigned),
 			bool kernel,
-			void (*print)(struct report *report, const struct report_row *row))
+			void (*print)(struct report *report, const struct report_row *row),
+			struct memory_shown *sum)
 {
 	struct report_rows rows = {0};
 
-	for (unsigned i = 0; i < all; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const struct memory_thread *thread = at(memory, i);
 		const struct memory_use *use = kernel ? &thread->kernel : &thread->user;
 
 		if (was_used(use) && wants_thread(report, &memory->threads, &thread->os))
 			REPORT_ROW(&rows, .index = i, .key = (double)use->most, .of = thread);
 	}
-	report_rows_print(report, &rows, print);
+	sum->shown += report_rows_show(report, &rows, print);
+	sum->all += rows.count;
+	free(rows.row);
 }
 
 int report_memory(struct report *report)
 {
+	struct memory_shown sum = {0};
 	struct memory memory;
 	int status;
 
@@ -181,9 +190,12 @@ int report_memory(struct report *report)
 	status = read_again(report, &memory_pass, &memory);
 	table_section(report->table, "memory", "Memory allocated since the trace began", memory_columns,
 		      COUNT_OF(memory_columns));
-	memory_rows(report, &memory, memory.processes.count, memory_process, false, process_row);
-	memory_rows(report, &memory, memory.threads.count, memory_thread, false, user_row);
-	memory_rows(report, &memory, memory.threads.count, memory_thread, true, kernel_row);
+	memory_rows(report, &memory, memory.processes.count, memory_process, false, process_row,
+		    &sum);
+	memory_rows(report, &memory, memory.threads.count, memory_thread, false, user_row, &sum);
+	memory_rows(report, &memory, memory.threads.count, memory_thread, true, kernel_row, &sum);
+	report_more(report, sum.shown, sum.all);
+	report->rows += sum.all;
 	if (!memory.events)
 		tell_missing(report, "The trace has no allocations; record with kymo record --malloc, or with LTTng and "
 				     "liblttng-ust-libc-wrapper.so preloaded, or the kernel's "

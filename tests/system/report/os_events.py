@@ -333,6 +333,9 @@ def main(root):
     odd_names(root)
     empty = report(os.path.join(root, "0", "kernel"), "profile", status=6)["why_empty"]
     check("func_entry" in empty, "nothing to show", empty)
+    # The note about the rows that were held back comes once, after all kinds of rows.
+    text = run(KYMO, "report", os.path.join(root, "0"), "--section", "memory", "--limit", "1").stdout
+    check(text.count("more: --limit") == 1, "memory with a limit", text)
 
 
 in_directory(main)
