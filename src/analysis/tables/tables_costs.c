@@ -5,7 +5,7 @@
 static void on_run(void *context, const struct model_instance *instance, const struct costs_use *use)
 {
 	struct tables_scan *scan = context;
-	struct tables_row *row = tables_row_new(scan, TABLE_callback_costs, NULL);
+	struct tables_row *row = tables_row_new(scan, TABLE_callback_costs);
 
 	if (!row)
 		return;
@@ -21,7 +21,7 @@ static void on_run(void *context, const struct model_instance *instance, const s
 static void on_made(void *context, const struct costs_made *made)
 {
 	struct tables_scan *scan = context;
-	struct tables_row *row = tables_row_new(scan, TABLE_system_calls, NULL);
+	struct tables_row *row = tables_row_new(scan, TABLE_system_calls);
 
 	if (!row)
 		return;

@@ -61,45 +61,32 @@ struct point_row {
 	uint32_t text_size;
 };
 
-struct publish_row {
-	uint64_t id;
-	struct model_publish_step step;
-};
+/*
+ * Rows that copy a report of the model: REPORT(row, member, the model_* struct of the member,
+ * function of the listener, table).
+ */
+#define TABLES_REPORTS                                                                \
+	REPORT(publish, step, publish_step, publish_step, publish_instances)          \
+	REPORT(take, step, take_step, take_step, take_instances)                      \
+	REPORT(call, call, call, call, service_calls)                                 \
+	REPORT(executor, interval, executor_interval, executor, executor_states)      \
+	REPORT(sim, time, sim_time, sim_time, sim_times)                              \
+	REPORT(transition, transition, transition, transition, lifecycle_transitions) \
+	REPORT(state, state, state, state, lifecycle_states)                          \
+	REPORT(loss, loss, loss, loss, lost_events)
 
-struct take_row {
-	uint64_t id;
-	struct model_take_step step;
-};
-
-struct call_row {
-	uint64_t id;
-	struct model_call call;
-};
-
-struct executor_row {
-	uint64_t id;
-	struct model_executor_interval interval;
-};
+#define REPORT(row, member, type, ...)      \
+	struct row##_row {                  \
+		uint64_t id;                \
+		struct model_##type member; \
+	};
+TABLES_REPORTS
+#undef REPORT
 
 struct cause_row {
 	uint64_t id;
 	struct model_cause cause;
 	struct model_message message;
-};
-
-struct sim_row {
-	uint64_t id;
-	struct model_sim_time time;
-};
-
-struct transition_row {
-	uint64_t id;
-	struct model_transition transition;
-};
-
-struct state_row {
-	uint64_t id;
-	struct model_state state;
 };
 
 /* A spell of a thread; with copies of the names. */
@@ -174,11 +161,6 @@ struct span_row {
 	unsigned depth;
 };
 
-struct loss_row {
-	uint64_t id;
-	struct model_loss loss;
-};
-
 struct any_row {
 	uint64_t id;
 	const struct kymo_ctf_event *event;
@@ -195,14 +177,10 @@ struct tables_row {
 		struct instance_row instance;
 		struct message_row message;
 		struct point_row point;
-		struct publish_row publish;
-		struct take_row take;
-		struct call_row call;
-		struct executor_row executor;
+#define REPORT(row, ...) struct row##_row row;
+		TABLES_REPORTS
+#undef REPORT
 		struct cause_row cause;
-		struct sim_row sim;
-		struct transition_row transition;
-		struct state_row state;
 		struct spell_row spell;
 		struct cpu_row cpu;
 		struct preemption_row preemption;
@@ -212,7 +190,6 @@ struct tables_row {
 		struct wait_row wait;
 		struct blocked_row blocked;
 		struct span_row span;
-		struct loss_row loss;
 		struct any_row any;
 	};
 };
@@ -284,7 +261,7 @@ int tables_learn(struct tables *tables, struct kymo_err *err);
 
 /* tables_queue.c */
 /* Returns a new row of @table in the queue; NULL: not requested, or out of memory. */
-struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it);
+struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table);
 bool tables_wants(const struct tables_scan *scan, enum tables_id table);
 /*
  * Removes the oldest row from the queue; it is valid until the next event. NULL: the queue is

@@ -6,7 +6,7 @@
 
 static void add_spell(struct tables_scan *scan, enum tables_id table, const struct sched_spell *spell)
 {
-	struct tables_row *row = tables_row_new(scan, table, NULL);
+	struct tables_row *row = tables_row_new(scan, table);
 
 	if (!row)
 		return;
@@ -25,7 +25,7 @@ static void on_spell(void *context, const struct sched_spell *spell)
 
 static void on_run(void *context, const struct sched_run *run)
 {
-	struct tables_row *row = tables_row_new(context, TABLE_callback_cpu, NULL);
+	struct tables_row *row = tables_row_new(context, TABLE_callback_cpu);
 
 	if (row) {
 		row->id = run->instance->id;
@@ -36,7 +36,7 @@ static void on_run(void *context, const struct sched_run *run)
 		row->cpu.own = run->own;
 	}
 	for (unsigned i = 0; i < run->bys; i++) {
-		row = tables_row_new(context, TABLE_callback_preemptions, NULL);
+		row = tables_row_new(context, TABLE_callback_preemptions);
 		if (!row)
 			return;
 		row->preemption.instance = *run->instance;
@@ -62,7 +62,7 @@ void tables_kernel_finish(struct tables_scan *scan)
 {
 	for (unsigned i = 0; scan->runs && i < model_count(scan->model, MODEL_THREAD); i++) {
 		const struct model_thread *thread = model_thread(scan->model, i);
-		struct tables_row *row = tables_row_new(scan, TABLE_thread_cpu, NULL);
+		struct tables_row *row = tables_row_new(scan, TABLE_thread_cpu);
 
 		if (!row)
 			return;

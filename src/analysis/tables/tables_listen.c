@@ -7,7 +7,7 @@
 static void add_instance(struct tables_scan *scan, enum tables_id table,
 			 const struct model_instance *instance)
 {
-	struct tables_row *row = tables_row_new(scan, table, NULL);
+	struct tables_row *row = tables_row_new(scan, table);
 
 	if (!row)
 		return;
@@ -32,7 +32,7 @@ static void on_unfinished(void *context, const struct model_instance *instance)
 static void add_message(struct tables_scan *scan, enum tables_id table,
 			const struct model_message *message, enum outcome outcome)
 {
-	struct tables_row *row = tables_row_new(scan, table, NULL);
+	struct tables_row *row = tables_row_new(scan, table);
 
 	if (!row)
 		return;
@@ -55,25 +55,9 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	add_message(context, TABLE_messages, message, (enum outcome)why);
 }
 
-static void on_publish_step(void *context, const struct model_publish_step *step)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_publish_instances, NULL);
-
-	if (row)
-		row->publish.step = *step;
-}
-
-static void on_take_step(void *context, const struct model_take_step *step)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_take_instances, NULL);
-
-	if (row)
-		row->take.step = *step;
-}
-
 static void on_cause(void *context, const struct model_cause *cause)
 {
-	struct tables_row *row = tables_row_new(context, TABLE_causal_links, NULL);
+	struct tables_row *row = tables_row_new(context, TABLE_causal_links);
 
 	if (!row)
 		return;
@@ -81,57 +65,18 @@ static void on_cause(void *context, const struct model_cause *cause)
 	row->cause.message = *cause->message;
 }
 
-/* ---- services, lifecycle, executors, simulation ---- */
+/* ---- reports that are rows as they are ---- */
 
-static void on_call(void *context, const struct model_call *call)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_service_calls, NULL);
-
-	if (row)
-		row->call.call = *call;
-}
-
-static void on_transition(void *context, const struct model_transition *transition)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_lifecycle_transitions, NULL);
-
-	if (row)
-		row->transition.transition = *transition;
-}
-
-static void on_state(void *context, const struct model_state *state)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_lifecycle_states, NULL);
-
-	if (row)
-		row->state.state = *state;
-}
-
-static void on_executor(void *context, const struct model_executor_interval *interval)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_executor_states, NULL);
-
-	if (row)
-		row->executor.interval = *interval;
-}
-
-static void on_sim_time(void *context, const struct model_sim_time *time)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_sim_times, NULL);
-
-	if (row)
-		row->sim.time = *time;
-}
-
-/* ---- loss ---- */
-
-static void on_loss(void *context, const struct model_loss *loss)
-{
-	struct tables_row *row = tables_row_new(context, TABLE_lost_events, NULL);
-
-	if (row)
-		row->loss.loss = *loss;
-}
+#define REPORT(row_, member, type, function, table)                                 \
+	static void on_##function(void *context, const struct model_##type *report) \
+	{                                                                           \
+		struct tables_row *row = tables_row_new(context, TABLE_##table);    \
+                                                                                    \
+		if (row)                                                            \
+			row->row_.member = *report;                                 \
+	}
+TABLES_REPORTS
+#undef REPORT
 
 #define WANTED(scan, table, handler) (tables_wants(scan, TABLE_##table) ? (handler) : NULL)
 
@@ -144,15 +89,10 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 		.published = WANTED(scan, publications, on_published),
 		.taken = WANTED(scan, messages, on_taken),
 		.dropped = WANTED(scan, messages, on_dropped),
-		.transition = WANTED(scan, lifecycle_transitions, on_transition),
-		.loss = WANTED(scan, lost_events, on_loss),
-		.publish_step = WANTED(scan, publish_instances, on_publish_step),
-		.take_step = WANTED(scan, take_instances, on_take_step),
-		.call = WANTED(scan, service_calls, on_call),
-		.state = WANTED(scan, lifecycle_states, on_state),
-		.executor = WANTED(scan, executor_states, on_executor),
-		.cause = WANTED(scan, causal_links, on_cause),
-		.sim_time = WANTED(scan, sim_times, on_sim_time),
+#define REPORT(row, member, type, function, table) .function = WANTED(scan, table, on_##function),
+		TABLES_REPORTS
+#undef REPORT
+			.cause = WANTED(scan, causal_links, on_cause),
 	};
 	if (model_listen(scan->model, &scan->listener, scan) ||
 	    spans_listen(scan->spans, &tables_spans_listener, scan))

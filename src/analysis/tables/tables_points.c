@@ -2,146 +2,89 @@
 /* Tables with one row per init event, as in tracetools_analysis. */
 #include "analysis/tables/tables_internal.h"
 
-static struct point_row *add(struct tables_scan *scan, enum tables_id table,
-			     const struct kymo_ctf_event *event)
+#include <stddef.h>
+
+/* The number of a field of an event, from 1; 0 is no field. */
+#define FIELD(point, name) (1 + offsetof(struct args_##point, name) / sizeof(struct kymo_ctf_value))
+
+/* The row of an init event: its table, and the fields of the event for its members. */
+struct point {
+	enum tables_id table;
+	uint8_t handle; /* 0: the event has no row */
+	uint8_t other, text;
+	enum model_kind kind;
+	uint8_t object; /* the address of an object of this kind */
+};
+
+#define POINT(point, table_, handle_, ...) \
+	[KYMO_POINT_##                     \
+		point] = {.table = TABLE_##table_, .handle = FIELD(point, handle_), __VA_ARGS__}
+#define OTHER(point, name) .other = FIELD(point, name)
+#define TEXT(point, name) .text = FIELD(point, name)
+#define OBJECT(point, kind_, name) .kind = MODEL_##kind_, .object = FIELD(point, name)
+
+static const struct point points[KYMO_POINTS_TABLE] = {
+	POINT(rcl_init, contexts, context_handle, TEXT(rcl_init, version)),
+	POINT(rmw_publisher_init, rmw_publishers, rmw_publisher_handle,
+	      TEXT(rmw_publisher_init, gid)),
+	POINT(rmw_subscription_init, rmw_subscriptions, rmw_subscription_handle,
+	      TEXT(rmw_subscription_init, gid)),
+	POINT(rclcpp_subscription_init, subscription_objects, subscription_handle,
+	      OTHER(rclcpp_subscription_init, subscription),
+	      OBJECT(rclcpp_subscription_init, SUBSCRIPTION, subscription_handle)),
+	POINT(rclcpp_subscription_callback_added, callback_objects, subscription,
+	      OTHER(rclcpp_subscription_callback_added, callback),
+	      OBJECT(rclcpp_subscription_callback_added, CALLBACK, callback)),
+	POINT(rclcpp_timer_callback_added, callback_objects, timer_handle,
+	      OTHER(rclcpp_timer_callback_added, callback),
+	      OBJECT(rclcpp_timer_callback_added, CALLBACK, callback)),
+	POINT(rclcpp_service_callback_added, callback_objects, service_handle,
+	      OTHER(rclcpp_service_callback_added, callback),
+	      OBJECT(rclcpp_service_callback_added, CALLBACK, callback)),
+	POINT(rclcpp_callback_register, callback_symbols, callback,
+	      TEXT(rclcpp_callback_register, symbol),
+	      OBJECT(rclcpp_callback_register, CALLBACK, callback)),
+	POINT(rclcpp_timer_link_node, timer_node_links, timer_handle,
+	      OTHER(rclcpp_timer_link_node, node_handle),
+	      OBJECT(rclcpp_timer_link_node, NODE, node_handle)),
+	POINT(rcl_lifecycle_state_machine_init, lifecycle_state_machines, state_machine,
+	      OTHER(rcl_lifecycle_state_machine_init, node_handle),
+	      OBJECT(rcl_lifecycle_state_machine_init, NODE, node_handle)),
+};
+
+static const struct kymo_ctf_value *field(const struct kymo_ctf_event *event, uint8_t number)
+{
+	static const struct kymo_ctf_value none;
+
+	return number ? &event->value[number - 1] : &none;
+}
+
+static void add(struct tables_scan *scan, const struct point *point,
+		const struct kymo_ctf_event *event)
 {
 	const struct model_thread *thread = model_event_thread_known(scan->model, event);
-	struct tables_row *row = thread ? tables_row_new(scan, table, NULL) : NULL;
+	struct tables_row *row = thread ? tables_row_new(scan, point->table) : NULL;
+	const struct kymo_ctf_value *text = field(event, point->text);
 
 	if (!row)
-		return NULL;
+		return;
 	row->point.ns = model_true_time(scan->model, event);
 	row->point.thread = thread;
-	return &row->point;
+	row->point.handle = field(event, point->handle)->u;
+	row->point.other = field(event, point->other)->u;
+	if (point->object)
+		row->point.object = model_object_of(scan->model, thread->process, point->kind,
+						    field(event, point->object)->u);
+	if (text->present && text->bytes) {
+		row->point.text = text->bytes;
+		row->point.text_size = text->size;
+	}
 }
-
-static void set_text(struct point_row *row, const struct kymo_ctf_value *value)
-{
-	if (!value->present || !value->bytes)
-		return;
-	row->text = value->bytes;
-	row->text_size = value->size;
-}
-
-/* ---- init events ---- */
-
-static void on_rcl_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	ARGS(rcl_init, event);
-	struct point_row *row = add(scan, TABLE_contexts, event);
-
-	if (!row)
-		return;
-	row->handle = args->context_handle.u;
-	set_text(row, &args->version);
-}
-
-static void add_gid(struct tables_scan *scan, enum tables_id table, const struct kymo_ctf_event *event)
-{
-	/* A subscription has the same fields in the same order. */
-	ARGS(rmw_publisher_init, event);
-	struct point_row *row = add(scan, table, event);
-
-	if (!row)
-		return;
-	row->handle = args->rmw_publisher_handle.u;
-	set_text(row, &args->gid);
-}
-
-static void on_rmw_publisher_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	add_gid(scan, TABLE_rmw_publishers, event);
-}
-
-static void on_rmw_subscription_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	add_gid(scan, TABLE_rmw_subscriptions, event);
-}
-
-static void on_rclcpp_subscription_init(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	ARGS(rclcpp_subscription_init, event);
-	struct point_row *row = add(scan, TABLE_subscription_objects, event);
-
-	if (!row)
-		return;
-	row->handle = args->subscription_handle.u;
-	row->other = args->subscription.u;
-	row->object = model_object_of(scan->model, row->thread->process, MODEL_SUBSCRIPTION, row->handle);
-}
-
-/* The three callback_added events have the same fields. */
-static void on_callback_added(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	ARGS(rclcpp_timer_callback_added, event);
-	struct point_row *row = add(scan, TABLE_callback_objects, event);
-
-	if (!row)
-		return;
-	row->handle = args->timer_handle.u;
-	row->other = args->callback.u;
-	row->object = model_object_of(scan->model, row->thread->process, MODEL_CALLBACK, row->other);
-}
-
-static void on_rclcpp_callback_register(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	ARGS(rclcpp_callback_register, event);
-	struct point_row *row = add(scan, TABLE_callback_symbols, event);
-
-	if (!row)
-		return;
-	row->handle = args->callback.u;
-	row->object = model_object_of(scan->model, row->thread->process, MODEL_CALLBACK, row->handle);
-	set_text(row, &args->symbol);
-}
-
-static void on_rclcpp_timer_link_node(struct tables_scan *scan, const struct kymo_ctf_event *event)
-{
-	ARGS(rclcpp_timer_link_node, event);
-	struct point_row *row = add(scan, TABLE_timer_node_links, event);
-
-	if (!row)
-		return;
-	row->handle = args->timer_handle.u;
-	row->other = args->node_handle.u;
-	row->object = model_object_of(scan->model, row->thread->process, MODEL_NODE, row->other);
-}
-
-static void on_rcl_lifecycle_state_machine_init(struct tables_scan *scan,
-						const struct kymo_ctf_event *event)
-{
-	ARGS(rcl_lifecycle_state_machine_init, event);
-	struct point_row *row = add(scan, TABLE_lifecycle_state_machines, event);
-
-	if (!row)
-		return;
-	row->handle = args->state_machine.u;
-	row->other = args->node_handle.u;
-	row->object = model_object_of(scan->model, row->thread->process, MODEL_NODE, row->other);
-}
-
-/* ---- handlers by event ---- */
-
-typedef void (*point_handler)(struct tables_scan *scan, const struct kymo_ctf_event *event);
-
-#define ON(point, row) [KYMO_POINT_##point] = row
-static const point_handler points[KYMO_POINTS_TABLE] = {
-	ON(rcl_init, on_rcl_init),
-	ON(rmw_publisher_init, on_rmw_publisher_init),
-	ON(rmw_subscription_init, on_rmw_subscription_init),
-	ON(rclcpp_subscription_init, on_rclcpp_subscription_init),
-	ON(rclcpp_subscription_callback_added, on_callback_added),
-	ON(rclcpp_timer_callback_added, on_callback_added),
-	ON(rclcpp_service_callback_added, on_callback_added),
-	ON(rclcpp_callback_register, on_rclcpp_callback_register),
-	ON(rclcpp_timer_link_node, on_rclcpp_timer_link_node),
-	ON(rcl_lifecycle_state_machine_init, on_rcl_lifecycle_state_machine_init),
-};
 
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event)
 {
 	unsigned point;
 
-	if (model_event_init(scan->model, event, &point) && points[point])
-		points[point](scan, event);
+	if (model_event_init(scan->model, event, &point) && points[point].handle)
+		add(scan, &points[point], event);
 }

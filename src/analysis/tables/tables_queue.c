@@ -15,7 +15,7 @@ bool tables_wants(const struct tables_scan *scan, enum tables_id table)
 	return scan->request.tables & TABLES_BIT(table);
 }
 
-struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table, const void *it)
+struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table)
 {
 	struct tables_row *row;
 
@@ -29,7 +29,6 @@ struct tables_row *tables_row_new(struct tables_scan *scan, enum tables_id table
 	memset(row, 0, sizeof(*row));
 	row->table = table;
 	row->clock = scan->tables->clock;
-	row->it = it;
 	row->id = ++scan->last_id[table];
 	return row;
 }

@@ -93,7 +93,7 @@ static bool is_past(const struct tables_scan *scan)
 
 static void any_row(struct tables_scan *scan)
 {
-	struct tables_row *row = tables_row_new(scan, TABLE_events, NULL);
+	struct tables_row *row = tables_row_new(scan, TABLE_events);
 
 	if (row) {
 		row->any.event = &scan->event;

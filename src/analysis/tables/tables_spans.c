@@ -146,7 +146,7 @@ static void on_begin(void *context, const struct spans_event *event)
 static struct span_row *add(struct tables_scan *scan, enum tables_id table,
 			    const struct spans_event *event)
 {
-	struct tables_row *row = tables_row_new(scan, table, NULL);
+	struct tables_row *row = tables_row_new(scan, table);
 
 	if (!row)
 		return NULL;

@@ -4,7 +4,7 @@
 
 static void on_wait(void *context, const struct waits_wait *wait)
 {
-	struct tables_row *row = tables_row_new(context, TABLE_callback_waits, NULL);
+	struct tables_row *row = tables_row_new(context, TABLE_callback_waits);
 
 	if (row) {
 		row->id = wait->instance->id;
@@ -16,7 +16,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 		row->wait.group_ns = wait->group_ns;
 	}
 	for (unsigned i = 0; i < wait->pieces; i++) {
-		row = tables_row_new(context, TABLE_blocked_by, NULL);
+		row = tables_row_new(context, TABLE_blocked_by);
 		if (!row)
 			return;
 		row->blocked.instance = *wait->instance;
