@@ -50,6 +50,16 @@ void *array_at(struct array *array, uint32_t index, size_t size);
 		array_at_; \
 	})
 
+/** ARRAY_GET() - the element of @type at @index of a struct array, const; a zeroed one if it does
+ * not exist. */
+#define ARRAY_GET(array, type, index)                                                      \
+	__extension__({                                                                    \
+		static const type array_none_;                                             \
+		const uint32_t array_index_ = (index);                                     \
+		array_index_ < (array).count ? &((const type *)(array).item)[array_index_] \
+					     : &array_none_;                               \
+	})
+
 /** array_free() - free the elements; what they point to is the caller's. The array is empty afterwards. */
 void array_free(struct array *array);
 

@@ -104,3 +104,26 @@ const struct map_slot *map_next(const struct map *map, size_t *at)
 	}
 	return NULL;
 }
+
+void *map_at(struct map *map, uint64_t key, uint64_t scope, size_t size)
+{
+	void *value = map_get(map, key, scope);
+
+	if (value)
+		return value;
+	value = calloc(1, size);
+	if (!value || map_put(map, key, scope, value)) {
+		free(value);
+		return NULL;
+	}
+	return value;
+}
+
+void map_free_all(struct map *map)
+{
+	const struct map_slot *slot;
+
+	for (size_t at = 0; (slot = map_next(map, &at));)
+		free(slot->value);
+	map_free(map);
+}

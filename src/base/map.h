@@ -3,7 +3,7 @@
  * A hash map from two 64-bit numbers to a pointer: open addressing, linear probing, removal
  * without tombstones. The first key is typically an address, the second what makes it unique.
  *
- * Context of all functions: not thread-safe; only map_put() and map_reserve() allocate.
+ * Context of all functions: not thread-safe; only map_put() and map_at() allocate.
  */
 #ifndef KYMO_BASE_MAP_H
 #define KYMO_BASE_MAP_H
@@ -38,6 +38,17 @@ void *map_get(const struct map *map, uint64_t key, uint64_t scope);
  * Return: 0, or -ENOMEM (the map is unchanged).
  */
 int map_put(struct map *map, uint64_t key, uint64_t scope, void *value);
+
+/**
+ * map_at() - the value of (@key, @scope); if the map has none, @size zeroed bytes of calloc() are
+ * put there
+ *
+ * Context: allocates. Return: NULL without memory (the map is unchanged).
+ */
+void *map_at(struct map *map, uint64_t key, uint64_t scope, size_t size);
+
+/** map_free_all() - free() all values, and map_free(). */
+void map_free_all(struct map *map);
 
 /** map_del() - remove (@key, @scope). Return: its value, or NULL if the map does not have it. */
 void *map_del(struct map *map, uint64_t key, uint64_t scope);

@@ -35,16 +35,9 @@ static uint32_t host_named(const struct costs *costs, const char *hostname)
 
 static struct self *self_at(struct costs *costs, int64_t tid, uint32_t host)
 {
-	struct self *self = map_get(&costs->selves, (uint32_t)tid, host);
+	struct self *self = map_at(&costs->selves, (uint32_t)tid, host, sizeof(*self));
 
-	if (self)
-		return self;
-	self = calloc(1, sizeof(*self));
-	if (!self || map_put(&costs->selves, (uint32_t)tid, host, self)) {
-		free(self);
-		costs->failed = true;
-		return NULL;
-	}
+	costs->failed |= !self;
 	return self;
 }
 

@@ -193,7 +193,8 @@ static bool view_failed(const struct view *view)
 	return view->failed || waits_failed(view->waits);
 }
 
-PASS_LISTENER(view);
+PASS_FAILED(view)
+PASS_LISTENER_FAILED(view);
 
 int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
 {

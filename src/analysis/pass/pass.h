@@ -69,7 +69,8 @@ struct pass_ops {
 /*
  * The runner knows an analysis as void *. These macros define NAME_pass_event() and so on, which
  * call NAME_event() and so on with a struct NAME. PASS_LISTENER() defines the whole NAME_pass of an
- * analysis that only listens.
+ * analysis that only listens; its struct has a member @failed, or it uses PASS_FAILED() and
+ * PASS_LISTENER_FAILED().
  */
 #define PASS_EVENT(name)							\
 	static int name##_pass_event(void *analysis, const struct kymo_ctf_event *event) \
@@ -98,11 +99,18 @@ struct pass_ops {
 	{									\
 		name##_destroy(analysis);					\
 	}
-#define PASS_LISTENER(name)							\
-	PASS_FAILED(name)							\
-	PASS_DESTROY(name)							\
-	const struct pass_ops name##_pass = {					\
-		.turn = PASS_AFTER_MODEL, .failed = name##_pass_failed, .destroy = name##_pass_destroy, \
+#define PASS_LISTENER(name)                                     \
+	static bool name##_pass_failed(const void *analysis)    \
+	{                                                       \
+		return ((const struct name *)analysis)->failed; \
+	}                                                       \
+	PASS_LISTENER_FAILED(name)
+#define PASS_LISTENER_FAILED(name)              \
+	PASS_DESTROY(name)                      \
+	const struct pass_ops name##_pass = {   \
+		.turn = PASS_AFTER_MODEL,       \
+		.failed = name##_pass_failed,   \
+		.destroy = name##_pass_destroy, \
 	}
 
 /* The analyses of one pass, in the order in which they were created. */

@@ -124,13 +124,10 @@ void sched_window(struct sched *sched, int64_t begin_ns, int64_t end_ns)
 
 void sched_destroy(struct sched *sched)
 {
-	const struct map_slot *slot;
 
 	if (!sched)
 		return;
-	for (size_t at = 0; (slot = map_next(&sched->tasks, &at));)
-		free(slot->value);
-	map_free(&sched->tasks);
+	map_free_all(&sched->tasks);
 	for (uint32_t i = 0; i < sched->cpu_room; i++)
 		free(sched->cpu[i]);
 	free(sched->cpu);
@@ -159,15 +156,11 @@ bool sched_host(const struct sched *sched, const char *hostname, uint32_t *host)
 
 struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid)
 {
-	struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+	const size_t known = sched->tasks.count;
+	struct task *task = map_at(&sched->tasks, (uint32_t)tid, host, sizeof(*task));
 
-	if (task)
+	if (!task || sched->tasks.count == known)
 		return task;
-	task = calloc(1, sizeof(*task));
-	if (!task || map_put(&sched->tasks, (uint32_t)tid, host, task)) {
-		free(task);
-		return NULL;
-	}
 	task->host = host;
 	task->tid = tid;
 	task->cpu = task->last_cpu = -1;

@@ -53,16 +53,9 @@ void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more)
 
 static struct self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
 {
-	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
+	struct self *self = map_at(&runs->selves, (uint32_t)tid, host, sizeof(*self));
 
-	if (self)
-		return self;
-	self = calloc(1, sizeof(*self));
-	if (!self || map_put(&runs->selves, (uint32_t)tid, host, self)) {
-		free(self);
-		runs->failed = true;
-		return NULL;
-	}
+	runs->failed |= !self;
 	return self;
 }
 

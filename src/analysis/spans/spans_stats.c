@@ -18,7 +18,7 @@ struct spans_stats {
 	struct row_list list[SPANS_TABLES];
 	struct map rows;	/* (name << 32 | process, table) -> struct spans_row */
 	struct map threads;	/* (the row's address, thread) -> the row */
-	bool out_of_memory;
+	bool failed;
 };
 
 static struct spans_row *row_new(struct spans_stats *stats, enum spans_table table)
@@ -45,7 +45,7 @@ static struct spans_row *row_of(struct spans_stats *stats, enum spans_table tabl
 	if (!row) {
 		row = row_new(stats, table);
 		if (!row || map_put(&stats->rows, key, table, row)) {
-			stats->out_of_memory = true;
+			stats->failed = true;
 			return NULL;
 		}
 		row->name = event->name;
@@ -53,7 +53,7 @@ static struct spans_row *row_of(struct spans_stats *stats, enum spans_table tabl
 	}
 	key = (uint64_t)(uintptr_t)row;
 	if (!map_get(&stats->threads, key, thread->index)) {
-		stats->out_of_memory |= map_put(&stats->threads, key, thread->index, row) != 0;
+		stats->failed |= map_put(&stats->threads, key, thread->index, row) != 0;
 		row->threads++;
 	}
 	return row;
@@ -80,7 +80,7 @@ static void on_end(void *context, const struct spans_event *event)
 	}
 	count_at(row, event->begin_ns);
 	if (histogram_add(&row->duration, (uint64_t)event->ns - (uint64_t)event->begin_ns))
-		stats->out_of_memory = true;
+		stats->failed = true;
 }
 
 static void on_instant(void *context, const struct spans_event *event)
@@ -156,11 +156,6 @@ const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum sp
 					unsigned index)
 {
 	return index < stats->list[table].count ? stats->list[table].row[index] : NULL;
-}
-
-bool spans_stats_failed(const struct spans_stats *stats)
-{
-	return stats->out_of_memory;
 }
 
 PASS_LISTENER(spans_stats);

@@ -43,9 +43,6 @@ unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table tab
 const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum spans_table table,
 					unsigned index);
 
-/** spans_stats_failed() - did memory run out? The results are incomplete then. */
-bool spans_stats_failed(const struct spans_stats *stats);
-
 /* For pass_add(). */
 extern const struct pass_ops spans_stats_pass;
 

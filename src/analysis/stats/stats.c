@@ -286,18 +286,12 @@ void stats_destroy(struct stats *stats)
 
 const struct stats_callback *stats_callback(const struct stats *stats, unsigned index)
 {
-	static const struct stats_callback none;
-
-	return index < stats->callbacks.count ?
-		       &((struct stats_callback *)stats->callbacks.item)[index] : &none;
+	return ARRAY_GET(stats->callbacks, struct stats_callback, index);
 }
 
 const struct stats_topic *stats_topic(const struct stats *stats, unsigned index)
 {
-	static const struct stats_topic none;
-
-	return index < stats->topics.count ? &((struct stats_topic *)stats->topics.item)[index] :
-					     &none;
+	return ARRAY_GET(stats->topics, struct stats_topic, index);
 }
 
 unsigned stats_loss_count(const struct stats *stats)

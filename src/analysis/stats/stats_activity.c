@@ -306,46 +306,35 @@ static void activity_destroy(struct activity *activity)
 	free(activity);
 }
 
-#define AT(array, type, index)								\
-	static const type none;								\
-											\
-	return (index) < (array).count ? &((const type *)(array).item)[index] : &none
-
 const struct activity_calls *activity_service(const struct activity *activity, unsigned index)
 {
-	AT(activity->services, struct activity_calls, index);
+	return ARRAY_GET(activity->services, struct activity_calls, index);
 }
 
 const struct activity_calls *activity_client(const struct activity *activity, unsigned index)
 {
-	AT(activity->clients, struct activity_calls, index);
+	return ARRAY_GET(activity->clients, struct activity_calls, index);
 }
 
 const struct activity_thread *activity_thread(const struct activity *activity, unsigned index)
 {
-	AT(activity->threads, struct activity_thread, index);
+	return ARRAY_GET(activity->threads, struct activity_thread, index);
 }
 
 const struct activity_frequency *activity_runs(const struct activity *activity, unsigned callback)
 {
-	AT(activity->runs, struct activity_frequency, callback);
+	return ARRAY_GET(activity->runs, struct activity_frequency, callback);
 }
 
 const struct activity_frequency *activity_publications(const struct activity *activity,
 						       unsigned publisher)
 {
-	static const struct published none;
-	const struct published *published = activity->published.item;
-
-	return publisher < activity->published.count ? &published[publisher].frequency :
-						       &none.frequency;
+	return &ARRAY_GET(activity->published, struct published, publisher)->frequency;
 }
 
 uint64_t activity_published(const struct activity *activity, unsigned publisher)
 {
-	const struct published *published = activity->published.item;
-
-	return publisher < activity->published.count ? published[publisher].count : 0;
+	return ARRAY_GET(activity->published, struct published, publisher)->count;
 }
 
 unsigned activity_link_count(const struct activity *activity)
@@ -366,11 +355,6 @@ unsigned activity_state_count(const struct activity *activity)
 const struct activity_state *activity_state(const struct activity *activity, unsigned index)
 {
 	return &((const struct activity_state *)activity->states.item)[index];
-}
-
-static bool activity_failed(const struct activity *activity)
-{
-	return activity->failed;
 }
 
 PASS_LISTENER(activity);

@@ -179,4 +179,5 @@ bool graph_failed(const struct graph *graph)
 	return graph->failed || stats_failed(graph->stats) || intervals_failed(graph->intervals);
 }
 
-PASS_LISTENER(graph);
+PASS_FAILED(graph)
+PASS_LISTENER_FAILED(graph);

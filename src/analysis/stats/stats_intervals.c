@@ -108,29 +108,19 @@ static void on_started(void *context, const struct model_instance *instance)
 static struct intervals_publications *publications_of(struct intervals *intervals,
 						      const struct model_message *message)
 {
-	struct intervals_publications **list, **larger, *p;
-	unsigned size;
+	struct intervals_publications **list, *p;
 
 	list = element(intervals, &intervals->lists, sizeof(*list), message->publisher->index);
 	for (p = list ? *list : NULL; p; p = p->next)
 		if (p->callback == message->from)
 			return p;
-	p = list ? calloc(1, sizeof(*p)) : NULL;
-	if (p && intervals->publications_count == intervals->publications_size) {
-		size = intervals->publications_size ? intervals->publications_size * 2 : 64;
-		larger = realloc(intervals->publications, size * sizeof(*larger));
-		if (!larger) {
-			free(p);
-			p = NULL;
-		} else {
-			intervals->publications = larger;
-			intervals->publications_size = size;
-		}
-	}
-	if (!p) {
-		intervals->failed = true;
+	p = list && ARRAY_ROOM(intervals->publications, intervals->publications_count,
+			       intervals->publications_size)
+		    ? calloc(1, sizeof(*p))
+		    : NULL;
+	intervals->failed |= !p;
+	if (!p)
 		return NULL;
-	}
 	p->callback = message->from;
 	p->publisher = message->publisher;
 	p->next = *list;
@@ -308,40 +298,34 @@ void intervals_destroy(struct intervals *intervals)
 	free(intervals);
 }
 
-#define AT(type, vector, index)								\
-	static const type none;								\
-											\
-	return (index) < intervals->vector.count ?					\
-		       &((const type *)intervals->vector.item)[index] : &none
-
 const struct intervals_series *intervals_callback(const struct intervals *intervals, unsigned index)
 {
-	AT(struct intervals_series, callbacks, index);
+	return ARRAY_GET(intervals->callbacks, struct intervals_series, index);
 }
 
 const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index)
 {
-	AT(struct intervals_series, topics, index);
+	return ARRAY_GET(intervals->topics, struct intervals_series, index);
 }
 
 const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback)
 {
-	AT(struct histogram, takes, callback);
+	return ARRAY_GET(intervals->takes, struct histogram, callback);
 }
 
 const struct intervals_busy *intervals_thread(const struct intervals *intervals, unsigned index)
 {
-	AT(struct intervals_busy, threads, index);
+	return ARRAY_GET(intervals->threads, struct intervals_busy, index);
 }
 
 const struct intervals_busy *intervals_node(const struct intervals *intervals, unsigned index)
 {
-	AT(struct intervals_busy, nodes, index);
+	return ARRAY_GET(intervals->nodes, struct intervals_busy, index);
 }
 
 const struct intervals_busy *intervals_executor(const struct intervals *intervals, unsigned index)
 {
-	AT(struct intervals_busy, executors, index);
+	return ARRAY_GET(intervals->executors, struct intervals_busy, index);
 }
 
 unsigned intervals_publications_count(const struct intervals *intervals)

@@ -12,6 +12,7 @@ struct calls_thread {
 };
 
 struct calls_loss {
+	bool is_known;
 	int64_t to_ns;
 };
 
@@ -32,14 +33,8 @@ void calls_init(struct calls *calls, void (*take)(void *context, const struct sy
 
 void calls_free(struct calls *calls)
 {
-	const struct map_slot *slot;
-
-	for (size_t at = 0; (slot = map_next(&calls->threads, &at));)
-		free(slot->value);
-	for (size_t at = 0; (slot = map_next(&calls->lost_to, &at));)
-		free(slot->value);
-	map_free(&calls->threads);
-	map_free(&calls->lost_to);
+	map_free_all(&calls->threads);
+	map_free_all(&calls->lost_to);
 }
 
 const struct kymo_ctf_bind *calls_bind(unsigned *count)
@@ -64,19 +59,10 @@ bool calls_are_there(const struct kymo_ctf_reader *reader)
 
 static struct calls_thread *thread_of(struct calls *calls, uint32_t host, int32_t tid)
 {
-	struct calls_thread *thread;
+	struct calls_thread *thread =
+		tid > 0 ? map_at(&calls->threads, (uint32_t)tid, host, sizeof(*thread)) : NULL;
 
-	if (tid <= 0)
-		return NULL;
-	thread = map_get(&calls->threads, (uint32_t)tid, host);
-	if (thread)
-		return thread;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread || map_put(&calls->threads, (uint32_t)tid, host, thread)) {
-		calls->failed = true;
-		free(thread);
-		return NULL;
-	}
+	calls->failed |= tid > 0 && !thread;
 	return thread;
 }
 
@@ -129,19 +115,14 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 
 void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns)
 {
-	struct calls_loss *loss = map_get(&calls->lost_to, trace, 0);
+	struct calls_loss *loss = map_at(&calls->lost_to, trace, 0, sizeof(*loss));
 
-	if (!loss) {
-		loss = calloc(1, sizeof(*loss));
-		if (!loss || map_put(&calls->lost_to, trace, 0, loss)) {
-			calls->failed = true;
-			free(loss);
-			return;
-		}
-		loss->to_ns = INT64_MIN;
-	}
-	if (to_ns > loss->to_ns)
+	calls->failed |= !loss;
+	if (!loss)
+		return;
+	if (!loss->is_known || to_ns > loss->to_ns)
 		loss->to_ns = to_ns;
+	loss->is_known = true;
 }
 
 /*

@@ -22,11 +22,7 @@ void faults_init(struct faults *faults, void (*take)(void *context, const struct
 
 void faults_free(struct faults *faults)
 {
-	const struct map_slot *slot;
-
-	for (size_t at = 0; (slot = map_next(&faults->threads, &at));)
-		free(slot->value);
-	map_free(&faults->threads);
+	map_free_all(&faults->threads);
 	map_free(&faults->latest);
 	histogram_free(&faults->around);
 }
@@ -46,21 +42,14 @@ const struct kymo_ctf_bind *faults_bind(unsigned *count)
 
 static struct faults_thread *thread_of(struct faults *faults, uint32_t host, int32_t tid)
 {
-	struct faults_thread *thread;
+	struct faults_thread *thread =
+		tid > 0 ? map_at(&faults->threads, (uint32_t)tid, host, sizeof(*thread)) : NULL;
 
-	if (tid <= 0)
-		return NULL;
-	thread = map_get(&faults->threads, (uint32_t)tid, host);
-	if (thread)
-		return thread;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread || map_put(&faults->threads, (uint32_t)tid, host, thread)) {
-		faults->failed = true;
-		free(thread);
-		return NULL;
+	faults->failed |= tid > 0 && !thread;
+	if (thread) {
+		thread->fault.host = host;
+		thread->fault.tid = tid;
 	}
-	thread->fault.host = host;
-	thread->fault.tid = tid;
 	return thread;
 }
 

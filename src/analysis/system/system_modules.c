@@ -35,13 +35,8 @@ const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 void modules_free(struct modules *modules)
 {
 	for (struct module_file *file = modules->files, *next; file; file = next) {
-		const struct map_slot *slot;
-		size_t at = 0;
-
 		next = file->next;
-		while ((slot = map_next(&file->names, &at)))
-			free(slot->value);
-		map_free(&file->names);
+		map_free_all(&file->names);
 		elf_functions_free(&file->functions);
 		free(file);
 	}

@@ -120,17 +120,10 @@ void tables_spans_free(struct tables_scan *scan)
 static struct span_stack *stack_of(struct tables_scan *scan, const struct spans_event *event)
 {
 	uint64_t key = event->track ? event->track->index : event->thread->index;
-	uint64_t kind = event->track ? 1 : 0;
-	struct span_stack *stack = map_get(&scan->span_stacks, key, kind);
+	struct span_stack *stack =
+		map_at(&scan->span_stacks, key, event->track ? 1 : 0, sizeof(*stack));
 
-	if (stack)
-		return stack;
-	stack = calloc(1, sizeof(*stack));
-	if (!stack || map_put(&scan->span_stacks, key, kind, stack)) {
-		free(stack);
-		scan->out_of_memory = true;
-		return NULL;
-	}
+	scan->out_of_memory |= !stack;
 	return stack;
 }
 

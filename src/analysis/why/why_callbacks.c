@@ -162,11 +162,6 @@ static void why_callbacks_destroy(struct why_callbacks *callbacks)
 	free(callbacks);
 }
 
-static bool why_callbacks_failed(const struct why_callbacks *callbacks)
-{
-	return callbacks->failed;
-}
-
 const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index)
 {
 	return index < callbacks->count ? callbacks->item[index] : NULL;

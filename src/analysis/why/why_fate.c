@@ -253,15 +253,10 @@ static void on_executor(void *context, const struct model_executor_interval *int
 
 	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK || !interval->end_ns)
 		return;
-	waits = map_get(&fates->waits, interval->thread->index, 0);
-	if (!waits) {
-		waits = calloc(1, sizeof(*waits));
-		if (!waits || map_put(&fates->waits, interval->thread->index, 0, waits)) {
-			free(waits);
-			fates->failed = true;
-			return;
-		}
-	}
+	waits = map_at(&fates->waits, interval->thread->index, 0, sizeof(*waits));
+	fates->failed |= !waits;
+	if (!waits)
+		return;
 	at = waits->count++ % WAITS;
 	waits->start_ns[at] = interval->start_ns;
 	waits->end_ns[at] = interval->end_ns;
@@ -336,12 +331,8 @@ const struct fate *fates_at(const struct fates *fates, unsigned index)
 
 static void fates_destroy(struct fates *fates)
 {
-	const struct map_slot *slot;
-
 	if (!fates)
 		return;
-	for (size_t at = 0; (slot = map_next(&fates->waits, &at));)
-		free(slot->value);
 	for (unsigned i = 0; i < fates->records; i++)
 		free(fates->record[i]);
 	free(fates->record);
@@ -351,7 +342,7 @@ static void fates_destroy(struct fates *fates)
 	map_free(&fates->takers);
 	map_free(&fates->published);
 	map_free(&fates->last);
-	map_free(&fates->waits);
+	map_free_all(&fates->waits);
 	free(fates);
 }
 

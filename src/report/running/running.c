@@ -79,15 +79,13 @@ static void count_class(struct running *running, unsigned index)
 
 static void count_process(struct running *running, const struct kymo_ctf_event *event)
 {
-	struct process *process = map_get(&running->processes, (uint32_t)event->vpid, event->trace);
+	struct process *process =
+		map_at(&running->processes, (uint32_t)event->vpid, event->trace, sizeof(*process));
 
-	if (!process) {
-		process = calloc(1, sizeof(*process));
-		if (!process || map_put(&running->processes, (uint32_t)event->vpid, event->trace, process)) {
-			free(process);
-			running->no_memory = true;
-			return;
-		}
+	running->no_memory |= !process;
+	if (!process)
+		return;
+	if (!process->pid) {
 		process->pid = event->vpid;
 		strncpy(process->name, event->procname, sizeof(process->name) - 1);
 	}
@@ -190,17 +188,12 @@ int running_create(struct running **out, struct kymo_ctf_reader *reader, const s
 
 void running_destroy(struct running *running)
 {
-	const struct map_slot *slot;
-	size_t at = 0;
-
 	if (!running)
 		return;
 	model_destroy(running->model);
 	forget_tallies(&running->callbacks);
 	forget_tallies(&running->topics);
-	while ((slot = map_next(&running->processes, &at)))
-		free(slot->value);
-	map_free(&running->processes);
+	map_free_all(&running->processes);
 	free(running->callbacks.of);
 	free(running->topics.of);
 	free(running->publishers.of);

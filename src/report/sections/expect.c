@@ -96,11 +96,6 @@ int report_expect_create(struct report_expect **out, struct model *model, int64_
 	return 0;
 }
 
-static bool report_expect_failed(const struct report_expect *expect)
-{
-	return expect->failed;
-}
-
 static void report_expect_destroy(struct report_expect *expect)
 {
 	array_free(&expect->latency);
