@@ -106,7 +106,7 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 
 static int unknown_name(const struct opt *opts, const char *name, size_t length, struct kymo_err *err)
 {
-	struct text_nearest best = {0};
+	struct text_nearest best = { 0 };
 	char typed[33];
 
 	if (length < sizeof typed) {

@@ -59,7 +59,7 @@ static void overview(FILE *out)
 
 static int unknown_verb(const char *name)
 {
-	struct text_nearest best = {0};
+	struct text_nearest best = { 0 };
 	char clean[256];
 
 	for (unsigned i = 0; verbs[i]; i++)
@@ -204,7 +204,7 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
-	struct kymo_err err = {0};
+	struct kymo_err err = { 0 };
 	const struct verb *verb;
 	int status;
 

@@ -167,7 +167,7 @@ static void show_place(struct kymo_err *err, const char *sql, int offset)
 
 static const char *nearest_table(const char *name)
 {
-	struct text_nearest best = {0};
+	struct text_nearest best = { 0 };
 
 	for (unsigned i = 0; i < TABLES; i++)
 		text_nearest_try(&best, name, tables_table[i].name);
@@ -178,7 +178,7 @@ static const char *nearest_table(const char *name)
 static const char *nearest_column(const char *sql, const char *name)
 {
 	const char *dot = strrchr(name, '.');
-	struct text_nearest best = {0};
+	struct text_nearest best = { 0 };
 
 	name = dot ? dot + 1 : name;
 	for (unsigned i = 0; i < TABLES; i++) {

@@ -160,7 +160,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
-	struct realtime_names realtime = {0};
+	struct realtime_names realtime = { 0 };
 	bool not_realtime = false;
 	struct report_options report;
 	struct answer answer;

@@ -260,7 +260,7 @@ static int remove_sink(const struct options *options, const char *name, struct k
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = {0};
+	struct options options = { 0 };
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
 		return -1;

@@ -89,7 +89,7 @@ static void warn_neither(const char *operand, const char *trace)
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
-	struct why_options why = {0};
+	struct why_options why = { 0 };
 	const char *alone;
 	struct answer answer;
 	int status;

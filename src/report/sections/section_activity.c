@@ -53,7 +53,7 @@ static bool wants_link(const struct report *report, const struct activity_link *
 
 void report_communications(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "communications",
 		      "Communications; latency from publish to the start of the callback",

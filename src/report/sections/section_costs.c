@@ -100,7 +100,7 @@ static void node_row(struct report *report, const struct report_row *row)
 void report_node_costs(struct report *report)
 {
 	struct costs_use *sum = sum_nodes(report->model, report->costs);
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "node-costs", "Costs of nodes in callbacks: allocations, lock waits, page faults, system calls", node_columns,
 		      COUNT_OF(node_columns));
@@ -139,7 +139,7 @@ static void process_row(struct report *report, const struct report_row *row)
 void report_process_costs(struct report *report)
 {
 	const struct costs_process *process;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "process-costs", "Costs of processes, in callbacks or not: allocations, lock waits, page faults, system calls",
 		      process_columns, COUNT_OF(process_columns));

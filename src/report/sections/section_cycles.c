@@ -44,7 +44,7 @@ static void callback_row(struct report *report, const struct report_row *found)
 static void show_callbacks(struct report *report, const struct model *model,
 			   const struct cycles *cycles)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct cycles_sum *sum = cycles_callback(cycles, i);

@@ -195,7 +195,7 @@ static void blocked_row(struct report *report, const struct report_row *row)
 void report_blocked_by(struct report *report)
 {
 	const struct view_pair *pair;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "blocked-by", "Blocked by: callbacks that were ready, and the callbacks that kept them waiting", blocked_columns,
 		      COUNT_OF(blocked_columns));

@@ -71,7 +71,7 @@ static void publication_row(struct report *report, const struct report_row *row)
 
 void report_publications(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "publications", "What each callback publishes",
 		      publication_columns, COUNT_OF(publication_columns));
@@ -111,7 +111,7 @@ static void take_row(struct report *report, const struct report_row *row)
 
 void report_takes(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "takes", "From the take of a message to the start of its callback",
 		      take_columns, COUNT_OF(take_columns));
@@ -197,7 +197,7 @@ void report_intervals(struct report *report)
 {
 	unsigned all = model_count(report->model, MODEL_CALLBACK) +
 		       model_count(report->model, MODEL_TOPIC);
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 	const char *name;
 
 	table_section(report->table, "intervals",
@@ -283,7 +283,7 @@ static void busiest(struct report *report, enum model_kind kind,
 		    const struct intervals_busy *(*busy_at)(const struct intervals *, unsigned),
 		    void (*print)(struct report *report, const struct report_row *row))
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	for (unsigned i = 0; i < model_count(report->model, kind); i++) {
 		const struct intervals_busy *busy = busy_at(report->intervals, i);

@@ -73,7 +73,7 @@ static void tell_unknown(struct report *report)
 void report_callback_cpu(struct report *report)
 {
 	unsigned all = report->totals ? model_count(report->model, MODEL_CALLBACK) : 0;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "callback-cpu", "Where the time of callbacks went", callback_columns,
 		      COUNT_OF(callback_columns));
@@ -129,7 +129,7 @@ void report_node_cpu(struct report *report)
 {
 	unsigned all = report->totals ? model_count(report->model, MODEL_NODE) : 0;
 	struct sched_callback *sum = report->totals ? sum_nodes(report, all) : NULL;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "node-cpu", "Where the time of nodes in callbacks went", node_columns,
 		      COUNT_OF(node_columns));
@@ -191,7 +191,7 @@ void report_process_cpu(struct report *report)
 {
 	unsigned all = report->totals ? model_count(report->model, MODEL_PROCESS) : 0;
 	struct process_sum *sum = report->totals ? sum_processes(report, all) : NULL;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "process-cpu", "Where the time of processes went (threads that have events)",
 		      process_columns, COUNT_OF(process_columns));
@@ -228,7 +228,7 @@ static void preemption_row(struct report *report, const struct report_row *row)
 void report_preemptions(struct report *report)
 {
 	const struct sched_instead *instead;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "preemptions", "Preemptions: threads that had the CPU while a callback was ready to run", preemption_columns,
 		      COUNT_OF(preemption_columns));

@@ -9,7 +9,7 @@ typedef void (*row_print)(struct report *report, const struct report_row *row);
 /* Equal keys: by category, then name, then process. */
 static void print_rows(struct report *report, enum spans_table table, row_key key, row_print print)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	for (unsigned i = 0; i < spans_stats_count(report->spans_stats, table); i++) {
 		const struct spans_row *row = spans_stats_row(report->spans_stats, table, i);

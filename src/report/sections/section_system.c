@@ -77,7 +77,7 @@ static void cpu_row(struct report *report, const struct report_row *row)
 int report_cputime(struct report *report)
 {
 	struct cputime cputime;
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 	int status;
 
 	cputime_init(&cputime, report->reader, report->options->begin_ns, report->options->end_ns);
@@ -166,7 +166,7 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 			void (*print)(struct report *report, const struct report_row *row),
 			struct memory_shown *sum)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct memory_thread *thread = at(memory, i);
@@ -182,7 +182,7 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 
 int report_memory(struct report *report)
 {
-	struct memory_shown sum = {0};
+	struct memory_shown sum = { 0 };
 	struct memory memory;
 	int status;
 

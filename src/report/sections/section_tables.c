@@ -121,7 +121,7 @@ static void callback_row(struct report *report, const struct report_row *row)
 
 void report_callbacks(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "callbacks",
 		      report->options->sort == REPORT_SORT_MAX ? "Callbacks, slowest first" :
@@ -217,7 +217,7 @@ bool report_topic_is_of_node(const struct report *report, const struct model_top
 
 void report_topics(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "topics", "Topics; latency from publish to the start of the callback",
 		      topic_columns, COUNT_OF(topic_columns));

@@ -70,7 +70,7 @@ static void wait_sentence(struct report *report, const struct model_callback *vi
 
 void report_waits(struct report *report)
 {
-	struct report_rows rows = {0};
+	struct report_rows rows = { 0 };
 
 	table_section(report->table, "waits",
 		      "Waits: callbacks that could not start because another one kept their executor busy",

@@ -28,7 +28,7 @@ static const struct {
 
 static int unknown_table(const char *name, struct kymo_err *err)
 {
-	struct text_nearest best = {0};
+	struct text_nearest best = { 0 };
 
 	for (unsigned i = 0; i < TABLES; i++)
 		text_nearest_try(&best, name, tables_table[i].name);
