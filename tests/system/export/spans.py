@@ -243,6 +243,7 @@ def lossy(check, reader, scratch, program):
 
 def main(check, reader, scratch):
     program = compiled(scratch, MISUSE)
+    user_events(check, reader, scratch)
     misuse(check, reader, scratch, program)
     lossy(check, reader, scratch, program)
 
