@@ -13,12 +13,12 @@
 #include "base/array.h"
 #include "base/map.h"
 
-struct callback {
+struct viewed_callback {
 	struct view_callback sums;
 	unsigned thread;		/* index of a thread that ran it, plus 1; 0: none */
 };
 
-struct thread {
+struct viewed_thread {
 	struct view_thread sums;
 	/*
 	 * Index of another thread of the same executor, plus 1; 0: this thread represents the
@@ -30,25 +30,25 @@ struct thread {
 struct view {
 	struct waits *waits;
 	int64_t begin_ns, end_ns;
-	struct callback *callback;
-	struct thread *thread;
+	struct viewed_callback *callback;
+	struct viewed_thread *thread;
 	struct view_pair **pair;
 	unsigned callbacks, threads, pairs, pairs_size;
 	struct map map;			/* (callback, by and is_group) -> struct view_pair */
 	bool failed;
 };
 
-static struct callback *callback_at(struct view *view, unsigned index)
+static struct viewed_callback *callback_at(struct view *view, unsigned index)
 {
-	struct callback *callback = ARRAY_AT(view->callback, view->callbacks, index);
+	struct viewed_callback *callback = ARRAY_AT(view->callback, view->callbacks, index);
 
 	view->failed |= !callback;
 	return callback;
 }
 
-static struct thread *thread_at(struct view *view, unsigned index)
+static struct viewed_thread *thread_at(struct view *view, unsigned index)
 {
-	struct thread *thread = ARRAY_AT(view->thread, view->threads, index);
+	struct viewed_thread *thread = ARRAY_AT(view->thread, view->threads, index);
 
 	view->failed |= !thread;
 	return thread;
@@ -90,8 +90,8 @@ int view_executor_of_callback(const struct view *view, unsigned index)
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct view *view = context;
-	struct callback *callback;
-	struct thread *thread;
+	struct viewed_callback *callback;
+	struct viewed_thread *thread;
 
 	if (instance->depth || !is_inside(view, instance->start_ns))
 		return;
@@ -110,7 +110,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 static void on_executor(void *context, const struct model_executor_interval *interval)
 {
 	struct view *view = context;
-	struct thread *thread;
+	struct viewed_thread *thread;
 
 	if (!is_inside(view, interval->start_ns))
 		return;
@@ -146,7 +146,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 {
 	int64_t blocked_ns = wait->thread_ns + wait->group_ns;
 	struct view *view = context;
-	struct callback *callback;
+	struct viewed_callback *callback;
 
 	if (!is_inside(view, wait->instance->start_ns) || !blocked_ns)
 		return;

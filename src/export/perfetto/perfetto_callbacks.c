@@ -20,7 +20,7 @@ static unsigned take_departures(struct thread_state *thread, const struct model_
 	return flows;
 }
 
-struct call {
+struct call_event {
 	struct pft_event event;
 	struct pft_arg arg[10];
 	uint64_t departure[DEPARTURES_MAX + 1];
@@ -29,7 +29,7 @@ struct call {
 
 /* Fills @call with everything known about @instance. Return: its thread; NULL: out of memory. */
 static struct thread_state *describe(struct exporter *exporter,
-				     const struct model_instance *instance, struct call *call)
+				     const struct model_instance *instance, struct call_event *call)
 {
 	const struct model_callback *callback = instance->callback;
 	const struct callback_state *state = export_callback(exporter, callback);
@@ -90,8 +90,9 @@ static void skip_instance(struct exporter *exporter, const struct model_instance
 }
 
 /* The first part of export_instance() and export_unfinished(). Return: as describe(); NULL also if it is not shown. */
-static struct thread_state *begin_instance(struct exporter *exporter, const struct model_instance *instance, struct call *call,
-				 uint64_t *count)
+static struct thread_state *begin_instance(struct exporter *exporter,
+					   const struct model_instance *instance,
+					   struct call_event *call, uint64_t *count)
 {
 	if (!instance_is_wanted(exporter, instance)) {
 		skip_instance(exporter, instance);
@@ -105,7 +106,7 @@ void export_instance(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
-	struct call call;
+	struct call_event call;
 	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->callbacks);
 
 	if (!thread)
@@ -127,7 +128,7 @@ void export_unfinished(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t ns = export_time(exporter, instance->start_ns);
-	struct call call;
+	struct call_event call;
 	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->unfinished);
 
 	if (!thread)

@@ -25,7 +25,7 @@ static_assert(DRAIN_SCRATCH >= KYMO_BLOCK_MAX, "a slice fits");
 
 /* ---- owners ---- */
 
-static uint32_t account_new(struct process *process, int32_t tid, const char *name)
+static uint32_t account_new(struct drained_process *process, int32_t tid, const char *name)
 {
 	struct thread_account *account;
 
@@ -53,7 +53,7 @@ static bool find_owner(const struct kymo_ring *shared, uint32_t seq, struct kymo
 }
 
 /* Drops up to the count @dropped belong to the present owner. */
-static void account_drops(struct process *process, struct ring *ring, uint64_t dropped)
+static void account_drops(struct drained_process *process, struct ring *ring, uint64_t dropped)
 {
 	if (!promise_dropped_since(dropped, ring->dropped_seen))
 		return;
@@ -64,7 +64,7 @@ static void account_drops(struct process *process, struct ring *ring, uint64_t d
 }
 
 /* An owner that is not known any more gets tid 0 and no name. */
-void ring_owner(struct process *process, struct ring *ring, uint32_t seq, uint64_t dropped)
+void ring_owner(struct drained_process *process, struct ring *ring, uint32_t seq, uint64_t dropped)
 {
 	const struct kymo_ring *shared = ring_shared(process, ring);
 	const uint64_t all = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
@@ -83,7 +83,7 @@ void ring_owner(struct process *process, struct ring *ring, uint32_t seq, uint64
 	ring->thread = account_new(process, (int32_t)owner.tid, owner.name);
 }
 
-void ring_account(struct process *process, unsigned index)
+void ring_account(struct drained_process *process, unsigned index)
 {
 	struct ring *ring = &process->ring[index];
 	uint64_t dropped;
@@ -115,7 +115,8 @@ bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *las
 	return false;
 }
 
-void slice_account(struct process *process, struct ring *ring, const struct sink_packet *packet)
+void slice_account(struct drained_process *process, struct ring *ring,
+		   const struct sink_packet *packet)
 {
 	ring->prev_end = packet->end;
 	process->recorded += packet->records;
@@ -127,7 +128,7 @@ void slice_account(struct process *process, struct ring *ring, const struct sink
 }
 
 /* Hands over what of a slice is wanted. */
-static int slice_write(struct process *process, struct ring *ring, struct drain *drain,
+static int slice_write(struct drained_process *process, struct ring *ring, struct drain *drain,
 		       const struct slice *slice)
 {
 	struct filter_span wanted = { slice->bytes, slice->size, slice->records };
@@ -170,7 +171,7 @@ static int slice_write(struct process *process, struct ring *ring, struct drain 
 	return 0;
 }
 
-static bool slice_plausible(const struct process *process, const struct ring *ring,
+static bool slice_plausible(const struct drained_process *process, const struct ring *ring,
 			    const struct drain *drain, const struct slice *slice)
 {
 	uint16_t id;
@@ -187,7 +188,7 @@ static bool slice_plausible(const struct process *process, const struct ring *ri
  * An event that is not declared, while part of the init log cannot be read yet: another thread is still
  * writing a record in front of the declaration.
  */
-bool slice_is_declared_soon(const struct process *process, const struct drain *drain,
+bool slice_is_declared_soon(const struct drained_process *process, const struct drain *drain,
 			    const struct slice *slice)
 {
 	uint16_t id;
@@ -200,7 +201,7 @@ bool slice_is_declared_soon(const struct process *process, const struct drain *d
 }
 
 /* Leaves out records before process->cut_ns. Drops up to there are not part of the trace either. */
-static void slice_cut(struct process *process, struct ring *ring, struct slice *slice)
+static void slice_cut(struct drained_process *process, struct ring *ring, struct slice *slice)
 {
 	uint32_t count;
 	const size_t at =
@@ -216,7 +217,8 @@ static void slice_cut(struct process *process, struct ring *ring, struct slice *
 }
 
 /* The slow path: trust nothing but the records themselves. */
-int slice_walk(struct process *process, struct ring *ring, struct drain *drain, struct slice *slice)
+int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
+	       struct slice *slice)
 {
 	struct walk walk;
 	int rc = 0;
@@ -253,8 +255,9 @@ int slice_walk(struct process *process, struct ring *ring, struct drain *drain, 
 	return 0;
 }
 
-const char *block_slice(const struct process *process, const struct ring *ring, uint64_t word,
-			uint64_t lastts, struct slice *slice, bool *complete, uint32_t *records)
+const char *block_slice(const struct drained_process *process, const struct ring *ring,
+			uint64_t word, uint64_t lastts, struct slice *slice, bool *complete,
+			uint32_t *records)
 {
 	uint64_t end = KYMO_WORD_POS(word);
 	uint64_t start = ring->taken / ring->block_size * ring->block_size;
@@ -302,7 +305,7 @@ const char *block_slice(const struct process *process, const struct ring *ring, 
 }
 
 /* Drains what is left of one block. */
-static int block_drain(struct process *process, struct ring *ring, struct drain *drain,
+static int block_drain(struct drained_process *process, struct ring *ring, struct drain *drain,
 		       uint64_t word, uint64_t lastts)
 {
 	struct slice slice;
@@ -337,7 +340,7 @@ static int block_drain(struct process *process, struct ring *ring, struct drain 
 	return 0;
 }
 
-void ring_advance(struct process *process, struct ring *ring, uint64_t to, uint32_t records)
+void ring_advance(struct drained_process *process, struct ring *ring, uint64_t to, uint32_t records)
 {
 	ring->taken = to;
 	ring->block_records = records;
@@ -345,7 +348,7 @@ void ring_advance(struct process *process, struct ring *ring, uint64_t to, uint3
 	__atomic_store_n(&ring_shared(process, ring)->rpos, to, __ATOMIC_RELEASE);
 }
 
-void ring_free(struct process *process, struct ring *ring)
+void ring_free(struct drained_process *process, struct ring *ring)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
 	uint32_t retired = KYMO_RING_RETIRED;
@@ -358,7 +361,8 @@ void ring_free(struct process *process, struct ring *ring)
 					  __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-bool ring_note_fill(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread)
+bool ring_note_fill(struct ring *ring, const struct drained_process *process, struct drain *drain,
+		    uint64_t unread)
 {
 	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
 	unsigned fill = (unsigned)(unread * 256 / capacity);
@@ -377,7 +381,7 @@ bool ring_note_fill(struct ring *ring, const struct process *process, struct dra
 }
 
 /* Whether ring @index is filling up. Its byte in `stirred` is shared with other rings, so it need not be. */
-static bool is_filling(struct process *process, unsigned index, struct drain *drain)
+static bool is_filling(struct drained_process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
 	uint64_t end;
@@ -388,7 +392,7 @@ static bool is_filling(struct process *process, unsigned index, struct drain *dr
 	return end > ring->taken && ring_note_fill(ring, process, drain, end - ring->taken);
 }
 
-bool process_is_filling(struct process *process, struct drain *drain)
+bool process_is_filling(struct drained_process *process, struct drain *drain)
 {
 	uint8_t *stirred = region_header(&process->region)->stirred;
 	bool filling = false;
@@ -407,14 +411,15 @@ bool process_is_filling(struct process *process, struct drain *drain)
 	return filling;
 }
 
-static bool ring_due(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread)
+static bool ring_due(struct ring *ring, const struct drained_process *process, struct drain *drain,
+		     uint64_t unread)
 {
 	const bool urgent = ring_note_fill(ring, process, drain, unread);
 
 	return urgent || unread >= ENOUGH_BYTES || drain->now_ns - ring->taken_ns >= drain->patience_ns;
 }
 
-int ring_drain(struct process *process, unsigned index, struct drain *drain)
+int ring_drain(struct drained_process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
 	const struct kymo_ring *shared = ring_shared(process, ring);
@@ -452,8 +457,8 @@ int ring_drain(struct process *process, unsigned index, struct drain *drain)
 /* ---- the end ---- */
 
 /* Counts the records of a slice whose number of records is not known. */
-static uint32_t slice_count(const struct process *process, const struct ring *ring, const struct drain *drain,
-			    const struct slice *slice)
+static uint32_t slice_count(const struct drained_process *process, const struct ring *ring,
+			    const struct drain *drain, const struct slice *slice)
 {
 	struct walk walk;
 
@@ -463,7 +468,7 @@ static uint32_t slice_count(const struct process *process, const struct ring *ri
 }
 
 /* Counts the records between taken and the end, which no sink could take. */
-static uint64_t ring_unread_records(const struct process *process, const struct ring *ring,
+static uint64_t ring_unread_records(const struct drained_process *process, const struct ring *ring,
 				    const struct drain *drain)
 {
 	uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
@@ -488,7 +493,7 @@ static uint64_t ring_unread_records(const struct process *process, const struct 
 	return records;
 }
 
-void ring_finish(struct process *process, unsigned index, struct drain *drain)
+void ring_finish(struct drained_process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
 

@@ -65,26 +65,26 @@ static inline void drain_update_clock(struct drain *drain)
  * ring_drain() - hand what is committed in a ring to the sinks
  * Return: 0; -errno of a sink, when no sink took it: nothing is lost, call again later.
  */
-int ring_drain(struct process *process, unsigned index, struct drain *drain);
+int ring_drain(struct drained_process *process, unsigned index, struct drain *drain);
 
 /** ring_snapshot() - read wpos and lastts such that they belong together. Return: false while the producer changes them. */
 bool ring_snapshot(const struct kymo_ring *shared, uint64_t *word, uint64_t *lastts);
 
 /** ring_finish() - after the last ring_drain(): bring the accounts up to date, count what no sink took. */
-void ring_finish(struct process *process, unsigned index, struct drain *drain);
+void ring_finish(struct drained_process *process, unsigned index, struct drain *drain);
 
 /** ring_account() - bring drop counts up to date. */
-void ring_account(struct process *process, unsigned index);
+void ring_account(struct drained_process *process, unsigned index);
 
 /**
  * process_is_filling() - whether a ring of it is filling up, among those that began a block since the last call
  *
  * Costs a line of memory for 64 rings, where looking at all of them costs several lines for each.
  */
-bool process_is_filling(struct process *process, struct drain *drain);
+bool process_is_filling(struct drained_process *process, struct drain *drain);
 
 /** process_prefetch() - have the processor fetch what process_is_filling() is going to read first. */
-static inline void process_prefetch(const struct process *process)
+static inline void process_prefetch(const struct drained_process *process)
 {
 	if (!process->finished)
 		__builtin_prefetch(region_header(&process->region)->stirred);
@@ -102,7 +102,7 @@ static inline void process_prefetch(const struct process *process)
  *
  * Return: as ring_drain().
  */
-int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns);
+int merged_drain(struct drained_process *process, struct drain *drain, uint64_t clock_ns);
 
 /** merged_let_settle() - before a round that takes everything: what is committed now is older than its horizon. */
 void merged_let_settle(struct drain *drain);
@@ -113,41 +113,42 @@ void merged_free(struct drain *drain);
 /* ---- drain_initlog.c ---- */
 
 /** initlog_is_pending() - whether every sink lacks something of the init log. */
-bool initlog_is_pending(const struct process *process, const struct drain *drain);
+bool initlog_is_pending(const struct drained_process *process, const struct drain *drain);
 
 /**
  * initlog_drain() - hand what is new in the init log to each sink, and to the filter
  * Return: 0; -errno when every sink fails: call again later.
  */
-int initlog_drain(struct process *process, struct drain *drain);
+int initlog_drain(struct drained_process *process, struct drain *drain);
 
 /**
  * initlog_drain_to() - hand what is new in the init log to @sink, which is not among the session's
  * @at: its place in the log
  */
-int initlog_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at);
+int initlog_drain_to(struct drained_process *process, struct drain *drain, struct sink *sink,
+		     struct sink_process *at);
 
 /** initlog_is_complete() - @at has all of the log. */
-bool initlog_is_complete(const struct process *process, const struct sink_process *at);
+bool initlog_is_complete(const struct drained_process *process, const struct sink_process *at);
 
 /** initlog_update_counts() - bring the counts of lost init events, and of events without a ring, up to date. */
-void initlog_update_counts(struct process *process);
+void initlog_update_counts(struct drained_process *process);
 
 /* ---- drain_filter.c: the filter reads the init log, too ---- */
 
 /** drain_filter_join() - @process joins the session: read its own rules; it is filtered from now on if there is a filter. */
-void drain_filter_join(struct process *process, struct drain *drain, struct filter *filter);
+void drain_filter_join(struct drained_process *process, struct drain *drain, struct filter *filter);
 
 /** drain_filter_update() - let the filter read what is new in the init log, if it needs that. Return: 0; -errno. */
-int drain_filter_update(struct process *process, struct drain *drain);
+int drain_filter_update(struct drained_process *process, struct drain *drain);
 
 /** drain_filter_settle() - publish in the region which objects are left out. */
-void drain_filter_settle(struct process *process, struct drain *drain);
+void drain_filter_settle(struct drained_process *process, struct drain *drain);
 
 /** drain_filter_changed() - the rules are others now: decide again. */
-void drain_filter_changed(struct process *process, struct drain *drain);
+void drain_filter_changed(struct drained_process *process, struct drain *drain);
 
 /** drain_filter_taken() - the position in the init log up to which the filter has read; UINT64_MAX: it does not read it. */
-uint64_t drain_filter_taken(const struct process *process);
+uint64_t drain_filter_taken(const struct drained_process *process);
 
 #endif

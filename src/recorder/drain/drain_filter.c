@@ -25,7 +25,7 @@ static int take_facts(struct sink *sink, struct sink_process *at, const struct s
 static const struct sink_ops filter_ops = { .kind = "filter", .facts = take_facts };
 static struct sink filter_sink = { .ops = &filter_ops, .name = "the filter" };
 
-void drain_filter_join(struct process *process, struct drain *drain, struct filter *filter)
+void drain_filter_join(struct drained_process *process, struct drain *drain, struct filter *filter)
 {
 	const struct filter_subject subject = {
 		.region = &process->region, .classes = &process->classes, .host_pid = process->host_pid,
@@ -36,13 +36,13 @@ void drain_filter_join(struct process *process, struct drain *drain, struct filt
 	process->filter = filter ? filter_join(filter, &subject, &drain->sayer) : NULL;
 }
 
-int drain_filter_update(struct process *process, struct drain *drain)
+int drain_filter_update(struct drained_process *process, struct drain *drain)
 {
 	return filter_needs_facts(process->filter) ?
 	       initlog_drain_to(process, drain, &filter_sink, &process->filter_at) : 0;
 }
 
-void drain_filter_settle(struct process *process, struct drain *drain)
+void drain_filter_settle(struct drained_process *process, struct drain *drain)
 {
 	bool complete;
 
@@ -52,7 +52,7 @@ void drain_filter_settle(struct process *process, struct drain *drain)
 	filter_confirm(process->filter, complete);
 }
 
-void drain_filter_changed(struct process *process, struct drain *drain)
+void drain_filter_changed(struct drained_process *process, struct drain *drain)
 {
 	if (!process->filter || !filter_update_rules(process->filter))
 		return;
@@ -61,7 +61,7 @@ void drain_filter_changed(struct process *process, struct drain *drain)
 	drain_filter_settle(process, drain);
 }
 
-uint64_t drain_filter_taken(const struct process *process)
+uint64_t drain_filter_taken(const struct drained_process *process)
 {
 	return filter_needs_facts(process->filter) ? process->filter_at.init.taken : UINT64_MAX;
 }

@@ -27,7 +27,7 @@
 
 /* Reading the log once for one sink. Facts are collected in `batch`, and go to the sink many at a time. */
 struct taking {
-	struct process *process;
+	struct drained_process *process;
 	struct drain *drain;
 	struct sink *sink;
 	struct sink_process *at;
@@ -86,7 +86,7 @@ static int declare(struct taking *taking, enum ctf_class class, unsigned id)
 static int take_declaration(struct taking *taking, const struct log_place *record)
 {
 	uint8_t copy[DECLARATION_MAX];	/* shared memory may change meanwhile */
-	struct process *process = taking->process;
+	struct drained_process *process = taking->process;
 	uint16_t id;
 	int rc = 0;
 
@@ -134,7 +134,7 @@ static bool is_fact(const struct classes *classes, const struct kymo_log_record 
 static int take_fact(struct taking *taking, const struct log_place *record)
 {
 	const bool known = record->head.origin < taking->at->init.known;
-	struct process *process = taking->process;
+	struct drained_process *process = taking->process;
 	struct sink_facts *batch = &taking->batch;
 	struct sink_fact fact = {
 		.id = record->head.id,
@@ -279,7 +279,7 @@ static int take_collected(struct taking *taking, uint64_t limit)
 	return rc == -EAGAIN ? -ESTALE : rc;
 }
 
-void initlog_update_counts(struct process *process)
+void initlog_update_counts(struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	uint64_t no_ring = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
@@ -318,7 +318,8 @@ static int read_log(struct taking *taking)
 	return rc == -ESTALE ? 0 : rc;
 }
 
-static int drain_into(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
+static int drain_into(struct drained_process *process, struct drain *drain, struct sink *sink,
+		      struct sink_process *at)
 {
 	struct taking taking = {
 		.process = process, .drain = drain, .sink = sink, .at = at,
@@ -338,12 +339,12 @@ static int drain_into(struct process *process, struct drain *drain, struct sink 
 }
 
 /* Whether the sink at place @index does not have all of the log. */
-static bool lacks(const struct process *process, unsigned index, uint64_t tail)
+static bool lacks(const struct drained_process *process, unsigned index, uint64_t tail)
 {
 	return process->at[index]->init.taken < tail;
 }
 
-bool initlog_is_pending(const struct process *process, const struct drain *drain)
+bool initlog_is_pending(const struct drained_process *process, const struct drain *drain)
 {
 	uint64_t tail = log_bounds(&process->region).tail;
 
@@ -354,7 +355,7 @@ bool initlog_is_pending(const struct process *process, const struct drain *drain
 }
 
 /* Publishes up to where the log was read: the process may clean it up to there. */
-static void publish_taken(struct process *process, const struct drain *drain)
+static void publish_taken(struct drained_process *process, const struct drain *drain)
 {
 	const uint64_t settle_ns = 2 * drain->patience_ns > SETTLE_NS ? 2 * drain->patience_ns : SETTLE_NS;
 	struct kymo_region *header = region_header(&process->region);
@@ -380,19 +381,20 @@ static void publish_taken(struct process *process, const struct drain *drain)
 	process->log_noted_ns = drain->now_ns;
 }
 
-bool initlog_is_complete(const struct process *process, const struct sink_process *at)
+bool initlog_is_complete(const struct drained_process *process, const struct sink_process *at)
 {
 	return at->init.taken >= log_bounds(&process->region).tail;
 }
 
-int initlog_drain_to(struct process *process, struct drain *drain, struct sink *sink, struct sink_process *at)
+int initlog_drain_to(struct drained_process *process, struct drain *drain, struct sink *sink,
+		     struct sink_process *at)
 {
 	if (process->cut || initlog_is_complete(process, at))
 		return 0;
 	return region_grow(&process->region) < 0 ? -EIO : drain_into(process, drain, sink, at);
 }
 
-int initlog_drain(struct process *process, struct drain *drain)
+int initlog_drain(struct drained_process *process, struct drain *drain)
 {
 	uint64_t tail = log_bounds(&process->region).tail;
 	bool news = false;

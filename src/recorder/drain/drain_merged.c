@@ -63,7 +63,7 @@ struct step {
 
 struct merged {
 	struct merge merge;
-	struct process *process;	/* whose records are merged */
+	struct drained_process *process; /* whose records are merged */
 	struct cursor *cursor;
 	unsigned count, room;
 	struct sink_packet *part;
@@ -121,8 +121,8 @@ static void lower_horizon(struct merged *m, uint64_t ns, uint64_t clock_ns)
 		m->horizon = ns;
 }
 
-static int read_ring(struct merged *m, struct process *process, unsigned index, struct drain *drain,
-		   uint64_t clock_ns)
+static int read_ring(struct merged *m, struct drained_process *process, unsigned index,
+		     struct drain *drain, uint64_t clock_ns)
 {
 	struct ring *ring = &process->ring[index];
 	const struct kymo_ring *shared = ring_shared(process, ring);
@@ -156,7 +156,8 @@ static int read_ring(struct merged *m, struct process *process, unsigned index, 
 }
 
 /* Return: 1: something is to be taken now; 0: not yet; -errno. */
-static int read_rings(struct merged *m, struct process *process, struct drain *drain, uint64_t clock_ns)
+static int read_rings(struct merged *m, struct drained_process *process, struct drain *drain,
+		      uint64_t clock_ns)
 {
 	m->count = 0;
 	m->unread = 0;
@@ -184,7 +185,7 @@ static int read_rings(struct merged *m, struct process *process, struct drain *d
 /* ---- spans ---- */
 
 /* The unread bytes are in the caches of other processors: fetch them before they are needed. */
-static void prefetch_unread(const struct merged *m, const struct process *process)
+static void prefetch_unread(const struct merged *m, const struct drained_process *process)
 {
 	for (unsigned i = 0; i < m->count; i++) {
 		const struct ring *ring = &process->ring[m->cursor[i].ring];
@@ -198,7 +199,7 @@ static void prefetch_unread(const struct merged *m, const struct process *proces
 }
 
 /* Finds what is left of the block at cursor->at. Return: false: nothing more, or the block is wrong. */
-static bool next_slice(const struct process *process, struct cursor *cursor)
+static bool next_slice(const struct drained_process *process, struct cursor *cursor)
 {
 	uint32_t records;
 
@@ -220,7 +221,7 @@ static bool next_slice(const struct process *process, struct cursor *cursor)
 }
 
 /* Records older than what was merged before go to a stream of the ring's own. Return: 0; -errno. */
-static int take_late(struct process *process, struct cursor *cursor, struct drain *drain)
+static int take_late(struct drained_process *process, struct cursor *cursor, struct drain *drain)
 {
 	struct ring *ring = &process->ring[cursor->ring];
 
@@ -248,8 +249,8 @@ static int take_late(struct process *process, struct cursor *cursor, struct drai
 }
 
 /* An event whose class is not known yet: lower the horizon, so that no later event is merged before it. */
-static bool waits_for_declaration(struct merged *m, const struct process *process, const struct drain *drain,
-				  const struct merge_input *in)
+static bool waits_for_declaration(struct merged *m, const struct drained_process *process,
+				  const struct drain *drain, const struct merge_input *in)
 {
 	const struct slice rest = { .bytes = in->at, .size = (size_t)(in->end - in->at) };
 	uint64_t ns;
@@ -301,7 +302,8 @@ static bool add_part(struct merged *m, unsigned index)
 }
 
 /* Gives input @index the next span of its ring. Return: false without memory. */
-static bool next_span(struct merged *m, struct process *process, struct drain *drain, unsigned index)
+static bool next_span(struct merged *m, struct drained_process *process, struct drain *drain,
+		      unsigned index)
 {
 	struct cursor *cursor = &m->cursor[index];
 	struct merge_input *in = &m->merge.input[index];
@@ -335,7 +337,8 @@ static bool has_part(const struct merge_input *in)
 }
 
 /* Fills the buffer. Return: 1: more is left; 0: nothing is left; -errno. */
-static int fill(struct merged *m, struct process *process, struct drain *drain, struct merge_out *out)
+static int fill(struct merged *m, struct drained_process *process, struct drain *drain,
+		struct merge_out *out)
 {
 	enum merge_stop stop;
 	unsigned empty;
@@ -359,7 +362,8 @@ static int fill(struct merged *m, struct process *process, struct drain *drain, 
 }
 
 /* @told: the packet reports what the rings dropped, too. */
-static void promise_parts(const struct merged *m, struct process *process, unsigned count, bool told)
+static void promise_parts(const struct merged *m, struct drained_process *process, unsigned count,
+			  bool told)
 {
 	for (unsigned i = 0; i < count; i++) {
 		const struct ring *ring = &process->ring[m->part[i].ring];
@@ -369,8 +373,8 @@ static void promise_parts(const struct merged *m, struct process *process, unsig
 	}
 }
 
-static int give_to_sinks(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out,
-			 unsigned *taken)
+static int give_to_sinks(struct merged *m, struct drained_process *process, struct drain *drain,
+			 const struct merge_out *out, unsigned *taken)
 {
 	struct sink_batch batch = {
 		.part = m->part, .dropped = m->dropped, .count = m->parts, .cpu = m->part[0].cpu,
@@ -393,7 +397,7 @@ static int give_to_sinks(struct merged *m, struct process *process, struct drain
 	return rc;
 }
 
-static void advance(struct merged *m, struct process *process, unsigned index)
+static void advance(struct merged *m, struct drained_process *process, unsigned index)
 {
 	const struct sink_packet *part = &m->part[index];
 	const struct step *step = &m->step[index];
@@ -409,7 +413,8 @@ static void advance(struct merged *m, struct process *process, unsigned index)
 }
 
 /* The sinks get the buffer, if it has records; the rings advance. */
-static int hand_over(struct merged *m, struct process *process, struct drain *drain, const struct merge_out *out)
+static int hand_over(struct merged *m, struct drained_process *process, struct drain *drain,
+		     const struct merge_out *out)
 {
 	unsigned taken = m->parts;
 	int rc = 0;
@@ -438,7 +443,7 @@ static int hand_over(struct merged *m, struct process *process, struct drain *dr
 }
 
 /* Refuses rings with invalid records; gives empty rings of ended threads back. */
-static void conclude(struct merged *m, struct process *process, struct drain *drain)
+static void conclude(struct merged *m, struct drained_process *process, struct drain *drain)
 {
 	for (unsigned i = 0; i < m->count; i++) {
 		const struct cursor *cursor = &m->cursor[i];
@@ -461,7 +466,7 @@ static bool record_wanted(void *context, unsigned index, const struct merge_inpu
 	return filter_record(m->process->filter, &m->process->ring[m->cursor[index].ring].left_out_message, &one);
 }
 
-static int merge_all(struct merged *m, struct process *process, struct drain *drain)
+static int merge_all(struct merged *m, struct drained_process *process, struct drain *drain)
 {
 	int more, rc = 0;
 
@@ -497,7 +502,7 @@ static int merge_all(struct merged *m, struct process *process, struct drain *dr
 	return rc < 0 ? rc : more;
 }
 
-int merged_drain(struct process *process, struct drain *drain, uint64_t clock_ns)
+int merged_drain(struct drained_process *process, struct drain *drain, uint64_t clock_ns)
 {
 	int rc;
 

@@ -6,7 +6,7 @@
 #include "recorder/drain/drain.h"
 #include "recorder/records/record_walk.h"
 
-void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
+void ring_refuse(struct drained_process *process, struct ring *ring, const struct drain *drain,
 		 const char *what)
 {
 	ring->bad = true;
@@ -15,7 +15,7 @@ void ring_refuse(struct process *process, struct ring *ring, const struct drain 
 }
 
 /* Finds where to begin in a ring that may contain records already. */
-static void ring_begin(struct process *process, struct ring *ring, bool skip_unread)
+static void ring_begin(struct drained_process *process, struct ring *ring, bool skip_unread)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
 	uint64_t word = __atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE);
@@ -50,7 +50,7 @@ static bool is_merged(struct drain *drain)
 	return false;
 }
 
-void process_rings(struct process *process, struct drain *drain, bool skip_unread)
+void process_rings(struct drained_process *process, struct drain *drain, bool skip_unread)
 {
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
@@ -91,7 +91,7 @@ void process_rings(struct process *process, struct drain *drain, bool skip_unrea
 	}
 }
 
-uint64_t process_first_ns(const struct process *process)
+uint64_t process_first_ns(const struct drained_process *process)
 {
 	uint64_t first = UINT64_MAX;
 

@@ -48,7 +48,7 @@ enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACE
 
 struct home;			/* recorder/session/homes.h */
 
-struct process {
+struct drained_process {
 	/* Read in every round, so these come first. */
 	bool finished;			/* all is taken, the region is closed */
 	enum alive alive;
@@ -91,13 +91,14 @@ struct process {
 };
 
 /** ring_shared() - the shared page of a ring that process_rings() entered. */
-static inline struct kymo_ring *ring_shared(const struct process *process, const struct ring *ring)
+static inline struct kymo_ring *ring_shared(const struct drained_process *process,
+					    const struct ring *ring)
 {
 	return region_page(&process->region, ring->page, 1);
 }
 
 /** ring_at() - where byte @position of a sound ring is. */
-static inline uint8_t *ring_at(const struct process *process, const struct ring *ring,
+static inline uint8_t *ring_at(const struct drained_process *process, const struct ring *ring,
 			       uint64_t position)
 {
 	uint64_t size = (uint64_t)ring->block_size * ring->block_count;
@@ -106,16 +107,16 @@ static inline uint8_t *ring_at(const struct process *process, const struct ring 
 }
 
 /** ring_refuse() - do not read a ring any further, and say why. */
-void ring_refuse(struct process *process, struct ring *ring, const struct drain *drain,
+void ring_refuse(struct drained_process *process, struct ring *ring, const struct drain *drain,
 		 const char *what);
 
 /**
  * process_rings() - enter the rings that were created since the last call
  * @skip_unread: what is in them is not of this session
  */
-void process_rings(struct process *process, struct drain *drain, bool skip_unread);
+void process_rings(struct drained_process *process, struct drain *drain, bool skip_unread);
 
 /** process_first_ns() - time of the oldest unread runtime event, UINT64_MAX without one. */
-uint64_t process_first_ns(const struct process *process);
+uint64_t process_first_ns(const struct drained_process *process);
 
 #endif

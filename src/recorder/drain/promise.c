@@ -22,12 +22,12 @@ static void notify_test(enum promise_point point)
 }
 
 /* NULL without a region: a snapshot may also write packets of processes that have ended. */
-static struct kymo_promise *promise_of(const struct process *process)
+static struct kymo_promise *promise_of(const struct drained_process *process)
 {
 	return process->region.base ? &region_header(&process->region)->promise : NULL;
 }
 
-static struct kymo_promise_place *places_of(const struct process *process)
+static struct kymo_promise_place *places_of(const struct drained_process *process)
 {
 	return region_page(&process->region, KYMO_PROMISE_PAGE, KYMO_FIRST_SEGMENT_PAGE - KYMO_PROMISE_PAGE);
 }
@@ -40,7 +40,8 @@ static void set_state(struct kymo_promise *promise, uint64_t state)
 
 /* ---- the recorder that writes ---- */
 
-void promise_enter(struct process *process, const struct ring *ring, uint64_t to, uint64_t told, uint64_t records)
+void promise_enter(struct drained_process *process, const struct ring *ring, uint64_t to,
+		   uint64_t told, uint64_t records)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
 
@@ -51,7 +52,7 @@ void promise_enter(struct process *process, const struct ring *ring, uint64_t to
 	notify_test(PROMISE_ENTERED);
 }
 
-void promise_sinks(struct process *process, uint32_t sinks)
+void promise_sinks(struct drained_process *process, uint32_t sinks)
 {
 	struct kymo_promise *promise = promise_of(process);
 
@@ -59,12 +60,12 @@ void promise_sinks(struct process *process, uint32_t sinks)
 		set_state(promise, KYMO_PROMISE_WANTED(0) * sinks);
 }
 
-void promise_turn(struct process *process, unsigned place)
+void promise_turn(struct drained_process *process, unsigned place)
 {
 	process->promise_place = place;
 }
 
-void promise_turned(struct process *process)
+void promise_turned(struct drained_process *process)
 {
 	struct kymo_promise *promise = promise_of(process);
 	const unsigned place = process->promise_place;
@@ -74,7 +75,8 @@ void promise_turned(struct process *process)
 		set_state(promise, promise->state & ~KYMO_PROMISE_WANTED(place));
 }
 
-void promise_write(struct process *process, const struct ctf_place *to, enum kymo_promise_moves moves)
+void promise_write(struct drained_process *process, const struct ctf_place *to,
+		   enum kymo_promise_moves moves)
 {
 	struct kymo_promise *promise = promise_of(process);
 	struct kymo_promise_place *place = promise && !process->cut ? places_of(process) : NULL;
@@ -99,7 +101,7 @@ void promise_write(struct process *process, const struct ctf_place *to, enum kym
 	notify_test(PROMISE_OPEN);
 }
 
-void promise_written(struct process *process, bool well)
+void promise_written(struct drained_process *process, bool well)
 {
 	struct kymo_promise *promise = promise_of(process);
 	const uint64_t begun = KYMO_PROMISE_BEGUN(process->promise_place);
@@ -116,7 +118,7 @@ void promise_written(struct process *process, bool well)
 		set_state(promise, promise->state & ~begun);
 }
 
-void promise_keep(struct process *process)
+void promise_keep(struct drained_process *process)
 {
 	struct kymo_promise *promise = promise_of(process);
 
@@ -126,7 +128,7 @@ void promise_keep(struct process *process)
 	notify_test(PROMISE_KEPT);
 }
 
-void promise_move(struct process *process, const struct ring *ring)
+void promise_move(struct drained_process *process, const struct ring *ring)
 {
 	struct kymo_ring *shared = ring_shared(process, ring);
 
@@ -137,7 +139,7 @@ void promise_move(struct process *process, const struct ring *ring)
 	notify_test(PROMISE_MOVED);
 }
 
-void promise_end(struct process *process)
+void promise_end(struct drained_process *process)
 {
 	struct kymo_promise *promise = promise_of(process);
 
@@ -195,14 +197,15 @@ struct findings {
 };
 
 /* A private copy: shared memory may change. */
-static void copy_place(const struct process *process, unsigned index, struct kymo_promise_place *copy)
+static void copy_place(const struct drained_process *process, unsigned index,
+		       struct kymo_promise_place *copy)
 {
 	memcpy(copy, places_of(process) + index, sizeof *copy);
 	copy->path[sizeof copy->path - 1] = 0;
 }
 
-static void check_place(struct process *process, const struct sayer *sayer, unsigned index,
-			  struct findings *found)
+static void check_place(struct drained_process *process, const struct sayer *sayer, unsigned index,
+			struct findings *found)
 {
 	const bool wanted = found->wanted & 1u << index;
 	struct kymo_promise_place place;
@@ -226,7 +229,8 @@ static void check_place(struct process *process, const struct sayer *sayer, unsi
 }
 
 /* Removes the packet from all files that have it. Return: false: some file cannot be changed, and still has it. */
-static bool take_back(const struct process *process, const struct sayer *sayer, uint32_t whole)
+static bool take_back(const struct drained_process *process, const struct sayer *sayer,
+		      uint32_t whole)
 {
 	bool done = true;
 
@@ -253,7 +257,8 @@ static bool take_back(const struct process *process, const struct sayer *sayer, 
 	return done;
 }
 
-static enum verdict judge(const struct process *process, const struct sayer *sayer, const struct findings *found)
+static enum verdict judge(const struct drained_process *process, const struct sayer *sayer,
+			  const struct findings *found)
 {
 	if (found->whole == found->wanted)
 		return found->wanted ? MOVE : STAY;
@@ -279,7 +284,7 @@ static void ring_resolve(struct kymo_ring *ring, enum verdict verdict)
 	__atomic_store_n(&ring->rpos, to, __ATOMIC_RELEASE);
 }
 
-void promise_resolve(struct process *process, const struct sayer *sayer)
+void promise_resolve(struct drained_process *process, const struct sayer *sayer)
 {
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);

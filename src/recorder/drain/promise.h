@@ -36,7 +36,7 @@
 #include "abi/region.h"
 
 struct ctf_place;		/* ctf/write/writer.h */
-struct process;
+struct drained_process;
 struct ring;
 struct sayer;
 
@@ -46,38 +46,40 @@ struct sayer;
  * @told: value of kymo_ring.dropped that the packet reports
  * @records: of this ring in the packet
  */
-void promise_enter(struct process *process, const struct ring *ring, uint64_t to, uint64_t told, uint64_t records);
+void promise_enter(struct drained_process *process, const struct ring *ring, uint64_t to,
+		   uint64_t told, uint64_t records);
 
 /** promise_sinks() - the sinks that are to get the packet: bit i of @sinks is the one at place i. */
-void promise_sinks(struct process *process, uint32_t sinks);
+void promise_sinks(struct drained_process *process, uint32_t sinks);
 
 /** promise_turn() - what is written from now on is for the sink at @place; outside of packets it is 0. */
-void promise_turn(struct process *process, unsigned place);
+void promise_turn(struct drained_process *process, unsigned place);
 
 /** promise_turned() - that sink has the packet in a file, or keeps no files. */
-void promise_turned(struct process *process);
+void promise_turned(struct drained_process *process);
 
 /** promise_write() - a write is about to begin; @moves: what is taken from the region for good with it. */
-void promise_write(struct process *process, const struct ctf_place *to, enum kymo_promise_moves moves);
+void promise_write(struct drained_process *process, const struct ctf_place *to,
+		   enum kymo_promise_moves moves);
 
 /** promise_written() - the write has ended; all of it is in the file if @well, else nothing. */
-void promise_written(struct process *process, bool well);
+void promise_written(struct drained_process *process, bool well);
 
 /** promise_keep() - all sinks have had their turn, and some have the packet. */
-void promise_keep(struct process *process);
+void promise_keep(struct drained_process *process);
 
 /** promise_move() - @ring, which was entered, advances. */
-void promise_move(struct process *process, const struct ring *ring);
+void promise_move(struct drained_process *process, const struct ring *ring);
 
 /** promise_end() - all rings that were entered have advanced, or none will: nothing is promised any more. */
-void promise_end(struct process *process);
+void promise_end(struct drained_process *process);
 
 /**
  * promise_resolve() - finish what a dead recorder had promised for @process, before its rings are read
  *
  * Reports to @sayer what was cut off, and what is counted as dropped.
  */
-void promise_resolve(struct process *process, const struct sayer *sayer);
+void promise_resolve(struct drained_process *process, const struct sayer *sayer);
 
 /** promise_dropped_since() - how many events were dropped from count @base to count @now; 0 if @now is not later. */
 static inline uint64_t promise_dropped_since(uint64_t now, uint64_t base)

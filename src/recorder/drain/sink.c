@@ -126,7 +126,7 @@ void sinks_round_end(struct drain *drain)
 
 struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	struct sink_ring *grown;
 
 	if (index < at->ring_count)
@@ -144,7 +144,7 @@ struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
 
 bool sink_threads_grow(struct sink_process *at)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	struct sink_without *grown;
 
 	if (at->thread_count == process->thread_count)
@@ -219,7 +219,7 @@ uint32_t sinks_up(const struct drain *drain)
 	return up;
 }
 
-int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
+int sinks_packet(struct drain *drain, struct drained_process *process, struct sink_packet *packet,
 		 uint64_t dropped)
 {
 	const uint32_t up = sinks_up(drain);
@@ -248,7 +248,7 @@ int sinks_packet(struct drain *drain, struct process *process, struct sink_packe
 }
 static_assert(SINKS_MAX < 32, "a bit for each");
 
-void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped)
+void sinks_forget_drops(struct drained_process *process, unsigned index, uint64_t dropped)
 {
 	struct ring *ring = &process->ring[index];
 	bool told = !promise_dropped_since(dropped, ring->dropped_base);
@@ -263,7 +263,8 @@ void sinks_forget_drops(struct process *process, unsigned index, uint64_t droppe
 			process->at[i]->ring[index].dropped_base = dropped;
 }
 
-void sinks_lose(struct drain *drain, struct process *process, unsigned index, uint64_t records)
+void sinks_lose(struct drain *drain, struct drained_process *process, unsigned index,
+		uint64_t records)
 {
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		struct sink_ring *ring = sink_ring_of(process->at[i], index);
@@ -279,7 +280,7 @@ void sinks_lose(struct drain *drain, struct process *process, unsigned index, ui
 
 void sink_counts(const struct sink_process *at, struct sink_counts *counts)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 
 	*counts = (struct sink_counts){
 		.before = at->before,

@@ -40,7 +40,7 @@
 
 struct json_object;
 struct ctf_store;		/* ctf/write/writer.h */
-struct process;
+struct drained_process;
 struct drain;
 struct thread_account;
 struct sink;
@@ -142,7 +142,7 @@ struct sink_without {
 
 /* Of one process, from join to the end of the session. */
 struct sink_process {
-	struct process *process;
+	struct drained_process *process;
 	struct sink_ring *ring;		/* [ring_count] */
 	unsigned ring_count;
 	struct sink_without *thread;	/* [thread_count]; later threads are complete in the sink */
@@ -250,7 +250,7 @@ struct sink_ops {
 	 */
 	int (*ended)(struct sink *sink, const char *json, size_t size);
 	/* Whether a process that left is still needed: it is not forgotten then. */
-	bool (*holds)(const struct sink *sink, const struct process *process);
+	bool (*holds)(const struct sink *sink, const struct drained_process *process);
 	/* After every round of draining, at most some ms apart. */
 	void (*round)(struct sink *sink, uint64_t now_ns);
 	/* Adds what else the sink knows to the accounts before they are written. */
@@ -311,7 +311,8 @@ struct sink {
  * Drain first, else the sink begins with what is still in the rings.
  * Return: 0; -ENOSPC: the session has SINKS_MAX; -ENOMEM. After a failure, the sink stays the caller's.
  */
-int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+int sinks_add(struct drain *drain, struct sink *sink, struct drained_process **process,
+	      unsigned count);
 
 /** sink_is_gone() - whether what @sink wrote last was taken away; @all: as in struct sink_place_ops. */
 static inline bool sink_is_gone(struct sink *sink, bool all)
@@ -323,10 +324,12 @@ static inline bool sink_is_gone(struct sink *sink, bool all)
  * sinks_complete() - put remaining drops into @sink, then leave for every process
  * @process: [@count] all of the session
  */
-void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+void sinks_complete(struct drain *drain, struct sink *sink, struct drained_process **process,
+		    unsigned count);
 
 /** sinks_detach() - take @sink out of the drain and free its struct sink_process. The caller calls close(). */
-void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+void sinks_detach(struct drain *drain, struct sink *sink, struct drained_process **process,
+		  unsigned count);
 
 /**
  * sinks_turn() - @sink begins anew; drain before
@@ -334,24 +337,25 @@ void sinks_detach(struct drain *drain, struct sink *sink, struct process **proce
  *
  * Nothing is lost or doubled by it. A failure is reported, and the turn tried again later.
  */
-void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count);
+void sinks_turn(struct drain *drain, struct sink *sink, struct drained_process **process,
+		unsigned count);
 
 /**
  * sinks_mend() - sinks whose files were taken away begin anew, if they can
  * @process: [@count] all of the session
  * @now: check all of them at once
  */
-void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now);
+void sinks_mend(struct drain *drain, struct drained_process **process, unsigned count, bool now);
 
 /** sinks_join() - a new process joins all sinks. Return: 0; -ENOMEM. */
-int sinks_join(struct drain *drain, struct process *process);
+int sinks_join(struct drain *drain, struct drained_process *process);
 
 /** sinks_process_free() - free what is kept for the sinks of @process. */
-void sinks_process_free(struct process *process);
+void sinks_process_free(struct drained_process *process);
 
 /** sink_at() - what is kept for @sink of @process; NULL: the process had ended before the sink was added. */
 struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
-			     const struct process *process);
+			     const struct drained_process *process);
 
 /** sink_remedy() - what the user can do about a write that failed with @rc, -errno. */
 const char *sink_remedy(int rc);
@@ -371,7 +375,7 @@ int sinks_rc(const struct drain *drain);
 bool sinks_take_batches(const struct drain *drain);
 
 /** sinks_leave() - @process is finished: remaining drops, the ends of its streams in all sinks. */
-void sinks_leave(struct drain *drain, struct process *process);
+void sinks_leave(struct drain *drain, struct drained_process *process);
 
 /** sinks_reach_back() - events from @first_ns on, left by another recorder, are read next: the sinks begin there. */
 void sinks_reach_back(struct drain *drain, uint64_t first_ns);

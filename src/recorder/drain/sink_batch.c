@@ -64,7 +64,8 @@ static unsigned offer(struct sink *sink, struct sink_process *at, struct sink_ba
 	return taken;
 }
 
-int sinks_batch(struct drain *drain, struct process *process, struct sink_batch *batch, unsigned *taken)
+int sinks_batch(struct drain *drain, struct drained_process *process, struct sink_batch *batch,
+		unsigned *taken)
 {
 	unsigned by[SINKS_MAX];
 

@@ -40,7 +40,7 @@ uint32_t sinks_up(const struct drain *drain);
  * Return: 0: some sink has it, and for the others it is counted; -errno: none has it; -EFAULT: its
  * memory is gone.
  */
-int sinks_packet(struct drain *drain, struct process *process, struct sink_packet *packet,
+int sinks_packet(struct drain *drain, struct drained_process *process, struct sink_packet *packet,
 		 uint64_t dropped);
 
 /**
@@ -49,7 +49,8 @@ int sinks_packet(struct drain *drain, struct process *process, struct sink_packe
  *
  * Return: 0: all; -errno: no sink has the rest.
  */
-int sinks_batch(struct drain *drain, struct process *process, struct sink_batch *batch, unsigned *taken);
+int sinks_batch(struct drain *drain, struct drained_process *process, struct sink_batch *batch,
+		unsigned *taken);
 
 /** sink_batch_drops() - report to @sink what was dropped in a ring that is merged, as of @packet. Return: 0; -errno. */
 int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped);
@@ -68,9 +69,10 @@ uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped);
  *
  * Without effect once drops were reported to a sink.
  */
-void sinks_forget_drops(struct process *process, unsigned index, uint64_t dropped);
+void sinks_forget_drops(struct drained_process *process, unsigned index, uint64_t dropped);
 
 /** sinks_lose() - no sink will ever take these @records of ring @index: count them. */
-void sinks_lose(struct drain *drain, struct process *process, unsigned index, uint64_t records);
+void sinks_lose(struct drain *drain, struct drained_process *process, unsigned index,
+		uint64_t records);
 
 #endif

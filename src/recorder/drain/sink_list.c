@@ -24,7 +24,7 @@ static unsigned place_of(const struct drain *drain, const struct sink *sink)
 }
 
 struct sink_process *sink_at(const struct drain *drain, const struct sink *sink,
-			     const struct process *process)
+			     const struct drained_process *process)
 {
 	unsigned place = place_of(drain, sink);
 
@@ -40,7 +40,7 @@ static void at_free(struct sink_process *at)
 	free(at);
 }
 
-void sinks_process_free(struct process *process)
+void sinks_process_free(struct drained_process *process)
 {
 	for (unsigned i = 0; i < SINKS_MAX; i++) {
 		at_free(process->at[i]);
@@ -51,7 +51,7 @@ void sinks_process_free(struct process *process)
 /* What the process produced before now is not in the sink. */
 static bool leave_past_out(struct sink_process *at)
 {
-	struct process *process = at->process;
+	struct drained_process *process = at->process;
 
 	initlog_update_counts(process);
 	for (unsigned i = 0; i < process->ring_count; i++) {
@@ -76,7 +76,7 @@ static bool leave_past_out(struct sink_process *at)
 	return true;
 }
 
-static struct sink_process *join(struct sink *sink, struct process *process, bool has_past)
+static struct sink_process *join(struct sink *sink, struct drained_process *process, bool has_past)
 {
 	struct sink_process *at = calloc(1, sizeof *at);
 
@@ -89,7 +89,7 @@ static struct sink_process *join(struct sink *sink, struct process *process, boo
 	return NULL;
 }
 
-int sinks_join(struct drain *drain, struct process *process)
+int sinks_join(struct drain *drain, struct drained_process *process)
 {
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		process->at[i] = join(drain->sink[i], process, false);
@@ -108,7 +108,8 @@ void sinks_reach_back(struct drain *drain, uint64_t first_ns)
 			drain->sink[i]->start_ns = first_ns;
 }
 
-int sinks_add(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+int sinks_add(struct drain *drain, struct sink *sink, struct drained_process **process,
+	      unsigned count)
 {
 	unsigned place = drain->sink_count;
 
@@ -140,7 +141,7 @@ int sinks_add(struct drain *drain, struct sink *sink, struct process **process, 
 
 static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	const struct ring *ring = &process->ring[index];
 	struct sink_ring *mine = sink_ring_of(at, index);
 	struct sink_packet packet = {
@@ -163,7 +164,7 @@ static int last_drops(struct sink *sink, struct sink_process *at, unsigned index
 }
 
 /* Reports the last drops of a ring to all sinks; the accounts have them in any case. */
-static void all_last_drops(struct drain *drain, struct process *process, unsigned index)
+static void all_last_drops(struct drain *drain, struct drained_process *process, unsigned index)
 {
 	struct ring *ring = &process->ring[index];
 	bool told = false;
@@ -210,7 +211,7 @@ static void leave(struct sink *sink, struct sink_process *at, uint64_t now)
 	at->left = true;
 }
 
-void sinks_leave(struct drain *drain, struct process *process)
+void sinks_leave(struct drain *drain, struct drained_process *process)
 {
 	for (unsigned i = 0; i < process->ring_count; i++)
 		all_last_drops(drain, process, i);
@@ -228,7 +229,8 @@ static void complete_ring(struct sink *sink, struct sink_process *at, unsigned i
 	promise_end(at->process);
 }
 
-void sinks_complete(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+void sinks_complete(struct drain *drain, struct sink *sink, struct drained_process **process,
+		    unsigned count)
 {
 	drain_update_clock(drain);
 	for (unsigned i = 0; i < count; i++) {
@@ -247,7 +249,7 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct process **pro
 /* ---- beginning anew ---- */
 
 /* The begin of a new place, which is complete in itself: before every event that is still to come. */
-static uint64_t turn_ns(const struct drain *drain, struct process **process, unsigned count)
+static uint64_t turn_ns(const struct drain *drain, struct drained_process **process, unsigned count)
 {
 	uint64_t begin = drain->now_ns - EARLIER_NS;
 
@@ -273,7 +275,8 @@ static void start_again(struct sink_process *at, uint64_t begin_ns)
 	at->own = false;
 }
 
-static int begin_anew(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+static int begin_anew(struct drain *drain, struct sink *sink, struct drained_process **process,
+		      unsigned count)
 {
 	uint64_t begin_ns;
 	int rc;
@@ -290,7 +293,8 @@ static int begin_anew(struct drain *drain, struct sink *sink, struct process **p
 	return rc;
 }
 
-void sinks_turn(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+void sinks_turn(struct drain *drain, struct sink *sink, struct drained_process **process,
+		unsigned count)
 {
 	int rc = begin_anew(drain, sink, process, count);
 
@@ -315,7 +319,8 @@ static void report_gone(const struct drain *drain, const struct sink *sink, int 
 			  (unsigned long long)sink->removed.last);
 }
 
-static void mend(struct drain *drain, struct sink *sink, struct process **process, unsigned count, bool all)
+static void mend(struct drain *drain, struct sink *sink, struct drained_process **process,
+		 unsigned count, bool all)
 {
 	const bool gone = sink_is_gone(sink, all), was = sink->gone;
 	int rc = gone ? begin_anew(drain, sink, process, count) : 0;
@@ -334,7 +339,7 @@ static void mend(struct drain *drain, struct sink *sink, struct process **proces
 	sink->told = rc < 0;
 }
 
-void sinks_mend(struct drain *drain, struct process **process, unsigned count, bool now)
+void sinks_mend(struct drain *drain, struct drained_process **process, unsigned count, bool now)
 {
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		struct sink *sink = drain->sink[i];
@@ -346,7 +351,8 @@ void sinks_mend(struct drain *drain, struct process **process, unsigned count, b
 	}
 }
 
-void sinks_detach(struct drain *drain, struct sink *sink, struct process **process, unsigned count)
+void sinks_detach(struct drain *drain, struct sink *sink, struct drained_process **process,
+		  unsigned count)
 {
 	const unsigned place = place_of(drain, sink);	/* the last place + 1: it was being added */
 

@@ -26,31 +26,37 @@ struct slice {
  *
  * Return: NULL; else what is wrong with the block.
  */
-const char *block_slice(const struct process *process, const struct ring *ring, uint64_t word,
-			uint64_t lastts, struct slice *slice, bool *complete, uint32_t *records);
+const char *block_slice(const struct drained_process *process, const struct ring *ring,
+			uint64_t word, uint64_t lastts, struct slice *slice, bool *complete,
+			uint32_t *records);
 
 /**
  * ring_owner() - the next records are those of owner number @seq: ring->thread becomes that owner's account
  * @dropped: kymo_ring.dropped when the owner's first block was begun: drops before that belong to the previous owner
  */
-void ring_owner(struct process *process, struct ring *ring, uint32_t seq, uint64_t dropped);
+void ring_owner(struct drained_process *process, struct ring *ring, uint32_t seq, uint64_t dropped);
 
 /** slice_is_declared_soon() - its first event is not declared, but part of the init log cannot be read yet. */
-bool slice_is_declared_soon(const struct process *process, const struct drain *drain, const struct slice *slice);
+bool slice_is_declared_soon(const struct drained_process *process, const struct drain *drain,
+			    const struct slice *slice);
 
 /** slice_walk() - check a slice record by record, trusting nothing else, and hand it over. Return: 0; -errno. */
-int slice_walk(struct process *process, struct ring *ring, struct drain *drain, struct slice *slice);
+int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
+	       struct slice *slice);
 
 /** slice_account() - @packet was taken from @ring. */
-void slice_account(struct process *process, struct ring *ring, const struct sink_packet *packet);
+void slice_account(struct drained_process *process, struct ring *ring,
+		   const struct sink_packet *packet);
 
 /** ring_advance() - all before @to is taken; of the block that @to is in, @records. */
-void ring_advance(struct process *process, struct ring *ring, uint64_t to, uint32_t records);
+void ring_advance(struct drained_process *process, struct ring *ring, uint64_t to,
+		  uint32_t records);
 
 /** ring_free() - give the ring of a thread that ended back to the process, if nothing is left in it. */
-void ring_free(struct process *process, struct ring *ring);
+void ring_free(struct drained_process *process, struct ring *ring);
 
 /** ring_note_fill() - note how full the ring is and how fast it fills, for the next wait. Return: whether draining it is urgent. */
-bool ring_note_fill(struct ring *ring, const struct process *process, struct drain *drain, uint64_t unread);
+bool ring_note_fill(struct ring *ring, const struct drained_process *process, struct drain *drain,
+		    uint64_t unread);
 
 #endif

@@ -231,7 +231,7 @@ static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 	return 0;
 }
 
-static bool flight_holds(const struct sink *sink, const struct process *process)
+static bool flight_holds(const struct sink *sink, const struct drained_process *process)
 {
 	const struct flight *flight = (const struct flight *)sink;
 	const struct flight_process *at = flight->processes;

@@ -53,7 +53,7 @@ struct flight_ring {
 };
 
 struct flight_process {
-	struct process *process;	/* stays until the session ends */
+	struct drained_process *process; /* stays until the session ends */
 	struct flight_process *next;
 	struct flight_ring *ring;
 	unsigned ring_count;
@@ -176,7 +176,7 @@ struct flight {
 	struct flight_process *processes;
 	char *accounts;                       /* the last ones of the session; NULL: none yet */
 	uint64_t now_ns;                      /* of the last round */
-	const struct process *process;        /* whose records are being looked at ... */
+	const struct drained_process *process; /* whose records are being looked at ... */
 	const struct thread_account *account; /* ... and of which thread; NULL: of none */
 	struct flight_asked asked;            /* waits, or is being written */
 	struct flight_asked next;             /* requested while a snapshot is being written */

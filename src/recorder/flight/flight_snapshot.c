@@ -19,7 +19,7 @@
 /* The process and thread of the present record. */
 static void name_source(const struct flight *flight, struct flight_asked *asked)
 {
-	const struct process *process = flight->process;
+	const struct drained_process *process = flight->process;
 
 	asked->pid = process->host_pid ? process->host_pid : (int)process->region.pid;
 	(void)snprintf(asked->procname, sizeof asked->procname, "%s", process->region.procname);

@@ -208,7 +208,7 @@ static void account(struct written *written, const struct sink_packet *packet, u
 static int write_packet(struct flight_writer *writer, const struct flight_kept *kept)
 {
 	struct written *written = written_of(writer, kept->process);
-	struct process *process = kept->process->process;
+	struct drained_process *process = kept->process->process;
 	struct sink_packet packet = {
 		.ring = kept->ring, .thread = kept->thread, .begin = kept->begin, .end = kept->end,
 		.cpu = kept->cpu, .records = kept->records, .bytes = kept->bytes, .size = kept->size,
@@ -329,7 +329,7 @@ static uint64_t outside(const struct written *written)
 
 static struct json_object *account_process(const struct written *written)
 {
-	const struct process *process = written->at.process;
+	const struct drained_process *process = written->at.process;
 	const struct accounts_process account = {
 		.pid = process->region.pid, .host_pid = (uint64_t)process->host_pid, .uid = ACCOUNTS_UNKNOWN,
 		.procname = process->region.procname, .exe = process->region.exe, .ros_domain = ACCOUNTS_UNKNOWN,

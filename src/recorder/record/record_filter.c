@@ -36,7 +36,7 @@ static void add_rules(struct json_object *reply, const struct filter_rules *rule
 static void add_programs(struct json_object *reply, const struct session *session)
 {
 	struct json_object *array = json_object_new_array();
-	const struct process *process;
+	const struct drained_process *process;
 	size_t used = 0;
 
 	for (unsigned i = 0; (process = session_process(session, i)); i++) {

@@ -266,7 +266,8 @@ void record_kernel_command(struct record_kernel *record, int pid)
 }
 
 /* A process whose thread numbers differ from those in the kernel's events. Once; the trace has both numbers of the process. */
-static void report_other_namespace(struct record_kernel *record, const struct process *process)
+static void report_other_namespace(struct record_kernel *record,
+				   const struct drained_process *process)
 {
 	char text[256];
 
@@ -286,7 +287,7 @@ static void report_other_namespace(struct record_kernel *record, const struct pr
 /* Follows processes that came since the last call. */
 static void follow(struct record_kernel *record)
 {
-	const struct process *process;
+	const struct drained_process *process;
 
 	for (unsigned i = 0; (process = session_process(record->session, i)); i++) {
 		if (process->ordinal < record->followed || process->finished)

@@ -32,7 +32,7 @@ void session_refuse(struct session *session, const struct home *home, const char
 
 /* ---- state ---- */
 
-static void enable(struct process *process, uint8_t value)
+static void enable(struct drained_process *process, uint8_t value)
 {
 	uint8_t *byte = region_page(&process->region, KYMO_ENABLE_PAGE, 1);
 
@@ -44,7 +44,7 @@ static void enable(struct process *process, uint8_t value)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
-static void enable_wanted(struct process *process)
+static void enable_wanted(struct drained_process *process)
 {
 	if (process->filter)
 		filter_enable(process->filter);
@@ -52,7 +52,7 @@ static void enable_wanted(struct process *process)
 		enable(process, 1);
 }
 
-void session_apply_state(struct session *session, struct process *process)
+void session_apply_state(struct session *session, struct drained_process *process)
 {
 	struct kymo_region *header;
 
@@ -71,7 +71,7 @@ void session_apply_state(struct session *session, struct process *process)
 }
 
 /* Whether an event is still being written somewhere. */
-static bool busy(const struct process *process)
+static bool busy(const struct drained_process *process)
 {
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		const struct ring *ring = &process->ring[i];
@@ -83,7 +83,7 @@ static bool busy(const struct process *process)
 	return false;
 }
 
-void session_wait(struct process *process)
+void session_wait(struct drained_process *process)
 {
 	struct kymo_region *header;
 
@@ -95,7 +95,7 @@ void session_wait(struct process *process)
 	__atomic_store_n(&header->state, KYMO_STATE_WAIT, __ATOMIC_RELEASE);
 }
 
-void session_settle(const struct process *process)
+void session_settle(const struct drained_process *process)
 {
 	if (process->finished || process->alive == ALIVE_DEAD)
 		return;
@@ -107,7 +107,7 @@ void session_settle(const struct process *process)
  * A process that keeps its last events itself does so again from now on. Until the mode is changed, it drops events that
  * find no room, but all were taken by then.
  */
-static void give_back(struct process *process)
+static void give_back(struct drained_process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
@@ -120,7 +120,7 @@ static void give_back(struct process *process)
 
 /* ---- draining one process ---- */
 
-static void take_version(struct process *process)
+static void take_version(struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	uint32_t version = __atomic_load_n(&header->tracetools, __ATOMIC_ACQUIRE);
@@ -133,7 +133,7 @@ static void take_version(struct process *process)
 						 header->tracetools_version[i];
 }
 
-int session_drain_process(struct session *session, struct process *process)
+int session_drain_process(struct session *session, struct drained_process *process)
 {
 	const unsigned declared = process->classes.count;
 	const uint64_t clock_ns = session->drain.now_ns;
@@ -156,7 +156,7 @@ int session_drain_process(struct session *session, struct process *process)
 	return rc;
 }
 
-void session_finish_process(struct session *session, struct process *process)
+void session_finish_process(struct session *session, struct drained_process *process)
 {
 	struct drain *drain = &session->drain;
 	bool final = drain->final;
@@ -187,7 +187,7 @@ void session_finish_process(struct session *session, struct process *process)
 
 /* ---- liveness ---- */
 
-enum process_end session_how_it_ended(const struct process *process)
+enum process_end session_how_it_ended(const struct drained_process *process)
 {
 	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 
@@ -199,7 +199,7 @@ enum process_end session_how_it_ended(const struct process *process)
 	       PROCESS_REPLACED : PROCESS_KILLED;	/* by a program that nothing is traced of */
 }
 
-static enum alive check_process(struct process *process, bool thorough)
+static enum alive check_process(struct drained_process *process, bool thorough)
 {
 	uint32_t flags = __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 
@@ -219,7 +219,7 @@ static enum alive check_process(struct process *process, bool thorough)
 	return kill(process->host_pid, 0) < 0 && errno == ESRCH ? ALIVE_DEAD : ALIVE_YES;
 }
 
-static void cut_off(struct session *session, struct process *process)
+static void cut_off(struct session *session, struct drained_process *process)
 {
 	say_text(&session->drain.sayer, "%s was truncated while in use; its process is not recorded any "
 		 "more", process->region.name);
@@ -236,7 +236,7 @@ void session_check_alive(struct session *session)
 	if (session->options.frozen)
 		return;			/* copies stay as they are */
 	for (unsigned i = 0; i < session->process_count; i++) {
-		struct process *process = session->process[i];
+		struct drained_process *process = session->process[i];
 
 		if (process->finished)
 			continue;
@@ -255,7 +255,7 @@ void session_check_alive(struct session *session)
 
 /* ---- joining ---- */
 
-bool session_names_pid(const struct session *session, const struct process *process)
+bool session_names_pid(const struct session *session, const struct drained_process *process)
 {
 	const int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
 
@@ -265,7 +265,7 @@ bool session_names_pid(const struct session *session, const struct process *proc
 	return false;
 }
 
-static bool wanted(const struct session *session, const struct process *process)
+static bool wanted(const struct session *session, const struct drained_process *process)
 {
 	const struct session_options *options = &session->options;
 
@@ -295,7 +295,7 @@ static bool known(const struct session *session, const struct home *home, const 
 	return false;
 }
 
-bool session_add_process(struct session *session, struct process *process)
+bool session_add_process(struct session *session, struct drained_process *process)
 {
 	if (!ARRAY_ROOM(session->process, session->process_count, session->process_room))
 		return false;
@@ -308,7 +308,7 @@ bool session_add_process(struct session *session, struct process *process)
  * With mode DISCARD the process respects rpos, which stood still until now. So rpos is set to wpos first; with an old one
  * the process would find its rings full until they are drained.
  */
-static void take_over(struct process *process)
+static void take_over(struct drained_process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
@@ -336,7 +336,7 @@ static bool is_owed(const struct kymo_region *header)
  * did not finish: that recorder died, or the process started while we record.
  * Other records are remains of a session that ended properly while a thread was inside an event.
  */
-static void join(struct session *session, struct process *process)
+static void join(struct session *session, struct drained_process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 	uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
@@ -375,7 +375,7 @@ static void join(struct session *session, struct process *process)
 	session_apply_state(session, process);
 }
 
-static bool worth_joining(const struct session *session, const struct process *process)
+static bool worth_joining(const struct session *session, const struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 
@@ -401,7 +401,7 @@ static void leave_to_others(struct session *session, const struct region *region
 }
 
 /* Claims the region and enters its process. Return: false: it is not for this session. */
-static bool take_in(struct session *session, struct process *process)
+static bool take_in(struct session *session, struct drained_process *process)
 {
 	struct stat st;
 
@@ -421,7 +421,7 @@ static bool take_in(struct session *session, struct process *process)
 }
 
 /* The domain page does not have names, so this new process began to record. It goes back to WAIT, or its region is removed. */
-static void send_back(struct session *session, struct process *process)
+static void send_back(struct session *session, struct drained_process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
 
@@ -439,7 +439,7 @@ static void send_back(struct session *session, struct process *process)
 
 static void add_region(struct session *session, struct home *home, const char *name)
 {
-	struct process *process = calloc(1, sizeof *process);
+	struct drained_process *process = calloc(1, sizeof *process);
 	struct kymo_err err;
 	int rc;
 

@@ -24,7 +24,7 @@ static bool has_last_events(const struct region *region)
 }
 
 /* The time of a process's last event. */
-static uint64_t last_event_ns(const struct process *process)
+static uint64_t last_event_ns(const struct drained_process *process)
 {
 	uint64_t last = 0;
 
@@ -38,7 +38,7 @@ static uint64_t last_event_ns(const struct process *process)
 	return last;
 }
 
-static void cut_to_last(const struct session *session, struct process *process)
+static void cut_to_last(const struct session *session, struct drained_process *process)
 {
 	const uint64_t keep = (uint64_t)session->options.last_ns;
 	uint64_t last = last_event_ns(process);
@@ -58,7 +58,7 @@ static uint64_t limit_of(const struct region *region)
 }
 
 /* Replaces the region of @process by a copy. */
-static bool replace(struct session *session, struct process *process)
+static bool replace(struct session *session, struct drained_process *process)
 {
 	struct freeze_stats stats;
 	struct region copy;
@@ -79,7 +79,7 @@ static bool replace(struct session *session, struct process *process)
 	return true;
 }
 
-bool frozen_if_dead(struct session *session, struct process *process)
+bool frozen_if_dead(struct session *session, struct drained_process *process)
 {
 	if (process->alive != ALIVE_DEAD || region_header(&process->region)->mode != KYMO_MODE_OVERWRITE)
 		return true;
@@ -87,7 +87,7 @@ bool frozen_if_dead(struct session *session, struct process *process)
 }
 
 /* Return: false: it is not for this session. */
-static bool freeze(struct session *session, struct process *process)
+static bool freeze(struct session *session, struct drained_process *process)
 {
 	process->alive = region_alive(&process->region, &process->host_pid);
 	if ((session->options.pid_count && !session_names_pid(session, process)) || !has_last_events(&process->region))
@@ -100,7 +100,7 @@ static bool freeze(struct session *session, struct process *process)
 
 void frozen_add(struct session *session, struct home *home, const char *name)
 {
-	struct process *process = calloc(1, sizeof *process);
+	struct drained_process *process = calloc(1, sizeof *process);
 	struct kymo_err err;
 	int rc;
 
@@ -128,7 +128,7 @@ void frozen_begin(struct session *session)
 	uint64_t start = session->started_ns;
 
 	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
+		const struct drained_process *process = session->process[i];
 		uint64_t first = process_first_ns(process);
 
 		if (first < process->cut_ns)

@@ -150,7 +150,7 @@ struct sink *session_sink(const struct session *session, unsigned index)
 	return index < session->drain.sink_count ? session->drain.sink[index] : NULL;
 }
 
-const struct process *session_process(const struct session *session, unsigned index)
+const struct drained_process *session_process(const struct session *session, unsigned index)
 {
 	return index < session->process_count ? session->process[index] : NULL;
 }
@@ -166,7 +166,8 @@ const struct filter *session_filter(const struct session *session)
 }
 
 /* With many rings, those of a process are all drained now and then, and in between if one is filling up. */
-static bool process_is_due(struct session *session, struct process *process, uint64_t look_ns)
+static bool process_is_due(struct session *session, struct drained_process *process,
+			   uint64_t look_ns)
 {
 	struct drain *drain = &session->drain;
 	/* Not all processes at the same time. */
@@ -214,7 +215,7 @@ void session_drain_all(struct session *session, bool flush)
 	sinks_round_begin(drain, false);
 	rc = sinks_rc(drain);
 	for (unsigned i = 0; rc == 0 && i < session->process_count; i++) {
-		struct process *process = session->process[i];
+		struct drained_process *process = session->process[i];
 
 		prefetch_processes(session, i);
 		if (process->finished)
@@ -333,7 +334,7 @@ static int before_rules(struct session *session, struct kymo_err *err)
 static void after_rules(struct session *session)
 {
 	for (unsigned i = 0; i < session->process_count; i++) {
-		struct process *process = session->process[i];
+		struct drained_process *process = session->process[i];
 
 		if (process->finished)
 			continue;
@@ -432,7 +433,7 @@ void session_stats(const struct session *session, struct session_stats *stats)
 		session_add_totals(stats, session->process[i]);
 }
 
-void session_free_process(struct process *process)
+void session_free_process(struct drained_process *process)
 {
 	region_close(&process->region);
 	sinks_process_free(process);

@@ -30,7 +30,7 @@
 struct json_object;
 struct session;
 struct kernel_stats;		/* kernel/kernel.h */
-struct process;			/* recorder/drain/drained_process.h */
+struct drained_process;         /* recorder/drain/drained_process.h */
 struct sink;			/* recorder/drain/sink.h */
 struct filter;			/* recorder/filter/filter.h */
 struct filter_rules;
@@ -240,7 +240,7 @@ struct sink_leave *session_take_leave(struct session *session, unsigned index);
  * session_process() - the process at place @index, from 0: those that live, and the last that ended
  * Return: NULL: there are no more. What it says holds until the next call that changes the session.
  */
-const struct process *session_process(const struct session *session, unsigned index);
+const struct drained_process *session_process(const struct session *session, unsigned index);
 
 /** session_processes_seen() - how many there ever were; process->ordinal counts them from 0. */
 unsigned session_processes_seen(const struct session *session);
@@ -249,7 +249,7 @@ unsigned session_processes_seen(const struct session *session);
 const struct filter *session_filter(const struct session *session);
 
 /** session_end_name() - "exited", "killed", ...: how a process ended, in kymo.json. */
-const char *session_end_name(const struct process *process);
+const char *session_end_name(const struct drained_process *process);
 
 /** session_free() - a session that was not ended ends as if the process had died. */
 void session_free(struct session *session);

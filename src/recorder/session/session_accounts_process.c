@@ -36,7 +36,7 @@ static void put_threads(struct json_text *json, const struct sink_process *at)
 	json_text_close(json, ']');
 }
 
-const char *session_end_name(const struct process *process)
+const char *session_end_name(const struct drained_process *process)
 {
 	static const char *const name[] = {
 		[PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exited",
@@ -48,7 +48,7 @@ const char *session_end_name(const struct process *process)
 
 void session_account_process(struct json_text *json, const struct sink_process *at)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	const uint64_t domain = process->region.ros_domain;
 	char *own = filter_own_rules(process->filter);
 	struct sink_counts counts;
@@ -76,7 +76,7 @@ void session_account_process(struct json_text *json, const struct sink_process *
 
 void session_add_account(struct session_stats *stats, const struct sink_process *at)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	struct sink_without thread;
 	struct sink_counts counts;
 

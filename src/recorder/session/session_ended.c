@@ -13,7 +13,7 @@
 #define ENDED_KEPT 256
 
 /* As of a sink that lacks nothing. */
-void session_add_totals(struct session_stats *stats, struct process *process)
+void session_add_totals(struct session_stats *stats, struct drained_process *process)
 {
 	const struct sink_process all = {.process = process,
 					 .init.events = process->init_events,
@@ -22,7 +22,7 @@ void session_add_totals(struct session_stats *stats, struct process *process)
 	session_add_account(stats, &all);
 }
 
-static bool is_held(const struct drain *drain, const struct process *process)
+static bool is_held(const struct drain *drain, const struct drained_process *process)
 {
 	for (unsigned i = 0; i < drain->sink_count; i++)
 		if (process->at[i] && drain->sink[i]->ops->holds && drain->sink[i]->ops->holds(drain->sink[i], process))
@@ -54,7 +54,7 @@ static bool list_process(struct sink *sink, struct sink_process *at)
 }
 
 /* Return: false: it is kept for now. */
-static bool forget(struct session *session, struct process *process)
+static bool forget(struct session *session, struct drained_process *process)
 {
 	struct drain *drain = &session->drain;
 
@@ -77,7 +77,7 @@ void session_forget_ended(struct session *session)
 	if (ended <= ENDED_KEPT)
 		return;
 	for (unsigned i = 0; i < session->process_count; i++) {
-		struct process *process = session->process[i];
+		struct drained_process *process = session->process[i];
 
 		if (ended > ENDED_KEPT && process->finished && process->end != PROCESS_RUNS && forget(session, process))
 			ended--;

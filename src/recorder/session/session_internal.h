@@ -45,7 +45,7 @@ struct session {
 	uint64_t sinks_made;
 	struct leaving leaving[SINKS_MAX];
 	unsigned leaving_count;
-	struct process **process;	/* all that live, and the last that ended */
+	struct drained_process **process; /* all that live, and the last that ended */
 	unsigned process_count, process_room;
 	unsigned processes_seen;	/* with those that are forgotten */
 	struct session_stats earlier;	/* of those */
@@ -83,10 +83,10 @@ static inline bool session_has_domain(const struct session *session)
 }
 
 /** session_names_pid() - whether the options name @process by its number. */
-bool session_names_pid(const struct session *session, const struct process *process);
+bool session_names_pid(const struct session *session, const struct drained_process *process);
 
 /** session_add_process() - enter @process. Return: false without memory. */
-bool session_add_process(struct session *session, struct process *process);
+bool session_add_process(struct session *session, struct drained_process *process);
 
 /* ---- frozen.c ---- */
 
@@ -97,7 +97,7 @@ void frozen_add(struct session *session, struct home *home, const char *name);
  * frozen_if_dead() - replace the region of a dead process that kept its last events itself by a copy with its rings in order
  * Return: false: that failed, and was reported.
  */
-bool frozen_if_dead(struct session *session, struct process *process);
+bool frozen_if_dead(struct session *session, struct drained_process *process);
 
 /** frozen_begin() - set the start of the trace, after all copies were made. */
 void frozen_begin(struct session *session);
@@ -108,16 +108,16 @@ void frozen_begin(struct session *session);
 void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err);
 
 /** session_how_it_ended() - how a dead process ended, by its region. */
-enum process_end session_how_it_ended(const struct process *process);
+enum process_end session_how_it_ended(const struct drained_process *process);
 
 /** session_check_alive() - notice processes that ended. */
 void session_check_alive(struct session *session);
 
 /** session_apply_state() - switch a process to the session's state. */
-void session_apply_state(struct session *session, struct process *process);
+void session_apply_state(struct session *session, struct drained_process *process);
 
 /** session_wait() - switch a process to WAIT: it records nothing from now on. */
-void session_wait(struct process *process);
+void session_wait(struct drained_process *process);
 
 /* ---- session_state.c ---- */
 
@@ -131,16 +131,16 @@ void session_pause_ended(struct session *session);
 void session_publish_counts(struct session *session);
 
 /** session_settle() - wait a moment for events in progress to end. */
-void session_settle(const struct process *process);
+void session_settle(const struct drained_process *process);
 
 /** session_drain_process() - everything that is due of one process. Return: 0; -errno. */
-int session_drain_process(struct session *session, struct process *process);
+int session_drain_process(struct session *session, struct drained_process *process);
 
 /** session_drain_all() - everything that is due of all processes; @flush: everything that is committed. */
 void session_drain_all(struct session *session, bool flush);
 
 /** session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region. */
-void session_finish_process(struct session *session, struct process *process);
+void session_finish_process(struct session *session, struct drained_process *process);
 
 /* ---- session_live.c ---- */
 
@@ -186,10 +186,10 @@ void session_keep_accounts(struct session *session);
 void session_forget_ended(struct session *session);
 
 /** session_free_process() - of one that is finished, or of a session that is given up. */
-void session_free_process(struct process *process);
+void session_free_process(struct drained_process *process);
 
 /** session_add_totals() - what was taken from one process. */
-void session_add_totals(struct session_stats *stats, struct process *process);
+void session_add_totals(struct session_stats *stats, struct drained_process *process);
 
 /* ---- session_accounts.c, session_accounts_process.c ---- */
 

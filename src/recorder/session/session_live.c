@@ -79,7 +79,7 @@ bool session_live_update(struct session *session)
 }
 
 /* An event that is being written is not older than the last event of its thread. */
-static uint64_t being_written(const struct process *process, uint64_t now)
+static uint64_t being_written(const struct drained_process *process, uint64_t now)
 {
 	uint64_t bound = UINT64_MAX;
 
@@ -104,7 +104,7 @@ void session_give_horizon(struct session *session, uint64_t ns)
 	uint64_t horizon = ns - ORDER_NS;
 
 	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
+		const struct drained_process *process = session->process[i];
 		uint64_t bound;
 
 		if (process->finished || process->cut)

@@ -127,7 +127,7 @@ enum states_answer session_end_domains(struct session *session, const struct ros
 /* ---- counts ---- */
 
 /* Events lost in this session, as the rings count them at the moment. */
-static uint64_t lost(const struct process *process)
+static uint64_t lost(const struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	uint64_t sum = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED) - process->no_ring_base;
@@ -145,7 +145,7 @@ static uint64_t lost(const struct process *process)
 void session_publish_counts(struct session *session)
 {
 	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct process *process = session->process[i];
+		const struct drained_process *process = session->process[i];
 		struct kymo_region *header;
 
 		if (process->finished || process->alive == ALIVE_DEAD)

@@ -36,7 +36,7 @@ static struct ctf_writer *writer_of(const struct traces *traces, const struct si
 
 /* One write, or several that belong together. */
 struct writing {
-	struct process *process;
+	struct drained_process *process;
 	enum kymo_promise_moves moves;	/* what is taken from it for good with that */
 };
 
@@ -260,7 +260,7 @@ static void count_events(struct traces *traces, const struct sink_process *at, u
 
 int traces_packet(struct traces *traces, struct sink_process *at, const struct sink_packet *from)
 {
-	const struct process *process = at->process;
+	const struct drained_process *process = at->process;
 	struct sink_ring *ring = &at->ring[from->ring];
 	struct ctf_packet packet = {
 		.begin = from->begin,
@@ -307,9 +307,9 @@ static void choose_facts(struct traces *traces, struct sink_process *at, bool kn
 }
 
 /* The events that the process declared before are only in the metadata of streams of one thread: declare them here, too. */
-static int declare_own_merged(struct ctf_writer *writer, const struct process *process)
+static int declare_own_merged(struct ctf_writer *writer, const struct drained_process *process)
 {
-	struct writing writing = { (struct process *)process, KYMO_PROMISE_NOTHING };
+	struct writing writing = { (struct drained_process *)process, KYMO_PROMISE_NOTHING };
 	int rc = 0;
 
 	ctf_writer_watch(writer, before_write, &writing);

@@ -79,7 +79,7 @@ static void count_class(struct running *running, unsigned index)
 
 static void count_process(struct running *running, const struct kymo_ctf_event *event)
 {
-	struct process *process =
+	struct running_process *process =
 		map_at(&running->processes, (uint32_t)event->vpid, event->trace, sizeof(*process));
 
 	running->no_memory |= !process;
@@ -146,7 +146,7 @@ void running_forget(struct running *running)
 	if (running->class_count)
 		memset(running->classes, 0, running->class_count * sizeof(*running->classes));
 	while ((slot = map_next(&running->processes, &at)))
-		((struct process *)slot->value)->count = 0;
+		((struct running_process *)slot->value)->count = 0;
 	running->events = running->lost_events = running->lost_packets = 0;
 	running->first_ns = running->last_ns;	/* the next block is about what comes behind it */
 }

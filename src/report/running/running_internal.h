@@ -20,7 +20,7 @@ struct tallies {
 	unsigned count;
 };
 
-struct process {
+struct running_process {
 	uint64_t count;
 	int32_t pid;
 	char name[32];
@@ -34,7 +34,7 @@ struct running {
 	unsigned traces;		/* that the model was reported of */
 	uint64_t *classes;		/* events by index of the class */
 	unsigned class_count;
-	struct map processes;		/* struct process by pid and trace */
+	struct map processes; /* struct running_process by pid and trace */
 	uint64_t events, lost_events, lost_packets, lost;
 	int64_t first_ns, last_ns;	/* of this block; 0: nothing yet */
 	bool no_memory;

@@ -173,14 +173,14 @@ static void processes(struct running *running, struct table *table, struct row *
 
 	table_section(table, "processes", "Processes, most events first", process_columns, COUNT_OF(process_columns));
 	while ((slot = map_next(&running->processes, &at))) {
-		const struct process *process = slot->value;
+		const struct running_process *process = slot->value;
 
 		if (process->count && selection_process(running->selection, process->name, process->pid))
 			row[count++] = (struct row){ (double)process->count, process, process->name, 0 };
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++) {
-		const struct process *process = row[i].of;
+		const struct running_process *process = row[i].of;
 
 		cell_name(table, process->name);
 		table_i64(table, process->pid);

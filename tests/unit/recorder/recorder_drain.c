@@ -10,7 +10,7 @@ struct bench {
 	char run[64], trace[96];
 	struct rundir dir;
 	struct producer producer;
-	struct process process;
+	struct drained_process process;
 	struct drain drain;
 	struct sink *sink;
 };
