@@ -120,7 +120,7 @@ class Scenes:
     """A place with a robot that runs, a relay that has its sessions, and traces."""
 
     def __init__(self, work):
-        self.work, self.programs, self.made, self.sent = work, [], 0, None
+        self.work, self.programs, self.made, self.senders = work, [], 0, []
         self.domain = ros_domain()
         path = os.path.join
         for name in ("bin", "home", "usb", "data", "tmp", "state", "traces/robot"):
@@ -247,13 +247,19 @@ class Scenes:
 
     def relayed(self, line):
         """Of a viewer: until it has shown something, of a session that is being recorded."""
-        if not self.sent:
+        if not self.senders:
             for name in ("walk", "robot"):
-                self.sent = self.begin(f"kymo record --relay net://127.0.0.1:{self.names['control']}:{self.names['data']}/{name} "
-                                       f"-- {self.robot} 300", KYMO_DIR=os.path.join(self.work, f"sends-{name}"))
+                to = f"net://127.0.0.1:{self.names['control']}:{self.names['data']}/{name}"
+                self.senders.append(self.begin(f"kymo record --relay {to} -- {self.robot} 300",
+                                               KYMO_DIR=os.path.join(self.work, f"sends-{name}")))
             until("sessions", lambda: {"walk", "robot"} <= {session.get("session") for session in self.ask(
                 "live", f"net://127.0.0.1:{self.names['live']}").get("sessions", [])})
         return self.followed(line)
+
+    def end_sending(self):
+        for sender in self.senders:
+            self.finish(sender)
+        self.senders = []
 
     def listed(self, line):
         self.relayed("true")
@@ -261,7 +267,7 @@ class Scenes:
 
     def followed(self, line):
         """Until it has said something, or ends."""
-        if "net://" in line and not self.sent:
+        if "net://" in line and not self.senders:
             self.relayed("true")
         program = self.begin(line)
         output = re.search(r" -o (\S+)", line)
@@ -356,7 +362,10 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))	# what runs is ended, too
         scenes = Scenes(work)
         try:
-            for line, where in lines.items():
+            # Viewers first, while sessions are short: a viewer reads the index of a session from its beginning.
+            for line, where in sorted(lines.items(), key=lambda item: "kymo live" not in item[0]):
+                if "kymo live" not in line:
+                    scenes.end_sending()
                 wrong = perform(scenes, line, where)
                 if wrong:
                     failed += 1
