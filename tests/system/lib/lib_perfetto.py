@@ -10,16 +10,18 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 
 from lib_test import SHARED, TESTS, query, skip
 
 ORACLE = os.path.join(SHARED, "oracles", "perfetto", "perfetto-sql.mjs")
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfetto_server.mjs")
 
 
 class Reader:
     def __init__(self, scratch):
-        self.scratch = scratch
+        self.scratch, self.servers = scratch, threading.local()
         if not os.path.exists(ORACLE):
             skip("no Perfetto trace processor in ../shared")
         # A question takes less than optimising the engine; node says 9 to a flag it does not know.
@@ -33,6 +35,19 @@ class Reader:
         if run.returncode == 77:
             skip(run.stderr.strip())
 
+    def ask(self, *arguments):
+        """What the trace processor answers: status, out, err. Each thread has a process of it, which ends with this one."""
+        if not hasattr(self.servers, "process"):
+            self.servers.process = subprocess.Popen([*self.node, SERVER, ORACLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                    text=True)
+        server = self.servers.process
+        server.stdin.write(json.dumps(arguments) + "\n")
+        server.stdin.flush()
+        line = server.stdout.readline()
+        if not line:
+            raise SystemExit(f"the reader ended with {server.wait()}")
+        return json.loads(line)
+
     def query(self, trace, *statements, pedantic=True, lossy=False):
         """Rows of each statement. @trace is bytes or a path. The reader must not complain; @lossy: but for lost events."""
         path = trace
@@ -40,11 +55,10 @@ class Reader:
             with tempfile.NamedTemporaryFile(dir=self.scratch, delete=False) as out:
                 out.write(trace)
                 path = out.name
-        run = subprocess.run([*self.node, ORACLE, "--offline", "-f", "json", path, *statements],
-                             capture_output=True, text=True)
-        if run.returncode:
-            raise SystemExit(f"the reader failed ({run.returncode}): {run.stderr}")
-        answer = json.loads(run.stdout)
+        said = self.ask("--offline", "-f", "json", path, *statements)
+        if said["status"]:
+            raise SystemExit(f"the reader failed ({said['status']}): {said['err']}")
+        answer = json.loads(said["out"])
         complaints = [stat for stat in answer["stats"] if not (lossy and stat["name"] == "ftrace_cpu_has_data_loss")]
         if pedantic and complaints:
             raise SystemExit(f"the reader complains: {complaints}")
