@@ -112,8 +112,8 @@ suite() {
 	local name=$1 bad
 	build_ahead "$name"
 	echo "== $name: test"
-	# Two at a time: some tests run several processes that must make progress together.
-	if ! run_tests "$name" "$name.xml" -j2 || [ "$(results "$base/$name.xml" run fail)" -eq 0 ]; then
+	# More at a time than there are CPUs: many tests wait for something most of their time.
+	if ! run_tests "$name" "$name.xml" "-j$((2 * jobs))" || [ "$(results "$base/$name.xml" run fail)" -eq 0 ]; then
 		echo "no test ran"
 		failed=$((failed + 1))
 		return

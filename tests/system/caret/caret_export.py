@@ -12,7 +12,7 @@ from collections import Counter
 import caret_golden
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import SHARED, existing, in_directory, kymo, record, robot, run
+from lib_test import SHARED, existing, in_directory, kymo, record_robot, run
 
 DATA = os.path.join(SHARED, "data")
 EVENT = re.compile(r"^\[[^]]*\] \([^)]*\) \S* ?(\w+:\w+): \{ cpu_id = \d+ \}, "
@@ -70,7 +70,7 @@ def check_same(trace, to):
 
 def main(work):
     trace = f"{work}/recorded"
-    record(trace, "-q", "--", *robot(2))
+    record_robot(trace, 2, "-q")
     check_same(trace, f"{work}/own")
     for name in ("pair_basic_st", "pair_intra", "pair_lifecycle", "pair_components"):
         check_same(f"{DATA}/ros2-traces/{name}", f"{work}/{name}")

@@ -100,6 +100,11 @@ def robot(seconds, *options):
     return [ROBOT, "--seconds", str(seconds), "--domain", str(ros_domain()), *options]
 
 
+def record_robot(trace, seconds, *options):
+    """Record the robot with rings that a busy machine does not fill."""
+    return record(trace, *options, "--", *robot(seconds), env=private(os.path.dirname(trace), KYMO_RING_SIZE="2M"))
+
+
 def in_directory(test, place=None):
     """Call test(directory) with a directory, below @place, that vanishes afterwards."""
     with tempfile.TemporaryDirectory(prefix="kymo-test.", dir=place) as directory:

@@ -12,7 +12,7 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
 from lib_numbers import check
-from lib_test import KYMO, until
+from lib_test import KYMO
 
 ALIVE = 1 << 62
 

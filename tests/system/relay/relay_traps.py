@@ -11,7 +11,7 @@ import tempfile
 import threading
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import (CLOSE_CHUNK, CREATE_CHUNK, DATA_PENDING, END_PENDING, ERR, GET_CONFIGURATION, HUP, INACTIVE,
+from lib_relay import (CREATE_CHUNK, DATA_PENDING, END_PENDING, ERR, GET_CONFIGURATION, HUP, INACTIVE,
                        INDEX_OK, NEW_METADATA, NEW_STREAM, OK, RESET_METADATA, RETRY, VERSION, CHUNK_EXISTS, Connection,
                        Producer, Relay, Viewer)
 from lib_test import BUILD, until

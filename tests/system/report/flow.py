@@ -19,7 +19,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Publication, Reading, Run, needs_bt2
-from lib_test import KYMO, ROBOT, SHARED, check, existing, private, record, robot
+from lib_test import KYMO, ROBOT, SHARED, check, existing, record_robot
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 CARET = os.path.join(SHARED, "data", "caret-demo")
@@ -244,7 +244,7 @@ def live():
         return
     with tempfile.TemporaryDirectory(prefix="kymo-flow-") as root:
         trace = os.path.join(root, "trace")
-        record(trace, "--", *robot(2.5), env=private(root, KYMO_RING_SIZE="2M"))
+        record_robot(trace, 2.5)
         compare("robot", trace)
         status, result = flow(trace, "/scan -> /cmd_vel")
         check(status == 0 and [c["path"] for c in result["chains"]] ==

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, check, existing, in_directory, report, run
+from lib_test import KYMO, SHARED, check, existing, in_directory, run
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 BASIC = os.path.join(TRACES, "pair_basic_st", "ctf")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, SHARED, existing, query, record, report, robot
+from lib_test import BUILD, SHARED, existing, query, record_robot, report
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra", "ros2-traces/pair_components",
@@ -145,7 +145,7 @@ def reported(trace, naive, told):
 def recorded(directory):
     """The robot's flaw: a timer holds the executor that /scan needs."""
     trace = os.path.join(directory, "robot")
-    record(trace, "--", *robot(2))
+    record_robot(trace, 2)
     held = compare(trace)
     assert query(trace, "SELECT * FROM blocked_by WHERE node = '/perception/obstacle_detector' AND held = 'thread' "
                         "AND by_callback = '/perception/costmap timer 96 ms'")

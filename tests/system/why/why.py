@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, answer, existing, in_directory, record, robot, run
+from lib_test import KYMO, SHARED, answer, existing, lossless, record_robot, report, run, until_lossless
 
 DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
@@ -78,7 +78,6 @@ def recorded():
     """Traces of ROS 2 itself, each of their chains."""
     instances = 0
     for trace in existing(*(os.path.join(DATA, name) for name in TRACES)):
-        name = os.path.relpath(trace, DATA)
         adds_up(answer("why", trace, "--worst", "100", "--all"))
         for latest in [], ["--latest"]:
             for chain in answer("flow", trace, *latest)["chains"]:
@@ -131,7 +130,8 @@ def culprits(trace, callback):
 def named(directory):
     """The robot's flaw is known: a timer holds the executor for 20 ms, and /scan waits behind it."""
     trace = os.path.join(directory, "robot")
-    record(trace, "--", *robot(4))
+    record_robot(trace, 4)
+    lossless(report(trace, "loss")["lost_events"])
     found = culprits(trace, "/perception/obstacle_detector")
     assert found["/perception/costmap timer 96 ms"], found
     equals_flow(trace, "/scan -> /cmd_vel")
@@ -157,4 +157,4 @@ def says(trace):
 if __name__ == "__main__":
     if os.path.isdir(DATA):
         recorded()
-    in_directory(named)
+    until_lossless(named)
