@@ -89,6 +89,18 @@ static void *emitting(void *context)
 	return NULL;
 }
 
+/* Until the sink at @path has an event: a sink that never had one leaves no trace. */
+static void wait_for_events(struct kymo_session *session, const char *path)
+{
+	struct kymo_session_stats stats = { 0 };
+
+	for (unsigned i = 0; i < 20000 && !stats.recorded; i++) {
+		usleep(3000);
+		good(kymo_session_statistics(session, path, &stats));
+	}
+	assert_true(stats.recorded);
+}
+
 /* Nothing stands still meanwhile: what a sink says it has is what others find in it. */
 static void sinks_come_and_go_under_load(void **state)
 {
@@ -105,7 +117,7 @@ static void sinks_come_and_go_under_load(void **state)
 	for (unsigned i = 0; i < 20; i++) {
 		snprintf(name, sizeof name, "t-%u", i);
 		good(kymo_session_add_sink(session, in(name)));
-		usleep(3000);
+		wait_for_events(session, in(name));
 		if (i % 2)
 			continue;
 		good(kymo_session_remove_sink(session, in(name), &stats));
