@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: quick
+# needs: plain, quick
 # Rules for files that a script can check.
 . "$(dirname "$0")/../lib/libtest.sh"
 cd "$KYMO_SOURCE" || exit 1
