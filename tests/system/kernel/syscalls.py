@@ -14,7 +14,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, skip_without, with_tracefs
-from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, record, run, skip, until_lossless
+from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, lossless, record, run, skip, until_lossless
 
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
@@ -152,6 +152,7 @@ def check_tables(trace, rows):
     runs = answer("query", trace, "SELECT * FROM callback_costs")["rows"]
     caller = [c for c in calls if c["tid"] == threads(trace)["caller"]]
     assert {c["pid"] for c in caller} <= {None, next(p["pid"] for p in accounts(trace)["processes"])}, caller
+    lossless(sum(c["end_ns"] is None for c in caller if c["name"] != "exit"), "ends of calls that nobody counted as lost")
     read = [c for c in caller if c["name"] == "read"]
     assert len(read) == ROUNDS and all(c["ret"] == 1 and c["duration_ns"] == c["end_ns"] - c["start_ns"] for c in read), read
     assert sum(c["callback"] == "/calling timer 3 s" for c in read) >= ROUNDS - EDGE, read
