@@ -3,6 +3,7 @@
 """kymo record --relay when the relay is not there, stops, is killed and comes again: the program and the recorder go on, and
 what was sent is stored, or counted as lost, to the event."""
 import os
+import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
@@ -10,6 +11,7 @@ import lib_numbers as lib
 import lib_send
 from lib_numbers import check
 from lib_send import begin, each, until_connected, until_noted
+from lib_test import KYMO
 
 
 def until_stored(place):
@@ -89,12 +91,20 @@ def spool_is_full(kind, place):
         all_is_there(place, found, lost, relay.name)
 
 
+def until_facts(relay):
+    """The relay has what every session begins with."""
+    lib.wait_for('facts at the relay', lambda: any(
+        'rcl_init' in subprocess.run([KYMO, 'dump', path, '--event', 'ros2:rcl_init'], capture_output=True, text=True).stdout
+        for path in relay.stored('robot')))
+
+
 def recorder_killed(kind, place):
     """What it had taken is in its spool, what not in the rings: the next recorder sends both."""
     with kind() as relay:
         recorder, program = begin(place, relay.url('robot'))
         until_connected(place)
         until_noted(place, 300)
+        until_facts(relay)
         relay.pause()
         until_noted(place, 300)
         recorder.kill()
