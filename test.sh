@@ -28,7 +28,7 @@ mkdir -p "$base"
 fixed=
 setarch "$(uname -m)" -R true 2>/dev/null && fixed="setarch $(uname -m) -R"
 
-# The CMake options of each run. Nothing of clang's build is run: it is for its warnings, and not optimized.
+# The CMake options of each run. clang only compiles, for its warnings, so its build is not optimized.
 declare -A options=(
 	[gcc]="-DCMAKE_C_COMPILER=gcc"
 	[clang]="-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug"
@@ -112,7 +112,7 @@ suite() {
 	local name=$1 bad
 	build_ahead "$name"
 	echo "== $name: test"
-	# More at a time than there are CPUs: many tests wait for something most of their time.
+	# Two tests at a time for each CPU: most tests wait for something most of the time.
 	if ! run_tests "$name" "$name.xml" "-j$((2 * jobs))" || [ "$(results "$base/$name.xml" run fail)" -eq 0 ]; then
 		echo "no test ran"
 		failed=$((failed + 1))
