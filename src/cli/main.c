@@ -16,6 +16,7 @@
 #include "abi/region.h"
 #include "base/array.h"
 #include "base/opt.h"
+#include "base/shared_map.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/verb_table.h"
@@ -223,6 +224,7 @@ int main(int argc, char **argv)
 		opt_help(verb, stdout);
 		return finish(KYMO_EXIT_OK);
 	}
+	shared_map_guard(); /* here, so that no verb can forget it */
 	status = verb->run(argc - 2, argv + 2, &err);
 	return finish(status < 0 ? cli_fail(verb->name, &err) : status);
 }

@@ -9,7 +9,6 @@
 #include "cli/common/common.h"
 #include "caret/agent/agent.h"
 #include "caret/agent/sim_clock.h"
-#include "recorder/runtime/region_view.h"
 
 #define DOMAIN_LARGEST 232u	/* as ROS 2 has it: the ports of a larger one are no ports */
 
@@ -130,7 +129,6 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		agent.ready = NULL;
 	agent.context = &agent;
 	(void)signal(SIGPIPE, SIG_IGN);
-	region_guard();
 	return agent_run(&agent, err);
 }
 

@@ -9,7 +9,6 @@
 #include "cli/verbs/record/recorded.h"
 #include "recorder/control/control.h"
 #include "recorder/runtime/domain.h"
-#include "recorder/runtime/region_view.h"
 #include "recorder/runtime/status.h"
 
 #define ASK_MS 120000	/* --post of the recorder, and the writing */
@@ -185,7 +184,6 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	if (parse(argc, argv, &options, &session, err) < 0)
 		return -1;
-	region_guard();
 	rc = rundir_open(&dir, NULL, false, err);
 	if (rc == 1)
 		rc = nothing_kept(&session, err);

@@ -11,7 +11,6 @@
 #include "cli/common/common.h"
 #include "cli/verbs/info/status_refused.h"
 #include "recorder/runtime/domain.h"
-#include "recorder/runtime/region_view.h"
 #include "recorder/runtime/rundir.h"
 #include "recorder/runtime/states.h"
 #include "recorder/runtime/status.h"
@@ -336,7 +335,6 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0 ||
 	    cli_no_operands(argc, argv, err) < 0)
 		return -1;
-	region_guard();
 	return options.watch ? watch(&options, err) : once(&options, err);
 }
 

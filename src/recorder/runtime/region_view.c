@@ -5,68 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/hash.h"
 #include "abi/points.h"
+#include "base/shared_map.h"
 #include "recorder/runtime/claim.h"
 
 static const char suffix[] = ".region";
-
-/* ---- mappings, for the handler of SIGBUS ---- */
-
-#define GUARDED_MAX 4096	/* regions beyond these are read without a guard */
-
-static struct guarded {
-	uintptr_t from, to;	/* to is 0: free */
-} guarded[GUARDED_MAX];
-
-static void guard_add(const struct region *region)
-{
-	for (unsigned i = 0; i < GUARDED_MAX; i++) {
-		if (guarded[i].to)
-			continue;
-		guarded[i].from = (uintptr_t)region->base;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		guarded[i].to = (uintptr_t)region->base + region->pages * KYMO_PAGE;
-		return;
-	}
-}
-
-static void guard_remove(const struct region *region)
-{
-	for (unsigned i = 0; i < GUARDED_MAX; i++)
-		if (guarded[i].to && guarded[i].from == (uintptr_t)region->base)
-			guarded[i].to = 0;
-}
-
-/* Maps a page of zeros where a region's page is gone. mmap() is a plain system call, so a handler may call it. */
-static void on_sigbus(int number, siginfo_t *info, void *context)
-{
-	uintptr_t at = (uintptr_t)info->si_addr / KYMO_PAGE * KYMO_PAGE;
-
-	(void)context;
-	for (unsigned i = 0; i < GUARDED_MAX; i++)
-		if (at >= guarded[i].from && at < guarded[i].to &&
-		    mmap((void *)at, KYMO_PAGE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-			return;
-	(void)signal(number, SIG_DFL);	/* it happens again, and is fatal */
-}
-
-void region_guard(void)
-{
-	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
-
-	(void)sigaction(SIGBUS, &action, NULL);	/* cannot fail with these arguments */
-}
-
-/* ---- opening ---- */
 
 bool region_is_name(const char *name)
 {
@@ -224,7 +173,6 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 	struct region region = { .fd = -1 };
 	char path[sizeof dir->path + REGION_NAME_MAX];
 	struct stat st;
-	void *base;
 
 	(void)snprintf(path, sizeof path, "%s/%s", dir->path, name);
 	(void)snprintf(region.name, sizeof region.name, "%s", name);
@@ -239,23 +187,24 @@ int region_open(struct region *result, const struct rundir *dir, const char *nam
 		goto fail;
 	region.uid = st.st_uid;
 	region.pages = (uint64_t)st.st_size / KYMO_PAGE;
-	base = mmap(NULL, region.pages * KYMO_PAGE, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-		    MAP_SHARED, region.fd, 0);
-	if (base == MAP_FAILED) {
+	region.base = shared_map(region.fd, region.pages * KYMO_PAGE, writable);
+	if (!region.base) {
 		(void)REFUSE("cannot map %s: %s", path, strerror(errno));
 		goto fail;
 	}
-	/* A forked child's mapping would keep the file open, and with it what claim() locked. */
-	(void)madvise(base, region.pages * KYMO_PAGE, MADV_DONTFORK);
-	region.base = base;
-	guard_add(&region);
-	if (check_header(base, path, err) < 0)
+	if (check_header(region_header(&region), path, err) < 0)
 		goto fail;
 	if (region_grow(&region) < 0) {
 		(void)REFUSE("%s is shorter than it says; remove it if no program uses it", path);
 		goto fail;
 	}
 	copy_identity(&region);
+	if (!region_intact(&region)) {
+		(void)REFUSE(
+			"%s was truncated while it was being read; remove it if no program uses it",
+			path);
+		goto fail;
+	}
 	*result = region;
 	return 0;
 fail:
@@ -265,10 +214,8 @@ fail:
 
 void region_close(struct region *region)
 {
-	guard_remove(region);
 	claim_release(region->fd);
-	if (region->base)
-		(void)munmap(region->base, region->pages * KYMO_PAGE);
+	shared_unmap(region->base, region->pages * KYMO_PAGE);
 	if (region->fd >= 0)
 		(void)close(region->fd);
 	region->base = NULL;
@@ -288,13 +235,11 @@ int region_grow(struct region *region)
 	if (wanted * KYMO_PAGE > REGION_SIZE_MAX || fstat(region->fd, &st) < 0 ||
 	    (uint64_t)st.st_size < wanted * KYMO_PAGE)
 		return -1;
-	base = mremap(region->base, region->pages * KYMO_PAGE, wanted * KYMO_PAGE, MREMAP_MAYMOVE);
-	if (base == MAP_FAILED)
+	base = shared_map_grow(region->base, region->pages * KYMO_PAGE, wanted * KYMO_PAGE);
+	if (!base)
 		return -1;
-	guard_remove(region);
 	region->base = base;
 	region->pages = wanted;
-	guard_add(region);
 	return 0;
 }
 
@@ -302,7 +247,9 @@ bool region_intact(const struct region *region)
 {
 	struct stat st;
 
-	return fstat(region->fd, &st) == 0 &&
+	if (region->fd < 0) /* a copy in memory */
+		return true;
+	return !shared_map_is_torn(region->base) && fstat(region->fd, &st) == 0 &&
 	       (uint64_t)st.st_size >= region->pages * KYMO_PAGE;
 }
 

@@ -63,15 +63,6 @@ bool region_is_left(const struct region *region);
 bool region_has_name(const struct region *region, const char *glob);
 
 /**
- * region_guard() - survive region files that somebody shortens while they are mapped
- *
- * Catches SIGBUS for the life of the program: where a mapped region has lost its pages, readers see
- * zeros instead, and refuse them as corrupt. Any other SIGBUS is fatal as before. For programs that
- * record, not for libraries.
- */
-void region_guard(void);
-
-/**
  * region_owner() - whether the process that created region file @name still runs, by the name alone
  * @host_pid: its pid in our namespace, 0 when it is not found
  *
@@ -88,7 +79,8 @@ void region_close(struct region *region);
  */
 int region_grow(struct region *region);
 
-/** region_intact() - false when somebody has shortened the file below the mapping. */
+/** region_intact() - false when somebody has shortened the file below the mapping, also for a
+ * moment. */
 bool region_intact(const struct region *region);
 
 /** region_page() - address of @count pages from @page on; NULL outside of the mapping. */

@@ -14,6 +14,7 @@
 #include "recorder/session/session.h"
 #include "recorder/runtime/status.h"
 #include "base/array.h"
+#include "base/shared_map.h"
 
 struct place {
 	char run[PLACE_RUN_SIZE], trace[96], said[65536];
@@ -294,7 +295,7 @@ static void a_region_that_shrinks_harms_nobody(void **state)
 {
 	struct place *place = *state;
 
-	region_guard();
+	shared_map_guard();
 	for (unsigned pages = 0; pages <= PRODUCER_PAGES; pages += 4) {
 		struct producer sound, broken;
 		struct session *session;
