@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/shared_map.h"
 #include "recorder/runtime/alive.h"
 #include "recorder/runtime/claim.h"
 
@@ -43,6 +43,31 @@ static int busy(int fd, const struct rundir *dir, struct kymo_err *err)
 		       page.state == KYMO_STATE_PREPARE ? ", and is paused (\"kymo resume\" continues it)" : "");
 }
 
+/* The page is allocated before it is mapped: a file with a hole on a full tmpfs means SIGBUS for
+ * the first who writes to it. */
+static struct kymo_domain *map_page(int fd, const struct rundir *dir, struct kymo_err *err)
+{
+	struct kymo_domain *page;
+	int rc;
+
+	do
+		rc = posix_fallocate(fd, 0, KYMO_PAGE);
+	while (rc == EINTR);
+	if (rc) {
+		(void)err_set(err, KYMO_EXIT_FAILED,
+			      "cannot allocate a page for %s/%s: %s; free space on that file "
+			      "system, or set "
+			      "KYMO_DIR to a directory on another one, for the traced programs too",
+			      dir->path, domain_name, strerror(rc));
+		return NULL;
+	}
+	page = shared_map(fd, KYMO_PAGE, true);
+	if (!page)
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot map %s/%s: %s", dir->path, domain_name,
+			      strerror(errno));
+	return page;
+}
+
 int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err)
 {
 	struct stat owner;
@@ -69,19 +94,16 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
 			      domain_name, (unsigned)owner.st_uid, strerror(errno));
 		goto fail;
 	}
-	page = ftruncate(fd, KYMO_PAGE) < 0 ? MAP_FAILED :
-	       mmap(NULL, KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot map %s/%s: %s", dir->path, domain_name,
-			      strerror(errno));
+	page = map_page(fd, dir, err);
+	if (!page)
 		goto fail;
-	}
-	(void)madvise(page, KYMO_PAGE, MADV_DONTFORK);	/* as in region_open() */
 	/* While ours is being created, no process must join the session of a dead recorder, or mistake it for ours. */
 	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	page->recorder_pid_ns = alive_own_pid_ns();
-	*domain = (struct domain){ .fd = fd, .page = page };
+	*domain = (struct domain){ .fd = fd, .page = page, .kept = { .state = KYMO_STATE_WAIT } };
+	domain->kept.recorder_pid = (uint32_t)getpid();
+	domain->kept.recorder_pid_ns = page->recorder_pid_ns;
 	return 0;
 fail:
 	claim_release(fd);
@@ -89,47 +111,88 @@ fail:
 	return -1;
 }
 
-void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
-		     const char *trace_path)
+/* Copies all of the session but its state. Readers with the old generation see nothing of it. */
+static void publish(const struct domain *domain)
 {
+	const struct kymo_domain *kept = &domain->kept;
 	struct kymo_domain *page = domain->page;
 	uint32_t odd = __atomic_load_n(&page->generation, __ATOMIC_RELAXED) | 1;
 
 	__atomic_store_n(&page->generation, odd, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* readers with the old generation see nothing of what follows */
-	page->abi_version = KYMO_ABI_VERSION;
-	page->session_tag = tag;
-	page->armed = armed;
-	memset(page->ros_domains, 0, sizeof page->ros_domains);
-	page->started_ns = started_ns;
-	memset(page->trace_path, 0, sizeof page->trace_path);
-	(void)snprintf(page->trace_path, sizeof page->trace_path, "%s", trace_path);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	page->abi_version = kept->abi_version;
+	page->recorder_pid = kept->recorder_pid;
+	page->recorder_pid_ns = kept->recorder_pid_ns;
+	page->session_tag = kept->session_tag;
+	page->armed = kept->armed;
+	memcpy(page->ros_domains, kept->ros_domains, sizeof page->ros_domains);
+	page->started_ns = kept->started_ns;
+	memcpy(page->trace_path, kept->trace_path, sizeof page->trace_path);
 	page->magic = KYMO_DOMAIN_MAGIC;
-	domain->generation = odd + 1 ? odd + 1 : 2;	/* 0: no session */
 	__atomic_store_n(&page->generation, domain->generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&page->state, state, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->state, kept->state, __ATOMIC_RELEASE);
+}
+
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag,
+		     uint64_t started_ns, const char *trace_path)
+{
+	const uint32_t odd = __atomic_load_n(&domain->page->generation, __ATOMIC_RELAXED) | 1;
+	struct kymo_domain *kept = &domain->kept;
+
+	kept->abi_version = KYMO_ABI_VERSION;
+	kept->session_tag = tag;
+	kept->armed = armed;
+	memset(kept->ros_domains, 0, sizeof kept->ros_domains);
+	kept->started_ns = started_ns;
+	memset(kept->trace_path, 0, sizeof kept->trace_path);
+	(void)snprintf(kept->trace_path, sizeof kept->trace_path, "%s", trace_path);
+	kept->state = state;
+	domain->generation = odd + 1 ? odd + 1 : 2; /* 0: no session */
+	publish(domain);
 }
 
 void domain_switch(struct domain *domain, enum kymo_state state)
 {
 	if (!domain->page)
 		return;
+	domain->kept.state = state;
 	__atomic_store_n(&domain->page->state, state, __ATOMIC_RELEASE);
-	if (state == KYMO_STATE_RECORD)			/* after the state: in between, it must not look like a pause */
-		__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
+	if (state != KYMO_STATE_RECORD)
+		return;
+	domain->kept.armed = 0; /* after the state: in between, it must not look like a pause */
+	__atomic_store_n(&domain->page->armed, 0, __ATOMIC_RELEASE);
 }
 
 void domain_limit(struct domain *domain, const struct ros_domains *ros)
 {
-	for (unsigned i = 0; domain->page && i < KYMO_ROS_WORDS; i++)
+	for (unsigned i = 0; domain->page && i < KYMO_ROS_WORDS; i++) {
+		domain->kept.ros_domains[i] = ros->bits[i];
 		__atomic_store_n(&domain->page->ros_domains[i], ros->bits[i], __ATOMIC_RELAXED);
+	}
+}
+
+int domain_mend(struct domain *domain, const struct rundir *dir, struct kymo_err *err)
+{
+	struct kymo_domain *page;
+	struct stat st;
+
+	if (!domain->page || (!shared_map_is_torn(domain->page) && fstat(domain->fd, &st) == 0 &&
+			      st.st_size >= KYMO_PAGE))
+		return 0;
+	page = map_page(domain->fd, dir, err);
+	if (!page)
+		return -1;
+	shared_unmap(domain->page, KYMO_PAGE);
+	domain->page = page;
+	publish(domain);
+	return 1;
 }
 
 void domain_release(struct domain *domain)
 {
 	if (!domain->page)
 		return;
-	(void)munmap(domain->page, KYMO_PAGE);
+	shared_unmap(domain->page, KYMO_PAGE);
 	claim_release(domain->fd);
 	(void)close(domain->fd);
 	domain->page = NULL;

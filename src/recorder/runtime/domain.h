@@ -19,6 +19,7 @@ struct domain {
 	int fd;
 	struct kymo_domain *page;
 	uint32_t generation;		/* of our session; even */
+	struct kymo_domain kept;        /* what the page contains, if nobody else changed it */
 };
 
 /* What `kymo status` reports of the active recorder. */
@@ -58,6 +59,13 @@ void domain_switch(struct domain *domain, enum kymo_state state);
 
 /** domain_limit() - in RECORD only those of @ros record, from now on. Without a page: nothing. */
 void domain_limit(struct domain *domain, const struct ros_domains *ros);
+
+/**
+ * domain_mend() - write the page again if somebody has shortened the file
+ * Return: 1: it was written again; 0: nothing was wrong; -1 with @err. Context: wait-free if
+ * nothing was wrong; else blocks.
+ */
+int domain_mend(struct domain *domain, const struct rundir *dir, struct kymo_err *err);
 
 /** domain_release() - give the lock back. Zeroed or released domains are fine. */
 void domain_release(struct domain *domain);

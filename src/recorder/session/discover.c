@@ -221,8 +221,11 @@ static enum alive check_process(struct drained_process *process, bool thorough)
 
 static void cut_off(struct session *session, struct drained_process *process)
 {
-	say_text(&session->drain.sayer, "%s was truncated while in use; its process is not recorded any "
-		 "more", process->region.name);
+	say_text(&session->drain.sayer,
+		 "process %u (%s) is not recorded any more: its region %s/%s was truncated by "
+		 "another process while in use, and events in it are lost; restart the program",
+		 process->region.pid, process->region.procname, process->home->dir.path,
+		 process->region.name);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		process->ring[i].bad = true;
 	process->cut = true;		/* mapping and header stay; nothing behind the header is read again */
@@ -235,6 +238,7 @@ void session_check_alive(struct session *session)
 
 	if (session->options.frozen)
 		return;			/* copies stay as they are */
+	homes_mend(session);
 	for (unsigned i = 0; i < session->process_count; i++) {
 		struct drained_process *process = session->process[i];
 

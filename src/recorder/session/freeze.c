@@ -216,22 +216,21 @@ static void freeze_log(const struct region *from, const struct region *copy)
 		;
 }
 
+/* Memory that nobody else has, and that is there: a file in memory would mean SIGBUS where there is
+ * no room for one of its pages. */
 static int make_copy(const struct region *from, struct region *copy, struct kymo_err *err)
 {
-	void *base = MAP_FAILED;
+	void *base = mmap(NULL, from->pages * KYMO_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	if (base == MAP_FAILED)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "cannot copy %s (%llu MiB): %s; end other programs, or choose "
+			       "fewer processes with -p",
+			       from->name, (unsigned long long)(from->pages * KYMO_PAGE >> 20),
+			       strerror(errno));
 	*copy = *from;
-	copy->fd = memfd_create("kymo-frozen", MFD_CLOEXEC);
-	if (copy->fd >= 0 && ftruncate(copy->fd, (off_t)(from->pages * KYMO_PAGE)) == 0)
-		base = mmap(NULL, from->pages * KYMO_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, copy->fd, 0);
-	if (base == MAP_FAILED) {
-		(void)err_set(err, KYMO_EXIT_FAILED, "cannot copy %s (%llu MiB): %s; end other programs, or choose "
-			      "fewer processes with -p", from->name,
-			      (unsigned long long)(from->pages * KYMO_PAGE >> 20), strerror(errno));
-		if (copy->fd >= 0)
-			(void)close(copy->fd);
-		return -1;
-	}
+	copy->fd = -1;
 	copy->base = base;
 	return 0;
 }
@@ -253,6 +252,14 @@ int freeze_region(struct region *from, struct region *copy, struct freeze_stats 
 	/* Rings first: what their records need is in the log before them. */
 	freeze_rings(from, &result, stats);
 	freeze_log(from, &result);
+	if (!region_intact(from)) {
+		region_close(&result);
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "%s of process %u (%s) was truncated while it was being copied; "
+			       "restart the "
+			       "program",
+			       from->name, from->pid, from->procname);
+	}
 	*copy = result;
 	return 0;
 }

@@ -105,6 +105,29 @@ bool homes_changed(struct session *session)
 	return changed;
 }
 
+void homes_mend(struct session *session)
+{
+	for (unsigned i = 0; i < session->home_count; i++) {
+		struct home *home = &session->home[i];
+		struct kymo_err err;
+		const int rc = domain_mend(&home->domain, &home->dir, &err);
+
+		if (rc == 0 || home->torn)
+			continue;
+		home->torn = true;
+		if (rc < 0)
+			say_text(&session->drain.sayer,
+				 "%s/domain was truncated by another process: %s", home->dir.path,
+				 err.text);
+		else
+			say_text(&session->drain.sayer,
+				 "%s/domain was truncated by another process, and written again; "
+				 "programs that "
+				 "started meanwhile may lack their first events",
+				 home->dir.path);
+	}
+}
+
 void homes_release(struct session *session)
 {
 	for (unsigned i = 0; i < session->home_count; i++)

@@ -19,6 +19,7 @@ struct home {
 	struct domain domain;		/* page NULL: the session does not own the domain */
 	uint32_t generation;		/* that its processes get */
 	struct timespec changed;	/* mtime of the directory when it was last read */
+	bool torn;                      /* its domain page was truncated once, which was reported */
 };
 
 /** homes_open() - open and claim those of the options, the session's own first. Return: 0; -1 with @err. */
@@ -32,6 +33,9 @@ void homes_switch(struct session *session, enum kymo_state state);
 
 /** homes_changed() - whether files were created or removed in one of them since the last call. */
 bool homes_changed(struct session *session);
+
+/** homes_mend() - write domain pages again that were truncated; the first time, report it. */
+void homes_mend(struct session *session);
 
 /** homes_release() - give the domains back, for other recorders. */
 void homes_release(struct session *session);

@@ -41,4 +41,10 @@ search "a library that ends or prints" \
 	'(^|[^[:alnum:]_>.])((exit|abort|perror|printf|puts|putchar)[[:blank:]]*\(|v?fprintf[[:blank:]]*\((stderr|stdout)|f?put[cs][[:blank:]]*\([^;]*(stderr|stdout))' \
 	"$scratch/rooms"
 
+# Memory that another process can change is mapped in one place, which survives that it shrinks. The traced process has its own region;
+# perf's ring belongs to the kernel.
+grep -E '^src/.*\.c$' "$scratch/c" | grep -v -e '^src/base/shared_map\.c$' -e '^src/inside/tracer/tracer_region\.c$' \
+	-e '^src/kernel/perf_source\.c$' >"$scratch/mappers"
+search "a mapping of shared memory without base/shared_map.h" 'MAP_SHARED|shmat[[:blank:]]*\(' "$scratch/mappers"
+
 finish
