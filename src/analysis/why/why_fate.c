@@ -5,7 +5,9 @@
  * The idea: for each requested message, a record per subscription of the topic stays open until the
  * subscription receives a newer message of the same publisher. This next take shows that the
  * message was skipped. Then the number of newer messages and the executor's waiting time until the
- * take are the evidence for the reason.
+ * take are the evidence for the reason. The strongest evidence is a full queue: when the next
+ * message was received, at least as many messages had been published since then, the next one
+ * included, as the queue holds. So the one before it can have been displaced.
  */
 #include "analysis/why/why_fate.h"
 
@@ -19,6 +21,8 @@
 #define WAITS 64u
 /* Number of the latest losses that are kept. */
 #define GAPS 1024u
+/* Number of the latest messages of a topic whose times are kept. A longer queue is never full. */
+#define RECENT 1024u
 /* A message in the queue would have ended such a wait sooner. */
 #define WAITED_MIN_NS 5000000
 /* A message published this shortly before the last event of a process may have been on its way. */
@@ -28,8 +32,12 @@ struct record {
 	struct fate pub;
 	struct record *next;		/* next open record of the same subscription */
 	uint64_t published;		/* messages published on the topic before it */
-	/* The subscription had received a message of this publisher before. */
+	/*
+	 * The subscription received a message that this publisher had published earlier, so the two
+	 * knew each other.
+	 */
 	bool before;
+	uint64_t backlog; /* messages since the next one, with it, at its take */
 	bool is_dropped;
 };
 
@@ -37,6 +45,12 @@ struct record {
 struct gap {
 	const struct model_process *process;
 	int64_t begin_ns, end_ns;
+};
+
+/* When the latest messages of a topic were published: a ring. */
+struct recent {
+	int64_t ns[RECENT];
+	uint64_t count; /* of all messages of the topic */
 };
 
 /* A ring of the latest waits for work. */
@@ -54,7 +68,7 @@ struct fates {
 	struct map took;		/* (subscription, publisher) -> this struct */
 	/* (subscription, 0) -> the receiving model_thread; several threads: this struct */
 	struct map takers;
-	struct map published;		/* (topic, 0) -> number of messages */
+	struct map recent; /* (topic, 0) -> struct recent */
 	/* (publisher, 0) -> id of its latest message, which may be reported twice */
 	struct map last;
 	struct map waits;		/* (thread, 0) -> struct waits */
@@ -82,6 +96,25 @@ static void put(struct fates *fates, struct map *map, uint64_t key, uint64_t sco
 
 /* ---- publications ---- */
 
+static uint64_t published(const struct fates *fates, const struct model_topic *topic)
+{
+	const struct recent *recent = map_get(&fates->recent, topic->index, 0);
+
+	return recent ? recent->count : 0;
+}
+
+/* How many messages of the topic were published since @ns? */
+static uint64_t published_since(const struct fates *fates, const struct model_topic *topic,
+				int64_t ns)
+{
+	const struct recent *recent = map_get(&fates->recent, topic->index, 0);
+	uint64_t count = 0;
+
+	for (unsigned i = 0; recent && i < RECENT && i < recent->count; i++)
+		count += recent->ns[i] >= ns;
+	return count;
+}
+
 static void add(struct fates *fates, const struct model_message *message, const struct model_subscription *subscription)
 {
 	struct record *record;
@@ -103,7 +136,7 @@ static void add(struct fates *fates, const struct model_message *message, const 
 		.subscription = subscription, .publish_ns = message->publish_ns, .send_ns = message->send_ns,
 		.why = FATE_UNKNOWN,
 	};
-	record->published = (uint64_t)(uintptr_t)map_get(&fates->published, message->topic->index, 0);
+	record->published = published(fates, message->topic);
 	if (!subscription)
 		return;
 	record->before = map_get(&fates->took, subscription->index, message->publisher->index);
@@ -136,15 +169,18 @@ static void begin(struct fates *fates, const struct model_message *message)
 static void on_published(void *context, const struct model_message *message)
 {
 	struct fates *fates = context;
-	uint64_t count;
+	struct recent *recent;
 
 	if (!message->id || !message->publisher || !message->topic)
 		return;
 	if ((uint64_t)(uintptr_t)map_get(&fates->last, message->publisher->index, 0) == message->id)
 		return;
 	put(fates, &fates->last, message->publisher->index, 0, (void *)(uintptr_t)message->id);
-	count = (uint64_t)(uintptr_t)map_get(&fates->published, message->topic->index, 0) + 1;
-	put(fates, &fates->published, message->topic->index, 0, (void *)(uintptr_t)count);
+	recent = map_at(&fates->recent, message->topic->index, 0, sizeof(*recent));
+	fates->failed |= !recent;
+	if (!recent)
+		return;
+	recent->ns[recent->count++ % RECENT] = message->publish_ns;
 	if (map_get(&fates->ids, message->id, 0))
 		begin(fates, message);
 }
@@ -169,11 +205,10 @@ static int64_t waited(const struct fates *fates, const struct model_thread *thre
 
 static void decide(struct fates *fates, struct record *record, const struct model_message *taken)
 {
-	uint64_t count = (uint64_t)(uintptr_t)map_get(&fates->published, taken->topic->index, 0);
-
 	record->pub.next_id = taken->id;
 	record->pub.next_ns = taken->take_ns;
-	record->pub.newer = count - record->published;
+	record->pub.newer = published(fates, taken->topic) - record->published;
+	record->backlog = published_since(fates, taken->topic, taken->publish_ns);
 	record->pub.waited_ns = waited(fates, taken->take_thread, record->pub.publish_ns, taken->take_ns);
 }
 
@@ -215,6 +250,8 @@ static void on_taken(void *context, const struct model_message *message)
 		return;
 	for (at = &first; (record = *at);) {
 		if (record->pub.publisher != message->publisher || record->pub.id >= message->id) {
+			record->before |= record->pub.publisher == message->publisher &&
+					  record->pub.id > message->id;
 			at = &record->next;
 			continue;
 		}
@@ -293,6 +330,27 @@ static bool fell_into_gap(const struct fates *fates, const struct fate *fate)
 	return false;
 }
 
+/* The reason why @record was passed over, from what happened until the subscription's next take. */
+static enum fate_why why_passed(const struct fates *fates, const struct record *record)
+{
+	const struct model_subscription *subscription = record->pub.subscription;
+	bool waited = record->pub.waited_ns >= WAITED_MIN_NS;
+
+	/*
+	 * With several receiving threads a wait proves nothing: one thread may wait for work while
+	 * the callback group of the subscription keeps the message in the queue.
+	 */
+	if (waited && map_get(&fates->takers, subscription->index, 0) != fates)
+		return record->before ? FATE_UNDERWAY : FATE_NOT_YET;
+	if (subscription->depth && record->backlog >= subscription->depth)
+		return FATE_OVERRUN;
+	if (!record->before)
+		return FATE_NOT_YET;
+	return !waited && subscription->depth && record->pub.newer >= subscription->depth
+		       ? FATE_OVERRUN
+		       : FATE_UNKNOWN;
+}
+
 static enum fate_why why_of(const struct fates *fates, struct record *record)
 {
 	const struct model_subscription *subscription = record->pub.subscription;
@@ -311,17 +369,9 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 		return FATE_GONE;
 	if (!map_get(&fates->took, subscription->index, record->pub.publisher->index))
 		return FATE_NEVER;
-	if (!record->before)
-		return FATE_NOT_YET;
 	if (!record->pub.next_id)
 		return FATE_NO_MORE;
-	/*
-	 * With several receiving threads this proves nothing: one thread may wait for work while
-	 * the callback group of the subscription keeps the message in the queue.
-	 */
-	if (record->pub.waited_ns >= WAITED_MIN_NS)
-		return map_get(&fates->takers, subscription->index, 0) == fates ? FATE_UNKNOWN : FATE_UNDERWAY;
-	return subscription->depth && record->pub.newer >= subscription->depth ? FATE_OVERRUN : FATE_UNKNOWN;
+	return why_passed(fates, record);
 }
 
 const struct fate *fates_at(const struct fates *fates, unsigned index)
@@ -340,8 +390,8 @@ static void fates_destroy(struct fates *fates)
 	map_free(&fates->open);
 	map_free(&fates->took);
 	map_free(&fates->takers);
-	map_free(&fates->published);
 	map_free(&fates->last);
+	map_free_all(&fates->recent);
 	map_free_all(&fates->waits);
 	free(fates);
 }

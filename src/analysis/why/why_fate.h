@@ -20,18 +20,22 @@
 #define FATES_MAX 10000u	/* limit of reported pairs of message and subscription */
 
 enum fate_why {
-	FATE_CAME,		/* a callback began with it */
-	FATE_NO_CALLBACK,	/* it was received, but no known callback began with it */
-	FATE_OVERWRITTEN,	/* a newer message overwrote it in a ring buffer */
-	FATE_CLEARED,		/* the ring buffer was cleared */
+	FATE_CAME,        /* a callback began with it */
+	FATE_NO_CALLBACK, /* it was received, but no known callback began with it */
+	FATE_OVERWRITTEN, /* a newer message overwrote it in a ring buffer */
+	FATE_CLEARED,     /* the ring buffer was cleared */
 	/* Events of the process were lost in that time: it may have been received. */
 	FATE_GAP,
 	/* The process has no later events: the process or the recording had ended. */
 	FATE_GONE,
 	/* The subscription received no message of this publisher in the trace. */
 	FATE_NEVER,
-	FATE_NOT_YET,		/* the subscription had received no message of this publisher before */
-	FATE_NO_MORE,		/* the subscription received no message of this publisher afterwards */
+	/*
+	 * The subscription received no message that this publisher published earlier, and its queue
+	 * was not full at the next take.
+	 */
+	FATE_NOT_YET,
+	FATE_NO_MORE, /* the subscription received no message of this publisher afterwards */
 	/* The executor waited for work in that time: the message never reached the queue. */
 	FATE_UNDERWAY,
 	/*

@@ -85,7 +85,10 @@ static char *reason(const struct fate *fate, char *buffer, size_t size)
 		snprintf(buffer, size, "it received nothing from this publisher in the whole trace");
 		break;
 	case FATE_NOT_YET:
-		snprintf(buffer, size, "it had received nothing from this publisher before: perhaps they had not discovered each other yet; its first one is %s",
+		snprintf(buffer, size,
+			 "it had received nothing from this publisher before: perhaps they had not "
+			 "discovered each other yet; "
+			 "the next one that it received is %s",
 			 next);
 		break;
 	case FATE_NO_MORE:
