@@ -454,9 +454,10 @@ struct model_loss {
 
 /* Why a published message reached no callback. */
 enum model_drop {
-	MODEL_DROP_OVERWRITTEN,	/* intra-process: a newer message overwrote it in the ring buffer */
-	MODEL_DROP_CLEARED,	/* intra-process: the ring buffer was cleared */
-	MODEL_DROP_UNTAKEN,	/* a subscription existed, but the trace has no take */
+	MODEL_DROP_OVERWRITTEN, /* intra-process: a newer message overwrote it in the ring buffer */
+	MODEL_DROP_CLEARED,     /* intra-process: the ring buffer was cleared */
+	/* a subscription existed, but the trace has no take: reported once per subscription */
+	MODEL_DROP_UNTAKEN,
 };
 
 /* Any member may be NULL. */

@@ -9,7 +9,8 @@
  *
  * The idea: each publisher has a ring of its latest messages, and a map finds a message in the
  * rings by its source timestamp and topic. When the ring overwrites a message, or when the trace
- * ends, a message without a take is reported as dropped, if a subscription should have received it.
+ * ends, the message is reported as dropped once for each subscription that should have received it
+ * and did not.
  *
  * Messages within a process are in model_intra.c, callbacks in model_runs.c.
  */
@@ -39,33 +40,81 @@ static struct model_message message_of(const struct sent *sent)
 /* A message younger than this may have been on its way when the trace ended. */
 #define IN_FLIGHT_NS 100000000ll
 
-/*
- * Should a subscription have received @sent? Such a subscription was created before the
- * publication, its process had events afterwards, and it did not receive the message through a ring
- * buffer.
- */
-static bool was_expected(const struct sent *sent, bool at_end)
+static bool was_taken(const struct sent *sent, const struct subscription *subscription)
 {
+	unsigned word = subscription->ordinal / 64;
+	uint64_t bits = !word                       ? sent->taken
+			: word <= sent->taken_words ? sent->taken_more[word - 1]
+						    : 0;
+
+	return bits >> subscription->ordinal % 64 & 1;
+}
+
+static void set_taken(struct model *model, struct sent *sent,
+		      const struct subscription *subscription)
+{
+	unsigned word = subscription->ordinal / 64,
+		 words = subscription->topic->pub.subscriptions / 64;
+	uint64_t bit = 1ull << subscription->ordinal % 64, *more;
+
+	if (word > sent->taken_words) {
+		more = model_alloc(model, words * sizeof(*more));
+		if (!more)
+			return;
+		for (unsigned i = 0; i < words; i++)
+			more[i] = i < sent->taken_words ? sent->taken_more[i] : 0;
+		sent->taken_more = more;
+		sent->taken_words = words;
+	}
+	*(word ? &sent->taken_more[word - 1] : &sent->taken) |= bit;
+}
+
+/* Did @subscription receive a message that the publisher of @sent published later? */
+static bool was_overtaken(const struct sent *sent, const struct subscription *subscription)
+{
+	const struct publisher *publisher = sent->publisher;
+
+	for (unsigned i = 0; i < publisher->sent_size; i++)
+		if (publisher->sent[i].id > sent->id &&
+		    was_taken(&publisher->sent[i], subscription))
+			return true;
+	return false;
+}
+
+/*
+ * Should @subscription have received @sent? Then the subscription was created before the
+ * publication and existed afterwards, its process had events afterwards, and it did not receive the
+ * message through a ring buffer.
+ */
+static bool was_expected(const struct sent *sent, const struct subscription *subscription,
+			 bool at_end)
+{
+	const struct process *process = (const struct process *)subscription->pub.process;
+
+	if (subscription->pub.born_ns > sent->publish_ns || process->last_ns < sent->publish_ns ||
+	    (subscription->gone_ns && subscription->gone_ns < sent->publish_ns))
+		return false;
+	if (sent->also_intra && subscription->has_intra && process == sent->thread->process)
+		return false;
+	return !at_end || process->last_ns - IN_FLIGHT_NS >= sent->publish_ns ||
+	       was_overtaken(sent, subscription);
+}
+
+static void report_untaken(struct model *model, const struct sent *sent, bool at_end)
+{
+	struct model_message message = message_of(sent);
 	const struct subscription *s;
-	const struct process *process;
-	int64_t grace = at_end && sent->publish_ns >= sent->publisher->last_taken_ns ?
-			IN_FLIGHT_NS : 0;
 
 	for (s = sent->publisher->topic->subscriptions; s; s = s->next) {
-		process = (const struct process *)s->pub.process;
-		if (s->pub.born_ns > sent->publish_ns ||
-		    process->last_ns - grace < sent->publish_ns)
+		if (was_taken(sent, s) || !was_expected(sent, s, at_end))
 			continue;
-		if (sent->also_intra && s->has_intra && process == sent->thread->process)
-			continue;
-		return true;
+		message.subscription = &s->pub;
+		EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
 	}
-	return false;
 }
 
 static void sent_forget(struct model *model, struct sent *sent, bool at_end)
 {
-	struct model_message message;
 	uint64_t scope;
 
 	if (!sent->id)
@@ -74,10 +123,7 @@ static void sent_forget(struct model *model, struct sent *sent, bool at_end)
 	/* Another publisher of the topic may have a message with the same timestamp. */
 	if (map_get(&model->sent, sent->source_ns, scope) == sent)
 		map_del(&model->sent, sent->source_ns, scope);
-	if (!sent->taken && was_expected(sent, at_end)) {
-		message = message_of(sent);
-		EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
-	}
+	report_untaken(model, sent, at_end);
 	sent->id = 0;
 }
 
@@ -97,6 +143,7 @@ static unsigned window_size(const struct publisher *publisher)
 static struct sent *sent_new(struct model *model, struct publisher *publisher)
 {
 	struct sent *sent;
+	uint64_t *more;
 
 	if (!publisher->sent) {
 		publisher->sent_size = window_size(publisher);
@@ -106,7 +153,12 @@ static struct sent *sent_new(struct model *model, struct publisher *publisher)
 	}
 	sent = &publisher->sent[publisher->sent_next++ & (publisher->sent_size - 1)];
 	sent_forget(model, sent, false);
-	*sent = (struct sent){ .publisher = publisher };
+	more = sent->taken_more;
+	if (more)
+		memset(more, 0, sent->taken_words * sizeof(*more));
+	*sent = (struct sent){ .publisher = publisher,
+			       .taken_more = more,
+			       .taken_words = sent->taken_words };
 	return sent;
 }
 
@@ -295,8 +347,7 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 	if (!sent)
 		sent = model_sent_unstamped(model, now, subscription->topic, source_ns);
 	if (sent) {
-		sent->taken = true;
-		sent->publisher->last_taken_ns = sent->publish_ns;
+		set_taken(model, sent, subscription);
 		message = message_of(sent);
 	} else {
 		message = (struct model_message){ .topic = &subscription->topic->pub,
@@ -344,11 +395,15 @@ static void forget_sent(struct model *model)
 {
 	const struct list *list = &model->list[MODEL_PUBLISHER];
 
+	/* The oldest first: the newer ones show which messages were overtaken. */
 	for (unsigned i = 0; i < list->count; i++) {
 		struct publisher *publisher = list->item[i];
 
 		for (unsigned j = 0; j < publisher->sent_size; j++)
-			sent_forget(model, &publisher->sent[j], true);
+			sent_forget(model,
+				    &publisher->sent[(publisher->sent_next + j) &
+						     (publisher->sent_size - 1)],
+				    true);
 	}
 }
 

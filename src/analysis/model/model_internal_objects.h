@@ -64,7 +64,10 @@ struct sent {
 	struct thread *thread;
 	const struct callback *from;
 	uint64_t from_instance;
-	bool taken;
+	/* The subscriptions that received it: a bit per ordinal, the first 64 here. */
+	uint64_t taken;
+	uint64_t *taken_more; /* taken_words of them; the memory stays with the place */
+	unsigned taken_words;
 	/* The same publish call also reached subscriptions of its process. */
 	bool also_intra;
 };
@@ -81,7 +84,6 @@ struct publisher {
 	struct topic *topic;
 	struct sent *sent;		/* ring of sent_size places */
 	unsigned sent_size, sent_next;
-	int64_t last_taken_ns;		/* publish time of its latest message that was received */
 	struct link_end *links;		/* list: the links that name it */
 };
 
@@ -89,6 +91,8 @@ struct subscription {
 	struct model_subscription pub;
 	struct topic *topic;
 	struct subscription *next;	/* in the list of the topic */
+	unsigned ordinal;               /* on the topic, from 0 */
+	int64_t gone_ns; /* when its handle became another subscription's; 0: not seen */
 	bool has_intra;			/* it also has a ring buffer */
 	bool linked;			/* a link needs `latest` */
 	struct {			/* the latest run of its callback */

@@ -177,6 +177,8 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	if (!args->subscription_handle.present ||
 	    (subscription && subscription->pub.born_ns == now->true_ns))
 		return;
+	if (subscription)
+		subscription->gone_ns = now->true_ns;
 	topic = model_topic_named(model, &args->topic_name);
 	subscription = model_object_new(model, MODEL_SUBSCRIPTION, sizeof(*subscription));
 	if (!subscription || !topic)
@@ -194,8 +196,8 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	subscription->pub.born_ns = now->true_ns;
 	subscription->topic = topic;
 	subscription->next = topic->subscriptions;
+	subscription->ordinal = topic->pub.subscriptions++;
 	topic->subscriptions = subscription;
-	topic->pub.subscriptions++;
 	if (args->queue_depth.u > topic->depth_max)
 		topic->depth_max = args->queue_depth.u;
 	model_handle_set(model, now->process, HANDLE_SUBSCRIPTION, subscription->pub.handle,

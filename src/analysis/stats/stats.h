@@ -58,7 +58,7 @@ struct stats_topic {
 
 	uint64_t taken;			/* through the middleware, once per subscription */
 	uint64_t taken_intra;		/* from ring buffers */
-	uint64_t untaken;		/* publications with MODEL_DROP_UNTAKEN */
+	uint64_t untaken;               /* MODEL_DROP_UNTAKEN: counted for each subscription */
 	uint64_t unpublished;		/* received, but the publication is not in the trace */
 	uint64_t overwritten, cleared;	/* in ring buffers */
 	/* Deliveries without latency: between hosts whose clocks cannot be compared. */
