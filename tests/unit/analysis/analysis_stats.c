@@ -417,14 +417,70 @@ static void losses(void **state)
 	assert_null(stats_loss(f->stats, 2));
 }
 
+/* A message is lost for each subscription that did not receive it, whoever else did. */
+static void lost_for_each(void **state)
+{
+	struct feed *f = *state;
+	const uint64_t count = 70, missed[] = { 0, 63, 69 }; /* more than a word has bits */
+	uint64_t i, k;
+
+	robot(f); /* the first subscription; it receives nothing */
+	on(f, 30, 30);
+	for (i = 0; i < count; i++)
+		subscription(f, 0x1000 + i * 16, 0x3000 + i, 0x100);
+	on(f, 10, 10);
+	for (k = 0; k < 3; k++)
+		publish(f, (1000 + k) * MS, 1 + k);
+	on(f, 30, 30);
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < count; i++)
+			if (k == 2 || (i != missed[0] && i != missed[1] && i != missed[2]))
+				EV(1010 * MS, "rmw_take", "rmw_subscription_handle",
+				   0x1001 + i * 16, "source_timestamp", 1 + k, "taken", P(1));
+	model_finish(f->model);
+	/* Newer than 100 ms, but overtaken by the third one. The process of the first has ended. */
+	assert_int_equal(stats_topic(f->stats, 0)->untaken, 6);
+	assert_int_equal(stats_topic(f->stats, 0)->taken, 3 * count - 6);
+}
+
+/* A subscription whose handle now belongs to another one is gone and expects nothing. */
+static void replaced_subscription(void **state)
+{
+	struct feed *f = *state;
+
+	robot(f);
+	on(f, 10, 10);
+	publish(f, 1000 * MS, 1);
+	on(f, 20, 20);
+	EV(1500 * MS, "rcl_subscription_init", "subscription_handle", P(0x400), "node_handle",
+	   P(0x200), "rmw_subscription_handle", P(0x401), "\"topic_name", "/other", "queue_depth",
+	   P(10));
+	on(f, 10, 10);
+	publish(f, 2000 * MS, 2);
+	on(f, 20, 20);
+	run(f, 3000 * MS, 3001 * MS, 0x320);
+	model_finish(f->model);
+	assert_int_equal(stats_topic(f->stats, 0)->untaken, 1);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(culprit_and_victim), CASE(idle_executor), CASE(nested_culprit),
-		CASE(sum_decides), CASE(group_on_other_thread), CASE(group_that_is_told),
-		CASE(reentrant_group), CASE(late_timer), CASE(numbers),
-		CASE(window), CASE(between_hosts), CASE(losses),
+		CASE(culprit_and_victim),
+		CASE(idle_executor),
+		CASE(nested_culprit),
+		CASE(sum_decides),
+		CASE(group_on_other_thread),
+		CASE(group_that_is_told),
+		CASE(reentrant_group),
+		CASE(late_timer),
+		CASE(numbers),
+		CASE(window),
+		CASE(between_hosts),
+		CASE(losses),
+		CASE(lost_for_each),
+		CASE(replaced_subscription),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
