@@ -17,6 +17,7 @@ static const char *const expects[] = {
 	[OPT_TIME] = "a time such as 250us, 10ms, 30s, 5min or 2h",
 	[OPT_CHOICE] = "one of",
 	[OPT_LIST] = "a text",
+	[OPT_SWITCH] = "one of",
 };
 
 /* The number that means @value among the '|'-separated @choices, or -1. */
@@ -68,6 +69,11 @@ static bool store(const struct opt *opt, void *target, const char *value)
 			return false;
 		list->item[list->count++] = value;
 		return true;
+	case OPT_SWITCH:
+		index = value ? choice_value(opt->choices, value) : -1;
+		if (!value || index >= 0)
+			*(int *)at = index + 2; /* without a value: 1 */
+		return !value || index >= 0;
 	}
 	return false;
 }
@@ -79,7 +85,7 @@ static int set(const struct opt *opt, void *target, const char *value, struct ky
 	if (opt->kind == OPT_LIST)
 		return err_set(err, KYMO_EXIT_USAGE, "option --%s: at most %d times", opt->name,
 			       OPT_LIST_MAX);
-	if (opt->kind == OPT_CHOICE)
+	if (opt->choices)
 		return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not one of %s", opt->name,
 			       value, opt->choices);
 	return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not %s", opt->name, value,
@@ -155,6 +161,8 @@ static int long_option(struct walk *walk, const char *text, struct kymo_err *err
 	}
 	if (!opt)
 		return unknown_name(walk->opts, text, length, err);
+	if (opt->kind == OPT_SWITCH)
+		return set(opt, walk->target, value, err);
 	if (opt->kind != OPT_FLAG)
 		return take_value(walk, opt, value, err);
 	if (value)
@@ -174,7 +182,7 @@ static int short_options(struct walk *walk, const char *letters, struct kymo_err
 		if (!opt)
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "unknown option -%c; --help lists the options", *letters);
-		if (opt->kind != OPT_FLAG)
+		if (opt->kind != OPT_FLAG && opt->kind != OPT_SWITCH)
 			return take_value(walk, opt, letters[1] ? letters + 1 : NULL, err);
 		if (set(opt, walk->target, NULL, err))
 			return -1;

@@ -3,8 +3,9 @@
  * Options of a verb: one table gives parsing, --help, the man page and the completion.
  *
  * Long options take "--name value" and "--name=value", short ones "-nvalue" and "-n value";
- * "--" ends them. An unknown option, and a missing or bad value, is an error with KYMO_EXIT_USAGE. The error
- * names the most similar option.
+ * "--" ends them. The value of a switch is optional, so it takes "--name=value" alone. An unknown
+ * option, and a missing or bad value, is an error with KYMO_EXIT_USAGE. The error names the most
+ * similar option.
  */
 #ifndef KYMO_BASE_OPT_H
 #define KYMO_BASE_OPT_H
@@ -16,13 +17,15 @@
 #include "base/err.h"
 
 enum opt_kind {
-	OPT_FLAG,	/* bool */
-	OPT_TEXT,	/* const char * */
-	OPT_U64,	/* uint64_t */
-	OPT_SIZE,	/* uint64_t bytes: 64K, 4M, 1G (powers of 1024) */
-	OPT_TIME,	/* int64_t ns: 250us, 10ms, 30s, 5min, 2h; a bare number is seconds */
-	OPT_CHOICE,	/* int: index into choices, or OPT_CHOICE_WITH() */
-	OPT_LIST,	/* struct opt_list: may be given several times */
+	OPT_FLAG,   /* bool */
+	OPT_TEXT,   /* const char * */
+	OPT_U64,    /* uint64_t */
+	OPT_SIZE,   /* uint64_t bytes: 64K, 4M, 1G (powers of 1024) */
+	OPT_TIME,   /* int64_t ns: 250us, 10ms, 30s, 5min, 2h; a bare number is seconds */
+	OPT_CHOICE, /* int: index into choices, or OPT_CHOICE_WITH() */
+	OPT_LIST,   /* struct opt_list: may be given several times */
+	OPT_SWITCH, /* int: 0, 1: --name, 2 + index into choices: --name=choice. Never takes the
+		       next argument */
 };
 
 #define OPT_LIST_MAX 64
@@ -39,7 +42,8 @@ struct opt {
 	size_t offset;		/* of the target in the verb's own options struct */
 	const char *value;	/* "DIR", "PID": name of the value in help; NULL for flags */
 	const char *help;	/* one line, begins with a small letter, no full stop */
-	const char *choices;	/* OPT_CHOICE: "table|json|csv"; "system|sim[:N]": sim may have a number */
+	const char *choices; /* OPT_CHOICE, OPT_SWITCH: "table|json|csv"; "system|sim[:N]": sim may
+				have a number */
 };
 
 /* A choice that was given with a number, up to OPT_CHOICE_NUMBER_MAX. */

@@ -53,13 +53,17 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
 	fputc('\n', out);
 }
 
-static void help_line(FILE *out, char letter, const char *name, const char *value,
+static void help_line(FILE *out, char letter, const char *name, const char *value, bool optional,
 		      const char *help)
 {
 	int used = 0;
 
 	used += letter ? fprintf(out, "  -%c, ", letter) : fprintf(out, "      ");
-	used += fprintf(out, "--%s%s%s", name, value ? " " : "", value ? value : "");
+	used += fprintf(out, "--%s%s%s%s", name,
+			!value     ? ""
+			: optional ? "[="
+				   : " ",
+			value ? value : "", optional ? "]" : "");
 	if (used + 2 > HELP_COLUMN) {
 		fputc('\n', out);
 		used = 0;
@@ -106,8 +110,9 @@ void opt_help(const struct verb *verb, FILE *out)
 	block(out, "", verb->description ? verb->description : verb->summary);
 	fputs("\nOptions:\n", out);
 	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
-		help_line(out, opt->letter, opt->name, value_of(opt), opt->help);
-	help_line(out, 'h', "help", NULL, "show this help");
+		help_line(out, opt->letter, opt->name, value_of(opt), opt->kind == OPT_SWITCH,
+			  opt->help);
+	help_line(out, 'h', "help", NULL, false, "show this help");
 }
 
 /* ---- roff, the man(7) macros ---- */
@@ -169,7 +174,7 @@ void opt_roff(const char *text, FILE *out)
 		fputs(".fi\n", out);
 }
 
-static void roff_option(FILE *out, char letter, const char *name, const char *value,
+static void roff_option(FILE *out, char letter, const char *name, const char *value, bool optional,
 			const char *help)
 {
 	fputs(".TP\n", out);
@@ -178,7 +183,10 @@ static void roff_option(FILE *out, char letter, const char *name, const char *va
 	fputs("\\fB\\-\\-", out);
 	for (; *name; name++)
 		fprintf(out, *name == '-' ? "\\%c" : "%c", *name);
-	fprintf(out, "\\fR%s%s%s\n", value ? " \\fI" : "", value ? value : "", value ? "\\fR" : "");
+	fprintf(out, "\\fR%s", !value ? "" : optional ? "[=\\fI" : " \\fI");
+	for (; value && *value; value++)
+		fprintf(out, *value == '-' ? "\\%c" : "%c", *value);
+	fprintf(out, "%s%s\n", value ? "\\fR" : "", optional ? "]" : "");
 	roff_text(out, help);
 }
 
@@ -196,8 +204,9 @@ void opt_man(const struct verb *verb, const char *version, FILE *out)
 	opt_roff(verb->description ? verb->description : verb->summary, out);
 	fputs(".SH OPTIONS\n", out);
 	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
-		roff_option(out, opt->letter, opt->name, value_of(opt), opt->help);
-	roff_option(out, 'h', "help", NULL, "show a short help");
+		roff_option(out, opt->letter, opt->name, value_of(opt), opt->kind == OPT_SWITCH,
+			    opt->help);
+	roff_option(out, 'h', "help", NULL, false, "show a short help");
 	if (verb->examples && *verb->examples) {
 		fputs(".SH EXAMPLES\n.nf\n", out);
 		for (const char *line = verb->examples; *line;) {

@@ -34,12 +34,14 @@ static void verb_names(FILE *out, const struct verb *const *verbs)
 
 static void bash_verb(FILE *out, const struct verb *verb)
 {
-	fprintf(out, "\t%s)\n\t\tcase $prev in\n", verb->name);
+	fprintf(out, "\t%s)\n\t\tcase $prev$equals in\n", verb->name);
 	for (const struct opt *opt = verb->opts; opt->name; opt++) {
-		if (opt->kind != OPT_CHOICE)
+		if (opt->kind != OPT_CHOICE && opt->kind != OPT_SWITCH)
 			continue;
-		fprintf(out, "\t\t--%s", opt->name);
-		if (opt->letter)
+		fprintf(out, "\t\t--%s=", opt->name); /* a switch has its value behind "=" only */
+		if (opt->kind == OPT_CHOICE)
+			fprintf(out, "|--%s", opt->name);
+		if (opt->kind == OPT_CHOICE && opt->letter)
 			fprintf(out, "|-%c", opt->letter);
 		fputs(") COMPREPLY=($(compgen -W '", out);
 		choices(out, opt->choices, " ");
@@ -55,12 +57,15 @@ static void bash(const struct verb *const *verbs, FILE *out)
 {
 	fputs("# bash completion for kymo\n"
 	      "_kymo()\n{\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= i\n"
-	      "\tCOMPREPLY=()\n"		/* then bash completes file names, which it quotes */
-	      "\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"		/* --option=value is three words */
-	      "\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= "
+	      "equals= i\n"
+	      "\tCOMPREPLY=()\n" /* then bash completes file names, which it quotes */
+	      "\tif [ \"$cur\" = = ]; then\n\t\tcur= equals==\n" /* --option=value is three words */
+	      "\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]} "
+	      "equals==\n\tfi\n"
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	      "\t\tCOMPREPLY=($(compgen -W '", out);
+	      "\t\tCOMPREPLY=($(compgen -W '",
+	      out);
 	verb_names(out, verbs);
 	fputs(" --help --version --completion --man' -- \"$cur\"))\n\t\treturn\n\tfi\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -111,14 +116,17 @@ static void zsh_option(FILE *out, const struct opt *opt)
 		if (round)
 			fprintf(out, "-%c[", opt->letter);
 		else
-			fprintf(out, "--%s%s[", opt->name, opt->kind == OPT_FLAG ? "" : "=");
+			fprintf(out, "--%s%s[", opt->name,
+				opt->kind == OPT_FLAG     ? ""
+				: opt->kind == OPT_SWITCH ? "=-"
+							  : "=");
 		zsh_text(out, opt->help);
 		fputc(']', out);
-		if (opt->kind == OPT_CHOICE) {
-			fprintf(out, ":%s:(", opt->name);
+		if (opt->kind == OPT_CHOICE || (opt->kind == OPT_SWITCH && !round)) {
+			fprintf(out, "%s:%s:(", opt->kind == OPT_SWITCH ? ":" : "", opt->name);
 			choices(out, opt->choices, " ");
 			fputc(')', out);
-		} else if (opt->kind != OPT_FLAG) {
+		} else if (opt->kind != OPT_FLAG && opt->kind != OPT_SWITCH) {
 			fprintf(out, ":%s:%s", opt->value ? opt->value : opt->name, is_file(opt) ? "_files" : "");
 		}
 		fputc('\'', out);
@@ -183,8 +191,8 @@ static void fish(const struct verb *const *verbs, FILE *out)
 				(*verb)->name, opt->name);
 			if (opt->letter)
 				fprintf(out, " -s %c", opt->letter);
-			if (opt->kind == OPT_CHOICE) {
-				fputs(" -x -a '", out);
+			if (opt->kind == OPT_CHOICE || opt->kind == OPT_SWITCH) {
+				fputs(opt->kind == OPT_CHOICE ? " -x -a '" : " -a '", out);
 				choices(out, opt->choices, " ");
 				fputc('\'', out);
 			} else if (opt->kind != OPT_FLAG) {

@@ -7,8 +7,9 @@
 
 /* The kind of an option's value, for programs that complete or check it. */
 static const char *const kinds[] = {
-	[OPT_FLAG] = "flag", [OPT_TEXT] = "text", [OPT_U64] = "integer", [OPT_SIZE] = "size",
-	[OPT_TIME] = "time", [OPT_CHOICE] = "choice", [OPT_LIST] = "list",
+	[OPT_FLAG] = "flag", [OPT_TEXT] = "text",     [OPT_U64] = "integer",
+	[OPT_SIZE] = "size", [OPT_TIME] = "time",     [OPT_CHOICE] = "choice",
+	[OPT_LIST] = "list", [OPT_SWITCH] = "switch",
 };
 
 static const struct table_column verb_columns[] = {

@@ -14,11 +14,12 @@ struct target {
 	const char *text;
 	uint64_t number, bytes;
 	int64_t ns;
-	int choice;
+	int choice, which;
 	struct opt_list list;
 };
 
 static const struct opt opts[] = {
+	{ "switch", 0, OPT_SWITCH, offsetof(struct target, which), NULL, "", "a|b" },
 	{ "flag", 'q', OPT_FLAG, offsetof(struct target, flag), NULL, "", NULL },
 	{ "text", 'o', OPT_TEXT, offsetof(struct target, text), "T", "", NULL },
 	{ "number", 'p', OPT_U64, offsetof(struct target, number), "N", "", NULL },

@@ -16,7 +16,7 @@ struct target {
 	const char *output;
 	uint64_t pid, size;
 	int64_t wait;
-	int format;
+	int format, kernel;
 	struct opt_list names;
 };
 
@@ -27,7 +27,10 @@ static const struct opt opts[] = {
 	{ "pid", 'p', OPT_U64, offsetof(struct target, pid), "PID", "which one", NULL },
 	{ "size", 0, OPT_SIZE, offsetof(struct target, size), "BYTES", "how much", NULL },
 	{ "wait", 0, OPT_TIME, offsetof(struct target, wait), "TIME", "how long", NULL },
-	{ "format", 'f', OPT_CHOICE, offsetof(struct target, format), NULL, "how", "table|json[:N]|csv" },
+	{ "format", 'f', OPT_CHOICE, offsetof(struct target, format), NULL, "how",
+	  "table|json[:N]|csv" },
+	{ "kernel", 'k', OPT_SWITCH, offsetof(struct target, kernel), NULL, "the kernel",
+	  "if-possible|never" },
 	{ "name", 'n', OPT_LIST, offsetof(struct target, names), "NAME", "which ones", NULL },
 	{ 0 },
 };
@@ -116,6 +119,34 @@ static void choices_with_a_number(void **state)
 		assert_int_equal(parse(wrong[i])->result, -1);
 }
 
+static bool asks(const char *line)
+{
+	char text[128], *argv[16] = { 0 };
+	int argc;
+
+	(void)snprintf(text, sizeof text, "%s", line);
+	argc = split(text, argv);
+	return opt_asks_help(opts, argc, argv);
+}
+
+/* The word of a switch stands behind "=": whatever comes next is an argument of its own. */
+static void switches_with_a_word(void **state)
+{
+	struct parsed *p = parse("--kernel never");
+
+	(void)state;
+	assert_int_equal(p->result, 0);
+	assert_int_equal(p->target.kernel, 1);
+	assert_string_equal(p->operand[0], "never");
+	assert_int_equal(parse("-q")->target.kernel, 0);
+	p = parse("-kq never");
+	assert_int_equal(p->result, 0);
+	assert_true(p->target.kernel == 1 && p->target.quiet && p->argc == 1);
+	assert_int_equal(parse("--kernel=if-possible")->target.kernel, 2);
+	assert_int_equal(parse("--kernel --kernel=never")->target.kernel, 3);
+	assert_true(asks("--kernel -h"));
+}
+
 static void lists_have_a_limit(void **state)
 {
 	char line[8 * OPT_LIST_MAX];
@@ -151,6 +182,8 @@ static void refusals(void **state)
 		{ "--format tabl", "not one of" },
 		{ "--format |", "not one of" },
 		{ "--quiet=yes", "takes no value" },
+		{ "--kernel=maybe", "'maybe' is not one of if-possible|never" },
+		{ "--kernel=", "'' is not one of if-possible|never" },
 		{ "--pid -1", "'-1' is not a whole number" },
 		{ "--pid 18446744073709551616", "not a whole number" },
 		{ "--pid 1x", "not a whole number" },
@@ -167,16 +200,6 @@ static void refusals(void **state)
 		if (!strstr(p->err.text, cases[i].says))
 			fail_msg("%s: '%s' lacks '%s'", cases[i].line, p->err.text, cases[i].says);
 	}
-}
-
-static bool asks(const char *line)
-{
-	char text[128], *argv[16] = { 0 };
-	int argc;
-
-	(void)snprintf(text, sizeof text, "%s", line);
-	argc = split(text, argv);
-	return opt_asks_help(opts, argc, argv);
 }
 
 static void help_is_found(void **state)
@@ -228,6 +251,8 @@ static void help_and_man_show_everything(void **state)
 		assert_non_null(strstr(man, name));
 	}
 	assert_non_null(strstr(help, "table|json[:N]|csv"));
+	assert_non_null(strstr(help, "--kernel[=if-possible|never]"));
+	assert_non_null(strstr(man, "kernel\\fR[=\\fIif\\-possible|never\\fR]\n"));
 	assert_non_null(strstr(man, "\n\\&.dangerous \\eline\n"));
 	assert_non_null(strstr(man, ".nf\n  kept as is\n.fi\n"));
 	free(help);
@@ -278,6 +303,7 @@ int main(void)
 		cmocka_unit_test(long_and_short),
 		cmocka_unit_test(command_behind_dashes),
 		cmocka_unit_test(choices_with_a_number),
+		cmocka_unit_test(switches_with_a_word),
 		cmocka_unit_test(lists_have_a_limit),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(help_is_found),
