@@ -50,6 +50,10 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
 	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
 
+	(void)err_set(err, KYMO_EXIT_USAGE,
+		      "unknown source of kernel events '%s'; set KYMO_KERNEL_SOURCE to tracefs or "
+		      "perf_event_open",
+		      options->source ? options->source : "");
 	for (unsigned i = 0; !kernel->source && i < COUNT_OF(all); i++)
 		if (!options->source || strcmp(options->source, all[i]->name) == 0)
 			(void)all[i]->open(&kernel->source, kernel->format, size, err);
@@ -135,8 +139,9 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	return 0;
 }
 
-const char *kernel_probe(struct kymo_err *err)
+const char *kernel_probe(const struct kernel_options *options, struct kymo_err *err)
 {
+	struct kernel_options probe = options ? *options : (struct kernel_options){ 0 };
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	const char *source = NULL;
 
@@ -146,11 +151,20 @@ const char *kernel_probe(struct kymo_err *err)
 	}
 	kernel->dir_fd = -1;
 	kernel->format = format_read_all(err);
+	probe.ring_size = 128u << 10;
+	if (kernel->format && probe.syscalls && !kernel_has_syscalls(kernel)) {
+		(void)err_set(err, KYMO_EXIT_FAILED,
+			      "this kernel does not have the tracepoints of system calls "
+			      "(raw_syscalls, of "
+			      "CONFIG_FTRACE_SYSCALLS)");
+		release(kernel);
+		return NULL;
+	}
 	if (kernel->format) {
 		calls_leave_out(kernel->format);
 		choose_counter(kernel, false);
 	}
-	if (kernel->format && open_source(kernel, &(struct kernel_options){ .ring_size = 128u << 10 }, err) == 0)
+	if (kernel->format && open_source(kernel, &probe, err) == 0)
 		source = kernel->source->ops->name;
 	release(kernel);
 	return source;

@@ -58,9 +58,11 @@ int kernel_open(struct kernel **kernel, const struct kernel_options *options, st
 
 /**
  * kernel_probe() - would kernel_open() succeed for this user? Nothing is left behind
- * Return: where the events would come from; NULL with @err: what is missing, and which command grants it.
+ * @options: all, syscalls and source of these; NULL: as if zero
+ * Return: where the events would come from; NULL with @err: what is missing, and which command
+ * grants it.
  */
-const char *kernel_probe(struct kymo_err *err);
+const char *kernel_probe(const struct kernel_options *options, struct kymo_err *err);
 
 /** kernel_no_cycles() - why CPU time is recorded instead of CPU cycles, as errno; 0: cycles are recorded, or were not requested. */
 int kernel_no_cycles(const struct kernel *kernel);

@@ -117,6 +117,20 @@ def test_setup_that_fails(traces, program, capfd):
         Trace(session_name='x', no_such_option=1)
 
 
+def test_kernel_events(traces, program, monkeypatch, capfd):
+    """What was requested and is not available fails the launch, unless it is wanted if possible only."""
+    monkeypatch.setenv('KYMO_KERNEL_SOURCE', 'none')
+    assert run(Trace(session_name='must', base_path=traces, events_kernel=['sched_switch']),
+               ExecuteProcess(cmd=program)) == 1
+    said = capfd.readouterr()
+    assert 'tracing setup failed: kymo start: ' in said.out + said.err
+    assert '--kernel=if-possible' in said.out + said.err
+    assert not os.path.exists(f'{traces}/must')
+    assert run(Trace(session_name='may', base_path=traces, syscalls=['read'], kernel='if-possible'),
+               ExecuteProcess(cmd=program)) == 0
+    only(traces).assert_count('callback_start', 10, 10)
+
+
 def test_nothing_traced(traces, capfd):
     assert run(Trace(session_name='x', base_path=traces), ExecuteProcess(cmd=['true'])) == 0
     said = capfd.readouterr()
@@ -161,7 +175,7 @@ XML = """
 <launch>
   <kymo session-name="walk" base-path="{traces}" append-timestamp="true" strict="true" ring-size="256K"
         events-ust="ros2:callback_* ros2:rcl_publish" context-fields="vpid procname" topic="!/rosout;!/imu" topic-sep=";"
-        category="$(env KYMO_R)os2"/>
+        category="$(env KYMO_R)os2" kernel="if-possible"/>
   <executable cmd="{command}"/>
 </launch>
 """

@@ -156,7 +156,8 @@ class Trace(Action):
                 words = _words(value) if isinstance(value, str) else value
                 kwargs[name] = [parser.parse_substitution(word) for word in words]
         for name, kind in kymo_options().items():
-            value = _attribute(entity, name, (bool,) if kind == 'flag' else (str, List[str], int, float))
+            value = _attribute(entity, name, (bool,) if kind == 'flag' else (bool, str) if kind == 'switch' else
+                               (str, List[str], int, float))
             if isinstance(value, str):
                 value = parser.parse_substitution(value)
                 value = [value] if kind == 'list' else value

@@ -28,7 +28,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, kernel, kernel_all, syscalls, cycles, malloc;
+	bool all, paused, wait, kernel_all, syscalls, cycles, malloc;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -37,33 +37,44 @@ struct options {
 	struct filter_wishes filter;
 	struct relay_wishes relay;
 	struct hosts_wishes hosts;
-	int format, streams;
+	int kernel, format, streams;
 };
 
 static const struct opt opts[] = {
 	{ "output", 'o', OPT_LIST, offsetof(struct options, output), "DIR",
-	  "where the trace goes, new or empty; repeat it to write several traces; with --flight: DIR/1, DIR/2, ...", NULL },
+	  "where the trace goes, new or empty; repeat it to write several traces; with --flight: "
+	  "DIR/1, DIR/2, ...",
+	  NULL },
 	{ "perfetto", 0, OPT_TEXT, offsetof(struct options, perfetto), "FILE",
 	  "also write FILE for Perfetto while recording; it can be opened at any time", NULL },
 	{ "pid", 'p', OPT_LIST, offsetof(struct options, processes), "PID|NAME",
-	  "record only this process, or processes with this name (which may contain * and ?); may be repeated", NULL },
+	  "record only this process, or processes with this name (which may contain * and ?); may "
+	  "be repeated",
+	  NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "with a command: also record all other processes, as without a command", NULL },
 	RECORD_USERS_OPT(struct options, users),
-	{ "kernel", 'k', OPT_FLAG, offsetof(struct options, kernel), NULL,
-	  "also record the kernel's events: which thread ran on which CPU, which was woken, interrupts; of recorded threads, "
-	  "and of what ran instead of them", NULL },
+	{ "kernel", 'k', OPT_SWITCH, offsetof(struct options, kernel), NULL,
+	  "also record the kernel's events: which thread ran on which CPU, which was woken, "
+	  "interrupts; of recorded threads, "
+	  "and of what ran instead of them. If they are not available, that is an error; with "
+	  "=if-possible, record without them",
+	  "if-possible" },
 	{ "kernel-all", 0, OPT_FLAG, offsetof(struct options, kernel_all), NULL,
 	  "the kernel's events of all threads of the machine", NULL },
 	{ "syscalls", 0, OPT_FLAG, offsetof(struct options, syscalls), NULL,
-	  "--kernel, and the system calls of recorded threads: which, how long, what they returned", NULL },
+	  "--kernel, and the system calls of recorded threads: which, how long, what they returned",
+	  NULL },
 	{ "cycles", 0, OPT_FLAG, offsetof(struct options, cycles), NULL,
-	  "--kernel, and the CPU cycles of recorded threads, by hardware counters; CPU time if there are none", NULL },
+	  "--kernel, and the CPU cycles of recorded threads, by hardware counters; CPU time if "
+	  "there are none",
+	  NULL },
 	CLI_OPT_MALLOC(struct options),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are recorded until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
-	  "begin when \"kymo agent\" receives CARET's Start over DDS, or at \"kymo resume\"", NULL },
+	  "begin when \"kymo agent\" receives CARET's Start over DDS, or at \"kymo resume\"",
+	  NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
 	  "end after this time (30s, 5min); a command receives SIGINT then", NULL },
@@ -71,7 +82,8 @@ static const struct opt opts[] = {
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	SINK_FILES_OPTS(struct options, files),
 	{ "streams", 0, OPT_CHOICE, offsetof(struct options, streams), NULL,
-	  "write a file for each thread, or for each process; auto: for each process if there are many",
+	  "write a file for each thread, or for each process; auto: for each process if there are "
+	  "many",
 	  "auto|thread|process" },
 	RELAY_OPTS(struct options, relay),
 	FLIGHT_OPTS(struct options, flight),
@@ -188,8 +200,9 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
-	options->kernel |= options->kernel_all || options->syscalls || options->cycles;
-	record->kernel = options->kernel;
+	record->kernel =
+		options->kernel || options->kernel_all || options->syscalls || options->cycles;
+	record->kernel_optional = options->kernel > 1;
 	record->kernel_all = options->kernel_all;
 	record->syscalls = options->syscalls;
 	record->cycles = options->cycles;
@@ -335,8 +348,10 @@ static int record(const struct options *options, struct record_options *record, 
 	written = record_perfetto_end(&perfetto);
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
-	if (rc < 0)
+	if (rc < 0) {
+		flight_tidy(flight);
 		return -1;
+	}
 	if (show->detach.active && !result.stats.processes)
 		return KYMO_EXIT_EMPTY;		/* kymo stop says so; the log stays empty */
 	rc = record->flight ? finish_flight(&result, record, options, flight) :

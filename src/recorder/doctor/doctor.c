@@ -296,7 +296,7 @@ static void limits(struct doctor *doctor)
 static void kernel_events(struct doctor *doctor)
 {
 	struct kymo_err err;
-	const char *source = kernel_probe(&err);
+	const char *source = kernel_probe(NULL, &err);
 
 	if (source)
 		doctor_say(doctor, KERNEL_EVENTS, source);

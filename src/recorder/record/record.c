@@ -410,6 +410,8 @@ int record_run(const struct record_options *options, struct record_result *resul
 	int rc, ended;
 
 	*result = (struct record_result){ 0 };
+	if (record_kernel_check(options, err) < 0)
+		return -1;
 	if (options->flight) {
 		struct flight_options flight = *options->flight;
 
@@ -426,10 +428,12 @@ int record_run(const struct record_options *options, struct record_result *resul
 		hold_signals(SIG_UNBLOCK);
 		return -1;
 	}
-	if (options->kernel)
-		record_kernel_begin(&recorder.kernel, recorder.session, &options->session, options->kernel_all, options->syscalls, options->cycles,
-				    options->flight);
-	rc = run_loop(&recorder);
+	rc = options->kernel ? record_kernel_begin(&recorder.kernel, recorder.session, options, err)
+			     : 0;
+	if (rc == 0)
+		rc = run_loop(&recorder);
+	else
+		hold_signals(SIG_UNBLOCK);
 	/* The flight recorder writes waiting snapshots at the end of the session. */
 	if (!recorder.flight)
 		record_kernel_end(&recorder.kernel, &result->kernel);

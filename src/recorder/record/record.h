@@ -21,6 +21,8 @@ struct record_options {
 	/* Creates a sink for the "url" of @request; NULL: sinks are directories only. Return: 0; -1 with @err. */
 	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err);
 	bool kernel;			/* also record the kernel's events, in kernel/ of the (first) trace directory */
+	bool kernel_optional; /* with it: record without them where they are not available; else
+				 that is an error */
 	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
 	bool syscalls;			/* with it: also system calls */
 	bool cycles;			/* with it: also CPU cycles */

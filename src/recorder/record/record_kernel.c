@@ -92,6 +92,10 @@ static void begin(struct record_kernel *record, struct kernel_options *how)
 		report_no_cycles(record);
 		return;
 	}
+	if (!record->optional) { /* rare, because record_kernel_check() has tried it */
+		record->refused = err;
+		return;
+	}
 	(void)snprintf(text, sizeof(text), "%s; recording without them", err.text);
 	say(record->options, text);
 }
@@ -177,26 +181,50 @@ static void begin_in_store(struct record_kernel *record)
 	bound(record, record->kernel ? 0 : UINT64_MAX);
 }
 
-void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
-			 bool all, bool syscalls, bool cycles, const struct flight_options *flight)
+int record_kernel_check(const struct record_options *options, struct kymo_err *err)
 {
+	const struct kernel_options wanted = {
+		.all = options->kernel_all,
+		.syscalls = options->syscalls,
+		.source = getenv("KYMO_KERNEL_SOURCE"),
+	};
+	struct kymo_err why;
+
+	if (!options->kernel || options->kernel_optional || kernel_probe(&wanted, &why))
+		return 0;
+	return err_set(err, why.status,
+		       "%s; or record without what is missing: --kernel=if-possible", why.text);
+}
+
+int record_kernel_begin(struct record_kernel *record, struct session *session,
+			const struct record_options *options, struct kymo_err *err)
+{
+	const struct flight_options *flight = options->flight;
 	const struct sink_place_ops *place;
 
 	*record = (struct record_kernel){
-		.session = session, .options = options, .all = all, .syscalls = syscalls, .cycles = cycles,
+		.session = session,
+		.options = &options->session,
+		.optional = options->kernel_optional,
+		.all = options->kernel_all,
+		.syscalls = options->syscalls,
+		.cycles = options->cycles,
 		.window_ns = flight ? flight->window_ns : 0,
 		.beside = { on_place, on_bytes, on_events, on_tell, record },
 	};
 	if (flight) {
 		begin(record, &(struct kernel_options){ .window_ns = flight->window_ns, .memory = flight->memory / 4 });
-		return;
+	} else {
+		record->sink = session_sink(session, 0);
+		place = record->sink->ops->place;
+		if (place && place->beside)
+			place->beside(record->sink, &record->beside);
+		else if (place && place->store)
+			begin_in_store(record);
 	}
-	record->sink = session_sink(session, 0);
-	place = record->sink->ops->place;
-	if (place && place->beside)
-		place->beside(record->sink, &record->beside);
-	else if (place && place->store)
-		begin_in_store(record);
+	if (record->refused.status)
+		*err = record->refused;
+	return record->refused.status ? -1 : 0;
 }
 
 /* ---- snapshots ---- */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records the kernel's events together with a session: into kernel/ of its (first) trace directory, or of each chunk; without a
- * directory, as a trace of their own at its relay. Errors are reported, and the session continues.
+ * Records the kernel's events together with a session: into kernel/ of its (first) trace directory,
+ * or of each chunk; without a directory, as a trace of their own at its relay. Errors after the
+ * beginning are reported, and the session continues.
  */
 #ifndef KYMO_RECORDER_RECORD_KERNEL_H
 #define KYMO_RECORDER_RECORD_KERNEL_H
 
 #include "kernel/kernel.h"
+#include "recorder/record/record.h"
 #include "recorder/flight/flight.h"
 #include "recorder/session/session.h"
 #include "recorder/drain/sink.h"
@@ -21,6 +23,8 @@ struct record_kernel {
 	struct kernel_stats stats;	/* of all, when it has ended */
 	unsigned followed;		/* processes of the session that were checked */
 	uint64_t window_ns;		/* of the flight recorder; 0: everything is written */
+	struct kymo_err refused; /* why it did not begin; status 0: it did, or it is optional */
+	bool optional;           /* without it, the session continues */
 	bool all;			/* of all threads */
 	bool syscalls, cycles;		/* also system calls, CPU cycles */
 	bool tried;			/* to begin */
@@ -29,13 +33,19 @@ struct record_kernel {
 };
 
 /**
- * record_kernel_begin() - @session and @options must live on
- * @all: of all threads
- * @syscalls: also system calls; @cycles: also CPU cycles
- * @flight: keep the events, in additional memory, a quarter of that of the flight recorder; NULL: write them
+ * record_kernel_check() - whether what these options request is available; nothing is left behind
+ * Return: 0; -1 with @err: it is not, and is not optional. Context: blocks.
  */
-void record_kernel_begin(struct record_kernel *record, struct session *session, const struct session_options *options,
-			 bool all, bool syscalls, bool cycles, const struct flight_options *flight);
+int record_kernel_check(const struct record_options *options, struct kymo_err *err);
+
+/**
+ * record_kernel_begin() - @session and @options must live on
+ *
+ * With options->flight, the events are kept, in additional memory, a quarter of that of the flight
+ * recorder. Return: 0; -1 with @err: as record_kernel_check().
+ */
+int record_kernel_begin(struct record_kernel *record, struct session *session,
+			const struct record_options *options, struct kymo_err *err);
 
 /** record_kernel_snapshot() - write the kernel's events into the snapshot that was just written. */
 void record_kernel_snapshot(struct record_kernel *record, const struct flight_report *report);

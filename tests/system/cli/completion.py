@@ -30,6 +30,8 @@ CASES = [
     ("kymo report --begi", ["kymo", "report", "--begin"]),
     ("kymo report --format js", ["kymo", "report", "--format", "json"]),
     ("kymo report --format=js", ["kymo", "report", "--format=json"]),
+    ("kymo record --kernel=if", ["kymo", "record", "--kernel=if-possible"]),
+    ("kymo record --kernel a\\ tra", ["kymo", "record", "--kernel", "a trace/"]),
     ("kymo dump a\\ tra", ["kymo", "dump", "a trace/"]),
     ("kymo record -o a\\ tra", ["kymo", "record", "-o", "a trace/"]),
     ("kymo record --malloc -- kymo_a_rob", ["kymo", "record", "--malloc", "--", "kymo_a_robot"]),

@@ -68,7 +68,7 @@ def longest(directory, how):
     best = None
     for attempt in range(ATTEMPTS):
         trace = os.path.join(directory, f"trace{attempt}")
-        said = record(trace, how, "--", *robot(0.3)).stderr
+        said = record(trace, how, "--kernel=if-possible", "--", *robot(0.3)).stderr
         skip_without(said)
         events = Events(trace, MOST)
         try:

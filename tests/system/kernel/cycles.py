@@ -17,7 +17,7 @@ EVENT = re.compile(r"\[(\d+)\.(\d{9})\] .* (cpu-c\w+): \{[^}]*\}, \{ tid = (\d+)
 
 def recorded(directory, name, *options):
     trace = os.path.join(directory, name)
-    return trace, record(trace, *options, "--", *robot(0.5)).stderr
+    return trace, record(trace, *options, "--kernel=if-possible", "--", *robot(0.5)).stderr
 
 
 def stretches(trace):

@@ -31,7 +31,7 @@ def record(directory, *before, wait=None, how="--kernel-all"):
     env = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
     domain = str(ros_domain())
     program = ["sh", "-c", UNTIL_TOLD, ROBOT, domain] if wait else [ROBOT, "--seconds", "1", "--domain", domain]
-    with running(*before, KYMO, "record", how, "-o", trace, "--", *program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    with running(*before, KYMO, "record", how, "--kernel=if-possible", "-o", trace, "--", *program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                  stderr=subprocess.PIPE, text=True, env=env) as recorder:
         seen = wait() if wait else None
         said = recorder.communicate()[1]

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, kernel
 """`kymo record --kernel` where the kernel's events cannot be had: another user, namespaces of users, mounts and PIDs, tracefs that is
-not there, root without capabilities. Each time it is said once, `kymo doctor` says the same, all else is recorded, and the command's
-status is passed on. What the messages tell to do is done, and does it."""
+not there, root without capabilities. Each time it is an error that says why, and nothing is started. With --kernel=if-possible it is
+said once, all else is recorded, and the command's status is passed on. `kymo doctor` says the same. What the messages tell to do is
+done, and does it."""
 import concurrent.futures
 import contextlib
 import json
@@ -60,10 +61,20 @@ class Place:
     def run(self, *words):
         return subprocess.run([*self.inside, self.kymo, *words], capture_output=True, text=True, env=self.env, check=False)
 
-    def record(self, how="--kernel"):
+    def refused(self, *how):
+        """Return: why this recording was refused."""
+        done = self.run("record", *how, "-o", self.trace, "--", "touch", self.path + "/started")
+        assert done.returncode == 1 and not done.stdout, done
+        assert not os.path.exists(self.path + "/started") and not os.path.exists(self.trace), done
+        said = re.fullmatch(r"kymo record: (.*); or record without what is missing: --kernel=if-possible\n", done.stderr)
+        assert said, done
+        return said[1]
+
+    def record(self, *how):
         """Return: what was said of the kernel's events, "" if they are there."""
+        how = how or ["--kernel=if-possible"]
         command = f"{NUMBERS} --threads 1 --die-at 500 {self.path}/noted; exit 7"
-        done = self.run("record", how, "-o", self.trace, "--", "sh", "-c", command)
+        done = self.run("record", *how, "-o", self.trace, "--", "sh", "-c", command)
         assert done.returncode == 7, done
         with open(os.path.join(self.trace, "kymo.json"), encoding="utf-8") as file:
             accounts = json.load(file)
@@ -90,6 +101,9 @@ def denied(directory):
         place = Place(directory, inside, more)
         said = place.record()
         assert re.search(wanted, said), (name, said)
+        for how in ["-k"], ["--syscalls"], ["--cycles", "--flight", "1s"], ["--syscalls", "--kernel-all"]:
+            if "--kernel-all" not in how or "container has its own" not in said:
+                assert Place(directory, inside, more).refused(*how) == said, (name, how)
         if not more:
             assert said in place.doctor(), (name, said, place.doctor())
         return f"{name}: {said[:70]}..."

@@ -75,7 +75,8 @@ def live(directory):
 
 if __name__ == "__main__":
     with_tracefs(__file__)
-    in_directory(lambda directory: skip_without(record(os.path.join(directory, "probe"), "--kernel-all", "-d", "1ms", status=None).stderr))
+    in_directory(lambda directory: skip_without(record(os.path.join(directory, "probe"), "--kernel-all", "--kernel=if-possible", "-d", "1ms",
+                                                     status=None).stderr))
     for kind in RELAYS:
         in_directory(functools.partial(stored, kind=kind))
     in_directory(live)

@@ -201,8 +201,8 @@ def compressed(directory):
 if __name__ == "__main__":
     with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
-        probe = subprocess.run([KYMO, "record", "--kernel-all", "-d", "1ms", "-o", os.path.join(private, "probe")], capture_output=True,
-                               text=True, check=False, env=dict(os.environ, KYMO_DIR=os.path.join(private, "run")))
+        probe = subprocess.run([KYMO, "record", "--kernel-all", "--kernel=if-possible", "-d", "1ms", "-o", os.path.join(private, "probe")],
+                               capture_output=True, text=True, check=False, env=dict(os.environ, KYMO_DIR=os.path.join(private, "run")))
     skip_without(probe.stderr)
     until_lossless(same_as_uncut)
     for test in by_size, compressed:

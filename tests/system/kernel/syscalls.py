@@ -29,7 +29,7 @@ EVENT = re.compile(r"syscall_(entry|exit)_(\w+): .*?\{ (?:ret = (-?\w+), )?tid =
 def recorded_as(directory, *options, name="trace"):
     """Return: the trace, what was said."""
     trace = os.path.join(directory, name)
-    return trace, record(trace, "--syscalls", *options, "--", CALLS, str(ROUNDS), input="go\n").stderr
+    return trace, record(trace, "--syscalls", "--kernel=if-possible", *options, "--", CALLS, str(ROUNDS), input="go\n").stderr
 
 
 def threads(trace):

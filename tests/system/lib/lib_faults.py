@@ -35,7 +35,7 @@ def who(truth):
 def record(directory, faults, seed, kernel, seconds):
     """Return: the trace; {fault: what the robot says of it}; what `kymo record` said."""
     trace = os.path.join(directory, "trace")
-    words = [*(["--kernel"] if kernel else []), "--", *robot(seconds, "--seed", str(seed))]
+    words = [*(["--kernel=if-possible"] if kernel else []), "--", *robot(seconds, "--seed", str(seed))]
     for fault in faults:
         words += ["--fault", fault]
     done = recorded(trace, *words, env=private(directory, KYMO_RING_SIZE="2M"))

@@ -89,7 +89,7 @@ def check_nested(directory):
 def main(directory):
     if not os.path.exists(os.path.join(BUILD, "lib", "libkymo-malloc.so")):
         skip("libkymo-malloc is not built with a sanitizer")
-    trace, said = recorded(directory, "--malloc", "--kernel")
+    trace, said = recorded(directory, "--malloc", "--kernel=if-possible")
     lossless_tasks("of the kernel's events were lost" in said, said, faults=True)
     rows, text = realtime(trace)
     rows = {k: r for k, r in rows.items() if k[1] != HOLDER}		# a page fault, maybe

@@ -61,7 +61,8 @@ def record(directory, trace):
         if hog.stdout.readline() != "ready\n":
             skip("no real-time priority here: " + hog.stderr.read().splitlines()[-1])
         with Witness([cpu]) as witness:
-            said = run("taskset", "-c", str(cpu), KYMO, "record", "--kernel", "-o", trace, "--", *robot(2.5), env=private(directory)).stderr
+            said = run("taskset", "-c", str(cpu), KYMO, "record", "--kernel=if-possible", "-o", trace, "--", *robot(2.5),
+                       env=private(directory)).stderr
         hog.kill()
         bursts = [tuple(map(int, line.split())) for line in hog.stdout if line.endswith("\n")]
     skip_without(said)

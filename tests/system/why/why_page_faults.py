@@ -27,7 +27,7 @@ def record(directory, name, option):
     trace = os.path.join(directory, name)
     # Where that is permitted, nothing else has its CPU meanwhile.
     alone = ["chrt", "-f", "1"] if subprocess.run(["chrt", "-f", "1", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0 else []
-    with subprocess.Popen([KYMO, "record", option, "-o", trace, "--", *alone, COSTS, str(ROUNDS)], stdin=subprocess.PIPE,
+    with subprocess.Popen([KYMO, "record", option, "--kernel=if-possible", "-o", trace, "--", *alone, COSTS, str(ROUNDS)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env=private(directory, ASAN_OPTIONS=LEAKS)) as recorder:
         assert recorder.stdout.readline() == "ready\n"

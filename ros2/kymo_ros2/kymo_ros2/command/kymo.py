@@ -34,6 +34,8 @@ def _add_option(parser, row):
     flags = ['--' + row['option']] + (['-' + row['letter']] if row['letter'] else [])
     if row['kind'] == 'flag':
         parser.add_argument(*flags, action='store_true')
+    elif row['kind'] == 'switch':
+        parser.add_argument(*flags, nargs='?', choices=row['choices'].split('|'))
     elif row['kind'] == 'choice':
         parser.add_argument(*flags, choices=row['choices'].split('|'))
     else:
