@@ -18,6 +18,8 @@
 
 #define ACCOUNTS_FILE "kymo.json"
 #define ACCOUNTS_FORMAT 1
+#define ACCOUNTS_MAX \
+	((size_t)32 << 20) /* bytes; a larger file is not read. 10 000 threads need 2 MiB */
 #define ACCOUNTS_UNKNOWN UINT64_MAX	/* a U64 that is not written */
 
 #define ACCOUNTS_U64 uint64_t

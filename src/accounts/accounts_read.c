@@ -7,9 +7,11 @@
 
 #include "accounts/accounts_internal.h"
 #include "base/array.h"
+#include "base/file.h"
 #include "base/json_get.h"
 
 #define PATH_BYTES 4096
+#define LINE_MAX_BYTES ((size_t)16 << 20) /* a process with 60 000 threads */
 
 static size_t length_of(struct json_object *array)
 {
@@ -78,19 +80,19 @@ static void read_earlier(struct accounts *a, const char *directory, struct json_
 	struct accounts_earlier earlier;
 	char path[PATH_BYTES + 64];
 	char *line = NULL;
-	size_t room = 0;
-	ssize_t length;
+	size_t room = 0, length;
 	FILE *file;
 
 	read_group(a, object, ACCOUNTS_EARLIER, &earlier);
 	if (!*earlier.file || strchr(earlier.file, '/') ||
 	    snprintf(path, sizeof(path), "%s/%s", directory, earlier.file) >= (int)sizeof(path))
 		return;
-	file = fopen(path, "re");
-	while (file && (length = getline(&line, &room, file)) > 0 && (uint64_t)length <= earlier.file_bytes) {
+	file = file_stream(path);
+	while (file && (length = file_line(file, &line, &room, LINE_MAX_BYTES)) > 0 &&
+	       length <= earlier.file_bytes) {
 		struct json_object *process = json_tokener_parse(line);
 
-		earlier.file_bytes -= (uint64_t)length;
+		earlier.file_bytes -= length;
 		if (json_object_is_type(process, json_type_object))
 			read_process(a, process);
 		json_object_put(process);
@@ -146,15 +148,23 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 
 void accounts_read(struct accounts *a, const char *directory, char problem[512])
 {
+	char path[PATH_BYTES + 16], *text;
 	struct json_object *root;
-	char path[PATH_BYTES + 16];
+	struct kymo_err err;
+	size_t size;
 
 	*a = (struct accounts){ .kernel.source = "", .snapshot.cause = "" };
 	problem[0] = 0;
 	(void)snprintf(path, sizeof(path), "%s/" ACCOUNTS_FILE, directory);
 	if (access(path, F_OK))
 		return;
-	root = json_object_from_file(path);
+	if (file_load(path, ACCOUNTS_MAX, &text, &size, &err)) {
+		(void)snprintf(problem, 512, "%.400s; the recorder's own counts are not shown",
+			       err.text);
+		return;
+	}
+	root = json_tokener_parse(text);
+	free(text);
 	if (json_object_is_type(root, json_type_object))
 		read_root(a, root, directory);
 	else

@@ -2,10 +2,10 @@
 /* When to read a growing trace directory again. See watch.h. */
 #include "live/watch.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "ctf/format/lock.h"
 
 #define FILES_NS	((int64_t)50000000)	/* between reads, without synchronisation points */
@@ -23,7 +23,7 @@ static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, str
 
 	if (snprintf(path, sizeof(path), "%s/" CTF_SYNC_NAME, kymo_ctf_trace(reader, i)->path) >= (int)sizeof(path))
 		return PLAIN;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = file_open(path);
 	if (fd < 0)		/* a complete chunk is renamed, or removed */
 		return access(kymo_ctf_trace(reader, i)->path, F_OK) < 0 ? GONE : PLAIN;
 	/* First whether the writer lives: without a writer the last point is not needed. */

@@ -20,6 +20,7 @@
 
 #include "ctf/format/lock.h"
 #include "ctf/format/packed.h"
+#include "base/file.h"
 #include "base/io.h"
 
 static_assert(sizeof(struct ctf_index_entry) == 72, "entry length of LTTng index 1.1");
@@ -131,8 +132,8 @@ static FILE *open_index(const char *stream_path, struct stat *st)
 	    snprintf(path, sizeof path, "%.*s/index%.*s.idx", (int)(slash - stream_path),
 		     stream_path, (int)packed_plain_length(slash), slash) >= (int)sizeof path)
 		return NULL;
-	file = fopen(path, "re");
-	if (file && (fstat(fileno(file), st) || !S_ISREG(st->st_mode))) {
+	file = file_stream(path);
+	if (file && fstat(fileno(file), st)) {
 		fclose(file);
 		return NULL;
 	}
@@ -201,15 +202,19 @@ bool index_read(struct packet_index *index, const char *stream_path, uint64_t st
 	FILE *file = open_index(stream_path, &st);
 	uint32_t entry_bytes;
 	bool good = false;
+	uint64_t count;
 
 	*index = (struct packet_index){0};
 	if (!file)
 		return false;
 	entry_bytes = read_header(file);
-	if (entry_bytes && st.st_size > CTF_INDEX_HEADER &&
-	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) % entry_bytes == 0 &&
-	    ((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes <= PLACES_MAX) {
-		index->count = (uint32_t)(((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes);
+	count = entry_bytes && st.st_size > CTF_INDEX_HEADER
+			? ((uint64_t)st.st_size - CTF_INDEX_HEADER) / entry_bytes
+			: 0;
+	/* A packet has at least a byte. */
+	if (count && ((uint64_t)st.st_size - CTF_INDEX_HEADER) % entry_bytes == 0 &&
+	    count <= PLACES_MAX && count <= stream_bytes) {
+		index->count = (uint32_t)count;
 		index->place = malloc(index->count * sizeof *index->place);
 		good = index->place && read_places(file, entry_bytes, index);
 	}

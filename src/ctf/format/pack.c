@@ -132,9 +132,11 @@ static int begin(struct packing *p, const char *plain, const char *part)
 {
 	struct stat st;
 
-	p->from = open(plain, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	p->from = open(plain, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (p->from < 0 || fstat(p->from, &st) < 0)
 		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
 	p->bytes = (uint64_t)st.st_size;
 	p->to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (p->to < 0)

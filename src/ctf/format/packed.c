@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "ctf/format/packed_internal.h"
 
 #define SCAN_HEAD 18u		/* the longest frame header */
@@ -313,7 +313,7 @@ bool packed_stat(const char *path, uint64_t *size)
 		*size = found ? (uint64_t)st.st_size : 0;
 		return found;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = file_open(path);
 	*size = 0;
 	if (fd < 0)
 		return false;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/io.h"
 #include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
@@ -266,12 +267,13 @@ static int copy_stream(struct copying *c, const struct ctf_stream *from, const c
 static int copy_metadata(struct copying *c, const struct ctf_trace *trace, const char *directory)
 {
 	uint64_t left = trace->metadata->bytes;
-	int from = open(trace->metadata_path, O_RDONLY | O_CLOEXEC), result;
+	int from = file_open(trace->metadata_path), result;
 	uint64_t bytes = c->copied->bytes;
 	char buffer[16384];
 
 	if (from < 0)
-		return err_set(c->err, KYMO_EXIT_INPUT, "%s: %s", trace->metadata_path, strerror(errno));
+		return err_set(c->err, KYMO_EXIT_INPUT, "%s: %s", trace->metadata_path,
+			       file_why(from));
 	result = open_file(c, directory, trace->metadata_path);
 	while (!result && left) {
 		ssize_t got = read(from, buffer, left < sizeof buffer ? (size_t)left : sizeof buffer);

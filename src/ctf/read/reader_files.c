@@ -5,13 +5,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "ctf/format/lock.h"
 #include "ctf/read/reader_impl.h"
 
@@ -110,7 +110,7 @@ static bool is_known(const struct kymo_ctf_reader *reader, const struct ctf_trac
 
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
 {
-	const int fd = packed_is_name(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = packed_is_name(path) ? -1 : file_open(path);
 	int64_t end;
 
 	if (fd < 0)

@@ -5,11 +5,11 @@
  * fit. Files are closed between reads when there are very many streams.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "ctf/read/reader_impl.h"
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
@@ -30,10 +30,10 @@ static size_t usual_size(const struct ctf_stream *s)
 	return share > WINDOW_MAX ? WINDOW_MAX : share < WINDOW_MIN ? WINDOW_MIN : share;
 }
 
-static int failed(struct ctf_stream *s, const char *what)
+static int failed(struct ctf_stream *s, const char *what, const char *why)
 {
 	s->window.failed = true;
-	reader_warn(s->reader, "%s: %s: %s", s->file[s->file_index].path, what, strerror(errno));
+	reader_warn(s->reader, "%s: %s: %s", s->file[s->file_index].path, what, why);
 	return -1;
 }
 
@@ -54,26 +54,27 @@ void window_close(struct ctf_stream *s)
 static int open_now(const char *path, bool *is_packed)
 {
 	char *now = chunk_file_now(path);
-	int fd = now ? open(now, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = now ? file_open(now) : -ENOENT;
 
 	*is_packed = now && packed_is_name(now);
 	free(now);
-	if (fd < 0)
-		errno = ENOENT;
 	return fd;
 }
 
 static int window_fd(struct ctf_stream *s)
 {
+	int fd;
+
 	if (s->window.fd < 0) {
 		const char *path = s->file[s->file_index].path;
 
-		s->window.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = file_open(path);
 		s->window.is_packed = packed_is_name(path);
-		if (s->window.fd < 0 && errno == ENOENT)
-			s->window.fd = open_now(path, &s->window.is_packed);
-		if (s->window.fd < 0)
-			return failed(s, "cannot be opened");
+		if (fd == -ENOENT)
+			fd = open_now(path, &s->window.is_packed);
+		if (fd < 0)
+			return failed(s, "cannot be opened", file_why(fd));
+		s->window.fd = fd;
 		__atomic_fetch_add(&s->reader->open_files, 1, __ATOMIC_RELAXED);
 	}
 	return 0;
@@ -117,7 +118,9 @@ static int fill(struct ctf_stream *s, size_t want)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return failed(s, errno == EBADMSG ? "cannot be decompressed" : "cannot be read");
+			return failed(
+				s, errno == EBADMSG ? "cannot be decompressed" : "cannot be read",
+				strerror(errno));
 		if (!n)
 			break;
 		w->used += (size_t)n;
@@ -141,7 +144,7 @@ static int make_room(struct ctf_stream *s, uint64_t size)
 		return 0;
 	bigger = realloc(s->window.bytes, want);
 	if (!bigger)
-		return failed(s, "cannot be held in memory");
+		return failed(s, "cannot be held in memory", strerror(errno));
 	s->window.bytes = bigger;
 	s->window.capacity = want;
 	return 0;

@@ -9,11 +9,10 @@
  */
 #include "ctf/tsdl/tsdl.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/file.h"
 
 #define PACKET_MAGIC 0x75d11d57u
 #define PACKET_HEADER 37
@@ -117,44 +116,19 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 
 int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err)
 {
-	FILE *file = fopen(path, "re");
-	struct stat st;
-	char *text = NULL;
+	char *text;
 	size_t size;
-	int result = -1;
+	int result;
 
-	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
-	if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {
-		err_set(err, KYMO_EXIT_INPUT, "%s: is not a file", path);
-		goto out;
-	}
-	if ((uint64_t)st.st_size > CTF_METADATA_MAX) {
-		err_set(err, KYMO_EXIT_INPUT, "%s: cannot read metadata of more than %zu MiB", path,
-			CTF_METADATA_MAX >> 20);
-		goto out;
-	}
-	size = (size_t)st.st_size;
-	text = malloc(size + 1);
-	if (!text) {
-		err_no_memory(err);
-		goto out;
-	}
-	size = fread(text, 1, size, file);
-	if (ferror(file)) {
-		err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", path, strerror(errno));
-		goto out;
-	}
-	text[size] = 0;
+	if (file_load(path, CTF_METADATA_MAX, &text, &size, err))
+		return -1;
 	if (!size)
-		err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty", path);
+		result = err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty", path);
 	else
 		result = tsdl_parse(text, size, path, metadata, err);
 	if (!result)
 		(*metadata)->bytes = size;
-out:
 	free(text);
-	fclose(file);
 	return result;
 }
 

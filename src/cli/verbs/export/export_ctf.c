@@ -8,37 +8,23 @@
 #include <stdlib.h>
 
 #include "accounts/accounts.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
 #include "ctf/read/copy.h"
 #include "recorder/trace/trace_dir.h"
 
-#define ACCOUNTS_MAX (64u << 20)
-
-/* The recorder's accounts are those of the whole trace. */
+/* The recorder's accounts are those of the whole trace. Without them the copy has none either. */
 static void copy_accounts(const char *trace, const char *output)
 {
-	char path[CLI_PATH_MAX + 16], *text = NULL;
-	size_t size = 0, room = 0;
-	FILE *file;
+	char path[CLI_PATH_MAX + 16], *text;
+	size_t size;
 
 	(void)snprintf(path, sizeof path, "%s/" ACCOUNTS_FILE, trace);
-	file = fopen(path, "re");
-	while (file && !feof(file) && !ferror(file) && size < ACCOUNTS_MAX) {
-		if (size == room) {
-			char *grown = realloc(text, room += 65536);
-
-			if (!grown)
-				break;
-			text = grown;
-		}
-		size += fread(text + size, 1, room - size, file);
-	}
-	if (file && feof(file))
-		(void)trace_dir_write(output, ACCOUNTS_FILE, text, size);
-	if (file)
-		(void)fclose(file);
+	if (file_load(path, ACCOUNTS_MAX, &text, &size, NULL))
+		return;
+	(void)trace_dir_write(output, ACCOUNTS_FILE, text, size);
 	free(text);
 }
 
