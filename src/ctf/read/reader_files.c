@@ -87,25 +87,48 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Two files of one trace. Only names are compared: the directory may have been renamed after one path was stored. */
-static bool same_file(const char *path, const char *other)
-{
-	const char *a = name_of(path), *b = name_of(other);
-	size_t length = packed_plain_length(a);
+/* ---- names of the files that are known: sorted, as a trace may have thousands ---- */
 
-	return length == packed_plain_length(b) && !memcmp(a, b, length);
+struct known_names {
+	const char **name;
+	uint32_t count, capacity;
+};
+
+/* Only names are compared: the directory may have been renamed after one path was stored. */
+static int by_plain_name(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	size_t m = packed_plain_length(x), n = packed_plain_length(y);
+	int order = memcmp(x, y, m < n ? m : n);
+
+	return order ? order : (m > n) - (m < n);
 }
 
-static bool is_known(const struct kymo_ctf_reader *reader, const struct ctf_trace *trace, const char *path)
+/* Return: false: no memory. */
+static bool known_collect(struct known_names *known, const struct kymo_ctf_reader *reader,
+			  const struct ctf_trace *trace)
 {
+	*known = (struct known_names){ 0 };
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		const struct ctf_stream *s = reader->stream[i];
 
-		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++)
-			if (same_file(s->file[k].path, path))
-				return true;
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
+			if (!ARRAY_ROOM(known->name, known->count, known->capacity))
+				return false;
+			known->name[known->count++] = name_of(s->file[k].path);
+		}
 	}
-	return false;
+	if (known->count)
+		qsort(known->name, known->count, sizeof *known->name, by_plain_name);
+	return true;
+}
+
+static bool is_known(const struct known_names *known, const char *path)
+{
+	const char *name = name_of(path);
+
+	return known->count &&
+	       bsearch(&name, known->name, known->count, sizeof *known->name, by_plain_name);
 }
 
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
@@ -132,8 +155,8 @@ static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *tr
 }
 
 /* Return: false: no memory. */
-static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
-		      const char *path)
+static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+		      const struct known_names *known, struct file_list *list, const char *path)
 {
 	char *now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
 	struct stat st;
@@ -145,7 +168,7 @@ static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 		reader_warn(reader, "%s: cannot read it: %s", now, strerror(errno));
 	else if (S_ISREG(st.st_mode) && !st.st_size)
 		trace->list_again = true;	/* a stream without a packet yet */
-	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(reader, trace, now) &&
+	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(known, now) &&
 		 packed_stat(now, &size) && size && !is_locked(reader, trace, now, &size)) {
 		list->file[list->count++] = (struct listed) { now, size };
 		return true;
@@ -159,11 +182,13 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 {
 	struct dirent **entry = NULL;
 	int count = scandir(trace->path, &entry, NULL, alphasort);
-	bool failed = false;
+	struct known_names known;
+	bool failed;
 
 	*list = (struct file_list) { 0 };
 	if (count < 0)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: cannot read it: %s", trace->path, strerror(errno));
+	failed = !known_collect(&known, reader, trace);
 	list->file = calloc((size_t)count + 1, sizeof *list->file);
 	trace->list_again = false;
 	for (int i = 0; i < count; i++) {
@@ -174,11 +199,12 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 
 		free(entry[i]);
 		failed = failed || (wanted && !path);
-		whole = !path || list_file(reader, trace, list, path);
+		whole = !path || list_file(reader, trace, &known, list, path);
 		failed = failed || !whole;
 		free(path);
 	}
 	free(entry);
+	free(known.name);
 	if (!list->file || failed) {
 		files_free(list);
 		return err_no_memory(err);
@@ -231,9 +257,7 @@ static bool same_stream(struct ctf_stream *x, struct ctf_stream *y)
 	if (x->class != y->class || (x->packet.has & y->packet.has & needed) != needed ||
 	    x->packet.instance != y->packet.instance)
 		return false;
-	if (!x->scanned)
-		stream_scan(x);
-	return x->info.end_ns <= clock_to_ns(y->class, y->packet.begin);
+	return stream_end(x) <= clock_to_ns(y->class, y->packet.begin);
 }
 
 static int append_file(struct ctf_stream *to, struct ctf_stream *from)

@@ -179,7 +179,7 @@ static void take_sizes(struct kymo_ctf_reader *reader, unsigned count, const uin
 			continue;
 		s->info.bytes += size[i] - last->size;
 		last->size = size[i];
-		s->scanned = false;
+		last->end_known = s->scanned = false;
 		*found = true;
 	}
 }
@@ -279,6 +279,7 @@ void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 		struct stream_file *last = &r->stream[i]->file[r->stream[i]->file_count - 1];
 
 		last->size = file_readable(last->path, 0, last->size);
+		last->end_known = false;
 	}
 	/* What was wrong may only have been unfinished; what was not will be found again. */
 	for (unsigned i = 0; i < r->warning_count; i++)

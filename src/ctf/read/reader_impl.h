@@ -144,6 +144,8 @@ struct stream_file {
 	char *path;
 	uint64_t size;
 	bool complete;			/* it is compressed and does not grow any more */
+	bool end_known;                 /* end_ns is that of this size */
+	uint64_t end_ns;                /* of its last packet, as in kymo_ctf_stream_info */
 };
 
 /* The piece of a file that is in memory. */
@@ -361,6 +363,9 @@ bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
 /* ---- stream_clone.c ---- */
 /* Fill stream->info from the packets' headers, or from an index that agrees with them. */
 void stream_scan(struct ctf_stream *stream);
+
+/* When the last file of @stream ends; reads the packet headers of this file alone, once. */
+uint64_t stream_end(struct ctf_stream *stream);
 /* A rewound copy that shares nothing that changes. Return: NULL: no memory. */
 struct ctf_stream *stream_clone(const struct ctf_stream *stream);
 void stream_clone_free(struct ctf_stream *clone);

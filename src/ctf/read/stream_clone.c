@@ -134,17 +134,39 @@ static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *
 	return good;
 }
 
-void stream_scan(struct ctf_stream *s)
+/* Of @count files of @s from @first on. */
+static void scan_files(const struct ctf_stream *s, uint32_t first, uint32_t count,
+		       struct kymo_ctf_stream_info *info)
 {
 	struct ctf_stream *copy = stream_clone(s);
 
-	s->scanned = true;
 	if (!copy)
 		return;
 	copy->quiet = true;
-	s->info.packets = s->info.lost = s->info.lost_packets = 0;
-	if (!scan_by_index(&s->info, copy))
+	copy->file += first;
+	copy->file_count = count;
+	info->packets = info->lost = info->lost_packets = 0;
+	if (!scan_by_index(info, copy))
 		while (stream_next_packet(copy))
-			add_packet(&s->info, copy);
+			add_packet(info, copy);
 	stream_clone_free(copy);
+}
+
+void stream_scan(struct ctf_stream *s)
+{
+	s->scanned = true;
+	scan_files(s, 0, s->file_count, &s->info);
+}
+
+uint64_t stream_end(struct ctf_stream *s)
+{
+	struct stream_file *last = &s->file[s->file_count - 1];
+	struct kymo_ctf_stream_info info = { 0 };
+
+	if (!last->end_known) {
+		scan_files(s, s->file_count - 1, 1, &info);
+		last->end_ns = info.end_ns;
+		last->end_known = true;
+	}
+	return last->end_ns;
 }
