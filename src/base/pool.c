@@ -7,12 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE 65536u
+#define BLOCK_MIN 4096u
+#define BLOCK_MAX 65536u
 
 struct pool_block {
 	struct pool_block *next;
 	alignas(max_align_t) unsigned char bytes[];
 };
+
+/* Half of what there is: of thousands of small pools little is unused, and large ones have few
+ * blocks. */
+static size_t block_size(const struct pool *pool)
+{
+	const size_t size = pool->total / 2;
+
+	return size < BLOCK_MIN ? BLOCK_MIN : size > BLOCK_MAX ? BLOCK_MAX : size;
+}
 
 void *pool_new(struct pool *pool, size_t size)
 {
@@ -25,12 +35,13 @@ void *pool_new(struct pool *pool, size_t size)
 		return NULL;
 	size = (size + align - 1) / align * align;
 	if (!pool->block || pool->size - pool->used < size) {
-		take = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+		take = block_size(pool);
+		take = size > take ? size : take;
 		block = calloc(1, sizeof(*block) + take);
 		if (!block)
 			return NULL;
 		block->next = pool->block;
-		*pool = (struct pool){ block, 0, take };
+		*pool = (struct pool){ block, 0, take, pool->total + take };
 	}
 	result = pool->block->bytes + pool->used;
 	pool->used += size;

@@ -13,8 +13,12 @@ struct pool_block;
 struct pool {
 	struct pool_block *block;	/* the newest */
 	size_t used, size;		/* of the newest */
+	size_t total;                   /* of all blocks */
 };
-#define POOL_INIT { NULL, 0, 0 }
+#define POOL_INIT             \
+	{                     \
+		NULL, 0, 0, 0 \
+	}
 
 /** pool_new() - @size zeroed bytes, aligned for any type. Return: NULL when there is no memory. */
 void *pool_new(struct pool *pool, size_t size);

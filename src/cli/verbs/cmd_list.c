@@ -106,25 +106,31 @@ static int list_points(const struct list_options *options)
 
 struct row {
 	const struct kymo_ctf_event_class *class;
-	char fields[FIELDS_MAX];
 	uint64_t count;
 	int64_t first_ns, last_ns;	/* epoch */
 };
 
-static void describe(struct row *row)
+static void describe(const struct kymo_ctf_event_class *class, char fields[FIELDS_MAX])
 {
-	for (uint32_t k = 0; k < row->class->field_count; k++)
-		append(row->fields, sizeof row->fields, row->class->field[k].name,
-		       row->class->field[k].type);
+	*fields = 0;
+	for (uint32_t k = 0; k < class->field_count; k++)
+		append(fields, FIELDS_MAX, class->field[k].name, class->field[k].type);
 }
 
 /* The same event of two traces or streams is one row. */
 static int by_name(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
-	int names = strcmp(x->class->name, y->class->name);
+	const struct kymo_ctf_event_class *x = ((const struct row *)a)->class,
+					  *y = ((const struct row *)b)->class;
+	int order = strcmp(x->name, y->name);
 
-	return names ? names : strcmp(x->fields, y->fields);
+	for (uint32_t k = 0; !order && k < x->field_count && k < y->field_count; k++) {
+		order = strcmp(x->field[k].name, y->field[k].name);
+		if (!order)
+			order = strcmp(x->field[k].type, y->field[k].type);
+	}
+	return order ? order
+		     : (x->field_count > y->field_count) - (x->field_count < y->field_count);
 }
 
 static unsigned merge_rows(struct row *row, unsigned count)
@@ -177,6 +183,7 @@ static int print_rows(struct table *table, const struct list_options *options, b
 		{"name", "NAME"},    {"count", "COUNT"},   {"first_ns", "FIRST"},
 		{"last_ns", "LAST"}, {"fields", "FIELDS"},
 	};
+	char fields[FIELDS_MAX];
 	bool any = false;
 
 	table_section(table, "events", "Events; times since the trace's beginning", columns,
@@ -194,7 +201,8 @@ static int print_rows(struct table *table, const struct list_options *options, b
 			table_none(table);
 			table_none(table);
 		}
-		table_text(table, row[i].fields);
+		describe(row[i].class, fields);
+		table_text(table, fields);
 	}
 	if (!any)
 		table_value_text(table, "why_empty", "Nothing to show", limited ?
@@ -223,10 +231,8 @@ static int list_events(const struct list_options *options, struct answer *answer
 
 	if (!row)
 		return err_no_memory(err);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++)
 		row[i].class = kymo_ctf_class(answer->reader, i);
-		describe(&row[i]);
-	}
 	if (!events_open(&events, err) && count_events(&events, row, &begin_ns, err) >= 0 &&
 	    !answer_begin(answer, options->format, err)) {
 		qsort(row, count, sizeof *row, by_name);

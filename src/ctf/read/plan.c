@@ -307,6 +307,17 @@ static int make_fetches(struct plan *plan)
 	return 0;
 }
 
+/* Plans are many, and most have a step or two: the rest of the arrays goes back. */
+static void trim(struct plan *plan)
+{
+	struct plan_step *step = realloc(plan->step, plan->step_count * sizeof *step);
+	struct plan_load *load =
+		plan->load_count ? realloc(plan->load, plan->load_count * sizeof *load) : NULL;
+
+	plan->step = step ? step : plan->step;
+	plan->load = load ? load : plan->load;
+}
+
 int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)
 {
 	struct builder b = { .plan = plan, .known = 8, .step = { .align = 1, .target = -1 } };
@@ -320,6 +331,7 @@ int plan_make(struct plan *plan, struct ctf_node *const scope[3], bool on_byte)
 	close_step(&b, 8);
 	if (b.no_memory)
 		return -ENOMEM;
+	trim(plan);
 	if (!on_byte)
 		return 0;
 	if (b.failed || !walks_end_on_bytes(plan)) {
