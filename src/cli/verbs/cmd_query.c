@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/common/common.h"
@@ -33,12 +32,39 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* A trace is a path, and SQL is not. */
-static bool is_path(const char *operand)
+/* SQL, or a command of the prompt. A path that exists is a trace, and so is what looks like a path.
+ */
+static bool is_sql(const char *operand)
 {
-	struct stat status;
+	const bool command =
+		query_is_command(operand) && !strchr(operand, '/') && operand[1] != '.';
 
-	return !stat(operand, &status) || !strpbrk(operand, " \t\n;(");
+	return access(operand, F_OK) && (command || strpbrk(operand, " \t\n;("));
+}
+
+/* Before or behind the traces, as with the other verbs. */
+static int take_sql(int *argc, char **argv, const char **sql, struct kymo_err *err)
+{
+	int at = -1;
+
+	for (int i = 0; i < *argc; i++) {
+		if (!is_sql(argv[i]))
+			continue;
+		if (at >= 0)
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "'%.60s' is not a trace; put all SQL into one operand",
+				       argv[i]);
+		at = i;
+	}
+	if (at < 0 && *argc > 1 && access(argv[*argc - 1], F_OK))
+		at = *argc - 1; /* SQL of one word */
+	if (at < 0)
+		return 0;
+	*sql = argv[at];
+	for (int i = at; i + 1 < *argc; i++)
+		argv[i] = argv[i + 1];
+	--*argc;
+	return 0;
 }
 
 /* All of standard input. Return: NULL with @err. */
@@ -69,26 +95,24 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 {
 	struct progress progress;
 	struct kymo_err err = { 0 };
-	char *input = NULL;
+	char *input;
 	int status;
 
 	if (!sql && isatty(STDIN_FILENO))
 		return query_prompt(query, path, options->format, options->wide);
-	if (!sql) {
-		input = read_input(&err);
-		if (!input)
-			return fail(&err);
-		sql = input;
-	}
-	if (!sql[strspn(sql, " \t\n;")]) {
+	input = sql ? strdup(sql) : read_input(&err);
+	if (!input && sql)
+		(void)err_no_memory(&err);
+	if (!input)
+		return fail(&err);
+	if (!input[strspn(input, " \t\n;")]) {
 		free(input);
 		err_set(&err, KYMO_EXIT_USAGE, "no SQL given; write a statement such as \"SELECT * FROM nodes\"; "
 			"`kymo query --schema` lists the tables");
 		return cli_fail("query", &err);
 	}
 	progress_begin(&progress, options->quiet);
-	status = query_print(query, sql, options->format, options->wide, stdout, &progress,
-			     &err);
+	status = query_script(query, input, options->format, options->wide, &progress, &err);
 	free(input);
 	return status ? fail(&err) : KYMO_EXIT_OK;
 }
@@ -109,14 +133,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		status = query_print_schema(-1, options.format, stdout);
 		return status && status != -EPIPE ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
 	}
-	if ((argc > 1 && access(argv[argc - 1], F_OK)) || (argc == 1 && !is_path(argv[0])))
-		sql = argv[--argc];
-	for (int i = 0; i < argc; i++)
-		if (!is_path(argv[i]))
-			return err_set(err, KYMO_EXIT_USAGE,
-				       "'%s' is not a trace; put all SQL into one operand",
-				       argv[i]);
-	if (cli_traces(&traces, argc, argv, err) || cli_traces_distinct(&traces, err) ||
+	if (take_sql(&argc, argv, &sql, err) || cli_traces(&traces, argc, argv, err) ||
+	    cli_traces_distinct(&traces, err) ||
 	    tables_open(&tables, traces.path, traces.count, err))
 		return -1;
 	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
@@ -144,32 +162,47 @@ const struct verb verb_query = {
 	.synopsis = "[TRACE...] ['SQL']",
 	.summary = "ask a trace in SQL",
 	.description =
-		"Runs SQL on TRACE, or without it on the newest trace, and prints the result. Without SQL it "
-		"shows a prompt, or reads SQL from standard input if that is not a terminal. You separate several "
-		"statements by semicolons; each prints a table.\n\n"
-		"The tables contain objects (nodes, topics, publishers, subscriptions, timers, services, clients, "
-		"callbacks, threads, processes) and what happened (callback_instances, messages, publications, "
-		"lifecycle_states, spans, lost_events, every single one of events, ...). --schema prints them "
-		"all; docs/query.md has examples. Rows are read from the trace when they are needed; nothing is "
+		"Runs SQL on TRACE, or without it on the newest trace, and prints the result. "
+		"Without SQL it "
+		"shows a prompt, or reads SQL from standard input if that is not a terminal. You "
+		"separate several "
+		"statements by semicolons; each prints a table. The prompt's commands (.tables, "
+		".schema TABLE, "
+		".help) also work there and as an operand. SQL may come before or behind the "
+		"traces.\n\n"
+		"The tables contain objects (nodes, topics, publishers, subscriptions, timers, "
+		"services, clients, "
+		"callbacks, threads, processes) and what happened (callback_instances, messages, "
+		"publications, "
+		"lifecycle_states, spans, lost_events, every single one of events, ...). --schema "
+		"prints them "
+		"all; docs/query.md has examples. Rows are read from the trace when they are "
+		"needed; nothing is "
 		"copied first, and memory does not grow with the trace.\n\n"
-		"The SQL is that of SQLite, read-only. These functions are added: percentile(x, p), median(x), "
-		"stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since 1970 and durations "
+		"The SQL is that of SQLite, read-only. These functions are added: percentile(x, "
+		"p), median(x), "
+		"stddev(x), ns_to_text(ns) and time_to_text(ns). Times are nanoseconds since 1970 "
+		"and durations "
 		"nanoseconds; tables for people show them with units, JSON and CSV as they are.\n\n"
-		"Traces of several hosts are read as one, after their clocks were compared by the messages "
-		"between them. messages.clock_error_ns shows how well that works; a latency that is not longer "
+		"Traces of several hosts are read as one, after their clocks were compared by the "
+		"messages "
+		"between them. messages.clock_error_ns shows how well that works; a latency that "
+		"is not longer "
 		"than the error is NULL.\n\n"
-		"--begin and --end choose what happened; objects always exist. --node, --topic and --process "
-		"leave out rows that name others; tables that name none stay whole.\n\n"
-		CLI_CLOCK_HELP "\n\n"
-		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is not valid SQL; 3 when TRACE "
+		"--begin and --end choose what happened; objects always exist. --node, --topic and "
+		"--process "
+		"leave out rows that name others; tables that name none stay "
+		"whole.\n\n" CLI_CLOCK_HELP "\n\n"
+		"Exit status: 0; 1 when a statement failed while it ran; 2 when it is not valid "
+		"SQL; 3 when TRACE "
 		"is not a trace; 4 when events were lost in what was read, with --strict.",
-	.examples =
-		"kymo query 'SELECT node, source FROM callbacks'\n"
-		"kymo query TRACE 'SELECT callback, max(duration_ns) FROM callback_instances\n"
-		"    GROUP BY callback_id ORDER BY 2 DESC LIMIT 10'\n"
-		"kymo query TRACE --format csv 'SELECT * FROM messages' > messages.csv\n"
-		"kymo query --schema\n"
-		"kymo query TRACE",
+	.examples = "kymo query 'SELECT node, source FROM callbacks'\n"
+		    "kymo query TRACE 'SELECT callback, max(duration_ns) FROM callback_instances\n"
+		    "    GROUP BY callback_id ORDER BY 2 DESC LIMIT 10'\n"
+		    "kymo query TRACE --format csv 'SELECT * FROM messages' > messages.csv\n"
+		    "kymo query TRACE .tables\n"
+		    "kymo query --schema\n"
+		    "kymo query TRACE",
 	.opts = opts,
 	.run = run,
 };

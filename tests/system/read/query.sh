@@ -18,6 +18,21 @@ SELECT 2 AS b' | "$kymo" query "$trace" --format json >"$scratch/out" 2>"$scratc
 	"{'rows': [{'a': 1}], 'rows_2': [{'b': 2}]}" ] || fail "two statements: $(cat "$scratch/out")"
 run 3 "$kymo" query "$scratch/nothing" 'SELECT 1'
 run 2 "$kymo" query "$trace" 'SELECT 1' 'SELECT 2'
+has err 'put all SQL into one operand'
+run 0 "$kymo" query 'SELECT count(*) AS n FROM callback_instances' "$trace" --format csv
+[ "$(cat "$scratch/out")" = $'n\n46' ] || fail "SQL before the trace: $(cat "$scratch/out")"
+run 3 "$kymo" query 'SELECT 1' "$scratch/nothing"
+# The prompt's commands as an operand and from a pipe.
+for operands in ".tables $trace" "$trace .tables"; do
+	run 0 "$kymo" query $operands
+	has out callback_instances
+done
+printf '.schema nodes\n\nSELECT 7 AS seven;\n.format csv\nSELECT 8\n AS eight\n' | "$kymo" query "$trace" >"$scratch/out" 2>"$scratch/err" ||
+	fail "commands and statements from a pipe: $(cat "$scratch/err")"
+has out seven
+[ "$(tail -2 "$scratch/out")" = $'eight\n8' ] || fail "the last statement is not CSV: $(tail -3 "$scratch/out")"
+run 2 "$kymo" query "$trace" .nothing
+has err "unknown command '.nothing'"
 
 # ---- values and names
 run 0 "$kymo" query "$trace" --format json \

@@ -4,6 +4,7 @@
 #ifndef KYMO_CLI_QUERY_PRINT_H
 #define KYMO_CLI_QUERY_PRINT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -42,5 +43,19 @@ int query_print_schema(int table, enum table_format format, FILE *out);
  * Return: exit status.
  */
 int query_prompt(struct query *query, const char *path, enum table_format format, bool wide);
+
+/** query_is_command() - does @text begin with a dot, as the commands of the prompt? Context:
+ * wait-free. */
+bool query_is_command(const char *text);
+
+/**
+ * query_script() - run @text, which is not a prompt's: statements, and dot commands on lines of
+ * their own
+ * @text: is changed
+ *
+ * Return: 0; -1 with @err filled; what was printed before stays.
+ */
+int query_script(struct query *query, char *text, enum table_format format, bool wide,
+		 struct progress *progress, struct kymo_err *err);
 
 #endif

@@ -241,6 +241,7 @@ static int show_help(struct prompt *prompt, const char *argument)
 	return 0;
 }
 
+/* Return: 1: leave; -1: there is no such command; what it returned. */
 static int run_command(struct prompt *prompt, char *line)
 {
 	char *argument = line + strcspn(line, " \t"), *end;
@@ -253,9 +254,8 @@ static int run_command(struct prompt *prompt, char *line)
 		*--end = 0;
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(commands[i].name, line))
-			return commands[i].run(prompt, argument);
-	puts("Unknown command; .help lists all.");
-	return 0;
+			return commands[i].run(prompt, argument) > 0;
+	return -1;
 }
 
 /* ---- statements ---- */
@@ -282,8 +282,13 @@ static int enter_line(struct prompt *prompt, char *line)
 	char *joined;
 
 	if (!prompt->statement && line[strspn(line, " \t")] == '.') {
+		int status;
+
 		history_add(line);
-		return run_command(prompt, line + strspn(line, " \t"));
+		status = run_command(prompt, line + strspn(line, " \t"));
+		if (status < 0)
+			puts("Unknown command; .help lists all.");
+		return status > 0;
 	}
 	if (asprintf(&joined, "%s%s%s", prompt->statement ? prompt->statement : "",
 		     prompt->statement ? "\n" : "", line) < 0)
@@ -344,4 +349,63 @@ int query_prompt(struct query *query, const char *path, enum table_format format
 	history_save(&prompt);
 	free(prompt.statement);
 	return KYMO_EXIT_OK;
+}
+
+/* ---- the same without a terminal ---- */
+
+bool query_is_command(const char *text)
+{
+	return text[strspn(text, " \t\n")] == '.';
+}
+
+/* Where the statements at @sql end: at a line that is a dot command, with all before it complete.
+ */
+static char *statements_end(char *sql)
+{
+	for (char *line = strchr(sql, '\n'); line; line = strchr(line + 1, '\n')) {
+		bool ends = false;
+
+		if (line[1 + strspn(line + 1, " \t")] == '.') {
+			*line = 0;
+			ends = query_complete(sql);
+			*line = '\n';
+		}
+		if (ends)
+			return line;
+	}
+	return sql + strlen(sql);
+}
+
+static int script_command(struct prompt *prompt, char *line, struct kymo_err *err)
+{
+	int status;
+
+	line += strspn(line, " \t");
+	status = run_command(prompt, line);
+	return status < 0 ? err_set(err, KYMO_EXIT_USAGE,
+				    "unknown command '%.100s'; .help lists all commands", line)
+			  : status;
+}
+
+int query_script(struct query *query, char *text, enum table_format format, bool wide,
+		 struct progress *progress, struct kymo_err *err)
+{
+	struct prompt prompt = { .query = query, .format = format, .wide = wide };
+	int status = 0;
+
+	while (!status && text[strspn(text, " \t\n;")]) {
+		const bool command = query_is_command(text);
+		char *next, *end;
+
+		if (command)
+			text += strspn(text, " \t\n");
+		end = command ? text + strcspn(text, "\n") : statements_end(text);
+		next = *end ? end + 1 : end;
+		*end = 0;
+		status = command ? script_command(&prompt, text, err)
+				 : query_print(query, text, prompt.format, prompt.wide, stdout,
+					       progress, err);
+		text = next;
+	}
+	return status < 0 ? -1 : 0;
 }
