@@ -40,6 +40,14 @@ grep -E '^src/.*\.c$' "$scratch/c" | grep -v -e '^src/cli/' -e '^src/inside/trac
 search "a library that ends or prints" \
 	'(^|[^[:alnum:]_>.])((exit|abort|perror|printf|puts|putchar)[[:blank:]]*\(|v?fprintf[[:blank:]]*\((stderr|stdout)|f?put[cs][[:blank:]]*\([^;]*(stderr|stdout))' \
 	"$scratch/rooms"
+# Files of a trace may be FIFOs, devices or endless: readers open them with base/file.h alone. Others are written there, or
+# opened by the path of an option. format/tail.c looks at what it opens itself.
+grep -E '^src/(ctf|accounts|analysis|query|export|report|live|cli/(input|verbs/(export|info)))/.*\.c$' "$scratch/c" |
+	grep -v -e '^src/ctf/format/tail\.c$' -e '^src/report/sections/\(expect_read\|realtime_names\)\.c$' >"$scratch/readers"
+[ "$(wc -l <"$scratch/readers")" -gt 150 ] || fail "found too few readers"
+found=$(xargs grep -nE '(^|[^[:alnum:]_>.])((f|fre)?open(64|at|at64)?|json_object_from_file)[[:blank:]]*\(' /dev/null <"$scratch/readers" |
+	grep -vE 'O_WRONLY|O_RDWR|O_DIRECTORY|"w[ex]*"|"wxe"|O_NONBLOCK . O_NOCTTY|CTF_SYNC_NAME|, flags, ')
+[ -z "$found" ] || fail "a reader that opens a file without base/file.h:"$'\n'"$found"
 
 # Memory that another process can change is mapped in one place, which survives that it shrinks. The traced process has its own region;
 # perf's ring belongs to the kernel.

@@ -72,6 +72,48 @@ for limit in $limits; do
 done
 rm "$scratch/large/s0"
 
+# ---- what is not a file, or has no end: no verb waits for it, or reads it
+strange=$scratch/strange
+# strange NAME: a trace of its own in $strange whose file NAME is gone.
+strange() {
+	rm -rf "$strange"
+	mkdir "$strange"
+	cp -r "$fixture/." "$strange"
+	chmod -R u+w "$strange"
+	mkdir -p "$strange/index"
+	rm -f "$strange/$1"
+}
+# ends STATUS: every verb ends in 30 s, within 1 GiB, with STATUS or with 6 (nothing to show).
+ends() {
+	for verb in info 'dump --count 5' report list 'query SELECT+count(*)+FROM+callbacks' flow; do
+		IFS=' ' read -r -a words <<<"$verb"
+		timeout 30 "$kymo" "${words[0]}" ${words[1]:+"${words[1]//+/ }"} ${words[2]:+"${words[2]}"} "$strange" \
+			>"$scratch/out" 2>"$scratch/err" </dev/null
+		status=$?
+		[ "$status" -eq "$1" ] || [ "$status" -eq 6 ] || fail "$2: ${words[0]} ends with $status: $(head -2 "$scratch/err")"
+	done
+}
+stream=$(cd "$fixture" && ls | grep -v -e metadata -e index | head -1)
+for file in metadata kymo.json "index/$stream.idx" index/sync another_0; do
+	expected=0
+	[ "$file" = metadata ] && expected=3
+	strange "$file"
+	mkfifo "$strange/$file"
+	ends $expected "$file is a FIFO"
+	rm "$strange/$file"
+	ln -s /dev/zero "$strange/$file"
+	ends $expected "$file is /dev/zero"
+	rm "$strange/$file"
+	truncate -s 64G "$strange/$file"
+	ends $expected "$file is 64 GiB of nothing"
+done
+run 3 "$kymo" info "$scratch/strange/nothing"
+strange kymo.json
+mkfifo "$strange/kymo.json"
+"$kymo" report "$strange" >/dev/null 2>"$scratch/err"
+has err "kymo.json: cannot be opened: not a regular file"
+rm -rf "$strange"
+
 # ---- while it is written
 "$kymo" record -q -o "$scratch/live" -- "$numbers" --threads 3 --rate 10000 --seconds 600 "$scratch/n" 2>"$scratch/record.err" &
 recorder=$!
