@@ -21,4 +21,13 @@ static inline int64_t now_ns(void)
 	return clock_now_ns(CLOCK_MONOTONIC);
 }
 
+/**
+ * ns_before() - the time @span before @ns; 0 if the clock began less than @span before @ns
+ * Context: wait-free.
+ */
+static inline uint64_t ns_before(uint64_t ns, uint64_t span)
+{
+	return ns > span ? ns - span : 0;
+}
+
 #endif

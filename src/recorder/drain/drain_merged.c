@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/now.h"
 #include "recorder/drain/merge.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
@@ -113,7 +114,7 @@ static bool grow(void *array, unsigned count, size_t size)
 
 static void lower_horizon(struct merged *m, uint64_t ns, uint64_t clock_ns)
 {
-	const uint64_t least = clock_ns > HOLD_NS ? clock_ns - HOLD_NS : 0;
+	const uint64_t least = ns_before(clock_ns, HOLD_NS);
 
 	if (ns < least)
 		ns = least;
@@ -162,7 +163,7 @@ static int read_rings(struct merged *m, struct drained_process *process, struct 
 	m->count = 0;
 	m->unread = 0;
 	m->due = m->full = false;
-	m->horizon = clock_ns - ORDER_NS;
+	m->horizon = ns_before(clock_ns, ORDER_NS);
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		int rc;
 
@@ -177,7 +178,8 @@ static int read_rings(struct merged *m, struct drained_process *process, struct 
 	if (drain->final || process->alive == ALIVE_DEAD)
 		m->horizon = UINT64_MAX - 1;
 	else if (drain->flush || m->full)
-		m->horizon = clock_ns - ORDER_NS;	/* what comes too late goes to a stream of its own */
+		/* What comes too late goes to a stream of its own. */
+		m->horizon = ns_before(clock_ns, ORDER_NS);
 	return m->count && (m->due || m->unread >= ENOUGH_BYTES ||
 			    drain->now_ns - process->merged_ns >= drain->patience_ns);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "recorder/drain/drain.h"
-#include "recorder/records/record_walk.h"
+#include "recorder/drain/slice.h"
 
 void ring_refuse(struct drained_process *process, struct ring *ring, const struct drain *drain,
 		 const char *what)
@@ -91,22 +91,41 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
 	}
 }
 
+/*
+ * The position `taken` need not be that of a record, although wpos is beyond it. If all of an open
+ * block was taken, and the next record had no room in that block, then `taken` is where the unused
+ * bytes of the block begin. They are zeros, or what a record of an earlier lap left there.
+ * block_slice() knows where the records of a block end.
+ */
+static uint64_t ring_first_ns(const struct drained_process *process, const struct ring *ring)
+{
+	const uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
+	const uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
+	const uint64_t end = KYMO_WORD_POS(word);
+	struct ring at = *ring;
+
+	while (at.taken < end && end - ring->taken <= capacity) {
+		struct slice slice;
+		uint32_t records;
+		bool complete;
+
+		if (block_slice(process, &at, word, UINT64_MAX, &slice, &complete, &records))
+			break; /* ring_drain() refuses the ring */
+		if (slice.size >= KYMO_RECORD_HEADER)
+			return slice.begin;
+		at.taken = slice.to;
+	}
+	return UINT64_MAX;
+}
+
 uint64_t process_first_ns(const struct drained_process *process)
 {
 	uint64_t first = UINT64_MAX;
 
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		const struct ring *ring = &process->ring[i];
-		const struct kymo_ring *shared = ring_shared(process, ring);
-		uint64_t at = ring->taken, ns;
+		const uint64_t ns = ring->bad ? UINT64_MAX : ring_first_ns(process, ring);
 
-		if (ring->bad || at >= KYMO_WORD_POS(__atomic_load_n(&shared->wpos, __ATOMIC_ACQUIRE)))
-			continue;
-		if (at % ring->block_size < sizeof(struct kymo_block))
-			at = at / ring->block_size * ring->block_size + sizeof(struct kymo_block);
-		if (ring->block_size - at % ring->block_size < KYMO_RECORD_HEADER)
-			continue;
-		ns = walk_time(ring_at(process, ring, at));
 		if (ns < first)
 			first = ns;
 	}

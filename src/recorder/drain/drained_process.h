@@ -116,7 +116,10 @@ void ring_refuse(struct drained_process *process, struct ring *ring, const struc
  */
 void process_rings(struct drained_process *process, struct drain *drain, bool skip_unread);
 
-/** process_first_ns() - time of the oldest unread runtime event, UINT64_MAX without one. */
+/**
+ * process_first_ns() - time of the oldest runtime event that is committed and not read
+ * Return: UINT64_MAX: none. Context: wait-free.
+ */
 uint64_t process_first_ns(const struct drained_process *process);
 
 #endif

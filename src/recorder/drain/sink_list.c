@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
@@ -118,7 +119,7 @@ int sinks_add(struct drain *drain, struct sink *sink, struct drained_process **p
 	if (!sink->added_ns)
 		sink->added_ns = drain->now_ns;
 	if (!sink->start_ns)
-		sink->start_ns = sink->added_ns - (count ? EARLIER_NS : 0);
+		sink->start_ns = ns_before(sink->added_ns, count ? EARLIER_NS : 0);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t first;
 
@@ -251,7 +252,7 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct drained_proce
 /* The begin of a new place, which is complete in itself: before every event that is still to come. */
 static uint64_t turn_ns(const struct drain *drain, struct drained_process **process, unsigned count)
 {
-	uint64_t begin = drain->now_ns - EARLIER_NS;
+	uint64_t begin = ns_before(drain->now_ns, EARLIER_NS);
 
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t first = process[i]->finished ? UINT64_MAX : process_first_ns(process[i]);

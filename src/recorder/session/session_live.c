@@ -9,6 +9,7 @@
  */
 #include <time.h>
 
+#include "base/now.h"
 #include "recorder/session/session_internal.h"
 
 #define PATIENCE_NS	100000000ull
@@ -81,6 +82,7 @@ bool session_live_update(struct session *session)
 /* An event that is being written is not older than the last event of its thread. */
 static uint64_t being_written(const struct drained_process *process, uint64_t now)
 {
+	const uint64_t least = ns_before(now, HOLD_NS);
 	uint64_t bound = UINT64_MAX;
 
 	for (unsigned i = 0; i < process->ring_count; i++) {
@@ -91,8 +93,8 @@ static uint64_t being_written(const struct drained_process *process, uint64_t no
 		if (!shared || !__atomic_load_n(&shared->nest, __ATOMIC_ACQUIRE))
 			continue;
 		last = __atomic_load_n(&shared->lastts, __ATOMIC_ACQUIRE);
-		if (last < now - HOLD_NS)
-			last = now - HOLD_NS;
+		if (last < least)
+			last = least;
 		if (last < bound)
 			bound = last;
 	}
@@ -101,14 +103,16 @@ static uint64_t being_written(const struct drained_process *process, uint64_t no
 
 void session_give_horizon(struct session *session, uint64_t ns)
 {
-	uint64_t horizon = ns - ORDER_NS;
+	uint64_t horizon = ns_before(ns, ORDER_NS);
 
 	for (unsigned i = 0; i < session->process_count; i++) {
-		const struct drained_process *process = session->process[i];
+		struct drained_process *process = session->process[i];
 		uint64_t bound;
 
 		if (process->finished || process->cut)
 			continue;
+		/* A ring that is not found now did not exist at @ns. */
+		process_rings(process, &session->drain, false);
 		/* In this order: an event that is committed in between is found by process_first_ns(). */
 		bound = being_written(process, ns);
 		if (bound < horizon)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "recorder/trace/sink_ctf_internal.h"
 
 #define POINT_MARGIN_NS	20000000ull
@@ -88,9 +89,12 @@ void ctf_horizon(struct sink *sink, uint64_t ns)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
-	if (ns < ctf->point_at || ns - POINT_MARGIN_NS <= ctf->traces.horizon_ns)
+	const uint64_t point = ns_before(ns, POINT_MARGIN_NS);
+
+	if (ns < ctf->point_at || point <= ctf->traces.horizon_ns)
 		return;
-	ctf->point_at = ns + CTF_POINT_NS * (1 + traces_point(&ctf->traces, ns - POINT_MARGIN_NS) / STREAMS_PER_POINT);
+	ctf->point_at =
+		ns + CTF_POINT_NS * (1 + traces_point(&ctf->traces, point) / STREAMS_PER_POINT);
 }
 
 /* ---- chunks ---- */

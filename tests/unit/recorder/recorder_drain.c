@@ -182,6 +182,57 @@ static void who_comes_late_has_a_stream_of_his_own(void **state)
 	finish(bench, 9);
 }
 
+/* All of block @number is taken; then comes an event that does not fit behind its last record. */
+static void next_block(struct bench *bench, unsigned number, const void *payload, uint16_t id,
+		       size_t size, uint8_t rest)
+{
+	const struct kymo_ring *ring = bench->producer.ring[0];
+	const uint64_t end = (number + 1) * (uint64_t)ring->block_size;
+	const uint64_t record = KYMO_RECORD_HEADER + size;
+	uint64_t position;
+
+	do
+		producer_emit(&bench->producer, 0, id, payload, size);
+	while (KYMO_WORD_POS(ring->wpos) + record < end);
+	drain(bench);
+	position = KYMO_WORD_POS(ring->wpos);
+	assert_int_equal(bench->process.ring[0].taken, position);
+	memset(producer_at(ring, position), rest, end - position);
+	assert_true(process_first_ns(&bench->process) == UINT64_MAX);
+	producer_emit(&bench->producer, 0, id, payload, size);
+	assert_true(KYMO_WORD_POS(ring->wpos) > end);
+	assert_true(process_first_ns(&bench->process) == ring->lastts);
+	drain(bench);
+}
+
+/* All of a block was taken, then the next block was begun: what is between is not a record. */
+static void bytes_behind_a_block_are_no_time(void **state)
+{
+	static const uint64_t handles[2] = { 1, 2 };
+	struct bench *bench = *state;
+
+	next_block(bench, 0, handles, KYMO_POINT_callback_end, 8, 0);
+	next_block(bench, 1, handles, KYMO_POINT_callback_end, 8, 0xff);
+	/* The rest is shorter than the header of a record. */
+	next_block(bench, 2, handles, KYMO_POINT_rcl_publish, 16, 1);
+	finish(bench, bench->producer.produced);
+}
+
+/* A horizon near the clock's begin moves no fact into the far future. */
+static void a_horizon_does_not_wrap(void **state)
+{
+	struct bench *bench = *state;
+	const uint64_t now = bench->drain.now_ns;
+
+	bench->sink->ops->horizon(bench->sink, 0);
+	bench->sink->ops->horizon(bench->sink, 1000);
+	producer_init(&bench->producer, 1, "symbol");
+	bench->drain.now_ns = producer_now();
+	drain(bench);
+	assert_in_range(bench->process.at[0]->init.prev_ns, now, bench->drain.now_ns);
+	finish(bench, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -191,6 +242,8 @@ int main(void)
 		TEST(a_small_step_back_is_straightened),
 		TEST(a_time_in_the_future_is_none),
 		TEST(who_comes_late_has_a_stream_of_his_own),
+		TEST(bytes_behind_a_block_are_no_time),
+		TEST(a_horizon_does_not_wrap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
