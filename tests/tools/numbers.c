@@ -4,8 +4,10 @@
  * ros_trace_rcl_publish(t, n) for n = 1, 2, 3 ... and notes n in a file when the call has
  * returned. Whatever kills the process, the file says what must be in the trace.
  *
- *   numbers [--threads N] [--rate EVENTS_PER_S] [--seconds S] [--die-at N] [--first PUBLISHER] FILE
+ *   numbers [--threads N] [--rate EVENTS_PER_S] [--period MS] [--seconds S] [--die-at N] [--first
+ * PUBLISHER] FILE
  *
+ * Events come in bursts, one in each period, of 1 ms unless told otherwise.
  * The file holds one u64 per thread. With --die-at the process kills itself with SIGKILL when
  * thread 0 has noted N. Ends well at SIGINT, SIGTERM, or after --seconds.
  */
@@ -23,9 +25,9 @@
 #include "tracetools/tracetools.h"
 
 #define THREADS_MAX 64
-#define BURST_NS 1000000	/* events come in bursts, one a millisecond */
+#define MS 1000000ul
 
-static unsigned long threads = 2, rate = 20000, die_at, first;
+static unsigned long threads = 2, rate = 20000, period_ns = MS, die_at, first;
 static double seconds = 10;
 static volatile uint64_t *noted;
 static atomic_int stopped;
@@ -39,8 +41,8 @@ static void stop(int signal)
 static void *emit_main(void *argument)
 {
 	uintptr_t thread = (uintptr_t)argument, n = 0;
-	unsigned long burst = rate / threads / (1000000000 / BURST_NS) + 1;
-	unsigned long bursts = (unsigned long)(seconds * (1000000000.0 / BURST_NS));
+	unsigned long burst = rate / threads * (period_ns / MS) / 1000 + (period_ns == MS);
+	unsigned long bursts = (unsigned long)(seconds * 1e9 / (double)period_ns);
 	struct timespec due;
 
 	clock_gettime(CLOCK_MONOTONIC, &due);
@@ -52,7 +54,7 @@ static void *emit_main(void *argument)
 			if (thread == 0 && n == die_at)
 				kill(getpid(), SIGKILL);
 		}
-		due.tv_nsec += BURST_NS;
+		due.tv_nsec += (long)period_ns;
 		if (due.tv_nsec >= 1000000000) {
 			due.tv_sec++;
 			due.tv_nsec -= 1000000000;
@@ -68,6 +70,7 @@ static void options_read(int argc, char **argv)
 		{ "threads", required_argument, NULL, 't' },
 		{ "first", required_argument, NULL, 'f' },
 		{ "rate", required_argument, NULL, 'r' },
+		{ "period", required_argument, NULL, 'p' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "die-at", required_argument, NULL, 'd' },
 		{ NULL, 0, NULL, 0 },
@@ -81,6 +84,8 @@ static void options_read(int argc, char **argv)
 			first = strtoul(optarg, NULL, 10);
 		else if (option == 'r')
 			rate = strtoul(optarg, NULL, 10);
+		else if (option == 'p')
+			period_ns = strtoul(optarg, NULL, 10) * MS;
 		else if (option == 's')
 			seconds = strtod(optarg, NULL);
 		else if (option == 'd')
@@ -88,8 +93,11 @@ static void options_read(int argc, char **argv)
 		else
 			exit(2);
 	}
-	if (optind + 1 != argc || !threads || threads > THREADS_MAX) {
-		fprintf(stderr, "usage: numbers [--threads N] [--rate N] [--seconds S] [--die-at N] [--first PUBLISHER] FILE\n");
+	if (optind + 1 != argc || !threads || threads > THREADS_MAX || !period_ns ||
+	    period_ns > 1000 * MS) {
+		fprintf(stderr, "usage: numbers [--threads N] [--rate N] [--period MS] [--seconds "
+				"S] [--die-at N] "
+				"[--first PUBLISHER] FILE\n");
 		exit(2);
 	}
 }
