@@ -5,6 +5,8 @@
  */
 #include "inside/tracer/tracer_initlog_internal.h"
 
+#include "inside/tracer/tracer_calm.h"
+
 #define FULL_TRIES 8		/* attempts after a cleaning: other threads may use up the new room first */
 
 static bool drop_fact(struct kymo_process *process)
@@ -31,6 +33,7 @@ static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread
 			enum log_writer writer)
 {
 	const unsigned leave = writer == LOG_CLEANER ? 0 : writer == LOG_GONE ? 1 : KYMO_LOG_SPARE;
+	struct kymo_calm calm;
 	bool grown;
 
 	if (index < __atomic_load_n(&process->region->log_chunk_count, __ATOMIC_ACQUIRE))
@@ -39,11 +42,13 @@ static bool chunk_ready(struct kymo_process *process, struct kymo_thread *thread
 		return grow(process, index, leave);
 	if (thread->in_slow)
 		return false;		/* in a signal handler that interrupted a slow path */
+	kymo_calm_begin(&calm);
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	grown = grow(process, index, leave);
 	kymo_signal_fence();
 	thread->in_slow = 0;
+	kymo_calm_end(&calm);
 	return grown;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog_internal.h"
 
 #define WAIT_TRIES	2000		/* of 0.1 ms */
@@ -257,9 +258,15 @@ static void choose_next(struct kymo_process *process)
 static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
 {
 	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
+	struct kymo_calm calm;
 
-	if (thread->in_slow || __atomic_exchange_n(&process->log_cleaning, 1, __ATOMIC_ACQUIRE))
-		return false;		/* in a signal handler that interrupted a slow path, or another thread cleans */
+	if (thread->in_slow)
+		return false; /* in a signal handler that interrupted a slow path */
+	kymo_calm_begin(&calm);
+	if (!kymo_lock_try(&process->log_cleaning, thread->tid)) {
+		kymo_calm_end(&calm); /* another thread cleans */
+		return false;
+	}
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	cleaner.head = process->region->log_head;
@@ -269,7 +276,8 @@ static bool clean_once(struct kymo_process *process, struct kymo_thread *thread,
 	choose_next(process);
 	kymo_signal_fence();
 	thread->in_slow = 0;
-	__atomic_store_n(&process->log_cleaning, 0, __ATOMIC_RELEASE);
+	kymo_lock_release(&process->log_cleaning);
+	kymo_calm_end(&calm);
 	return true;
 }
 
@@ -287,9 +295,12 @@ void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thr
 static bool wait_for_cleaner(const struct kymo_process *process)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
+	struct kymo_calm calm;
 
-	for (int i = 0; i < WAIT_TRIES && __atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE); i++)
+	kymo_calm_begin(&calm);
+	for (int i = 0; i < WAIT_TRIES && kymo_lock_is_taken(&process->log_cleaning); i++)
 		(void)nanosleep(&pause, NULL);
+	kymo_calm_end(&calm);
 	return true;
 }
 
@@ -303,7 +314,7 @@ bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *th
 
 	if (thread->in_slow)
 		return false;
-	if (__atomic_load_n(&process->log_cleaning, __ATOMIC_ACQUIRE))
+	if (kymo_lock_is_taken(&process->log_cleaning))
 		return wait_for_cleaner(process);
 	if ((failed & (failed - 1)) && failed % 1024)
 		return false;

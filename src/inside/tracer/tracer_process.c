@@ -13,10 +13,9 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_process.h"
 
@@ -162,11 +161,14 @@ __attribute__((destructor))
 static void unload(void)
 {
 	struct kymo_process *process = kymo_process;
+	struct kymo_calm calm;
 
 	if (!process || process->registration != KYMO_REGISTERED)
 		return;
+	kymo_calm_begin(&calm);
 	/* Other threads, and destructors of other libraries, still run and may emit events: so the region stays mapped. */
 	kymo_region_leave(process);
+	kymo_calm_end(&calm);
 }
 
 /* Allocate zeroed pages. In a forked child, the kernel zeroes them again. */
@@ -189,8 +191,7 @@ static void make_inert(struct kymo_process *process)
 	__atomic_store_n(&process->registration, KYMO_INERT, __ATOMIC_RELEASE);
 }
 
-/* The process's private state, created by the first caller. */
-static struct kymo_process *process_get(void)
+struct kymo_process *kymo_process_get(void)
 {
 	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE), *none = NULL;
 
@@ -261,7 +262,7 @@ static const int32_t *cpu_word(void)
 /* Give @slot to the calling thread. */
 static void enter(struct kymo_thread *slot)
 {
-	slot->tid = (uint32_t)syscall(SYS_gettid);
+	slot->tid = kymo_own_tid();
 	(void)prctl(PR_GET_NAME, slot->name);
 	slot->cpu = cpu_word();
 	kymo_clock_start_thread(slot);
@@ -298,24 +299,25 @@ static void register_process(struct kymo_process *process)
 
 static bool process_ready(struct kymo_process *process)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
-	uint32_t was = KYMO_UNREGISTERED;
+	uint32_t *now = &process->registration;
 
-	if (__atomic_compare_exchange_n(&process->registration, &was, KYMO_REGISTERING, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		register_process(process);
-		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(now, __ATOMIC_ACQUIRE) < KYMO_REGISTERED &&
+	    kymo_lock_take(&process->registering, kymo_own_tid(), KYMO_LOCK_FOREVER)) {
+		if (*now == KYMO_UNREGISTERED) {
+			__atomic_store_n(now, KYMO_REGISTERING, __ATOMIC_RELEASE);
+			register_process(process);
+		} else if (*now == KYMO_REGISTERING) {
+			kymo_say("this process is not traced: its first event was killed");
+			make_inert(process);
+		}
+		kymo_lock_release(&process->registering);
 	}
-	while (was == KYMO_REGISTERING) {	/* another thread registers the process: about a millisecond */
-		(void)nanosleep(&pause, NULL);	/* not sched_yield(): the other thread may have a lower priority */
-		was = __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE);
-	}
-	return was == KYMO_REGISTERED;
+	return __atomic_load_n(now, __ATOMIC_ACQUIRE) == KYMO_REGISTERED;
 }
 
 static struct kymo_thread *register_thread(void)
 {
-	struct kymo_process *process = process_get();
+	struct kymo_process *process = kymo_process_get();
 	struct kymo_thread *slot;
 
 	if (!process || !process_ready(process))
@@ -332,16 +334,22 @@ static struct kymo_thread *register_thread(void)
 struct kymo_thread *kymo_thread_slot(void)
 {
 	struct kymo_thread *slot = kymo__thread;
+	struct kymo_calm calm;
 
 	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
 		return slot;
 	if (registering || kymo_settings.disabled || !kymo_settings.loaded)
 		return NULL;	/* not loaded: the call comes from .preinit_array, before the settings are read */
-	registering = 1;
-	kymo_signal_fence();
-	slot = register_thread();
-	kymo_signal_fence();
-	registering = 0;
+	kymo_calm_begin(&calm);
+	slot = kymo__thread; /* a signal handler may have registered the thread */
+	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED)) {
+		registering = 1;
+		kymo_signal_fence();
+		slot = register_thread();
+		kymo_signal_fence();
+		registering = 0;
+	}
+	kymo_calm_end(&calm);
 	return slot;
 }
 

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#include "inside/tracer/tracer_lock.h"
 #include "inside/tracer/tracer_ring.h"
 
 #define KYMO_THREADS_PER_SLAB	64u
@@ -30,9 +31,9 @@
 
 enum kymo_registration {
 	KYMO_UNREGISTERED,
-	KYMO_REGISTERING,
+	KYMO_REGISTERING, /* under the lock `registering` */
 	KYMO_REGISTERED,
-	KYMO_INERT,		/* cannot be traced: events cost a load and a branch */
+	KYMO_INERT, /* cannot be traced: events cost a load and a branch */
 };
 
 /* The memory of a chunk: its address in this process, and its page in the region. */
@@ -43,7 +44,8 @@ struct kymo_log_memory {
 
 struct kymo_process {
 	uint32_t registration;		/* enum kymo_registration; release */
-	uint32_t growing;		/* lock of region growth: 0 or 1 */
+	struct kymo_lock registering, growing; /* the region is created; it grows */
+	struct kymo_lock declaring;            /* the sites of tracer_user.c change */
 	struct kymo_region *region;
 	uint32_t *ring_page;		/* shared directories */
 	uint32_t *log_page;
@@ -60,7 +62,7 @@ struct kymo_process {
 	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];	/* memory without a chunk; under the growth lock */
 	uint32_t log_free_count;
 	uint32_t log_memory;		/* number of chunks that have memory, the free ones included */
-	uint32_t log_cleaning;		/* lock of cleaning: 0 or 1 */
+	struct kymo_lock log_cleaning;
 	uint32_t log_failed;		/* facts that found no room since the last cleaning that freed some */
 	uint64_t log_clean_at;		/* clean when the bytes between head and tail reach this number */
 	uint64_t log_copied;		/* position where the copies of the last cleaning end */
@@ -72,6 +74,9 @@ struct kymo_process {
 
 /* NULL until the first event. */
 extern struct kymo_process *kymo_process;
+/** kymo_process_get() - the process's private state, created by the first caller; NULL: out of
+ * memory. Context: wait-free; mmap. */
+struct kymo_process *kymo_process_get(void);
 
 /* $KYMO_... of this process, read once at load. */
 struct kymo_settings {
@@ -91,11 +96,11 @@ extern struct kymo_settings kymo_settings;
 /* tracer_process.c */
 
 /**
- * kymo_thread_slot() - the calling thread's private slot; registers the process and the thread if necessary
+ * kymo_thread_slot() - the calling thread's private slot; registers the process and the thread if
+ * necessary
  *
- * Context: allocates (mmap) on a thread's first call only; not reentrant: a signal handler that
- * interrupts the function gets NULL.
- * Return: NULL: the process cannot be traced.
+ * Context: system calls on a thread's first call only; no signal handler runs meanwhile, and no
+ * cancellation. Return: NULL: the process cannot be traced.
  */
 struct kymo_thread *kymo_thread_slot(void);
 
@@ -157,7 +162,10 @@ void kymo_user_forked(void);		/* in the child */
 int kymo_region_create(struct kymo_process *process);
 /** kymo_region_leave() - the process ends: unlink the region if it has nothing to read. */
 void kymo_region_leave(struct kymo_process *process);
-/** kymo_region_lock() - the growth lock: one thread at a time grows the region. Return: false: the lock stays busy. */
+/**
+ * kymo_region_lock() - the growth lock: one thread at a time grows the region
+ * Context: the caller is calm (tracer_calm.h). Return: false: the lock stays busy.
+ */
 bool kymo_region_lock(struct kymo_process *process);
 void kymo_region_unlock(struct kymo_process *process);
 /** kymo_region_add_ring() - append a ring; lock held. Return: its index or -errno. */

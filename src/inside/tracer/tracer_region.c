@@ -8,13 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/points.h"
@@ -23,8 +21,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-#define LOCK_TRIES 10000	/* about a second */
 
 static int find_directory(struct kymo_process *process)
 {
@@ -295,22 +291,12 @@ void kymo_region_leave(struct kymo_process *process)
 
 bool kymo_region_lock(struct kymo_process *process)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
-
-	for (int try = 0; try < LOCK_TRIES; try++) {
-		if (!__atomic_exchange_n(&process->growing, 1, __ATOMIC_ACQUIRE))
-			return true;
-		if (try < LOCK_TRIES / 10)
-			(void)sched_yield();
-		else
-			(void)nanosleep(&pause, NULL);	/* the thread that holds the lock may be preempted */
-	}
-	return false;
+	return kymo_lock_take(&process->growing, kymo_own_tid(), KYMO_LOCK_TRIES);
 }
 
 void kymo_region_unlock(struct kymo_process *process)
 {
-	__atomic_store_n(&process->growing, 0, __ATOMIC_RELEASE);
+	kymo_lock_release(&process->growing);
 }
 
 static int grow(struct kymo_process *process, uint32_t pages, uint8_t **at, uint32_t *page)
@@ -365,11 +351,13 @@ static int add_log_memory(struct kymo_process *process)
 	if (!count)
 		return -ENOSPC;
 	error = grow(process, count * chunk_pages, &at, &page);
-	for (uint32_t i = 0; !error && i < count; i++)
+	if (error)
+		return error;
+	process->log_memory += count; /* first: so the log never grows beyond its size */
+	for (uint32_t i = 0; i < count; i++)
 		process->log_free[process->log_free_count++] =
 			(struct kymo_log_memory){ at + i * KYMO_LOG_CHUNK, page + i * chunk_pages };
-	process->log_memory += error ? 0 : count;
-	return error;
+	return 0;
 }
 
 int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slow paths of the ring: a thread's first event, the next block, records of signal handlers, drops.
+ * The slow paths of the ring: a thread's first event, the next block, records of signal handlers,
+ * drops.
  *
- * A slow path changes several words of the thread. A signal handler that interrupts it would find them half changed, so a slow path
- * sets in_slow: a handler that needs a slow path meanwhile drops its event. The layout of a ring is in abi/region.h, the fast path in
- * tracer_ring.h.
+ * A slow path changes several words of the thread. A signal handler that interrupts it would find
+ * them half changed, so a slow path sets in_slow: a handler that needs a slow path meanwhile drops
+ * its event. The layout of a ring is in abi/region.h, the fast path in tracer_ring.h.
  */
-#include <errno.h>
 #include <sched.h>
 
+#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_process.h"
 
 /*
@@ -337,19 +338,23 @@ static void catch_up(struct kymo_thread *thread)
 /* The thread with a ring. NULL: the process is not traced, no ring is available, or a signal handler interrupted a slow path. */
 static struct kymo_thread *with_ring(struct kymo_thread *thread)
 {
-	bool have;
+	struct kymo_calm calm;
 
 	if (!thread || thread->ring)
 		return thread;
 	/* A signal handler that interrupted a slow path, or the registration of the process. */
 	if (thread->in_slow || !is_registered(kymo_process))
 		return NULL;
-	thread->in_slow = 1;
-	kymo_signal_fence();
-	have = get_ring(thread);
-	kymo_signal_fence();
-	thread->in_slow = 0;
-	return have ? thread : NULL;
+	kymo_calm_begin(&calm);
+	if (!thread->ring) { /* a signal handler may have provided it */
+		thread->in_slow = 1;
+		kymo_signal_fence();
+		(void)get_ring(thread);
+		kymo_signal_fence();
+		thread->in_slow = 0;
+	}
+	kymo_calm_end(&calm);
+	return thread->ring ? thread : NULL;
 }
 
 struct kymo_thread *kymo_thread_with_ring(void)

@@ -2,22 +2,23 @@
 /*
  * The tracepoints of include/kymo/kymo.h, which programs declare themselves.
  *
- * A site is a place in the code that emits an event, e.g. one KYMO_BEGIN(). Each site gets an event id and is declared in the init log.
- * Its events go to the thread's ring like all other events.
+ * A site is a place in the code that emits an event, e.g. one KYMO_BEGIN(). Each site gets an event
+ * id and is declared in the init log. Its events go to the thread's ring like all other events.
  *
- * Sites with equal declarations share an id, e.g. the copies of a header's inline function in several files. Two declarations are
- * equal if their hashes are; so the comparison never reads memory of a library that was unloaded.
+ * Sites with equal declarations share an id, e.g. the copies of a header's inline function in
+ * several files. Two declarations are equal if their hashes are; so the comparison never reads
+ * memory of a library that was unloaded.
  *
- * Ids and ranges of sites survive fork(): the child's region gets the same declarations with the same ids.
+ * Ids and ranges of sites survive fork(): the child's region gets the same declarations with the
+ * same ids.
  */
-#include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/points.h"
 #define KYMO_REGISTER_LATE
 #include "kymo/kymo.h"
+#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_process.h"
 
@@ -32,8 +33,8 @@ static_assert(KYMO_SITE_NEW == KYMO_POINT_UNDECLARED, "ids as in the abi");
 #define DECLARATION_MAX	(sizeof(struct kymo_declaration) + 4 * KYMO_DECLARED_TEXT_MAX + \
 			 KYMO_EVENT_FIELDS_MAX * (1 + KYMO_DECLARED_TEXT_MAX))
 
+/* Changed under the lock kymo_process.declaring. */
 static struct {
-	uint32_t lock;
 	unsigned ids;			/* number of ids in use, from KYMO_POINTS_TABLE on */
 	unsigned ranges;
 	uint64_t hash[KYMO_POINTS_MAX - KYMO_POINTS_TABLE];	/* hash of each id's declaration */
@@ -44,49 +45,54 @@ static struct {
 
 static __thread bool inside;		/* this thread holds the lock, or waits for it */
 
-static bool lock(void)
+/* @calm: until unlock(). Return: false: in a signal handler that interrupted a change, or the
+ * thread that changes is stopped. */
+static bool lock(struct kymo_calm *calm)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
+	struct kymo_process *process = inside ? NULL : kymo_process_get();
 
-	if (inside)
-		return false;	/* in a signal handler: the interrupted code cannot release the lock */
+	if (!process)
+		return false;
+	kymo_calm_begin(calm);
 	inside = true;
-	kymo_signal_fence();
-	for (int try = 0; try < 10000; try++) {
-		if (!__atomic_exchange_n(&sites.lock, 1, __ATOMIC_ACQUIRE))
-			return true;
-		(void)nanosleep(&pause, NULL);
-	}
+	if (kymo_lock_take(&process->declaring, kymo_own_tid(), KYMO_LOCK_TRIES))
+		return true;
 	inside = false;
-	return false;		/* the thread that holds the lock was killed or is stopped */
+	kymo_calm_end(calm);
+	return false;
 }
 
-static void unlock(void)
+static void unlock(const struct kymo_calm *calm)
 {
-	__atomic_store_n(&sites.lock, 0, __ATOMIC_RELEASE);
-	kymo_signal_fence();
+	kymo_lock_release(&kymo_process->declaring);
 	inside = false;
+	kymo_calm_end(calm);
 }
 
 static __thread bool locked_to_fork;
+static __thread struct kymo_calm calm_to_fork;
 
-/* If another thread held the lock during fork(), the child could never declare anything. So fork() holds the lock itself. */
+/* If another thread changed the list during fork(), the child would get half of the change. So
+ * fork() holds the lock itself. */
 void kymo_user_fork_begin(void)
 {
-	locked_to_fork = lock();
+	locked_to_fork = kymo_process && lock(&calm_to_fork);
 }
 
 void kymo_user_fork_end(void)
 {
 	if (locked_to_fork)
-		unlock();
+		unlock(&calm_to_fork);
 	locked_to_fork = false;
 }
 
+/* The child has no private state yet, and so no lock. */
 void kymo_user_forked(void)
 {
+	if (locked_to_fork)
+		kymo_calm_end(&calm_to_fork);
 	locked_to_fork = false;
-	unlock();
+	inside = false;
 }
 
 static char *put_text(char *at, const char *text)
@@ -183,9 +189,10 @@ static void enter(struct kymo_site *site)
 
 void kymo__register(struct kymo_site *begin, struct kymo_site *end)
 {
+	struct kymo_calm calm;
 	bool known = false;
 
-	if (kymo_settings.disabled || !kymo_thread_slot() || !lock())
+	if (kymo_settings.disabled || !kymo_thread_slot() || !lock(&calm))
 		return;
 	for (unsigned i = 0; i < sites.ranges; i++)
 		known |= sites.range[i].begin == begin;
@@ -196,27 +203,30 @@ void kymo__register(struct kymo_site *begin, struct kymo_site *end)
 	for (struct kymo_site *site = begin; site < end; site++)
 		if (site->own_id == KYMO_SITE_NEW)
 			enter(site);
-	unlock();
+	unlock(&calm);
 }
 
 void kymo__unregister(struct kymo_site *begin)
 {
-	if (!lock())
+	struct kymo_calm calm;
+
+	if (!lock(&calm))
 		return;
 	for (unsigned i = 0; i < sites.ranges; i++)
 		if (sites.range[i].begin == begin) {
 			sites.range[i] = sites.range[--sites.ranges];
 			break;
 		}
-	unlock();
+	unlock(&calm);
 }
 
 /* A forked child has a new region, but already has the ids of its parent: write their declarations to the new region. */
 void kymo_user_declare_again(void)
 {
 	uint8_t declaration[DECLARATION_MAX], told[KYMO_POINTS_MAX] = { 0 };
+	struct kymo_calm calm;
 
-	if (!sites.ranges || !lock())
+	if (!sites.ranges || !lock(&calm))
 		return;
 	for (unsigned i = 0; i < sites.ranges; i++)
 		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++) {
@@ -227,7 +237,7 @@ void kymo_user_declare_again(void)
 			told[id] = 1;
 			declare(id, declaration, describe(site, declaration));
 		}
-	unlock();
+	unlock(&calm);
 }
 
 /* The sites of libkymo itself; in a program that links libkymo.a, all sites of the program. */
@@ -241,14 +251,16 @@ extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden"))
  */
 static uint16_t enter_late(struct kymo_site *site)
 {
+	struct kymo_calm calm;
+
 	if (kymo_settings.disabled || !kymo_thread_slot())
 		return KYMO_SITE_NEW;
 	if (site >= __start_kymo_sites && site < __stop_kymo_sites) {
 		kymo__register(__start_kymo_sites, __stop_kymo_sites);
-	} else if (lock()) {
+	} else if (lock(&calm)) {
 		if (site->own_id == KYMO_SITE_NEW)
 			enter(site);
-		unlock();
+		unlock(&calm);
 	}
 	return __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
 }
@@ -339,16 +351,17 @@ void kymo__text_cut(void)
 
 bool kymo_set_category(const char *category, bool on)
 {
+	struct kymo_calm calm;
 	bool remembered;
 
-	if (!lock())
+	if (!lock(&calm))
 		return false;
 	remembered = kymo_category_set(category, on);
 	for (unsigned i = 0; remembered && i < sites.ranges; i++)
 		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++)
 			if (site->own_id != KYMO_SITE_NEW)
 				choose_id(site);
-	unlock();
+	unlock(&calm);
 	return remembered;
 }
 
