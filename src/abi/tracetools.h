@@ -15,12 +15,14 @@
 #ifndef KYMO_ABI_TRACETOOLS_H
 #define KYMO_ABI_TRACETOOLS_H
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "abi/points.h"
 
@@ -66,36 +68,65 @@ struct kymo_tracetools_answer {
 /* Return: KYMO_V(); 0: @text is not a version. */
 static inline uint32_t kymo_tracetools_number(const char *text)
 {
-	unsigned major = 0, minor = 0;
+	char *end;
+	const unsigned long major = strtoul(text, &end, 10),
+			    minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
 
-	if (sscanf(text, "%u.%u", &major, &minor) < 1 || major > 254)
+	if (end == text || major > 254)
 		return 0;
-	return KYMO_V(major, minor > 255 ? 255 : minor);
+	return KYMO_V((unsigned)major, minor > 255 ? 255 : (unsigned)minor);
+}
+
+/* Room for kymo_tracetools_package(): the traced process may call it with a small stack, where no
+ * memory can be allocated. */
+struct kymo_tracetools_room {
+	char path[PATH_MAX + 64], text[8192];
+};
+
+/* The path of the file to which @library leads. Return: false: not such a file. */
+static inline bool kymo_tracetools_resolve(const char *library, char *path, size_t size)
+{
+	const int fd = open(library, O_PATH | O_CLOEXEC);
+	char link[32];
+	ssize_t length;
+
+	if (fd < 0)
+		return false;
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	length = readlink(link, path, size - 1);
+	(void)close(fd);
+	if (length > 0)
+		path[length] = 0;
+	else
+		(void)snprintf(path, size, "%s", library); /* without /proc */
+	return true;
 }
 
 /* Fills @text with "8.2.2" from <prefix>/share/tracetools/package.xml, for <prefix>/lib/libtracetools.so. */
-static inline bool kymo_tracetools_package(const char *library, char *text, size_t size)
+static inline bool kymo_tracetools_package(const char *library, char *text, size_t size,
+					   struct kymo_tracetools_room *room)
 {
 	static const char package[] = "/share/tracetools/package.xml";
-	char path[PATH_MAX + sizeof package], line[512], *at = NULL;
-	FILE *file;
+	char *at;
+	ssize_t got;
+	int fd;
 
-	if (!realpath(library, path))
+	if (!kymo_tracetools_resolve(library, room->path, PATH_MAX))
 		return false;
 	for (int up = 0; up < 2; up++) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
+		at = strrchr(room->path, '/');
+		if (!at)
 			return false;
-		*slash = 0;
+		*at = 0;
 	}
-	memcpy(path + strlen(path), package, sizeof package);
-	file = fopen(path, "re");
-	if (!file)
+	memcpy(room->path + strlen(room->path), package, sizeof package);
+	fd = open(room->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	while (!at && fgets(line, sizeof line, file))
-		at = strstr(line, "<version>");
-	(void)fclose(file);
+	got = read(fd, room->text, sizeof room->text - 1);
+	(void)close(fd);
+	room->text[got > 0 ? got : 0] = 0;
+	at = strstr(room->text, "<version>");
 	if (!at)
 		return false;
 	at += strlen("<version>");
@@ -107,12 +138,14 @@ static inline bool kymo_tracetools_package(const char *library, char *text, size
  * kymo_tracetools_decide() - determine the version of the libtracetools at @library
  * @family: the first row of abi/tracetools.def whose symbol the library exports
  * @signature: the signature in LTTng's probe of rmw_publish; NULL: the library has no such probe
- * @answer: filled
+ * @answer: filled; @room: used meanwhile
  *
  * Context: blocks (reads package.xml).
  */
-static inline void kymo_tracetools_decide(enum kymo_tracetools_family family, const char *signature, const char *library,
-					  struct kymo_tracetools_answer *answer)
+static inline void kymo_tracetools_decide(enum kymo_tracetools_family family, const char *signature,
+					  const char *library,
+					  struct kymo_tracetools_answer *answer,
+					  struct kymo_tracetools_room *room)
 {
 	const struct kymo_tracetools_range *range = &kymo_tracetools_ranges[family];
 	const char *distribution = getenv("ROS_DISTRO");
@@ -123,7 +156,7 @@ static inline void kymo_tracetools_decide(enum kymo_tracetools_family family, co
 		range = &kymo_tracetools_ranges[family];
 		answer->evidence = KYMO_BY_SIGNATURE;
 	}
-	if (kymo_tracetools_package(library, answer->text, sizeof answer->text))
+	if (kymo_tracetools_package(library, answer->text, sizeof answer->text, room))
 		answer->version = kymo_tracetools_number(answer->text);
 	if (answer->version >= range->from && answer->version <= range->to) {
 		answer->evidence = KYMO_BY_PACKAGE;

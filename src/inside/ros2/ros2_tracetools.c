@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "abi/tracetools.h"
+#include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
 
 struct kymo_tracetools kymo_tracetools;
@@ -17,6 +18,7 @@ bool kymo_forward;
 
 static void *library;			/* handle of libtracetools; NULL: no such library is loaded, its functions are elsewhere */
 static char library_path[4096];
+static uint32_t decided; /* the version; 0: not decided yet */
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -54,10 +56,11 @@ static const char *probe_signature(void)
 
 static void decide(void)
 {
+	static struct kymo_tracetools_room room;
 	struct kymo_tracetools_answer answer;
 	uint32_t version;
 
-	kymo_tracetools_decide(by_symbols(), probe_signature(), library_path, &answer);
+	kymo_tracetools_decide(by_symbols(), probe_signature(), library_path, &answer, &room);
 	version = answer.version;
 	if (!version) {
 		version = kymo_tracetools_number(answer.range->recorded);
@@ -66,20 +69,32 @@ static void decide(void)
 	memcpy(kymo_tracetools.text, answer.text, sizeof answer.text);
 	kymo_tracetools.gid_bytes = version < KYMO_V(5, 1) ? 24 : 16;
 	kymo_tracetools.publish_has_handle = version >= KYMO_V(8, 0);
-	__atomic_store_n(&kymo_tracetools.version, version, __ATOMIC_RELEASE);
+	decided = version;
 }
 
-static void probe(void)
+static void collect(void)
 {
 	bool (*compiled)(void);
 
-	(void)dl_iterate_phdr(find_library, NULL);
 	if (*library_path)
 		library = dlopen(library_path, RTLD_LAZY | RTLD_NOLOAD);
 	compiled = (bool (*)(void))kymo_tracetools_symbol("ros_trace_compile_status");
 	kymo_tracetools.has_lttng = compiled && compiled();
 	decide();
-	kymo__set_tracetools(kymo_tracetools.version, kymo_tracetools.text);
+}
+
+static void probe(void)
+{
+	struct kymo_calm calm;
+
+	kymo_calm_begin(&calm);
+	if (!decided) {
+		(void)dl_iterate_phdr(find_library, NULL);
+		collect();
+	}
+	__atomic_store_n(&kymo_tracetools.version, decided, __ATOMIC_RELEASE);
+	kymo__set_tracetools(decided, kymo_tracetools.text);
+	kymo_calm_end(&calm);
 }
 
 void kymo_tracetools_probe(void)
@@ -100,4 +115,8 @@ static void load(void)
 	const char *forward = secure_getenv("KYMO_FORWARD");
 
 	kymo_forward = forward && forward[0] == '1' && !forward[1];
+	/* The usual case: before the first event, which may be in a signal handler. The loader's
+	 * functions do not belong there. */
+	if (dl_iterate_phdr(find_library, NULL))
+		collect();
 }

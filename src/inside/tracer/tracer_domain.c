@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that starts reads the runtime directory: the domain file (abi/region.h) shows whether a recorder runs, and sets the state
- * of the process. The process also removes the files of dead processes that no recorder needs.
+ * A process that starts reads the runtime directory: the domain file (abi/region.h) shows whether a
+ * recorder runs, and sets the state of the process. The process also removes the files of dead
+ * processes that no recorder needs.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/points.h"
@@ -29,16 +30,17 @@ static const uint8_t is_runtime[KYMO_POINTS_TABLE] = {
 };
 
 /* Read the domain file. State WAIT if the file does not exist or its recorder is dead. */
-static void read_domain(const struct kymo_process *process, struct kymo_domain *domain)
+static void read_domain(struct kymo_process *process, struct kymo_domain *domain)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
-	char path[sizeof process->directory + 8];
+	char *path = process->scratch.domain_path;
 	struct stat st;
 	bool valid;
 	int fd;
 
-	*domain = (struct kymo_domain){ .state = KYMO_STATE_WAIT };
-	(void)snprintf(path, sizeof path, "%s/domain", process->directory);
+	memset(domain, 0, sizeof *domain);
+	domain->state = KYMO_STATE_WAIT;
+	(void)snprintf(path, sizeof process->scratch.domain_path, "%s/domain", process->directory);
 	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -47,8 +49,10 @@ static void read_domain(const struct kymo_process *process, struct kymo_domain *
 		domain->magic == KYMO_DOMAIN_MAGIC && domain->abi_version == KYMO_ABI_VERSION &&
 		!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
 	(void)close(fd);
-	if (!valid)
-		*domain = (struct kymo_domain){ .state = KYMO_STATE_WAIT };
+	if (!valid) {
+		memset(domain, 0, sizeof *domain);
+		domain->state = KYMO_STATE_WAIT;
+	}
 }
 
 static bool is_active(const struct kymo_domain *domain)
@@ -56,12 +60,10 @@ static bool is_active(const struct kymo_domain *domain)
 	return domain->state == KYMO_STATE_RECORD || domain->state == KYMO_STATE_PREPARE;
 }
 
-bool kymo_domain_recording(const struct kymo_process *process)
+bool kymo_domain_recording(struct kymo_process *process)
 {
-	struct kymo_domain domain;
-
-	read_domain(process, &domain);
-	return is_active(&domain);
+	read_domain(process, &process->scratch.domain);
+	return is_active(&process->scratch.domain);
 }
 
 static bool wanted(const struct kymo_domain *domain)
@@ -129,50 +131,84 @@ static void set_state(struct kymo_process *process, struct aim aim, uint32_t gen
  */
 void kymo_domain_join(struct kymo_process *process)
 {
-	struct kymo_domain domain, again;
+	struct kymo_domain *domain = &process->scratch.domain, *again = &process->scratch.again;
 
-	read_domain(process, &domain);
-	narrow(&domain);
+	read_domain(process, domain);
+	narrow(domain);
 	/* The domain has not changed since the first join. Keep the state: the recorder may have changed it in the region. */
-	if (process->joined && domain.generation == process->joined_generation && domain.state == process->joined_state)
+	if (process->joined && domain->generation == process->joined_generation &&
+	    domain->state == process->joined_state)
 		return;
 	for (int try = 0; try < 100; try++) {
-		if (wanted(&domain) || !is_aim(process->region, aim_for(&domain)))
-			set_state(process, aim_for(&domain), domain.generation);
-		read_domain(process, &again);
-		narrow(&again);
-		if (again.generation == domain.generation && again.state == domain.state &&
-		    wanted(&again) == wanted(&domain))
+		if (wanted(domain) || !is_aim(process->region, aim_for(domain)))
+			set_state(process, aim_for(domain), domain->generation);
+		read_domain(process, again);
+		narrow(again);
+		if (again->generation == domain->generation && again->state == domain->state &&
+		    wanted(again) == wanted(domain))
 			break;
-		domain = again;
+		*domain = *again;
 	}
 	process->joined = true;
-	process->joined_generation = domain.generation;
-	process->joined_state = domain.state;
+	process->joined_generation = domain->generation;
+	process->joined_state = domain->state;
 }
 
 /* ---- files of processes that died while no recorder ran ---- */
 
-/* @owed: a recorder was killed, so the next recorder must also report dropped events: the ring is empty only without any. */
-static bool ring_is_empty(int fd, uint32_t page, bool owed)
-{
-	struct kymo_ring ring;
+/* The files of dead flight recorders that a sweep found, sorted by the time of the last event,
+ * oldest first. */
+struct dead_flights {
+	struct dead_flight {
+		uint64_t last_ns, bytes;
+		char name[64];
+	} flight[FLIGHTS_MAX];
+	unsigned count;
+	uint64_t bytes;
+};
 
-	return pread(fd, &ring, sizeof ring, (off_t)page * KYMO_PAGE) == sizeof ring &&
-	       KYMO_WORD_POS(ring.wpos) == ring.rpos && (!owed || ring.told == ring.dropped);
+/* As the kernel returns the entries of a directory. opendir() would allocate memory: not in a
+ * signal handler. */
+struct entry {
+	uint64_t inode, offset;
+	unsigned short length;
+	unsigned char type;
+	char name[];
+};
+
+/* What a sweep needs. Too large for a small stack, so it is in pages of its own. */
+struct sweep {
+	int dir;
+	bool all;
+	uint64_t pid_ns;
+	struct kymo_region region; /* of the file that is looked at */
+	uint32_t page[KYMO_RINGS_MAX];
+	struct kymo_ring ring;
+	struct dead_flights flights;
+	alignas(8) char entries[32 << 10];
+};
+
+/* @owed: a recorder was killed, so the next recorder must also report dropped events: the ring is empty only without any. */
+static bool ring_is_empty(struct sweep *sweep, int fd, uint32_t page, bool owed)
+{
+	const struct kymo_ring *ring = &sweep->ring;
+
+	return pread(fd, &sweep->ring, sizeof *ring, (off_t)page * KYMO_PAGE) == sizeof *ring &&
+	       KYMO_WORD_POS(ring->wpos) == ring->rpos && (!owed || ring->told == ring->dropped);
 }
 
-static bool holds_nothing_unread(int fd, const struct kymo_region *region)
+static bool holds_nothing_unread(struct sweep *sweep, int fd)
 {
-	uint32_t page[KYMO_RINGS_MAX];
+	const struct kymo_region *region = &sweep->region;
 	const unsigned count = region->ring_count;
 
 	if (count > KYMO_RINGS_MAX || region->promise.state ||
 	    (region->owed && region->no_ring_told != region->dropped_no_ring) ||
-	    pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
+	    pread(fd, sweep->page, sizeof sweep->page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) !=
+		    sizeof sweep->page)
 		return false;
 	for (unsigned i = 0; i < count; i++)
-		if (!ring_is_empty(fd, page[i], region->owed))
+		if (!ring_is_empty(sweep, fd, sweep->page[i], region->owed))
 			return false;
 	return true;
 }
@@ -189,29 +225,20 @@ static bool is_dead(unsigned pid, uint64_t start_time)
 	return start && start != start_time;	/* a new process has the pid */
 }
 
-/* The files of dead flight recorders that a sweep found, sorted by the time of the last event, oldest first. */
-struct dead_flights {
-	struct dead_flight {
-		uint64_t last_ns, bytes;
-		char name[64];
-	} flight[FLIGHTS_MAX];
-	unsigned count;
-	uint64_t bytes;
-};
-
 /* The time of the last event in the region; without events, the time of the registration. */
-static uint64_t last_event(int fd, const struct kymo_region *region)
+static uint64_t last_event(struct sweep *sweep, int fd)
 {
-	uint32_t page[KYMO_RINGS_MAX];
-	uint64_t last = region->birth_ns;
-	struct kymo_ring ring;
+	const struct kymo_ring *ring = &sweep->ring;
+	uint64_t last = sweep->region.birth_ns;
 
-	if (pread(fd, page, sizeof page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) != sizeof page)
+	if (pread(fd, sweep->page, sizeof sweep->page, (off_t)KYMO_RING_DIR_PAGE * KYMO_PAGE) !=
+	    sizeof sweep->page)
 		return last;
-	for (unsigned i = 0; i < region->ring_count && i < KYMO_RINGS_MAX; i++)
-		if (pread(fd, &ring, sizeof ring, (off_t)page[i] * KYMO_PAGE) == sizeof ring &&
-		    ring.lastts > last)
-			last = ring.lastts;
+	for (unsigned i = 0; i < sweep->region.ring_count && i < KYMO_RINGS_MAX; i++)
+		if (pread(fd, &sweep->ring, sizeof *ring, (off_t)sweep->page[i] * KYMO_PAGE) ==
+			    sizeof *ring &&
+		    ring->lastts > last)
+			last = ring->lastts;
 	return last;
 }
 
@@ -223,10 +250,10 @@ static void flights_remove_oldest(struct dead_flights *flights, int dir)
 		--flights->count * sizeof flights->flight[0]);
 }
 
-static void flights_add(struct dead_flights *flights, int dir, const char *name, int fd,
-			const struct kymo_region *region)
+static void flights_add(struct sweep *sweep, const char *name, int fd)
 {
-	struct dead_flight new = { .last_ns = last_event(fd, region) };
+	struct dead_flights *flights = &sweep->flights;
+	struct dead_flight new = { .last_ns = last_event(sweep, fd) };
 	struct stat st;
 	unsigned at = 0;
 
@@ -235,7 +262,7 @@ static void flights_add(struct dead_flights *flights, int dir, const char *name,
 	new.bytes = (uint64_t)st.st_size;
 	(void)snprintf(new.name, sizeof new.name, "%s", name);
 	if (flights->count == FLIGHTS_MAX)
-		flights_remove_oldest(flights, dir);
+		flights_remove_oldest(flights, sweep->dir);
 	while (at < flights->count && flights->flight[at].last_ns < new.last_ns)
 		at++;
 	memmove(&flights->flight[at + 1], &flights->flight[at],
@@ -257,33 +284,33 @@ static void flights_trim(struct dead_flights *flights, int dir)
 		flights_remove_oldest(flights, dir);
 }
 
-static void sweep_one(int dir, const char *name, uint64_t pid_ns, struct dead_flights *flights)
+static void sweep_one(struct sweep *sweep, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct kymo_region region;
+	const int fd = openat(sweep->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct kymo_region *region = &sweep->region;
 
 	if (fd < 0)
 		return;
-	if (pread(fd, &region, sizeof region, 0) == sizeof region &&
-	    region.magic == KYMO_REGION_MAGIC && region.abi_version == KYMO_ABI_VERSION &&
-	    region.pid_ns == pid_ns && is_dead(region.pid, region.start_time)) {
-		if (holds_nothing_unread(fd, &region))
-			(void)unlinkat(dir, name, 0);
-		else if (region.flags & KYMO_REGION_FLIGHT && region.mode == KYMO_MODE_OVERWRITE)
-			flights_add(flights, dir, name, fd, &region);
+	if (pread(fd, region, sizeof *region, 0) == sizeof *region &&
+	    region->magic == KYMO_REGION_MAGIC && region->abi_version == KYMO_ABI_VERSION &&
+	    region->pid_ns == sweep->pid_ns && is_dead(region->pid, region->start_time)) {
+		if (holds_nothing_unread(sweep, fd))
+			(void)unlinkat(sweep->dir, name, 0);
+		else if (region->flags & KYMO_REGION_FLIGHT && region->mode == KYMO_MODE_OVERWRITE)
+			flights_add(sweep, name, fd);
 	}
 	(void)close(fd);
 }
 
 /* Remove an incomplete region whose process was killed while it created the region. Only the name of such a file is valid. */
-static void sweep_unborn(int dir, const char *name, uint64_t pid_ns)
+static void sweep_unborn(const struct sweep *sweep, const char *name)
 {
 	unsigned long long start, space;
 	unsigned pid;
 
-	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) == 3 && pid && pid <= INT_MAX &&
-	    space == pid_ns && is_dead(pid, start))
-		(void)unlinkat(dir, name, 0);
+	if (sscanf(name, "%10u-%20llu-%16llx.", &pid, &start, &space) == 3 && pid &&
+	    pid <= INT_MAX && space == sweep->pid_ns && is_dead(pid, start))
+		(void)unlinkat(sweep->dir, name, 0);
 }
 
 static bool ends_with(const char *name, const char *suffix)
@@ -293,29 +320,40 @@ static bool ends_with(const char *name, const char *suffix)
 	return length > end && !strcmp(name + length - end, suffix);
 }
 
+static void sweep_entries(struct sweep *sweep)
+{
+	long got;
+
+	while ((got = syscall(SYS_getdents64, sweep->dir, sweep->entries, sizeof sweep->entries)) >
+	       0)
+		for (long at = 0; at < got;) {
+			const struct entry *entry = (const struct entry *)(sweep->entries + at);
+
+			if (ends_with(entry->name, ".region.new"))
+				sweep_unborn(sweep, entry->name);
+			else if (sweep->all && ends_with(entry->name, ".region"))
+				sweep_one(sweep, entry->name);
+			at += entry->length;
+		}
+}
+
 void kymo_domain_sweep(const struct kymo_process *process, bool all)
 {
-	const size_t bytes = sizeof(struct dead_flights);
-	struct dead_flights *flights = NULL;
-	DIR *dir = opendir(process->directory);
-	struct dirent *entry;
-	const uint64_t pid_ns = kymo_own_pid_ns();
+	const int dir = open(process->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct sweep *sweep;
 
-	if (!dir)
+	if (dir < 0)
 		return;
-	if (all)
-		flights = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (flights == MAP_FAILED)
-		flights = NULL;
-	while (pid_ns && (entry = readdir(dir))) {
-		if (ends_with(entry->d_name, ".region.new"))
-			sweep_unborn(dirfd(dir), entry->d_name, pid_ns);
-		else if (flights && ends_with(entry->d_name, ".region"))
-			sweep_one(dirfd(dir), entry->d_name, pid_ns, flights);
+	sweep = mmap(NULL, sizeof *sweep, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (sweep != MAP_FAILED) {
+		sweep->dir = dir;
+		sweep->all = all;
+		sweep->pid_ns = kymo_own_pid_ns();
+		if (sweep->pid_ns)
+			sweep_entries(sweep);
+		flights_trim(&sweep->flights, dir);
+		(void)munmap(sweep, sizeof *sweep);
 	}
-	if (flights) {
-		flights_trim(flights, dirfd(dir));
-		(void)munmap(flights, bytes);
-	}
-	(void)closedir(dir);
+	(void)close(dir);
 }

@@ -33,15 +33,22 @@ static bool thread_end_key_made;
 
 void kymo_say(const char *format, ...)
 {
+	static const char prefix[] = "kymo: ";
+	char text[512];
 	va_list args;
+	int length;
 
 	if (!kymo_settings.verbose)
 		return;
+	memcpy(text, prefix, sizeof prefix);
 	va_start(args, format);
-	(void)fputs("kymo: ", stderr);
-	(void)vfprintf(stderr, format, args);
-	(void)fputc('\n', stderr);
+	(void)vsnprintf(text + strlen(prefix), sizeof text - sizeof prefix, format, args);
 	va_end(args);
+	length = (int)strlen(text);
+	text[length] = '\n';
+	(void)!write(STDERR_FILENO, text,
+		     (size_t)length +
+			     1); /* not stdio: in a signal handler its locks may be taken */
 }
 
 /* The value of a setting such as "256K", "4M", "1G" or a number of bytes; 0: not set, or not a number. */

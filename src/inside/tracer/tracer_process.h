@@ -42,6 +42,13 @@ struct kymo_log_memory {
 	uint32_t page;
 };
 
+/* What the registration needs, and a small stack does not have. Used by the thread that registers
+ * or ends the process. */
+struct kymo_scratch {
+	struct kymo_domain domain, again;
+	char domain_path[PATH_MAX + 8], new_path[PATH_MAX + 8];
+};
+
 struct kymo_process {
 	uint32_t registration;		/* enum kymo_registration; release */
 	struct kymo_lock registering, growing; /* the region is created; it grows */
@@ -70,6 +77,7 @@ struct kymo_process {
 	struct kymo_thread *slab[KYMO_SLABS_MAX];
 	char path[PATH_MAX];		/* of the region's file */
 	char directory[PATH_MAX];
+	struct kymo_scratch scratch;
 };
 
 /* NULL until the first event. */
@@ -184,7 +192,7 @@ void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 /** kymo_domain_join() - set the state of the process to that of the runtime directory's domain. */
 void kymo_domain_join(struct kymo_process *process);
 /** kymo_domain_recording() - whether a live recorder holds the domain. */
-bool kymo_domain_recording(const struct kymo_process *process);
+bool kymo_domain_recording(struct kymo_process *process);
 /**
  * kymo_domain_sweep() - remove the files of dead processes that no recorder needs
  * @all: also complete regions that contain nothing unread; else only regions that were never complete

@@ -232,7 +232,7 @@ static bool holds_lock(const char *path)
 
 int kymo_region_create(struct kymo_process *process)
 {
-	char temporary[sizeof process->path + 8];
+	char *temporary = process->scratch.new_path;
 	struct stat st;
 	int fd, error = find_directory(process);
 
@@ -240,7 +240,7 @@ int kymo_region_create(struct kymo_process *process)
 		return error;
 	kymo_domain_sweep(process, !kymo_domain_recording(process));
 	choose_path(process);
-	(void)snprintf(temporary, sizeof temporary, "%s.new", process->path);
+	(void)snprintf(temporary, sizeof process->scratch.new_path, "%s.new", process->path);
 	(void)unlink(temporary);	/* left by this process, if exec() replaced it while it created its region */
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -137,21 +137,24 @@ static uint64_t hash_of(const uint8_t *bytes, size_t size)
 }
 
 /* Write a declaration to the init log. If the process is in state RECORD, switch the event on. */
-static void declare(uint16_t id, uint8_t *declaration, size_t size)
+static void declare(uint16_t id, uint8_t *description, size_t size)
 {
 	struct kymo_region *region;
 	struct kymo_fact fact;
 
-	memcpy(declaration, &id, sizeof id);
+	memcpy(description, &id, sizeof id);
 	if (!kymo__log_reserve(&fact, KYMO_LOG_DECLARE, size))
 		return;			/* counted; the id stays switched off */
-	memcpy(fact.payload, declaration, size);
+	memcpy(fact.payload, description, size);
 	kymo__log_commit(&fact);
 	region = kymo_process->region;
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
 		/* Release: a reader that finds a record with this id also finds the declaration in the log. */
 		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELEASE);
 }
+
+/* Under the lock: a small stack has no room for it. */
+static uint8_t declaration[DECLARATION_MAX];
 
 /* Set the id whose enable byte @site tests; lock held. */
 static void choose_id(struct kymo_site *site)
@@ -166,7 +169,6 @@ static void choose_id(struct kymo_site *site)
 /* Give @site its id; lock held. */
 static void enter(struct kymo_site *site)
 {
-	uint8_t declaration[DECLARATION_MAX];
 	const size_t size = describe(site, declaration);
 	const uint64_t hash = hash_of(declaration, size);
 	unsigned i = 0;
@@ -223,11 +225,12 @@ void kymo__unregister(struct kymo_site *begin)
 /* A forked child has a new region, but already has the ids of its parent: write their declarations to the new region. */
 void kymo_user_declare_again(void)
 {
-	uint8_t declaration[DECLARATION_MAX], told[KYMO_POINTS_MAX] = { 0 };
+	static uint8_t told[KYMO_POINTS_MAX];
 	struct kymo_calm calm;
 
 	if (!sites.ranges || !lock(&calm))
 		return;
+	memset(told, 0, sizeof told);
 	for (unsigned i = 0; i < sites.ranges; i++)
 		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++) {
 			const uint16_t id = site->own_id;

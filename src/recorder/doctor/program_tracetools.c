@@ -30,6 +30,7 @@ static const char *probe_signature(const struct elf *elf, char *signature, size_
 void program_tracetools(const struct elf *elf, const char *path, struct tracetools_facts *facts)
 {
 	struct kymo_tracetools_answer answer;
+	struct kymo_tracetools_room room;
 	unsigned family = 0;
 	char signature[256];
 
@@ -46,7 +47,8 @@ void program_tracetools(const struct elf *elf, const char *path, struct tracetoo
 		facts->guessed = true;
 		return;
 	}
-	kymo_tracetools_decide(family, probe_signature(elf, signature, sizeof signature), path, &answer);
+	kymo_tracetools_decide(family, probe_signature(elf, signature, sizeof signature), path,
+			       &answer, &room);
 	(void)snprintf(facts->version, sizeof facts->version, "%s", answer.version ? answer.text : answer.range->range);
 	facts->evidence = evidences[answer.evidence];
 	facts->guessed = answer.evidence == KYMO_BY_GUESS;
