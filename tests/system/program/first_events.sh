@@ -23,7 +23,7 @@ for kind in run fact user; do
 	! sanitized || continue		# their frames are larger
 	for where in stack alt; do
 		complete $where $kind
-		complete $where $kind warm
+		[ $kind != run ] || complete $where run warm
 	done
 done
 
