@@ -12,7 +12,7 @@ errors() {
 	model=$1
 	shift
 	spin "$@" -a "$KYMO_SOURCE/tests/model/$model.pml" >spin.log 2>&1 || { cat spin.log >&2; exit 1; }
-	${CC:-cc} $level -w -DSAFETY -DCOLLAPSE -o pan pan.c
+	${CC:-cc} $level -w -DSAFETY -o pan pan.c
 	./pan -m100000 >pan.log
 	sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.log
 }
