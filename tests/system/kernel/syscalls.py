@@ -14,13 +14,12 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, skip_without, with_tracefs
-from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, lossless, record, run, skip, until_lossless
+from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, lossless, record, run, sanitized, skip, until_lossless
 
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
 EDGE = 4        # calls that may be on the wrong side of the begin or end of a run: it is told by another clock than the kernel's
-with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-    SANITIZED = re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M)
+SANITIZED = sanitized()
 PARENTS = 7     # in a round: of a callback, and of a span
 FORK = re.compile(r"sched_process_fork: .*parent_tid = (\d+), .*child_tid = (\d+)")
 EVENT = re.compile(r"syscall_(entry|exit)_(\w+): .*?\{ (?:ret = (-?\w+), )?tid = (\d+) \}")

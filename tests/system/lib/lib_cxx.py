@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """For tests that compile C++ to stand for libraries of ROS 2 and run it under the hooks."""
 import os
-import re
 import shutil
 
-from lib_test import BUILD, kymo, skip
+from lib_test import kymo, sanitized, skip
 
 COMPILER = os.environ.get("CXX", "c++")
 COMPILE = [COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
@@ -12,9 +11,8 @@ COMPILE = [COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"
 
 def require():
     """Skips the test where the hooks have sanitizers in them, or nothing compiles C++."""
-    with open(f"{BUILD}/CMakeCache.txt", encoding="utf-8") as cache:
-        if re.search("^KYMO_SANITIZE:STRING=.", cache.read(), re.M):
-            skip("the hooks have no sanitizers")
+    if sanitized():
+        skip("the hooks have no sanitizers")
     if not shutil.which(COMPILER):
         skip("there is no C++ compiler")
 

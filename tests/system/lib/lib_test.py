@@ -26,6 +26,18 @@ ROBOT = os.path.join(BUILD, "robot", "robot")
 failures = []
 
 
+def sanitized():
+    """Return: whether the build has a sanitizer, which makes all slower and has threads of its own."""
+    with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return any(line.startswith("KYMO_SANITIZE:") and not line.endswith("=\n") for line in cache)
+
+
+def fewer(items, step=3):
+    """Return: each @step-th of @items where the build has a sanitizer, else all of them. For traces whose numbers are compared: the
+    numbers are the same with a sanitizer, which looks at how memory is used."""
+    return items[::step] if sanitized() else items
+
+
 def check(condition, *text):
     """Note a failure and go on. Return: the condition. A test that noted something fails when it ends."""
     if not condition:

@@ -17,7 +17,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import Checks
-from lib_test import BUILD, KYMO, TESTS, lossless, stop, until_lossless
+from lib_test import KYMO, TESTS, lossless, sanitized, stop, until_lossless
 
 import bt2
 
@@ -341,11 +341,6 @@ def flight(check, scratch):
     check.ok("flight: what ended is not in the last one", snapshots[-1][1] < program.said["facts"] / 3,
              (snapshots[-1][1], program.said["facts"]))
     program.end()
-
-
-def sanitized():
-    with open(os.path.join(BUILD, "CMakeCache.txt")) as cache:
-        return any(line.startswith("KYMO_SANITIZE:") and not line.endswith("=\n") for line in cache)
 
 
 def main():

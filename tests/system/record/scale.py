@@ -11,7 +11,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import with_checks
-from lib_test import BUILD, KYMO, SOURCE, TESTS
+from lib_test import KYMO, SOURCE, TESTS, sanitized
 
 import bt2
 
@@ -20,8 +20,7 @@ MIB = 1 << 20
 RING_BYTES = (32 + 4) << 10     # of all but a process's first two, with its page
 LIBRARIES, ROUNDS = 100, 5
 # A sanitizer keeps freed memory for a while; how much is its affair. The recorder notes each thread.
-SANITIZED = "KYMO_SANITIZE:STRING=\n" not in open(os.path.join(BUILD, "CMakeCache.txt")).read()
-SLACK_KIB, SLACK_MAPS = (64 * 1024, 512) if SANITIZED else (1024, 48)
+SLACK_KIB, SLACK_MAPS = (64 * 1024, 512) if sanitized() else (1024, 48)
 
 PLUGIN = r"""
 #include <kymo/kymo.%s>
