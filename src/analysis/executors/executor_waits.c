@@ -33,8 +33,7 @@ struct waits {
 	void (*wait)(void *context, const struct waits_wait *wait);
 	void *context;
 	struct history **by_thread;	/* by index */
-	struct history **by_process;	/* by index: the first thread of each process */
-	int64_t *previous_ns;		/* by index of the callback: its latest start */
+	struct history **by_process;    /* by index: the first thread of each process */
 	unsigned threads, processes, callbacks;
 	struct waits_piece *piece;
 	unsigned pieces, pieces_size;
@@ -193,18 +192,17 @@ static void on_started(void *context, const struct model_instance *instance)
 }
 
 /* Finds the begin and the end of the wait before @instance. Return: whether they are known. */
-static bool is_wait(const struct model_instance *instance, int64_t previous_ns, struct waits_wait *wait)
+static bool is_wait(const struct model_instance *instance, struct waits_wait *wait)
 {
 	const struct model_message *message = instance->message;
-	const struct model_timer *timer = instance->callback->timer;
 
 	*wait = (struct waits_wait){ .instance = instance };
 	if (message && message->publish_ns && message->publisher && message->take_ns &&
 	    message->publisher->process->host == instance->callback->process->host) {
 		wait->from_ns = message->send_ns ? message->send_ns : message->publish_ns;
 		wait->to_ns = message->take_ns;
-	} else if (timer && previous_ns && timer->period_ns > 0 && timer->period_ns <= instance->start_ns - previous_ns) {
-		wait->from_ns = previous_ns + timer->period_ns;
+	} else if (instance->due_ns) {
+		wait->from_ns = instance->due_ns;
 		wait->to_ns = instance->start_ns;
 	}
 	return wait->to_ns && wait->from_ns <= wait->to_ns;
@@ -224,18 +222,11 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
 	struct run *run = newest(history, instance);
 	struct waits_wait wait;
-	int64_t *start_ns = ARRAY_AT(waits->previous_ns, waits->callbacks, instance->callback->index), previous_ns;
 
-	if (!start_ns) {
-		waits->failed = true;
-		return;
-	}
-	previous_ns = *start_ns;
-	*start_ns = instance->start_ns;
 	if (!run)
 		return;
 	run->end_ns = instance->start_ns + instance->duration_ns;
-	if (is_wait(instance, previous_ns, &wait))
+	if (is_wait(instance, &wait))
 		tell(waits, history, wait);
 }
 
@@ -278,7 +269,6 @@ void waits_destroy(struct waits *waits)
 		free(waits->by_thread[i]);
 	free(waits->by_thread);
 	free(waits->by_process);
-	free(waits->previous_ns);
 	free(waits->piece);
 	free(waits->other);
 	free(waits);

@@ -102,6 +102,8 @@ struct model_node {
 	const char *name, *namespace;
 	const char *full_name;	/* "/perception/filter" */
 	int32_t tid;		/* the thread that created the node */
+	/* It subscribes to /clock, so its timers may follow the time of a simulation. */
+	bool has_clock;
 	int64_t born_ns;
 };
 
@@ -303,6 +305,11 @@ struct model_instance {
 	const struct model_thread *thread;
 	int64_t start_ns;
 	int64_t duration_ns;	/* -1 in unfinished() */
+	/*
+	 * Of a timer: when it should have started, a period after its previous run; 0: unknown, or
+	 * it follows the time of a simulation.
+	 */
+	int64_t due_ns;
 	bool is_intra;
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;

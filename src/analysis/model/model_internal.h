@@ -78,6 +78,7 @@ enum want {
 struct process {
 	struct model_process pub;
 	int64_t last_ns;		/* of the latest event */
+	uint64_t losses;                /* how often events of one of its threads were lost */
 	/* It has ring buffers, so their events show the path of its messages. */
 	bool has_buffers;
 
@@ -94,6 +95,7 @@ struct frame {
 	struct call *call;		/* the service call that the run serves */
 	uint64_t call_id;
 	int64_t start_ns;
+	int64_t due_ns; /* as in struct model_instance */
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;

@@ -140,6 +140,8 @@ struct service {
 struct callback {
 	struct model_callback pub;
 	bool registered;		/* rclcpp_callback_register was read */
+	int64_t started_ns;             /* its latest start; 0: none */
+	uint64_t losses;                /* of its process, at that start */
 };
 
 /*

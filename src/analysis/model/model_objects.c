@@ -173,6 +173,7 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	struct subscription *subscription = model_handle(model, now->process, HANDLE_SUBSCRIPTION,
 							 args->subscription_handle.u);
 	struct topic *topic;
+	struct node *node;
 
 	if (!args->subscription_handle.present ||
 	    (subscription && subscription->pub.born_ns == now->true_ns))
@@ -183,10 +184,13 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	subscription = model_object_new(model, MODEL_SUBSCRIPTION, sizeof(*subscription));
 	if (!subscription || !topic)
 		return;
+	node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
+	if (node)
+		node->pub.has_clock |= strcmp(topic->pub.name, "/clock") == 0;
 	subscription->pub.process = &now->process->pub;
 	subscription->pub.handle = args->subscription_handle.u;
 	subscription->pub.rmw_handle = args->rmw_subscription_handle.u;
-	subscription->pub.node = model_handle(model, now->process, HANDLE_NODE, args->node_handle.u);
+	subscription->pub.node = node ? &node->pub : NULL;
 	subscription->pub.topic = &topic->pub;
 	subscription->pub.depth = args->queue_depth.u;
 	subscription->pub.gid = gid_of(model, now->process, HANDLE_GID_SUBSCRIPTION,

@@ -19,6 +19,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.thread = &thread->pub,
 		.start_ns = frame->start_ns,
 		.duration_ns = -1,
+		.due_ns = frame->due_ns,
 		.is_intra = frame->is_intra,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
@@ -92,6 +93,23 @@ static void started_tell(struct model *model, const struct thread *thread)
 	EMIT(model, started, &instance);
 }
 
+/*
+ * When should this run of a timer have started? Only known if no event was lost since the previous
+ * run, which may not be the previous one otherwise.
+ */
+static int64_t due_of(const struct callback *callback, const struct process *process,
+		      int64_t start_ns)
+{
+	const struct model_timer *timer = callback->pub.timer;
+
+	if (!timer || timer->period_ns <= 0 || (timer->node && timer->node->has_clock))
+		return 0;
+	if (!callback->started_ns || callback->losses != process->losses ||
+	    timer->period_ns > start_ns - callback->started_ns)
+		return 0;
+	return callback->started_ns + timer->period_ns;
+}
+
 static void on_callback_start(struct model *model, const struct now *now)
 {
 	ARGS(callback_start, now->event);
@@ -111,6 +129,9 @@ static void on_callback_start(struct model *model, const struct now *now)
 	frame->id = ++model->last_instance;
 	frame->published = 0;
 	frame->start_ns = now->ns;
+	frame->due_ns = due_of(callback, now->process, now->ns);
+	callback->started_ns = now->ns;
+	callback->losses = now->process->losses;
 	frame->is_intra = args->is_intra_process.u != 0;
 	frame->doubtful = false;
 	frame->has_message = thread->has_taken && fits(&callback->pub, &thread->taken,
@@ -175,6 +196,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 static void doubt_frames(struct model *model, struct thread *thread)
 {
 	(void)model;
+	thread->process->losses++;
 	for (unsigned i = 0; i < thread->frame_count; i++)
 		thread->frame[i].doubtful = true;
 }

@@ -65,10 +65,9 @@ static void on_instance(void *context, const struct model_instance *instance)
 		if (histogram_add(&callback->duration,
 				  instance->duration_ns > 0 ? instance->duration_ns : 0))
 			stats->failed = true;
-		if (instance->callback->timer)
+		if (instance->due_ns)
 			stats_timer_wait(stats, instance, callback);
 	}
-	callback->previous_ns = instance->start_ns;
 	stats_history_add(stats, instance);
 }
 

@@ -43,7 +43,6 @@ struct stats_callback {
 	uint64_t unfinished;
 	int64_t first_ns, last_ns;	/* first and last start; 0: none */
 
-	int64_t previous_ns;		/* the latest start, inside or outside of the window */
 	uint64_t waits;			/* number of waits with blocked time */
 	uint64_t blocked_ns;		/* sum of all blocked times */
 	int64_t longest_ns;		/* the longest wait, blocked or not */

@@ -179,13 +179,8 @@ static void wait_of(struct stats *stats, const struct model_callback *victim,
 void stats_timer_wait(struct stats *stats, const struct model_instance *instance,
 		      struct stats_callback *callback)
 {
-	int64_t period = instance->callback->timer->period_ns;
-
-	if (!callback->previous_ns || period <= 0 ||
-	    period > instance->start_ns - callback->previous_ns)
-		return;
-	wait_of(stats, instance->callback, instance->thread, callback,
-		callback->previous_ns + period, instance->start_ns);
+	wait_of(stats, instance->callback, instance->thread, callback, instance->due_ns,
+		instance->start_ns);
 }
 
 void stats_message_wait(struct stats *stats, const struct model_message *message)

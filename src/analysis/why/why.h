@@ -75,7 +75,6 @@ struct why_run {
 
 struct why_callback {
 	struct histogram total;
-	int64_t previous_ns;		/* its previous start; 0: none */
 	struct why_run *worst;		/* longest first */
 	unsigned worst_count;
 	struct why_run near, named;

@@ -78,10 +78,9 @@ static bool is_timed(const struct model_instance *instance)
 /*
  * The clocks of two hosts have an error: a message may seem to be received before it was published.
  */
-static void run_of(struct why_run *run, const struct model_instance *instance, int64_t previous_ns)
+static void run_of(struct why_run *run, const struct model_instance *instance)
 {
 	const struct model_message *message = instance->message;
-	const struct model_timer *timer = instance->callback->timer;
 	int64_t end_ns = instance->start_ns + instance->duration_ns, begin_ns = instance->start_ns;
 	struct why_hop *hop = run->hop;
 
@@ -102,9 +101,8 @@ static void run_of(struct why_run *run, const struct model_instance *instance, i
 		hop->at.publish_ns = message->publish_ns;
 		hop->at.send_ns = message->send_ns;
 		hop->at.take_ns = message->take_ns;
-	} else if (timer && previous_ns && timer->period_ns > 0 &&
-		   timer->period_ns <= instance->start_ns - previous_ns) {
-		begin_ns = hop->due_ns = previous_ns + timer->period_ns;
+	} else if (instance->due_ns) {
+		begin_ns = hop->due_ns = instance->due_ns;
 	}
 	run->hops = (unsigned)(hop - run->hop) + 1;
 	run->total_ns = end_ns - begin_ns;
@@ -115,17 +113,14 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct why_callbacks *callbacks = context;
 	struct why_callback *of = callback_of(callbacks, instance->callback->index);
 	struct why_run run;
-	int64_t previous_ns;
 
 	if (!of) {
 		callbacks->failed = true;
 		return;
 	}
-	previous_ns = of->previous_ns;
-	of->previous_ns = instance->start_ns;
 	if (instance->start_ns < callbacks->options.begin_ns || instance->start_ns > callbacks->options.end_ns)
 		return;
-	run_of(&run, instance, previous_ns);
+	run_of(&run, instance);
 	if (run.total_ns < 0)
 		return;
 	callbacks->failed |= histogram_add(&of->total, (uint64_t)run.total_ns) != 0;
