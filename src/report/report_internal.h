@@ -41,6 +41,9 @@ struct report {
 	const char *missing;		/* events that a section would have needed, and how to get them */
 	const char *none;		/* why the last section without rows may have none */
 	uint64_t rows;			/* shown in the sections that look for what is slow */
+	bool hides_startup;             /* as text: callbacks of /rosout and /parameter_events */
+	/* Hidden in this section so far. */
+	unsigned hidden_callbacks, hidden_topics;
 };
 
 /* What print() of a section needs to be gathered while the trace is read; see report_gather.c. */
@@ -166,6 +169,8 @@ void report_facts(struct report *report);
 /* NULL when there is something to show. */
 const char *report_why_empty(const struct report *report);
 void report_remarks(struct report *report);
+/* The worst instance, as `kymo why` has it. */
+void report_worst(const struct report *report);
 /* What to try next, for people. */
 void report_next(struct report *report);
 
@@ -196,11 +201,24 @@ bool report_wants_node(const struct report *report, const struct model_process *
 		       const struct model_node *node);
 bool report_wants_topic(const struct report *report, const struct model_topic *topic);
 bool report_wants_callback(const struct report *report, const struct model_callback *callback);
+/*
+ * The same for sections that look for what is slow: without /rosout and /parameter_events, unless
+ * everything is asked for. What is hidden is counted, and noted by report_more().
+ */
+bool report_shows_callback(struct report *report, const struct model_callback *callback);
+bool report_shows_topic(struct report *report, const struct model_topic *topic);
+/* Are they hidden? For report.hides_startup, when the trace has been read. */
+bool report_hides_startup(const struct report *report);
 /* The full name of the node of @callback; "" if it has none. */
 const char *report_node_name(const struct model_callback *callback);
 /* Rows a section may have. */
 unsigned report_limit(const struct report *report);
-/* In text: how many rows were held back, and how to see them. */
+/*
+ * The rate of @count events between these times, for a row; 0: not shown. As text, a burst (fewer
+ * than 20 events, or less than a second) has none.
+ */
+double report_rate(const struct report *report, uint64_t count, int64_t first_ns, int64_t last_ns);
+/* In text: how many rows were held back or hidden, and how to see them. */
 void report_more(struct report *report, unsigned shown, unsigned all);
 /* "name (pid)", with "@host" when there are several. @buffer: 128 bytes. Return: @buffer. */
 char *report_process(const struct report *report, const struct model_process *process,

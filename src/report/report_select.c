@@ -4,7 +4,14 @@
 
 #include "report/report_internal.h"
 
+#include "analysis/chains/chains.h"
+
 #define ROWS_AS_TEXT 20
+
+/* Fewer events, or in a shorter time, are a burst: their rate is not how often something happens.
+ */
+#define RATE_COUNT_MIN 20u
+#define RATE_TIME_MIN_NS 1000000000ll
 
 bool report_wants_process(const struct report *report, const struct model_process *process)
 {
@@ -31,6 +38,72 @@ bool report_wants_callback(const struct report *report, const struct model_callb
 	       report_wants_topic(report, subscription ? subscription->topic : NULL);
 }
 
+/* ---- what nodes do when they start ---- */
+
+static bool is_startup(const struct model_callback *callback)
+{
+	return callback->subscription && chains_is_infrastructure(callback->subscription->topic);
+}
+
+/* Not if there is nothing else to show. */
+bool report_hides_startup(const struct report *report)
+{
+	const struct report_options *options = report->options;
+
+	if (options->format != TABLE_TEXT || options->unlimited ||
+	    selection_any(options->selection))
+		return false;
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++)
+		if (stats_callback(report->stats, i)->duration.count &&
+		    !is_startup(model_callback(report->model, i)))
+			return true;
+	return false;
+}
+
+bool report_shows_callback(struct report *report, const struct model_callback *callback)
+{
+	bool hides = report->hides_startup && is_startup(callback);
+
+	if (!report_wants_callback(report, callback))
+		return false;
+	report->hidden_callbacks += hides;
+	return !hides;
+}
+
+bool report_shows_topic(struct report *report, const struct model_topic *topic)
+{
+	bool hides = report->hides_startup && chains_is_infrastructure(topic);
+
+	report->hidden_topics += hides;
+	return !hides;
+}
+
+static void note_hidden(struct report *report)
+{
+	unsigned callbacks = report->hidden_callbacks, topics = report->hidden_topics;
+
+	if (callbacks && topics)
+		table_note(report->table,
+			   "%u start-up callbacks and topics hidden; --all shows them",
+			   callbacks + topics);
+	else if (callbacks + topics)
+		table_note(report->table, "%u start-up %s%s hidden; --all shows %s",
+			   callbacks + topics, callbacks ? "callback" : "topic",
+			   callbacks + topics > 1 ? "s" : "",
+			   callbacks + topics > 1 ? "them" : "it");
+	report->hidden_callbacks = report->hidden_topics = 0;
+}
+
+/* ---- rows ---- */
+
+double report_rate(const struct report *report, uint64_t count, int64_t first_ns, int64_t last_ns)
+{
+	if (report->options->format == TABLE_TEXT &&
+	    (count < RATE_COUNT_MIN || last_ns - first_ns < RATE_TIME_MIN_NS))
+		return 0;
+	return stats_rate(count, first_ns, last_ns);
+}
+
 unsigned report_limit(const struct report *report)
 {
 	const struct report_options *options = report->options;
@@ -44,6 +117,7 @@ void report_more(struct report *report, unsigned shown, unsigned all)
 {
 	if (shown < all)
 		table_note(report->table, "... and %u more: --limit %u", all - shown, all);
+	note_hidden(report);
 }
 
 /* ---- texts ---- */

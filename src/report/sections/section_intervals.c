@@ -119,7 +119,7 @@ void report_takes(struct report *report)
 		const struct model_callback *callback = model_callback(report->model, i);
 		const struct histogram *h = intervals_take(report->intervals, i);
 
-		if (h->count && report_wants_callback(report, callback))
+		if (h->count && report_shows_callback(report, callback))
 			REPORT_ROW(&rows, .index = i, .of = callback,
 				   .name = report_node_name(callback),
 				   .key = report_sort_key(report->options->sort, h, h->count, 0));

@@ -81,7 +81,7 @@ void report_callback_cpu(struct report *report)
 		const struct sched_callback *of = sched_totals_callback(report->totals, i);
 		const struct model_callback *callback = model_callback(report->model, i);
 
-		if (of->known && report_wants_callback(report, callback))
+		if (of->known && report_shows_callback(report, callback))
 			REPORT_ROW(&rows, .index = i, .of = callback,
 				   .key = (double)(of->duration_ns - of->usage.ns[SCHED_ON_CPU]));
 	}

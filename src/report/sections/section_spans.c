@@ -50,8 +50,9 @@ static const struct table_column span_columns[] = {
 
 static double span_key(const struct report *report, const struct spans_row *row)
 {
-	return report_sort_key(report->options->sort, &row->duration, row->duration.count,
-			       stats_rate(row->duration.count, row->first_ns, row->last_ns));
+	return report_sort_key(
+		report->options->sort, &row->duration, row->duration.count,
+		report_rate(report, row->duration.count, row->first_ns, row->last_ns));
 }
 
 static void span_row(struct report *report, const struct report_row *found)
@@ -63,7 +64,7 @@ static void span_row(struct report *report, const struct report_row *found)
 	cells_name(report, row);
 	table_u64(t, row->threads);
 	table_u64(t, h->count);
-	cell_rate(t, stats_rate(h->count, row->first_ns, row->last_ns));
+	cell_rate(t, report_rate(report, h->count, row->first_ns, row->last_ns));
 	cells_histogram(t, h, 0); /* spans that never ended have a count and no durations */
 	table_ns(t, (int64_t)h->sum);
 	table_u64(t, row->unfinished);
@@ -98,7 +99,7 @@ static void instant_row(struct report *report, const struct report_row *found)
 	cells_name(report, row);
 	table_u64(report->table, row->threads);
 	table_u64(report->table, row->count);
-	cell_rate(report->table, stats_rate(row->count, row->first_ns, row->last_ns));
+	cell_rate(report->table, report_rate(report, row->count, row->first_ns, row->last_ns));
 	cells_process(report, row);
 }
 

@@ -101,7 +101,7 @@ static void callback_row(struct report *report, const struct report_row *row)
 	CELL_IF(t, callback->timer, table_ns(t, callback->timer->period_ns));
 	table_u64(t, callback->is_intra);
 	table_u64(t, h->count);
-	cell_rate(t, stats_rate(h->count, s->first_ns, s->last_ns));
+	cell_rate(t, report_rate(report, h->count, s->first_ns, s->last_ns));
 	table_ns(t, h->min);
 	table_ns(t, rounded(histogram_mean(h)));
 	table_ns(t, histogram_quantile(h, 0.5));
@@ -132,12 +132,12 @@ void report_callbacks(struct report *report)
 		const struct stats_callback *s = stats_callback(report->stats, i);
 		const struct histogram *h = &s->duration;
 
-		if ((h->count || s->unfinished) && report_wants_callback(report, callback))
+		if ((h->count || s->unfinished) && report_shows_callback(report, callback))
 			REPORT_ROW(&rows, .index = i, .of = callback,
 				   .name = report_node_name(callback),
 				   .key = report_sort_key(
 					   report->options->sort, h, h->count,
-					   stats_rate(h->count, s->first_ns, s->last_ns)));
+					   report_rate(report, h->count, s->first_ns, s->last_ns)));
 	}
 	report_rows_print(report, &rows, callback_row);
 }
@@ -178,7 +178,7 @@ static void topic_row(struct report *report, const struct report_row *row)
 	table_u64(t, topic->publishers);
 	table_u64(t, topic->subscriptions);
 	table_u64(t, s->published);
-	cell_rate(t, stats_rate(s->published, s->first_ns, s->last_ns));
+	cell_rate(t, report_rate(report, s->published, s->first_ns, s->last_ns));
 	table_u64(t, s->taken);
 	table_u64(t, s->untaken);
 	table_u64(t, s->unpublished);
@@ -226,11 +226,12 @@ void report_topics(struct report *report)
 		const struct stats_topic *s = stats_topic(report->stats, i);
 
 		if ((s->published || s->taken || s->taken_intra) &&
-		    report_topic_is_of_node(report, topic))
+		    report_topic_is_of_node(report, topic) && report_shows_topic(report, topic))
 			REPORT_ROW(&rows, .index = i, .of = topic, .name = topic->name,
-				   .key = report_sort_key(
-					   report->options->sort, &s->latency, s->published,
-					   stats_rate(s->published, s->first_ns, s->last_ns)));
+				   .key = report_sort_key(report->options->sort, &s->latency,
+							  s->published,
+							  report_rate(report, s->published,
+								      s->first_ns, s->last_ns)));
 	}
 	report_rows_print(report, &rows, topic_row);
 }

@@ -55,6 +55,16 @@ static const struct chains_path *worst_chain(const struct why_answer *answer)
 	return best;
 }
 
+/* Of /rosout or /parameter_events, also if only its messages say so. */
+static bool is_startup(const struct model_callback *callback, const struct why_callback *runs)
+{
+	const struct model_publisher *publisher =
+		runs->worst_count ? runs->worst[0].hop[0].publisher : NULL;
+
+	return callback->subscription ? chains_is_infrastructure(callback->subscription->topic)
+				      : publisher && chains_is_infrastructure(publisher->topic);
+}
+
 static int64_t callback_value(const struct why_answer *answer, const struct model_callback *callback)
 {
 	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
@@ -63,9 +73,8 @@ static int64_t callback_value(const struct why_answer *answer, const struct mode
 		return -1;
 	if (answer->options->message)
 		return runs->named.total_ns;
-	if (answer->options->callback ? !why_is_asked(answer, callback) :
-	    !answer->options->all_topics && callback->subscription &&
-	    chains_is_infrastructure(callback->subscription->topic))
+	if (answer->options->callback ? !why_is_asked(answer, callback)
+				      : !answer->options->all_topics && is_startup(callback, runs))
 		return -1;
 	return excess(&runs->total);
 }
