@@ -33,14 +33,14 @@ kymo record -- "$build/robot/robot" --seconds "$seconds"
 echo
 echo "\$ kymo report"
 kymo report
+echo
+echo "\$ kymo why '/scan -> /cmd_vel'"
+kymo why '/scan -> /cmd_vel'
 
 cat <<END
 
-The culprit: robot::Costmap::on_update_timer() takes 20 ms now and then. The victim:
-robot::ObstacleDetector::on_scan(), whose own work is short, waits for it on the same thread.
-
-Next, after  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
-  kymo why '/scan -> /cmd_vel'    why the worst one took so long, and where its time went
+More, after  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
+  kymo flow                       the paths of messages through the robot, and their latencies
   kymo info                       what is in the trace, and what is missing
   kymo export -o robot.pftrace    for https://ui.perfetto.dev
   babeltrace2 $build/demo/*       the same trace in another reader

@@ -288,11 +288,11 @@ void table_note(struct table *t, const char *format, ...)
 	if (t->format != TABLE_TEXT)
 		return;
 	end_section(t);
-	if (after_rows)
-		fputc('\n', t->out);
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);	/* a cut note is still a note */
 	va_end(args);
+	if (after_rows && *text) /* an empty note is this empty line itself */
+		fputc('\n', t->out);
 	fprintf(t->out, "%s\n", presentable(t, text));
 	t->begun = true;
 }

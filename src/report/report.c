@@ -188,6 +188,7 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 	if (report_gather(&report, needs, err))
 		goto out;
 	report.hosts = report_host_count(&report);
+	report.hides_startup = report_hides_startup(&report);
 	*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
 	report_facts(&report);
 	for (i = 0; i < SECTIONS; i++) {
@@ -211,6 +212,8 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		goto out;
 	why = must_show ? report_why_empty(&report) : NULL;
 	report_remarks(&report);
+	if (!why)
+		report_worst(&report);
 	if (why)
 		table_value_text(table, "why_empty", "Nothing to show", why);
 	else if (!options->sections && options->traces <= 1)

@@ -59,6 +59,8 @@ struct report_options {
 	const char *told_rules;		/* by which the recorder left events out; NULL: it did not */
 	const char *told_snapshot;	/* why the flight recorder wrote the trace; NULL: it did not */
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
+	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
+	const char *told_worst, *told_why;
 };
 
 /**

@@ -2,6 +2,7 @@
 /* kymo report: which callback was slow, which message late, and which callback it waited for. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
 #include "report/sections/expect.h"
+#include "report/why/report_why.h"
 
 struct options {
 	int format;
@@ -121,9 +123,43 @@ static int read_options(const struct options *o, struct report_options *report, 
 	return report_check(report, err);
 }
 
+static bool has_callbacks(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strcmp(kymo_ctf_class(reader, i)->name, "ros2:callback_start") == 0)
+			return true;
+	return false;
+}
+
+/* What kymo why says of the trace, if the whole report was asked for, of everything. */
+static int ask_why(struct answer *answer, struct report_options *report, const struct options *o,
+		   struct why_said *said, struct kymo_err *err)
+{
+	const struct why_options why = {
+		.format = report->format,
+		.worst = 1,
+		.all_topics = o->all,
+		.begin_ns = report->begin_ns,
+		.end_ns = report->end_ns,
+		.clock = report->clock,
+		.align = report->align,
+		.told_lost = report->told_lost,
+		.progress = progress_trace,
+		.context = &answer->progress,
+	};
+
+	if (report->sections || selection_any(report->selection) || !has_callbacks(answer->reader))
+		return 0;
+	report->told_worst = said->worst;
+	report->told_why = said->why;
+	return why_say(answer->reader, &why, said, err);
+}
+
 static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
 {
-	if (answer_begin(answer, o->format, err))
+	struct why_said said;
+
+	if (answer_begin(answer, o->format, err) || ask_why(answer, report, o, &said, err))
 		return -1;
 	/* Some sections are printed while the trace is read: they are progress enough. */
 	answer->progress.on &= !report->sections || !isatty(STDOUT_FILENO);

@@ -168,6 +168,17 @@ void report_remarks(struct report *report)
 			   "or whose publish was not traced may be too many.");
 }
 
+void report_worst(const struct report *report)
+{
+	const struct report_options *o = report->options;
+
+	if (!o->told_worst || !*o->told_worst)
+		return;
+	table_note(report->table, "%s", "");
+	table_value_text(report->table, "worst", "Worst", o->told_worst);
+	table_value_text(report->table, "why", "Why", o->told_why);
+}
+
 void report_next(struct report *report)
 {
 	char path[1024];
@@ -176,6 +187,9 @@ void report_next(struct report *report)
 	table_note(report->table, "%s", "");
 	table_note(report->table, "Next:");
 	if (model_facts(report->model)->ros_events) {
+		table_note(report->table, "  kymo why %s", path);
+		table_note(report->table,
+			   "      where the time of the worst one went, part by part");
 		table_note(report->table, "  kymo report %s --section callback_instances", path);
 		table_note(report->table, "      every run of every callback");
 	}

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/text.h"
 
 /* ---- waits ---- */
 
@@ -49,25 +48,6 @@ static void wait_row(struct report *report, const struct report_row *row)
 	table_i64(t, victim->process->pid);
 }
 
-/* The first row once more, as one would say it. */
-static void wait_sentence(struct report *report, const struct model_callback *victim)
-{
-	const struct stats_wait *w;
-	char who[256], whom[256], at[32], wait[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX];
-
-	if (!victim) {
-		table_note(report->table, "No message or timer had to wait for another callback.");
-		return;
-	}
-	w = &stats_callback(report->stats, victim->index)->worst;
-	table_note(report->table, "%s waited %s at %s, %s of it behind %s.",
-		   model_callback_label(victim, who, sizeof(who)), text_ns(wait, w->wait_ns),
-		   report_offset(report, w->since_ns, at, sizeof(at)),
-		   text_ns(part, w->culprit_ns),
-		   w->culprit == victim ? "its own previous run" :
-					  model_callback_label(w->culprit, whom, sizeof(whom)));
-}
-
 void report_waits(struct report *report)
 {
 	struct report_rows rows = { 0 };
@@ -77,13 +57,15 @@ void report_waits(struct report *report)
 		      wait_columns, COUNT_OF(wait_columns));
 	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
-		int64_t blocked_ns = stats_callback(report->stats, i)->worst.blocked_ns;
+		const struct stats_wait *worst = &stats_callback(report->stats, i)->worst;
 
-		if (blocked_ns && report_wants_callback(report, callback))
-			REPORT_ROW(&rows, .index = i, .of = callback, .key = (double)blocked_ns);
+		if (worst->blocked_ns && report_shows_callback(report, callback))
+			REPORT_ROW(&rows, .index = i, .of = callback,
+				   .key = (double)worst->wait_ns);
 	}
 	report_more(report, report_rows_show(report, &rows, wait_row), rows.count);
-	wait_sentence(report, rows.count ? rows.row[0].of : NULL);
+	if (!rows.count)
+		table_note(report->table, "No message or timer had to wait for another callback.");
 	free(rows.row);
 }
 

@@ -253,22 +253,45 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 	return buffer;
 }
 
-static int answer_in(struct why_answer *answer, struct chains_options *chains, bool *lost, struct kymo_err *err)
+static bool is_whole(const struct why_options *options)
+{
+	return options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
+}
+
+/* The passes: which instances are the worst, and what they are made of. */
+static int find(struct why_answer *answer, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
-	bool whole = o->begin_ns == INT64_MIN && o->end_ns == INT64_MAX;
-	char text[512];
+	struct chains_options chains = {
+		.pattern = o->pattern,
+		.all_topics = o->all_topics || o->message,
+		.latest = o->latest,
+		.begin_ns = o->begin_ns,
+		.end_ns = o->end_ns,
+		.worst = 1,
+		.named_id = o->message,
+		.follow_ns = INT64_MIN,
+	};
 
-	if (pass(answer, chains, NULL, 0, err))
+	for (unsigned i = 0; i < kymo_ctf_class_count(answer->reader); i++)
+		chains.calls |= strcmp(kymo_ctf_class(answer->reader, i)->name,
+				       "ros2:rmw_take_response") == 0;
+	if (pass(answer, &chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
-	if (answer->target.is_found && only_target(answer, chains, err))
+	if (answer->target.is_found && only_target(answer, &chains, err))
 		return -1;
-	if (whole && o->told_lost > answer->lost_events) {
+	if (is_whole(o) && o->told_lost > answer->lost_events) {
 		answer->lost_events = o->told_lost;
 		answer->lost_here = true;
 	}
-	*lost = answer->lost_events || answer->lost_packets;
+	return 0;
+}
+
+static int print_answer(struct why_answer *answer)
+{
+	char text[512];
+
 	if (answer->instances) {
 		why_print(answer);
 		return KYMO_EXIT_OK;
@@ -282,31 +305,62 @@ static int answer_in(struct why_answer *answer, struct chains_options *chains, b
 	return KYMO_EXIT_EMPTY;
 }
 
-int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options, struct table *table,
-	    bool *lost, struct kymo_err *err)
+static struct why_answer *answer_new(struct kymo_ctf_reader *reader,
+				     const struct why_options *options, struct kymo_err *err)
 {
 	struct why_answer *answer = calloc(1, sizeof(*answer));
-	struct chains_options chains = {
-		.pattern = options->pattern, .all_topics = options->all_topics || options->message,
-		.latest = options->latest, .begin_ns = options->begin_ns, .end_ns = options->end_ns, .worst = 1,
-		.named_id = options->message, .follow_ns = INT64_MIN,
-	};
-	int status;
 
-	if (!answer)
-		return err_no_memory(err);
+	if (!answer) {
+		(void)err_no_memory(err);
+		return NULL;
+	}
 	answer->options = options;
-	answer->path = path;
 	answer->reader = reader;
-	answer->table = table;
 	answer->usual.total_ns = -1;
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
-	status = answer_in(answer, &chains, lost, err);
+	return answer;
+}
+
+static void answer_free(struct why_answer *answer)
+{
 	drop_instances(answer);
 	passes_free(&answer->cpu_passes);
 	passes_free(&answer->passes);
 	free(answer->ids);
 	free(answer);
+}
+
+int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
+	    struct table *table, bool *lost, struct kymo_err *err)
+{
+	struct why_answer *answer = answer_new(reader, options, err);
+	int status = -1;
+
+	if (!answer)
+		return -1;
+	answer->path = path;
+	answer->table = table;
+	if (!find(answer, err)) {
+		*lost = answer->lost_events || answer->lost_packets;
+		status = print_answer(answer);
+	}
+	answer_free(answer);
+	return status;
+}
+
+int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
+	    struct why_said *said, struct kymo_err *err)
+{
+	struct why_answer *answer = answer_new(reader, options, err);
+	int status;
+
+	*said = (struct why_said){ 0 };
+	if (!answer)
+		return -1;
+	status = find(answer, err);
+	if (!status && answer->instances) {
+		why_target_label(answer, said->worst, sizeof(said->worst));
+		why_sentence(answer, 0, said->why, sizeof(said->why));
+	}
+	answer_free(answer);
 	return status;
 }

@@ -41,4 +41,19 @@ struct why_options {
 int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
 	    struct table *table, bool *lost, struct kymo_err *err);
 
+/* The worst instance in words; both are "" if the trace has none. */
+struct why_said {
+	char worst[4096]; /* the chain or the callback */
+	char why[2048];   /* "51.1 ms, usually 436 us: ..." */
+};
+
+/**
+ * why_say() - the sentence of why_run(), without a table
+ *
+ * Context: allocates and blocks.
+ * Return: 0, or -1 with @err.
+ */
+int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
+	    struct why_said *said, struct kymo_err *err);
+
 #endif
