@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,34 @@ def formats():
     by_count = as_json(BASIC, "--sort", "count", "-s", "callbacks")["callbacks"]
     check(by_count[0]["count"] == max(c["count"] for c in by_count), "--sort count")
     check(len(as_json(BASIC, "-s", "callbacks", "--limit", "3")["callbacks"]) == 3, "--limit")
+
+
+def startup():
+    """What nodes do when they start is hidden from people, and a burst has no rate."""
+    text = report(BASIC)[0]
+    check("parameter_events" not in text and "6 start-up callbacks hidden; --all shows them\n" in text and
+          "1 start-up topic hidden; --all shows it\n" in text, "start-up is shown", text)
+    every = report(BASIC, "--all")[0]
+    check(every.count(" /parameter_events ") >= 6 and "hidden" not in every, "--all hides", every)
+    check(len(as_json(BASIC)["callbacks"]) == 15, "programs see all callbacks")
+    check(len(re.findall(r" /parameter_events +\d+ +- ", every)) >= 6 and re.search(r" 33 ms +60 +30.29 ", every), "a burst has a rate", every)
+    check("/parameter_events" in report(BASIC, "--topic", "/parameter_events")[0], "asked for, and not shown")
+
+
+def worst():
+    """The report ends with the answer of `kymo why`, whatever else it shows."""
+    for name in ("pair_basic_st", "pair_pipeline_mt", "pair_lifecycle", "pair_intra", "many_contexts", "discarded"):
+        trace = os.path.join(TRACES, name, "ctf")
+        if not os.path.isdir(trace):
+            continue
+        why = json.loads(run(KYMO, "why", trace, "--format", "json").stdout)
+        whole = as_json(trace)
+        check((whole["worst"], whole["why"]) == (why.get("chain", why.get("callback")), why["sentence"]), name, whole["worst"], why["sentence"])
+        text = report(trace)[0]
+        check(f"\nWorst: {whole['worst']}\nWhy: {why['sentence']}\n" in text, name, "in the text", text[-2000:])
+        waits = [w["wait_ns"] for w in whole["waits"]]
+        check(waits == sorted(waits, reverse=True), name, "the longest wait stands first", waits)
+    check("worst" not in as_json(BASIC, "--section", "waits") and "worst" not in as_json(BASIC, "--node", "/perception/*"), "worst of a part")
 
 
 def filters():
@@ -156,6 +185,8 @@ def broken(scratch):
 
 
 formats()
+startup()
+worst()
 filters()
 who_waits()
 loss()

@@ -306,6 +306,31 @@ static void late_timer(void **state)
 	assert_int_equal(of(f, 0x320)->waits, 1);
 }
 
+/* A timer of a node with /clock may follow another time, and a loss may have been a run. */
+static void timer_of_unknown_time(void **state)
+{
+	struct feed *f = *state;
+	struct kymo_ctf_event loss = { .bound = KYMO_CTF_LOSS,
+				       .ns = 1050 * MS,
+				       .vpid = 20,
+				       .vtid = 20,
+				       .stream = 20,
+				       .lost = 1 };
+
+	robot(f);
+	run(f, 1000 * MS, 1001 * MS, 0x320);
+	assert_int_equal(model_event(f->model, &loss), 0);
+	run(f, 1090 * MS, 1130 * MS, 0x999);
+	run(f, 1131 * MS, 1132 * MS, 0x320); /* due at 1100, or not */
+	assert_int_equal(of(f, 0x320)->waits, 0);
+	EV(1140 * MS, "rcl_subscription_init", "subscription_handle", P(0x600), "node_handle",
+	   P(0x100), "rmw_subscription_handle", P(0x601), "\"topic_name", "/clock", "queue_depth",
+	   P(1));
+	run(f, 1220 * MS, 1280 * MS, 0x999);
+	run(f, 1281 * MS, 1282 * MS, 0x320);
+	assert_int_equal(of(f, 0x320)->waits, 0);
+}
+
 static void numbers(void **state)
 {
 	struct feed *f = *state;
@@ -475,6 +500,7 @@ int main(void)
 		CASE(group_that_is_told),
 		CASE(reentrant_group),
 		CASE(late_timer),
+		CASE(timer_of_unknown_time),
 		CASE(numbers),
 		CASE(window),
 		CASE(between_hosts),
