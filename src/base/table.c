@@ -36,6 +36,11 @@ void table_fit(struct table *t, unsigned width)
 	t->fit = width;
 }
 
+void table_whole(struct table *t)
+{
+	t->whole = true;
+}
+
 /* ---- cells ---- */
 
 static void cell(struct table *t, struct table_spelling cell)
@@ -52,7 +57,10 @@ static void cell(struct table *t, struct table_spelling cell)
 	case TABLE_CSV:
 		if (t->column)
 			fputc(',', t->out);
-		table_csv_string(t, cell.exact ? cell.exact : "", !t->column);
+		if (cell.number)
+			fputs(cell.exact ? cell.exact : "", t->out);
+		else
+			text_put_csv(t->out, cell.exact ? cell.exact : "", !t->column);
 		break;
 	}
 	if (++t->column < t->column_count)
@@ -212,7 +220,7 @@ void table_section(struct table *t, const char *key, const char *title,
 			fprintf(t->out, "# %s\n", key);
 		for (unsigned i = 0; i < column_count; i++) {
 			fputs(i ? "," : "", t->out);
-			table_csv_string(t, columns[i].key, !i);
+			text_put_csv(t->out, columns[i].key, !i);
 		}
 		fputc('\n', t->out);
 		break;
@@ -240,7 +248,7 @@ static void fact(struct table *t, const char *key, const char *title, struct tab
 		break;
 	case TABLE_CSV:
 		fprintf(t->out, "# %s,", key);
-		table_csv_string(t, value.exact ? value.exact : "", false);
+		text_put_csv(t->out, value.exact ? value.exact : "", false);
 		fputc('\n', t->out);
 		break;
 	}

@@ -9,9 +9,9 @@
  *   csv    a header line and rows, quoted as in RFC 4180 but with plain newlines; every section
  *          but the first stands behind a line "# <section>", so that a single one is plain CSV
  *
- * Text from other programs is safe: control characters are shown as \xNN in text, JSON is always
- * valid UTF-8. Memory does not grow with the number of rows: text columns get their widths from
- * the first 4096 rows.
+ * Text from other programs is safe: all three formats are valid UTF-8 without control characters
+ * (text.h). Memory does not grow with the number of rows: text columns get their widths from the
+ * first 4096 rows.
  *
  *   table_open(&t, stdout, format);
  *   table_section(t, "callbacks", "Callbacks, slowest first", columns, n);
@@ -43,6 +43,10 @@ int table_open(struct table **table, FILE *out, enum table_format format);
  * For the sections that follow, in text only; 0: never, as it is after table_open().
  */
 void table_fit(struct table *table, unsigned width);
+
+/** table_whole() - print texts of more than 512 columns whole, which are cut otherwise; in text
+ * only. */
+void table_whole(struct table *table);
 
 /** table_clock() - @stamp converts the times of table_time(), as to the time of a simulation; NULL: not at all. */
 void table_clock(struct table *table, int64_t (*stamp)(const void *context, int64_t ns), const void *context);

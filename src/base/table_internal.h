@@ -41,6 +41,7 @@ struct table {
 	struct table_shape shape[TABLE_COLUMNS_MAX];
 	size_t blanks;		/* owed before the next cell */
 	size_t fit;		/* width of a row, or 0: as wide as it gets */
+	bool whole;             /* by table_whole() */
 	bool header_done;
 	struct json_text held;
 	uint64_t held_rows;
@@ -80,8 +81,5 @@ void table_text_flush(struct table *table);
 void table_json_key(struct table *table, const char *key);
 void table_json_value(struct table *table, const struct table_spelling *value);
 void table_json_cell(struct table *table, const struct table_spelling *cell);
-
-/** table_csv_string() - @row_start: it is the first of its line */
-void table_csv_string(struct table *table, const char *text, bool row_start);
 
 #endif

@@ -35,21 +35,3 @@ void table_json_cell(struct table *t, const struct table_spelling *cell)
 	if (t->column + 1 == t->column_count)
 		fputc('}', t->out);
 }
-
-void table_csv_string(struct table *t, const char *text, bool row_start)
-{
-	/* A comment sign at the start of a line would hide a row from readers that know comments. */
-	bool quote = strpbrk(text, ",\"\r\n") || *text == ' ' || (row_start && *text == '#');
-
-	if (!quote) {
-		fputs(text, t->out);
-		return;
-	}
-	fputc('"', t->out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', t->out);
-		fputc(*text, t->out);
-	}
-	fputc('"', t->out);
-}

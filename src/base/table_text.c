@@ -12,6 +12,9 @@
 #include "base/text.h"
 
 #define ROWS_HELD 4096
+#define PAD_MAX \
+	100 /* a longer cell does not widen its column: other rows would be blanks up to there */
+#define CELL_MAX 512    /* columns of a cell that are printed, unless table_whole() */
 #define FIT_MIN 32	/* columns of text that table_fit() always leaves: a time, most names */
 
 /* Bytes of the first @columns code points of @text, which is UTF-8. */
@@ -31,7 +34,10 @@ static size_t head_of(const char *text, size_t columns)
 static void text_cell(struct table *t, unsigned column, bool right, const char *text)
 {
 	size_t width = text_width(text);
-	bool cut = t->shape[column].cut && width > t->shape[column].width;
+	size_t most = t->shape[column].cut ? t->shape[column].width
+		      : t->whole           ? SIZE_MAX
+					   : CELL_MAX;
+	bool cut = width > most;
 	size_t space = width < t->shape[column].width ? t->shape[column].width - width : 0;
 	bool first = true, last = true;
 
@@ -41,7 +47,7 @@ static void text_cell(struct table *t, unsigned column, bool right, const char *
 		last &= !table_is_shown(t, i);
 	t->blanks += (first ? 0 : 2) + (right ? space : 0);
 	if (*text) {
-		size_t length = cut ? head_of(text, t->shape[column].width - 3) : strlen(text);
+		size_t length = cut ? head_of(text, most - 3) : strlen(text);
 
 		fprintf(t->out, "%*s%.*s%s", (int)t->blanks, "", (int)length, text, cut ? "..." : "");
 		t->blanks = 0;
@@ -121,8 +127,9 @@ void table_text_hold(struct table *t, enum table_side side, const char *text)
 
 	if (!table_is_shown(t, t->column))
 		return;
+	shape->cut |= t->fit && width > PAD_MAX;
 	if (width > shape->width)
-		shape->width = width;
+		shape->width = width < PAD_MAX ? width : PAD_MAX;
 	shape->right |= side == TABLE_RIGHT;
 	json_text_raw(&t->held, &(char){ (char)side }, 1);
 	json_text_raw(&t->held, text, strlen(text) + 1);

@@ -232,23 +232,6 @@ void text_nearest_try(struct text_nearest *nearest, const char *typed, const cha
 		*nearest = (struct text_nearest){candidate, distance};
 }
 
-size_t text_utf8_length(const char *at)
-{
-	const unsigned char *s = (const unsigned char *)at;
-	size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
-			s[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates and codes above U+10FFFF are not valid. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 bool text_ros_glob(const char *glob, const char *name)
 {
 	return !glob || fnmatch(glob, name, 0) == 0 ||
@@ -279,57 +262,4 @@ char *text_shell(char *out, size_t size, const char *text)
 	if (used < size)
 		(void)snprintf(out + used, size - used, "'");
 	return out;
-}
-
-size_t text_clean(char *out, size_t size, const char *from)
-{
-	size_t used = 0;
-
-	if (!size)
-		return 0;
-	while (*from) {
-		size_t length = text_utf8_length(from);
-		/* U+0080..U+009F are control characters as well. */
-		bool plain = length && (unsigned char)*from >= 0x20 && *from != 0x7f &&
-			     !(length == 2 && (unsigned char)from[0] == 0xc2 &&
-			       (unsigned char)from[1] < 0xa0);
-		size_t need = plain ? length : 4;
-
-		if (used + need >= size)
-			break;
-		if (plain)
-			memcpy(out + used, from, length);
-		else
-			(void)snprintf(out + used, 5, "\\x%02x", (unsigned char)*from);
-		used += need;
-		from += plain ? length : 1;
-	}
-	out[used] = 0;
-	return used;
-}
-
-size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX])
-{
-	const char *text = *at;
-	size_t length = text_utf8_length(text);
-
-	*at += length ? length : 1;
-	if (!length)
-		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\ufffd");
-	if (*text == '"' || *text == '\\')
-		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\%c", *text);
-	if ((unsigned char)*text < 0x20)
-		return (size_t)snprintf(out, TEXT_JSON_STEP_MAX, "\\u%04x", (unsigned char)*text);
-	memcpy(out, text, length);
-	return length;
-}
-
-void text_put_json(FILE *out, const char *text)
-{
-	char step[TEXT_JSON_STEP_MAX];
-
-	putc_unlocked('"', out);
-	while (*text)
-		fwrite_unlocked(step, 1, text_json_step(&text, step), out);
-	putc_unlocked('"', out);
 }

@@ -66,21 +66,6 @@ bool text_ros_glob(const char *glob, const char *name);
 /** text_width() - columns @text takes on a terminal, counting one per code point. */
 size_t text_width(const char *text);
 
-/** text_utf8_length() - bytes of the UTF-8 sequence at @at; 0: it is not valid. */
-size_t text_utf8_length(const char *at);
-
-/**
- * text_json_step() - the next character of a text, escaped for a JSON string
- * @at: not at the text's end; set to what follows
- *
- * A byte that is not UTF-8 becomes U+FFFD. Return: bytes in @out, which does not end with NUL.
- */
-#define TEXT_JSON_STEP_MAX 8
-size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX]);
-
-/** text_put_json() - print @text as a JSON string; bytes that are not UTF-8 become U+FFFD. */
-void text_put_json(FILE *out, const char *text);
-
 /**
  * text_shell() - @text as one word of a shell, quoted where that is needed
  * @out: @size bytes, always terminated; 4 * strlen(@text) + 3 are always enough
@@ -89,12 +74,64 @@ void text_put_json(FILE *out, const char *text);
  */
 char *text_shell(char *out, size_t size, const char *text);
 
+/* ---- text_safe.c: texts of other programs ---- */
+
+/** text_utf8_length() - bytes of the UTF-8 sequence at @at; 0: it is not valid. */
+size_t text_utf8_length(const char *at);
+
+enum text_kind {
+	TEXT_PLAIN,   /* may be printed anywhere */
+	TEXT_CONTROL, /* a terminal obeys it, or it reorders or breaks the text around it */
+	TEXT_BROKEN,  /* not UTF-8 */
+};
+
 /**
- * text_clean() - copy @from without control sequences of a terminal
+ * text_step() - what the next character of a text is: all that prints texts of others decides by
+ * this
+ * @left: bytes of the text, at least 1; it needs no NUL
+ * @length: receives the bytes of the character; 1 of broken text
+ * @code: receives its code point; 0 of broken text
+ *
+ * Context: wait-free.
+ */
+enum text_kind text_step(const char *at, size_t left, size_t *length, uint32_t *code);
+
+/**
+ * text_clean() - copy @from with plain characters only, for people
  * @out: @size bytes, always terminated; 4 * strlen(@from) + 1 are always enough
  *
- * Control characters and bytes that are not UTF-8 become \xNN. Return: bytes written without NUL.
+ * The bytes of other characters become \xNN. Return: bytes written without NUL.
  */
 size_t text_clean(char *out, size_t size, const char *from);
+
+/** text_is_utf8() - whether all of @text is valid UTF-8, control characters included. */
+bool text_is_utf8(const char *text);
+
+/** text_utf8() - a copy with U+FFFD for what is not UTF-8. Return: to be freed; NULL: no memory.
+ * Context: allocates. */
+char *text_utf8(const char *text);
+
+/**
+ * text_json_step() - the next character of a text, escaped for a JSON string
+ * @at: not at the text's end; set to what follows
+ *
+ * Control characters become \uNNNN, a byte that is not UTF-8 U+FFFD. Return: bytes in @out, which
+ * does not end with NUL.
+ */
+#define TEXT_JSON_STEP_MAX 8
+size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX]);
+
+/** text_put_json() - print @text as a JSON string, by text_json_step(). */
+void text_put_json(FILE *out, const char *text);
+
+/**
+ * text_put_csv() - print @text as a cell of CSV
+ * @row_start: the cell is the first of its line
+ *
+ * Quoted where needed, with plain tabs and ends of lines; other characters that are not plain
+ * become \xNN. What a program for tables would calculate (= + - @ at the front, and not a number)
+ * gets a ' before it.
+ */
+void text_put_csv(FILE *out, const char *text, bool row_start);
 
 #endif

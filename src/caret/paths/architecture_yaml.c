@@ -12,6 +12,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/text.h"
+
 /* A larger file is not an architecture file. */
 #define FILE_MAX (64u << 20)
 
@@ -394,9 +396,12 @@ static void emit(struct writing *w, int made)
 static void write_text(struct writing *w, const char *text)
 {
 	const char *value = text && *text ? text : "UNDEFINED";
+	char *valid = text_is_utf8(value) ? NULL : text_utf8(value);
 
+	value = valid ? valid : value;
 	emit(w, yaml_scalar_event_initialize(&w->event, NULL, NULL, (const yaml_char_t *)value,
 					     (int)strlen(value), 1, 1, YAML_PLAIN_SCALAR_STYLE));
+	free(valid);
 }
 
 static void write_number(struct writing *w, int64_t value)
@@ -477,7 +482,8 @@ int architecture_write(const struct architecture *architecture, FILE *out, struc
 	if (!yaml_emitter_initialize(&w.emitter))
 		return err_no_memory(err);
 	yaml_emitter_set_output_file(&w.emitter, out);
-	yaml_emitter_set_unicode(&w.emitter, 1);
+	yaml_emitter_set_unicode(&w.emitter,
+				 0); /* others are escaped: marks of direction are no text */
 	emit(&w, yaml_stream_start_event_initialize(&w.event, YAML_UTF8_ENCODING));
 	emit(&w, yaml_document_start_event_initialize(&w.event, NULL, NULL, NULL, 1));
 	write_map(&w, &file_map, architecture);

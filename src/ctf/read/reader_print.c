@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct printer *printer_get(struct kymo_ctf_reader *reader)
 {
 	if (!reader->printer)
@@ -49,6 +51,32 @@ void printer_format(struct printer *p, const char *format, ...)
 	va_end(args);
 	if (size > 0)
 		printer_bytes(p, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+}
+
+size_t printer_character(struct printer *p, const char *at, uint64_t left)
+{
+	size_t length;
+	uint32_t code;
+
+	if (text_step(at, left < 4 ? (size_t)left : 4, &length, &code) == TEXT_PLAIN)
+		printer_bytes(p, at, length);
+	else
+		for (size_t i = 0; i < length; i++)
+			printer_format(p, "\\x%02x", (unsigned char)at[i]);
+	return length;
+}
+
+void printer_clean(struct printer *p, const char *text)
+{
+	size_t length;
+
+	for (size_t left = strlen(text); left; text += length, left -= length) {
+		length = 1;
+		if (*text == '\t')
+			printer_bytes(p, text, 1);
+		else
+			length = printer_character(p, text, left);
+	}
 }
 
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node)

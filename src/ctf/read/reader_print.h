@@ -44,6 +44,14 @@ static inline void printer_text(struct printer *p, const char *text)
 	json_text_raw(&p->line, text, strlen(text));
 }
 
+/** printer_character() - the next character of a text of @left bytes, or \xNN for each of its
+ * bytes. Return: its bytes. */
+size_t printer_character(struct printer *p, const char *at, uint64_t left);
+
+/** printer_clean() - @text character by character, as text_clean(), but with tabs as babeltrace2
+ * has them. */
+void printer_clean(struct printer *p, const char *text);
+
 __attribute__((format(printf, 2, 3)))
 void printer_format(struct printer *p, const char *format, ...);
 

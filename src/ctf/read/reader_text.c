@@ -7,7 +7,6 @@
  *
  * (on one line). Local time; the difference is to the event printed before.
  */
-#include <ctype.h>
 #include <string.h>
 #include <time.h>
 
@@ -23,7 +22,7 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 		return;
 	printer_text(p, level->index ? ", " : " ");
 	if (level->kind == CTF_KIND_STRUCT) {
-		printer_text(p, node->name);
+		printer_clean(p, node->name);
 	} else {
 		printer_bytes(p, "[", 1);
 		json_text_put_u64(&p->line, level->index);
@@ -101,21 +100,22 @@ static void print_integer(struct printer *p, const struct ctf_type *type, uint64
 	}
 }
 
+/* babeltrace2's escapes, and \xNN for the bytes of other characters that are not plain text. */
 static void print_quoted(struct printer *p, const char *bytes, uint64_t size)
 {
 	static const char special[] = "\\'\"?\a\b\033\f\n\r\t\v", letter[] = "\\'\"?abefnrtv";
+	size_t length;
 
 	printer_bytes(p, "\"", 1);
-	for (uint64_t i = 0; i < size; i++) {
+	for (uint64_t i = 0; i < size; i += length) {
 		const char *found = bytes[i] ? strchr(special, bytes[i]) : NULL;
 
+		length = 1;
 		if (found) {
 			printer_bytes(p, "\\", 1);
 			printer_bytes(p, &letter[found - special], 1);
-		} else if (iscntrl((unsigned char)bytes[i])) {
-			printer_format(p, "\\x%02x", (unsigned char)bytes[i]);
 		} else {
-			printer_bytes(p, &bytes[i], 1);
+			length = printer_character(p, bytes + i, size - i);
 		}
 	}
 	printer_bytes(p, "\"", 1);
@@ -227,12 +227,12 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 	bool any = false;
 
 	if (trace->hostname && trace->hostname->text) {
-		printer_text(p, trace->hostname->text);
+		printer_clean(p, trace->hostname->text);
 		any = true;
 	}
 	if (trace->procname && trace->procname->text) {
 		printer_text(p, any ? ":" : "");
-		printer_text(p, trace->procname->text);
+		printer_clean(p, trace->procname->text);
 		any = true;
 	}
 	if (trace->vpid && !trace->vpid->text) {
@@ -254,7 +254,7 @@ void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_
 	if (s->class->has_clock)
 		print_times(p, event->ns, reader->map_time != NULL);
 	print_origin(p, reader->trace[s->info.trace]);
-	printer_text(p, s->event->pub.name);
+	printer_clean(p, s->event->pub.name);
 	printer_text(p, ": ");
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->line.size;

@@ -22,7 +22,8 @@ struct dot {
 
 /* ---- texts ---- */
 
-/* Inside a quoted string: names are untrusted, so quotes and backslashes are escaped. */
+/* Inside a quoted string: names are untrusted, so quotes, backslashes, and & of HTML's entities are
+ * escaped. */
 static void put_escaped(FILE *out, const char *text)
 {
 	char clean[1024];
@@ -31,7 +32,7 @@ static void put_escaped(FILE *out, const char *text)
 	for (text = clean; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			fputc('\\', out);
-		fputc(*text, out);
+		fputs(*text == '&' ? "&amp;" : (const char[]){ *text, 0 }, out);
 	}
 }
 

@@ -64,21 +64,6 @@ static void put_integer(FILE *out, int64_t value)
 	fwrite_unlocked(at, 1, (size_t)(digits + sizeof(digits) - at), out);
 }
 
-static void put_csv(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n") && *text != ' ' && *text != '#') {
-		fputs_unlocked(text, out);
-		return;
-	}
-	putc_unlocked('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc_unlocked('"', out);
-		putc_unlocked(*text, out);
-	}
-	putc_unlocked('"', out);
-}
-
 static void put_head(FILE *out, const struct tables_table *table)
 {
 	for (unsigned i = 0; i < table->columns; i++) {
@@ -86,6 +71,14 @@ static void put_head(FILE *out, const struct tables_table *table)
 		fputs(table->column[i].name, out);
 	}
 	fputc('\n', out);
+}
+
+static void put_text(FILE *out, const char *text, bool is_json)
+{
+	if (is_json)
+		text_put_json(out, text);
+	else
+		text_put_csv(out, text, true);
 }
 
 static void put_value(FILE *out, const struct tables_value *value, bool is_json)
@@ -97,7 +90,7 @@ static void put_value(FILE *out, const struct tables_value *value, bool is_json)
 	else if (value->is == TABLES_VALUE_REAL && (!is_json || isfinite(value->real)))
 		fputs_unlocked(text_f64_exact(real, value->real), out);
 	else if (value->is == TABLES_VALUE_TEXT)
-		(is_json ? text_put_json : put_csv)(out, value->text);
+		put_text(out, value->text, is_json);
 	else if (is_json)
 		fputs_unlocked("null", out);
 }

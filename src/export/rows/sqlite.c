@@ -4,10 +4,12 @@
  * more tables describe them: `columns` documents each column, `trace` names the trace and the version of kymo.
  */
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/rows/rows_internal.h"
 #include "base/array.h"
+#include "base/text.h"
 
 struct database {
 	sqlite3 *db;
@@ -94,6 +96,19 @@ static int create(struct database *d, const struct rows_options *options)
 	return status ? status : document(d, options);
 }
 
+/* Readers of SQLite expect UTF-8. */
+static int bind_text(sqlite3_stmt *insert, int place, const struct tables_value *value)
+{
+	char *copy;
+
+	if (text_is_utf8(value->text))
+		return sqlite3_bind_text(insert, place, value->text, -1,
+					 value->text == value->scratch ? SQLITE_TRANSIENT
+								       : SQLITE_STATIC);
+	copy = text_utf8(value->text);
+	return copy ? sqlite3_bind_text(insert, place, copy, -1, free) : SQLITE_NOMEM;
+}
+
 static int bind(sqlite3_stmt *insert, int place, const struct tables_value *value)
 {
 	switch (value->is) {
@@ -102,8 +117,7 @@ static int bind(sqlite3_stmt *insert, int place, const struct tables_value *valu
 	case TABLES_VALUE_REAL:
 		return sqlite3_bind_double(insert, place, value->real);
 	case TABLES_VALUE_TEXT:
-		return sqlite3_bind_text(insert, place, value->text, -1,
-					 value->text == value->scratch ? SQLITE_TRANSIENT : SQLITE_STATIC);
+		return bind_text(insert, place, value);
 	default:
 		return sqlite3_bind_null(insert, place);
 	}

@@ -188,6 +188,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	result->format = format;
 	if (!wide)
 		table_fit(result->table, terminal_width(out));
+	table_whole(result->table);
 	query_watch(query, on_progress, progress);
 	status = run_statements(result, query, sql, out, progress, err);
 	query_watch(query, NULL, NULL);
