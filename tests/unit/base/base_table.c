@@ -164,6 +164,73 @@ static void empty_and_foreign(void **state)
 	free(text);
 	text = printed(TABLE_CSV, foreign);
 	assert_non_null(strstr(text, "\n\"#x\","));
+	assert_non_null(strstr(text, "\n\"\\xff\\x1b[2J/\\x01\","));
+	free(text);
+}
+
+static void formulas(struct table *t)
+{
+	static const char *const cells[] = { "=1+1",
+					     "-2+cmd",
+					     "-",
+					     "-2.5e3",
+					     "+7",
+					     "@x",
+					     "\t=x",
+					     "a\tb",
+					     "\xe2\x80\xae"
+					     "x",
+					     "a=b" };
+
+	table_section(t, "s", "S", few, 1);
+	for (unsigned i = 0; i < sizeof cells / sizeof *cells; i++)
+		table_text(t, cells[i]);
+	table_i64(t, -3);
+}
+
+static void csv_calculates_nothing(void **state)
+{
+	char *text = printed(TABLE_CSV, formulas);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		"address\n\"'=1+1\"\n\"'-2+cmd\"\n-\n-2.5e3\n+7\n\"'@x\"\n\"'\t=x\"\n\"a\tb\"\n"
+		"\"\\xe2\\x80\\xaex\"\na=b\n-3\n");
+	free(text);
+}
+
+static void one_is_long(struct table *t)
+{
+	char *name = malloc(6001);
+
+	assert_non_null(name);
+	memset(name, 'n', 6000);
+	name[6000] = 0;
+	table_section(t, "s", "S", few, 2);
+	table_text(t, name);
+	table_u64(t, 1);
+	table_text(t, "short");
+	table_u64(t, 2);
+	free(name);
+}
+
+/* A long cell is cut, and does not make the other rows wide. */
+static void long_cells(void **state)
+{
+	char *text = printed(TABLE_TEXT, one_is_long);
+	unsigned widths = 0, width = 0;
+
+	(void)state;
+	for (size_t i = 0; text[i]; i++) {
+		width = text[i] == '\n' ? 0 : width + 1;
+		widths += width == 121;
+	}
+	assert_int_equal(widths, 1);
+	assert_true(strlen(text) < 1000);
+	free(text);
+	text = printed(TABLE_JSON, one_is_long);
+	assert_true(strlen(text) > 6000);
 	free(text);
 }
 
@@ -255,9 +322,15 @@ static void full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text), cmocka_unit_test(csv), cmocka_unit_test(json),
-		cmocka_unit_test(empty_and_foreign), cmocka_unit_test(many_rows),
-		cmocka_unit_test(cut_to_fit), cmocka_unit_test(full_disk),
+		cmocka_unit_test(text),
+		cmocka_unit_test(csv),
+		cmocka_unit_test(json),
+		cmocka_unit_test(empty_and_foreign),
+		cmocka_unit_test(many_rows),
+		cmocka_unit_test(cut_to_fit),
+		cmocka_unit_test(csv_calculates_nothing),
+		cmocka_unit_test(long_cells),
+		cmocka_unit_test(full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,51 @@ static void foreign_strings(void **state)
 	assert_int_equal(text_utf8_length("\xe2\x82"), 0);	/* cut */
 	assert_int_equal(text_utf8_length("€"), 3);
 	assert_int_equal(text_width("µs €"), 4);
+	text_clean(out, sizeof out,
+		   "\xe2\x80\xae"
+		   "a\xd8\x9c"
+		   "\x7f");
+	assert_string_equal(out, "\\xe2\\x80\\xaea\\xd8\\x9c\\x7f");
+}
+
+static void kinds_of_characters(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t left, length;
+		uint32_t code;
+		enum text_kind kind;
+	} cases[] = {
+		{ "a", 1, 1, 'a', TEXT_PLAIN },
+		{ "\n", 1, 1, '\n', TEXT_CONTROL },
+		{ "", 1, 1, 0, TEXT_CONTROL },
+		{ "\xc2\x9b", 2, 2, 0x9b, TEXT_CONTROL },
+		{ "\xc2\xa0", 2, 2, 0xa0, TEXT_PLAIN },
+		{ "\xc2\x9b", 1, 1, 0, TEXT_BROKEN },
+		{ "\xe2\x80\xa8", 3, 3, 0x2028, TEXT_CONTROL },
+		{ "\xe2\x81\xa9", 3, 3, 0x2069, TEXT_CONTROL },
+		{ "\xe2\x81\xaa", 3, 3, 0x206a, TEXT_PLAIN },
+		{ "\xf0\x9f\x98\x80", 4, 4, 0x1f600, TEXT_PLAIN },
+		{ "\xed\xa0\x80", 3, 1, 0, TEXT_BROKEN },
+		{ "\xf0\x9f\x98\x80", 3, 1, 0, TEXT_BROKEN },
+	};
+	char *copy;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t length;
+		uint32_t code;
+
+		assert_int_equal(text_step(cases[i].text, cases[i].left, &length, &code),
+				 cases[i].kind);
+		assert_int_equal(length, cases[i].length);
+		assert_int_equal(code, cases[i].code);
+	}
+	copy = text_utf8("a\xff\xed\xa0\x80é");
+	assert_string_equal(copy, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdé");
+	free(copy);
+	assert_true(text_is_utf8("é\n"));
+	assert_false(text_is_utf8("\xe2\x82"));
 }
 
 static void shell_words(void **state)
@@ -143,9 +188,14 @@ static void shell_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations), cmocka_unit_test(sizes), cmocka_unit_test(numbers),
-		cmocka_unit_test(reading), cmocka_unit_test(near_words),
-		cmocka_unit_test(foreign_strings), cmocka_unit_test(shell_words),
+		cmocka_unit_test(durations),
+		cmocka_unit_test(sizes),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(reading),
+		cmocka_unit_test(near_words),
+		cmocka_unit_test(foreign_strings),
+		cmocka_unit_test(kinds_of_characters),
+		cmocka_unit_test(shell_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
