@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For sinks that somebody reads while they are written: a little data does not wait for long, and time goes on
- * where nothing happens. The horizon is a time before which no event will come any more. It is before
+ * For sinks that somebody reads while they are written: a little data does not wait for long, and
+ * time goes on where nothing happens. The horizon is a time before which no event will come any
+ * more. It is before
  *
  *   each event that is committed and not taken yet
- *   each event that is being written: not before the last event of its thread, unless that takes longer than HOLD_NS
- *   the time at which the directory was read: a process whose region did not exist then has nothing older
+ *
+ *   each event that is being written: not before the last event of its thread, unless that takes
+ *   longer than HOLD_NS
+ *
+ *   the time at which the directory was read: a process whose region did not exist then has nothing
+ *   older
+ *
+ * tests/model/attach.pml is this for a model checker.
  */
 #include <time.h>
 

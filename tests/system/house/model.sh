@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-# The publication protocol of the ring and that of overwriting, in every interleaving; and that the
-# models can fail.
+# The publication protocol of the ring, that of overwriting, and the horizon of a recorder that attaches,
+# in every interleaving; and that the models can fail.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"
 
 holds ring -DSHORT
 holds overwrite -DSHORT
+holds attach
 for broken in NO_NEST NO_LAST_LOOK NO_NSEQ NO_CATCH_UP TIME_BEFORE_WORD; do
 	notices ring -DSHORT -D$broken
 done
 notices ring -DNO_LOOK_BEHIND_CLOCK
 for broken in NO_FENCE SEQ_LAST NO_RELEASE NO_LIMIT NO_SECOND_LOOK NO_ACQUIRE_FENCE; do
 	notices overwrite -DSHORT -D$broken
+done
+for broken in NO_USED REST_HIDES NEST_LAST OLD_RINGS WRAPS; do
+	notices attach -D$broken
 done
