@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recorder/drain/drain.h"
+#include "recorder/drain/promise.h"
 #include "recorder/drain/slice.h"
 
 void ring_refuse(struct drained_process *process, struct ring *ring, const struct drain *drain,
@@ -97,7 +98,8 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
  * bytes of the block begin. They are zeros, or what a record of an earlier lap left there.
  * block_slice() knows where the records of a block end.
  */
-static uint64_t ring_first_ns(const struct drained_process *process, const struct ring *ring)
+static bool first_unread(const struct drained_process *process, const struct ring *ring,
+			 struct slice *slice)
 {
 	const uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
 	const uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
@@ -105,17 +107,16 @@ static uint64_t ring_first_ns(const struct drained_process *process, const struc
 	struct ring at = *ring;
 
 	while (at.taken < end && end - ring->taken <= capacity) {
-		struct slice slice;
 		uint32_t records;
 		bool complete;
 
-		if (block_slice(process, &at, word, UINT64_MAX, &slice, &complete, &records))
+		if (block_slice(process, &at, word, UINT64_MAX, slice, &complete, &records))
 			break; /* ring_drain() refuses the ring */
-		if (slice.size >= KYMO_RECORD_HEADER)
-			return slice.begin;
-		at.taken = slice.to;
+		if (slice->size >= KYMO_RECORD_HEADER)
+			return true;
+		at.taken = slice->to;
 	}
-	return UINT64_MAX;
+	return false;
 }
 
 uint64_t process_first_ns(const struct drained_process *process)
@@ -124,10 +125,22 @@ uint64_t process_first_ns(const struct drained_process *process)
 
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		const struct ring *ring = &process->ring[i];
-		const uint64_t ns = ring->bad ? UINT64_MAX : ring_first_ns(process, ring);
+		struct slice slice;
 
-		if (ns < first)
-			first = ns;
+		if (!ring->bad && first_unread(process, ring, &slice) && slice.begin < first)
+			first = slice.begin;
 	}
 	return first;
+}
+
+uint64_t process_unread_drops(struct drained_process *process, unsigned index)
+{
+	const struct ring *ring = &process->ring[index];
+	struct slice slice;
+
+	/* In this order: behind what is committed in between, nothing counted here was dropped. */
+	ring_account(process, index);
+	return !ring->bad && first_unread(process, ring, &slice)
+		       ? promise_dropped_since(ring->dropped_seen, slice.dropped)
+		       : 0;
 }

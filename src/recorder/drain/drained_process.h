@@ -122,4 +122,10 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
  */
 uint64_t process_first_ns(const struct drained_process *process);
 
+/**
+ * process_unread_drops() - how many events ring @index dropped behind its first unread record
+ * The accounts have them afterwards. Return: 0 without an unread record.
+ */
+uint64_t process_unread_drops(struct drained_process *process, unsigned index);
+
 #endif

@@ -49,30 +49,40 @@ void sinks_process_free(struct drained_process *process)
 	}
 }
 
-/* What the process produced before now is not in the sink. */
+/*
+ * What was taken of the process before now is not in the sink. Records that are still unread will
+ * be, and so are the events that were dropped behind them.
+ */
 static bool leave_past_out(struct sink_process *at)
 {
 	struct drained_process *process = at->process;
 
 	initlog_update_counts(process);
 	for (unsigned i = 0; i < process->ring_count; i++) {
+		const uint64_t unread = process_unread_drops(process, i);
 		struct sink_ring *ring = sink_ring_of(at, i);
 
-		ring_account(process, i);
-		if (!ring)
+		if (!ring || !sink_threads_grow(at))
 			return false;
-		ring->dropped_base = process->ring[i].dropped_seen;
+		ring->dropped_base = process->ring[i].dropped_seen - unread;
+		at->without.dropped -= unread;
+		if (process->thread)
+			at->thread[process->ring[i].thread].dropped -= unread;
 	}
 	if (!sink_threads_grow(at))
 		return false;
-	for (unsigned i = 0; i < process->thread_count; i++)
-		at->thread[i] = (struct sink_without){
-			process->thread[i].recorded, process->thread[i].dropped, process->thread[i].bytes,
-			process->thread[i].filtered,
-		};
-	at->without = (struct sink_without){ process->recorded, process->dropped, process->bytes, process->filtered };
+	for (unsigned i = 0; i < process->thread_count; i++) {
+		at->thread[i].recorded = process->thread[i].recorded;
+		at->thread[i].dropped += process->thread[i].dropped;
+		at->thread[i].bytes = process->thread[i].bytes;
+		at->thread[i].filtered = process->thread[i].filtered;
+	}
+	at->without.recorded = process->recorded;
+	at->without.dropped += process->dropped;
+	at->without.bytes = process->bytes;
+	at->without.filtered = process->filtered;
 	at->without_no_ring = process->dropped_no_ring;
-	at->before = process->recorded + process->dropped + process->dropped_no_ring;
+	at->before = process->recorded + at->without.dropped + process->dropped_no_ring;
 	at->init.limit = process->log_settled;
 	return true;
 }

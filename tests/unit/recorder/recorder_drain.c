@@ -233,6 +233,46 @@ static void a_horizon_does_not_wrap(void **state)
 	finish(bench, 1);
 }
 
+static void emit(struct bench *bench, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		producer_event(&bench->producer, 0, i);
+}
+
+/* Between draining and adding a sink, the recorder lost its processor, and the ring is full. */
+static void unread_records_bring_their_drops(void **state)
+{
+	struct bench *bench = *state;
+	struct drained_process *process = &bench->process;
+	struct sink_without thread;
+	struct sink_counts counts;
+	struct sink *second;
+	struct kymo_err err;
+	char path[128];
+
+	emit(bench, 2000); /* more than the ring has room for */
+	drain(bench);
+	emit(bench, 2000);
+	assert_true(bench->producer.dropped > 1500);
+	snprintf(path, sizeof path, "%s/second", bench->run);
+	assert_int_equal(sink_ctf_create(path, "0.1.0", 0, 0, NULL, &second, &err), 0);
+	assert_int_equal(sinks_add(&bench->drain, second, &process, 1), 0);
+	drain(bench);
+	emit(bench, 10);
+	drain(bench);
+	initlog_update_counts(process);
+	sink_counts(process->at[1], &counts);
+	assert_int_equal(counts.before + counts.recorded + counts.dropped,
+			 bench->producer.produced);
+	assert_int_equal(counts.recorded + counts.dropped, 2010);
+	sink_thread_counts(process->at[1], 0, &thread);
+	assert_int_equal(thread.recorded, counts.recorded);
+	assert_int_equal(thread.dropped, counts.dropped);
+	assert_int_equal(process->at[1]->ring[0].discarded, counts.dropped);
+	finish(bench, bench->producer.produced - bench->producer.dropped);
+	second->ops->close(second);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -244,6 +284,7 @@ int main(void)
 		TEST(who_comes_late_has_a_stream_of_his_own),
 		TEST(bytes_behind_a_block_are_no_time),
 		TEST(a_horizon_does_not_wrap),
+		TEST(unread_records_bring_their_drops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
