@@ -77,7 +77,9 @@ static const struct opt opts[] = {
 	  NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
-	  "end after this time (30s, 5min); a command receives SIGINT then", NULL },
+	  "end after this time (30s, 5min); a command and all that it started are ended then: "
+	  "SIGINT, after 5 s SIGTERM",
+	  NULL },
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
 	SINK_FILES_OPTS(struct options, files),
@@ -219,6 +221,8 @@ static int outcome(const struct record_result *result, const struct options *opt
 {
 	if (result->command_ended && result->command_status)
 		return result->command_status;
+	if (result->command_left)
+		return KYMO_EXIT_FAILED;
 	return options->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
@@ -256,6 +260,8 @@ static int finish_flight(const struct record_result *result, const struct record
 		recorded_kernel("record", &result->kernel, options->quiet);
 	if (status == KYMO_EXIT_OK && options->strict && result->kernel.lost)
 		status = KYMO_EXIT_LOSS;
+	if (status == KYMO_EXIT_OK && result->command_left)
+		status = KYMO_EXIT_FAILED;
 	return result->command_ended && result->command_status ? result->command_status : status;
 }
 

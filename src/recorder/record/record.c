@@ -12,17 +12,15 @@
 #include "recorder/record/record_requests.h"
 #include "base/array.h"
 
-#define COMMAND_GRACE_MS	5000	/* for the command to end after a signal */
 #define PROGRESS_MS		500
 #define STRANGERS_MS		1000	/* until we look why nothing of the command is traced; then twice as long each time */
-#define STRANGERS_MAX_MS	60000
-#define AFTER_COMMAND_MS	20	/* for processes that it just left behind */
+#define STRANGERS_MAX_MS 60000
 
 static const int caught[RECORD_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_duration(uv_timer_t *timer);
 
-static void finish(struct recorder *recorder)
+void record_finish(struct recorder *recorder)
 {
 	uv_stop(&recorder->loop);
 }
@@ -53,11 +51,6 @@ static void on_change(uv_fs_event_t *watch, const char *name, int events, int st
 	session_notice(recorder->session);
 }
 
-static void on_deadline(uv_timer_t *timer)
-{
-	finish(timer->data);
-}
-
 static void on_progress(uv_timer_t *timer)
 {
 	struct recorder *recorder = timer->data;
@@ -72,11 +65,11 @@ static void look_for_strangers(struct recorder *recorder)
 {
 	struct session_stats stats;
 
-	if (!recorder->command_runs)
+	if (!recorder->command.runs)
 		return;
 	session_stats(recorder->session, &stats);
 	if (!stats.processes)
-		doctor_strangers(recorder->command.pid, &recorder->result->stranger);
+		doctor_strangers(recorder->command.process.pid, &recorder->result->stranger);
 }
 
 static void on_strangers(uv_timer_t *timer)
@@ -89,39 +82,26 @@ static void on_strangers(uv_timer_t *timer)
 	(void)uv_timer_start(timer, on_strangers, recorder->strangers_ms, 0);
 }
 
-/* The command gets time to end; the loop ends with it or with its time. */
-static void stop(struct recorder *recorder)
+/* The command gets time to end; the loop ends with it or with its time. The second time, the loop
+ * ends at once. */
+static void stop(struct recorder *recorder, int number)
 {
 	if (recorder->flight)
-		flight_disarm(recorder->flight);	/* a process that we end has not died */
-	if (recorder->stopping || !recorder->command_runs) {
-		finish(recorder);
-		return;
-	}
+		flight_disarm(recorder->flight); /* a process that we end has not died */
 	recorder->stopping = true;
-	(void)uv_timer_start(&recorder->deadline, on_deadline, COMMAND_GRACE_MS, 0);
+	look_for_strangers(recorder);
+	if (!command_end(recorder, number))
+		record_finish(recorder);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
 {
-	struct recorder *recorder = handle->data;
-
-	look_for_strangers(recorder);
-	if (recorder->command_runs && number != SIGINT)
-		(void)uv_process_kill(&recorder->command, number);
-	stop(recorder);
+	stop(handle->data, number);
 }
 
 static void on_duration(uv_timer_t *timer)
 {
-	struct recorder *recorder = timer->data;
-
-	if (recorder->flight)
-		flight_disarm(recorder->flight);
-	look_for_strangers(recorder);
-	if (recorder->command_runs)
-		(void)uv_process_kill(&recorder->command, SIGINT);	/* as Ctrl-C would */
-	stop(recorder);
+	stop(timer->data, 0);
 }
 
 /* ---- what others may ask for ---- */
@@ -228,58 +208,7 @@ static void on_snapshot_signal(uv_signal_t *handle, int number)
 					       "which requires --flight; this recorder writes everything");
 }
 
-/* ---- the command ---- */
-
-/* Sets the soft limit to @soft, or to the hard one if that is less. Return: what it was. */
-static rlim_t limit_files(rlim_t soft)
-{
-	struct rlimit limit;
-	rlim_t before;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return soft;
-	before = limit.rlim_cur;
-	limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* otherwise it stays as it is */
-	return before;
-}
-
-static void on_exit_of_command(uv_process_t *process, int64_t status, int term_signal)
-{
-	struct recorder *recorder = process->data;
-
-	recorder->command_runs = false;
-	recorder->result->command_ended = true;
-	recorder->result->command_status = term_signal ? 128 + term_signal : (int)status;
-	(void)uv_timer_start(&recorder->deadline, on_deadline, AFTER_COMMAND_MS, 0);
-}
-
-static int start_command(struct recorder *recorder)
-{
-	uv_stdio_container_t stdio[3];
-	uv_process_options_t how = {
-		.exit_cb = on_exit_of_command,
-		.file = recorder->options->command[0],
-		.args = recorder->options->command,
-		.env = recorder->options->environment,
-		.stdio_count = 3,
-		.stdio = stdio,
-	};
-	int rc;
-
-	for (int i = 0; i < 3; i++)
-		stdio[i] = (uv_stdio_container_t){ .flags = UV_INHERIT_FD, .data.fd = i };
-	recorder->command.data = recorder;
-	/* A program may rely on small descriptors: it gets the original limit. */
-	(void)limit_files(recorder->soft_files);
-	record_kernel_starts(&recorder->kernel);
-	rc = uv_spawn(&recorder->loop, &recorder->command, &how);
-	(void)limit_files(RLIM_INFINITY);
-	recorder->command_runs = rc == 0;
-	if (rc == 0)
-		record_kernel_command(&recorder->kernel, recorder->command.pid);
-	return rc;
-}
+/* ---- the loop ---- */
 
 /* Under nohup a hangup is ignored. */
 static bool is_ignored(int number)
@@ -316,6 +245,7 @@ static int start(struct recorder *recorder)
 		if (rc < 0)
 			return err_set(recorder->err, KYMO_EXIT_FAILED, "cannot catch signals: %s",
 				       uv_strerror(rc));
+		command_watch_signal(caught[i]);
 	}
 	(void)uv_signal_init(&recorder->loop, &recorder->snapshot_signal);
 	recorder->snapshot_signal.data = recorder;
@@ -330,7 +260,7 @@ static int start(struct recorder *recorder)
 			 requests, recorder, &why) < 0 && options->session.say)
 		options->session.say(options->session.context, why.text);
 	if (options->command) {
-		rc = start_command(recorder);
+		rc = command_start(recorder);
 		if (rc < 0)
 			return err_set(recorder->err, KYMO_EXIT_INPUT, "cannot start %s: %s",
 				       options->command[0], uv_strerror(rc));
@@ -357,7 +287,8 @@ static void close_handle(uv_handle_t *handle, void *unused)
 
 static int run_loop(struct recorder *recorder)
 {
-	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress, &recorder->strangers };
+	uv_timer_t *timer[] = { &recorder->poll, &recorder->deadline, &recorder->progress,
+				&recorder->strangers, &recorder->command.timer };
 	int rc;
 
 	rc = uv_loop_init(&recorder->loop);
@@ -371,6 +302,7 @@ static int run_loop(struct recorder *recorder)
 	rc = start(recorder);
 	if (rc == 0)
 		(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);
+	recorder->result->command_left = command_report(recorder);
 	record_sinks_end(recorder->session);
 	control_close(recorder->control);
 	recorder->control = NULL;
@@ -422,7 +354,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 			return -1;
 		session.sink = flight_sink(recorder.flight);
 	}
-	recorder.soft_files = limit_files(RLIM_INFINITY);
+	recorder.soft_files = command_limit_files(RLIM_INFINITY);
 	hold_signals(SIG_BLOCK);
 	if (session_begin(&session, &recorder.session, err) < 0) {
 		hold_signals(SIG_UNBLOCK);

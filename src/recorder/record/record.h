@@ -40,6 +40,7 @@ struct record_result {
 	struct session_stats stats;
 	bool command_ended;		/* by itself or by a signal */
 	int command_status;		/* exit status, 128 + signal when one killed it */
+	bool command_left; /* processes that it started still run, which was reported */
 	struct stranger stranger;	/* why nothing of the command is traced, as seen while it ran */
 	struct kernel_stats kernel;
 	char unmet[512];		/* with flight: flight_unmet() */
@@ -49,11 +50,12 @@ struct record_result {
  * record_run() - record until the command ends, the duration is over, or SIGINT, SIGTERM or
  * SIGHUP arrives
  *
- * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are
- * passed on. It then has some seconds to end. A second signal ends the recording at once. From its end on
- * these signals stay blocked, so that what follows, the trace's end and its summary, is not cut short.
- * With flight, SIGUSR1 asks for a snapshot. As many files may be open as the system allows: the soft
- * limit is raised to the hard one, but not for the command.
+ * The command is in our process group: a Ctrl-C reaches it by itself, SIGTERM and SIGHUP are passed
+ * on. Then all that it started has some seconds to end, see record_command.h. A second signal ends
+ * the recording at once. From its end on these signals stay blocked, so that what follows, the
+ * trace's end and its summary, is not cut short. With flight, SIGUSR1 asks for a snapshot. As many
+ * files may be open as the system allows: the soft limit is raised to the hard one, but not for the
+ * command.
  *
  * Return: 0; -1 with @err. @result is valid in both cases as far as it came.
  * Context: blocks; uses the default libuv loop's signal handling, one call at a time.

@@ -13,6 +13,7 @@
 
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
+#include "recorder/record/record_command.h"
 #include "recorder/record/record_kernel.h"
 
 #define RECORD_SIGNALS 3 /* that end a recording */
@@ -26,16 +27,18 @@ struct recorder {
 	struct flight *flight;   /* the session's; NULL: all is written */
 	struct record_kernel kernel;
 	struct kymo_err *err;
-	bool stopping; /* a signal came, or the time is over */
-	bool command_runs;
+	bool stopping;     /* a signal came, or the time is over */
 	rlim_t soft_files; /* RLIMIT_NOFILE at the start */
 	uv_loop_t loop;
 	uv_timer_t poll, deadline, progress, strangers;
 	uint64_t strangers_ms;
 	uv_fs_event_t watch;
 	uv_signal_t signal[RECORD_SIGNALS], snapshot_signal;
-	uv_process_t command;
+	struct record_command command;
 };
+
+/** record_finish() - the loop ends. */
+void record_finish(struct recorder *recorder);
 
 /*
  * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the processes of some ROS domains

@@ -51,6 +51,70 @@ wait "$recorder"
 status=$?
 [ "$status" = 33 ] || fail "the command's status is $status"
 
+# What kymo started, kymo ends: a parent that keeps SIGINT to itself, as "ros2 run" does, and its traced child.
+keeps='import signal, subprocess, sys
+signal.signal(signal.SIGINT, lambda *_: None)
+open(sys.argv[2] + ".pid", "w").write(str(subprocess.Popen([sys.argv[1], "--rate", "2000", "--seconds", "600", sys.argv[2]]).pid))
+__import__("os").wait()'
+start() {	# NAME OPTION...: a recording of it
+	"$kymo" record -q -o "$scratch/left-$1" "${@:2}" -- python3 -c "$keeps" "$numbers" "$scratch/left-$1.n"
+}
+ended() {	# NAME: its child has ended
+	kill -0 "$(cat "$scratch/left-$1.n.pid")" 2>/dev/null && fail "$1: the traced child still runs"
+}
+for seconds in 1 4 16; do	# until the child has begun within this time
+	start duration -d $seconds 2>/dev/null || fail "--duration: $?"
+	[ -s "$scratch/left-duration.n.pid" ] && break
+	rm -rf "$scratch/left-duration"
+done
+ended duration
+same "all events" "$(noted "$scratch/left-duration.n")" "$(field "$scratch/left-duration" totals recorded)"
+start pipe -d $seconds 2>&1 | cat	# which ends when nobody has the pipe open
+[ ! -e "$scratch/left-pipe.n.pid" ] || ended pipe
+start snapshots --flight 1s --snapshots 1 2>/dev/null &
+recorder=$!
+wait_for listens "$KYMO_DIR/control"
+wait_for in_status "numbers,record"
+wait_for "$kymo" snapshot -q
+wait "$recorder" || fail "--snapshots: $?"
+ended snapshots
+start stop 2>/dev/null &
+recorder=$!
+wait_for listens "$KYMO_DIR/control"
+wait_for in_status "numbers,record"
+run 0 "$kymo" stop -q
+wait "$recorder" || fail "stop: $?"
+ended stop
+# SIGINT to the recorder alone, which is in the background: the command gets it, too.
+"$kymo" record -q -o "$scratch/alone" -- "$numbers" --rate 1000 --seconds 600 "$scratch/n5" 2>/dev/null &
+recorder=$!
+wait_for in_status "numbers,record"
+kill -INT "$recorder"
+wait "$recorder" || fail "SIGINT alone: $?"
+in_status "numbers" && fail "SIGINT to the recorder did not reach its command"
+
+# Ctrl-C at a terminal reaches the command from there, and takes its time: it comes once.
+python3 - "$kymo" "$scratch" "$numbers" <<'END' || fail "Ctrl-C at a terminal"
+import os, pty, sys, time
+kymo, scratch, numbers = sys.argv[1:]
+pid, terminal = pty.fork()
+if not pid:
+    os.execv(kymo, [kymo, "record", "-q", "-o", scratch + "/terminal", "--", "sh", "-c",
+                    'trap "n=\\$((n + 1))" INT; "$0" --rate 1000 --seconds 600 "$1"; sleep 3; exit $((40 + n))', numbers, scratch + "/n7"])
+while not os.path.exists(scratch + "/n7") or not os.path.getsize(scratch + "/n7") or not os.path.exists(scratch + "/terminal/ust"):
+    time.sleep(0.01)
+os.write(terminal, b"\x03")
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+assert status == 41, status
+END
+
+# What does not end is named.
+run 1 "$kymo" record -q -d 0.2 -o "$scratch/deaf" -- sh -c 'trap "" INT TERM; "$0" --rate 1000 --seconds 0.1 "$1"; exec sleep 600' \
+	"$numbers" "$scratch/n6"
+has err "1 process of the command did not end and still runs: "
+has err ' (sleep); end them with "kill -KILL '
+kill -KILL "$(sed -n 's/.*kill -KILL \([0-9]*\)"$/\1/p' "$scratch/err")" || fail "not the process: $(cat "$scratch/err")"
+
 # The socket of a recorder that was killed is in nobody's way.
 "$kymo" record -q -o "$scratch/c" 2>/dev/null &
 recorder=$!
