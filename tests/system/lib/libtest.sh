@@ -5,7 +5,8 @@ set -u
 kymo=$KYMO_BUILD/bin/kymo
 : "${KYMO_SHARED:=$([ -d "$KYMO_SOURCE/../shared/data" ] && echo "$KYMO_SOURCE/../shared" || echo "$KYMO_BUILD/tests/shared")}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/kymo-test.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+# A failure that was noted fails the test, also where a script ends without finish.
+trap 'status=$?; [ ! -e "$scratch/failed" ] || status=1; rm -rf "$scratch"; exit $status' EXIT
 
 fail() {
 	echo "FAIL: $*" >&2
