@@ -18,13 +18,14 @@
  *
  * The macros, and the events that they write to the trace:
  *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end when the scope ends
+ *     KYMO_FUNCTION(category, fields...)              KYMO_SPAN with the name of the function; KYMO_FUNCTION() is of the category "function"
  *     KYMO_BEGIN(category, name, fields...)           the same by hand; end it in the same thread
  *     KYMO_END(category, name, fields...)
  *     KYMO_INSTANT(category, name, fields...)         category:name
  *     KYMO_COUNTER(category, name, value, fields...)  category:name with value, an integer or a double
  *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name, an event of your own
  *
- * Category and name are string literals. The compiler puts a static description of each such place into
+ * Category and name are string literals; a name may also be __func__ or __PRETTY_FUNCTION__. The compiler puts a static description of each such place into
  * the section kymo_sites, and libkymo registers it when the program or library is loaded. This costs
  * nothing at run time.
  *
@@ -245,21 +246,49 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 	return at + length + 1;
 }
 
-/* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX. */
 #define KYMO__CAT_(a, b) a##b
 #define KYMO__CAT(a, b) KYMO__CAT_(a, b)
+
+/*
+ * f("a", 1) for the pair ("a", 1), and nothing for what is not a pair: KYMO__IS_PAIR() is 1 for what
+ * begins with a parenthesis, because KYMO__PROBE then expands, and else 0. An assertion says so, and
+ * the compiler reports no error but that one.
+ */
+#define KYMO__PROBE(...) ~, 1
+#define KYMO__SECOND_(a, b, ...) b
+#define KYMO__SECOND(...) KYMO__SECOND_(__VA_ARGS__)
+#define KYMO__IS_PAIR(t) KYMO__SECOND(KYMO__PROBE t, 0, ~)
+#define KYMO__PAIR_0(f, t)
+#define KYMO__PAIR_1(f, t) f t
+#define KYMO__PAIR(f, t) KYMO__CAT(KYMO__PAIR_, KYMO__IS_PAIR(t))(f, t)
+#define KYMO__NO_PAIR "a field is a pair in parentheses: KYMO_SPAN(\"control\", \"plan\", (\"step\", 3))"
+
+/* The category of KYMO_FUNCTION(). */
+#define KYMO__CATEGORY(category) __builtin_choose_expr(sizeof("" category) > 1, "" category, "function")
+
+/* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX. */
 #define KYMO__NTH(a, b, c, d, e, f, g, h, n, ...) n
 #define KYMO__COUNT(...) KYMO__NTH(__VA_ARGS__ __VA_OPT__(,) 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define KYMO__EACH_0(f)
-#define KYMO__EACH_1(f, t) f t
-#define KYMO__EACH_2(f, t, ...) f t KYMO__EACH_1(f, __VA_ARGS__)
-#define KYMO__EACH_3(f, t, ...) f t KYMO__EACH_2(f, __VA_ARGS__)
-#define KYMO__EACH_4(f, t, ...) f t KYMO__EACH_3(f, __VA_ARGS__)
-#define KYMO__EACH_5(f, t, ...) f t KYMO__EACH_4(f, __VA_ARGS__)
-#define KYMO__EACH_6(f, t, ...) f t KYMO__EACH_5(f, __VA_ARGS__)
-#define KYMO__EACH_7(f, t, ...) f t KYMO__EACH_6(f, __VA_ARGS__)
-#define KYMO__EACH_8(f, t, ...) f t KYMO__EACH_7(f, __VA_ARGS__)
+#define KYMO__EACH_1(f, t) KYMO__PAIR(f, t)
+#define KYMO__EACH_2(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_1(f, __VA_ARGS__)
+#define KYMO__EACH_3(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_2(f, __VA_ARGS__)
+#define KYMO__EACH_4(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_3(f, __VA_ARGS__)
+#define KYMO__EACH_5(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_4(f, __VA_ARGS__)
+#define KYMO__EACH_6(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_5(f, __VA_ARGS__)
+#define KYMO__EACH_7(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_6(f, __VA_ARGS__)
+#define KYMO__EACH_8(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_7(f, __VA_ARGS__)
 #define KYMO__EACH(f, ...) KYMO__CAT(KYMO__EACH_, KYMO__COUNT(__VA_ARGS__))(f __VA_OPT__(,) __VA_ARGS__)
+
+#define KYMO__AND_0(...)
+#define KYMO__AND_1(t) && KYMO__IS_PAIR(t)
+#define KYMO__AND_2(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_1(__VA_ARGS__)
+#define KYMO__AND_3(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_2(__VA_ARGS__)
+#define KYMO__AND_4(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_3(__VA_ARGS__)
+#define KYMO__AND_5(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_4(__VA_ARGS__)
+#define KYMO__AND_6(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_5(__VA_ARGS__)
+#define KYMO__AND_7(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_6(__VA_ARGS__)
+#define KYMO__AND_8(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_7(__VA_ARGS__)
 
 #ifndef __cplusplus
 
@@ -300,6 +329,7 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 #define KYMO__SITE(site, site_shape, site_category, site_name, ...)				\
 	_Static_assert(sizeof(site_category) <= KYMO_TEXT_MAX + 1 && sizeof(site_name) <= KYMO_TEXT_MAX + 1, \
 		       "category and name have at most KYMO_TEXT_MAX bytes");			\
+	_Static_assert(1 KYMO__CAT(KYMO__AND_, KYMO__COUNT(__VA_ARGS__))(__VA_ARGS__), KYMO__NO_PAIR);	\
 	static const struct kymo_site_field site##_fields[] = {					\
 		KYMO__EACH(KYMO__KIND, __VA_ARGS__) { 0, NULL }					\
 	};											\
@@ -354,6 +384,7 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 #define KYMO_SPAN(category, name, ...)								\
 	KYMO__SPAN(KYMO__CAT(kymo__span_, __LINE__), KYMO__CAT(kymo__end_, __LINE__), category, name	\
 		   __VA_OPT__(,) __VA_ARGS__)
+#define KYMO_FUNCTION(category, ...) KYMO_SPAN(KYMO__CATEGORY(category), __func__ __VA_OPT__(,) __VA_ARGS__)
 
 #ifndef KYMO_REGISTER_LATE	/* for libkymo itself: its own sites wait for their first event */
 /* Registers the sites of the program or library that this file is part of. */
@@ -380,6 +411,7 @@ __attribute__((destructor, used)) static void kymo__unload(void)
 #define KYMO_COUNTER(...) ((void)0)
 #define KYMO_TRACEPOINT(...) ((void)0)
 #define KYMO_SPAN(...) ((void)0)
+#define KYMO_FUNCTION(...) ((void)0)
 #endif
 
 #endif /* __cplusplus */

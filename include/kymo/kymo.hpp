@@ -10,6 +10,10 @@
  *             ...
  *             KYMO_INSTANT("control", "replanned", ("why", "obstacle"), ("cost", 1.5));
  *     }
+ *     void stop()
+ *     {
+ *             KYMO_FUNCTION("control");        // a span with the name of the function
+ *     }
  *     void load(const std::string &name)
  *     {
  *             kymo::span span("plugin", name.c_str());          // a name known only at run time
@@ -263,29 +267,45 @@ private:
  * that C++17's preprocessor, which has no __VA_OPT__, can expand it.
  */
 #define KYMO__ALL_0(f, ...)
-#define KYMO__ALL_1(f, t, ...) f t
-#define KYMO__ALL_2(f, t, ...) f t KYMO__ALL_1(f, __VA_ARGS__)
-#define KYMO__ALL_3(f, t, ...) f t KYMO__ALL_2(f, __VA_ARGS__)
-#define KYMO__ALL_4(f, t, ...) f t KYMO__ALL_3(f, __VA_ARGS__)
-#define KYMO__ALL_5(f, t, ...) f t KYMO__ALL_4(f, __VA_ARGS__)
-#define KYMO__ALL_6(f, t, ...) f t KYMO__ALL_5(f, __VA_ARGS__)
-#define KYMO__ALL_7(f, t, ...) f t KYMO__ALL_6(f, __VA_ARGS__)
-#define KYMO__ALL_8(f, t, ...) f t KYMO__ALL_7(f, __VA_ARGS__)
+#define KYMO__ALL_1(f, t, ...) KYMO__PAIR(f, t)
+#define KYMO__ALL_2(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_1(f, __VA_ARGS__)
+#define KYMO__ALL_3(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_2(f, __VA_ARGS__)
+#define KYMO__ALL_4(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_3(f, __VA_ARGS__)
+#define KYMO__ALL_5(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_4(f, __VA_ARGS__)
+#define KYMO__ALL_6(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_5(f, __VA_ARGS__)
+#define KYMO__ALL_7(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_6(f, __VA_ARGS__)
+#define KYMO__ALL_8(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_7(f, __VA_ARGS__)
 #define KYMO__TENTH(a, b, c, d, e, f, g, h, i, n, ...) n
 #define KYMO__PAIRS(...) KYMO__TENTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
 #define KYMO__ALL(f, ...) KYMO__CAT(KYMO__ALL_, KYMO__PAIRS(__VA_ARGS__))(f, __VA_ARGS__)
 
+#define KYMO__ARE_PAIRS_0(...) true
+#define KYMO__ARE_PAIRS_1(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_0(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_2(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_1(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_3(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_2(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_4(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_3(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_5(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_4(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_6(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_5(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_7(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_6(__VA_ARGS__)
+#define KYMO__ARE_PAIRS_8(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_7(__VA_ARGS__)
+#define KYMO__ARE_PAIRS(...) KYMO__CAT(KYMO__ARE_PAIRS_, KYMO__PAIRS(__VA_ARGS__))(__VA_ARGS__)
+
 #define KYMO__NAME(name, value) name,
 #define KYMO__VALUE(name, value) , ::kymo::detail::field(value)
 
-/* The local type of one place. */
+/*
+ * The local type of one place. What may name the function that the macro is in is evaluated here; in
+ * the type it would name place().
+ */
 #define KYMO__PLACE(type, site_shape, site_category, site_name, ...)				\
-	static constexpr const char *type##_function = __func__;				\
+	static_assert(KYMO__ARE_PAIRS(__VA_ARGS__), KYMO__NO_PAIR);				\
+	static constexpr const char *type##_function = __func__, *type##_category = site_category,	\
+				    *type##_name = site_name;					\
 	struct type {										\
 		static constexpr ::kymo::detail::place place() noexcept				\
 		{										\
-			return { ::kymo::detail::site_shape, __LINE__, site_category, site_name,	\
-				 __FILE__, type##_function,					\
+			return { ::kymo::detail::site_shape, __LINE__, type##_category,		\
+				 type##_name, __FILE__, type##_function,			\
 				 { KYMO__ALL(KYMO__NAME, __VA_ARGS__) nullptr } };		\
 		}										\
 	}
@@ -324,6 +344,9 @@ private:
 		kymo__begin_##at::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)) ? kymo__end_##at::get() : nullptr)
 #define KYMO__SPAN_AT(at, ...) KYMO__SPAN(at, __VA_ARGS__)
 #define KYMO_SPAN(...) KYMO__SPAN_AT(__LINE__, __VA_ARGS__, ~)
+#define KYMO__FUNCTION(category, ...)								\
+	KYMO__SPAN_AT(__LINE__, sizeof("" category) > 1 ? "" category : "function", __func__, __VA_ARGS__)
+#define KYMO_FUNCTION(...) KYMO__FUNCTION(__VA_ARGS__, ~)
 
 #else /* KYMO_COMPILE_OUT */
 
@@ -344,6 +367,7 @@ public:
 #define KYMO_COUNTER(...) ((void)0)
 #define KYMO_TRACEPOINT(...) ((void)0)
 #define KYMO_SPAN(...) ((void)0)
+#define KYMO_FUNCTION(...) ((void)0)
 #endif
 
 /* The functions of kymo.h without the prefix. */
