@@ -64,6 +64,25 @@ has 'ros2:' 0
 "$KYMO_BUILD/bin/kymo" list "$work/trace" --format csv >"$work/text" || die "list"
 has 'test:types'
 
+# The name of the function, and a field that is no pair.
+cat >"$work/named.c" <<'C'
+#include <kymo/kymo.h>
+static void plan(int n) { KYMO_FUNCTION("named", ("n", n)); }
+static void stop(void) { KYMO_FUNCTION(); }
+int main(void) { KYMO_INSTANT("named", __func__); plan(3); stop(); return 0; }
+C
+$cc -std=gnu11 -Wall -Wextra -Werror -I"$KYMO_SOURCE/include" -o "$work/named" "$work/named.c" -L"$KYMO_BUILD/lib" -lkymo \
+	-Wl,-rpath,"$KYMO_BUILD/lib" || die "KYMO_FUNCTION does not compile"
+"$KYMO_BUILD/bin/kymo" record -o "$work/named.trace" -- "$work/named" >/dev/null 2>&1 || die "named: $?"
+"$KYMO_BUILD/bin/kymo" dump "$work/named.trace" >"$work/text" || die "named: dump"
+for event in named:main: named:plan_begin: named:plan_end: function:stop_begin: function:stop_end:; do
+	has " $event"
+done
+echo '#include <kymo/kymo.h>
+int main(void) { KYMO_INSTANT("a", "b", "step", 3); return 0; }' >"$work/wrong.c"
+! $cc -std=gnu11 -I"$KYMO_SOURCE/include" -fsyntax-only "$work/wrong.c" 2>"$work/err" || die "a field without parentheses compiles"
+[ "$(grep -c 'error:' "$work/err")" = 1 ] && grep -q 'a field is a pair in parentheses' "$work/err" || die "$(cat "$work/err")"
+
 # Compiled out: no library, no symbol, no argument evaluated.
 cat >"$work/out.c" <<'C'
 #include <kymo/kymo.h>

@@ -229,6 +229,44 @@ CPP
 	"$cxx" "${flags[@]}" -DKYMO_COMPILE_OUT -o "$work/out" "$work/out.cpp" || die "$cxx: does not compile out"
 	"$work/out" || die "$cxx: arguments are evaluated when compiled out"
 
+	# The name of the function is that of the user's, at the begin and at the end.
+	cat >"$work/named.cpp" <<'CPP'
+#include <kymo/kymo.hpp>
+template <class T> struct planner {
+	void plan(T n)
+	{
+		KYMO_FUNCTION("named", ("n", n));
+		KYMO_SPAN("pretty", __PRETTY_FUNCTION__);
+		KYMO_BEGIN("by hand", __func__);
+		KYMO_END("by hand", __func__);
+	}
+	void stop() { KYMO_FUNCTION(); }
+};
+int main()
+{
+	planner<int>().plan(3);
+	planner<double>().stop();
+	KYMO_SPAN("named", __func__);
+	return 0;
+}
+CPP
+	"$cxx" "${flags[@]}" -o "$work/named" "$work/named.cpp" "${library[@]}" || die "$cxx: KYMO_FUNCTION does not compile"
+	rm -rf "$work/named.trace"
+	"$KYMO_BUILD/bin/kymo" record -o "$work/named.trace" -- "$work/named" >/dev/null 2>&1 || die "$cxx: named: $?"
+	"$KYMO_BUILD/bin/kymo" dump "$work/named.trace" >"$work/text" || die "$cxx: named: dump"
+	for event in named:plan 'by hand:plan' function:stop named:main 'pretty:.*plan\(.*'; do
+		has " ${event}_begin:"
+		has " ${event}_end:"
+	done
+	! "$KYMO_BUILD/bin/kymo" report "$work/named.trace" | grep -E 'without an end|whose begin is not' ||
+		die "$cxx: ends do not match begins"
+
+	# A field that is no pair is told by one error.
+	echo '#include <kymo/kymo.hpp>
+	int main() { KYMO_INSTANT("a", "b", "step", 3); }' >"$work/wrong.cpp"
+	! "$cxx" "${flags[@]}" -fsyntax-only "$work/wrong.cpp" 2>"$work/err" || die "$cxx: a field without parentheses compiles"
+	[ "$(grep -c 'error:' "$work/err")" = 1 ] && grep -q 'a field is a pair in parentheses' "$work/err" || die "$cxx: $(cat "$work/err")"
+
 	# More fields than an event can have is told by the compiler.
 	echo '#include <kymo/kymo.hpp>
 	struct none {}; int main() { KYMO_INSTANT("a", "b", ("n", none())); }' >"$work/wrong.cpp"
