@@ -130,8 +130,16 @@ static void put_stream(struct wire_out *reply, const struct relay_stream *stream
 	wire_put_listed_stream(reply, &listed);
 }
 
+/* The packet that the viewer receives first. */
+static uint64_t first_packet(const struct relay_stream *stream, uint32_t seek)
+{
+	if (seek != WIRE_SEEK_NOW || stream->is_metadata || wire_is_facts(stream->channel))
+		return 0;
+	return stream->published ? stream->published - 1 : 0;
+}
+
 /* Adds the new streams to the reply. A stream without memory for its view is added another time. */
-static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t status)
+static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t status, uint32_t seek)
 {
 	const size_t head = reply->used;
 	uint32_t count = 0;
@@ -143,6 +151,7 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 		if (!view)
 			continue;
 		view->stream = stream;
+		view->next = first_packet(stream, seek);
 		if (map_put(&viewer->views, stream->id, 0, view) < 0) {
 			free(view);
 			continue;
@@ -166,7 +175,8 @@ static uint32_t may_attach(const struct viewer *viewer, const struct relay_sessi
 		return WIRE_ATTACH_ALREADY;
 	if (!session->live_timer && !session->ended)
 		return WIRE_ATTACH_NOT_LIVE;
-	return seek == WIRE_SEEK_BEGINNING || seek == WIRE_SEEK_LAST ? WIRE_ATTACHED : WIRE_ATTACH_SEEK;
+	return seek >= WIRE_SEEK_BEGINNING && seek <= WIRE_SEEK_NOW ? WIRE_ATTACHED
+								    : WIRE_ATTACH_SEEK;
 }
 
 int viewer_on_attach(struct viewer_call *call)
@@ -188,7 +198,7 @@ int viewer_on_attach(struct viewer_call *call)
 	viewer->bound = 0;
 	session->viewers++;
 	session->users++;
-	put_news(viewer, call->reply, WIRE_ATTACHED);
+	put_news(viewer, call->reply, WIRE_ATTACHED, request.seek);
 	return 0;
 }
 
@@ -215,7 +225,7 @@ int viewer_on_new_streams(struct viewer_call *call)
 	if (!viewer->session || viewer->session->id != id)
 		wire_put_status_count(call->reply, &(struct wire_status_count){ WIRE_STREAMS_ERR, 0 });
 	else if (viewer_has_news(viewer))
-		put_news(viewer, call->reply, WIRE_STREAMS_OK);
+		put_news(viewer, call->reply, WIRE_STREAMS_OK, WIRE_SEEK_BEGINNING);
 	else
 		wire_put_status_count(call->reply, &(struct wire_status_count){
 			viewer->session->ended && !has_unread(viewer) ? WIRE_STREAMS_HUP : WIRE_STREAMS_NO_NEW, 0 });

@@ -142,3 +142,11 @@ void wire_out_free(struct wire_out *out)
 		fields                                                                \
 	}
 #include "relay/wire/wire.def"
+
+bool wire_is_facts(const char *channel)
+{
+	const char *last = strrchr(channel, '_');
+
+	last = last ? last + 1 : channel;
+	return strcmp(last, "init") == 0 || strcmp(last, "known") == 0;
+}

@@ -59,7 +59,8 @@ enum wire_viewer_command {
 enum { WIRE_CREATED = 1, WIRE_CREATE_FAILED };
 enum { WIRE_ATTACHED = 1, WIRE_ATTACH_ALREADY, WIRE_ATTACH_UNKNOWN, WIRE_ATTACH_NOT_LIVE,
        WIRE_ATTACH_SEEK, WIRE_ATTACH_NO_SESSION };
-enum { WIRE_SEEK_BEGINNING = 1, WIRE_SEEK_LAST };
+/* NOW is kymo relay's: streams of facts from their beginning, the others from their last packet. */
+enum { WIRE_SEEK_BEGINNING = 1, WIRE_SEEK_LAST, WIRE_SEEK_NOW };
 enum { WIRE_INDEX_OK = 1, WIRE_INDEX_RETRY, WIRE_INDEX_HUP, WIRE_INDEX_ERR, WIRE_INDEX_INACTIVE,
        WIRE_INDEX_EOF };
 enum { WIRE_NEW_METADATA = 1, WIRE_NEW_STREAM = 2 };
@@ -104,6 +105,13 @@ void wire_add_bytes(struct wire_out *out, const void *bytes, size_t size);
 /** wire_room() - @size more bytes, which the caller fills. Return: NULL: out of memory. */
 uint8_t *wire_room(struct wire_out *out, size_t size);
 void wire_out_free(struct wire_out *out);
+
+/**
+ * wire_is_facts() - is it a stream of facts of a kymo recording, by the name of its channel?
+ *
+ * Such a name ends in "_init", or in "_known" for facts that an earlier chunk has, too.
+ */
+bool wire_is_facts(const char *channel);
 
 /* ---- the messages ---- */
 
