@@ -49,7 +49,7 @@ int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *r
 	if (patience < PATIENCE_NS)
 		patience = PATIENCE_NS;
 	*silent = 0;
-	if (client_is_unsure(client))
+	if (client_is_unsure(client) || client_catches_up(client))
 		return INT64_MIN;
 	for (const struct live_stream *stream = client_streams(client); stream; stream = stream->next) {
 		const bool known = bound_of(stream, reader, &cache, &ns);

@@ -84,7 +84,8 @@ static int64_t tick_streams(struct client *client, int64_t next, struct wire_out
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next) {
 		const bool retries = stream->state == STREAM_NEEDS_METADATA && !stream->trace->stale;
 
-		if ((stream->state != STREAM_WAITS && !retries) || !stream->here)
+		if ((stream->state != STREAM_WAITS && !retries) || !stream->here ||
+		    (client->gathers && !stream->catches))
 			continue;
 		if (stream->due_ns > client->now_ns)
 			next = earlier(next, stream->due_ns);
@@ -117,8 +118,13 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 	}
 	if (client->phase != CLIENT_RUNNING)
 		return later;
+	if (client->gathers && !client->request_count && !client_catches_up(client)) {
+		client_attach_again(client, WIRE_SEEK_LAST, out);
+		return later;
+	}
 	/* Not only when the relay announces some: lttng-relayd does so only together with packets. */
-	if (!client->asked_streams && (client->stale_streams || client->due_ns <= now_ns)) {
+	if (!client->gathers && !client->asked_streams &&
+	    (client->stale_streams || client->due_ns <= now_ns)) {
 		client_ask_streams(client, out);
 		client->due_ns = client_poll_at(client);
 	}
@@ -235,12 +241,9 @@ void client_free(struct client *client)
 	free(client);
 }
 
-void client_connected(struct client *client, int64_t now_ns, struct wire_out *out)
+void client_forget_places(struct client *client)
 {
-	client->phase = CLIENT_LISTING;
-	client->request_count = client->in.used = 0;
-	client->in_list = client->waits = client->asked_streams = client->stale_streams = client->hung_up = false;
-	client->now_ns = now_ns;
+	client->asked_streams = client->stale_streams = false;
 	for (struct live_trace *trace = client->traces; trace; trace = trace->next) {
 		trace->has_metadata_stream = trace->asked = trace->stale = trace->gone = false;
 		trace->again = 0;
@@ -251,6 +254,16 @@ void client_connected(struct client *client, int64_t now_ns, struct wire_out *ou
 		if (stream->state != STREAM_ENDED)
 			stream->state = STREAM_WAITS;
 	}
+}
+
+void client_connected(struct client *client, int64_t now_ns, struct wire_out *out)
+{
+	client->phase = CLIENT_LISTING;
+	client->request_count = client->in.used = 0;
+	client->in_list = client->waits = client->hung_up = client->gathers = false;
+	client->next_seek = 0;
+	client->now_ns = now_ns;
+	client_forget_places(client);
 	client_ask(client, out, WIRE_VIEWER_CONNECT, WIRE_SIZE_connect, NULL, 0);
 	wire_put_connect(out, &(struct wire_connect){ UINT64_MAX, WIRE_MAJOR, WIRE_MINOR, 1 });
 }
@@ -280,6 +293,14 @@ bool client_waits(const struct client *client)
 bool client_is_unsure(const struct client *client)
 {
 	return client->phase != CLIENT_RUNNING || client->stale_streams;
+}
+
+bool client_catches_up(const struct client *client)
+{
+	for (const struct live_stream *stream = client->streams; stream; stream = stream->next)
+		if (stream->catches && stream->here && stream->state != STREAM_ENDED)
+			return true;
+	return client->next_seek;
 }
 
 struct live_stream *client_streams(const struct client *client)

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A viewer's side of LTTng's live protocol, as a function of bytes: the relay's bytes go to client_bytes(), and requests
- * come out of it. It uses no socket, clock or file: times are passed in, packets go to a client_sink.
+ * A viewer's side of LTTng's live protocol, as a function of bytes: the relay's bytes go to
+ * client_bytes(), and requests come out of it. It uses no socket, clock or file: times are passed
+ * in, packets go to a client_sink.
  *
- *   CONNECT ─ LIST until the session exists ─ CREATE ─ ATTACH ─┬─ a trace:  METADATA until NO_NEW; again when there is more
- *                                                              ├─ a stream: NEXT_INDEX ─ METADATA if it is new ─ PACKET
- *                                                              └─ NEW_STREAMS until HUP ─ DETACH
+ *   CONNECT ─ LIST until the session exists ─ CREATE ─ ATTACH ─┬─ a trace:  METADATA until NO_NEW;
+ * again when there is more ├─ a stream: NEXT_INDEX ─ METADATA if it is new ─ PACKET └─ NEW_STREAMS
+ * until HUP ─ DETACH
  *
- * Requests do not wait for earlier replies; the replies on a connection come in the order of the requests.
- * The relay is not trusted: every size and count has a limit, and what it says about a session can spoil only that session.
+ * From now on (client_options): the names that events refer to are in streams of facts, which are
+ * read from their beginning; of the other streams only what comes is. kymo relay does so when asked
+ * (WIRE_SEEK_NOW). lttng-relayd refuses:
+ *
+ *   ATTACH NOW ─ refused ─ DETACH ─ ATTACH BEGINNING ─ streams of facts to their ends ─ DETACH ─
+ * ATTACH LAST
+ *
+ * Requests do not wait for earlier replies; the replies on a connection come in the order of the
+ * requests. The relay is not trusted: every size and count has a limit, and what it says about a
+ * session can spoil only that session.
  *
  * Context of all functions: not thread-safe; allocate; do not block.
  */
@@ -71,6 +80,7 @@ struct live_stream {
 	uint64_t place_begin, place_end;	/* times of the last packet */
 	bool again;			/* packets up to there are received a second time */
 	bool skips;			/* leave out older packets */
+	bool catches; /* facts that exist already are received, before anything is shown */
 	uint64_t packets, missed;	/* received; promised, but not available */
 	void *of_sink;
 };
@@ -125,6 +135,10 @@ bool client_waits(const struct client *client);
 
 /** client_is_unsure() - new streams were announced and not listed yet: bounds must not be trusted. */
 bool client_is_unsure(const struct client *client);
+
+/** client_catches_up() - facts that exist already are still being received: nothing may be shown.
+ */
+bool client_catches_up(const struct client *client);
 
 /** client_streams() - the first of all streams, including ended ones. */
 struct live_stream *client_streams(const struct client *client);

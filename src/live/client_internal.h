@@ -15,6 +15,7 @@
 #define CLIENT_POLL_NS		((int64_t)4000000)	/* between questions for the next packet of a stream */
 #define CLIENT_POLL_EACH_NS	((int64_t)100000)	/* but at least this for each stream */
 #define CLIENT_POLL_MOST_NS	((int64_t)100000000)
+#define CLIENT_RETRIES 5u                               /* for facts that the relay may have */
 #define CLIENT_TRIES		100u			/* for what the relay should have, and does not send */
 
 /* A request without a reply. */
@@ -33,6 +34,9 @@ struct client {
 	unsigned stream_count;
 	uint64_t session;		/* the relay's id */
 	int64_t live_timer_ns;
+	uint32_t seek;                  /* of the latest ATTACH */
+	uint32_t next_seek;             /* of the one after DETACH; 0: none */
+	bool gathers;                   /* attached only to read facts */
 	bool found;			/* in the list that is being received */
 	bool waits, told;		/* the session does not exist; the user knows */
 	bool asked_streams, stale_streams, hung_up;
@@ -67,19 +71,25 @@ void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint6
 void client_ask_streams(struct client *client, struct wire_out *out);
 void client_ask_metadata(struct client *client, struct live_trace *trace, struct wire_out *out);
 void client_ask_index(struct client *client, struct live_stream *stream, struct wire_out *out);
+/* Streams and metadata will be listed again, by the same relay: what was received is not new. */
+void client_forget_places(struct client *client);
 /* When to ask again for what does not exist yet. */
 int64_t client_poll_at(const struct client *client);
 __attribute__((format(printf, 2, 3)))
 void client_say(struct client *client, const char *format, ...);
 
-/* ---- client_reply.c: sessions, streams, metadata ---- */
+/* ---- client_reply.c: sessions, streams ---- */
+/* Sends DETACH, and then ATTACH with another seek. */
+void client_attach_again(struct client *client, uint32_t seek, struct wire_out *out);
 enum reply_result client_on_connect(struct client_reply *reply);
 enum reply_result client_on_list(struct client_reply *reply);
 enum reply_result client_on_create(struct client_reply *reply);
 enum reply_result client_on_attach(struct client_reply *reply);
 enum reply_result client_on_new_streams(struct client_reply *reply);
-enum reply_result client_on_metadata(struct client_reply *reply);
 enum reply_result client_on_detach(struct client_reply *reply);
+
+/* ---- client_metadata.c ---- */
+enum reply_result client_on_metadata(struct client_reply *reply);
 
 /* ---- client_packets.c ---- */
 enum reply_result client_on_index(struct client_reply *reply);

@@ -76,7 +76,7 @@ static void take_flags(struct client_reply *reply, struct live_stream *stream, u
 		stream->trace->stale = true;
 		client_ask_metadata(client, stream->trace, reply->out);
 	}
-	if (flags & WIRE_NEW_STREAM) {
+	if (flags & WIRE_NEW_STREAM && !client->gathers) {
 		client->stale_streams = true;
 		client_ask_streams(client, reply->out);
 	}
@@ -143,6 +143,11 @@ enum reply_result client_on_index(struct client_reply *reply)
 	if (index.status == WIRE_INDEX_OK)
 		return packet_is_there(reply, stream, &index);
 	stream->skips = false;
+	/* A relay that does not have the metadata yet answers RETRY once or twice, whatever it has.
+	 */
+	if (index.status != WIRE_INDEX_RETRY || stream->has_place ||
+	    ++stream->tries > CLIENT_RETRIES)
+		stream->catches = false;
 	switch (index.status) {
 	case WIRE_INDEX_RETRY:
 		break;

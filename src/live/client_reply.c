@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies about sessions, streams and metadata. */
+/* Replies about sessions and streams. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +108,23 @@ enum reply_result client_on_list(struct client_reply *reply)
 	return after_list(reply);
 }
 
+static void ask_attach(struct client *client, uint32_t seek, struct wire_out *out)
+{
+	client->phase = CLIENT_ATTACHING;
+	client->seek = seek;
+	client_ask(client, out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
+	wire_put_attach(out, &(struct wire_attach){ client->session, 0, seek });
+}
+
+void client_attach_again(struct client *client, uint32_t seek, struct wire_out *out)
+{
+	client->phase = CLIENT_ATTACHING;
+	client->next_seek = seek;
+	client->gathers = false;
+	client_ask(client, out, WIRE_VIEWER_DETACH, 8, NULL, 0);
+	wire_add(out, client->session, 8);
+}
+
 enum reply_result client_on_create(struct client_reply *reply)
 {
 	struct client *client = reply->client;
@@ -116,8 +133,12 @@ enum reply_result client_on_create(struct client_reply *reply)
 		return REPLY_INCOMPLETE;
 	if (wire_take(reply->in, 4) != WIRE_CREATED)
 		return REPLY_FAILS(reply, KYMO_EXIT_FAILED, "the relay accepts no more viewers");
-	client_ask(client, reply->out, WIRE_VIEWER_ATTACH, WIRE_SIZE_attach, NULL, 0);
-	wire_put_attach(reply->out, &(struct wire_attach){ client->session, 0, WIRE_SEEK_BEGINNING });
+	/* After a lost connection, what was received before is known; the rest must not be missed.
+	 */
+	ask_attach(client,
+		   client->options->from_now && !client->streams ? WIRE_SEEK_NOW
+								 : WIRE_SEEK_BEGINNING,
+		   reply->out);
 	return REPLY_DONE;
 }
 
@@ -156,7 +177,10 @@ static struct live_stream *stream_new(struct client *client, struct live_trace *
 	}
 	stream->trace = trace;
 	/* A stream that begins while we watch is shown from its beginning. */
-	stream->skips = client->options->from_now && client->phase == CLIENT_ATTACHING;
+	if (client->options->from_now && client->phase == CLIENT_ATTACHING) {
+		stream->catches = wire_is_facts(channel);
+		stream->skips = !stream->catches;
+	}
 	*client->last_stream = stream;
 	client->last_stream = &stream->next;
 	client->stream_count++;
@@ -251,6 +275,10 @@ static enum reply_result refused(struct client_reply *reply)
 		why = "it is not live; create a live session with lttng create --live";
 		break;
 	case WIRE_ATTACH_SEEK:
+		if (client->seek == WIRE_SEEK_NOW) {
+			client_attach_again(client, WIRE_SEEK_BEGINNING, reply->out);
+			return REPLY_DONE;
+		}
 		why = "the relay cannot send it from its beginning";
 		break;
 	default:
@@ -270,6 +298,7 @@ enum reply_result client_on_attach(struct client_reply *reply)
 	if (client->list_status != WIRE_ATTACHED)
 		return refused(reply);
 	client->phase = CLIENT_RUNNING;
+	client->gathers = client->seek == WIRE_SEEK_BEGINNING && client->gathers;
 	client->told = false;
 	client->due_ns = 0;
 	return REPLY_DONE;
@@ -301,75 +330,20 @@ enum reply_result client_on_new_streams(struct client_reply *reply)
 
 enum reply_result client_on_detach(struct client_reply *reply)
 {
+	struct client *client = reply->client;
+	uint32_t seek;
+
 	if (wire_left(reply->in) < 4)
 		return REPLY_INCOMPLETE;
 	(void)wire_take(reply->in, 4);
-	reply->client->phase = CLIENT_ENDED;
-	return REPLY_DONE;
-}
-
-/* ---- metadata ---- */
-
-/* What was received on an earlier connection is not new, but it must be the same. */
-static enum reply_result add_metadata(struct client_reply *reply, struct live_trace *trace, const uint8_t *bytes, size_t size)
-{
-	struct client *client = reply->client;
-	const size_t known = trace->metadata.used - trace->again, same = known < size ? known : size;
-
-	if (same && memcmp(trace->metadata.bytes + trace->again, bytes, same))
-		return REPLY_FAILS(reply, KYMO_EXIT_FAILED,
-				   "session %s is not the same as before the connection was lost; "
-				   "start kymo live again",
-				   client->options->session);
-	if (size - same > CLIENT_METADATA_MAX - trace->metadata.used)
-		return malformed(reply, "the size of the metadata");
-	wire_add_bytes(&trace->metadata, bytes + same, size - same);
-	if (trace->metadata.failed)
-		return no_memory(reply);
-	trace->again += size;
-	trace->gone = false;
-	if (size > same && client->sink->metadata(client->sink->context, trace, bytes + same, size - same, reply->err) < 0)
-		return REPLY_FAILED;
-	return REPLY_DONE;
-}
-
-static enum reply_result metadata_came(struct client_reply *reply, struct live_trace *trace, const struct wire_metadata_reply *head)
-{
-	struct client *client = reply->client;
-	const bool whole = trace->metadata.used && trace->again == trace->metadata.used;
-
-	if (head->status == WIRE_METADATA_OK && head->size) {
-		client_ask_metadata(client, trace, reply->out);	/* until there is no more */
-	} else if (head->status != WIRE_METADATA_OK && whole) {
-		trace->stale = false;
-		client_metadata_came(client, trace, reply->out);
-	} else if (head->status != WIRE_METADATA_OK && head->status != WIRE_METADATA_NO_NEW &&
-		   ++trace->tries > CLIENT_TRIES) {
-		client_metadata_gone(client, trace, reply->out);
-	} else {
-		trace->due_ns = client_poll_at(client);
+	if (!client->next_seek) {
+		client->phase = CLIENT_ENDED;
+		return REPLY_DONE;
 	}
+	seek = client->next_seek;
+	client->next_seek = 0;
+	client->gathers = seek == WIRE_SEEK_BEGINNING;
+	client_forget_places(client);
+	ask_attach(client, seek, reply->out);
 	return REPLY_DONE;
-}
-
-enum reply_result client_on_metadata(struct client_reply *reply)
-{
-	struct live_trace *trace = reply->request->of;
-	struct wire_metadata_reply head;
-	const uint8_t *bytes;
-	enum reply_result taken = REPLY_DONE;
-
-	if (!wire_get_metadata_reply(reply->in, &head))
-		return REPLY_INCOMPLETE;
-	if (head.status != WIRE_METADATA_OK)
-		head.size = 0;
-	if (head.size > CLIENT_METADATA_MAX)
-		return malformed(reply, "the size of the metadata");
-	bytes = wire_bytes(reply->in, head.size);
-	if (!bytes)
-		return REPLY_INCOMPLETE;
-	trace->asked = false;
-	if (head.size)
-		taken = add_metadata(reply, trace, bytes, head.size);
-	return taken == REPLY_DONE ? metadata_came(reply, trace, &head) : taken;
 }

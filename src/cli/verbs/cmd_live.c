@@ -155,8 +155,8 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 			  .most = options->count,
 			  .json = options->format == FORMAT_JSON},
 	};
+	watch->show.from_now = options->now;
 	if (watch->directory) {
-		watch->show.from_now = options->now;
 		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet, err);
 	} else {
 		rc = watch_session(watch, err);

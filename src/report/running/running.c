@@ -151,6 +151,12 @@ void running_forget(struct running *running)
 	running->first_ns = running->last_ns;	/* the next block is about what comes behind it */
 }
 
+void running_begin(struct running *running, int64_t ns)
+{
+	running->last_ns = ns;
+	running_forget(running);
+}
+
 bool running_is_empty(const struct running *running)
 {
 	return !running->events && !running->lost_events && !running->lost_packets;

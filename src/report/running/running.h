@@ -45,4 +45,7 @@ int running_write(struct running *running, struct table *table, unsigned rows, s
 /** running_lost() - events and packets, since the beginning. */
 uint64_t running_lost(const struct running *running);
 
+/** running_begin() - count from @ns (epoch) on: what was counted is forgotten, names are kept. */
+void running_begin(struct running *running, int64_t ns);
+
 #endif

@@ -109,7 +109,11 @@ static int pass_over(struct live_show *show, struct kymo_err *err)
 	int more;
 
 	while ((more = events_next(&show->events, &event, err)) > 0)
-		;
+		if (show->running && running_event(show->running, &event, err) < 0)
+			return -1;
+	/* Tables know the names of what began before; they count only what comes. */
+	if (show->running)
+		running_begin(show->running, show->until);
 	return more;
 }
 
