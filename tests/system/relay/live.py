@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from lib_live import Cut, Live, LttngRelayd
 from lib_lttng import begin, emit, finish, missing, run, sessiond
 from lib_net import private
 from lib_relay import Relay
-from lib_test import KYMO, until
+from lib_test import KYMO, private as test_env, robot, until
 
 
 def stored(relay):
@@ -170,6 +171,29 @@ def ends(relay_class):
     print(f'{relay_class.__name__}: ends when told, and says that the relay has gone')
 
 
+def from_now(relay_class):
+    """A viewer that comes late knows all names, and counts nothing of what was before: the facts are read, the rings are not."""
+    with relay_class() as relay:
+        recorder = subprocess.Popen(
+            [KYMO, 'record', '-o', os.path.join(relay.dir, 'trace'), '--relay', f'net://127.0.0.1:{relay.control}:{relay.data}/late',
+             '--', *robot(600)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=test_env(relay.dir))
+        try:
+            early = Live(Live.url(relay, 'late'), '--event', 'ros2:callback_end', '--count', '2000')
+            early.wait()                                # there is something to leave out; lttng-relayd has one viewer at a time
+            live = Live(Live.url(relay, 'late'), '--now', '--top', '--interval', '200ms', '--format', 'json')
+            until('a table', lambda: '"events"' in live.text() and live.text().count('"until"') > 1)
+            live.stop()
+            first, _ = json.JSONDecoder().raw_decode(live.text())
+            assert first['callbacks'] and all(row['node'] and row['kind'] != 'unknown' for row in first['callbacks']), first
+            assert sum(row['count'] for row in first['callbacks']) < 2000, first
+            counted = Live(Live.url(relay, 'late'), '--now', '--count', '100')
+            assert not any('_init:' in line for line in counted.wait()), 'facts of what was before are shown'
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            recorder.wait()
+    print(f'{relay_class.__name__}: from now on, with names')
+
+
 def main():
     why = missing() or private(__file__, network=False, lttng=True)
     if why:
@@ -187,6 +211,7 @@ def main():
     for relay in (Relay, LttngRelayd):
         with sessiond():
             ends(relay)
+        from_now(relay)
     return 0
 
 

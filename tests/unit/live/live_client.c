@@ -484,6 +484,92 @@ static void from_now(void **state)
 	assert_string_equal(log_text, "M3 B0+40 P ");
 }
 
+/* What lttng-relayd does not know is asked for with what it knows. */
+static void from_now_of_lttng(void **state)
+{
+	struct test *test = *state;
+
+	test->options.from_now = true;
+	attach(test);
+	put_streams(test, WIRE_ATTACH_SEEK, 0);
+	answered(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_DETACH), 5);
+	wire_add(&test->reply, WIRE_DETACH_UNKNOWN, 4);
+	answered(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_ATTACH), 5);
+	put_streams(test, WIRE_ATTACHED, 3);
+	put_stream(test, 1, false, "7-0_0");
+	put_stream(test, 2, true, "metadata");
+	put_stream(test, 3, false, "7-0_init");
+	answered(test);
+	tick(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_NEXT_INDEX), 3); /* facts only */
+	assert_int_equal(expect(test, WIRE_VIEWER_METADATA), 2);
+	expect_nothing(test);
+	assert_true(client_catches_up(test->client));
+	put_index(test, WIRE_INDEX_OK, 0, 10, 20);
+	put_metadata(test, WIRE_METADATA_OK, "abc");
+	answered(test);
+	(void)expect(test, WIRE_VIEWER_METADATA);
+	put_metadata(test, WIRE_METADATA_NO_NEW, "");
+	answered(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_PACKET), 3);
+	put_packet(test, WIRE_PACKET_OK, 40, 0);
+	answered(test);
+	(void)expect(test, WIRE_VIEWER_NEXT_INDEX);
+	put_index(test, WIRE_INDEX_INACTIVE, 0, 0, 30);
+	answered(test);
+	tick(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_DETACH), 5);
+	assert_true(client_catches_up(test->client));
+	wire_add(&test->reply, WIRE_DETACHED, 4);
+	answered(test);
+	assert_int_equal(expect(test, WIRE_VIEWER_ATTACH), 5);
+	put_streams(test, WIRE_ATTACHED, 3);
+	put_stream(test, 1, false, "7-0_0");
+	put_stream(test, 2, true, "metadata");
+	put_stream(test, 3, false, "7-0_init");
+	answered(test);
+	assert_int_equal(client_phase(test->client), CLIENT_RUNNING);
+	assert_false(client_catches_up(test->client));
+	tick(test);
+	(void)expect(test, WIRE_VIEWER_NEW_STREAMS);
+	assert_int_equal(expect(test, WIRE_VIEWER_NEXT_INDEX), 1);
+	assert_string_equal(log_text, "M3 B0+40 P ");
+}
+
+/* kymo relay: one ATTACH, all facts, and the others from their last packet on. */
+static void from_now_with_facts(void **state)
+{
+	struct test *test = *state;
+
+	test->options.from_now = true;
+	attach(test);
+	put_streams(test, WIRE_ATTACHED, 3);
+	put_stream(test, 1, false, "7-0_0");
+	put_stream(test, 2, true, "metadata");
+	put_stream(test, 3, false, "7-0_known");
+	answered(test);
+	tick(test);
+	(void)expect(test, WIRE_VIEWER_NEW_STREAMS);
+	assert_int_equal(expect(test, WIRE_VIEWER_NEXT_INDEX), 1);
+	assert_int_equal(expect(test, WIRE_VIEWER_NEXT_INDEX), 3);
+	(void)expect(test, WIRE_VIEWER_METADATA);
+	put_streams(test, WIRE_STREAMS_NO_NEW, 0);
+	put_index(test, WIRE_INDEX_OK, 0, 90, 99);
+	put_index(test, WIRE_INDEX_OK, 0, 10, 20);
+	put_metadata(test, WIRE_METADATA_OK, "abc");
+	put_index(test, WIRE_INDEX_RETRY, 0, 0, 0);
+	put_metadata(test, WIRE_METADATA_NO_NEW, "");
+	put_packet(test, WIRE_PACKET_OK, 40, 0);
+	answered(test);
+	assert_true(client_catches_up(test->client));
+	put_index(test, WIRE_INDEX_RETRY, 0, 0, 0);
+	answered(test);
+	assert_false(client_catches_up(test->client));
+	assert_string_equal(log_text, "M3 B0+40 P ");
+}
+
 /* Without metadata its packets are asked for all the same, or the relay would never see the end. */
 static void metadata_that_never_come(void **state)
 {
@@ -628,13 +714,30 @@ static void endless_metadata(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sessions_are_listed), TEST(a_session_is_waited_for), TEST(metadata_come_before_packets),
-		TEST(news_make_unsure), TEST(news_come_with_any_status), TEST(streams_that_come_later),
-		TEST(the_end_is_asked_for_again), TEST(ends_when_all_has_ended), TEST(goes_on_where_it_was),
-		TEST(another_session_is_not_the_same), TEST(a_packet_that_is_gone), TEST(from_now),
-		TEST(metadata_that_never_come), TEST(too_many_sessions), TEST(too_many_streams), TEST(names_without_end),
-		TEST(another_major), TEST(what_was_not_asked_for), TEST(refusals), TEST(senseless_indexes),
-		TEST(more_than_was_asked_for), TEST(endless_metadata),
+		TEST(sessions_are_listed),
+		TEST(a_session_is_waited_for),
+		TEST(metadata_come_before_packets),
+		TEST(news_make_unsure),
+		TEST(news_come_with_any_status),
+		TEST(streams_that_come_later),
+		TEST(the_end_is_asked_for_again),
+		TEST(ends_when_all_has_ended),
+		TEST(goes_on_where_it_was),
+		TEST(another_session_is_not_the_same),
+		TEST(a_packet_that_is_gone),
+		TEST(from_now),
+		TEST(from_now_of_lttng),
+		TEST(from_now_with_facts),
+		TEST(metadata_that_never_come),
+		TEST(too_many_sessions),
+		TEST(too_many_streams),
+		TEST(names_without_end),
+		TEST(another_major),
+		TEST(what_was_not_asked_for),
+		TEST(refusals),
+		TEST(senseless_indexes),
+		TEST(more_than_was_asked_for),
+		TEST(endless_metadata),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
