@@ -203,6 +203,9 @@ static void show_facts(const struct show *s)
 	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
 	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
 	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
+	if (kymo_ctf_warning_count(s->reader))
+		table_value_u64(s->table, "damaged", "Damaged places",
+				kymo_ctf_warning_count(s->reader));
 	if (s->accounts->present && !s->limited)
 		show_accounts(s);
 }

@@ -11,6 +11,10 @@
 #include "ctf/read/reader_impl.h"
 
 #define BATCH_RECORDS 256
+/* Clocks of CPUs differ by less. */
+#define BACK_MAX_NS 1000000000
+/* The least offset of a clock that counts from a machine's boot. */
+#define REAL_OFFSET_NS INT64_C(1000000000000000)
 
 uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 {
@@ -76,6 +80,25 @@ void stream_find_loss(struct ctf_stream *s)
 }
 
 /* ---- packets ---- */
+
+/*
+ * Warns of times that cannot be true: packets of a stream follow each other, and nothing is
+ * recorded at the moment of the boot.
+ */
+static void check_order(struct ctf_stream *s)
+{
+	const struct packet *now = &s->packet, *before = &s->before;
+
+	if (!(now->has & HAS_BEGIN))
+		return;
+	if (now->has & HAS_END && now->end < now->begin)
+		warn_packet(s, "damaged: it ends before it begins");
+	if (!now->begin && s->class->offset_ns >= REAL_OFFSET_NS)
+		warn_packet(s, "damaged: it begins at the boot of the machine");
+	if (s->has_before && before->has & HAS_BEGIN && now->begin < before->begin &&
+	    clock_to_ns(s->class, before->begin - now->begin) > BACK_MAX_NS)
+		warn_packet(s, "damaged: it begins before the packet in front of it");
+}
 
 /* Set the cursor to what the window has of the packet. */
 static void see_window(struct ctf_stream *s, uint64_t have_bytes, uint64_t from)
@@ -189,6 +212,7 @@ bool stream_next_packet(struct ctf_stream *s)
 			return false;
 		seek_window(s);
 	}
+	check_order(s);
 	stream_find_loss(s);
 	s->at.pos = s->event_begin = s->packet.first_event;
 	s->at.slot = s->slot;

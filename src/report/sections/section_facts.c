@@ -55,6 +55,29 @@ static unsigned ros_processes(const struct report *report)
 	return processes;
 }
 
+/* What is missing. A damaged trace may miss more than what was counted. */
+static void loss_rows(const struct report *report, uint64_t events, uint64_t packets)
+{
+	const unsigned damage = kymo_ctf_warning_count(report->reader);
+	struct table *t = report->table;
+	char text[128];
+
+	if (report->options->format == TABLE_TEXT) {
+		snprintf(text, sizeof(text),
+			 packets  ? "%" PRIu64 " events and %" PRIu64 " packets"
+			 : events ? "%" PRIu64 " events"
+			 : damage ? "not known: the trace is damaged"
+				  : "nothing",
+			 events, packets);
+		table_value_text(t, "lost", "Lost", text);
+	} else {
+		table_value_u64(t, "lost_events", "Lost events", events);
+		table_value_u64(t, "lost_packets", "Lost packets", packets);
+	}
+	if (damage)
+		table_value_u64(t, "damaged", "Damaged places", damage);
+}
+
 void report_facts(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
@@ -84,14 +107,7 @@ void report_facts(struct report *report)
 	table_value_u64(t, "events", "Events", facts->events);
 	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
 	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
-	if (report->options->format == TABLE_TEXT) {
-		snprintf(text, sizeof(text), packets ? "%" PRIu64 " events and %" PRIu64 " packets" :
-			 events ? "%" PRIu64 " events" : "nothing", events, packets);
-		table_value_text(t, "lost", "Lost", text);
-	} else {
-		table_value_u64(t, "lost_events", "Lost events", events);
-		table_value_u64(t, "lost_packets", "Lost packets", packets);
-	}
+	loss_rows(report, events, packets);
 }
 
 /* NULL when there is something to show. */
