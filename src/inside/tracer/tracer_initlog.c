@@ -7,7 +7,12 @@
 
 #include "inside/tracer/tracer_calm.h"
 
-#define FULL_TRIES 8		/* attempts after a cleaning: other threads may use up the new room first */
+/* In a full log a fact waits for threads that keep the log from being cleaned: so long, and then a
+ * little for the cleaning. */
+#define FULL_WAIT_NS (kymo_log_patience_ns + 2000000000ull)
+#define FULL_TRIES                                                                                \
+	64 /* in a log that is full and nobody keeps from being cleaned: other threads may use up \
+	      the room first */
 
 static bool drop_fact(struct kymo_process *process)
 {
@@ -109,6 +114,37 @@ uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread,
 	}
 }
 
+/*
+ * As kymo_log_take(). If the log is full, clean it, and try again as long as cleaning makes
+ * progress: other threads may use up the new room first. Meanwhile the thread has no claim of its
+ * own, which could hold up the others.
+ */
+static uint64_t take_room(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
+			  enum log_writer writer, uint64_t *ns)
+{
+	const uint64_t outer = thread->log_claim;
+	uint64_t at, begin = 0;
+	unsigned tries = 0;
+
+	for (;;) {
+		if (!outer)
+			__atomic_store_n(&thread->log_claim_ns, kymo_clock_read(thread),
+					 __ATOMIC_RELAXED);
+		at = kymo_log_take(process, thread, size, writer, ns);
+		if (at != UINT64_MAX)
+			return at;
+		__atomic_store_n(&thread->log_claim, outer, __ATOMIC_RELEASE);
+		if (!begin)
+			begin = kymo_clock_ns();
+		if (!kymo_log_clean_if_full(process, thread) ||
+		    kymo_clock_ns() - begin > FULL_WAIT_NS)
+			return UINT64_MAX;
+		tries += !__atomic_load_n(&process->log_blocked, __ATOMIC_RELAXED);
+		if (tries > FULL_TRIES)
+			return UINT64_MAX;
+	}
+}
+
 static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload,
 		    enum log_writer writer)
 {
@@ -122,15 +158,9 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 		return false;
 	kymo_log_clean_if_due(process, thread);
 	outer = thread->log_claim;
-	if (!outer)
-		__atomic_store_n(&thread->log_claim_ns, kymo_clock_read(thread), __ATOMIC_RELAXED);
-	at = kymo_log_take(process, thread, size, writer, &ns);
-	for (int i = 0; at == UINT64_MAX && i < FULL_TRIES && kymo_log_clean_if_full(process, thread); i++)
-		at = kymo_log_take(process, thread, size, writer, &ns);
-	if (at == UINT64_MAX) {
-		__atomic_store_n(&thread->log_claim, outer, __ATOMIC_RELEASE);
+	at = take_room(process, thread, size, writer, &ns);
+	if (at == UINT64_MAX)
 		return false;
-	}
 	record = kymo_log_at(process, at);
 	record->origin = at;
 	record->size = (uint32_t)size;

@@ -26,9 +26,10 @@ struct kymo_fact {
  * The record's time lies strictly between those of the thread's events before and after it.
  *
  * Context: lock-free; may allocate a segment (system calls) about every thousand records, and clean
- * the log when it has doubled (some 100 ns per fact in it). In a signal handler that interrupted a
- * slow path, the log is not cleaned, and a fact that needs a new segment is dropped and counted.
- * Return: false: the fact is dropped. Otherwise kymo__log_commit() must follow.
+ * the log when it has doubled (some 100 ns per fact in it). If the log is full, waits up to 12 s
+ * for a thread that was preempted while it wrote a fact or cleaned. In a signal handler that
+ * interrupted a slow path, the log is not cleaned, and a fact that needs a new segment is dropped
+ * and counted. Return: false: the fact is dropped. Otherwise kymo__log_commit() must follow.
  */
 KYMO_EXPORT bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload);
 /** kymo__log_reserve_as() - as kymo__log_reserve(), with another key: a later fact with the same id and key replaces this one. */

@@ -23,7 +23,7 @@
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog_internal.h"
 
-#define WAIT_TRIES	2000		/* of 0.1 ms */
+#define WAIT_TRIES 300                  /* of 0.1 ms, later of 1 ms */
 #define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is not cleaned, unless $KYMO_LOG_SIZE allows no larger log */
 
 struct cleaner {
@@ -34,6 +34,8 @@ struct cleaner {
 	uint64_t unread;		/* the recorder has not read facts from here on: if forgotten, they count as dropped */
 	size_t records;			/* facts, declarations and records KYMO_LOG_GONE between head and limit */
 	bool gone;			/* some of the records are KYMO_LOG_GONE */
+	uint64_t blocked; /* 1 + position of a record that a thread writes, which became the limit;
+			     0: none */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -130,6 +132,7 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 				return record;
 			*at += record->size;
 		} else if (is_claimed(cleaner, *at)) {
+			cleaner->blocked = *at + 1;
 			break;
 		} else if (!is_whole(record, *at)) {	/* check again: the writer may have completed the record before is_claimed() */
 			*at = behind_hole(cleaner, *at);
@@ -216,12 +219,14 @@ static void clean(struct cleaner *cleaner, unsigned share)
 	size_t bytes, holding = 0;
 	void *memory;
 
+	/*
+	 * A KYMO_LOG_GONE record before the limit may end a fact whose copy is after the limit.
+	 * Then it must not be forgotten yet. A record that is being written lowers the limit.
+	 */
 	choose_limit(cleaner);
-	/* A KYMO_LOG_GONE record before the limit may end a fact whose copy is after the limit. Then it must not be forgotten yet. */
-	if (cleaner->limit < cleaner->process->log_copied)
-		return;
-	count(cleaner);
-	if (!cleaner->records)
+	if (cleaner->limit >= cleaner->process->log_copied)
+		count(cleaner);
+	if (!cleaner->records || cleaner->limit < cleaner->process->log_copied)
 		return;
 	bytes = kymo_lives_bytes(cleaner->records, cleaner->gone);
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -259,6 +264,7 @@ static bool clean_once(struct kymo_process *process, struct kymo_thread *thread,
 {
 	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
 	struct kymo_calm calm;
+	uint64_t freed;
 
 	if (thread->in_slow)
 		return false; /* in a signal handler that interrupted a slow path */
@@ -270,9 +276,13 @@ static bool clean_once(struct kymo_process *process, struct kymo_thread *thread,
 	thread->in_slow = 1;
 	kymo_signal_fence();
 	cleaner.head = process->region->log_head;
+	freed = process->log_freed;
 	clean(&cleaner, share);
-	if (process->region->log_head != cleaner.head)
+	freed = process->log_freed - freed;
+	if (freed)
 		__atomic_store_n(&process->log_failed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&process->log_blocked, freed ? 0 : cleaner.blocked, __ATOMIC_RELAXED);
+	__atomic_store_n(&process->log_futile, !freed && !cleaner.blocked, __ATOMIC_RELAXED);
 	choose_next(process);
 	kymo_signal_fence();
 	thread->in_slow = 0;
@@ -291,32 +301,73 @@ void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thr
 		(void)clean_once(process, thread, 4);
 }
 
+static void wait_a_little(unsigned try)
+{
+	const struct timespec pause = { .tv_nsec = try < 20 ? 100000 : 1000000 };
+
+	(void)nanosleep(&pause, NULL);
+}
+
 /* Wait for the thread that cleans, which frees room within some milliseconds. */
 static bool wait_for_cleaner(const struct kymo_process *process)
 {
-	const struct timespec pause = { .tv_nsec = 100000 };
+	const struct kymo_lock *lock = &process->log_cleaning;
 	struct kymo_calm calm;
 
 	kymo_calm_begin(&calm);
-	for (int i = 0; i < WAIT_TRIES && kymo_lock_is_taken(&process->log_cleaning); i++)
-		(void)nanosleep(&pause, NULL);
+	for (unsigned i = 0; i < WAIT_TRIES && __atomic_load_n(&lock->owner, __ATOMIC_ACQUIRE);
+	     i++) {
+		if (i % 32 == 0 && !kymo_lock_is_taken(lock))
+			break;
+		wait_a_little(i);
+	}
 	kymo_calm_end(&calm);
 	return true;
 }
 
 /*
- * Going through a full log takes long, so not every failed reservation cleans: only those whose number is a power of two or a
- * multiple of 1024.
+ * Wait for the thread that writes the record at @position. A thread that was preempted while it
+ * writes holds up cleaning, and other threads can fill the log meanwhile. The waiting thread
+ * sleeps, so the other one gets a CPU.
+ */
+static bool wait_for_writer(struct kymo_process *process, struct kymo_thread *thread,
+			    uint64_t position)
+{
+	const struct cleaner looks = { .process = process, .thread = thread };
+	struct kymo_calm calm;
+
+	if (thread->log_claim)
+		return false; /* in a signal handler: it may have interrupted that writer */
+	kymo_calm_begin(&calm);
+	for (unsigned i = 0; i < WAIT_TRIES; i++) {
+		if (__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > position ||
+		    is_whole(kymo_log_at(process, position), position) ||
+		    !is_claimed(&looks, position))
+			break;
+		wait_a_little(i);
+	}
+	kymo_calm_end(&calm);
+	return true;
+}
+
+/*
+ * Going through a full log takes long. So while all facts hold, not every failed reservation
+ * cleans: only those whose number is a power of two or a multiple of 1024.
  */
 bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread)
 {
 	const uint32_t failed = __atomic_add_fetch(&process->log_failed, 1, __ATOMIC_RELAXED);
+	uint64_t blocked;
 
 	if (thread->in_slow)
 		return false;
 	if (kymo_lock_is_taken(&process->log_cleaning))
 		return wait_for_cleaner(process);
-	if ((failed & (failed - 1)) && failed % 1024)
+	if (__atomic_load_n(&process->log_futile, __ATOMIC_RELAXED) && (failed & (failed - 1)) &&
+	    failed % 1024)
+		return false;
+	blocked = __atomic_load_n(&process->log_blocked, __ATOMIC_RELAXED);
+	if (blocked && !wait_for_writer(process, thread, blocked - 1))
 		return false;
 	return clean_once(process, thread, 16) || wait_for_cleaner(process);
 }

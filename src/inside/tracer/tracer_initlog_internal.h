@@ -30,7 +30,11 @@ extern uint64_t kymo_log_patience_ns;
 /** kymo_log_clean_if_due() - forget facts that no longer hold, if the log has grown enough since the last cleaning. */
 void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread);
 
-/** kymo_log_clean_if_full() - clean a log that is full. Return: true: the log may have room now. */
+/**
+ * kymo_log_clean_if_full() - clean a log that is full
+ * Context: may wait for a thread that writes a fact or cleans. Return: true: the log may have room
+ * now.
+ */
 bool kymo_log_clean_if_full(struct kymo_process *process, struct kymo_thread *thread);
 
 #endif

@@ -71,6 +71,9 @@ struct kymo_process {
 	uint32_t log_memory;		/* number of chunks that have memory, the free ones included */
 	struct kymo_lock log_cleaning;
 	uint32_t log_failed;		/* facts that found no room since the last cleaning that freed some */
+	bool log_futile;      /* the last cleaning freed nothing: the facts in the log hold */
+	uint64_t log_blocked; /* 1 + position of the record at which it stopped, because a thread
+				 writes it; 0: none */
 	uint64_t log_clean_at;		/* clean when the bytes between head and tail reach this number */
 	uint64_t log_copied;		/* position where the copies of the last cleaning end */
 	uint64_t log_freed;		/* the memory of chunks below this number is free or reused */

@@ -173,14 +173,20 @@ def unrecorded(check, scratch):
 
 
 def many_threads(check, scratch):
-    place = Place(scratch, "threads")
-    program = Program(place, "--threads", "4", KYMO_LOG_SIZE="4M")
+    many_threads_in(check, scratch, "four threads", 4, 4 << 20)
+    # Some of them are preempted while they write or clean, and the others fill the log meanwhile.
+    many_threads_in(check, scratch, "sixteen threads", 16, 1 << 20)
+
+
+def many_threads_in(check, scratch, what, threads, size):
+    place = Place(scratch, f"threads{threads}")
+    program = Program(place, "--threads", str(threads), KYMO_LOG_SIZE=str(size))
     before = program.status()["memory_bytes"]
     program.tell("keep 5")
     program.tell("churn 1000")
-    row = bounded(check, "four threads", program, before, 4 << 20)
-    check.equal("four threads: what is there", (row["init_events"], row["init_dropped"]), (program.said["live"], 0))
-    expect_nodes(check, "four threads", place.trace_of(program.pid), range(5))
+    row = bounded(check, what, program, before, size)
+    check.equal(f"{what}: what is there", (row["init_events"], row["init_dropped"]), (program.said["live"], 0))
+    expect_nodes(check, what, place.trace_of(program.pid), range(5))
     program.end()
 
 
