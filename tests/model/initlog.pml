@@ -17,13 +17,14 @@
  * is cleaned, all others do.
  *
  *   - What the reader accepts at a position is what was written there, and no fact twice.
- * At the end, also behind a crash: each fact that was committed and holds was taken.
+ * At the end, also behind a crash: each fact that was committed and holds was taken. With -DSLOW there is room for all facts
+ * that hold: then none is dropped, though the other writer may stop anywhere.
  *
  *   spin -a initlog.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m1000000
  *
  * -DSHORT, without crash and with fewer stores on their way, is what the suite runs. Seen failing with SHORT and
  * -DNO_RELEASE, -DNO_CLAIM, -DCLAIM_LATE, -DNO_SECOND_LOOK_AT_STAMP, -DHEAD_FIRST, -DFREE_FIRST,
- * -DNO_LOOK_AT_HEAD, -DNO_ACQUIRE_FENCE, -DNO_ORIGIN, and with -DPENDING=5, too, -DNO_FENCE.
+ * -DNO_LOOK_AT_HEAD, -DNO_ACQUIRE_FENCE, -DNO_ORIGIN, with -DPENDING=5, too, -DNO_FENCE, and with -DSLOW -DNO_WAIT.
  */
 #ifdef SHORT
 #define NO_DEATH
@@ -37,6 +38,13 @@
 #endif
 #ifndef AFTER
 #define AFTER 1			/* cleanings, each with a fact behind it */
+#endif
+#ifdef SLOW
+#define FIRST_HOLDS false
+#define TRIES 2
+#else
+#define FIRST_HOLDS true
+#define TRIES 0			/* fewer interleavings: without room, a fact is dropped */
 #endif
 #define M 3			/* chunks that there is memory for */
 #define P 8			/* positions at most */
@@ -221,20 +229,6 @@ inline write(origin) {
 	chunk = 0
 }
 
-/* One init event. Without room it is dropped, and counted. */
-inline fact(lasting) {
-	take(SPARE);
-	atomic {
-		if
-		:: none -> skip
-		:: else ->
-		   holds[at] = lasting;
-		   write(at)
-		fi;
-		at = 0; none = false
-	}
-}
-
 /* ---- cleaning ---- */
 
 inline forget(position) {
@@ -311,12 +305,61 @@ inline clean() {
 	atomic { limit = 0; stop = false; none = false }
 }
 
+#ifdef NO_WAIT
+#define WAIT skip
+#else
+#define WAIT (memory[CLAIM] == 0)	/* asleep: the other thread goes on */
+#endif
+
+/* d_step: how many facts hold, those that are being written included. */
+inline count_live() {
+	d_step {
+		k = 0; j = 0;
+		do
+		:: j < P -> k = k + holds[j]; j++
+		:: else -> break
+		od;
+		j = 0;
+		crowded = (k >= M - SPARE);
+		k = 0
+	}
+}
+
+/*
+ * One init event, take_room(): if there is no room, wait for the thread that writes, and clean again. With room for all that
+ * holds, no fact is dropped, however long the other thread stops while it writes.
+ */
+inline fact(lasting) {
+	tries = 0;
+	take(SPARE);
+	do
+	:: none && tries < TRIES ->
+	   tries++;
+	   atomic { none = false; at = 0 }
+	   WAIT;
+	   clean();
+	   take(SPARE)
+	:: else -> break
+	od;
+	atomic {
+		count_live();
+		assert(!none || crowded || !TRIES);
+		if
+		:: none -> skip
+		:: else ->
+		   holds[at] = lasting;
+		   write(at)
+		fi;
+		at = 0; none = false; crowded = false; tries = 0
+	}
+}
+
 active proctype cleaner() {
-	byte at, chunk, k, j, free, from, limit, body, n;
-	bool none, stop;
+	byte at, chunk, k, j, free, from, limit, body, n, tries;
+	bool none, stop, crowded;
 
 	{
-		fact(true);
+		fact(FIRST_HOLDS);
 		fact(false);
 		do
 		:: n < AFTER -> clean(); fact(true); n++

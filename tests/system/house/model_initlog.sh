@@ -6,6 +6,8 @@
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"
 
 holds initlog -DSHORT
+holds initlog -DSHORT -DSLOW
+notices initlog -DSHORT -DSLOW -DNO_WAIT
 notices initlog -DSHORT -DHEAD_FIRST
 notices initlog -DSHORT -DNO_ACQUIRE_FENCE
 notices initlog -DSHORT -DNO_FENCE -DPENDING=5
