@@ -90,7 +90,7 @@ static int put_event(struct caret_export *export, unsigned row, const struct kym
 		     struct kymo_err *err)
 {
 	const struct kymo_point *point = &export->row[row].point;
-	const uint64_t ns = (uint64_t)(event->ns - export->offset);
+	const uint64_t ns = (uint64_t)event->ns - (uint64_t) export->offset;
 	const uint16_t id = (uint16_t)ID_OF(row);
 	char procname[CTF_PROCNAME_SIZE] = "";
 	int rc = ctf_writer_declare_own(export->writer, CTF_CLASS_INIT, id, point);
@@ -129,7 +129,7 @@ static int put_caret_init(struct caret_export *export, const struct kymo_ctf_eve
 		return 0;
 	process->told = true;
 	export->done->processes++;
-	value[0] = number((uint64_t)(event->ns - export->offset));
+	value[0] = number((uint64_t)event->ns - (uint64_t) export->offset);
 	value[1] = (struct kymo_ctf_value){ .bytes = process->distribution, .present = 1 };
 	return put_event(export, export->init_row, event, value, err);
 }
@@ -173,8 +173,11 @@ static int take(struct caret_export *export, const struct kymo_ctf_event *event,
 	for (; i < row->point.field_count; i++)
 		value[i] = event->value[row->from[i]];
 	if (row->point.phase == KYMO_PHASE_INIT && row->id != KYMO_POINT_caret_init)
-		value[i - 1] = row->true_time >= 0 && event->value[row->true_time].present ? event->value[row->true_time] :
-			       number(event->init_ns ? event->init_ns : (uint64_t)(event->ns - export->offset));
+		value[i - 1] = row->true_time >= 0 && event->value[row->true_time].present
+				       ? event->value[row->true_time]
+				       : number(event->init_ns ? event->init_ns
+							       : (uint64_t)event->ns -
+									 (uint64_t) export->offset);
 	export->done->stamps += row->id == KYMO_POINT_dds_bind_addr_to_stamp;
 	export->done->groups += row->id == KYMO_POINT_add_callback_group ||
 				row->id == KYMO_POINT_add_callback_group_static_executor ||

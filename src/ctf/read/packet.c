@@ -246,6 +246,26 @@ bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 	return true;
 }
 
+/*
+ * No clock shows 292 years. Such times come from a writer that computed below zero; without them
+ * the packet's events are read, and the times of the stream stay right.
+ */
+static void check_times(struct ctf_stream *s, struct packet *p)
+{
+	const uint32_t times = HAS_BEGIN | HAS_END;
+
+	if (!(p->has & times) ||
+	    (clock_to_ns(s->class, p->has & HAS_BEGIN ? p->begin : 0) <= INT64_MAX &&
+	     clock_to_ns(s->class, p->has & HAS_END ? p->end : 0) <= INT64_MAX))
+		return;
+	p->has &= ~times;
+	if (!s->quiet)
+		reader_warn(
+			s->reader,
+			"%s: byte %llu: the times of this packet are damaged (beyond 292 years)",
+			s->file[s->file_index].path, (unsigned long long)s->packet_offset);
+}
+
 int packet_open(struct ctf_stream *s)
 {
 	struct ctf_trace *trace = s->reader->trace[s->info.trace];
@@ -266,5 +286,6 @@ int packet_open(struct ctf_stream *s)
 	if (!packet_keep_head(s, s->window.bytes + (s->packet_offset - s->window.offset), pos))
 		return unusable(s, "out of memory");
 	s->packet = g.packet;
+	check_times(s, &s->packet);
 	return check_sizes(s, &s->packet);
 }

@@ -146,10 +146,10 @@ static inline void give_common(const struct kymo_ctf_reader *r, const struct ctf
 {
 	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
 	       COMMON_END - COMMON_BEGIN);
-	event->ns = key;
+	event->ns = time_limited(key);
 	event->clock_ns = (uint64_t)key - (uint64_t)s->class->offset_ns;
 	if (__builtin_expect(r->map_time != NULL, 0))
-		event->ns = r->map_time(r->map_context, key);
+		event->ns = time_limited(r->map_time(r->map_context, event->ns));
 }
 
 static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
@@ -363,5 +363,5 @@ void kymo_ctf_map_time(struct kymo_ctf_reader *r, int64_t (*map)(const void *con
 
 int64_t kymo_ctf_mapped(const struct kymo_ctf_reader *r, int64_t ns)
 {
-	return r->map_time ? r->map_time(r->map_context, ns) : ns;
+	return r->map_time ? time_limited(r->map_time(r->map_context, ns)) : ns;
 }

@@ -113,7 +113,8 @@ int64_t kymo_ctf_time_of(const struct kymo_ctf_reader *reader, unsigned trace, u
 {
 	const struct ctf_trace *of = reader->trace[trace];
 
-	return trace_aligned(of, (int64_t)(clock_ns + (uint64_t)of->info.clock_offset_ns));
+	return time_limited(
+		trace_aligned(of, (int64_t)(clock_ns + (uint64_t)of->info.clock_offset_ns)));
 }
 
 /* By repetition: such clocks run at nearly one rate, so each step is a thousand times nearer. */

@@ -297,5 +297,5 @@ int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uin
 	const struct stream_class *class = trace < reader->trace_count ?
 		trace_class(reader->trace[trace], stream_class) : NULL;
 
-	return class ? epoch_of(class, clock) : INT64_MIN;
+	return class ? time_limited(epoch_of(class, clock)) : INT64_MIN;
 }

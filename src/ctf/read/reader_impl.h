@@ -393,6 +393,20 @@ static inline uint64_t clock_to_ns(const struct stream_class *class, uint64_t va
 	return class->counts_ns ? value : clock_scale(class, value);
 }
 
+/*
+ * Times that users get are between the years 1823 and 2116, so that any two of them can be
+ * subtracted without an overflow. Damaged times may be anywhere; order and windows go by the times
+ * as they are.
+ */
+#define TIME_MAX ((INT64_C(1) << 62) - 1)
+
+static inline int64_t time_limited(int64_t ns)
+{
+	if (__builtin_expect((uint64_t)ns + TIME_MAX <= 2 * (uint64_t)TIME_MAX, 1))
+		return ns;
+	return ns < 0 ? -TIME_MAX : TIME_MAX;
+}
+
 static inline int64_t epoch_of(const struct stream_class *class, uint64_t clock)
 {
 	return (int64_t)(clock_to_ns(class, clock) + (uint64_t)class->offset_ns);
