@@ -173,6 +173,15 @@ void table_bytes(struct table *t, uint64_t bytes)
 	cell(t, (struct table_spelling){ text_bytes(text, bytes), exact, true });
 }
 
+void table_bytes_i64(struct table *t, int64_t bytes)
+{
+	char text[TEXT_QUANTITY_MAX + 1] = "-", exact[TEXT_QUANTITY_MAX];
+
+	(void)snprintf(exact, sizeof exact, "%" PRId64, bytes);
+	(void)text_bytes(text + 1, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+	cell(t, (struct table_spelling){ text + (bytes >= 0), exact, true });
+}
+
 void table_none(struct table *t)
 {
 	cell(t, (struct table_spelling){ NULL, NULL, false });

@@ -69,6 +69,8 @@ void table_time(struct table *table, int64_t ns);	/* a point in time: integer, o
 /* As table_ns(), but @ns may be wrong by @error_ns. If it is not larger: "<1.2 ms" in text; json null, csv empty. */
 void table_ns_within(struct table *table, int64_t ns, int64_t error_ns);
 void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
+void table_bytes_i64(struct table *table,
+		     int64_t bytes); /* the same of a growth, which may be negative: "-4.00 KiB" */
 void table_none(struct table *table);			/* text "-", json null, csv empty */
 
 /* A fact outside of tables: "title: value" in text, a key of the top object in json, "# key,value" in csv. */

@@ -30,10 +30,7 @@ void cell_percent(struct table *table, int64_t part, int64_t whole)
 
 void cell_bytes(struct table *table, bool known, int64_t bytes)
 {
-	if (known && bytes >= 0)
-		table_bytes(table, (uint64_t)bytes);
-	else
-		CELL_IF(table, known, table_i64(table, bytes));
+	CELL_IF(table, known, table_bytes_i64(table, bytes));
 }
 
 void cells_histogram(struct table *table, const struct histogram *durations, int64_t error_ns)

@@ -21,6 +21,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 	flow->lost_events += loss->events;
 	flow->lost_packets += loss->packets;
+	flow->lost_of_chains += loss->is_elsewhere ? 0 : loss->events + loss->packets;
 }
 
 static const struct model_listener loss_listener = { .loss = on_loss };
@@ -30,7 +31,7 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 	const struct pass_options progress = { .progress = flow->options->progress, .context = flow->options->context };
 
 	passes_free(&flow->passes);
-	flow->lost_events = flow->lost_packets = 0;
+	flow->lost_events = flow->lost_packets = flow->lost_of_chains = 0;
 	if (model_create(&flow->model, err))
 		return -1;
 	pass_add(&flow->passes, &model_pass, flow->model);
@@ -225,6 +226,8 @@ static void print_facts(struct flow *flow, bool *lost)
 
 	if (whole && options->told_lost > flow->lost_events)
 		flow->lost_events = options->told_lost;
+	if (whole && options->told_lost > flow->lost_of_chains)
+		flow->lost_of_chains = options->told_lost;
 	*lost = flow->lost_events || flow->lost_packets;
 	flow_print_trace(flow);
 	if (options->pattern)
@@ -278,7 +281,7 @@ static void print_remarks(struct flow *flow)
 		table_note(flow->table, "%" PRIu64 " messages of ROS 2 Iron or older have no time stamp: "
 			   "their chains end where they are published.",
 			   model_facts(flow->model)->publishes_without_timestamp);
-	if (flow->lost_events || flow->lost_packets)
+	if (flow->lost_of_chains)
 		table_note(flow->table, "Events were lost, so chains may look broken that were not.");
 	if (!flow->options->pattern && !flow->options->all_topics)
 		table_note(flow->table, "Chains over /rosout and /parameter_events are left out; --all "

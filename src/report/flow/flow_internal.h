@@ -23,6 +23,7 @@ struct flow {
 	const struct chains_path **chain;	/* shown, in order */
 	unsigned chains_shown, chains_all;
 	uint64_t lost_events, lost_packets;
+	uint64_t lost_of_chains; /* of these, what could have been part of a chain */
 };
 
 /* "+1.234567 s" since the first event, or "1.234567 s" of the simulation's clock. @buffer: 32 bytes. Return: @buffer. */

@@ -2,6 +2,7 @@
 /* The section cycles: what callbacks, and the threads that run them, had of a counter of perf. A pass of its own, as the events are others. */
 #include "analysis/cycles/cycles.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/report_internal.h"
@@ -41,18 +42,18 @@ static void callback_row(struct report *report, const struct report_row *found)
 	    model_callback_node(callback), callback->process, NULL, found->of);
 }
 
-static void show_callbacks(struct report *report, const struct model *model,
-			   const struct cycles *cycles)
+/* Return: how many of @rows are shown. */
+static unsigned show_callbacks(struct report *report, const struct model *model,
+			       const struct cycles *cycles, struct report_rows *rows)
 {
-	struct report_rows rows = { 0 };
-
 	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct cycles_sum *sum = cycles_callback(cycles, i);
 
 		if (sum && report_wants_callback(report, model_callback(model, i)))
-			REPORT_ROW(&rows, .index = i, .of = sum, .key = sum->count);
+			REPORT_ROW(rows, .index = i, .of = sum, .key = sum->count);
 	}
-	report_rows_print(report, &rows, callback_row);
+	report->rows += rows->count;
+	return report_rows_show(report, rows, callback_row);
 }
 
 /* Return: how many are not in the trace, as their numbers are others'. */
@@ -73,12 +74,16 @@ static unsigned show_threads(struct report *report, const struct cycles *cycles)
 
 static void show(struct report *report, const struct model *model, const struct cycles *cycles, const char *name)
 {
-	unsigned unknown;
+	struct report_rows callbacks = { 0 };
+	unsigned unknown, shown;
 
 	table_value_text(report->table, "counter", "Counter", name);
 	table_section(report->table, "cycles", "How much callbacks and their threads counted", columns, COUNT_OF(columns));
-	show_callbacks(report, model, cycles);
+	shown = show_callbacks(report, model, cycles, &callbacks);
 	unknown = show_threads(report, cycles);
+	/* A remark ends the table, so it comes behind the threads. */
+	report_more(report, shown, callbacks.count);
+	free(callbacks.row);
 	table_note(report->table, "The counter is read each time a thread leaves a CPU; a callback gets its share by time.");
 	if (unknown)
 		table_note(report->table, "The counts of %u threads are probably another thread's: most of their runs are outside the recorded time on a CPU. "

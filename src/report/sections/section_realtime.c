@@ -143,14 +143,6 @@ static void cell_if(struct table *t, bool is_there, int64_t value, void (*put)(s
 		table_none(t);
 }
 
-static void put_bytes(struct table *t, int64_t bytes)
-{
-	if (bytes >= 0)
-		table_bytes(t, (uint64_t)bytes);
-	else
-		table_i64(t, bytes);
-}
-
 static void put_ns(struct table *t, int64_t ns)
 {
 	table_ns(t, ns);
@@ -195,9 +187,9 @@ static void cells_of_kind(struct table *t, const struct model *model, const stru
 	const struct costs_holder *holder = &its->sum.holder;
 	char text[LABEL_MAX];
 
-	cell_if(t, is_allocation, (int64_t)its->sum.bytes, put_bytes);
-	cell_if(t, is_allocation, its->sum.peak, put_bytes);
-	cell_if(t, is_allocation, its->sum.growth, put_bytes);
+	cell_if(t, is_allocation, (int64_t)its->sum.bytes, table_bytes_i64);
+	cell_if(t, is_allocation, its->sum.peak, table_bytes_i64);
+	cell_if(t, is_allocation, its->sum.growth, table_bytes_i64);
 	cell_if(t, is_lock, its->sum.lock_ns, put_ns);
 	table_text(t, is_lock ? holder_of(model, holder, text, sizeof(text)) : NULL);
 	cell_if(t, is_lock && holder->tid, holder->tid, put_count);

@@ -44,6 +44,10 @@ def parts(runs, told):
 def check(trace, counter):
     told = stretches(trace)
     told_cycles = report(trace, "cycles")
+    # With fewer rows than callbacks, and with all.
+    for limit in "1", "1000":
+        text = kymo("report", trace, "--section", "cycles", "--limit", limit)
+        assert "thread" in text and "The counter is read each time" in text, text
     assert told_cycles["counter"] == counter, told_cycles["counter"]
     rows = {r["name"]: r for r in told_cycles["cycles"] if r["what"] == "callback"}
     runs = query(trace, "SELECT callback, tid, start_ns, end_ns FROM callback_instances")
