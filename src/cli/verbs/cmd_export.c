@@ -57,6 +57,12 @@ static bool ends_with(const char *text, const char *end)
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
+/* One table, or a directory of tables, may be called .json as Chrome's file is. */
+static bool may_be_json(int format, const char *suffix)
+{
+	return format == EXPORT_JSON && !strcmp(suffix, ".json");
+}
+
 /* Without --format, the suffix of the file chooses; a name without one is Perfetto's. */
 static int choose_format(struct export_request *options, struct kymo_err *err)
 {
@@ -72,16 +78,24 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 	const char *output = options->output ? options->output : "";
 	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
 
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		if (!ends_with(name, known[i].suffix))
+			continue;
+		if (options->format == FORMAT_BY_SUFFIX)
+			options->format = (int)known[i].format;
+		if (options->format != (int)known[i].format &&
+		    !may_be_json(options->format, known[i].suffix))
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "-o %s: %s is the suffix of another format than --format; "
+				       "leave out --format, or choose another name",
+				       output, known[i].suffix);
+		return 0;
+	}
 	if (options->format != FORMAT_BY_SUFFIX)
 		return 0;
 	options->format = EXPORT_PERFETTO;
 	if (!strchr(name + strspn(name, "."), '.'))
 		return 0;
-	for (size_t i = 0; i < COUNT_OF(known); i++)
-		if (ends_with(name, known[i].suffix)) {
-			options->format = (int)known[i].format;
-			return 0;
-		}
 	return err_set(err, KYMO_EXIT_USAGE,
 		       "-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
 		       ".dot, .svg, .json and .yaml; for another name choose the format with "
@@ -106,7 +120,9 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 			       "events keep the times they were recorded with, and the simulation's times are among them");
 	if (options->times.clock && options->follow)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
-	if (options->times.clock && traces > 1 && options->format == EXPORT_PERFETTO &&
+	if (options->times.clock &&
+	    (traces > 1 || (options->output && ends_with(options->output, ".tar"))) &&
+	    options->format == EXPORT_PERFETTO &&
 	    !(options->output && ends_with(options->output, ".pftrace")))
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim only works with one file: each trace of an archive has times of its own; "
 			       "write one file for all with -o NAME.pftrace");
@@ -124,8 +140,11 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--format ctf only works with one trace: its metadata describe one clock, which cannot follow "
 			       "that of another host; export each trace into a directory of its own and give babeltrace2 all of them, "
 			       "or use `kymo dump`, which prints them by one clock");
-	if (traces > 1 && options->format == EXPORT_PERFETTO && (options->split || options->follow))
-		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow only work with one trace");
+	if (options->format == EXPORT_PERFETTO && (options->split || options->follow) &&
+	    (traces > 1 || (options->output && ends_with(options->output, ".tar"))))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--split and --follow only work with one trace, and without an "
+			       "archive (.tar)");
 	if (traces > 1 && options->format == EXPORT_PERFETTO && options->output && !strcmp(options->output, "-"))
 		return err_set(err, KYMO_EXIT_USAGE, "an archive of several traces cannot go to standard output; name a file with -o");
 	if (options->follow && options->times.end)
@@ -138,7 +157,9 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 /* A file has all traces, an archive (the default for several) has a file of each. */
 static int export_perfetto_or_archive(const struct export_request *request, bool *lost, struct kymo_err *err)
 {
-	const bool one_file = request->traces.count == 1 || (request->output && ends_with(request->output, ".pftrace"));
+	const char *output = request->output ? request->output : "";
+	const bool one_file = request->traces.count == 1 ? !ends_with(output, ".tar")
+							 : ends_with(output, ".pftrace");
 
 	return one_file ? export_perfetto(request, lost, err) : export_archive(request, lost, err);
 }

@@ -41,6 +41,10 @@ has err "--format"
 run 0 "$kymo" export robot -q --format perfetto -o robot.foo
 expect 0 "robot.sqlite: " "$kymo" export robot -o robot.sqlite
 [ "$(head -c 15 robot.sqlite)" = "SQLite format 3" ] || fail "robot.sqlite is not a database"
+expect 2 "suffix of another format" "$kymo" export robot --format perfetto -o robot.svg
+[ ! -e robot.svg ] || fail "Perfetto's bytes in robot.svg"
+expect 0 "one.tar: 1 trace. " "$kymo" export robot -o one.tar
+tar tf one.tar | grep -q robot.pftrace || fail "one.tar is not an archive: $(tar tf one.tar 2>&1)"
 expect 0 "robot.dot: " "$kymo" export robot -o robot.dot
 has err "callbacks and"
 

@@ -52,7 +52,9 @@ int export_archive(const struct export_request *request, bool *lost, struct kymo
 	if (status)
 		return err_wrap(err, "%s", output);
 	if (!request->quiet)
-		fprintf(stderr, "%s: %u traces. Open it at https://ui.perfetto.dev (it stays in your browser).\n", output,
-			request->traces.count);
+		fprintf(stderr,
+			"%s: %u trace%s. Open it at https://ui.perfetto.dev (it stays in your "
+			"browser).\n",
+			output, request->traces.count, request->traces.count == 1 ? "" : "s");
 	return 0;
 }

@@ -16,7 +16,9 @@ int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err
 	const char *base;
 
 	if (!whole)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s", trace, strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "cannot open the trace %s: %s; name a trace directory", trace,
+			       strerror(errno));
 	base = strrchr(whole, '/') + 1;
 	(void)snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
 	free(whole);
