@@ -180,6 +180,21 @@ int cli_one_operand(int argc, char **argv, struct kymo_err *err)
 			: 0;
 }
 
+bool cli_means_path(const char *operand)
+{
+	const char *slash = strrchr(operand, '/');
+	char parent[CLI_PATH_MAX];
+	struct stat status;
+
+	if (!strncmp(operand, "./", 2) || !strncmp(operand, "../", 3))
+		return true;
+	if (!slash || slash == operand || strpbrk(operand, "*?[") ||
+	    slash - operand >= CLI_PATH_MAX)
+		return false;
+	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - operand), operand);
+	return stat(parent, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err)
 {
 	struct stat status;
@@ -189,7 +204,8 @@ int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *e
 	if (argc < 1)
 		return newest_session(path, err);
 	if (stat(argv[0], &status))
-		return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s", argv[0],
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "cannot open the trace %s: %s; name a trace directory", argv[0],
 			       strerror(errno));
 	return join(path, argv[0], "", err);
 }

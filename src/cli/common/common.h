@@ -110,6 +110,14 @@ int cli_close(const char *verb, struct table *table, int status);
 int cli_trace_dir(char path[CLI_PATH_MAX], struct kymo_err *err);
 
 /**
+ * cli_means_path() - whether @operand, which does not exist, can only be meant as a path
+ *
+ * It begins with ./ or ../, or its directory exists. /topic and /node/callback are names of ROS
+ * unless there is such a directory, and "/" alone is none. Context: blocks as the disk does.
+ */
+bool cli_means_path(const char *operand);
+
+/**
  * cli_trace() - the trace that a reading verb reads
  * @argc, @argv: operands; one at most
  *

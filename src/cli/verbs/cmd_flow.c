@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/input/answer.h"
+#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/flow/flow.h"
@@ -17,7 +18,7 @@ struct options {
 	bool all, latest;
 	const char *at;
 	struct cli_times times;
-	bool strict;
+	bool strict, merge;
 };
 
 static const struct opt opts[] = {
@@ -39,6 +40,7 @@ static const struct opt opts[] = {
 	  "show at most N chains (default: 20 in a table, else all)", NULL },
 	CLI_OPT_WINDOW(struct options, "chains that begin"),
 	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_MERGE(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -104,7 +106,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	flow.told_lost = cli_traces_lost(&answer.traces, "flow");
 	flow.progress = progress_trace;
 	flow.context = &answer.progress;
-	status = read_at(&answer, o.at, &flow.at_ns, err) || answer_begin(&answer, o.format, err)
+	status = (!o.merge && cli_one_run(&answer, err)) ||
+				 read_at(&answer, o.at, &flow.at_ns, err) ||
+				 answer_begin(&answer, o.format, err)
 			 ? -1
 			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
 				    &answer.lost, err);

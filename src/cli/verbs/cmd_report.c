@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/input/answer.h"
+#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
@@ -27,7 +28,7 @@ struct options {
 	const char *architecture;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
-	bool strict;
+	bool strict, merge;
 };
 
 static const struct opt opts[] = {
@@ -36,7 +37,8 @@ static const struct opt opts[] = {
 	  "print this section; may be repeated", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
-	  "order of callbacks, topics and spans; except for node: largest first", REPORT_SORT_CHOICES },
+	  "order of callbacks, topics and spans; except for node: largest first",
+	  REPORT_SORT_CHOICES },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "print at most N rows per section (default: 20 in a table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -47,20 +49,27 @@ static const struct opt opts[] = {
 	  "an architecture file of CARET, for paths and message contexts", NULL },
 	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
 	  "a path of that file by name, or '/node -> /topic -> /node'; may be repeated "
-	  "(default: all paths of the file)", NULL },
+	  "(default: all paths of the file)",
+	  NULL },
 	{ "realtime", 0, OPT_LIST, offsetof(struct options, realtime), "CALLBACK",
-	  "callbacks and spans that must not allocate, wait for a mutex or have a page fault: a node, a callback, or a span "
+	  "callbacks and spans that must not allocate, wait for a mutex or have a page fault: a "
+	  "node, a callback, or a span "
 	  "as 'category:name', with * if you like; "
-	  "'!CALLBACK' leaves out; may be repeated (default: what programs name with kymo_realtime())", NULL },
+	  "'!CALLBACK' leaves out; may be repeated (default: what programs name with "
+	  "kymo_realtime())",
+	  NULL },
 	{ "realtime-file", 0, OPT_LIST, offsetof(struct options, realtime_file), "FILE",
 	  "the same from a file: one per line, # begins a comment; may be repeated", NULL },
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
-	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of response times; "
-	  "exit with 5 if it did not happen; may be repeated", NULL },
+	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of "
+	  "response times; "
+	  "exit with 5 if it did not happen; may be repeated",
+	  NULL },
 	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
 	{ "last-callback", 0, OPT_FLAG, offsetof(struct options, last_callback), NULL,
 	  "paths end at the end of the last callback, not at its start", NULL },
+	CLI_OPT_MERGE(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -184,7 +193,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		ask_recorder(answer->traces.path[i], &accounts[i], report);
-	status = print_report(answer, report, o, err);
+	status = !o->merge && cli_one_run(answer, err) ? -1 : print_report(answer, report, o, err);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
 	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) || *report->not_realtime))

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/input/answer.h"
+#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
@@ -15,7 +16,7 @@ struct options {
 	uint64_t worst;
 	bool all, latest;
 	struct cli_times times;
-	bool strict;
+	bool strict, merge;
 };
 
 static const struct opt opts[] = {
@@ -28,6 +29,7 @@ static const struct opt opts[] = {
 	  "also chains over /rosout and /parameter_events", NULL },
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
 	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_MERGE(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
@@ -45,10 +47,11 @@ static int read_operand(struct why_options *why, const char *operand, struct kym
 	return 0;
 }
 
-/* A path that exists is a trace. With several operands the first that is not a chain must be a trace, too. */
+/* A path that exists, or whose directory exists, is a trace. With several operands the first that
+ * is not a chain must be a trace, too. */
 static bool is_trace(int argc, char **argv, int i)
 {
-	if (access(argv[i], F_OK) == 0)
+	if (access(argv[i], F_OK) == 0 || cli_means_path(argv[i]))
 		return true;
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
@@ -113,7 +116,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	why.told_lost = cli_traces_lost(&answer.traces, "why");
 	why.progress = progress_trace;
 	why.context = &answer.progress;
-	status = answer_begin(&answer, o.format, err)
+	status = (!o.merge && cli_one_run(&answer, err)) || answer_begin(&answer, o.format, err)
 			 ? -1
 			 : why_run(answer.reader, answer.traces.name, &why, answer.table,
 				   &answer.lost, err);
@@ -125,39 +128,56 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_why = {
 	.name = "why",
 	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | MESSAGE]",
-	.summary = "explain the worst instance of a chain or callback: what took the time, and what held it up",
-	.description =
-		"Says in one sentence why the worst instance of a chain or callback took longer than a usual one. "
-		"Then it shows where all of its time went: parts that add up to its latency to the nanosecond, "
-		"next to those of the instance nearest to the median. If you name nothing, why takes the chain or "
-		"callback whose worst instance is farthest above its median. Without TRACE: the newest trace.\n\n"
-		"You name a chain as for `kymo flow`. CALLBACK is a glob for a node (all its callbacks; the worst "
-		"is taken), or for a callback as `kymo report` names it: '/planner /scan', '/costmap timer 96 "
-		"ms'. The latency of a callback is from the publish call, or from when its timer was due, until "
-		"it returns. MESSAGE is a number as in `kymo flow --worst`: why shows the longest chain that "
-		"contains the message, or, if the message was lost, between which two points and why, as far as "
-		"that is known.\n\n"
-		"Parts: executing (a callback, until it publishes or returns), publish (the publish call), "
-		"transport, queued (behind another callback, on the thread that then took the message, or in its "
-		"callback group), take (until the callback starts), late (a timer was due and nothing held it "
-		"up), cached (until a later publication used it). If the trace has the kernel's events (`kymo "
-		"record --kernel`): preempted (another thread had the CPU) and blocked (it slept while it "
-		"executed).\n\n"
-		"Traces of several hosts are read as one. Their clocks are compared by the messages between them. "
-		"A transport time between hosts is wrong by up to the error of that comparison; if it is not "
-		"longer than the error, it is printed as \"<error\" and never given as the reason.\n\n"
-		"An operand that is an existing path is a trace. To name a callback that is also a path, write it "
-		"as a glob: '/tmp*' is not a directory.\n\n"
-		CLI_CLOCK_HELP "\n\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with --strict; 6 when "
-		"there was nothing to show (the output says why).",
-	.examples =
-		"kymo why\n"
-		"kymo why TRACE '/scan -> /cmd_vel'\n"
-		"kymo why TRACE /perception/obstacle_detector --worst 5\n"
-		"kymo why TRACE '/costmap timer*' --begin +10s\n"
-		"kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
-		"kymo why TRACE 1234 --format json",
+	.summary = "explain the worst instance of a chain or callback: what took the time, and "
+		   "what held it up",
+	.description = "Says in one sentence why the worst instance of a chain or callback took "
+		       "longer than a usual one. "
+		       "Then it shows where all of its time went: parts that add up to its latency "
+		       "to the nanosecond, "
+		       "next to those of the instance nearest to the median. If you name nothing, "
+		       "why takes the chain or "
+		       "callback whose worst instance is farthest above its median. Without TRACE: "
+		       "the newest trace.\n\n"
+		       "You name a chain as for `kymo flow`. CALLBACK is a glob for a node (all "
+		       "its callbacks; the worst "
+		       "is taken), or for a callback as `kymo report` names it: '/planner /scan', "
+		       "'/costmap timer 96 "
+		       "ms'. The latency of a callback is from the publish call, or from when its "
+		       "timer was due, until "
+		       "it returns. MESSAGE is a number as in `kymo flow --worst`: why shows the "
+		       "longest chain that "
+		       "contains the message, or, if the message was lost, between which two "
+		       "points and why, as far as "
+		       "that is known.\n\n"
+		       "Parts: executing (a callback, until it publishes or returns), publish (the "
+		       "publish call), "
+		       "transport, queued (behind another callback, on the thread that then took "
+		       "the message, or in its "
+		       "callback group), take (until the callback starts), late (a timer was due "
+		       "and nothing held it "
+		       "up), cached (until a later publication used it). If the trace has the "
+		       "kernel's events (`kymo "
+		       "record --kernel`): preempted (another thread had the CPU) and blocked (it "
+		       "slept while it "
+		       "executed).\n\n"
+		       "Traces of several hosts are read as one. Their clocks are compared by the "
+		       "messages between them. "
+		       "A transport time between hosts is wrong by up to the error of that "
+		       "comparison; if it is not "
+		       "longer than the error, it is printed as \"<error\" and never given as the "
+		       "reason.\n\n"
+		       "An operand that is an existing path, or a path in an existing directory, "
+		       "is a trace. To name a callback that is also a path, write it "
+		       "as a glob: '/tmp*' is not a directory.\n\n" CLI_CLOCK_HELP "\n\n"
+		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		       "--strict; 6 when "
+		       "there was nothing to show (the output says why).",
+	.examples = "kymo why\n"
+		    "kymo why TRACE '/scan -> /cmd_vel'\n"
+		    "kymo why TRACE /perception/obstacle_detector --worst 5\n"
+		    "kymo why TRACE '/costmap timer*' --begin +10s\n"
+		    "kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
+		    "kymo why TRACE 1234 --format json",
 	.opts = opts,
 	.run = run,
 };

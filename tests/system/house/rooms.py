@@ -128,7 +128,7 @@ DOORS = {
     "export/rows": "rows",
     "export/archive": "archive",
     "cli/common": "ask common detach progress",
-    "cli/input": "access_options answer event_print input_events input_traces open_kind record_options report_paths trace_time",
+    "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths trace_time",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
     "cli/verbs/live": "live_dir live_show",

@@ -46,6 +46,41 @@ if [ -d "$data" ]; then
 		fail "all of data/ is not in order of time"
 fi
 
+# ---- recordings that have nothing to do with each other are not read as one
+runs=$scratch/runs
+mkdir -p "$runs/b/ust"
+cp -r "$fixture/." "$runs/b/ust"
+chmod -R u+w "$runs"
+cp -r "$runs/b" "$runs/a"
+offset=$(grep -a -o 'offset = [0-9]*' "$fixture/metadata" | tail -1 | cut -d' ' -f3)
+sed -i "s/offset = $offset/offset = $((offset - 60000000000))/" "$runs/a/ust/metadata"
+for verb in report why flow; do
+	run 2 "$kymo" $verb "$runs"
+	has err "contains 2 recordings of different times; name one of them, or read all as one with --merge"
+	[ "$(grep -c ' [ab]$' "$scratch/err")" -eq 2 ] || fail "$verb lists other recordings: $(cat "$scratch/err")"
+	"$kymo" $verb "$runs" --merge >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb --merge: $(cat "$scratch/err")"
+	"$kymo" $verb "$runs/a" "$runs/b" >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb of two: $(cat "$scratch/err")"
+	"$kymo" $verb "$runs/a/" >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb of one: $(cat "$scratch/err")"
+done
+# Parts of one recording may be apart in time: domains, chunks, snapshots. So may hosts, whose clocks differ.
+mkdir "$runs/one"
+mv "$runs/a/ust" "$runs/one/kernel"
+mv "$runs/b/ust" "$runs/one/ust"
+rmdir "$runs/a" "$runs/b"
+run 0 "$kymo" report "$runs"
+mkdir "$runs/two"
+mv "$runs/one/kernel" "$runs/two/ust"
+sed -i "s/hostname = \"vm\"/hostname = \"wm\"/" "$runs/two/ust/metadata"
+run 0 "$kymo" report "$runs"
+
+# ---- a trace that does not exist is not a callback; a name of ROS is no path
+run 3 "$kymo" why "$scratch/nope"
+has err "cannot open the trace $scratch/nope: No such file or directory; name a trace directory"
+run 3 "$kymo" why ./nope
+run 0 "$kymo" why "$fixture" '/lc_talker*'
+(cd "$fixture/.." && ROS_TRACE_DIR=$scratch/none run 3 "$kymo" why /lc_talker)
+has err "neither a trace"
+
 # ---- larger than memory: three packets, the second of 6 GiB, most of it a hole
 PYTHONPATH=$KYMO_SOURCE/tests/system/read python3 - "$scratch" <<'PY' || fail "cannot make a large trace"
 import os, sys
