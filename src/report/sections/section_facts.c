@@ -2,6 +2,7 @@
 /* Around the sections: facts about the trace, why there is nothing to show, remarks, what next. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -56,7 +57,8 @@ static unsigned ros_processes(const struct report *report)
 }
 
 /* What is missing. A damaged trace may miss more than what was counted. */
-static void loss_rows(const struct report *report, uint64_t events, uint64_t packets)
+static void loss_rows(const struct report *report, unsigned unnamed, uint64_t events,
+		      uint64_t packets)
 {
 	const unsigned damage = kymo_ctf_warning_count(report->reader);
 	struct table *t = report->table;
@@ -64,10 +66,11 @@ static void loss_rows(const struct report *report, uint64_t events, uint64_t pac
 
 	if (report->options->format == TABLE_TEXT) {
 		snprintf(text, sizeof(text),
-			 packets  ? "%" PRIu64 " events and %" PRIu64 " packets"
-			 : events ? "%" PRIu64 " events"
-			 : damage ? "not known: the trace is damaged"
-				  : "nothing",
+			 packets   ? "%" PRIu64 " events and %" PRIu64 " packets"
+			 : events  ? "%" PRIu64 " events"
+			 : damage  ? "not known: the trace is damaged"
+			 : unnamed ? "nothing that was counted"
+				   : "nothing",
 			 events, packets);
 		table_value_text(t, "lost", "Lost", text);
 	} else {
@@ -78,14 +81,65 @@ static void loss_rows(const struct report *report, uint64_t events, uint64_t pac
 		table_value_u64(t, "damaged", "Damaged places", damage);
 }
 
+/* ---- what the trace does not have ---- */
+
+/* Callbacks of which the trace has runs, and not what they are. */
+static unsigned unnamed_callbacks(const struct report *report)
+{
+	unsigned unnamed = 0;
+
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
+		const struct model_callback *callback = model_callback(report->model, i);
+
+		unnamed += !callback->subscription && !callback->timer && !callback->service &&
+			   !callback->added_ns && !callback->registered_ns;
+	}
+	return unnamed;
+}
+
+/*
+ * What is missing, in one line, before anything that could be read as whole. Names are missing
+ * where the events of the programs' start are: lost, in older files that were overwritten, or from
+ * before a recorder without kymo's init log.
+ */
+static void print_incomplete(struct report *report, unsigned unnamed, uint64_t lost_events,
+			     uint64_t lost_packets)
+{
+	const unsigned all = model_count(report->model, MODEL_CALLBACK);
+	const unsigned damage = kymo_ctf_warning_count(report->reader);
+	char text[512] = "";
+	size_t used = 0;
+
+	if (unnamed)
+		used = (size_t)snprintf(
+			text, sizeof(text),
+			"%u of %u callbacks have no name: the trace does not have the "
+			"start of their programs",
+			unnamed, all);
+	if (lost_events || lost_packets)
+		(void)snprintf(text + used, sizeof(text) - used,
+			       "%s%" PRIu64 " %s were lost, so counts may be too low",
+			       used ? "; " : "", lost_events ? lost_events : lost_packets,
+			       lost_events ? "events" : "packets");
+	used = strlen(text);
+	if (damage)
+		(void)snprintf(text + used, sizeof(text) - used,
+			       "%sthe trace is damaged: `kymo info` lists the places",
+			       used ? "; " : "");
+	if (*text || report->options->format != TABLE_TEXT)
+		table_value_text(report->table, "incomplete", "Incomplete", *text ? text : NULL);
+}
+
 void report_facts(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
 	uint64_t events = report_lost_events(report);
 	uint64_t packets = stats_lost_packets(report->stats);
+	const unsigned unnamed = unnamed_callbacks(report);
 	struct table *t = report->table;
 	char text[128];
 
+	print_incomplete(report, unnamed, events, packets);
 	table_value_text(t, "trace", "Trace", report->path);
 	if (facts->events) {
 		if (report->options->clock)
@@ -107,7 +161,7 @@ void report_facts(struct report *report)
 	table_value_u64(t, "events", "Events", facts->events);
 	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
 	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
-	loss_rows(report, events, packets);
+	loss_rows(report, unnamed, events, packets);
 }
 
 /* NULL when there is something to show. */

@@ -16,6 +16,8 @@ dropped=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["tota
 run 4 "$kymo" report --strict "$scratch/t"
 has out "Lost: $dropped events"
 has out "Lost events, by thread"
+[ "$(head -1 "$scratch/out")" = "Incomplete: $dropped events were lost, so counts may be too low" ] ||
+	fail "the first line is $(head -1 "$scratch/out")"
 has err "--strict"
 run 4 "$kymo" report --strict --format json "$scratch/t"
 python3 - "$scratch/out" "$dropped" <<'PYTHON' || fail "the loss in json"
@@ -28,6 +30,17 @@ assert all(row["tid"] and row["pid"] for row in report["loss"]), report["loss"][
 PYTHON
 run 4 "$kymo" report --strict --format csv "$scratch/t"
 has out "# lost_events,$dropped"
+
+# Without the start of the programs there are no names, and that is no "Lost: nothing" either.
+"$kymo" record -q -o "$scratch/named" -- "$KYMO_BUILD/tests/hostile_names" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+run 0 "$kymo" report "$scratch/named"
+! grep -q '^Incomplete' "$scratch/out" || fail "a whole trace: $(head -1 "$scratch/out")"
+rm "$scratch"/named/ust/*_init
+run 0 "$kymo" report "$scratch/named"
+head -1 "$scratch/out" | grep -q '^Incomplete: 34 of 34 callbacks have no name: ' || fail "without names: $(head -1 "$scratch/out")"
+has out "Lost: nothing that was counted"
+run 0 "$kymo" report --format json "$scratch/named"
+has out '"incomplete": "34 of 34 callbacks'
 
 # The recorder knows more than the packets: its number counts.
 sed -i "s/\"dropped\":$dropped/\"dropped\":$((dropped + 7))/" "$scratch/t/kymo.json"
