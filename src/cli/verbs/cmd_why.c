@@ -78,7 +78,7 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 }
 
 /* The only operand may have been meant as a trace. */
-#define NEITHER "'%s' is neither a trace (no such file or directory) nor a chain ('FROM -> TO')"
+#define NEITHER "'%s' is neither a trace nor a chain ('FROM -> TO')"
 
 static void warn_neither(const char *operand, const char *trace)
 {
@@ -101,7 +101,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	alone = argc ? NULL : why.callback;
 	if (answer_open(&answer, "why", argc, argv, &o.times, err)) {
-		if (alone && err->status == KYMO_EXIT_INPUT)
+		if (alone && !answer.traces.count)
+			(void)err_set(err, KYMO_EXIT_INPUT,
+				      NEITHER ", and no recorded trace was found; name one", alone);
+		else if (alone && err->status == KYMO_EXIT_INPUT)
 			(void)err_wrap(err, NEITHER, alone);
 		return -1;
 	}

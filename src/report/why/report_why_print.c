@@ -35,16 +35,24 @@
 }
 static const struct table_column part_columns[] = PART_COLUMNS(NULL), host_part_columns[] = PART_COLUMNS("Host");
 
+/* The column of a time in a bar of @total_ns; damaged times may be anywhere. */
+static int column_of(int64_t ns, int64_t total_ns)
+{
+	const double at = (double)ns * BAR_WIDTH / (double)total_ns;
+
+	return at < 0 ? 0 : at > BAR_WIDTH ? BAR_WIDTH : (int)at;
+}
+
 /* Where in the instance the part lies, from the first to the last of its pieces. */
 static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
 {
 	int64_t total = instance->total_ns > 0 ? instance->total_ns : 1;
-	int from = (int)((part->begin_ns - instance->begin_ns) * BAR_WIDTH / total);
-	int to = (int)((part->end_ns - instance->begin_ns) * BAR_WIDTH / total);
+	int from = column_of(part->begin_ns - instance->begin_ns, total);
+	int to = column_of(part->end_ns - instance->begin_ns, total);
 	int i;
 
-	from = from < 0 ? 0 : from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
-	to = to <= from ? from + 1 : to > BAR_WIDTH ? BAR_WIDTH : to;
+	from = from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
+	to = to <= from ? from + 1 : to;
 	for (i = 0; i < to; i++)
 		buffer[i] = i < from ? ' ' : '#';
 	buffer[i] = '\0';
