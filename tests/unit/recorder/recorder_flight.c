@@ -258,7 +258,7 @@ static void processes_that_died(void **state)
 	producer_init(&dead, 1, "f");
 	producer_init(&dead, 2, "g");
 	producer_event(&dead, 0, 5);
-	begin(bench, 200000000, 1 << 20, "died(fake)");
+	begin(bench, 2000000000, 1 << 20, "died(fake)");
 	emit(bench, 10);
 	while (access(dead.path, F_OK) == 0)
 		(void)round_of(bench, false);
@@ -266,7 +266,7 @@ static void processes_that_died(void **state)
 	assert_non_null(bench->last.trigger);
 	assert_int_equal(bench->last.processes, 2);
 	assert_int_equal(bench->last.events, 11);
-	wait_ns(400000000);
+	wait_ns(2100000000);
 	emit(bench, 10);
 	(void)round_of(bench, true);
 	flight_request(bench->flight, FLIGHT_REQUEST, 0, NULL, NULL);
@@ -282,7 +282,7 @@ static void losses(void **state)
 {
 	struct bench *bench = *state;
 
-	begin(bench, 200000000, 1 << 20, "loss");
+	begin(bench, 3600000000000, 1 << 20, "loss");
 	emit(bench, 10);
 	(void)round_of(bench, true);
 	while (!bench->producer.dropped)
@@ -293,11 +293,13 @@ static void losses(void **state)
 	assert_int_equal(bench->last.trigger->kind, TRIGGER_LOSS);
 	assert_int_equal(bench->last.dropped, bench->producer.dropped);
 	assert_int_equal(bench->hit.value, bench->producer.dropped);
-	wait_ns(400000000);
+	/* A second snapshot of a window that begins after the loss, however long each step takes.
+	 */
+	wait_ns(20000000);
 	bench->events = 0;
 	emit(bench, 10);
 	(void)round_of(bench, true);
-	flight_request(bench->flight, FLIGHT_REQUEST, 0, NULL, NULL);
+	flight_request(bench->flight, FLIGHT_REQUEST, 1000000, NULL, NULL);
 	until_written(bench, 2);
 	assert_int_equal(bench->last.dropped, 0);
 	check(bench, 1);
