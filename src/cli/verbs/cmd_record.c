@@ -96,8 +96,13 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
+#define NOTHING_NS 5000000000u /* of a recording without a process, until the reason is shown */
+
 struct show {
 	bool terminal;		/* a progress line may be on it */
+	bool told_nothing;
+	const struct record_options *record;
+	const struct record_result *result;
 	struct detach detach;
 	const char *verb;
 };
@@ -120,11 +125,33 @@ static int make_remote(void *context, struct json_object *request, struct sink *
 	return record_relay_remote(&session, request, sink, err);
 }
 
+/* A line of zeros does not show that something is wrong. */
+static void tell_nothing(struct show *show)
+{
+	const struct stranger *stranger = &show->result->stranger;
+	char text[sizeof stranger->text + sizeof stranger->remedy + 64];
+
+	show->told_nothing = true;
+	if (!show->record->command)
+		(void)snprintf(text, sizeof text,
+			       "no traced process is running, so nothing is recorded yet; start "
+			       "programs with "
+			       "\"kymo run -- CMD\"; \"kymo doctor -p PID\" shows why a running "
+			       "one is not traced");
+	else
+		(void)snprintf(text, sizeof text, "nothing of the command is traced yet%s%s%s%s",
+			       *stranger->text ? ": " : "", stranger->text,
+			       *stranger->remedy ? "; " : "", stranger->remedy);
+	say(show, text);
+}
+
 static void progress(void *context, const struct session_stats *stats)
 {
 	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
+	struct show *show = context;
 
-	(void)context;
+	if (!stats->processes && stats->duration_ns >= NOTHING_NS && !show->told_nothing)
+		tell_nothing(show);
 	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u processes", text_ns(time,
 		(int64_t)stats->duration_ns), stats->recorded + stats->init_events,
 		text_bytes(bytes, stats->bytes), stats->alive);
@@ -348,6 +375,8 @@ static int record(const struct options *options, struct record_options *record, 
 	(void)signal(SIGXFSZ, SIG_IGN);
 	show->terminal = flight->terminal = !show->detach.active && !options->quiet && isatty(STDERR_FILENO);
 	record->progress = show->terminal ? progress : NULL;
+	show->record = record;
+	show->result = &result;
 	rc = record_relay_begin(&options->relay, relay, record, err);
 	if (rc == 0)
 		rc = record_run(record, &result, err);

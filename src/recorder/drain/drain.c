@@ -441,6 +441,7 @@ int ring_drain(struct drained_process *process, unsigned index, struct drain *dr
 	}
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
+	loud_look(process, ring);
 	/* Declarations that these records need were written before them: the init log has them by now. */
 	rc = initlog_drain(process, drain);
 	while (rc == 0 && !ring->bad && ring->taken < end)

@@ -147,6 +147,7 @@ static int read_ring(struct merged *m, struct drained_process *process, unsigned
 		ring_refuse(process, ring, drain, "more unread bytes than it has room for");
 		return 0;
 	}
+	loud_look(process, ring);
 	m->due |= ring_note_fill(ring, process, drain, unread);
 	m->full |= unread > capacity / 2;
 	m->unread += unread;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "recorder/drain/loud.h"
 #include "recorder/drain/sink.h"
 #include "recorder/records/classes.h"
 #include "recorder/runtime/alive.h"
@@ -40,6 +41,7 @@ struct ring {
 	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
+	uint64_t dropped_looked;        /* when loud_look() last looked at its records */
 	uint64_t taken_ns;		/* when something was last taken; from then on, a little data waits for patience_ns */
 	uint64_t left_out_message;	/* the last message whose object is not wanted (filter_record()) */
 };
@@ -87,6 +89,7 @@ struct drained_process {
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
 	uint64_t texts_cut;		/* strings in its own events that were too long */
+	struct loud loud;
 	struct sink_process filter_at;	/* the filter's place in the init log (drain_filter.c) */
 };
 

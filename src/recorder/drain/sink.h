@@ -67,6 +67,12 @@ struct session_stats {
 	unsigned foreign;   /* regions of another recorder */
 	unsigned threads;
 	bool write_failed; /* at least once */
+	/* Of the rings that dropped events: the size of the largest one, and their most frequent
+	 * event. */
+	uint64_t full_ring;
+	char loudest[96];       /* "ros2:rclcpp_executor_wait_for_work"; "": not known */
+	unsigned loudest_share; /* per cent of the events in these rings, at least */
+	uint32_t loudest_of;    /* events that were looked at */
 };
 
 /* ---- what a sink gets; valid during the call ---- */

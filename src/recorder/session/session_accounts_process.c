@@ -96,6 +96,7 @@ void session_add_account(struct session_stats *stats, const struct sink_process 
 	for (unsigned i = 0; i < process->thread_count; i++)
 		stats->threads += has_thread(at, i, &thread);
 	stats->alive += !process->finished || process->end == PROCESS_RUNS;
+	loud_tell(process, stats);
 }
 
 void session_sink_stats(const struct session *session, const struct sink *sink, struct session_stats *stats)

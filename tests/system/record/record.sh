@@ -156,6 +156,30 @@ wait "$recorder"
 same "status after Ctrl-C" 41 "$?"
 same "ended" True "$(field "$scratch/q" ended)"
 
+# ---- why nothing is recorded is shown at a terminal while there is nothing ----
+python3 - "$kymo" "$scratch" <<'END' || fail "no word about nothing"
+import os, pty, sys
+kymo, scratch = sys.argv[1:]
+def shown(what, *command):
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(kymo, [kymo, "record", "-o", scratch + "/nothing", *command])
+    said = b""
+    while what not in said:
+        said += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    os.waitpid(pid, 0)
+shown(b"no traced process is running, so nothing is recorded yet")
+shown(b"nothing of the command is traced yet", "--", "sleep", "600")
+END
+
+# ---- what filled the rings is named, and no ring that is larger than the largest ----
+run 0 "$kymo" record --ring-size 16K -o "$scratch/full" -- "$numbers" --threads 1 --rate 3000000 --seconds 0.5 "$scratch/n"
+has err "was ros2:rcl_publish (-e '!ros2:rcl_publish' leaves it out)"
+has err "use larger rings (--ring-size 4M"
+run 0 "$kymo" record -q -e '!ros2:rcl_publish' -o "$scratch/less" -- sh -c '"$0" --threads 1 --rate 1000 --seconds 0.1 "$1"' "$numbers" "$scratch/n"
+same "left out" 0 "$(field "$scratch/less" totals recorded)"
+
 # ---- the trace directory vanishes: it is made again ----
 "$kymo" record -o "$scratch/o" 2>"$scratch/err" &
 recorder=$!

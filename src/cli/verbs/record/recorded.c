@@ -2,16 +2,53 @@
 #include "cli/verbs/record/recorded.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cli/common/common.h"
 
+/* The next size that may help: four times the ring that overflowed, at least 4 MiB; none beyond the
+ * largest. */
+#define LOUD_PERCENT 20        /* an event below this is not what filled a ring */
+#define RING_MAX (64ull << 20) /* as KYMO_RING_SIZE allows */
+
+static void larger_rings(const struct session_stats *stats, char *text, size_t size)
+{
+	uint64_t bytes = 4ull << 20;
+
+	*text = 0;
+	while (bytes <= stats->full_ring)
+		bytes *= 4;
+	if (bytes <= RING_MAX)
+		(void)snprintf(text, size, "use larger rings (--ring-size %uM, KYMO_RING_SIZE)",
+			       (unsigned)(bytes >> 20));
+}
+
+/* Why, and what helps: other rings, and to leave out what filled them. */
+static void print_dropped(const char *verb, const struct session_stats *stats)
+{
+	char rings[80], clean[2 * sizeof stats->loudest];
+	const bool remains = strcmp(verb, "recover") == 0;
+
+	larger_rings(stats, rings, sizeof rings);
+	text_clean(clean, sizeof clean, stats->loudest);
+	fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because %s", verb,
+		stats->dropped - stats->dropped_no_ring,
+		remains ? "the rings were full when no recorder emptied them"
+			: "the recorder was slower than the program for a while");
+	if (*rings && !remains)
+		fprintf(stderr, "; %s", rings);
+	if (stats->loudest_share >= LOUD_PERCENT)
+		fprintf(stderr, "%s %u %% of what filled the rings was %s (-e '!%s' leaves it out)",
+			*rings && !remains ? ", or record less:" : ";", stats->loudest_share, clean,
+			clean);
+	fputc('\n', stderr);
+}
+
 static void print_loss(const char *verb, const struct session_stats *stats)
 {
 	if (stats->dropped > stats->dropped_no_ring)
-		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because the recorder was "
-			"slower than the program for a while; use larger rings "
-			"(--ring-size 4M, KYMO_RING_SIZE)\n", verb, stats->dropped - stats->dropped_no_ring);
+		print_dropped(verb, stats);
 	if (stats->dropped_no_ring)
 		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads got no ring: all rings of a process "
 			"share KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
