@@ -2,9 +2,11 @@
 /*
  * From a ring to the sinks.
  *
- * The bytes in a ring are those of a CTF stream, so a committed span of a block, a slice, becomes a packet
- * straight from shared memory: the recorder reads the block's header and one record per packet, not each event.
- * Only if a number looks wrong, or the process is dead, the slice is copied and its records are checked one by one.
+ * The bytes in a ring are those of a CTF stream, so a committed span of a block, a slice, becomes a
+ * packet straight from shared memory: the recorder reads the block's header, and looks at the head
+ * of each record, because an unknown event would make the whole trace unreadable for others. If
+ * something is wrong, or the process is dead, the slice is copied, and what is valid of it is
+ * written.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -174,14 +176,10 @@ static int slice_write(struct drained_process *process, struct ring *ring, struc
 static bool slice_plausible(const struct drained_process *process, const struct ring *ring,
 			    const struct drain *drain, const struct slice *slice)
 {
-	uint16_t id;
-
-	if (slice->size < KYMO_RECORD_HEADER || !slice->records ||
-	    slice->records > slice->size / KYMO_RECORD_HEADER)
-		return false;
-	memcpy(&id, slice->bytes, sizeof id);
-	return classes_get(&process->classes, id) && slice->begin >= ring->prev_end &&
-	       slice->end >= slice->begin && slice->end <= drain->now_ns + FUTURE_NS;
+	return slice->records && slice->begin >= ring->prev_end &&
+	       slice->end <= drain->now_ns + FUTURE_NS &&
+	       walk_is_sound(&process->classes, slice->bytes, slice->size, slice->records,
+			     slice->begin, slice->end);
 }
 
 /*
@@ -216,10 +214,21 @@ static void slice_cut(struct drained_process *process, struct ring *ring, struct
 	sinks_forget_drops(process, (unsigned)(ring - process->ring), slice->dropped);
 }
 
+/* Records of a slice that are left out: their number comes from shared memory, so it is not more
+ * than what has room. */
+static uint64_t left_out(uint32_t records, const struct walk *walk, size_t size)
+{
+	const uint64_t most = (size - walk->good + KYMO_RECORD_HEADER - 1) / KYMO_RECORD_HEADER;
+	const uint64_t told = records > walk->count ? records - walk->count : 1;
+
+	return told < most ? told : most;
+}
+
 /* The slow path: trust nothing but the records themselves. */
 int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
 	       struct slice *slice)
 {
+	const uint32_t records = slice->records;
 	struct walk walk;
 	int rc = 0;
 
@@ -250,6 +259,9 @@ int slice_walk(struct drained_process *process, struct ring *ring, struct drain 
 			  (unsigned)(ring - process->ring));
 	if (walk.good < slice->size) {
 		process->lost_bytes += slice->size - walk.good;
+		ring->left_out = true;
+		sinks_lose(drain, process, (unsigned)(ring - process->ring),
+			   left_out(records, &walk, slice->size));
 		ring_refuse(process, ring, drain, "invalid records");
 	}
 	return 0;

@@ -15,6 +15,7 @@
 
 #include "abi/points.h"
 #include "recorder/drain/drain.h"
+#include "recorder/drain/promise.h"
 #include "recorder/drain/sink_deliver.h"
 #include "recorder/filter/filter.h"
 #include "recorder/records/record_walk.h"
@@ -286,9 +287,10 @@ void initlog_update_counts(struct drained_process *process)
 	uint64_t dropped = __atomic_load_n(&header->log_dropped, __ATOMIC_RELAXED);
 
 	process->texts_cut = __atomic_load_n(&header->texts_cut, __ATOMIC_RELAXED);
-	if (no_ring > process->no_ring_base + process->dropped_no_ring)
-		process->dropped_no_ring = no_ring - process->no_ring_base;
-	if (dropped > process->init_dropped)
+	no_ring = promise_dropped_since(no_ring, process->no_ring_base);
+	if (no_ring > process->dropped_no_ring)
+		process->dropped_no_ring = no_ring;
+	if (dropped > process->init_dropped && dropped <= DROPPED_MAX)
 		process->init_dropped = dropped;
 }
 

@@ -31,6 +31,7 @@ struct ring {
 	uint32_t page;			/* of its struct kymo_ring */
 	uint32_t block_size, block_count;
 	bool bad;			/* refused or corrupt: no longer read */
+	bool left_out;                  /* then: invalid records were left out and counted */
 	bool merged;			/* drained by merged_drain(), with others of its process */
 	bool owner_known;
 	uint32_t owner_seq;

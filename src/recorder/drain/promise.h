@@ -81,10 +81,16 @@ void promise_end(struct drained_process *process);
  */
 void promise_resolve(struct drained_process *process, const struct sayer *sayer);
 
-/** promise_dropped_since() - how many events were dropped from count @base to count @now; 0 if @now is not later. */
+#define DROPPED_MAX \
+	(1ull << 48) /* of any process; larger numbers in shared memory are not counts */
+
+/**
+ * promise_dropped_since() - how many events were dropped from count @base to count @now
+ * Return: 0 if @now is not later, or if one of the two cannot be a count.
+ */
 static inline uint64_t promise_dropped_since(uint64_t now, uint64_t base)
 {
-	return (int64_t)(now - base) > 0 ? now - base : 0;
+	return now - base <= DROPPED_MAX ? now - base : 0;
 }
 
 /* For tests: called at each of the points above. */

@@ -180,7 +180,7 @@ static void all_last_drops(struct drain *drain, struct drained_process *process,
 	struct ring *ring = &process->ring[index];
 	bool told = false;
 
-	if (ring->bad)
+	if (ring->bad && !ring->left_out)
 		return;
 	promise_enter(process, ring, ring->taken, ring->dropped_seen, 0);
 	promise_sinks(process, sinks_up(drain));

@@ -100,6 +100,33 @@ void walk_records(const struct classes *classes, uint8_t *bytes, size_t size, ui
 	}
 }
 
+bool walk_is_sound(const struct classes *classes, const uint8_t *bytes, size_t size,
+		   uint32_t records, uint64_t begin, uint64_t end)
+{
+	uint32_t count = 0;
+	uint64_t ns;
+	uint16_t id;
+	long payload;
+
+	for (; size; count++) {
+		if (size < KYMO_RECORD_HEADER)
+			return false;
+		memcpy(&id, bytes, sizeof id);
+		ns = walk_time(bytes);
+		payload = classes_fixed(classes, id);
+		if (payload == CLASSES_VARIABLE)
+			payload = walk_payload(classes, id, bytes + KYMO_RECORD_HEADER,
+					       size - KYMO_RECORD_HEADER);
+		if (ns < begin || ns > end || payload < 0 ||
+		    (size_t)payload > size - KYMO_RECORD_HEADER)
+			return false;
+		begin = ns;
+		bytes += KYMO_RECORD_HEADER + (size_t)payload;
+		size -= KYMO_RECORD_HEADER + (size_t)payload;
+	}
+	return count == records;
+}
+
 size_t walk_until(const struct classes *classes, const uint8_t *bytes, size_t size, uint64_t ns,
 		  uint32_t *count)
 {

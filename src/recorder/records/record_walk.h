@@ -27,6 +27,15 @@ struct walk {
  */
 long walk_field(enum kymo_kind kind, const uint8_t *at, size_t room);
 
+/**
+ * walk_is_sound() - whether @bytes are exactly @records whole records of runtime events that exist
+ * @begin, @end: their times rise from the one to the other; ns
+ *
+ * Reads each record's header, and strings. Context: wait-free.
+ */
+bool walk_is_sound(const struct classes *classes, const uint8_t *bytes, size_t size,
+		   uint32_t records, uint64_t begin, uint64_t end);
+
 /** walk_fixed() - bytes of the payload of @point, -1 when they vary. Context: wait-free. */
 long walk_fixed(const struct kymo_point *point);
 

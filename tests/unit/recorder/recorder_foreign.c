@@ -290,6 +290,85 @@ static void corrupt_bytes_do_no_harm(void **state)
 	assert_true(seen > 0);
 }
 
+/* What @spoil does to a ring of 20 events, others still read what is left, and what is not is
+ * counted. */
+static struct session_stats spoilt(struct place *place, void (*spoil)(struct producer *producer),
+				   unsigned left)
+{
+	struct producer producer;
+	struct session *session;
+	struct session_stats stats;
+	struct babeltrace seen;
+	struct kymo_err err;
+
+	producer_open(&producer, place->run);
+	if (begin(place, &session, &err) < 0)
+		fail_msg("%s", err.text);
+	for (unsigned i = 0; i < 20; i++)
+		producer_event(&producer, 0, i);
+	spoil(&producer);
+	assert_true(session_poll(session) >= 0);
+	assert_int_equal(session_end(session, &err), 0);
+	session_stats(session, &stats);
+	session_free(session);
+	assert_int_equal(stats.recorded, left);
+	seen = babeltrace_read(place->trace, "callback_end");
+	if (seen.status != 77) {
+		assert_string_equal(seen.complaint, "");
+		assert_int_equal(seen.status, 0);
+		assert_int_equal(seen.matching, left);
+		assert_int_equal(seen.discarded, 20 - left);
+	}
+	unlink(producer.path);
+	producer_close(&producer);
+	clear(place->trace);
+	return stats;
+}
+
+/* The tenth event; all have 8 bytes. */
+static uint8_t *tenth(const struct producer *producer)
+{
+	return producer_at(producer->ring[0],
+			   sizeof(struct kymo_block) + 9 * (KYMO_RECORD_HEADER + 8));
+}
+
+static void unknown_id(struct producer *producer)
+{
+	memset(tenth(producer), 0xee, 2);
+}
+
+static void early(struct producer *producer)
+{
+	memset(tenth(producer) + 2, 0, 8);
+}
+
+static void late(struct producer *producer)
+{
+	memset(tenth(producer) + 2, 0x7f, 8);
+}
+
+static void no_count(struct producer *producer)
+{
+	producer->ring[0]->dropped = producer->region->log_dropped =
+		producer->region->dropped_no_ring = UINT64_MAX - 1;
+}
+
+static void a_program_that_spoils_its_ring(void **state)
+{
+	void (*const spoil[])(struct producer * producer) = { unknown_id, early, late };
+	struct place *place = *state;
+	struct session_stats stats;
+
+	for (unsigned i = 0; i < COUNT_OF(spoil); i++) {
+		stats = spoilt(place, spoil[i], 9);
+		assert_int_equal(stats.unwritten, 11);
+		assert_non_null(strstr(place->said, "ring 0 is corrupt (invalid records)"));
+	}
+	stats = spoilt(place, no_count, 20);
+	assert_int_equal(stats.dropped, 0);
+	assert_int_equal(stats.init_dropped, 0);
+}
+
 /* Its pages vanish under the recorder; the sound process beside it notices nothing. */
 static void a_region_that_shrinks_harms_nobody(void **state)
 {
@@ -420,6 +499,7 @@ int main(void)
 		TEST(other_users_are_refused),
 		TEST(an_open_directory_is_refused),
 		TEST(corrupt_bytes_do_no_harm),
+		TEST(a_program_that_spoils_its_ring),
 		TEST(a_region_that_shrinks_harms_nobody),
 		TEST(a_full_disk_costs_what_it_must),
 		TEST(outputs_that_cannot_be),

@@ -81,7 +81,7 @@ static struct babeltrace check_trace(const char *trace, const struct session_sta
 	assert_int_equal(seen.status, 0);
 	assert_int_equal(seen.events, stats->recorded + stats->init_events);
 	assert_int_equal(seen.matching, stats->recorded);
-	assert_int_equal(seen.discarded, stats->dropped + stats->init_dropped);
+	assert_int_equal(seen.discarded, stats->dropped + stats->init_dropped + stats->unwritten);
 	return seen;
 }
 
@@ -407,6 +407,7 @@ static void a_bad_tail_is_cut_and_told(void **state)
 	stats = end(begin(place, place->trace));
 	assert_int_equal(stats.recorded, 10);
 	assert_int_equal(stats.lost_bytes, 18);
+	assert_int_equal(stats.unwritten, 1);
 	assert_non_null(strstr(place->said, "corrupt"));
 	check_trace(place->trace, &stats);
 	producer_close(&producer);
