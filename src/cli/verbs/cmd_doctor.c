@@ -114,22 +114,29 @@ const struct verb verb_doctor = {
 	.name = "doctor",
 	.synopsis = "[PROGRAM | -- CMD [ARG...]]",
 	.summary = "check whether a program or process can be traced, and if not, why",
-	.description =
-		"Checks without running or changing anything, and prints for each check: ok, a warning, or a "
-		"problem with what to do about it.\n\n"
-		"Without an operand it checks this machine: the preload library, the runtime directory, clocks, "
-		"limits, the agent. With PROGRAM (a path, or a name in PATH; for a script, its interpreter is "
-		"checked) it checks the file and all libraries it will load, in the present environment. With a "
-		"command line after \"--\" it also checks the words before the program: do sudo, env -i and the "
-		"like take LD_PRELOAD away? With -p it checks a process: is the library loaded, does it have a "
-		"region, is it being recorded?\n\n"
-		"Exit status: 0 can be traced; 1 a problem was found; 2 wrong usage; 3 no such program or "
-		"process.",
-	.examples =
-		"kymo doctor\n"
-		"kymo doctor install/my_robot/lib/my_robot/driver\n"
-		"kymo doctor -- nice -n 5 install/my_robot/lib/my_robot/driver\n"
-		"kymo doctor -p $(pidof driver) --format json",
+	.description = "Checks without running or changing anything, and prints for each check: "
+		       "ok, a warning, or a "
+		       "problem with what to do about it.\n\n"
+		       "Without an operand it checks this machine: the preload library, the "
+		       "runtime directory, clocks, "
+		       "limits, the agent. With PROGRAM (a path, or a name in PATH; for a script, "
+		       "its interpreter is "
+		       "checked) it checks the file and all libraries it will load, in the present "
+		       "environment. With a "
+		       "command line after \"--\" it also checks the words before the program: do "
+		       "sudo, env -i and the "
+		       "like take LD_PRELOAD away? Of \"ros2 run PACKAGE NODE\" it checks the "
+		       "node, which it finds in "
+		       "AMENT_PREFIX_PATH. With -p it checks a process: is the library loaded, "
+		       "does it have a "
+		       "region, is it being recorded?\n\n"
+		       "Exit status: 0 can be traced; 1 a problem was found; 2 wrong usage; 3 no "
+		       "such program or "
+		       "process.",
+	.examples = "kymo doctor\n"
+		    "kymo doctor install/my_robot/lib/my_robot/driver\n"
+		    "kymo doctor -- nice -n 5 install/my_robot/lib/my_robot/driver\n"
+		    "kymo doctor -p $(pidof driver) --format json",
 	.opts = opts,
 	.run = run,
 };

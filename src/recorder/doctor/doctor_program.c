@@ -346,8 +346,58 @@ int doctor_loads(struct doctor *doctor, const char *program, struct kymo_err *er
 	return 0;
 }
 
+/* ---- ros2 run ---- */
+
+/* The words behind "ros2 run": options, the package, the program. Return: whether there are both.
+ */
+static bool ros2_run(char *const *command, const char **package, const char **program)
+{
+	if (strcmp(basename(command[0]), "ros2") || !command[1] || strcmp(command[1], "run"))
+		return false;
+	for (command += 2; *command && **command == '-'; command++)
+		if (!strcmp(*command, "--prefix") && command[1])
+			command++;
+	*package = *command;
+	*program = *command ? command[1] : NULL;
+	return *package && *program;
+}
+
+/* As ros2 run does it: PREFIX/lib/PACKAGE/PROGRAM, the first prefix wins. */
+static bool find_node(const char *package, const char *program, char path[PATH_MAX])
+{
+	const char *prefix = getenv("AMENT_PREFIX_PATH");
+	struct stat status;
+
+	while (prefix && *prefix) {
+		const int length = (int)strcspn(prefix, ":");
+
+		if (length &&
+		    snprintf(path, PATH_MAX, "%.*s/lib/%s/%s", length, prefix, package, program) <
+			    PATH_MAX &&
+		    !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK))
+			return true;
+		prefix += length + (prefix[length] == ':');
+	}
+	return false;
+}
+
+/* ros2 is a script that starts another program: that one is of interest. */
+static int started(struct doctor *doctor, const char *package, const char *program,
+		   struct kymo_err *err)
+{
+	char path[PATH_MAX];
+
+	if (!find_node(package, program, path)) {
+		doctor_say(doctor, COMMAND_STARTS_NOTHING, program, package);
+		return 0;
+	}
+	doctor_say(doctor, COMMAND_STARTS, path);
+	return doctor_program(doctor, path, err);
+}
+
 int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err *err)
 {
+	const char *package, *program;
 	struct prefixes found;
 	char words[256], *before[2] = { command[0], NULL };
 
@@ -357,5 +407,7 @@ int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err 
 	else if (found.program)
 		doctor_say(doctor, COMMAND_PASSES, prefixes_line(before, words, sizeof words),
 			   found.program > 1 ? " ..." : "");
+	if (ros2_run(command + found.program, &package, &program))
+		return started(doctor, package, program, err);
 	return doctor_program(doctor, command[found.program], err);
 }
