@@ -58,13 +58,28 @@ static void overview(FILE *out)
 	      "  kymo report\n", out);
 }
 
+/*
+ * The beginning of a verb is that verb. `stop` ends recordings, so it is proposed only to who typed
+ * its first letter; what other tools call top is `kymo live --top`.
+ */
+static void try_verb(struct text_nearest *best, const char *name, const char *verb)
+{
+	if (strlen(name) >= 2 && strncmp(name, verb, strlen(name)) == 0 &&
+	    (!best->name || best->distance))
+		*best = (struct text_nearest){ verb, 0 };
+	else if (strcmp(verb, "stop") != 0 || *name == 's')
+		text_nearest_try(best, name, verb);
+	if (strcmp(name, "top") == 0)
+		*best = (struct text_nearest){ "live --top", 0 };
+}
+
 static int unknown_verb(const char *name)
 {
 	struct text_nearest best = { 0 };
 	char clean[256];
 
 	for (unsigned i = 0; verbs[i]; i++)
-		text_nearest_try(&best, name, verbs[i]->name);
+		try_verb(&best, name, verbs[i]->name);
 	text_clean(clean, sizeof clean, name);
 	fprintf(stderr, "kymo: unknown %s '%s'", *name == '-' ? "option" : "verb", clean);
 	if (best.name)

@@ -13,8 +13,7 @@
 #define NONE_OF_PROGRAMS "The trace has no spans, counters or instants of this kind; programs emit them with kymo.h " \
 	"(docs/programs.md)."
 
-#define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; record with kymo record --kernel, or with lttng enable-event -k " \
-	"sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit together with those of ROS 2."
+#define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; %s."
 
 #define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
 
@@ -171,6 +170,23 @@ static int other_tables(struct report *report)
 	return 0;
 }
 
+/* What it means that a section has no rows. */
+static const char *none_of(struct report *report, const struct report_section *section)
+{
+	if (!section->of_kernel)
+		return section->none;
+	snprintf(report->none_text, sizeof(report->none_text), section->none,
+		 report_kernel_remedy(report));
+	return report->none_text;
+}
+
+/* That a trace of programs without ROS 2 is of one host is not worth a line. */
+static bool is_said(const struct report *report, const struct report_section *section)
+{
+	return section->print == report_hosts && !report->options->sections &&
+	       !model_facts(report->model)->ros_events;
+}
+
 int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
 	       struct table *table, bool *lost, struct kymo_err *err)
 {
@@ -201,9 +217,10 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 		if (sections[i].list && report_list(&report, sections[i].name))
 			goto out;
 		if (report.rows == rows && sections[i].none && !(sections[i].of_kernel && report.totals)) {
-			report.none = sections[i].none;
-			if (options->sections > 1 || sections[i].may_be_empty)
-				table_note(table, "%s", sections[i].none);
+			report.none = none_of(&report, &sections[i]);
+			if ((options->sections > 1 || sections[i].may_be_empty) &&
+			    !is_said(&report, &sections[i]))
+				table_note(table, "%s", report.none);
 		}
 		if (sections[i].again && sections[i].again(&report))
 			goto out;

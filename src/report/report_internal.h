@@ -40,6 +40,7 @@ struct report {
 	struct kymo_err *err;
 	const char *missing;		/* events that a section would have needed, and how to get them */
 	const char *none;		/* why the last section without rows may have none */
+	char none_text[256];            /* for it */
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 	bool hides_startup;             /* as text: callbacks of /rosout and /parameter_events */
 	/* Hidden in this section so far. */
@@ -171,6 +172,8 @@ const char *report_why_empty(const struct report *report);
 void report_remarks(struct report *report);
 /* The worst instance, as `kymo why` has it. */
 void report_worst(const struct report *report);
+/* How to record the events of the scheduler, with the tracer that recorded the trace. */
+const char *report_kernel_remedy(const struct report *report);
 /* What to try next, for people. */
 void report_next(struct report *report);
 

@@ -306,7 +306,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
-		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` lists what it contains.");
+		snprintf(buffer, size, "%s", flow_no_ros(flow->reader));
 	else if (options->pattern)
 		snprintf(buffer, size, "No message followed this chain. `kymo flow` without a chain lists those of "
 			 "the trace; --latest also follows timers that publish what was received before.");

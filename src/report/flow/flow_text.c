@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo flow`: names of steps and chains, and points in time. */
 #include <stdio.h>
+#include <string.h>
 
 #include "report/flow/flow_internal.h"
 
@@ -54,4 +55,18 @@ void flow_print_trace(struct flow *flow)
 	table_value_text(flow->table, "trace", "Trace", flow->path);
 	if (clock)
 		table_value_text(flow->table, "clock", "Simulation's clock", simclock_text(clock, text, sizeof(text)));
+}
+
+const char *flow_no_ros(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
+		const struct kymo_ctf_event_class *class = kymo_ctf_class(reader, i);
+
+		if (strncmp(class->name, "ros2:", 5) && strchr(class->name, ':') &&
+		    strcmp(kymo_ctf_trace(reader, class->trace)->tracer, "kymo") == 0)
+			return "The trace has no events of ROS 2, but events of kymo.h: `kymo "
+			       "report` shows their "
+			       "spans, counters and instants.";
+	}
+	return "The trace has no events of ROS 2. `kymo info` lists what it contains.";
 }

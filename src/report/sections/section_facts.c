@@ -159,8 +159,12 @@ void report_facts(struct report *report)
 	if (report->options->told_rules)
 		table_value_text(t, "rules", "Recorded only", report->options->told_rules);
 	table_value_u64(t, "events", "Events", facts->events);
-	table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
-	table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
+	/* A program without ROS 2 has none, and needs no row that says so. */
+	if (report->options->format != TABLE_TEXT || facts->ros_events ||
+	    !spans_facts(report->spans)->events) {
+		table_value_u64(t, "processes", "ROS 2 processes", ros_processes(report));
+		table_value_u64(t, "nodes", "Nodes", model_count(report->model, MODEL_NODE));
+	}
 	loss_rows(report, unnamed, events, packets);
 }
 
@@ -203,6 +207,58 @@ const char *report_why_empty(const struct report *report)
 	       "known publisher: it may have been recorded for too short a time.";
 }
 
+const char *report_kernel_remedy(const struct report *report)
+{
+	for (unsigned i = 0; i < kymo_ctf_trace_count(report->reader); i++)
+		if (strcmp(kymo_ctf_trace(report->reader, i)->tracer, "kymo") == 0)
+			return "record with kymo record --kernel";
+	return "record with kymo record --kernel, or with lttng enable-event -k "
+	       "sched_switch,sched_waking,sched_wakeup_new,sched_migrate_task,sched_process_exit "
+	       "together "
+	       "with those of ROS 2";
+}
+
+/* A process that has subscriptions or timers, and not one callback: rclpy has no tracepoints for
+ * them. */
+static bool has_no_callbacks(const struct report *report, const struct model_process *process)
+{
+	bool has_owner = false;
+
+	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++)
+		if (model_callback(report->model, i)->process == process)
+			return false;
+	for (unsigned i = 0; !has_owner && i < model_count(report->model, MODEL_SUBSCRIPTION); i++)
+		has_owner = model_subscription(report->model, i)->process == process;
+	for (unsigned i = 0; !has_owner && i < model_count(report->model, MODEL_TIMER); i++)
+		has_owner = model_timer(report->model, i)->process == process;
+	return has_owner;
+}
+
+static void remark_python(struct report *report)
+{
+	char first[128] = "", others[48] = "";
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < model_count(report->model, MODEL_PROCESS); i++) {
+		const struct model_process *process = model_process(report->model, i);
+
+		if (!has_no_callbacks(report, process))
+			continue;
+		if (!count++)
+			report_process(report, process, first, sizeof(first));
+	}
+	if (!count)
+		return;
+	if (count > 1)
+		snprintf(others, sizeof(others), " and %u more processes", count - 1);
+	table_note(report->table,
+		   "No callbacks of %s%s are in the trace. If it is a Python program: rclpy has no "
+		   "tracepoints for callbacks. Record it with `python3 -m kymo.rclpy_hook "
+		   "NODE.py`; KYMO_RCLPY=1 does "
+		   "so only where kymo_py is in the interpreter's site-packages.",
+		   first, others);
+}
+
 void report_remarks(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
@@ -212,6 +268,7 @@ void report_remarks(struct report *report)
 		table_note(t, "The trace contains no node: recording began after the programs started, or their "
 			   "first events were lost. So callbacks and topics have no names. Start programs with "
 			   "`kymo run`, and `kymo record` has the names whenever it begins.");
+	remark_python(report);
 	if (facts->publishes_without_timestamp)
 		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
 			   "rmw_publish has no time stamp: they cannot be matched with what other "

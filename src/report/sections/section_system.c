@@ -92,9 +92,11 @@ int report_cputime(struct report *report)
 				   .of = &cputime);
 	}
 	report_rows_print(report, &rows, cpu_row);
-	if (!cputime.switches)
-		tell_missing(report, "The trace has no sched_switch; record the kernel, too: kymo record "
-				     "--kernel, or lttng enable-event -k sched_switch.");
+	if (!cputime.switches) {
+		snprintf(report->none_text, sizeof(report->none_text),
+			 "The trace has no sched_switch; %s.", report_kernel_remedy(report));
+		tell_missing(report, report->none_text);
+	}
 	cputime_free(&cputime);
 	return status;
 }

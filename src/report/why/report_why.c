@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 
 /* ---- a pass ---- */
@@ -235,13 +236,15 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
+	else if (!model_facts(answer->model)->ros_events)
+		snprintf(buffer, size, "%s", flow_no_ros(answer->reader));
 	else if (o->callback && near_node(answer))
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_node(answer));
 	else if (o->callback)
-		snprintf(buffer, size, "No callback of '%s' ran. `kymo report --section callbacks` lists those that did.",
+		snprintf(buffer, size,
+			 "No callback of '%s' ran. `kymo report --section callbacks` lists those "
+			 "that did.",
 			 o->callback);
-	else if (!model_facts(answer->model)->ros_events)
-		snprintf(buffer, size, "The trace has no events of ROS 2. `kymo info` lists what it contains.");
 	else if (o->pattern && is_between_hosts(answer))
 		snprintf(buffer, size, "The chain goes from one host to another, and their clocks cannot be compared, so the "
 			 "latency is not known. `kymo report --section hosts` says why, and what helps.");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: the sentence, the waterfall, and what cannot be reported. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -43,16 +44,16 @@ static int column_of(int64_t ns, int64_t total_ns)
 	return at < 0 ? 0 : at > BAR_WIDTH ? BAR_WIDTH : (int)at;
 }
 
-/* Where in the instance the part lies, from the first to the last of its pieces. */
+/* Where the part begins in the instance, with marks in proportion to its time. */
 static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
 {
 	int64_t total = instance->total_ns > 0 ? instance->total_ns : 1;
 	int from = column_of(part->begin_ns - instance->begin_ns, total);
-	int to = column_of(part->end_ns - instance->begin_ns, total);
-	int i;
+	int marks = column_of(part->ns, total), to, i;
 
 	from = from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
-	to = to <= from ? from + 1 : to;
+	to = from + (marks < 1 ? 1 : marks);
+	to = to > BAR_WIDTH ? BAR_WIDTH : to;
 	for (i = 0; i < to; i++)
 		buffer[i] = i < from ? ' ' : '#';
 	buffer[i] = '\0';
@@ -237,6 +238,14 @@ static void print_instances(struct why_answer *answer)
 
 /* ---- what cannot be reported ---- */
 
+static bool has_kernel(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
+		if (strcmp(kymo_ctf_trace(reader, i)->domain, "kernel") == 0)
+			return true;
+	return false;
+}
+
 static void print_remarks(struct why_answer *answer)
 {
 	bool assumed = false;
@@ -251,7 +260,11 @@ static void print_remarks(struct why_answer *answer)
 		table_note(answer->table, "Events were lost: what is shown as transport may be a callback that is missing.");
 	else if (answer->lost_events)
 		table_note(answer->table, "Events of the kernel were lost: who had the CPU at that time is not known.");
-	if (!answer->cpu)
+	if (!answer->cpu && has_kernel(answer->reader))
+		table_note(answer->table, "The trace has events of the kernel, but none of its "
+					  "scheduler (sched_switch), so it "
+					  "does not show who was preempted or blocked.");
+	else if (!answer->cpu)
 		table_note(answer->table, "The trace has no events of the kernel, so it does not show who was preempted or "
 			   "blocked; record with kymo record --kernel.");
 }

@@ -134,7 +134,8 @@ static void on_written(void *context, const struct flight_report *report)
 		if (report->dropped)
 			printf(", %" PRIu64 " dropped", report->dropped);
 		if (report->suppressed)
-			printf("; fired %" PRIu64 " more times meanwhile", report->suppressed);
+			printf("; fired %" PRIu64 " more time%s meanwhile", report->suppressed,
+			       report->suppressed == 1 ? "" : "s");
 		putchar('\n');
 	}
 	fflush(stdout);
