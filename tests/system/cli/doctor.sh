@@ -64,6 +64,11 @@ for flavour in humble:4.1.1 jazzy:8.2.2 rolling:8.10.1; do
 	LD_LIBRARY_PATH=$stub/${flavour%:*}/lib doctor 0 ./nopath
 	is libtracetools ok "version ${flavour#*:} (by its package.xml"
 done
+# ros2 run starts another program: the node of the first prefix that has it.
+mkdir -p ws/lib/demo bin && cp plain ws/lib/demo/talker && printf '#!/bin/sh\n' >bin/ros2 && chmod +x bin/ros2
+AMENT_PREFIX_PATH=$scratch/none:$scratch/ws PATH=$scratch/bin:$PATH doctor 0 -- ros2 run --prefix nice demo talker --ros-args
+is command ok "ros2 run starts $scratch/ws/lib/demo/talker" && is tracepoints ok "1 used by talker"
+AMENT_PREFIX_PATH=$scratch/ws doctor 1 -- ros2 run demo nobody && is command problem "no program nobody in lib/demo"
 mkdir -p 'inst/lib' && cp "$stub/jazzy/lib/libtracetools.so" inst/lib
 # shellcheck disable=SC2016 # the loader's variable
 echo "$calls" | compile inst/lib/node -Linst/lib -ltracetools -Wl,-rpath,'$ORIGIN'

@@ -78,6 +78,15 @@ $cc -std=gnu11 -Wall -Wextra -Werror -I"$KYMO_SOURCE/include" -o "$work/named" "
 for event in named:main: named:plan_begin: named:plan_end: function:stop_begin: function:stop_end:; do
 	has " $event"
 done
+# Of a program without ROS 2, nothing is said about ROS 2.
+"$KYMO_BUILD/bin/kymo" report "$work/named.trace" >"$work/text" || die "named: report"
+has 'named +plan ' && has 'ROS 2|Nodes|one host' 0
+for verb in flow why; do
+	"$KYMO_BUILD/bin/kymo" "$verb" "$work/named.trace" >"$work/text" 2>&1 && die "$verb shows something"
+	has 'no events of ROS 2, but events of kymo.h: `kymo report` shows'
+done
+"$KYMO_BUILD/bin/kymo" report --section cputime "$work/named.trace" >"$work/text" 2>&1 && die "cputime shows something"
+has 'lttng' 0 && has 'Nothing to show: .*kymo record --kernel'
 echo '#include <kymo/kymo.h>
 int main(void) { KYMO_INSTANT("a", "b", "step", 3); return 0; }' >"$work/wrong.c"
 ! $cc -std=gnu11 -I"$KYMO_SOURCE/include" -fsyntax-only "$work/wrong.c" 2>"$work/err" || die "a field without parentheses compiles"

@@ -8,6 +8,7 @@ A second trace has two subscriptions of one topic: what one of them received is 
 `report`, SQL and the exports count the same messages."""
 import collections
 import os
+import re
 import struct
 import sys
 import tarfile
@@ -257,6 +258,30 @@ def counted_for_each(directory):
     agree(os.path.join(directory, "ctf_ust"), "/mix/count", "/mix/sink", 13, "overrun")
 
 
+def bars(trace, what):
+    """Of two parts, the longer one has the longer bar."""
+    lines = kymo("why", trace, what).split("\n")
+    begin = next(i for i, line in enumerate(lines) if line.startswith("Part "))
+    rows = [re.split(r"  +", line.strip()) for line in lines[begin + 1:lines.index(next(x for x in lines if x.startswith("= all")))]]
+    unit = {"ns": 1, "us": 1000, "ms": MS, "s": 1000 * MS}
+    sized = [(float(row[2].split()[0]) * unit[row[2].split()[1]], row[-1].count("#")) for row in rows if set(row[-1]) == {"#"}]
+    assert len(sized) > 2, rows
+    for time, marks in sized:
+        assert all(marks >= other for less, other in sized if less < time), sized
+
+
+def without_callbacks(directory):
+    """rclpy has no tracepoints for callbacks: the report says what to do."""
+    trace, node = os.path.join(directory, "python"), Program(500, "node.py")
+    node.born(MS)
+    node.put(MS, "rcl_subscription_init", node.node + 1, node.node, node.node + 2, "/scan", 10)
+    node.put(2 * MS, "rmw_take", node.node + 2, 7, MS, 1)
+    write(trace, [node])
+    text = kymo("report", trace)
+    assert "No callbacks of node.py (500) are in the trace. If it is a Python program" in text and "kymo.rclpy_hook" in text, text
+    assert "are in the trace. If it is" not in kymo("report", os.path.join(directory, "two"))
+
+
 def main(directory):
     trace = os.path.join(directory, "trace")
     why = made_up(trace)
@@ -264,6 +289,8 @@ def main(directory):
     words(trace)
     chain(trace, why)
     counted_for_each(directory)
+    bars(os.path.join(directory, "two"), "/count -> /slow")
+    without_callbacks(directory)
 
 
 in_directory(main)
