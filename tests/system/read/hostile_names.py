@@ -70,6 +70,9 @@ def look_verbs(trace):
             ask(form, verb, "--format", form, trace)
     ask("text", "dump", trace)
     ask("jsonl", "dump", "--format", "json", trace)
+    ask("text", "live", trace)
+    ask("jsonl", "live", "--format", "json", trace)
+    ask("text", "live", "--top", trace)
 
 
 def look_tables(trace):
