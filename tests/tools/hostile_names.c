@@ -23,8 +23,7 @@ static const char *const names[] = {
 	"tab\tcomma,semi;",
 	"\xe2\x80\xae rtl \xe2\x81\xa6 isolate \xe2\x80\x8f mark \xd8\x9c arabic \xe2\x80\xa8 line",
 	"nul\\u0000\\",
-	"\xc2\x9b"
-	"31mC1",
+	"\xc2\x9b\x33\x31mC1",
 	"../../../etc/x",
 	"{\"a\":1}]]>",
 	"$(touch x)`id`",
