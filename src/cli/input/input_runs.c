@@ -95,7 +95,8 @@ static int collect(struct runs *runs, const struct kymo_ctf_reader *reader, cons
 		if (!run)
 			return -1;
 		run->bytes += stream->bytes;
-		if (stream->packets)
+		/* A packet need not say when it was written: then the stream says nothing. */
+		if (stream->packets && stream->end_ns)
 			cover(run, kymo_ctf_time_of(reader, stream->trace, stream->begin_ns),
 			      kymo_ctf_time_of(reader, stream->trace, stream->end_ns));
 	}
