@@ -118,11 +118,11 @@ strange() {
 	mkdir -p "$strange/index"
 	rm -f "$strange/$1"
 }
-# ends STATUS: every verb ends in 30 s, within 1 GiB, with STATUS or with 6 (nothing to show).
+# ends STATUS WHAT: every verb ends within a minute, with STATUS or with 6 (nothing to show).
 ends() {
 	for verb in info 'dump --count 5' report list 'query SELECT+count(*)+FROM+callbacks' flow; do
 		IFS=' ' read -r -a words <<<"$verb"
-		timeout 30 "$kymo" "${words[0]}" ${words[1]:+"${words[1]//+/ }"} ${words[2]:+"${words[2]}"} "$strange" \
+		timeout 60 "$kymo" "${words[0]}" ${words[1]:+"${words[1]//+/ }"} ${words[2]:+"${words[2]}"} "$strange" \
 			>"$scratch/out" 2>"$scratch/err" </dev/null
 		status=$?
 		[ "$status" -eq "$1" ] || [ "$status" -eq 6 ] || fail "$2: ${words[0]} ends with $status: $(head -2 "$scratch/err")"
