@@ -36,6 +36,7 @@ static struct {
 } below;
 static bool found;			/* stored with release when all of `below` is known */
 static __thread bool finding;		/* this thread is in dlsym() */
+static enum malloc_beside beside;       /* known with `found` */
 
 /* ---- until the allocator is found ---- */
 
@@ -82,6 +83,9 @@ static bool find(void)
 	FIND(memalign);
 	FIND(aligned_alloc);
 	FIND(posix_memalign);
+	beside = malloc_beside();
+	if (beside == BESIDE_LEAKS)
+		(void)malloc_is_linker(NULL);
 	finding = false;
 	__atomic_store_n(&found, true, __ATOMIC_RELEASE);
 	return true;
@@ -100,12 +104,26 @@ static inline bool ready(void)
 	} while (0)
 #define NUMBER(pointer) ((uint64_t)(uintptr_t)(pointer))
 
+/*
+ * Beside a sanitizer, call the function below as if this one did not exist. The call must be the
+ * last of a function, so that the compiler jumps: then the function below sees the caller.
+ */
+static inline bool steps_aside(const void *caller)
+{
+	return kymo_unlikely(beside) && __atomic_load_n(&found, __ATOMIC_ACQUIRE) &&
+	       (beside == BESIDE_ALL || malloc_is_linker(caller));
+}
+#define STEPS_ASIDE steps_aside(__builtin_return_address(0))
+
 /* ---- the functions ---- */
 
 KYMO_EXPORT void *malloc(size_t size)
 {
-	void *ptr = ready() ? below.malloc(size) : arena_take(size, 0);
+	void *ptr;
 
+	if (STEPS_ASIDE)
+		return below.malloc(size);
+	ptr = ready() ? below.malloc(size) : arena_take(size, 0);
 	if (malloc_wanted(KYMO_POINT_libc_malloc))
 		EMIT(libc_malloc, size, NUMBER(ptr));
 	return ptr;
@@ -125,6 +143,8 @@ KYMO_EXPORT void *calloc(size_t nmemb, size_t size)
 	size_t bytes = 0;
 	void *ptr;
 
+	if (STEPS_ASIDE)
+		return below.calloc(nmemb, size);
 	if (kymo_likely(ready()))
 		ptr = below.calloc(nmemb, size);
 	else
@@ -160,6 +180,8 @@ static void *resize(void *in_ptr, size_t size)
 
 KYMO_EXPORT void *realloc(void *in_ptr, size_t size)
 {
+	if (STEPS_ASIDE && !is_arena(in_ptr))
+		return below.realloc(in_ptr, size);
 	return resize(in_ptr, size);
 }
 
@@ -177,8 +199,11 @@ KYMO_EXPORT void *reallocarray(void *in_ptr, size_t nmemb, size_t size)
 KYMO_EXPORT void *memalign(size_t alignment, size_t size);
 KYMO_EXPORT void *memalign(size_t alignment, size_t size)
 {
-	void *ptr = ready() ? below.memalign(alignment, size) : arena_take(size, alignment);
+	void *ptr;
 
+	if (STEPS_ASIDE)
+		return below.memalign(alignment, size);
+	ptr = ready() ? below.memalign(alignment, size) : arena_take(size, alignment);
 	if (malloc_wanted(KYMO_POINT_libc_memalign))
 		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
 	return ptr;
@@ -186,8 +211,11 @@ KYMO_EXPORT void *memalign(size_t alignment, size_t size)
 
 KYMO_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-	void *ptr = ready() ? below.aligned_alloc(alignment, size) : arena_take(size, alignment);
+	void *ptr;
 
+	if (STEPS_ASIDE)
+		return below.aligned_alloc(alignment, size);
+	ptr = ready() ? below.aligned_alloc(alignment, size) : arena_take(size, alignment);
 	if (malloc_wanted(KYMO_POINT_libc_memalign))
 		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
 	return ptr;
@@ -200,6 +228,8 @@ KYMO_EXPORT int posix_memalign(void **out_ptr, size_t alignment, size_t size)
 		int32_t result;
 	} payload = { .alignment = alignment, .size = size };
 
+	if (STEPS_ASIDE)
+		return below.posix_memalign(out_ptr, alignment, size);
 	if (kymo_likely(ready())) {
 		payload.result = below.posix_memalign(out_ptr, alignment, size);
 	} else {

@@ -17,6 +17,23 @@ static inline bool malloc_wanted(unsigned id)
 }
 
 /**
+ * malloc_beside() - which sanitizer the program has
+ *
+ * Sanitizers expect that their malloc() is the first, and look at its caller: the hooks must step
+ * aside. Context: loader's locks; once.
+ */
+enum malloc_beside {
+	BESIDE_NONE,
+	BESIDE_LEAKS, /* LeakSanitizer: it knows by the caller what the dynamic linker allocates */
+	BESIDE_ALL,   /* another one: nothing is recorded */
+};
+enum malloc_beside malloc_beside(void);
+
+/** malloc_is_linker() - whether @code belongs to the dynamic linker. Context: the first call
+ * acquires the loader's locks. */
+bool malloc_is_linker(const void *code);
+
+/**
  * malloc_emit() - record an event with @size bytes of @payload
  *
  * Nothing is recorded inside of another event (the tracer's own calls of libc), in a process that is not registered, and on a

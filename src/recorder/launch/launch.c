@@ -54,7 +54,7 @@ struct setting {
 	char value[4096];
 };
 
-#define SETTINGS_MAX 6
+#define SETTINGS_MAX 7
 
 static void set_number(struct setting *setting, const char *name, const char *format,
 		       uint64_t value)
@@ -83,6 +83,22 @@ static int set_preload(const struct launch *launch, struct setting *setting, str
 	return preload_value(setting->value, sizeof setting->value, library, before, err);
 }
 
+/*
+ * AddressSanitizer ends a program in which a preloaded library comes before its own. The libraries
+ * of kymo may do so: they leave the sanitizer's functions alone. What the user has set comes later,
+ * and so decides.
+ */
+static void set_asan(struct setting *setting)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+
+	setting->name = "ASAN_OPTIONS";
+	if ((size_t)snprintf(setting->value, sizeof setting->value, "verify_asan_link_order=0%s%s",
+			     before && *before ? ":" : "",
+			     before ? before : "") >= sizeof setting->value)
+		(void)snprintf(setting->value, sizeof setting->value, "verify_asan_link_order=0");
+}
+
 static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
 			 struct kymo_err *err)
 {
@@ -91,6 +107,7 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 
 	if (set_preload(launch, &setting[count++], err) < 0)
 		return -1;
+	set_asan(&setting[count++]);
 	if (!forward || strcmp(forward, "1") != 0)
 		set_number(&setting[count++], "TRACETOOLS_RUNTIME_DISABLE", "%" PRIu64, 1);
 	if (launch->tag)

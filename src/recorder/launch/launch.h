@@ -34,8 +34,10 @@ bool launch_in_path(const char *name, char program[PATH_MAX]);
 /**
  * launch_environment() - our environment with the preload library and the rest of @launch
  *
- * The library is found by preload_find() and put in front of an existing LD_PRELOAD. TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the
- * command, unless KYMO_FORWARD=1 asks for both.
+ * The library is found by preload_find() and put in front of an existing LD_PRELOAD.
+ * TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the command, unless KYMO_FORWARD=1 asks
+ * for both. ASAN_OPTIONS gets verify_asan_link_order=0, for programs built with gcc's
+ * AddressSanitizer.
  *
  * Context: allocates; free with launch_free().
  * Return: a vector for execve(); NULL with @err.

@@ -19,7 +19,7 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import BUILD, KYMO, SOURCE, until
 
-OWN = ("ROS_TRACE_DIR", "ROS_HOME", "ROS_DOMAIN_ID", "LTTNG_HOME", "LD_PRELOAD", "XDG_STATE_HOME", "NO_COLOR", "RMW_IMPLEMENTATION",
+OWN = ("ROS_TRACE_DIR", "ROS_HOME", "ROS_DOMAIN_ID", "LTTNG_HOME", "LD_PRELOAD", "ASAN_OPTIONS", "XDG_STATE_HOME", "NO_COLOR", "RMW_IMPLEMENTATION",
        "TRACETOOLS_RUNTIME_DISABLE", "OTEL_EXPORTER_OTLP_ENDPOINT")
 SESSION = r"session-\d{14}(-\d+)?"
 

@@ -81,6 +81,29 @@ LD_PRELOAD=$preload "$calls" THREE_ARGUMENTS 1 >/dev/null
 [ -z "$(ls "$KYMO_DIR")" ] || die "left behind: $(ls "$KYMO_DIR")"
 unset LD_LIBRARY_PATH
 
+# ---- programs with a sanitizer of gcc: run as ever, and nothing of the dynamic linker's is a leak ----
+cat >"$work/sanitized.c" <<'C'
+#include <stdlib.h>
+void ros_trace_rcl_init(const void *context);
+int main(void)
+{
+	char *volatile memory = malloc(10);
+
+	ros_trace_rcl_init(&memory);
+	free(memory);
+	return 0;
+}
+C
+for sanitizer in address leak; do
+	! sanitized && gcc -fsanitize=$sanitizer -o "$work/sanitized" "$work/sanitized.c" -L"$KYMO_BUILD/stub/jazzy/lib" -ltracetools \
+		-Wl,-rpath,"$KYMO_BUILD/stub/jazzy/lib" 2>/dev/null && "$work/sanitized" 2>/dev/null || continue
+	for option in "" --malloc; do
+		rm -rf "$work/trace"
+		"$KYMO_BUILD/bin/kymo" record -q $option -o "$work/trace" -- "$work/sanitized" 2>"$work/err" ||
+			die "-fsanitize=$sanitizer, record $option: $(cat "$work/err")"
+	done
+done
+
 # ---- each version of libtracetools: its shape of events, and callback names ----
 # record FLAVOUR SHAPE
 record() {
