@@ -164,6 +164,8 @@ struct kymo_region {
 	uint32_t page_count;		/* length of the file in pages; release */
 	uint32_t snapshots_wanted;	/* calls of kymo_snapshot() */
 	uint64_t texts_cut;		/* strings in events of kymo.h that were too long, whether recorded or not */
+	uint32_t no_ring_why; /* errno of the last attempt to add a ring; 0: none failed; an older
+				 process: unknown */
 
 	/* Written by the recorder. */
 	alignas(KYMO_LINE)

@@ -6,18 +6,23 @@
  *     first_events stack KIND [warm]   on a stack of PTHREAD_STACK_MIN bytes
  *     first_events alt KIND [warm]     in a signal handler, on an alternate stack of SIGSTKSZ bytes
  *     first_events errno KIND
+ *     first_events filter KIND warm    in threads that may not open files
  *
  * KIND: run, fact or user. With "warm" the process has its first event before. Prints how many
  * events it emitted.
  */
 #include <errno.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define KYMO_REGISTER_LATE /* a first event is that of main() or later */
@@ -27,6 +32,7 @@
 
 #define SIGNAL_STACK 8192 /* SIGSTKSZ was a constant once */
 #define GUARD 4096
+#define MANY 12 /* more threads than rings */
 
 static const char *kind;
 static unsigned long emitted; /* events, without facts */
@@ -103,6 +109,38 @@ static unsigned cancelled(unsigned count)
 	return bad;
 }
 
+static pthread_barrier_t all;
+
+static void *run_beside_others(void *unused)
+{
+	emit();
+	(void)pthread_barrier_wait(
+		&all); /* none of them ends before: its ring would be free again */
+	return unused;
+}
+
+static int filtered(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
+	pthread_t thread[MANY];
+	int bad = pthread_barrier_init(&all, NULL, MANY);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	for (unsigned i = 0; i < MANY; i++)
+		bad |= pthread_create(&thread[i], NULL, run_beside_others, NULL);
+	for (unsigned i = 0; i < MANY && !bad; i++)
+		bad |= pthread_join(thread[i], NULL);
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -118,6 +156,8 @@ int main(int argc, char **argv)
 		bad = on_small_stack();
 	else if (!strcmp(what, "alt"))
 		bad = on_signal_stack();
+	else if (!strcmp(what, "filter"))
+		bad = filtered();
 	else if (!strcmp(what, "errno")) {
 		emit();
 		bad = errno != EXDEV;
@@ -125,5 +165,5 @@ int main(int argc, char **argv)
 	if (!bad)
 		emit(); /* does not wait for anything that others left */
 	(void)printf("%lu\n", emitted);
-	return bad != 0;
+	return bad == 77 ? bad : bad != 0;
 }

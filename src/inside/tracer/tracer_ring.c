@@ -141,8 +141,11 @@ static struct kymo_ring *add_ring(struct kymo_process *process)
 		index = kymo_region_add_ring(process);
 		kymo_region_unlock(process);
 		ring = take_free_ring(process);	/* the new ring, or one that became free meanwhile */
-		if (index < 0)
+		if (index < 0) {
+			__atomic_store_n(&process->region->no_ring_why, (uint32_t)-index,
+					 __ATOMIC_RELAXED);
 			break;
+		}
 	}
 	return ring;
 }

@@ -287,6 +287,7 @@ void initlog_update_counts(struct drained_process *process)
 	uint64_t dropped = __atomic_load_n(&header->log_dropped, __ATOMIC_RELAXED);
 
 	process->texts_cut = __atomic_load_n(&header->texts_cut, __ATOMIC_RELAXED);
+	process->no_ring_why = __atomic_load_n(&header->no_ring_why, __ATOMIC_RELAXED);
 	no_ring = promise_dropped_since(no_ring, process->no_ring_base);
 	if (no_ring > process->dropped_no_ring)
 		process->dropped_no_ring = no_ring;

@@ -82,6 +82,7 @@ struct drained_process {
 	unsigned thread_count, thread_room;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
 	uint64_t dropped_no_ring, init_dropped;
+	uint32_t no_ring_why; /* kymo_region.no_ring_why */
 	uint64_t recorded, dropped, bytes, filtered;
 	uint64_t lost_bytes;		/* of corrupt rings */
 	uint64_t merged_end;		/* time of the last record that was merged */

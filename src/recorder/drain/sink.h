@@ -52,6 +52,7 @@ struct session_stats {
 	uint64_t init_events;     /* init events in the trace */
 	uint64_t dropped;         /* runtime events for which the traced processes had no room */
 	uint64_t dropped_no_ring; /* of these, in threads that got no ring */
+	uint32_t no_ring_why;     /* errno of a process with such threads; 0: unknown */
 	uint64_t init_dropped;
 	uint64_t filtered;    /* runtime events that were not wanted, but produced all the same */
 	uint64_t unwritten;   /* events that a sink did not take; the sum over all sinks */

@@ -85,6 +85,8 @@ void session_add_account(struct session_stats *stats, const struct sink_process 
 	stats->recorded += counts.recorded;
 	stats->dropped += counts.dropped + counts.dropped_no_ring;
 	stats->dropped_no_ring += counts.dropped_no_ring;
+	if (counts.dropped_no_ring && process->no_ring_why)
+		stats->no_ring_why = process->no_ring_why;
 	stats->init_events += counts.init_events;
 	stats->init_dropped += counts.init_dropped;
 	stats->filtered += counts.filtered;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs/record/recorded.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -45,14 +46,53 @@ static void print_dropped(const char *verb, const struct session_stats *stats)
 	fputc('\n', stderr);
 }
 
+/* Why threads got no ring, and what to do. The number comes from the traced process, so it may be
+ * anything. */
+static void print_no_ring(const char *verb, const struct session_stats *stats)
+{
+	fprintf(stderr,
+		"kymo %s: %" PRIu64 " events were dropped, because their threads got no ring: ",
+		verb, stats->dropped_no_ring);
+	switch (stats->no_ring_why) {
+	case 0:
+	case ENOMEM:
+		fputs("all rings of a process share KYMO_RING_MEMORY (64M); start it with more, or "
+		      "with a smaller KYMO_RING_SIZE\n",
+		      stderr);
+		break;
+	case ENOSPC:
+		fputs("there is no room in the file system of KYMO_DIR, or the process has 2048 "
+		      "rings\n",
+		      stderr);
+		break;
+	case EFBIG:
+		fputs("the limit of the process for the size of files is too small; start it with "
+		      "a larger \"ulimit -f\"\n",
+		      stderr);
+		break;
+	case EMFILE:
+	case ENFILE:
+		fputs("no file descriptor was free for a moment; start it with a larger \"ulimit "
+		      "-n\"\n",
+		      stderr);
+		break;
+	default:
+		fprintf(stderr,
+			"the process can no longer open its file in KYMO_DIR (%s): it changed its "
+			"user or root directory, or a "
+			"seccomp filter forbids it; use kymo_thread_ready() in its threads before "
+			"that\n",
+			stats->no_ring_why < 200 ? strerror((int)stats->no_ring_why)
+						 : "unknown error");
+	}
+}
+
 static void print_loss(const char *verb, const struct session_stats *stats)
 {
 	if (stats->dropped > stats->dropped_no_ring)
 		print_dropped(verb, stats);
 	if (stats->dropped_no_ring)
-		fprintf(stderr, "kymo %s: %" PRIu64 " events were dropped, because their threads got no ring: all rings of a process "
-			"share KYMO_RING_MEMORY (64M); start it with more, or with a smaller KYMO_RING_SIZE\n", verb,
-			stats->dropped_no_ring);
+		print_no_ring(verb, stats);
 	if (stats->init_dropped)
 		fprintf(stderr, "kymo %s: %" PRIu64 " init events were dropped: names of nodes, topics "
 			"or callbacks may be missing\n", verb, stats->init_dropped);
