@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PF_EXITING 4 /* of the kernel's flags of a task, in /proc/PID/stat */
+
 size_t alive_read_file(int pid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -52,6 +54,17 @@ uint64_t alive_start_time(int pid)
 	if ((state == 'Z' || state == 'X') && threads <= 1)
 		return 0;
 	return start;
+}
+
+bool alive_is_ending(int pid)
+{
+	char text[1024];
+	unsigned flags;
+	const char *at;
+
+	(void)alive_read_file(pid, "stat", text, sizeof text);
+	at = strrchr(text, ')');
+	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & PF_EXITING;
 }
 
 enum alive alive_check(int host_pid, uint64_t start_time)

@@ -3,6 +3,7 @@
 #ifndef KYMO_RECORDER_ALIVE_H
 #define KYMO_RECORDER_ALIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,10 @@ enum alive alive_check(int host_pid, uint64_t start_time);
 
 /** alive_own_pid_ns() - inode of our pid namespace, 0 when it cannot be read. */
 uint64_t alive_own_pid_ns(void);
+
+/** alive_is_ending() - whether @pid has begun to end: nothing runs in it any more, and its number
+ * is still taken. */
+bool alive_is_ending(int pid);
 
 /** alive_start_time() - start time of @pid, 0 when no such process exists or it is a zombie. */
 uint64_t alive_start_time(int pid);

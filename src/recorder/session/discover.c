@@ -15,6 +15,7 @@
 #include "recorder/drain/promise.h"
 #include "recorder/session/session_internal.h"
 
+#define ENDING_TRIES 100        /* times 10 ms for a process to end, whose memory may be large */
 #define NEST_TRIES	20	/* ms for events in progress to end */
 #define SLOW_ROUNDS	10	/* every so many liveness rounds, /proc is read too */
 #define REPLACED_CHECKS	3	/* rounds after which an exec has surely happened */
@@ -404,6 +405,48 @@ static void leave_to_others(struct session *session, const struct region *region
 		 "not recorded here until that ends", region->pid, region->procname);
 }
 
+/* A process that was killed a moment ago is waited for. */
+static void wait_if_ending(struct drained_process *process)
+{
+	for (int i = 0;
+	     i < ENDING_TRIES && process->alive == ALIVE_YES && alive_is_ending(process->host_pid);
+	     i++) {
+		(void)usleep(10000);
+		process->alive = region_alive(&process->region, &process->host_pid);
+	}
+}
+
+/* `kymo recover` leaves a region that has events, or will have, to its process. That is reported,
+ * and noted for the accounts. */
+static void leave_alone(struct session *session, const struct drained_process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+	const bool flight = header->mode == KYMO_MODE_OVERWRITE;
+	char text[256], *all;
+
+	if (process->alive == ALIVE_DEAD || (!is_owed(header) && !flight) ||
+	    !wanted(session, process))
+		return;
+	if (process->alive == ALIVE_UNKNOWN)
+		(void)snprintf(text, sizeof text,
+			       "process %u (%s) in another PID namespace may still run; recover "
+			       "there, in its container",
+			       process->region.pid, process->region.procname);
+	else
+		(void)snprintf(text, sizeof text,
+			       "process %d (%s) still runs; \"kymo %s\" writes its events",
+			       process->host_pid, process->region.procname,
+			       flight ? "snapshot" : "record");
+	if (session->left_alone && strstr(session->left_alone, text))
+		return; /* by an earlier scan */
+	say_text(&session->drain.sayer, "left alone: %s", text);
+	if (asprintf(&all, "%s%s%s", session->left_alone ? session->left_alone : "",
+		     session->left_alone ? "; " : "", text) < 0)
+		return;
+	free(session->left_alone);
+	session->left_alone = all;
+}
+
 /* Claims the region and enters its process. Return: false: it is not for this session. */
 static bool take_in(struct session *session, struct drained_process *process)
 {
@@ -458,6 +501,10 @@ static void add_region(struct session *session, struct home *home, const char *n
 		return;
 	}
 	process->alive = region_alive(&process->region, &process->host_pid);
+	if (session->options.only_dead) {
+		wait_if_ending(process);
+		leave_alone(session, process);
+	}
 	if (worth_joining(session, process)) {
 		if (take_in(session, process)) {
 			join(session, process);

@@ -454,6 +454,7 @@ void session_free(struct session *session)
 	homes_release(session);
 	homes_close(session);
 	free(session->process);
+	free(session->left_alone);
 	free(session->drain.scratch);
 	merged_free(&session->drain);
 	free(session->clock);

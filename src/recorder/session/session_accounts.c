@@ -140,11 +140,19 @@ static struct json_object *root_of(const struct session *session, const struct s
 {
 	const uint64_t lasting_ns = session->pause_began ? (uint64_t)now_ns() - session->pause_began : 0;
 	const struct accounts_root account = {
-		.kymo = session->options.version, .format = ACCOUNTS_FORMAT, .generation = session->home[0].generation,
-		.state = states_name(sink->end_ns ? KYMO_STATE_WAIT : session->state), .start_ns = (int64_t)sink->start_ns,
-		.start_realtime_ns = sink->start_realtime_ns, .duration_ns = (int64_t)stats->duration_ns, .ended = sink->end_ns != 0,
-		.chunk = ACCOUNTS_UNKNOWN, .paused_ns = session->pause_count ? session->paused_ns + lasting_ns : ACCOUNTS_UNKNOWN,
+		.kymo = session->options.version,
+		.format = ACCOUNTS_FORMAT,
+		.generation = session->home[0].generation,
+		.state = states_name(sink->end_ns ? KYMO_STATE_WAIT : session->state),
+		.start_ns = (int64_t)sink->start_ns,
+		.start_realtime_ns = sink->start_realtime_ns,
+		.duration_ns = (int64_t)stats->duration_ns,
+		.ended = sink->end_ns != 0,
+		.chunk = ACCOUNTS_UNKNOWN,
+		.paused_ns =
+			session->pause_count ? session->paused_ns + lasting_ns : ACCOUNTS_UNKNOWN,
 		.pause_count = session->pause_count ? session->pause_count : ACCOUNTS_UNKNOWN,
+		.left_alone = session->left_alone,
 	};
 
 	return accounts_object(ACCOUNTS_ROOT, &account);

@@ -54,6 +54,8 @@ struct session {
 	unsigned refused_count;
 	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* regions of another recorder, each reported once */
 	unsigned foreign_count;
+	char *left_alone; /* regions with events that a session of dead processes leaves alone, and
+			     why; NULL: none */
 	uint64_t started_ns, ended_ns;
 	struct clock_snapshot *clock;
 	unsigned clock_count;

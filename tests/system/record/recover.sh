@@ -32,6 +32,10 @@ kill -9 $program
 wait $program 2>/dev/null || true
 
 run 0 "$kymo" recover --strict -o "$work/second"
+alone="process $bystander (numbers) still runs; \"kymo record\" writes its events"
+has err "kymo recover: left alone: $alone"
+run 0 "$kymo" info "$work/second" --format json
+has out "\"left_alone\": \"${alone//\"/\\\"}\""
 for trace in first second; do
 	reads "$work/$trace" >/dev/null
 	mv "$work/text" "$work/$trace.text"
@@ -55,6 +59,7 @@ grep -q 'ros2:rcl_init' "$work/second.text" || fail "the init log is not there"
 
 # It is gone now; who lives was left alone.
 run 6 "$kymo" recover -o "$work/third"
+has err "left alone: $alone"
 kill -0 $bystander || fail "the bystander died"
 "$kymo" status --format csv | grep -q ',record,alive' || fail "the bystander's state was changed"
 
