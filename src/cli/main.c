@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <json-c/json_c_version.h>
 #include <poll.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
@@ -218,6 +219,12 @@ static int finish(int status)
 	return KYMO_EXIT_FAILED;
 }
 
+/* A limit on the size of files is an error of the write, with its reason. */
+static void on_file_limit(int number)
+{
+	(void)number;
+}
+
 int main(int argc, char **argv)
 {
 	struct kymo_err err = { 0 };
@@ -239,7 +246,10 @@ int main(int argc, char **argv)
 		opt_help(verb, stdout);
 		return finish(KYMO_EXIT_OK);
 	}
-	shared_map_guard(); /* here, so that no verb can forget it */
+	/* Here, so that no verb can forget it. A handler, because a command would inherit an
+	 * ignored signal. */
+	shared_map_guard();
+	(void)signal(SIGXFSZ, on_file_limit);
 	status = verb->run(argc - 2, argv + 2, &err);
 	return finish(status < 0 ? cli_fail(verb->name, &err) : status);
 }

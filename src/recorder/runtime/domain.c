@@ -54,11 +54,12 @@ static struct kymo_domain *map_page(int fd, const struct rundir *dir, struct kym
 		rc = posix_fallocate(fd, 0, KYMO_PAGE);
 	while (rc == EINTR);
 	if (rc) {
-		(void)err_set(err, KYMO_EXIT_FAILED,
-			      "cannot allocate a page for %s/%s: %s; free space on that file "
-			      "system, or set "
-			      "KYMO_DIR to a directory on another one, for the traced programs too",
-			      dir->path, domain_name, strerror(rc));
+		(void)err_set(err, KYMO_EXIT_FAILED, "cannot allocate a page for %s/%s: %s; %s",
+			      dir->path, domain_name, strerror(rc),
+			      rc == EFBIG ? "raise the limit on file sizes (ulimit -f)"
+					  : "free space on that file system, or set KYMO_DIR to a "
+					    "directory on another "
+					    "one, for the traced programs too");
 		return NULL;
 	}
 	page = shared_map(fd, KYMO_PAGE, true);

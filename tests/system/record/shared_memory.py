@@ -220,6 +220,16 @@ def full(directory):
     check(not os.path.exists(os.path.join(directory, "trace.ran")), "the command was started")
 
 
+def file_limit(directory):
+    """A limit on the size of files is as a full file system, and no signal."""
+    env = made(private(directory))
+    for verb in "record", "start", "recover":
+        done = run("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", KYMO, verb, "-o", os.path.join(directory, "trace"), env=env, status=1)
+        check("File too large; raise the limit on file sizes (ulimit -f)" in done.stderr, verb, done.stderr)
+    done = run(KYMO, "run", "--", "grep", "SigIgn", "/proc/self/status", env=env)
+    check(int(done.stdout.split()[1], 16) == int(run("grep", "SigIgn", "/proc/self/status").stdout.split()[1], 16), "signals of a command")
+
+
 def users(directory):
     """What one user truncates does not end the recorder of root, who records another one, too."""
     numbers = [1000000 + os.getpid() * 4 + i for i in range(2)]
@@ -248,7 +258,7 @@ def users(directory):
 
 
 if __name__ == "__main__":
-    tests = region_under_record, region_under_start, domain_truncated, domain_at_the_end, region_that_flickers, agent_beside_it, full, users
+    tests = region_under_record, region_under_start, domain_truncated, domain_at_the_end, region_that_flickers, agent_beside_it, full, file_limit, users
     for test in tests:
         if len(sys.argv) == 1 or test.__name__ in sys.argv[1:]:
             in_directory(test, "/dev/shm")
