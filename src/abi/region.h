@@ -39,7 +39,7 @@
 #define KYMO_LINE		128u	/* two 64-byte lines: the adjacent-line prefetcher pairs them */
 #define KYMO_REGION_MAGIC	0x316e6f6967657279ull	/* "yregion1", little endian */
 #define KYMO_DOMAIN_MAGIC	0x316e69616d6f6479ull	/* "ydomain1" */
-#define KYMO_ABI_VERSION	4u
+#define KYMO_ABI_VERSION 5u
 
 #define KYMO_ENABLE_PAGE	1u
 #define KYMO_RING_DIR_PAGE	2u
@@ -132,7 +132,9 @@ struct kymo_region {
 	char procname[KYMO_NAME_MAX];	/* name of the main thread */
 	char exe[256];			/* truncated path of the executable */
 	uint32_t ros_domain;		/* KYMO_ROS_...: from $ROS_DOMAIN_ID at the start of the process */
-	char reserved0[KYMO_PAGE / 4 - 340];
+	uint32_t spare_page;            /* of the first spare block */
+	uint32_t spare_count;           /* spare blocks, one after the other; 0: none */
+	char reserved0[KYMO_PAGE / 4 - 348];
 
 	/* Set once, with the first ROS 2 event of the process. */
 	alignas(KYMO_LINE)
@@ -272,6 +274,21 @@ static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_PRO
  * When a thread ends, its ring becomes RETIRED and keeps the records. In OVERWRITE mode, the oldest retired ring may get a new owner,
  * whose records follow the old ones. Each block header names the owner of the block.
  */
+
+/*
+ * A ring that fills up grows: its blocks of KYMO_SPARE_BLOCK bytes may also be in spare blocks,
+ * which all rings of the process share. They are in the first segment, behind its rings.
+ *
+ * A block is at home, at the place above, unless the consumer has not read an older block there
+ * yet. Then the thread begins the block in a spare block, and enters it in
+ *
+ *     kymo_ring.place[number of the block % KYMO_PLACES]    0: at home; else pages from the ring
+ *     kymo_ring.lent                                        a position: later blocks are at home
+ *
+ * A spare block contains one block of a ring. When the ring's rpos is past that block, any thread
+ * may take the spare block: nobody gives it back.
+ */
+
 #define KYMO_WORD_COUNT_BITS	13
 #define KYMO_WORD_POS(word)	((word) >> KYMO_WORD_COUNT_BITS)
 #define KYMO_WORD_COUNT(word)	((word) & ((1u << KYMO_WORD_COUNT_BITS) - 1))
@@ -279,6 +296,9 @@ static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_PRO
 
 #define KYMO_BLOCK_MAX		65536u		/* bytes; smaller rings have smaller blocks */
 #define KYMO_BLOCK_MIN		4096u
+#define KYMO_SPARE_BLOCK 16384u /* bytes; a ring that uses spare blocks has blocks of that size */
+#define KYMO_PLACES 512u        /* a ring never has more unread blocks */
+#define KYMO_SPARES_MAX 504u    /* such a ring has at most 8 blocks at home */
 #define KYMO_RECORD_HEADER	10u		/* u16 id, u64 timestamp */
 static_assert(KYMO_BLOCK_MAX / KYMO_RECORD_HEADER < 1u << KYMO_WORD_COUNT_BITS, "count fits");
 
@@ -303,6 +323,7 @@ struct kymo_ring {
 	uint64_t lastts;	/* a time: no record before wpos is later, no record from wpos on is earlier */
 	uint32_t nest;		/* tracepoints in progress on the thread: 0 between events */
 	uint32_t nseq;		/* odd while wpos and lastts change together (nested records) */
+	uint64_t lent; /* blocks from this position on are at home; release, after their place */
 
 	/* Written by the producer rarely. */
 	alignas(KYMO_LINE)
@@ -331,6 +352,9 @@ struct kymo_ring {
 	/* Written with every new owner, before owner_seq. */
 	alignas(KYMO_LINE)
 	struct kymo_owner owner[KYMO_OWNERS];
+
+	/* Written by the producer when it begins a block. */
+	alignas(KYMO_LINE) int32_t place[KYMO_PLACES];
 };
 static_assert(sizeof(struct kymo_ring) <= KYMO_PAGE, "one page, then the blocks");
 

@@ -148,13 +148,19 @@ static void load(void)
 		.flight = flag_setting("KYMO_FLIGHT"),
 		.ring_bytes = ring_bytes_setting(),
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
+		.spare_bytes = size_setting("KYMO_RING_SPARE"),
 		.log_size = log_size_setting(),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
 		.ros_domain = ros_domain_setting(),
-		.clock = !clock ? 0 : !strcmp(clock, "counter") ? 1 : !strcmp(clock, "vdso") ? 2 : 0,
+		.clock = !clock                      ? 0
+			 : !strcmp(clock, "counter") ? 1
+			 : !strcmp(clock, "vdso")    ? 2
+						     : 0,
 	};
 	if (!kymo_settings.ring_memory)
 		kymo_settings.ring_memory = default_ring_memory(kymo_settings.ring_bytes);
+	if (!kymo_settings.spare_bytes)
+		kymo_settings.spare_bytes = KYMO_SPARE_BYTES;
 	if (kymo_settings.disabled) {
 		kymo_switch_bytes(NULL);
 		return;
@@ -378,6 +384,7 @@ static void thread_end(void *argument)
 	if (ring) {
 		bool empty = KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
 
+		kymo_process->last_block[slot->number] = slot->data;
 		slot->ring = NULL;
 		__atomic_store_n(&ring->state, empty ? KYMO_RING_FREE : KYMO_RING_RETIRED,
 				 __ATOMIC_RELEASE);

@@ -16,9 +16,12 @@
 #define KYMO_THREADS_PER_SLAB	64u
 #define KYMO_SLABS_MAX		512u
 #define KYMO_PREFAULT_RINGS	2u		/* created at registration, ready for the first threads */
-#define KYMO_FIRST_RING_BYTES	(512u << 10)
-#define KYMO_SECOND_RING_BYTES	(256u << 10)
+#define KYMO_FIRST_RING_BYTES (128u << 10)      /* their blocks have KYMO_SPARE_BLOCK bytes */
+#define KYMO_SECOND_RING_BYTES (64u << 10)
 #define KYMO_LATER_RING_BYTES	(32u << 10)
+#define KYMO_SPARE_BYTES (640u << 10)       /* of all spare blocks, by default */
+#define KYMO_FIRST_KEEPS_BYTES (512u << 10) /* rings that overwrite use no spare blocks */
+#define KYMO_SECOND_KEEPS_BYTES (256u << 10)
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
 #define KYMO_RING_MEMORY	(64ull << 20)	/* bytes of all rings of a process, by default ... */
@@ -65,6 +68,11 @@ struct kymo_process {
 	uint32_t joined_generation, joined_state;	/* ... which then had these */
 	bool use_counter;		/* the CPU counter is usable as a clock */
 	struct kymo_ring *ring[KYMO_RINGS_MAX];
+	uint8_t *last_block[KYMO_RINGS_MAX]; /* the block of wpos, if the ring's owner has ended */
+	uint8_t *spare;                      /* the spare blocks; see tracer_spare.h */
+	uint32_t spare_count;
+	uint32_t spare_next; /* where the next search for a free one begins */
+	uint64_t spare_use[KYMO_SPARES_MAX];
 	struct kymo_log_memory log_chunk[KYMO_LOG_CHUNKS_MAX];	/* chunk n is at n % KYMO_LOG_CHUNKS_MAX */
 	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];	/* memory without a chunk; under the growth lock */
 	uint32_t log_free_count;
@@ -96,6 +104,7 @@ struct kymo_settings {
 	bool verbose;			/* KYMO_VERBOSE=1: print on stderr why the process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE; 0: the sizes above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
+	uint64_t spare_bytes;           /* KYMO_RING_SPARE */
 	uint64_t log_size;		/* KYMO_LOG_SIZE */
 	bool flight;			/* KYMO_FLIGHT=1: RECORD and OVERWRITE while no recorder runs */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */

@@ -17,6 +17,7 @@
 
 #include "abi/points.h"
 #include "inside/tracer/tracer_process.h"
+#include "inside/tracer/tracer_spare.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -96,6 +97,8 @@ static uint64_t ring_bytes(unsigned index)
 {
 	if (kymo_settings.ring_bytes)
 		return kymo_settings.ring_bytes;
+	if (kymo_settings.flight && index < 2)
+		return index == 0 ? KYMO_FIRST_KEEPS_BYTES : KYMO_SECOND_KEEPS_BYTES;
 	return index == 0 ? KYMO_FIRST_RING_BYTES : index == 1 ? KYMO_SECOND_RING_BYTES :
 	       KYMO_LATER_RING_BYTES;
 }
@@ -106,7 +109,11 @@ static void install_ring(struct kymo_process *process, unsigned index, uint8_t *
 	struct kymo_ring *ring = (struct kymo_ring *)at;
 	const uint64_t bytes = ring_bytes(index);
 
-	ring->block_size = (uint32_t)(bytes / 4 < KYMO_BLOCK_MAX ? bytes / 4 : KYMO_BLOCK_MAX);
+	if (kymo_spare_used())
+		ring->block_size = KYMO_SPARE_BLOCK;
+	else
+		ring->block_size =
+			(uint32_t)(bytes / 4 < KYMO_BLOCK_MAX ? bytes / 4 : KYMO_BLOCK_MAX);
 	ring->block_count = (uint32_t)(bytes / ring->block_size);
 	ring->number = index;
 	process->ring[index] = ring;
@@ -130,11 +137,22 @@ static uint32_t ring_pages(unsigned index)
 	return 1 + (uint32_t)(ring_bytes(index) / KYMO_PAGE);
 }
 
-/* Fill a new file: the header, the first log chunk and the first rings, in one mapping. */
+/* Allocate and map @pages and @spares spare blocks, or as many of these as a small tmpfs holds. */
+static int append_first(int fd, uint32_t pages, uint32_t *spares, uint8_t **at)
+{
+	int error;
+
+	while ((error = append(fd, 0, pages + *spares * (KYMO_SPARE_BLOCK / KYMO_PAGE), at)) &&
+	       *spares)
+		*spares /= 2;
+	return error;
+}
+
+/* Fill a new file with all that a region begins with, in one mapping. */
 static int fill_new(struct kymo_process *process, int fd)
 {
 	const uint32_t chunk_pages = KYMO_LOG_CHUNK / KYMO_PAGE;
-	uint32_t pages = KYMO_FIRST_SEGMENT_PAGE + chunk_pages, page;
+	uint32_t pages = KYMO_FIRST_SEGMENT_PAGE + chunk_pages, page, spares;
 	unsigned rings = KYMO_PREFAULT_RINGS;
 	struct kymo_region *region;
 	uint8_t *at;
@@ -144,9 +162,12 @@ static int fill_new(struct kymo_process *process, int fd)
 		rings--;
 	for (unsigned i = 0; i < rings; i++)
 		pages += ring_pages(i);
-	error = append(fd, 0, pages, &at);
+	spares = kymo_spare_count((uint64_t)(pages - KYMO_FIRST_SEGMENT_PAGE - chunk_pages) *
+				  KYMO_PAGE);
+	error = append_first(fd, pages, &spares, &at);
 	if (error)
 		return error;
+	pages += spares * (KYMO_SPARE_BLOCK / KYMO_PAGE);
 
 	region = (struct kymo_region *)at;
 	process->region = region;
@@ -165,6 +186,7 @@ static int fill_new(struct kymo_process *process, int fd)
 		install_ring(process, i, at + page * KYMO_PAGE, page);
 		page += ring_pages(i);
 	}
+	kymo_spare_install(process, spares, at + page * KYMO_PAGE, page);
 	__atomic_store_n(&region->page_count, pages, __ATOMIC_RELEASE);
 	__atomic_store_n(&region->magic, KYMO_REGION_MAGIC, __ATOMIC_RELEASE);
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_process.h"
+#include "inside/tracer/tracer_spare.h"
 
 /*
  * Store a word so that other threads see it before all later stores, also before later stores to bytes that are not atomic.
@@ -182,30 +183,28 @@ static void enter_owner(struct kymo_ring *ring, const struct kymo_thread *thread
 /* Find a ring for the calling thread. The thread's word begins where the records of the last owner end. */
 static bool get_ring(struct kymo_thread *thread)
 {
-	struct kymo_ring *ring = find_ring(kymo_process);
+	struct kymo_process *process = kymo_process;
+	struct kymo_ring *ring = find_ring(process);
 
 	if (!ring)
 		return false;
 	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
 	enter_owner(ring, thread, ring->owner_seq + 1);
 
-	thread->data = (uint8_t *)ring + KYMO_PAGE;
-	thread->mask = (uint64_t)ring->block_size * ring->block_count - 1;
+	thread->number = ring->number % KYMO_RINGS_MAX;
+	thread->home = (uint8_t *)ring + KYMO_PAGE;
+	thread->home_mask = (uint64_t)ring->block_size * ring->block_count - 1;
+	thread->data = process->last_block[thread->number];
+	thread->mask = ring->block_size - 1;
 	thread->word = ring->wpos;
 	thread->left = ring->wpos;
-	thread->block_size = ring->block_size;
-	thread->mode = &kymo_process->region->mode;
-	thread->stirred = &kymo_process->region->stirred[ring->number % KYMO_STIRS];
+	thread->mode = &process->region->mode;
+	thread->stirred = &process->region->stirred[thread->number % KYMO_STIRS];
 	thread->free_until = 0;
 	thread->end = 0;
 	kymo_signal_fence();
 	thread->ring = ring;
 	return true;
-}
-
-static struct kymo_block *block_at(const struct kymo_thread *thread, uint64_t pos)
-{
-	return (struct kymo_block *)(thread->data + (pos & thread->mask));
 }
 
 /* The CPU of the calling thread; 0: unknown. */
@@ -223,35 +222,11 @@ static uint32_t cpu_of(const struct kymo_thread *thread)
 /* Close the block of @word. Return: records in this block and in all blocks before it. */
 static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 {
-	uint64_t pos = KYMO_WORD_POS(word);
-	uint64_t start = pos & ~(uint64_t)(thread->block_size - 1);
-	struct kymo_block *block = block_at(thread, start);
+	struct kymo_block *block = (struct kymo_block *)thread->data;
 
-	block->used = (uint32_t)(pos - start);
+	block->used = (uint32_t)(KYMO_WORD_POS(word) & thread->mask);
 	block->records = (uint32_t)KYMO_WORD_COUNT(word);
 	return block->records_before + KYMO_WORD_COUNT(word);
-}
-
-/*
- * Whether the block at @start may overwrite the older block in the same memory. In DISCARD mode, the unread bytes from rpos on must
- * stay. In OVERWRITE mode, only the bytes from wpos on must stay: if a signal handler fills the whole ring, the unpublished record of
- * the interrupted code is at wpos.
- */
-static bool may_begin(struct kymo_thread *thread, uint64_t start)
-{
-	const struct kymo_ring *ring = thread->ring;
-	const uint64_t size = thread->block_size, bytes = thread->mask + 1;
-	uint64_t limit;
-
-	if (start < thread->free_until)
-		return true;		/* saves reading rpos for each block: its cache line moves between two CPUs */
-	if (__atomic_load_n(thread->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE) {
-		limit = KYMO_WORD_POS(ring->wpos);
-	} else {
-		limit = __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
-		thread->free_until = (limit & ~(size - 1)) + bytes;
-	}
-	return start < bytes || limit >= start - bytes + size;
 }
 
 /*
@@ -264,17 +239,18 @@ static bool may_begin(struct kymo_thread *thread, uint64_t start)
 static bool next_block(struct kymo_thread *thread)
 {
 	struct kymo_ring *ring = thread->ring;
-	const uint64_t size = thread->block_size;
+	const uint64_t size = thread->mask + 1;
 	const uint64_t word = thread->word, pos = KYMO_WORD_POS(word);
 	const uint64_t start = pos ? (pos & ~(size - 1)) + size : 0;
-	struct kymo_block *block = block_at(thread, start);
+	struct kymo_block *block = kymo_block_memory(thread, start);
 	uint64_t records_before = 0;
 
-	if (!may_begin(thread, start))
+	if (!block)
 		return false;
 	if (pos)
 		records_before = close_block(thread, word);
 	thread->left = word;
+	__atomic_store_n(&thread->data, (uint8_t *)block, __ATOMIC_RELAXED);
 	kymo_store_before(&block->seq, start / size + 1);
 	block->used = 0;
 	block->records = 0;
@@ -305,7 +281,7 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	} else {
 		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* no more records in this block */
 		kymo_signal_fence();
-		room = record_size + sizeof(struct kymo_block) < thread->block_size &&
+		room = record_size + sizeof(struct kymo_block) <= thread->mask &&
 		       next_block(thread);
 	}
 	kymo_signal_fence();

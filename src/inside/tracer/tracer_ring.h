@@ -52,8 +52,8 @@
 struct kymo_thread {
 	uint64_t word;			/* reserved so far: KYMO_WORD(position, records of the block) */
 	uint64_t end;			/* position where the current block ends; 0: no room */
-	uint8_t *data;			/* first block */
-	uint64_t mask;			/* ring bytes - 1 */
+	uint8_t *data; /* the block of the word; read between a load of the word and its exchange */
+	uint64_t mask; /* block bytes - 1 */
 	struct kymo_ring *ring;		/* shared page of the ring; NULL: none yet */
 	const struct kymo_anchor *anchor;	/* the valid entry of anchors[] */
 	uint16_t in_slow;		/* a slow path is in progress: nested events that need one are dropped */
@@ -66,7 +66,10 @@ struct kymo_thread {
 	const uint32_t *mode;		/* of the region */
 	uint8_t *stirred;		/* the ring's byte in the region */
 	const int32_t *cpu;		/* the word in which the kernel stores the thread's CPU; NULL: call getcpu() */
-	uint32_t block_size;		/* of the ring */
+	uint32_t number;                /* of the ring */
+	uint8_t *home;                  /* the ring's own blocks */
+	uint64_t home_mask;             /* bytes of these - 1 */
+	bool starved;                   /* the last search for a spare block found none */
 	uint64_t old_counter, old_ns;	/* clock pair of 10 to 20 s ago: the start of the rate's baseline */
 	uint64_t new_counter, new_ns;	/* clock pair of 0 to 10 s ago: the start of the next baseline */
 	uint64_t pair_width;		/* ticks that reading the best clock pair lasted */
@@ -136,15 +139,19 @@ static inline __attribute__((always_inline))
 bool kymo_claim_sp(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
 		   uint64_t before, uint64_t after, uint64_t ns, uint32_t nest)
 {
+	/* Loaded before the exchange: if that succeeds, no handler has begun a block meanwhile. */
+	uint8_t *at = __atomic_load_n(&thread->data, __ATOMIC_RELAXED) +
+		      (KYMO_WORD_POS(before) & thread->mask);
+
+	kymo_signal_fence();
 	if (kymo_unlikely(!kymo_local_cas(&thread->word, before, after))) {
 		kymo_signal_fence();
 		__atomic_store_n(&thread->ring->nest, nest, __ATOMIC_RELAXED);
 		return false;
 	}
-	record->at = thread->data + (KYMO_WORD_POS(before) & thread->mask);
-	memcpy(record->at, &(uint16_t){ (uint16_t)id }, 2);
-	memcpy(record->at + 2, &ns, 8);
-	record->at += KYMO_RECORD_HEADER;
+	memcpy(at, &(uint16_t){ (uint16_t)id }, 2);
+	memcpy(at + 2, &ns, 8);
+	record->at = at + KYMO_RECORD_HEADER;
 	record->thread = thread;
 	record->ring = thread->ring;
 	record->before = before;

@@ -376,7 +376,7 @@ void ring_free(struct drained_process *process, struct ring *ring)
 bool ring_note_fill(struct ring *ring, const struct drained_process *process, struct drain *drain,
 		    uint64_t unread)
 {
-	uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
+	const uint64_t capacity = ring_expected_room(ring);
 	unsigned fill = (unsigned)(unread * 256 / capacity);
 	uint64_t grown = (ring->taken + unread - ring->looked) * 256 / capacity;
 	uint64_t slept_ns = drain->now_ns > ring->looked_ns ? drain->now_ns - ring->looked_ns : 1;
@@ -447,7 +447,7 @@ int ring_drain(struct drained_process *process, unsigned index, struct drain *dr
 		ring_free(process, ring);
 		return 0;
 	}
-	if (end - ring->taken > (uint64_t)ring->block_size * ring->block_count) {
+	if (end - ring->taken > ring->room) {
 		ring_refuse(process, ring, drain, "more unread bytes than it has room for");
 		return 0;
 	}

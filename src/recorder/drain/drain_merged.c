@@ -127,7 +127,6 @@ static int read_ring(struct merged *m, struct drained_process *process, unsigned
 {
 	struct ring *ring = &process->ring[index];
 	const struct kymo_ring *shared = ring_shared(process, ring);
-	const uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
 	const uint32_t nest = __atomic_load_n(&shared->nest, __ATOMIC_ACQUIRE);
 	struct cursor cursor = { .ring = index, .at = ring->taken, .block_records = ring->block_records };
 	uint64_t unread;
@@ -143,13 +142,13 @@ static int read_ring(struct merged *m, struct drained_process *process, unsigned
 		return 0;
 	}
 	unread = KYMO_WORD_POS(cursor.word) - ring->taken;
-	if (unread > capacity) {
+	if (unread > ring->room) {
 		ring_refuse(process, ring, drain, "more unread bytes than it has room for");
 		return 0;
 	}
 	loud_look(process, ring);
 	m->due |= ring_note_fill(ring, process, drain, unread);
-	m->full |= unread > capacity / 2;
+	m->full |= unread > ring_expected_room(ring) / 2;
 	m->unread += unread;
 	if (!ARRAY_ROOM(m->cursor, m->count, m->room))
 		return -ENOMEM;

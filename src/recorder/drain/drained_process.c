@@ -83,6 +83,7 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
 			ring->block_size = shared->block_size;
 			ring->block_count = shared->block_count;
 		}
+		ring->room = region_room(&process->region, ring->block_size, ring->block_count);
 		if (!shared || !region_has_ring(&process->region, ring->page, ring->block_size, ring->block_count))
 			ring_refuse(process, ring, drain, "impossible size or position");
 		else
@@ -102,7 +103,7 @@ static bool first_unread(const struct drained_process *process, const struct rin
 			 struct slice *slice)
 {
 	const uint64_t word = __atomic_load_n(&ring_shared(process, ring)->wpos, __ATOMIC_ACQUIRE);
-	const uint64_t capacity = (uint64_t)ring->block_size * ring->block_count;
+	const uint64_t capacity = ring->room;
 	const uint64_t end = KYMO_WORD_POS(word);
 	struct ring at = *ring;
 

@@ -30,6 +30,7 @@ struct thread_account {
 struct ring {
 	uint32_t page;			/* of its struct kymo_ring */
 	uint32_t block_size, block_count;
+	uint64_t room; /* bytes that may be unread: its own, and those of spare blocks */
 	bool bad;			/* refused or corrupt: no longer read */
 	bool left_out;                  /* then: invalid records were left out and counted */
 	bool merged;			/* drained by merged_drain(), with others of its process */
@@ -106,9 +107,19 @@ static inline struct kymo_ring *ring_shared(const struct drained_process *proces
 static inline uint8_t *ring_at(const struct drained_process *process, const struct ring *ring,
 			       uint64_t position)
 {
-	uint64_t size = (uint64_t)ring->block_size * ring->block_count;
+	const uint64_t page =
+		region_block_page(&process->region, ring_shared(process, ring), ring->page,
+				  position / ring->block_size, ring->block_size, ring->block_count);
 
-	return process->region.base + ((uint64_t)ring->page + 1) * KYMO_PAGE + position % size;
+	return process->region.base + page * KYMO_PAGE + position % ring->block_size;
+}
+
+/* Spare blocks are for all rings of a process: one ring may expect a quarter of them. */
+static inline uint64_t ring_expected_room(const struct ring *ring)
+{
+	const uint64_t own = (uint64_t)ring->block_size * ring->block_count;
+
+	return own + (ring->room - own) / 4;
 }
 
 /** ring_refuse() - do not read a ring any further, and say why. */

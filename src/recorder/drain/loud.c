@@ -34,7 +34,7 @@ void loud_look(struct drained_process *process, struct ring *ring)
 {
 	const struct kymo_ring *shared = ring_shared(process, ring);
 	const uint64_t dropped = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
-	const uint64_t bytes = (uint64_t)ring->block_size * ring->block_count;
+	const uint64_t bytes = ring->room;
 	struct walk_record record;
 	struct slice slice;
 	uint64_t word, lastts;

@@ -54,7 +54,8 @@ struct setting {
 	char value[4096];
 };
 
-#define SETTINGS_MAX 7
+#define SETTINGS_MAX 8
+#define MALLOC_SPARE (8u << 20) /* calls of malloc() are many times the program's other events */
 
 static void set_number(struct setting *setting, const char *name, const char *format,
 		       uint64_t value)
@@ -114,6 +115,8 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		set_number(&setting[count++], "KYMO_SESSION", "%" PRIx64, launch->tag);
 	if (launch->ring_size)
 		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
+	if (launch->malloc && !getenv("KYMO_RING_SPARE"))
+		set_number(&setting[count++], "KYMO_RING_SPARE", "%" PRIu64, MALLOC_SPARE);
 	if (launch->flight)
 		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
 	if (launch->rules) {

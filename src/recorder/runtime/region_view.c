@@ -264,3 +264,33 @@ bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_
 	       block_size >= KYMO_BLOCK_MIN && block_size <= KYMO_BLOCK_MAX && block_count >= 2 && block_count <= 1u << 20 &&
 	       region_page(region, (uint64_t)page + 1, block_size * block_count / KYMO_PAGE);
 }
+
+uint64_t region_block_page(const struct region *region, const struct kymo_ring *ring, uint32_t page,
+			   uint64_t number, uint32_t block_size, uint32_t block_count)
+{
+	const uint64_t home = (uint64_t)page + 1 + number % block_count * (block_size / KYMO_PAGE);
+	int64_t spare;
+
+	if (block_size != KYMO_SPARE_BLOCK ||
+	    number * KYMO_SPARE_BLOCK >= __atomic_load_n(&ring->lent, __ATOMIC_ACQUIRE))
+		return home; /* without a look at the places: their memory is in no cache */
+	spare = __atomic_load_n(&ring->place[number % KYMO_PLACES], __ATOMIC_RELAXED);
+	if (!spare)
+		return home;
+	spare += page;
+	if (spare < KYMO_FIRST_SEGMENT_PAGE ||
+	    !region_page(region, (uint64_t)spare, KYMO_SPARE_BLOCK / KYMO_PAGE))
+		return home;
+	return (uint64_t)spare;
+}
+
+uint64_t region_room(const struct region *region, uint32_t block_size, uint32_t block_count)
+{
+	uint64_t spares = region_header(region)->spare_count;
+
+	if (block_size != KYMO_SPARE_BLOCK)
+		return (uint64_t)block_size * block_count;
+	if (spares > KYMO_SPARES_MAX)
+		spares = KYMO_SPARES_MAX;
+	return (block_count + spares) * KYMO_SPARE_BLOCK;
+}

@@ -94,6 +94,18 @@ static inline void *region_page(const struct region *region, uint64_t page, uint
 /** region_has_ring() - whether a ring of these sizes at @page is possible, and within the mapping. Context: wait-free. */
 bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size, uint64_t block_count);
 
+/**
+ * region_block_page() - the page of block @number of a ring at @page that region_has_ring()
+ *
+ * @ring: the ring's first page, or a copy of it. The result is within the mapping, but whether the
+ * block is there must be checked. Context: wait-free.
+ */
+uint64_t region_block_page(const struct region *region, const struct kymo_ring *ring, uint32_t page,
+			   uint64_t number, uint32_t block_size, uint32_t block_count);
+
+/** region_room() - the most bytes of a ring that can be unread. Context: wait-free. */
+uint64_t region_room(const struct region *region, uint32_t block_size, uint32_t block_count);
+
 static inline struct kymo_region *region_header(const struct region *region)
 {
 	return (struct kymo_region *)region->base;

@@ -27,15 +27,16 @@ static uint64_t count_init(const struct region *region)
 /* Records ever committed to a ring. Tries again while the producer moves on to another block. */
 static uint64_t committed(const struct region *region, const struct kymo_ring *ring, uint32_t page)
 {
-	const uint64_t block_size = __atomic_load_n(&ring->block_size, __ATOMIC_RELAXED);
-	const uint64_t size = block_size * __atomic_load_n(&ring->block_count, __ATOMIC_RELAXED);
-	const uint8_t *data = size && size <= REGION_SIZE_MAX && block_size >= KYMO_BLOCK_MIN && !(block_size % 8) ?
-			      region_page(region, (uint64_t)page + 1, (size + KYMO_PAGE - 1) / KYMO_PAGE) : NULL;
+	const uint32_t block_size = __atomic_load_n(&ring->block_size, __ATOMIC_RELAXED);
+	const uint32_t block_count = __atomic_load_n(&ring->block_count, __ATOMIC_RELAXED);
+	const bool sound = region_has_ring(region, page, block_size, block_count);
 
-	for (int i = 0; data && i < COMMITTED_TRIES; i++) {
+	for (int i = 0; sound && i < COMMITTED_TRIES; i++) {
 		uint64_t word = __atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE);
 		uint64_t number = KYMO_WORD_POS(word) / block_size, before;
-		const struct kymo_block *block = (const void *)(data + number * block_size % size);
+		const uint64_t at =
+			region_block_page(region, ring, page, number, block_size, block_count);
+		const struct kymo_block *block = (const void *)(region->base + at * KYMO_PAGE);
 
 		if (!KYMO_WORD_POS(word))
 			return 0;

@@ -39,6 +39,8 @@ static void copy_words(void *to, const void *from, size_t bytes)
 /* ---- rings ---- */
 
 struct frozen_ring {
+	const struct region *region, *copy;
+	uint32_t page; /* of both rings */
 	const struct kymo_ring *from;
 	struct kymo_ring *to;
 	uint64_t block_size, block_count;
@@ -50,23 +52,34 @@ struct frozen_ring {
 static void read_position(struct frozen_ring *ring)
 {
 	const struct kymo_ring *from = ring->from;
+	uint64_t blocks;
 
 	(void)ring_snapshot(from, &ring->word, &ring->to->lastts);
 	ring->to->dropped = __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
 	ring->end = KYMO_WORD_POS(ring->word);
+	/* After the position, so these are the places of all blocks before it. */
+	ring->to->lent = __atomic_load_n(&from->lent, __ATOMIC_ACQUIRE);
+	copy_words(ring->to->place, from->place, sizeof from->place);
 	ring->last = ring->end ? (ring->end - 1) / ring->block_size : 0;
-	ring->first = ring->last + 1 > ring->block_count ? ring->last + 1 - ring->block_count : 0;
+	blocks = region_room(ring->region, (uint32_t)ring->block_size, (uint32_t)ring->block_count);
+	blocks /= ring->block_size;
+	ring->first = ring->last + 1 > blocks ? ring->last + 1 - blocks : 0;
 }
 
-static void *block_of(const struct frozen_ring *ring, const struct kymo_ring *in, uint64_t number)
+/* The place is that of the copy, which does not change. */
+static void *block_of(const struct frozen_ring *ring, const struct region *in, uint64_t number)
 {
-	return (uint8_t *)in + KYMO_PAGE + number % ring->block_count * ring->block_size;
+	const uint64_t page =
+		region_block_page(in, ring->to, ring->page, number, (uint32_t)ring->block_size,
+				  (uint32_t)ring->block_count);
+
+	return in->base + page * KYMO_PAGE;
 }
 
 static bool copy_block(const struct frozen_ring *ring, uint64_t number)
 {
-	const struct kymo_block *from = block_of(ring, ring->from, number);
-	struct kymo_block *to = block_of(ring, ring->to, number);
+	const struct kymo_block *from = block_of(ring, ring->region, number);
+	struct kymo_block *to = block_of(ring, ring->copy, number);
 	uint64_t used = ring->end - number * ring->block_size;
 
 	if (__atomic_load_n(&from->seq, __ATOMIC_ACQUIRE) != number + 1)
@@ -118,7 +131,11 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 			struct freeze_stats *stats)
 {
 	struct frozen_ring ring = {
-		.from = region_page(from, page, 1), .to = region_page(copy, page, 1),
+		.region = from,
+		.copy = copy,
+		.page = page,
+		.from = region_page(from, page, 1),
+		.to = region_page(copy, page, 1),
 	};
 	uint64_t taken = 0;
 	bool copied;
@@ -147,7 +164,7 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 	if (!copied) {
 		stats->missed++;
 	} else if (ring.end > taken) {
-		const struct kymo_block *begin = block_of(&ring, ring.to, ring.begin);
+		const struct kymo_block *begin = block_of(&ring, ring.copy, ring.begin);
 		uint64_t start = ring.begin * ring.block_size;
 
 		ring.to->rpos = start > taken ? start : taken;

@@ -152,12 +152,23 @@ static inline bool test_snapshot(const struct kymo_ring *ring, uint64_t *word, u
 	       __atomic_load_n(&ring->nseq, __ATOMIC_ACQUIRE) == seq;
 }
 
+/* Where the block at position @start is. */
+static inline uint8_t *test_block(const struct kymo_ring *ring, uint64_t start)
+{
+	const uint64_t number = start / ring->block_size;
+	const int64_t away = start < __atomic_load_n(&ring->lent, __ATOMIC_ACQUIRE)
+				     ? ring->place[number % KYMO_PLACES]
+				     : 0;
+
+	return away ? (uint8_t *)ring + away * (int64_t)KYMO_PAGE
+		    : (uint8_t *)ring + KYMO_PAGE + number % ring->block_count * ring->block_size;
+}
+
 /* Take everything committed, as one packet. Return: records taken. */
 static inline uint64_t test_drain(struct test_reader *reader)
 {
 	struct kymo_ring *ring = reader->ring;
-	uint8_t *data = (uint8_t *)ring + KYMO_PAGE;
-	const uint64_t size = ring->block_size, mask = size * ring->block_count - 1;
+	const uint64_t size = ring->block_size;
 	const uint64_t before = reader->records;
 	uint64_t pos = ring->rpos, word, lastts, end;
 
@@ -169,12 +180,13 @@ static inline uint64_t test_drain(struct test_reader *reader)
 
 	while (pos / size < end / size) {	/* complete blocks */
 		const uint64_t start = pos / size * size;
-		struct kymo_block *block = (struct kymo_block *)(data + (start & mask));
+		struct kymo_block *block = (struct kymo_block *)test_block(ring, start);
 		const uint64_t from = pos == start ? start + sizeof *block : pos;
 
 		assert_int_equal(block->seq, start / size + 1);
 		assert_true(block->used <= size);
-		test_walk(reader, data + (from & mask), data + (start & mask) + block->used);
+		test_walk(reader, (uint8_t *)block + (from - start),
+			  (uint8_t *)block + block->used);
 		pos = start + size;
 		__atomic_store_n(&ring->rpos, pos, __ATOMIC_RELEASE);
 	}
@@ -182,7 +194,8 @@ static inline uint64_t test_drain(struct test_reader *reader)
 		const uint64_t start = pos / size * size;
 		const uint64_t from = pos == start ? start + sizeof(struct kymo_block) : pos;
 
-		test_walk(reader, data + (from & mask), data + (end & mask));
+		test_walk(reader, test_block(ring, start) + (from - start),
+			  test_block(ring, start) + (end - start));
 		__atomic_store_n(&ring->rpos, end, __ATOMIC_RELEASE);
 	}
 	if (reader->records == before)

@@ -97,7 +97,7 @@ int main(void)
 	char *directory = test_directory();
 	int failed;
 
-	if (mount("tmpfs", directory, "tmpfs", 0, "size=900k,mode=0700")) {
+	if (mount("tmpfs", directory, "tmpfs", 0, "size=348k,mode=0700")) {
 		(void)printf("skipped: mounting a tmpfs: %s\n", strerror(errno));
 		(void)rmdir(directory);
 		return 77;

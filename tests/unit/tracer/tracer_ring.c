@@ -110,7 +110,7 @@ static void test_exact_loss(void **state)
 	reader.ring = own_ring(region);
 	dropped_before = reader.ring->dropped;
 	for (int round = 0; round < 20; round++) {
-		for (int i = 0; i < 30000; i++)
+		for (int i = 0; i < 60000; i++)
 			recorded += emit(ID, produced++);
 		(void)test_drain(&reader);
 	}
