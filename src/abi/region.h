@@ -134,7 +134,8 @@ struct kymo_region {
 	uint32_t ros_domain;		/* KYMO_ROS_...: from $ROS_DOMAIN_ID at the start of the process */
 	uint32_t spare_page;            /* of the first spare block */
 	uint32_t spare_count;           /* spare blocks, one after the other; 0: none */
-	char reserved0[KYMO_PAGE / 4 - 348];
+	uint64_t time_ns; /* inode of /proc/self/ns/time: whose CLOCK_MONOTONIC; 0: unknown */
+	char reserved0[KYMO_PAGE / 4 - 360];
 
 	/* Set once, with the first ROS 2 event of the process. */
 	alignas(KYMO_LINE)

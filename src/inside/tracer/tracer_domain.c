@@ -215,6 +215,8 @@ static bool holds_nothing_unread(struct sweep *sweep, int fd)
 
 static bool is_dead(unsigned pid, uint64_t start_time)
 {
+	struct stat ns;
+	char path[40];
 	char text[16];
 	uint64_t start;
 
@@ -222,7 +224,10 @@ static bool is_dead(unsigned pid, uint64_t start_time)
 		return true;
 	(void)snprintf(text, sizeof text, "%u", pid);
 	start = kymo_start_time(text);
-	return start && start != start_time;	/* a new process has the pid */
+	/* A new process has the pid. Start times of another time namespace cannot be compared. */
+	(void)snprintf(path, sizeof path, "/proc/%u/ns/time", pid);
+	return start && start != start_time &&
+	       (stat(path, &ns) || (uint64_t)ns.st_ino == kymo_own_time_ns());
 }
 
 /* The time of the last event in the region; without events, the time of the registration. */

@@ -77,6 +77,13 @@ uint64_t kymo_own_pid_ns(void)
 	return stat("/proc/self/ns/pid", &ns) ? 0 : (uint64_t)ns.st_ino;
 }
 
+uint64_t kymo_own_time_ns(void)
+{
+	struct stat ns;
+
+	return stat("/proc/self/ns/time", &ns) ? 0 : (uint64_t)ns.st_ino;
+}
+
 void kymo_region_identify(struct kymo_region *region)
 {
 	ssize_t length;
@@ -89,6 +96,7 @@ void kymo_region_identify(struct kymo_region *region)
 	region->uid = (uint32_t)geteuid();
 	region->start_time = kymo_own_start_time();
 	region->pid_ns = kymo_own_pid_ns();
+	region->time_ns = kymo_own_time_ns();
 	region->birth_ns = kymo_clock_ns();
 	region->session_tag = kymo_settings.session_tag;
 	region->ros_domain = kymo_settings.ros_domain;

@@ -230,6 +230,8 @@ uint64_t kymo_start_time(const char *pid);
 uint64_t kymo_own_start_time(void);
 /** kymo_own_pid_ns() - inode of the process's pid namespace, 0 when it cannot be read. */
 uint64_t kymo_own_pid_ns(void);
+/** kymo_own_time_ns() - inode of the process's time namespace, 0 when it cannot be read. */
+uint64_t kymo_own_time_ns(void);
 void kymo_region_identify(struct kymo_region *region);
 
 /** kymo_say() - with KYMO_VERBOSE=1, print a line on stderr. */

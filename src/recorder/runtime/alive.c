@@ -74,13 +74,42 @@ enum alive alive_check(int host_pid, uint64_t start_time)
 	return alive_start_time(host_pid) == start_time ? ALIVE_YES : ALIVE_DEAD;
 }
 
-static uint64_t pid_namespace(const char *pid)
+static uint64_t namespace_of(const char *pid, const char *kind)
 {
 	char path[64];
 	struct stat st;
 
-	(void)snprintf(path, sizeof path, "/proc/%.20s/ns/pid", pid);
+	(void)snprintf(path, sizeof path, "/proc/%.20s/ns/%s", pid, kind);
 	return stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+static uint64_t pid_namespace(const char *pid)
+{
+	return namespace_of(pid, "pid");
+}
+
+/* How far CLOCK_MONOTONIC of @pid is ahead of the machine's own. Return: false: unknown. */
+static bool clock_ahead(int pid, int64_t *ahead_ns)
+{
+	long long seconds, ns;
+	char text[256];
+
+	alive_read_file(pid, "timens_offsets", text, sizeof text);
+	if (sscanf(text, "monotonic %lld %lld", &seconds, &ns) != 2)
+		return false;
+	*ahead_ns = (int64_t)((uint64_t)seconds * 1000000000u + (uint64_t)ns);
+	return true;
+}
+
+bool alive_shares_clock(uint64_t time_ns, int host_pid)
+{
+	const uint64_t own = namespace_of("self", "time");
+	int64_t theirs, ours;
+
+	if (!time_ns || !own || time_ns == own)
+		return true;
+	return host_pid && clock_ahead(host_pid, &theirs) && clock_ahead(getpid(), &ours) &&
+	       theirs == ours;
 }
 
 uint64_t alive_own_pid_ns(void)

@@ -33,6 +33,15 @@ uint64_t alive_own_pid_ns(void);
  * is still taken. */
 bool alive_is_ending(int pid);
 
+/**
+ * alive_shares_clock() - whether a process has our CLOCK_MONOTONIC
+ * @time_ns: as in struct kymo_region
+ * @host_pid: its pid in our namespace; 0: not known
+ *
+ * Return: true also if nothing is known of its clock. Context: reads /proc.
+ */
+bool alive_shares_clock(uint64_t time_ns, int host_pid);
+
 /** alive_start_time() - start time of @pid, 0 when no such process exists or it is a zombie. */
 uint64_t alive_start_time(int pid);
 

@@ -46,6 +46,9 @@ enum alive region_alive(const struct region *region, int *host_pid)
 {
 	enum alive alive = alive_find(region->pid, region->pid_ns, region->start_time, host_pid);
 
+	/* In another time namespace, the start time of a process that lives is another one. */
+	if (alive == ALIVE_DEAD && !alive_shares_clock(region->time_ns, 0))
+		alive = ALIVE_UNKNOWN;
 	if (alive != ALIVE_UNKNOWN)
 		return alive;
 	if (!(__atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED))
@@ -159,6 +162,7 @@ static void copy_identity(struct region *region)
 	region->pid = header->pid;
 	region->start_time = header->start_time;
 	region->pid_ns = header->pid_ns;
+	region->time_ns = header->time_ns;
 	region->birth_ns = header->birth_ns;
 	region->tag = header->session_tag;
 	region->ros_domain = header->ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 || header->ros_domain == KYMO_ROS_EVERY ?

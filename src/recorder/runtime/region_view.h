@@ -26,7 +26,7 @@ struct region {
 	char name[REGION_NAME_MAX];	/* of the file */
 	uid_t uid;			/* who owns the file */
 	uint32_t pid;			/* in its own namespace */
-	uint64_t start_time, pid_ns, birth_ns, tag;
+	uint64_t start_time, pid_ns, time_ns, birth_ns, tag;
 	uint32_t ros_domain;		/* KYMO_ROS_..., below 256 */
 	char procname[KYMO_NAME_MAX + 1];
 	char exe[257];

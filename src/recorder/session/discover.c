@@ -484,6 +484,22 @@ static void send_back(struct session *session, struct drained_process *process)
 	give_back(process);
 }
 
+/* Times of another time namespace mean nothing here: the process goes to WAIT. */
+static void refuse_clock(struct session *session, struct drained_process *process)
+{
+	const struct region *region = &process->region;
+	struct kymo_err err = { 0 };
+
+	(void)err_set(
+		&err, KYMO_EXIT_FAILED,
+		"process %u (%s) is not recorded: it is in another time namespace, so "
+		"its clock is not that of the recorder; record in the namespace of the process",
+		region->pid, region->procname);
+	session_refuse(session, process->home, region->name, &err);
+	if (process->alive != ALIVE_DEAD && claim(region->fd) == 0)
+		session_wait(process);
+}
+
 static void add_region(struct session *session, struct home *home, const char *name)
 {
 	struct drained_process *process = calloc(1, sizeof *process);
@@ -506,7 +522,12 @@ static void add_region(struct session *session, struct home *home, const char *n
 		leave_alone(session, process);
 	}
 	if (worth_joining(session, process)) {
-		if (take_in(session, process)) {
+		const bool readable =
+			alive_shares_clock(process->region.time_ns, process->host_pid);
+
+		if (!readable)
+			refuse_clock(session, process);
+		else if (take_in(session, process)) {
 			join(session, process);
 			return;
 		}

@@ -175,4 +175,36 @@ if [ "$(id -u)" = 0 ] && as test -r "$KYMO_BUILD/lib/libkymo-ros2.so" && as test
 	has err "$KYMO_DIR"
 fi
 
+# ---- another clock: what cannot be read is refused, and told ----
+later() {	# COMMAND...: where CLOCK_MONOTONIC is 1,000,000 s ahead
+	exec unshare $user --time --monotonic 1000000 --boottime 1000000 --fork --kill-child "$@"
+}
+if (later true) 2>/dev/null; then
+	clock_told() {	# NAME
+		grep -q "($1) is not recorded: it is in another time namespace" "$scratch/clock.err"
+	}
+	("$kymo" record -q -o "$scratch/clock" 2>"$scratch/clock.err") &
+	recorder=$!
+	wait_for in_status "^# state,record"
+	("$kymo" run -- "$numbers" --rate 2000 --seconds 300 "$scratch/n.here") &
+	one=$!
+	(later "$kymo" run -- "$numbers" --rate 2000 --seconds 300 "$scratch/n.there") &
+	two=$!
+	wait_for clock_told numbers
+	wait_for is_past "$scratch/n.here" 500
+	wait_for in_status ",numbers,record,alive"
+	wait_for in_status ",numbers,wait,alive"
+	kill -KILL $one $two
+	wait $one $two 2>/dev/null
+	run 0 "$kymo" stop -q
+	wait $recorder
+	same "processes with our clock" 1 "$(field "$scratch/clock" totals processes)"
+	# A killed program has not noted the last event of each thread.
+	sum=$(($(field "$scratch/clock" totals recorded) + $(field "$scratch/clock" totals dropped)))
+	missing=$(($(noted "$scratch/n.here") - sum))
+	[ $missing -le 0 ] && [ $missing -ge -2 ] || fail "$missing events are missing"
+else
+	echo "skipped in part: no time namespaces here"
+fi
+
 finish
