@@ -2,6 +2,7 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int write_all(int fd, const void *data, size_t size)
@@ -17,4 +18,11 @@ int write_all(int fd, const void *data, size_t size)
 		size -= (size_t)done;
 	}
 	return 0;
+}
+
+bool fds_exceed(int fd, unsigned eighths)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd >= limit.rlim_cur / 8 * eighths;
 }

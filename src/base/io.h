@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes to a file descriptor, all of them. */
+/* File descriptors: writing all of some bytes, and how many descriptors are left. */
 #ifndef KYMO_BASE_IO_H
 #define KYMO_BASE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -11,5 +12,17 @@
  * Context: blocks.
  */
 int write_all(int fd, const void *data, size_t size);
+
+/**
+ * fds_exceed() - whether @eighths of the descriptors that RLIMIT_NOFILE allows are in use
+ * @fd: the descriptor that was opened last. A new descriptor has the least number that is free, so
+ *      its number tells how many are in use, whoever opened them.
+ *
+ * Who can do without a descriptor gives it up in time: the last eighth is for the regions of new
+ * programs, accounts and /proc.
+ *
+ * Context: makes a system call.
+ */
+bool fds_exceed(int fd, unsigned eighths);
 
 #endif

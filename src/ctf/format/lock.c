@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 struct sync_bytes {			/* of the file */
 	uint32_t magic, version;
 	uint64_t number, time, streams;
@@ -150,7 +152,7 @@ void ctf_share_begin(struct ctf_share *share, int dir_fd)
 			   O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (share->fd < 0)
 		return;
-	share->active = ctf_sync_begin(share->fd) == 0;
+	share->active = !fds_exceed(share->fd, 4) && ctf_sync_begin(share->fd) == 0;
 	if (share->active) {
 		shared++;
 		return;

@@ -109,7 +109,7 @@ struct ctf_share {
  *
  * If that fails (no descriptors, a file system without locks), the trace is not shared, and readers
  * go by the clock. All writers of the program together use at most a fifth of its descriptors for
- * it.
+ * it, and none when half of the descriptors are in use.
  */
 void ctf_share_begin(struct ctf_share *share, int dir_fd);
 

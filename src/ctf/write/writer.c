@@ -18,6 +18,7 @@
 #include "abi/points.h"
 #include "ctf/format/index.h"
 #include "ctf/write/metadata.h"
+#include "base/io.h"
 #include "ctf/format/lock.h"
 
 /* Packet header and packet context, as the metadata declares them. */
@@ -263,15 +264,17 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 
 /* ---- the writer ---- */
 
+static bool gave_one_up(void);
+
 static int writer_open(struct ctf_writer *writer, const char *dir,
 		       const struct ctf_trace_desc *desc)
 {
 	writer->dir = strdup(dir);
 	if (!writer->dir)
 		return -ENOMEM;
-	writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (writer->dir_fd < 0)
-		return -errno;
+	while ((writer->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		if (!gave_one_up())
+			return -errno;
 	if (mkdirat(writer->dir_fd, "index", 0755) < 0 && errno != EEXIST)
 		return -errno;
 	return metadata_create(writer, desc);
@@ -415,6 +418,16 @@ static unsigned open_max(void)
 	return most;
 }
 
+/* After a refused open. Return: whether to try again: a descriptor was missing, and a stream gave
+ * its own. */
+static bool gave_one_up(void)
+{
+	if (errno != EMFILE || !opened.count)
+		return false;
+	out_shut(one_to_shut());
+	return true;
+}
+
 /* Opens the file of @out. With O_APPEND, a torn tail is the only damage that can occur. */
 static int out_open(struct ctf_out *out)
 {
@@ -425,9 +438,11 @@ static int out_open(struct ctf_out *out)
 		return 0;
 	while (opened.count && opened.count >= open_max())
 		out_shut(one_to_shut());
-	out->fd = openat(out->writer->dir_fd, out->name, flags, 0644);
-	if (out->fd < 0)
-		return -errno;
+	while ((out->fd = openat(out->writer->dir_fd, out->name, flags, 0644)) < 0)
+		if (!gave_one_up())
+			return -errno;
+	if (opened.count && fds_exceed(out->fd, 7))
+		out_shut(one_to_shut());
 	if (out->writer->share.active)
 		(void)ctf_lock_all(out->fd, out->length);
 	out->made = true;

@@ -2,17 +2,18 @@
 /*
  * Writes a CTF 1.8 trace directory that readers accept as one of LTTng's:
  *
- *   DIR/metadata           TSDL text; grows by whole event declarations, always before data needs them
- *   DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
+ *   DIR/metadata           TSDL text; grows by whole event declarations, always before data needs
+ * them DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
  *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
- *                          is closed, so that no reader finds an index that does not cover its stream
- *   DIR/index/sync         with ctf_writer_share(): see lock.h
+ *                          is closed, so that no reader finds an index that does not cover its
+ * stream DIR/index/sync         with ctf_writer_share(): see lock.h
  *
- * Callers pass events as they are stored (u16 id, u64 ns, packed payload). The stream classes are those of
- * enum ctf_class; ids are those of tracepoints.def in all of them.
+ * Callers pass events as they are stored (u16 id, u64 ns, packed payload). The stream classes are
+ * those of enum ctf_class; ids are those of tracepoints.def in all of them.
  *
- * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a time in
- * the whole program, whatever the number of streams and writers; a writer by itself holds one descriptor, or two.
+ * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a
+ * time in the whole program, whatever the number of streams and writers; fewer where others need
+ * descriptors. A writer by itself holds one descriptor, or two.
  *
  * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */

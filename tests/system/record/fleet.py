@@ -14,7 +14,8 @@ from lib_perfetto import with_checks
 from lib_test import KYMO, TESTS
 
 FLEET = os.path.join(TESTS, "fleet")
-FILES = 160         # descriptors: of the recorder, and of whoever reads
+RECORDER_FILES = 116    # descriptors: for each process as many as 300 have below `ulimit -n 1024`, and those of the recorder itself
+READER_FILES = 160
 PROCESSES, THREADS = 30, 10
 
 EVENT = re.compile(r"^\[\s*(\S+)\].* fleet:tick: .*vpid = (\d+).*vtid = (\d+), procname = \"([^\"]*)\".*"
@@ -22,12 +23,9 @@ EVENT = re.compile(r"^\[\s*(\S+)\].* fleet:tick: .*vpid = (\d+).*vtid = (\d+), p
 LOST = re.compile(r"Tracer discarded (\d+) event")
 
 
-def few_files():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
-
-
-def run(*command, **how):
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=few_files, **how)
+def run(*command, files=READER_FILES, **how):
+    done = subprocess.run(command, capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)), **how)
     if done.returncode:
         raise SystemExit(f"{' '.join(command[:6])}: {done.returncode}: {done.stderr[-2000:]}")
     return done
@@ -40,7 +38,7 @@ class Fleet:
         self.trace = os.path.join(scratch, name)
         env = dict(os.environ, KYMO_DIR=os.path.join(scratch, name + ".run"), **environment)
         done = run(KYMO, "record", "-q", "-o", self.trace, "--streams", streams, *rules, "--", FLEET, *map(str, fleet),
-                   env=env)
+                   files=RECORDER_FILES, env=env)
         self.produced = {}      # by (pid, tid): (number in the fleet, events)
         for line in done.stdout.splitlines():
             said = json.loads(line)
