@@ -654,7 +654,7 @@ def viewers_must_do_things_in_order(relay):
     viewer = Viewer(relay.live)
     assert viewer.attach(producer.session)[0] == 6
     viewer.create()
-    assert viewer.attach(producer.session, seek=3)[0] == 5
+    assert viewer.attach(producer.session, seek=4)[0] == 5
     assert viewer.attach(producer.session)[0] == 1
     assert viewer.attach(producer.session)[0] == 2
     session, timer, viewers, streams, host, name = viewer.sessions()[0]
