@@ -46,8 +46,11 @@ def shown_as_recorded(place, live, trace, killed=False):
     """All of it, in the order of time, each line once: as if it had been read afterwards."""
     shown, wanted = live.text(), place.kymo('dump', trace)
     check(times(shown) == sorted(times(shown)), 'events are not in the order of time')
-    check(sorted(shown.splitlines()) == sorted(wanted.splitlines()), '%d lines shown, %d recorded; first of others: %s',
-          len(shown.splitlines()), len(wanted.splitlines()), sorted(set(shown.splitlines()) ^ set(wanted.splitlines()))[:2])
+    lines, recorded = shown.splitlines(), wanted.splitlines()
+    known = set(lines)
+    others = [number for number, line in enumerate(recorded) if line not in known]
+    check(sorted(lines) == sorted(recorded), '%d lines shown, %d recorded; those not shown are numbers %s to %s; first: %s', len(lines),
+          len(recorded), others[:1], others[-1:], [recorded[number] for number in others[:1]])
     lib.once(trace, lib.numbers_in(shown), 1 << 64 if killed else lib.accounts(trace)['totals']['dropped'])
     return shown.count(lib.EVENT)
 
