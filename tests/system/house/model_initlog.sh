@@ -4,6 +4,7 @@
 # The init log while it is written, cleaned and read, in every interleaving; and that the model can fail.
 # KYMO_TEST_ROUNDS=1: all of it, with a crash anywhere, and everything that can be taken out.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"
+[ -n "${KYMO_TEST_ROUNDS:-}" ] || optimize=-O0	# to compile it takes longer than to check the short form
 
 holds initlog -DSHORT
 holds initlog -DSHORT -DSLOW

@@ -18,7 +18,7 @@ errors() {
 }
 
 holds() {	# MODEL DEFINE...
-	level=-O1
+	level=${optimize:--O1}
 	[ "$(errors "$@")" = 0 ] || { echo "the protocol fails: $*" >&2; cat pan.log >&2; exit 1; }
 }
 

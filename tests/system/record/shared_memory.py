@@ -223,6 +223,7 @@ def full(directory):
 def file_limit(directory):
     """A limit on the size of files is as a full file system, and no signal."""
     env = made(private(directory))
+    env["TMPDIR"] = KYMO + "/none"      # no place for the file that the thread sanitizer makes
     for verb in "record", "start", "recover":
         done = run("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", KYMO, verb, "-o", os.path.join(directory, "trace"), env=env, status=1)
         check("File too large; raise the limit on file sizes (ulimit -f)" in done.stderr, verb, done.stderr)

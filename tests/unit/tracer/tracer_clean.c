@@ -224,7 +224,9 @@ static void a_preempted_writer(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, put_many, NULL), 0);
 	while (!__atomic_load_n(&kymo_process->log_blocked, __ATOMIC_RELAXED) ||
-	       region()->log_tail - region()->log_head < KYMO_LOG_SIZE_MIN - KYMO_LOG_CHUNK)
+	       __atomic_load_n(&region()->log_tail, __ATOMIC_RELAXED) -
+			       __atomic_load_n(&region()->log_head, __ATOMIC_RELAXED) <
+		       KYMO_LOG_SIZE_MIN - KYMO_LOG_CHUNK)
 		(void)usleep(1000);
 	(void)usleep(20000); /* one that does not wait loses facts by now */
 	kymo__log_commit(&slow);
