@@ -34,7 +34,7 @@ setarch "$(uname -m)" -R true 2>/dev/null && fixed="setarch $(uname -m) -R"
 gold=-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold
 declare -A options=(
 	[gcc]="-DCMAKE_C_COMPILER=gcc"
-	[clang]="-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug $gold"
+	[clang]="-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 $gold"
 	[address]="-DCMAKE_C_COMPILER=gcc -DKYMO_SANITIZE=address,undefined -DKYMO_BENCH=OFF $gold"
 	[thread]="-DCMAKE_C_COMPILER=gcc -DKYMO_SANITIZE=thread -DKYMO_BENCH=OFF $gold"
 )
