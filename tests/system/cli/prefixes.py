@@ -3,6 +3,7 @@
 # needs: one-thread
 """Launch prefixes: which of them a recording gets through, and what record, run and doctor say of the others, and of programs that take no
 preload library. Each is run, unless its tool is missing; what record advises is done, and must help."""
+import contextlib
 import json
 import os
 import re
@@ -158,7 +159,8 @@ def descendants(place):
         try:
             until("the recorder", lambda: recorder.poll() is not None)
         finally:
-            os.kill(pid, signal.SIGKILL)                # or its end of the pipes stays open
+            with contextlib.suppress(ProcessLookupError):   # the recorder ends it, too
+                os.kill(pid, signal.SIGKILL)            # or its end of the pipes stays open
         said = recorder.communicate(timeout=60)[1]
         check(f"process {pid} (waits): " in said and wanted in said and "nothing was traced" in said, words, "says", said)
     # With all other variables gone, too, what doctor advises.

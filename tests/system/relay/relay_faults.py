@@ -161,7 +161,7 @@ def consumer_killed():
         shown = [watcher.events() for watcher in watchers]  # which end by themselves: the session is over
         there = stored(relay)
         count = check_beginning('behind a consumer that was killed', there, 'one', 50)
-        assert shown == [there, there], [len(events) for events in shown]
+        assert shown == [there, there], ([len(events) for events in shown], len(there))
         late = Watcher(relay, 'orphan').events()
         assert late == there, len(late)
         text = run(KYMO, 'info', only_trace(relay.output))
