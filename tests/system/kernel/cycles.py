@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel
+# needs: one-thread, kernel
 """`kymo record --cycles`: what a counter of perf counted while a thread was on a CPU, and each callback's part of it by time, as
 computed here from the events. Without a hardware counter it is CPU time, which is said, and which is known."""
 import collections

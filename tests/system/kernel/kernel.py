@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel
+# needs: one-thread, kernel
 """`kymo record --kernel`: the kernel's events are all there, by the kernel's own count of each thread's switches; others read
 them; those of other threads are left out; without permission it says what is missing, and recording goes on."""
 import collections

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel
+# needs: one-thread, kernel
 """`kymo record --syscalls`: the system calls of tests/tools/syscalls.c are those that it makes, by number and by name, also as
 strace(1) counts them; and of no other program."""
 import collections

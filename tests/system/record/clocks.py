@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """What becomes of the clocks while something is recorded: the wall clock is set, the machine sleeps, NTP slews. The recorder
 says it, its accounts hold it, kymo info shows it. The clocks of this machine stay as they are: the recorder reads others
 (tests/preload/set_clocks.c), and of hours there are made-up accounts."""

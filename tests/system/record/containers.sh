@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Programs and recorders in different pid namespaces, and under different mount points and users, that share
 # a runtime directory: who lives, who died, and what is in the trace.
 . "$(dirname "$0")/../lib/libtest.sh"

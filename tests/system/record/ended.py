@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """More processes than the recorder keeps the accounts of: those that ended first are sums in kymo.json
 and lines in a list beside it, and every total is what it would be otherwise."""
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """A multi-threaded executor whose threads emit 120 000 events a second each, with default settings: nothing is lost beside six
 busy loops, nor while the recorder gets no CPU until the threads have emitted several times what their own rings hold."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Rules: a recording with rules holds what one without holds, less what they leave out, event by event.
 Real call logs, judged by a model of their objects that knows nothing of kymo's; babeltrace2 reads the
 traces. Then rules that change while a program runs, rules in a program's environment, and what info,

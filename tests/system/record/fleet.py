@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Many processes with many threads, recorded and read with few file descriptors: streams that are
 merged by time hold every event once, in order, with its thread, and what is lost is told."""
 import json

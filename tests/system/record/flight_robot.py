@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """The example robot under a flight recorder, and as its own one: a snapshot of its last second knows
 every name, although its start is long over; the callback that is told to be too slow is in it; a
 process that is killed is seen to die and its end is there; a robot that is stopped can be looked at."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Whoever is killed at whatever moment, the traces open without a complaint and hold every event that
 was committed, once; what they do not hold they count as dropped.
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Recorder and program are killed: what the program had in shared memory is recovered, once.
 . "$(dirname "$0")/../lib/libtest.sh"
 work=$scratch

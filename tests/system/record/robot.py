@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """The example robot, recorded and explained: every node, topic, timer and service has its name in
 the report, from the start or attached to late; the slow callback and the message that waits for it
 stand out; and a robot that loses a process still leaves a whole trace."""

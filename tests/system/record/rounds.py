@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """A recorder begins, pauses, goes on and ends again and again while programs emit: each trace is complete in itself, and
 nothing grows: no memory, no descriptor, no file. KYMO_TEST_ROUNDS says how often (20)."""
 import functools

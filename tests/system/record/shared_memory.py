@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Files in the runtime directory that another process shortens while a verb has them mapped, and a runtime directory that is full.
 
 A program whose region is cut off dies of it, as it would of any damage to its own memory. No verb of kymo does: it names the file and

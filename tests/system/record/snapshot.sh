@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # `kymo snapshot` without a recorder: of programs that keep their last events themselves, while they
 # run, are stopped, and are dead; and a recorder that takes such a program over and gives it back.
 . "$(dirname "$0")/../lib/libtest.sh"

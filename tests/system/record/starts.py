@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Processes that start, emit and end within milliseconds, while somebody records: every one is in the trace with every
 event, however it ended, and nothing of it is left."""
 import json

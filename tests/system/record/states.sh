@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Every action in every state, from another terminal: what it answers, the state afterwards, and what is recorded.
 . "$(dirname "$0")/../lib/libtest.sh"
 numbers=$KYMO_BUILD/tests/numbers

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 # Root records the processes of several users in one session, each from his own runtime directory: all that was
 # emitted is in the trace, with whose it was; what is not theirs is refused, and who is not root is, too.
 . "$(dirname "$0")/../lib/libtest.sh"
