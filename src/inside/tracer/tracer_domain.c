@@ -74,7 +74,7 @@ static bool wanted(const struct kymo_domain *domain)
 
 static bool is_of(const struct kymo_domain *domain)
 {
-	const uint32_t number = kymo_settings.ros_domain;
+	const uint32_t number = __atomic_load_n(&kymo_settings.ros_domain, __ATOMIC_RELAXED);
 	uint64_t any = 0;
 
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)

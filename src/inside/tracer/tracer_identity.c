@@ -99,7 +99,7 @@ void kymo_region_identify(struct kymo_region *region)
 	region->time_ns = kymo_own_time_ns();
 	region->birth_ns = kymo_clock_ns();
 	region->session_tag = kymo_settings.session_tag;
-	region->ros_domain = kymo_settings.ros_domain;
+	region->ros_domain = __atomic_load_n(&kymo_settings.ros_domain, __ATOMIC_RELAXED);
 	length = read_text("/proc/self/comm", name, sizeof name);
 	if (length > 0)
 		memcpy(region->procname, name, strcspn(name, "\n") < sizeof region->procname

@@ -326,6 +326,16 @@ static bool wait_for_cleaner(const struct kymo_process *process)
 }
 
 /*
+ * Whether the record at @at seems to be complete. Only for who waits for it: without a claim, the
+ * memory may contain the bytes of another record by now, which is written while it is looked at.
+ */
+__attribute__((noinline, no_sanitize("thread"))) static bool
+is_stamped(const struct kymo_log_record *record, uint64_t at)
+{
+	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at);
+}
+
+/*
  * Wait for the thread that writes the record at @position. A thread that was preempted while it
  * writes holds up cleaning, and other threads can fill the log meanwhile. The waiting thread
  * sleeps, so the other one gets a CPU.
@@ -341,7 +351,7 @@ static bool wait_for_writer(struct kymo_process *process, struct kymo_thread *th
 	kymo_calm_begin(&calm);
 	for (unsigned i = 0; i < WAIT_TRIES; i++) {
 		if (__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > position ||
-		    is_whole(kymo_log_at(process, position), position) ||
+		    is_stamped(kymo_log_at(process, position), position) ||
 		    !is_claimed(&looks, position))
 			break;
 		wait_a_little(i);

@@ -151,7 +151,7 @@ bool kymo_category_set(const char *name, bool on)
 
 void kymo__of_every_ros_domain(void)
 {
-	kymo_settings.ros_domain = KYMO_ROS_EVERY;
+	__atomic_store_n(&kymo_settings.ros_domain, KYMO_ROS_EVERY, __ATOMIC_RELAXED);
 }
 
 static uint32_t snapshots_early;	/* requests before the process was registered */
