@@ -20,7 +20,7 @@ MIB = 1 << 20
 RING_BYTES = (32 + 4) << 10     # of all but a process's first two, with its page
 LIBRARIES, ROUNDS = 100, 5
 # A sanitizer keeps freed memory for a while; how much is its affair. The recorder notes each thread.
-SLACK_KIB, SLACK_MAPS = (64 * 1024, 512) if sanitized() else (1024, 48)
+SLACK_KIB, SLACK_MAPS = (64 * 1024, 950) if sanitized() else (1024, 48)
 
 PLUGIN = r"""
 #include <kymo/kymo.%s>
