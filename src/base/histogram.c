@@ -3,6 +3,7 @@
 #include "base/histogram.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit. */
@@ -24,6 +25,21 @@ static uint64_t middle_of(unsigned group, unsigned bucket)
 	return ((uint64_t)(bucket + HISTOGRAM_BUCKETS) << (group - 1)) + ((1ull << (group - 1)) >> 1);
 }
 
+__extension__ typedef unsigned __int128 wide;
+
+static wide squares_of(const struct histogram *histogram)
+{
+	return (wide)histogram->squares[1] << 64 | histogram->squares[0];
+}
+
+static void add_square(struct histogram *histogram, uint64_t value)
+{
+	wide squares = squares_of(histogram) + (wide)value * value;
+
+	histogram->squares[0] = (uint64_t)squares;
+	histogram->squares[1] = (uint64_t)(squares >> 64);
+}
+
 int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	unsigned group = group_of(value);
@@ -43,6 +59,7 @@ int histogram_add(struct histogram *histogram, uint64_t value)
 		histogram->max = value;
 	histogram->count++;
 	histogram->sum += value;
+	add_square(histogram, value);
 	return 0;
 }
 
@@ -79,6 +96,25 @@ uint64_t histogram_quantile(const struct histogram *histogram, double q)
 double histogram_mean(const struct histogram *histogram)
 {
 	return histogram->count ? (double)histogram->sum / (double)histogram->count : 0;
+}
+
+/*
+ * The mean of the squares minus the square of the mean would lose all digits when the values are
+ * large and close together. So the values are counted from q, the mean without its fraction:
+ * sum((v - q)^2) = sum(v^2) - 2 q sum(v) + n q^2 is exact in 128 bits, and small.
+ */
+double histogram_deviation(const struct histogram *histogram)
+{
+	const uint64_t count = histogram->count, q = count ? histogram->sum / count : 0;
+	double around, fraction, variance;
+
+	if (count < 2)
+		return 0;
+	around = (double)(squares_of(histogram) - 2 * (wide)q * histogram->sum +
+			  (wide)q * q * count);
+	fraction = (double)(histogram->sum % count) / (double)count;
+	variance = around / (double)count - fraction * fraction;
+	return variance > 0 ? sqrt(variance) : 0;
 }
 
 void histogram_free(struct histogram *histogram)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distribution of durations in bounded memory: count, sum, minimum and maximum are exact,
- * quantiles come from log-linear buckets.
+ * Distribution of durations in bounded memory: count, sum, minimum, maximum and standard deviation
+ * are exact, quantiles come from log-linear buckets.
  *
  * A value v below 1024 has its own bucket. From there on each power of two is split into 512
  * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
@@ -19,6 +19,7 @@
 struct histogram {
 	uint64_t count;
 	uint64_t sum;
+	uint64_t squares[2];    /* sum of the squares: the lower and the upper 64 bits */
 	uint64_t min, max;	/* 0 when count is 0 */
 	uint32_t *group[HISTOGRAM_GROUPS];
 };
@@ -36,6 +37,12 @@ uint64_t histogram_quantile(const struct histogram *histogram, double q);
 
 /** histogram_mean() - the exact mean, 0 when empty. */
 double histogram_mean(const struct histogram *histogram);
+
+/**
+ * histogram_deviation() - the standard deviation: the root of the mean squared difference from the
+ * mean; 0 with fewer than two values.
+ */
+double histogram_deviation(const struct histogram *histogram);
 
 void histogram_free(struct histogram *histogram);
 

@@ -46,6 +46,12 @@ void cells_histogram(struct table *table, const struct histogram *durations, int
 	table_ns_within(table, (int64_t)durations->max, error_ns);
 }
 
+void cell_deviation(struct table *table, const struct histogram *durations, int64_t error_ns)
+{
+	CELL_IF(table, durations->count,
+		table_ns_within(table, (int64_t)(histogram_deviation(durations) + 0.5), error_ns));
+}
+
 void cells_latency(struct table *table, const struct histogram *durations, int64_t error_ns)
 {
 	table_u64(table, durations->count);

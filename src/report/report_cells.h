@@ -29,6 +29,8 @@ void cell_bytes(struct table *table, bool known, int64_t bytes);
 /* min, mean, p50, p99, max; all empty if nothing was counted. @error_ns as for table_ns_within().
  */
 void cells_histogram(struct table *table, const struct histogram *durations, int64_t error_ns);
+/* The standard deviation; empty if nothing was counted. @error_ns as above. */
+void cell_deviation(struct table *table, const struct histogram *durations, int64_t error_ns);
 /* count, and then cells_histogram(). */
 void cells_latency(struct table *table, const struct histogram *durations, int64_t error_ns);
 

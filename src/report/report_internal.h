@@ -107,6 +107,7 @@ void report_counters(struct report *report);
 void report_publications(struct report *report);
 void report_takes(struct report *report);
 void report_intervals(struct report *report);
+void report_between_runs(struct report *report);
 void report_utilisation(struct report *report);
 
 /* section_activity.c */

@@ -310,6 +310,11 @@ struct model_instance {
 	 * it follows the time of a simulation.
 	 */
 	int64_t due_ns;
+	/*
+	 * From the end of the previous run of this callback to this start; -1: unknown, because it
+	 * is the first one, the previous one is not over, or events were lost meanwhile.
+	 */
+	int64_t idle_ns;
 	bool is_intra;
 	/* 0: the executor called it; 1: it began inside another callback, ... */
 	unsigned depth;

@@ -95,7 +95,7 @@ struct frame {
 	struct call *call;		/* the service call that the run serves */
 	uint64_t call_id;
 	int64_t start_ns;
-	int64_t due_ns; /* as in struct model_instance */
+	int64_t due_ns, idle_ns; /* as in struct model_instance */
 	bool is_intra;
 	bool doubtful;			/* events of its stream were lost since its start */
 	bool has_message;

@@ -142,6 +142,8 @@ struct callback {
 	bool registered;		/* rclcpp_callback_register was read */
 	int64_t started_ns;             /* its latest start; 0: none */
 	uint64_t losses;                /* of its process, at that start */
+	int64_t ended_ns;               /* its latest end; 0: none, or not in the trace */
+	unsigned open; /* runs in progress; a reentrant callback may have several */
 };
 
 /*

@@ -20,6 +20,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.start_ns = frame->start_ns,
 		.duration_ns = -1,
 		.due_ns = frame->due_ns,
+		.idle_ns = frame->idle_ns,
 		.is_intra = frame->is_intra,
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
@@ -43,6 +44,8 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 
 	model->facts.unfinished++;
 	EMIT(model, unfinished, &instance);
+	thread->frame[at].callback->open--;
+	thread->frame[at].callback->ended_ns = 0;
 	if (thread->frame[at].call)
 		model_call_ended(model, &thread->frame[at], 0);
 	thread->frame_count--;
@@ -110,6 +113,14 @@ static int64_t due_of(const struct callback *callback, const struct process *pro
 	return callback->started_ns + timer->period_ns;
 }
 
+static int64_t idle_of(const struct callback *callback, const struct process *process,
+		       int64_t start_ns)
+{
+	if (!callback->ended_ns || callback->open || callback->losses != process->losses)
+		return -1;
+	return start_ns - callback->ended_ns;
+}
+
 static void on_callback_start(struct model *model, const struct now *now)
 {
 	ARGS(callback_start, now->event);
@@ -130,6 +141,8 @@ static void on_callback_start(struct model *model, const struct now *now)
 	frame->published = 0;
 	frame->start_ns = now->ns;
 	frame->due_ns = due_of(callback, now->process, now->ns);
+	frame->idle_ns = idle_of(callback, now->process, now->ns);
+	callback->open++;
 	callback->started_ns = now->ns;
 	callback->losses = now->process->losses;
 	frame->is_intra = args->is_intra_process.u != 0;
@@ -184,6 +197,8 @@ static void on_callback_end(struct model *model, const struct now *now)
 	}
 	instance = instance_of(thread, &thread->frame[at], at);
 	instance.duration_ns = now->ns - instance.start_ns;
+	thread->frame[at].callback->open--;
+	thread->frame[at].callback->ended_ns = now->ns;
 	/* Remove the frame only after the listeners, because they use its message. */
 	if (model->wants & WANT_CAUSES)
 		model_link_ended(&thread->frame[at], now->ns);

@@ -2,7 +2,6 @@
 /* Regularity and load; see stats_intervals.h. */
 #include "analysis/stats/stats_intervals.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ struct intervals {
 	struct model *model;
 	int64_t begin_ns, end_ns;
 	struct array callbacks, topics;	/* of struct intervals_series */
-	struct array takes;			/* of struct histogram, by callback */
+	struct array takes, idles;      /* of struct histogram, by callback */
 	struct array threads, nodes, executors;	/* of struct intervals_busy */
 	struct array nestings;			/* of struct nesting *, by thread */
 	struct array last_ids;			/* of uint64_t, by publisher */
@@ -56,19 +55,9 @@ static void add(struct intervals *intervals, struct histogram *histogram, int64_
 
 static void series_add(struct intervals *intervals, struct intervals_series *series, int64_t ns)
 {
-	int64_t interval = ns - series->last_ns;
-	double off;
-
-	if (series->last_ns) {
-		/*
-		 * Runs of a reentrant callback may begin on two threads, but their starts come in
-		 * order.
-		 */
-		add(intervals, &series->interval, interval);
-		off = (double)interval - series->mean;
-		series->mean += off / (double)series->interval.count;
-		series->squares += off * ((double)interval - series->mean);
-	}
+	/* Runs of a reentrant callback may begin on two threads, but their starts come in order. */
+	if (series->last_ns)
+		add(intervals, &series->interval, ns - series->last_ns);
 	series->last_ns = ns;
 }
 
@@ -89,6 +78,7 @@ static void on_started(void *context, const struct model_instance *instance)
 	struct intervals *intervals = context;
 	struct nesting *nesting = nesting_of(intervals, instance->thread);
 	struct intervals_series *series;
+	struct histogram *idle;
 
 	if (nesting && instance->depth + 1 < DEPTH_MAX) {
 		nesting->id[instance->depth] = instance->id;
@@ -101,6 +91,11 @@ static void on_started(void *context, const struct model_instance *instance)
 			 instance->callback->index);
 	if (series)
 		series_add(intervals, series, instance->start_ns);
+	idle = instance->idle_ns < 0 ? NULL
+				     : element(intervals, &intervals->idles, sizeof(*idle),
+					       instance->callback->index);
+	if (idle)
+		add(intervals, idle, instance->idle_ns);
 }
 
 /* ---- publications of callbacks ---- */
@@ -269,25 +264,31 @@ static void series_free(struct array *array)
 	free(series);
 }
 
+static void histograms_free(struct array *array)
+{
+	struct histogram *histogram = array->item;
+
+	for (uint32_t i = 0; i < array->count; i++)
+		histogram_free(&histogram[i]);
+	free(histogram);
+}
+
 void intervals_destroy(struct intervals *intervals)
 {
-	struct histogram *take;
 	unsigned i;
 
 	if (!intervals)
 		return;
 	series_free(&intervals->callbacks);
 	series_free(&intervals->topics);
-	take = intervals->takes.item;
-	for (i = 0; i < intervals->takes.count; i++)
-		histogram_free(&take[i]);
+	histograms_free(&intervals->takes);
+	histograms_free(&intervals->idles);
 	for (i = 0; i < intervals->nestings.count; i++)
 		free(((struct nesting **)intervals->nestings.item)[i]);
 	for (i = 0; i < intervals->publications_count; i++) {
 		histogram_free(&intervals->publications[i]->delay);
 		free(intervals->publications[i]);
 	}
-	free(take);
 	free(intervals->threads.item);
 	free(intervals->nodes.item);
 	free(intervals->executors.item);
@@ -306,6 +307,11 @@ const struct intervals_series *intervals_callback(const struct intervals *interv
 const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index)
 {
 	return ARRAY_GET(intervals->topics, struct intervals_series, index);
+}
+
+const struct histogram *intervals_idle(const struct intervals *intervals, unsigned callback)
+{
+	return ARRAY_GET(intervals->idles, struct histogram, callback);
 }
 
 const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback)
@@ -337,13 +343,6 @@ const struct intervals_publications *intervals_publications(const struct interva
 							     unsigned index)
 {
 	return index < intervals->publications_count ? intervals->publications[index] : NULL;
-}
-
-double intervals_deviation(const struct intervals_series *series)
-{
-	uint64_t count = series->interval.count;
-
-	return count > 1 ? sqrt(series->squares / (double)count) : 0;
 }
 
 int64_t intervals_span(const struct intervals *intervals)

@@ -7,7 +7,7 @@
  * Definitions
  *   interval     time from one start of a callback, or one publication on a topic, to the next
  *                one. The first one inside the window has no interval
- *   deviation    square root of the mean squared difference of the intervals from their mean
+ *   idle         time from the end of one run of a callback to the start of its next one
  *   take         rmw_take (or the dequeue) until callback_start
  *   busy         time covered by runs of callbacks. A nested run (user code that spins) counts for
  *                its own callback and node, not for the outer one's
@@ -27,8 +27,7 @@ struct intervals;
 
 struct intervals_series {
 	struct histogram interval;
-	int64_t last_ns;		/* 0: none yet */
-	double mean, squares;		/* of the intervals, updated by Welford's method */
+	int64_t last_ns; /* 0: none yet */
 };
 
 #define INTERVALS_RECENT 4u
@@ -66,6 +65,7 @@ void intervals_destroy(struct intervals *intervals);
 /* By index of the object; zeroed when nothing happened to it. */
 const struct intervals_series *intervals_callback(const struct intervals *intervals, unsigned index);
 const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index);
+const struct histogram *intervals_idle(const struct intervals *intervals, unsigned callback);
 const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback);
 const struct intervals_busy *intervals_thread(const struct intervals *intervals, unsigned index);
 const struct intervals_busy *intervals_node(const struct intervals *intervals, unsigned index);
@@ -74,9 +74,6 @@ const struct intervals_busy *intervals_executor(const struct intervals *interval
 unsigned intervals_publications_count(const struct intervals *intervals);
 const struct intervals_publications *intervals_publications(const struct intervals *intervals,
 							     unsigned index);
-
-/** intervals_deviation() - standard deviation in ns; 0 with fewer than two intervals. */
-double intervals_deviation(const struct intervals_series *series);
 
 /** intervals_span() - length of the window, limited to the trace; 0: the trace has no events. */
 int64_t intervals_span(const struct intervals *intervals);

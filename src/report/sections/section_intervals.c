@@ -109,22 +109,69 @@ static void take_row(struct report *report, const struct report_row *row)
 	cells_address(t, callback);
 }
 
-void report_takes(struct report *report)
+/* A row for each callback for which @of counted something. */
+static void of_callbacks(struct report *report,
+			 const struct histogram *(*of)(const struct intervals *intervals,
+						       unsigned callback),
+			 void (*print)(struct report *report, const struct report_row *row))
 {
 	struct report_rows rows = { 0 };
 
-	table_section(report->table, "takes", "From the take of a message to the start of its callback",
-		      take_columns, COUNT_OF(take_columns));
 	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
-		const struct histogram *h = intervals_take(report->intervals, i);
+		const struct histogram *h = of(report->intervals, i);
 
 		if (h->count && report_shows_callback(report, callback))
 			REPORT_ROW(&rows, .index = i, .of = callback,
 				   .name = report_node_name(callback),
 				   .key = report_sort_key(report->options->sort, h, h->count, 0));
 	}
-	report_rows_print(report, &rows, take_row);
+	report_rows_print(report, &rows, print);
+}
+
+void report_takes(struct report *report)
+{
+	table_section(report->table, "takes",
+		      "From the take of a message to the start of its callback", take_columns,
+		      COUNT_OF(take_columns));
+	of_callbacks(report, intervals_take, take_row);
+}
+
+/* ---- between runs ---- */
+
+static const struct table_column between_columns[] = {
+	{ "node", "Node" },
+	{ "kind", "Kind" },
+	{ "source", "Topic/period/service" },
+	{ "count", "Count" },
+	{ "min_ns", "Min" },
+	{ "mean_ns", "Mean" },
+	{ "p50_ns", "p50" },
+	{ "p99_ns", "p99" },
+	{ "max_ns", "Max" },
+	{ "deviation_ns", "Deviation" },
+	{ "callback", NULL },
+	{ "pid", NULL },
+};
+
+static void between_row(struct report *report, const struct report_row *row)
+{
+	const struct model_callback *callback = row->of;
+	const struct histogram *h = intervals_idle(report->intervals, row->index);
+	struct table *t = report->table;
+
+	cells_callback(t, callback);
+	cells_latency(t, h, 0);
+	cell_deviation(t, h, 0);
+	cells_address(t, callback);
+}
+
+void report_between_runs(struct report *report)
+{
+	table_section(report->table, "between-runs",
+		      "From the end of one run of a callback to the start of its next run",
+		      between_columns, COUNT_OF(between_columns));
+	of_callbacks(report, intervals_idle, between_row);
 }
 
 /* ---- intervals ---- */
@@ -175,7 +222,7 @@ static void interval_row(struct report *report, const struct report_row *row)
 	CELL_IF(t, callback && callback->timer, table_ns(t, callback->timer->period_ns));
 	table_u64(t, series->interval.count);
 	cells_histogram(t, &series->interval, 0);
-	table_ns(t, (int64_t)(intervals_deviation(series) + 0.5));
+	cell_deviation(t, &series->interval, 0);
 	cells_address(t, callback);
 }
 

@@ -42,10 +42,22 @@ static void cells_process(struct report *report, const struct spans_row *row)
 /* ---- spans ---- */
 
 static const struct table_column span_columns[] = {
-	{ "category", "Category" }, { "name", "Span" }, { "process", "Process" },
-	{ "threads", "Threads" }, { "count", "Count" }, { "rate_hz", "Hz" }, { "min_ns", "Min" },
-	{ "mean_ns", "Mean" }, { "p50_ns", "p50" }, { "p99_ns", "p99" }, { "max_ns", "Max" },
-	{ "total_ns", "Total" }, { "unfinished", "Unfinished" }, { "pid", NULL }, { "host", NULL },
+	{ "category", "Category" },
+	{ "name", "Span" },
+	{ "process", "Process" },
+	{ "threads", "Threads" },
+	{ "count", "Count" },
+	{ "rate_hz", "Hz" },
+	{ "min_ns", "Min" },
+	{ "mean_ns", "Mean" },
+	{ "p50_ns", "p50" },
+	{ "p99_ns", "p99" },
+	{ "max_ns", "Max" },
+	{ "deviation_ns", "Deviation" },
+	{ "total_ns", "Total" },
+	{ "unfinished", "Unfinished" },
+	{ "pid", NULL },
+	{ "host", NULL },
 };
 
 static double span_key(const struct report *report, const struct spans_row *row)
@@ -66,6 +78,7 @@ static void span_row(struct report *report, const struct report_row *found)
 	table_u64(t, h->count);
 	cell_rate(t, report_rate(report, h->count, row->first_ns, row->last_ns));
 	cells_histogram(t, h, 0); /* spans that never ended have a count and no durations */
+	cell_deviation(t, h, 0);
 	table_ns(t, (int64_t)h->sum);
 	table_u64(t, row->unfinished);
 	cells_process(report, row);

@@ -67,6 +67,7 @@ static const struct table_column callback_columns[] = {
 	{ "p50_ns", "p50" },
 	{ "p99_ns", "p99" },
 	{ "max_ns", "Max" },
+	{ "deviation_ns", "Deviation" },
 	{ "total_ns", "Total" },
 	{ "unfinished", NULL },
 	{ "process", "Process" },
@@ -107,6 +108,7 @@ static void callback_row(struct report *report, const struct report_row *row)
 	table_ns(t, histogram_quantile(h, 0.5));
 	table_ns(t, histogram_quantile(h, 0.99));
 	table_ns(t, h->max);
+	cell_deviation(t, h, 0);
 	table_ns(t, h->sum);
 	table_u64(t, s->unfinished);
 	table_text(t, report->options->format == TABLE_TEXT ?
@@ -165,6 +167,7 @@ static const struct table_column topic_columns[] = {
 	{ "latency_p50_ns", NULL },
 	{ "latency_p99_ns", "p99" },
 	{ "latency_max_ns", "max" },
+	{ "latency_deviation_ns", "Deviation" },
 	{ "latency_error_ns", NULL },
 };
 
@@ -189,6 +192,7 @@ static void topic_row(struct report *report, const struct report_row *row)
 	table_u64(t, s->cleared);
 	table_u64(t, s->other_host);
 	cells_latency(t, &s->latency, s->latency_error_ns);
+	cell_deviation(t, &s->latency, s->latency_error_ns);
 	table_ns(t, s->latency_error_ns);
 }
 

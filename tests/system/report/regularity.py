@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`kymo report`'s publications, takes, intervals and utilisation against a naive reading."""
+"""`kymo report`'s publications, takes, intervals, between-runs and utilisation against a naive reading."""
 import collections
 import math
 import os
@@ -18,6 +18,35 @@ def same_numbers(where, row, values):
     for key, value in (("min_ns", values[0]), ("max_ns", values[-1])):
         check(row[key] == value, *where, key, row[key], value)
     check(abs(row["mean_ns"] - sum(values) / len(values)) <= 0.5, *where, "mean", row)
+
+
+def same_deviation(where, row, column, values):
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+    check(abs(row[column] - deviation) <= 1 + deviation * 1e-6, *where, column, row[column], deviation)
+
+
+def compare_callbacks(trace, callbacks, between, reading):
+    """The deviation of durations, and the time from an end to the next start."""
+    runs, compared = collections.defaultdict(list), 0
+    for run in reading.runs:
+        if run.end is not None:
+            runs[run.callback[1], run.callback[0]].append((run.start, run.end))
+    for row in callbacks:
+        key = int(row["callback"], 16), row["pid"]
+        if runs[key]:
+            same_deviation((trace, "callbacks", key), row, "deviation_ns", [e - s for s, e in runs[key]])
+            compared += 1
+    check(compared == len(runs), trace, "callbacks", compared, len(runs))
+    ours = {(int(row["callback"], 16), row["pid"]): row for row in between}
+    for key, times in runs.items():
+        times.sort()
+        gaps = [b[0] - a[1] for a, b in zip(times, times[1:])]
+        check((key in ours) == bool(gaps), trace, "between-runs", key, len(gaps))
+        if gaps and key in ours:
+            check(ours[key]["count"] == len(gaps), trace, "between-runs", key, ours[key], len(gaps))
+            same_numbers((trace, "between-runs", key), ours[key], gaps)
+            same_deviation((trace, "between-runs", key), ours[key], "deviation_ns", gaps)
 
 
 def compare_publications(trace, rows, reading):
@@ -71,10 +100,7 @@ def compare_intervals(trace, rows, reading):
         if not values:
             continue
         same_numbers((trace, "intervals", key), row, values)
-        mean = sum(values) / len(values)
-        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
-        check(abs(row["deviation_ns"] - deviation) <= 1 + deviation * 1e-6, trace, key, "deviation",
-              row["deviation_ns"], deviation)
+        same_deviation((trace, key), row, "deviation_ns", values)
         compared += 1
     check(compared == sum(len(at) > 1 for at in series.values()), trace, "intervals", compared)
 
@@ -95,9 +121,11 @@ if not os.path.isdir(TRACES):
     skip("no recorded traces here")
 for name in "pair_basic_st", "pair_pipeline_mt", "pair_intra", "many_contexts":
     trace = os.path.join(TRACES, name, "ctf")
-    result, naive = report(trace, "publications", "takes", "intervals", "utilisation"), Reading(trace)
+    result, naive = report(trace, "publications", "takes", "intervals", "utilisation", "callbacks",
+                           "between-runs"), Reading(trace)
     compare_publications(name, result["publications"], naive)
     compare_takes(name, result["takes"], naive)
     compare_intervals(name, result["intervals"], naive)
+    compare_callbacks(name, result["callbacks"], result["between-runs"], naive)
     compare_utilisation(name, result["utilisation"], naive)
     print("%s: %d publications, %d runs" % (name, len(naive.publications), len(naive.runs)))

@@ -95,6 +95,9 @@ static void runs_inside_runs(void **state)
 	assert_int_equal(intervals_thread(f.intervals, 0)->longest_ns, 70);	/* 100 - 20 - 10 */
 	assert_int_equal(intervals_callback(f.intervals, 0)->interval.max, 200);
 	assert_int_equal(intervals_callback(f.intervals, 1)->interval.count, 1);
+	assert_int_equal(intervals_idle(f.intervals, 0)->max, 100);
+	assert_int_equal(intervals_idle(f.intervals, 1)->max, 10);
+	assert_int_equal(intervals_idle(f.intervals, 2)->count, 0);
 	close_feed(&f);
 }
 
@@ -144,6 +147,11 @@ static void reentrant(void **state)
 	assert_int_equal(p->delay.max, 30);
 	assert_null(intervals_publications(f.intervals, 1)->callback);
 	assert_int_equal(intervals_topic(f.intervals, 0)->interval.count, 3);
+	/* Its runs overlap, until both are over. */
+	assert_int_equal(intervals_idle(f.intervals, 0)->count, 0);
+	start(&f, 180, 10, 0xa);
+	assert_int_equal(intervals_idle(f.intervals, 0)->count, 1);
+	assert_int_equal(intervals_idle(f.intervals, 0)->min, 30);
 	close_feed(&f);
 }
 

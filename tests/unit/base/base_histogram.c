@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The histogram against exact quantiles of sorted values, and its edges. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,6 +82,25 @@ static void edges(void **state)
 	histogram_free(&histogram);
 }
 
+/* Large values close together: the textbook formula in doubles returns 0 or nonsense here. */
+static void deviation(void **state)
+{
+	struct histogram histogram = { 0 };
+
+	(void)state;
+	assert_true(histogram_deviation(&histogram) == 0);
+	histogram_add(&histogram, 5);
+	assert_true(histogram_deviation(&histogram) == 0);
+	for (uint64_t v = 2; v <= 8; v += 6)
+		histogram_add(&histogram, v);
+	assert_float_equal(histogram_deviation(&histogram), sqrt(6), 1e-9);
+	histogram_free(&histogram);
+	for (uint64_t v = 0; v < 4000; v++)
+		histogram_add(&histogram, 1800000000000001 + v % 4 * 2);
+	assert_float_equal(histogram_deviation(&histogram), sqrt(5), 1e-6);
+	histogram_free(&histogram);
+}
+
 static void pretty(const char *raw, const char *expected)
 {
 	size_t length = 0;
@@ -122,7 +142,10 @@ static void symbols(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles), cmocka_unit_test(edges), cmocka_unit_test(symbols),
+		cmocka_unit_test(quantiles),
+		cmocka_unit_test(edges),
+		cmocka_unit_test(deviation),
+		cmocka_unit_test(symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
