@@ -19,6 +19,8 @@ int cli_fail(const char *verb, const struct kymo_err *err)
 {
 	char clean[4 * sizeof err->text];
 
+	if (!*err->text)
+		return (int)err->status;
 	text_clean(clean, sizeof clean, err->text);
 	fflush(stdout);
 	fprintf(stderr, "kymo %s: %s\n", verb, clean);

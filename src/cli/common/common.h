@@ -53,18 +53,26 @@
 	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
 	  "which times to print: the system's, or those of the simulation (of /clock; N: its ROS domain, if " \
 	  "there are several)", "system|sim[:N]" }
+/* The same; see input_runs.h. */
+#define CLI_OPT_MERGE(type)                                                   \
+	{                                                                     \
+		"merge", 0, OPT_FLAG, offsetof(type, times.merge), NULL,      \
+			"read a directory of several recordings as one", NULL \
+	}
 #define CLI_OPT_END { 0 }
 
-/* Which times of a trace are wanted, as they were written. */
+/* Which times of which recordings are wanted, as they were written. */
 struct cli_times {
 	const char *begin, *end;	/* NULL: not given */
 	int clock;			/* enum cli_clock */
+	bool merge;                     /* recordings of different times are read as one */
 };
 
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */
 
 /**
- * cli_fail() - print "kymo VERB: text" to stderr
+ * cli_fail() - print "kymo VERB: text" to stderr; nothing if the text is empty: the error was
+ * printed before
  *
  * Return: the exit status of @err, so that a verb ends with `return cli_fail("info", &err);`.
  */

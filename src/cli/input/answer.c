@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "cli/input/input_runs.h"
 #include "cli/input/trace_time.h"
 
 #define WARNINGS_SHOWN 5u
@@ -19,7 +20,8 @@ static void close_all(struct answer *answer)
 /* The reader is open. */
 static int open_times(struct answer *answer, const struct cli_times *times, struct kymo_err *err)
 {
-	if (!cli_clock(times->clock, answer->reader, answer->traces.name, &answer->clock, err) &&
+	if ((times->merge || !cli_one_run(answer->verb, &answer->traces, answer->reader, err)) &&
+	    !cli_clock(times->clock, answer->reader, answer->traces.name, &answer->clock, err) &&
 	    !cli_read_window(answer->reader, answer->clock, times, &answer->begin_ns,
 			     &answer->end_ns, err))
 		return 0;

@@ -37,7 +37,7 @@ struct answer {
 };
 
 /**
- * answer_open() - open the traces among the operands, with --clock, --begin and --end
+ * answer_open() - open the traces among the operands, with --clock, --begin, --end and --merge
  * @verb: lent
  *
  * Return: 0; -1 with @err filled, and nothing is open.

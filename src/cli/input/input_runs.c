@@ -132,11 +132,16 @@ static bool are_apart(struct runs *runs)
 	return false;
 }
 
-static void list(const char *verb, const struct runs *runs, size_t root)
+/* The error, and then the recordings to choose from: a text for people, longer than an error. */
+static void list(const char *verb, const char *path, const struct runs *runs, size_t root)
 {
 	char begin[CLI_TIME_MAX], length[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX], name[512],
-		clean[1024];
+		clean[4 * CLI_PATH_MAX];
 
+	text_clean(clean, sizeof(clean), path);
+	(void)fflush(stdout);
+	fprintf(stderr, "kymo %s: %s holds %u recordings: choose one, or add --merge\n", verb,
+		clean, runs->count);
 	for (unsigned i = 0; i < runs->count && i < LISTED; i++) {
 		const struct run *run = &runs->run[i];
 		const size_t skip = run->length > root ? root + (run->path[root] == '/') : 0;
@@ -146,12 +151,12 @@ static void list(const char *verb, const struct runs *runs, size_t root)
 		(void)text_clean(clean, sizeof(clean), name);
 		cli_print_point(begin, run->begin_ns);
 		begin[19] = 0; /* whole seconds */
-		fprintf(stderr, "kymo %s: %s  %9s  %9s  %s\n", verb, begin,
+		fprintf(stderr, "    %s  %9s  %9s  %s\n", begin,
 			text_ns(length, run->end_ns - run->begin_ns), text_bytes(bytes, run->bytes),
 			clean);
 	}
 	if (runs->count > LISTED)
-		fprintf(stderr, "kymo %s: and %u more\n", verb, runs->count - LISTED);
+		fprintf(stderr, "    ... and %u more\n", runs->count - LISTED);
 }
 
 /* Recordings without a packet say nothing. */
@@ -165,28 +170,39 @@ static void drop_empty(struct runs *runs)
 	runs->count = kept;
 }
 
-int cli_one_run(const struct answer *answer, struct kymo_err *err)
+int cli_one_run(const char *verb, const struct cli_traces *traces,
+		const struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	const char *root = answer->traces.path[0];
+	const char *root = traces->path[0];
 	struct runs runs = { 0 };
 	size_t length = strlen(root);
 	int status = 0;
 
-	if (answer->traces.count > 1)
+	if (traces->count > 1)
 		return 0;
 	while (length > 1 && root[length - 1] == '/')
 		length--;
-	if (collect(&runs, answer->reader, root, length))
+	if (collect(&runs, reader, root, length))
 		status = err_no_memory(err);
 	drop_empty(&runs);
 	if (!status && runs.count > 1 && are_apart(&runs)) {
-		list(answer->verb, &runs, length);
-		status = err_set(
-			err, KYMO_EXIT_USAGE,
-			"%s contains %u recordings of different times; name one of them, or "
-			"read all as one with --merge",
-			root, runs.count);
+		list(verb, root, &runs, length);
+		status = err_set(err, KYMO_EXIT_USAGE, "%s", ""); /* it was printed */
 	}
 	free(runs.run);
+	return status;
+}
+
+int cli_one_run_below(const char *verb, const struct cli_traces *traces, struct kymo_err *err)
+{
+	struct kymo_ctf_reader *reader;
+	int status;
+
+	if (traces->count > 1)
+		return 0;
+	if (kymo_ctf_open(traces->path[0], &reader, err))
+		return -1;
+	status = cli_one_run(verb, traces, reader, err);
+	kymo_ctf_close(reader);
 	return status;
 }

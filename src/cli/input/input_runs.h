@@ -7,26 +7,23 @@
 #ifndef KYMO_CLI_INPUT_RUNS_H
 #define KYMO_CLI_INPUT_RUNS_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
-#include "cli/input/answer.h"
-
-/* bool merge */
-#define CLI_OPT_MERGE(type)                                                   \
-	{                                                                     \
-		"merge", 0, OPT_FLAG, offsetof(type, merge), NULL,            \
-			"read a directory of several recordings as one", NULL \
-	}
+#include "cli/input/input_traces.h"
+#include "ctf/read/reader.h"
 
 /**
- * cli_one_run() - check that the only trace of @answer is one recording
+ * cli_one_run() - check that the only trace of @traces, which @reader has open, is one recording
  *
  * Parts of one recording are its chunks, its domains (ust, kernel) and snapshots, and whatever
  * overlaps in time, as several processes and hosts do. Several operands are meant to be read
- * together and pass. Lists the recordings on stderr if there are several. Return: 0, or -1 with
- * @err (KYMO_EXIT_USAGE). Context: reads packet headers or indexes; allocates.
+ * together and pass. If there are several recordings, the error and a list of them are printed on
+ * stderr. Return: 0, or -1 with @err: KYMO_EXIT_USAGE without a text, so that cli_fail() prints
+ * nothing more. Context: reads packet headers or indexes; allocates.
  */
-int cli_one_run(const struct answer *answer, struct kymo_err *err);
+int cli_one_run(const char *verb, const struct cli_traces *traces,
+		const struct kymo_ctf_reader *reader, struct kymo_err *err);
+
+/** cli_one_run_below() - the same for @traces that are not open. Context: opens them; allocates. */
+int cli_one_run_below(const char *verb, const struct cli_traces *traces, struct kymo_err *err);
 
 #endif

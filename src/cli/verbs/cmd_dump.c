@@ -18,18 +18,18 @@ struct dump_options {
 	bool follow, strict;
 };
 
-static const struct opt opts[] = {
-	{ "format", 'f', OPT_CHOICE, offsetof(struct dump_options, format), NULL, "how to print",
-	  "text|json" },
-	CLI_OPT_EVENT_PRINT(struct dump_options),
-	CLI_OPT_SELECTION(struct dump_options, 0),
-	CLI_OPT_WINDOW(struct dump_options, "what is"),
-	CLI_OPT_CLOCK(struct dump_options),
-	{ "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow), NULL,
-	  "continue with new events until interrupted", NULL },
-	CLI_OPT_STRICT(struct dump_options),
-	CLI_OPT_END
-};
+static const struct opt opts[] = { { "format", 'f', OPT_CHOICE,
+				     offsetof(struct dump_options, format), NULL, "how to print",
+				     "text|json" },
+				   CLI_OPT_EVENT_PRINT(struct dump_options),
+				   CLI_OPT_SELECTION(struct dump_options, 0),
+				   CLI_OPT_WINDOW(struct dump_options, "what is"),
+				   CLI_OPT_CLOCK(struct dump_options),
+				   CLI_OPT_MERGE(struct dump_options),
+				   { "follow", 'F', OPT_FLAG, offsetof(struct dump_options, follow),
+				     NULL, "continue with new events until interrupted", NULL },
+				   CLI_OPT_STRICT(struct dump_options),
+				   CLI_OPT_END };
 
 /* How often a growing trace is read again. */
 #define FOLLOW_NS 100000000

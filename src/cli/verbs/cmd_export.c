@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "cli/input/input_runs.h"
 #include "cli/input/trace_time.h"
 #include "cli/verbs/export/export.h"
 #include "export/pft/pft.h"
@@ -11,35 +12,37 @@
 #define FORMAT_BY_SUFFIX (-1)
 
 static const struct opt opts[] = {
-	{"format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
-	 "format of the output (default: by the suffix of -o, else perfetto)",
-	 "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome"},
+	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
+	  "format of the output (default: by the suffix of -o, else perfetto)",
+	  "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
 		       "-json, .dot, .svg, -ctf, -caret or .trace.json, or architecture.yaml)"),
-	{"table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
-	 "sqlite, csv, json: only this table; may be repeated (default: all except events)", NULL},
+	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
+	  "sqlite, csv, json: only this table; may be repeated (default: all except events)",
+	  NULL },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
+	CLI_OPT_MERGE(struct export_request),
 	CLI_OPT_SELECTION(struct export_request, 'n'),
-	{"all", 'a', OPT_FLAG, offsetof(struct export_request, all), NULL,
-	 "dot, svg: also /rosout, /parameter_events and unused services", NULL},
-	{"compress", 0, OPT_CHOICE, offsetof(struct export_request, level), NULL,
-	 "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9"},
-	{"executors", 0, OPT_FLAG, offsetof(struct export_request, executors), NULL,
-	 "perfetto, chrome: also what the threads of executors did besides callbacks", NULL},
-	{"split", 0, OPT_SIZE, offsetof(struct export_request, split), "SIZE",
-	 "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens "
-	 "alone",
-	 NULL},
-	{"follow", 'F', OPT_FLAG, offsetof(struct export_request, follow), NULL,
-	 "perfetto: continue with what is being recorded until interrupted; the file opens at any "
-	 "time",
-	 NULL},
-	{"force", 0, OPT_FLAG, offsetof(struct export_request, force), NULL,
-	 "overwrite existing files", NULL},
+	{ "all", 'a', OPT_FLAG, offsetof(struct export_request, all), NULL,
+	  "dot, svg: also /rosout, /parameter_events and unused services", NULL },
+	{ "compress", 0, OPT_CHOICE, offsetof(struct export_request, level), NULL,
+	  "perfetto: how hard to compress (default 6)", "none|1|2|3|4|5|6|7|8|9" },
+	{ "executors", 0, OPT_FLAG, offsetof(struct export_request, executors), NULL,
+	  "perfetto, chrome: also what the threads of executors did besides callbacks", NULL },
+	{ "split", 0, OPT_SIZE, offsetof(struct export_request, split), "SIZE",
+	  "perfetto: several files of about SIZE, NAME.1.pftrace, NAME.2.pftrace, ...; each opens "
+	  "alone",
+	  NULL },
+	{ "follow", 'F', OPT_FLAG, offsetof(struct export_request, follow), NULL,
+	  "perfetto: continue with what is being recorded until interrupted; the file opens at any "
+	  "time",
+	  NULL },
+	{ "force", 0, OPT_FLAG, offsetof(struct export_request, force), NULL,
+	  "overwrite existing files", NULL },
 	CLI_OPT_STRICT(struct export_request),
 	CLI_OPT_QUIET(struct export_request),
 	CLI_OPT_END,
@@ -96,6 +99,13 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 	options->format = EXPORT_PERFETTO;
 	if (!strchr(name + strspn(name, "."), '.'))
 		return 0;
+	if (ends_with(name, ".csv") || ends_with(name, ".jsonl"))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "-o %s: %s is written as a file for each table, into a directory: "
+			       "--format %s -o DIR; one table: --format %s --table NAME -o - > %s",
+			       output, ends_with(name, ".csv") ? "CSV" : "JSON Lines",
+			       ends_with(name, ".csv") ? "csv" : "json",
+			       ends_with(name, ".csv") ? "csv" : "json", output);
 	return err_set(err, KYMO_EXIT_USAGE,
 		       "-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
 		       ".dot, .svg, .json and .yaml; for another name choose the format with "
@@ -183,6 +193,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
 	    check(&request, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
 	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
+	    (!request.times.merge && cli_one_run_below("export", &request.traces, err)) ||
 	    export_name(request.traces.path[0], request.name, err) ||
 	    exporters[request.format](&request, &lost, err))
 		return -1;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cli/input/answer.h"
-#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/flow/flow.h"
@@ -18,7 +17,7 @@ struct options {
 	bool all, latest;
 	const char *at;
 	struct cli_times times;
-	bool strict, merge;
+	bool strict;
 };
 
 static const struct opt opts[] = {
@@ -106,9 +105,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	flow.told_lost = cli_traces_lost(&answer.traces, "flow");
 	flow.progress = progress_trace;
 	flow.context = &answer.progress;
-	status = (!o.merge && cli_one_run(&answer, err)) ||
-				 read_at(&answer, o.at, &flow.at_ns, err) ||
-				 answer_begin(&answer, o.format, err)
+	status = read_at(&answer, o.at, &flow.at_ns, err) || answer_begin(&answer, o.format, err)
 			 ? -1
 			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
 				    &answer.lost, err);

@@ -22,9 +22,11 @@ struct info_options {
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct info_options),
 	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
-	  "show every thread, stream and loss; without it, tables for people stop after 20 rows", NULL },
+	  "show every thread, stream and loss; without it, tables for people stop after 20 rows",
+	  NULL },
 	CLI_OPT_SELECTION(struct info_options, 'n'),
 	CLI_OPT_WINDOW(struct info_options, "what is"),
+	CLI_OPT_MERGE(struct info_options),
 	CLI_OPT_STRICT(struct info_options),
 	CLI_OPT_END
 };

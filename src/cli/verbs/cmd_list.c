@@ -28,6 +28,7 @@ static const struct opt opts[] = {
 	CLI_OPT_SELECTION(struct list_options, 'n'),
 	CLI_OPT_WINDOW(struct list_options, "what is"),
 	CLI_OPT_CLOCK(struct list_options),
+	CLI_OPT_MERGE(struct list_options),
 	CLI_OPT_FORMAT(struct list_options),
 	CLI_OPT_END
 };

@@ -13,6 +13,7 @@
 
 #include "cli/common/common.h"
 #include "cli/verbs/export/export.h"
+#include "cli/input/input_runs.h"
 #include "cli/input/open_kind.h"
 #include "export/pft/pft.h"
 #include "base/array.h"
@@ -24,15 +25,18 @@ extern char **environ;
 struct options {
 	const char *output;
 	bool browser, force, quiet;
+	struct cli_times times; /* of it, only merge */
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "FILE", "where to write the file for the UI (default: the trace's name with "
+	CLI_OPT_OUTPUT(struct options, "FILE",
+		       "where to write the file for the UI (default: the trace's name with "
 		       ".pftrace, in the current directory)"),
 	{ "browser", 'B', OPT_FLAG, offsetof(struct options, browser), NULL,
 	  "open the UI in the desktop's browser, with xdg-open", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
 	  "write FILE again, even if it is current", NULL },
+	CLI_OPT_MERGE(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };
@@ -76,6 +80,8 @@ static int make_file(const struct options *options, const char *trace, const cha
 	if (!options->force && is_current(file, trace))
 		return 0;
 	cli_traces_one(&request.traces, trace);
+	if (!options->times.merge && cli_one_run_below("open", &request.traces, err))
+		return -1;
 	(void)snprintf(request.name, sizeof(request.name), "%s", name);
 	if (export_perfetto(&request, &lost, err))
 		return -1;

@@ -8,6 +8,7 @@
 #include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
 #include "cli/input/trace_time.h"
+#include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
 #include "query/query.h"
 
@@ -27,6 +28,7 @@ static const struct opt opts[] = {
 	CLI_OPT_SELECTION(struct options, 'n'),
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_CLOCK(struct options),
+	CLI_OPT_MERGE(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
@@ -135,6 +137,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	}
 	if (take_sql(&argc, argv, &sql, err) || cli_traces(&traces, argc, argv, err) ||
 	    cli_traces_distinct(&traces, err) ||
+	    (!options.times.merge && cli_one_run_below("query", &traces, err)) ||
 	    tables_open(&tables, traces.path, traces.count, err))
 		return -1;
 	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "cli/input/answer.h"
-#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
@@ -28,7 +27,7 @@ struct options {
 	const char *architecture;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
-	bool strict, merge;
+	bool strict;
 };
 
 static const struct opt opts[] = {
@@ -193,7 +192,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		ask_recorder(answer->traces.path[i], &accounts[i], report);
-	status = !o->merge && cli_one_run(answer, err) ? -1 : print_report(answer, report, o, err);
+	status = print_report(answer, report, o, err);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
 	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) || *report->not_realtime))

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/input/answer.h"
-#include "cli/input/input_runs.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
@@ -16,7 +15,7 @@ struct options {
 	uint64_t worst;
 	bool all, latest;
 	struct cli_times times;
-	bool strict, merge;
+	bool strict;
 };
 
 static const struct opt opts[] = {
@@ -80,15 +79,6 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 /* The only operand may have been meant as a trace. */
 #define NEITHER "'%s' is neither a trace nor a chain ('FROM -> TO')"
 
-static void warn_neither(const char *operand, const char *trace)
-{
-	char verb[] = "why", text[2 * CLI_PATH_MAX];
-
-	(void)snprintf(text, sizeof(text), NEITHER ", and no callback of it ran in %s", operand,
-		       trace);
-	cli_say(verb, text);
-}
-
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
@@ -119,12 +109,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	why.told_lost = cli_traces_lost(&answer.traces, "why");
 	why.progress = progress_trace;
 	why.context = &answer.progress;
-	status = (!o.merge && cli_one_run(&answer, err)) || answer_begin(&answer, o.format, err)
+	status = answer_begin(&answer, o.format, err)
 			 ? -1
 			 : why_run(answer.reader, answer.traces.name, &why, answer.table,
 				   &answer.lost, err);
-	if (alone && strchr(alone, '/') && status == KYMO_EXIT_EMPTY)
-		warn_neither(alone, answer.traces.name);
 	return answer_close(&answer, status, o.strict);
 }
 

@@ -242,9 +242,10 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_node(answer));
 	else if (o->callback)
 		snprintf(buffer, size,
-			 "No callback of '%s' ran. `kymo report --section callbacks` lists those "
+			 "No callback of '%s' ran%s. `kymo report --section callbacks` lists those "
 			 "that did.",
-			 o->callback);
+			 o->callback,
+			 strchr(o->callback, '/') ? ", and no trace has this path" : "");
 	else if (o->pattern && is_between_hosts(answer))
 		snprintf(buffer, size, "The chain goes from one host to another, and their clocks cannot be compared, so the "
 			 "latency is not known. `kymo report --section hosts` says why, and what helps.");

@@ -51,7 +51,8 @@ fi
 run 3 "$kymo" why /nope/x && has err "'/nope/x' is neither a trace nor a chain"
 if [ -d "$trace" ]; then
 	mkdir -p "$scratch/traces" && ln -s "$trace" "$scratch/traces/session-20260101000000"
-	ROS_TRACE_DIR=$scratch/traces run 6 "$kymo" why /nope/x && has err "'/nope/x' is neither a trace"
+	ROS_TRACE_DIR=$scratch/traces run 6 "$kymo" why /nope/x && empty err &&
+		has out "No callback of '/nope/x' ran, and no trace has this path. \`kymo report --section callbacks\`"
 fi
 
 bash -n <("$kymo" --completion bash) || fail "the bash completion is no bash"

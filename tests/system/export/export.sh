@@ -38,6 +38,9 @@ expect 0 "standard output: 46 callbacks" "$kymo" export robot --output - --compr
 expect 2 "known are .pftrace" "$kymo" export robot -o robot.foo
 has err "--format"
 [ ! -e robot.foo ] || fail "a file with an unknown suffix"
+expect 2 "--format csv -o DIR; one table: --format csv --table NAME -o - > robot.csv" "$kymo" export robot -o robot.csv
+expect 2 "--format json -o DIR" "$kymo" export robot -o robot.jsonl
+[ ! -e robot.csv ] || fail "a file robot.csv"
 run 0 "$kymo" export robot -q --format perfetto -o robot.foo
 expect 0 "robot.sqlite: " "$kymo" export robot -o robot.sqlite
 [ "$(head -c 15 robot.sqlite)" = "SQLite format 3" ] || fail "robot.sqlite is not a database"

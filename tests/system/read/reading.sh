@@ -40,7 +40,7 @@ if [ -d "$data" ]; then
 	for metadata in $(find "$data/ros2-traces" -name metadata); do
 		sum=$((sum + $(events "$(dirname "$metadata")")))
 	done
-	run 0 "$kymo" dump "$data/ros2-traces"
+	run 0 "$kymo" dump --merge "$data/ros2-traces"
 	[ "$(wc -l <"$scratch/out")" -eq "$sum" ] || fail "all of data/ has $(wc -l <"$scratch/out") events, its parts $sum"
 	cut -d' ' -f2 --complement "$scratch/out" | cut -c1-20 | sort -c 2>/dev/null ||
 		fail "all of data/ is not in order of time"
@@ -54,10 +54,19 @@ chmod -R u+w "$runs"
 cp -r "$runs/b" "$runs/a"
 offset=$(grep -a -o 'offset = [0-9]*' "$fixture/metadata" | tail -1 | cut -d' ' -f3)
 sed -i "s/offset = $offset/offset = $((offset - 60000000000))/" "$runs/a/ust/metadata"
-for verb in report why flow; do
+for verb in report why flow info dump list query export 'export --format sqlite' 'export --format ctf' 'export --format svg' \
+	'export --format caret-architecture' open; do
 	run 2 "$kymo" $verb "$runs"
-	has err "contains 2 recordings of different times; name one of them, or read all as one with --merge"
-	[ "$(grep -c ' [ab]$' "$scratch/err")" -eq 2 ] || fail "$verb lists other recordings: $(cat "$scratch/err")"
+	[ ! -s "$scratch/out" ] || fail "$verb of several recordings answers: $(cat "$scratch/out")"
+	head -1 "$scratch/err" | grep -qFx "kymo ${verb%% *}: $runs holds 2 recordings: choose one, or add --merge" ||
+		fail "$verb does not begin with the error: $(cat "$scratch/err")"
+	[ "$(tail -n +2 "$scratch/err" | grep -cE '^    2[0-9-]+ .* [ab]$')" -eq 2 ] && [ "$(wc -l <"$scratch/err")" -eq 3 ] ||
+		fail "$verb lists other recordings: $(cat "$scratch/err")"
+done
+run 0 "$kymo" query "$runs" --merge 'SELECT 1'
+run 0 "$kymo" export "$runs" --merge -o "$scratch/all.pftrace"
+run 0 "$kymo" list "$runs" --merge
+for verb in report why flow info dump; do
 	"$kymo" $verb "$runs" --merge >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb --merge: $(cat "$scratch/err")"
 	"$kymo" $verb "$runs/a" "$runs/b" >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb of two: $(cat "$scratch/err")"
 	"$kymo" $verb "$runs/a/" >/dev/null 2>"$scratch/err" || [ $? -eq 6 ] || fail "$verb of one: $(cat "$scratch/err")"
