@@ -14,7 +14,6 @@
 
 #include "caret/agent/steer_ask.h"
 #include "recorder/control/control.h"
-#include "recorder/runtime/alive.h"
 
 #define AWAITS_MS 5000		/* the user is told after this time that a recording takes long to end */
 
@@ -45,7 +44,8 @@ struct steer {
 	uint64_t awaits_since;		/* uv_now(), until the user is told; 0: was told */
 	bool ends;			/* the agent ends */
 	uint32_t ending;		/* generation of the session that ends */
-	uint32_t asked_about;		/* the generation that steer_is_own() answered about */
+	uint32_t asked_about;           /* generation and pid that steer_is_own() answered about */
+	int asked_pid;
 	bool own;
 };
 
@@ -60,29 +60,13 @@ int steer_open(struct steer **steer, const struct steer_options *options, struct
 
 /* ---- requests; on a thread of the pool ---- */
 
-static struct json_object *request_of(const char *what)
-{
-	struct json_object *request = json_object_new_object();
-
-	json_object_object_add(request, "request", json_object_new_string(what));
-	return request;
-}
-
-static struct json_object *request_for(const char *what, const struct ros_domains *ros)
-{
-	struct json_object *request = request_of(what);
-
-	json_object_object_add(request, "ros_domains", ros_domains_json(ros));
-	return request;
-}
-
 static void ask_begin(uv_work_t *work)
 {
 	struct steer *steer = work->data;
 
 	steer->rc = 0;
 	if (start_filters(&steer->start)) {
-		struct json_object *request = request_of("filter");
+		struct json_object *request = steer_request("filter", NULL);
 
 		json_object_object_add(request, "do", json_object_new_string("caret"));
 		for (unsigned i = 0; i < CARET_LISTS; i++)
@@ -92,14 +76,16 @@ static void ask_begin(uv_work_t *work)
 		steer->rc = steer_ask(steer->options.dir, request, NULL, &steer->err);
 	}
 	if (steer->rc == 0)
-		steer->rc = steer_ask(steer->options.dir, request_for("resume", &steer->ros), NULL, &steer->err);
+		steer->rc = steer_ask(steer->options.dir, steer_request("resume", &steer->ros),
+				      NULL, &steer->err);
 }
 
 static void ask_stop(uv_work_t *work)
 {
 	struct steer *steer = work->data;
 
-	steer->rc = steer_ask(steer->options.dir, request_for("stop", &steer->ros), &steer->stopped, &steer->err);
+	steer->rc = steer_ask(steer->options.dir, steer_request("stop", &steer->ros),
+			      &steer->stopped, &steer->err);
 }
 
 /* ---- on the loop's thread ---- */
@@ -263,18 +249,23 @@ static void start_own(struct steer *steer)
 
 bool steer_is_own(struct steer *steer, const struct domain_info *session)
 {
-	char *environment;
-	size_t size = 0;
+	int own;
 
 	if (!session->active || session->elsewhere)
 		return false;
-	if (steer->asked_about == session->generation)
+	if (steer->child_runs && session->pid == steer->child.pid)
+		return true;
+	/* Until a recorder announces its session, the page has the generation of the session
+	 * before. */
+	if (steer->asked_about == session->generation && steer->asked_pid == session->pid)
 		return steer->own;
-	environment = environment_read(session->pid, &size);
-	steer->own = environment_value(environment, size, STEER_OWN_VARIABLE) != NULL;
+	own = steer_began(session->pid);
+	if (own < 0)
+		return false; /* a dead recorder's page, which another is taking over: ask again */
+	steer->own = own;
 	steer->asked_about = session->generation;
-	free(environment);
-	return steer->own;
+	steer->asked_pid = session->pid;
+	return own;
 }
 
 /* ---- calls ---- */
@@ -352,10 +343,13 @@ void steer_finish(struct steer *steer, const struct ros_domains *ros)
 {
 	struct ros_domains stops = steer->ros;
 
-	if (steer->step == ENDING || (steer->step == STOPPING && !ros_domains_join(&stops, ros)))
-		return;
+	/* Also while a recording ends: a Start that came after the first End waits in next. */
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		steer->next.bits[i] &= ~ros->bits[i];
+	if (!ros_domains_limited(&steer->next))
+		forget_next(steer);
+	if (steer->step == ENDING || (steer->step == STOPPING && !ros_domains_join(&stops, ros)))
+		return;
 	(void)ros_domains_join(&steer->finish, ros);
 	begin_next(steer);
 }
@@ -367,7 +361,8 @@ bool steer_is_busy(const struct steer *steer)
 
 bool steer_is_beginning(const struct steer *steer)
 {
-	return steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING;
+	return steer->step == AWAITING || steer->step == STARTING || steer->step == BEGINNING ||
+	       ros_domains_limited(&steer->next);
 }
 
 bool steer_is_ending(const struct steer *steer, uint32_t ros)

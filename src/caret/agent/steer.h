@@ -53,7 +53,8 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session);
 /** steer_is_busy() - a step is not finished. */
 bool steer_is_busy(const struct steer *steer);
 
-/** steer_is_beginning() - a session was asked to record, and has not answered yet. */
+/** steer_is_beginning() - a session was asked to record, and has not answered yet; or one will be
+ * asked after the present step. */
 bool steer_is_beginning(const struct steer *steer);
 
 /** steer_is_ending() - our own session was asked to stop for processes of ROS domain @ros, and still exists. */

@@ -8,11 +8,22 @@
 #include <unistd.h>
 
 #include "recorder/control/control.h"
+#include "recorder/runtime/alive.h"
 #include "recorder/runtime/domain.h"
 
 #define ASK_MS		30000		/* a recorder writes all it has before it answers */
 #define ASK_TRIES	3000
 #define ASK_AGAIN_US	2000
+
+struct json_object *steer_request(const char *what, const struct ros_domains *ros)
+{
+	struct json_object *request = json_object_new_object();
+
+	json_object_object_add(request, "request", json_object_new_string(what));
+	if (ros)
+		json_object_object_add(request, "ros_domains", ros_domains_json(ros));
+	return request;
+}
 
 static bool has_recorder(const struct rundir *dir)
 {
@@ -58,4 +69,15 @@ char **steer_environment(const char *output)
 		if (strncmp(environ[i], "ROS_TRACE_DIR=", 14) != 0)
 			vector[at++] = environ[i];
 	return vector;
+}
+
+int steer_began(int pid)
+{
+	size_t size = 0;
+	char *environment = environment_read(pid, &size);
+	const bool began = environment_value(environment, size, STEER_OWN_VARIABLE) != NULL;
+	const bool known = environment != NULL;
+
+	free(environment);
+	return known ? began : -1;
 }

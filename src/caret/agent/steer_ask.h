@@ -6,11 +6,16 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "recorder/runtime/ros_domains.h"
 #include "recorder/runtime/rundir.h"
 
 struct json_object;
 
 #define STEER_OWN_VARIABLE "KYMO_AGENT"		/* in the environment of a recorder that an agent started */
+
+/** steer_request() - a request of the kind @what, for processes of @ros; NULL: for all. Return: to
+ * be freed. */
+struct json_object *steer_request(const char *what, const struct ros_domains *ros);
 
 /**
  * steer_ask() - send a request to the recorder of @dir; retries, since a new recorder needs a moment until it answers
@@ -28,5 +33,9 @@ int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopp
  * Return: to be freed, with its first two texts; NULL: out of memory.
  */
 char **steer_environment(const char *output);
+
+/** steer_began() - whether an agent began the recorder @pid. Return: 1, 0; -1: it cannot be read.
+ * Context: reads /proc. */
+int steer_began(int pid);
 
 #endif

@@ -236,19 +236,19 @@ static void on_begun(void *context, const struct kymo_err *err)
 /* Handles commands in the order in which they were sent, as far as that is known. Return: whether there were any. */
 static bool take_commands(struct agent *agent, struct speaker *speaker)
 {
+	struct order_sent started, ended;
 	struct start start;
-	int64_t started_ns = 0, ended_ns = 0;
-	bool starts = speaker_take_start(speaker, &start, &started_ns);
-	const bool ends = speaker_take_end(speaker, &ended_ns);
+	bool starts = speaker_take_start(speaker, &start, &started);
+	const bool ends = speaker_take_end(speaker, &ended);
 
 	if (ends && !starts)		/* both may have arrived since the last update */
-		starts = speaker_take_start(speaker, &start, &started_ns);
-	if (ends && (!starts || ended_ns < started_ns))
-		agent_on_end(agent, speaker);
+		starts = speaker_take_start(speaker, &start, &started);
+	if (ends && (!starts || ended.ns < started.ns))
+		agent_on_end(agent, speaker, &ended);
 	if (starts)
-		agent_on_start(agent, speaker, &start);
-	if (ends && starts && ended_ns >= started_ns)
-		agent_on_end(agent, speaker);
+		agent_on_start(agent, speaker, &start, &started);
+	if (ends && starts && ended.ns >= started.ns)
+		agent_on_end(agent, speaker, &ended);
 	return starts || ends;
 }
 

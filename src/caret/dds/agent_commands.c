@@ -55,7 +55,38 @@ static unsigned deliver_all(struct agent *agent, const struct speaker *speaker, 
 	return actions;
 }
 
-void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start)
+static struct order *order_of(struct agent *agent, const struct speaker *speaker)
+{
+	unsigned i = 0;
+
+	while (agent->speaker[i] != speaker)
+		i++;
+	return &agent->order[i];
+}
+
+/* A message that arrived after a later one of its sender is answered, and nothing else. */
+static void on_late(struct agent *agent, struct speaker *speaker, enum machine_input input)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < agent->roster.count; i++) {
+		struct roster_process *process = agent->roster.process[i];
+
+		if (process->left_out || agent_speaker(agent, process) != speaker)
+			continue;
+		speaker_status(speaker, process);
+		count++;
+	}
+	agent_report(agent,
+		     "%s in ROS domain %" PRIu32
+		     ": %u processes; it is late, nothing to do: its sender has sent %s "
+		     "since",
+		     input == MACHINE_START ? "Start" : "End", speaker_domain(speaker), count,
+		     input == MACHINE_START ? "an End" : "a Start");
+}
+
+void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start,
+		    const struct order_sent *sent)
 {
 	const struct domain_info *session = &agent->roster.session;
 	const struct ros_domains ros = meant(agent, speaker);
@@ -64,6 +95,11 @@ void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *
 	unsigned count;
 
 	agent_update(agent, false);
+	if (!order_start(order_of(agent, speaker), sent)) {
+		on_late(agent, speaker, MACHINE_START);
+		start_free(start);
+		return;
+	}
 	active = is_active(agent, true);
 	/* Also without a process: the session waits for later ones. */
 	does = session_for(agent, speaker);
@@ -81,7 +117,7 @@ void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *
 	start_free(start);
 }
 
-void agent_on_end(struct agent *agent, struct speaker *speaker)
+void agent_on_end(struct agent *agent, struct speaker *speaker, const struct order_sent *sent)
 {
 	const struct ros_domains ros = meant(agent, speaker);
 	enum machine_session does;
@@ -89,6 +125,10 @@ void agent_on_end(struct agent *agent, struct speaker *speaker)
 	unsigned count;
 
 	agent_update(agent, false);
+	if (!order_end(order_of(agent, speaker), sent)) {
+		on_late(agent, speaker, MACHINE_END);
+		return;
+	}
 	active = is_active(agent, false);
 	does = session_for(agent, speaker);
 	finish = !active && agent->options->active.kind != ACTIVE_KYMO && steer_is_beginning(agent->steer);

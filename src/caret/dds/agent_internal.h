@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "caret/agent/agent.h"
+#include "caret/agent/order.h"
 #include "caret/dds/speaker.h"
 #include "caret/agent/steer.h"
 #include "recorder/runtime/elsewhere.h"
@@ -18,6 +19,7 @@ struct agent {
 	struct roster roster;
 	struct speaker *speaker[AGENT_DOMAINS_MAX];
 	unsigned speaker_count;
+	struct order order[AGENT_DOMAINS_MAX]; /* of the messages at each speaker */
 	struct steer *steer;
 	int lock;
 	bool graph_changed;
@@ -53,9 +55,10 @@ void agent_update_soon(struct agent *agent);
 /* ---- agent_commands.c ---- */
 
 /** agent_on_start() - a Start arrived at @speaker. @start is freed. */
-void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start);
+void agent_on_start(struct agent *agent, struct speaker *speaker, struct start *start,
+		    const struct order_sent *sent);
 
 /** agent_on_end() - an End arrived at @speaker. */
-void agent_on_end(struct agent *agent, struct speaker *speaker);
+void agent_on_end(struct agent *agent, struct speaker *speaker, const struct order_sent *sent);
 
 #endif

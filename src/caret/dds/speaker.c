@@ -244,10 +244,24 @@ static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_
 	return true;
 }
 
+/* The participant, because a sender's Start and End come from two writers. */
+static void learn_sender(dds_entity_t reader, const dds_sample_info_t *info,
+			 struct order_sent *sent)
+{
+	dds_builtintopic_endpoint_t *writer =
+		dds_get_matched_publication_data(reader, info->publication_handle);
+
+	*sent = (struct order_sent){ .ns = info->source_timestamp };
+	if (!writer)
+		return; /* it has left */
+	memcpy(sent->sender, writer->participant_key.v, sizeof sent->sender);
+	dds_builtintopic_free_endpoint(writer);
+}
+
 /* The next command of @reader. @start: where a Start goes; NULL: it is an End. Return: whether
  * there was one. */
 static bool take(struct speaker *speaker, dds_entity_t reader, struct start *start,
-		 int64_t *sent_ns)
+		 struct order_sent *sent)
 {
 	dds_sample_info_t info;
 	bool found = false;
@@ -258,18 +272,18 @@ static bool take(struct speaker *speaker, dds_entity_t reader, struct start *sta
 		if (dds_take(reader, sample, &info, 1, 1) != 1)
 			break;
 		found = info.valid_data && (!start || read_start(speaker, sample[0], start));
-		*sent_ns = info.source_timestamp;
+		learn_sender(reader, &info, sent);
 		(void)dds_return_loan(reader, sample, 1);
 	}
 	return found;
 }
 
-bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns)
+bool speaker_take_start(struct speaker *speaker, struct start *start, struct order_sent *sent)
 {
-	return take(speaker, speaker->start, start, sent_ns);
+	return take(speaker, speaker->start, start, sent);
 }
 
-bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns)
+bool speaker_take_end(struct speaker *speaker, struct order_sent *sent)
 {
-	return take(speaker, speaker->end, NULL, sent_ns);
+	return take(speaker, speaker->end, NULL, sent);
 }

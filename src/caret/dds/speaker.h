@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "caret/agent/agent.h"
+#include "caret/agent/order.h"
 #include "caret/agent/roster.h"
 #include "caret/agent/start.h"
 
@@ -40,15 +41,15 @@ void speaker_status(struct speaker *speaker, const struct roster_process *proces
 /**
  * speaker_take_start() - the next Start, if one arrived
  * @start: to be freed by start_free()
- * @sent_ns: when it was sent, on the sender's CLOCK_REALTIME
+ * @sent: when and by whom it was sent
  *
  * An invalid one is left out.
  * Return: whether there was one.
  */
-bool speaker_take_start(struct speaker *speaker, struct start *start, int64_t *sent_ns);
+bool speaker_take_start(struct speaker *speaker, struct start *start, struct order_sent *sent);
 
 /** speaker_take_end() - the next End. */
-bool speaker_take_end(struct speaker *speaker, int64_t *sent_ns);
+bool speaker_take_end(struct speaker *speaker, struct order_sent *sent);
 
 /**
  * speaker_record_clock() - also record /clock of the domain, see dds_clock.h; call it once

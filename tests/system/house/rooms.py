@@ -155,7 +155,7 @@ DOORS = {
     "relay/viewer": "viewer",
     "relay/server": "server",
     "live": "live watch",
-    "caret/agent": "agent remote roster sim_clock start steer",
+    "caret/agent": "agent order remote roster sim_clock start steer",
     "caret/dds": "",
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
