@@ -14,6 +14,7 @@ struct bus {
 	dds_entity_t participant, topic[TOPIC_COUNT], writer[TOPIC_COUNT], reader[TOPIC_COUNT];
 	dds_entity_t participants, waitset;
 	struct graph *graph;
+	dds_duration_t late;
 };
 
 static const struct {
@@ -284,6 +285,11 @@ unsigned bus_subscriptions(struct bus *bus, enum topic topic)
 
 /* ---- what goes ---- */
 
+void bus_late(struct bus *bus, unsigned ms)
+{
+	bus->late = DDS_MSECS(ms);
+}
+
 void bus_start(struct bus *bus, const struct start *start)
 {
 	caret_msgs_msg_dds__Start_ message = {
@@ -292,12 +298,15 @@ void bus_start(struct bus *bus, const struct start *start)
 		.select_nodes = (char *)start->filter[2], .select_topics = (char *)start->filter[3],
 	};
 
-	must(dds_write(bus->writer[TOPIC_START], &message), "cannot send Start");
+	must(dds_write_ts(bus->writer[TOPIC_START], &message, dds_time() - bus->late),
+	     "cannot send Start");
 }
 
 void bus_end(struct bus *bus)
 {
-	must(dds_write(bus->writer[TOPIC_END], &(caret_msgs_msg_dds__End_){ 0 }), "cannot send End");
+	must(dds_write_ts(bus->writer[TOPIC_END], &(caret_msgs_msg_dds__End_){ 0 },
+			  dds_time() - bus->late),
+	     "cannot send End");
 }
 
 void bus_status(struct bus *bus, const struct status *status)

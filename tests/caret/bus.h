@@ -52,6 +52,10 @@ const char *const *bus_nodes(const struct bus *bus, unsigned *count);
 /** bus_subscriptions() - how many subscriptions match the publisher of a topic */
 unsigned bus_subscriptions(struct bus *bus, enum topic topic);
 
+/** bus_late() - what is sent from now on looks as if it had been sent so many milliseconds before
+ */
+void bus_late(struct bus *bus, unsigned ms);
+
 void bus_start(struct bus *bus, const struct start *start);
 void bus_end(struct bus *bus);
 void bus_status(struct bus *bus, const struct status *status);

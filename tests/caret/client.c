@@ -262,6 +262,11 @@ static void do_storm(struct bus *bus, char *rest)
 	bus_storm(bus, topic, count, (unsigned)strtoul(word(&rest), NULL, 10));
 }
 
+static void do_late(struct bus *bus, char *rest)
+{
+	bus_late(bus, (unsigned)strtoul(word(&rest), NULL, 10));
+}
+
 static void do_matched(struct bus *bus, char *rest)
 {
 	(void)rest;
@@ -273,12 +278,14 @@ static const struct {
 	const char *name;
 	void (*run)(struct bus *bus, char *rest);
 } commands[] = {
-	{ "start", do_start },		/* FREQUENCY [IGNORE_NODES [IGNORE_TOPICS [SELECT_NODES [SELECT_TOPICS]]]] */
-	{ "end", do_end },
-	{ "status", do_status },	/* NODE NUMBER [PID] */
-	{ "raw", do_raw },		/* start|end|status|discovery BYTES: hexadecimal, behind a correct header */
-	{ "storm", do_storm },		/* start|end|status|discovery COUNT SEED: nonsense */
-	{ "matched", do_matched },	/* subscriptions of each */
+	{ "start", do_start }, /* FREQUENCY [IGNORE_NODES [IGNORE_TOPICS [SELECT_NODES
+				  [SELECT_TOPICS]]]] */
+	{ "end", do_end },         { "status", do_status }, /* NODE NUMBER [PID] */
+	{ "raw", do_raw }, /* start|end|status|discovery BYTES: hexadecimal, behind a correct header
+			    */
+	{ "storm", do_storm },     /* start|end|status|discovery COUNT SEED: nonsense */
+	{ "late", do_late },       /* MS: what is sent from now on looks so old */
+	{ "matched", do_matched }, /* subscriptions of each */
 };
 
 static void run_line(struct bus *bus, char *line)

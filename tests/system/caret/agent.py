@@ -262,10 +262,54 @@ def quick(network):
         program.end()
 
 
+def late(network):
+    """A Start that arrives after the End that followed it begins nothing, and an End after its Start ends nothing; both are
+    answered. Nor does a Start count that an End followed while the recording before still ended."""
+    here, there = network.hosts
+    camera = talk(here, 'camera', '/image')
+    agent = agent_of(here, '--active', 'always', '-o', os.path.join(here.root, 'late'))
+    client = shell(there)
+    node, = until('its node', client.nodes)
+    client.matched('status', 1)
+    client.mark()
+    client.do('end')
+    client.do('late', '5000')
+    client.do('start', '100')
+    until('two answers', lambda: told(client, node) == ['WAIT', 'WAIT'])
+    until('the reason', lambda: 'Start in ROS domain 0: 1 processes; it is late' in agent.output())
+    client.do('late', '0')
+    client.mark()
+    client.do('start', '100')
+    until('RECORD', lambda: told(client, node)[-1:] == ['RECORD'] and state(here) == 'record')
+    client.do('late', '5000')
+    client.mark()
+    client.do('end')
+    until('an answer', lambda: told(client, node) == ['RECORD'])
+    until('the reason', lambda: 'End in ROS domain 0: 1 processes; it is late' in agent.output())
+    client.do('late', '0')
+    # While its recorder cannot answer, the recording ends for long.
+    recorder = here.status()['recorder_pid']
+    os.kill(recorder, signal.SIGSTOP)
+    client.mark()
+    for message, count in ('end', 1), ('start', 2), ('end', 3):
+        client.do(message, *(['100'] if message == 'start' else []))
+        until('an answer', lambda: len(told(client, node)) == count)
+    os.kill(recorder, signal.SIGCONT)
+    until('its end', lambda: nobody(here) and client.states() == {node: 'WAIT'})
+    client.mark()
+    client.do('start', '100')                   # all that came before is done when this records
+    until('RECORD', lambda: state(here) == 'record' and client.states() == {node: 'RECORD'})
+    client.do('end')
+    until('its end', lambda: nobody(here))
+    assert len(os.listdir(os.path.join(here.root, 'late'))) == 2, agent.output()
+    for program in camera, client, agent:
+        program.end()
+
+
 def main():
     alone(__file__)
     with Network(2) as network:
-        for scenario in whole, rules, deaths, marker, quick:
+        for scenario in whole, rules, deaths, marker, quick, late:
             scenario(network)
 
 
