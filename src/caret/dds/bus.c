@@ -29,21 +29,38 @@ static const struct {
 	const dds_topic_descriptor_t *descriptor;
 	dds_durability_kind_t durability;
 	dds_reliability_kind_t reads;		/* a reader's reliability; writers are reliable */
+	/*
+	 * In the endpoint's USER_DATA, from Iron on: nodes log a warning about an endpoint without
+	 * it. It is a SHA-256 over a description of the type (REP 2011);
+	 * tests/system/lib/lib_types.py computes it.
+	 */
+	const char *hash;
 } topics[BUS_TOPICS] = {
-	[BUS_START] = { "rt/caret/start_record", "caret_msgs::msg::dds_::Start_", &caret_msgs_msg_dds__Start__desc,
-		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
-	[BUS_END] = { "rt/caret/end_record", "caret_msgs::msg::dds_::End_", &caret_msgs_msg_dds__End__desc,
-		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
-	[BUS_STATUS] = { "rt/caret/status", "caret_msgs::msg::dds_::Status_", &caret_msgs_msg_dds__Status__desc,
-		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_RELIABLE },
-	[BUS_CLOCK] = { "rt/clock", "rosgraph_msgs::msg::dds_::Clock_", &rosgraph_msgs_msg_dds__Clock__desc,
-		DDS_DURABILITY_VOLATILE, DDS_RELIABILITY_BEST_EFFORT },
+	[BUS_START] = { "rt/caret/start_record", "caret_msgs::msg::dds_::Start_",
+			&caret_msgs_msg_dds__Start__desc, DDS_DURABILITY_VOLATILE,
+			DDS_RELIABILITY_RELIABLE,
+			"a1004b3e18bd77cec7a5e25af7fe890d7338e69375cd2564f6f78f9ad293e05c" },
+	[BUS_END] = { "rt/caret/end_record", "caret_msgs::msg::dds_::End_",
+		      &caret_msgs_msg_dds__End__desc, DDS_DURABILITY_VOLATILE,
+		      DDS_RELIABILITY_RELIABLE,
+		      "70cc00c258b28a0db2c3c80caa7ef4af4bc7d51a43c1bd2ca78e0123163ccb40" },
+	[BUS_STATUS] = { "rt/caret/status", "caret_msgs::msg::dds_::Status_",
+			 &caret_msgs_msg_dds__Status__desc, DDS_DURABILITY_VOLATILE,
+			 DDS_RELIABILITY_RELIABLE,
+			 "ef68f3290e8a310dc513ea2988a0dfe51390a1a2e99cbafe2cbf09592848daf2" },
+	[BUS_CLOCK] = { "rt/clock", "rosgraph_msgs::msg::dds_::Clock_",
+			&rosgraph_msgs_msg_dds__Clock__desc, DDS_DURABILITY_VOLATILE,
+			DDS_RELIABILITY_BEST_EFFORT,
+			"692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564" },
 	[BUS_GRAPH] = { "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
-		&rmw_dds_common_msg_dds__ParticipantEntitiesInfo__desc, DDS_DURABILITY_TRANSIENT_LOCAL,
-		DDS_RELIABILITY_RELIABLE },
-	[BUS_GRAPH_24] = { "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
-		&rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo__desc, DDS_DURABILITY_TRANSIENT_LOCAL,
-		DDS_RELIABILITY_RELIABLE },
+			&rmw_dds_common_msg_dds__ParticipantEntitiesInfo__desc,
+			DDS_DURABILITY_TRANSIENT_LOCAL, DDS_RELIABILITY_RELIABLE,
+			"91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e" },
+	[BUS_GRAPH_24] = { "ros_discovery_info",
+			   "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
+			   &rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo__desc,
+			   DDS_DURABILITY_TRANSIENT_LOCAL, DDS_RELIABILITY_RELIABLE,
+			   NULL }, /* Humble has no hashes */
 };
 
 /* ---- invalid messages ---- */
@@ -189,9 +206,14 @@ static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct kym
 static dds_qos_t *make_qos(enum bus_topic topic, int depth, dds_reliability_kind_t reliability)
 {
 	dds_qos_t *qos = dds_create_qos();
+	char hash[128];
 
 	if (!qos)
 		return NULL;
+	if (topics[topic].hash)
+		dds_qset_userdata(qos, hash,
+				  (size_t)snprintf(hash, sizeof hash, "typehash=RIHS01_%s;",
+						   topics[topic].hash));
 	dds_qset_reliability(qos, reliability, DDS_MSECS(100));
 	dds_qset_durability(qos, topics[topic].durability);
 	dds_qset_history(qos, depth == BUS_ALL ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, depth == BUS_ALL ? 1 : depth);
