@@ -283,6 +283,43 @@ unsigned bus_subscriptions(struct bus *bus, enum topic topic)
 	return matched.current_count;
 }
 
+static void tell_user_data(dds_builtintopic_endpoint_t *endpoint,
+			   void (*tell)(const char *text, size_t size))
+{
+	void *data = NULL;
+	size_t size = 0;
+
+	if (!endpoint)
+		return;
+	if (dds_qget_userdata(endpoint->qos, &data, &size))
+		tell(data, size);
+	dds_free(data);
+	dds_builtintopic_free_endpoint(endpoint);
+}
+
+void bus_user_data(struct bus *bus, enum topic topic, void (*tell)(const char *text, size_t size))
+{
+	dds_instance_handle_t other[64];
+	dds_return_t count;
+
+	if (bus->writer[topic]) {
+		count = must(dds_get_matched_subscriptions(bus->writer[topic], other, 64),
+			     "subscriptions");
+		for (dds_return_t i = 0; i < count && i < 64; i++)
+			tell_user_data(
+				dds_get_matched_subscription_data(bus->writer[topic], other[i]),
+				tell);
+	}
+	if (bus->reader[topic]) {
+		count = must(dds_get_matched_publications(bus->reader[topic], other, 64),
+			     "publications");
+		for (dds_return_t i = 0; i < count && i < 64; i++)
+			tell_user_data(
+				dds_get_matched_publication_data(bus->reader[topic], other[i]),
+				tell);
+	}
+}
+
 /* ---- what goes ---- */
 
 void bus_late(struct bus *bus, unsigned ms)

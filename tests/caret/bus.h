@@ -52,6 +52,10 @@ const char *const *bus_nodes(const struct bus *bus, unsigned *count);
 /** bus_subscriptions() - how many subscriptions match the publisher of a topic */
 unsigned bus_subscriptions(struct bus *bus, enum topic topic);
 
+/** bus_user_data() - call @tell with USER_DATA of each remote endpoint that matches ours of @topic
+ */
+void bus_user_data(struct bus *bus, enum topic topic, void (*tell)(const char *text, size_t size));
+
 /** bus_late() - what is sent from now on looks as if it had been sent so many milliseconds before
  */
 void bus_late(struct bus *bus, unsigned ms);

@@ -267,6 +267,22 @@ static void do_late(struct bus *bus, char *rest)
 	bus_late(bus, (unsigned)strtoul(word(&rest), NULL, 10));
 }
 
+static void tell_data(const char *text, size_t size)
+{
+	char *whole = strndup(text, size);
+
+	event("user data");
+	printf(", \"text\": ");
+	json_text(whole);
+	event_end();
+	free(whole);
+}
+
+static void do_data(struct bus *bus, char *rest)
+{
+	bus_user_data(bus, topic_named(word(&rest)), tell_data);
+}
+
 static void do_matched(struct bus *bus, char *rest)
 {
 	(void)rest;
@@ -285,6 +301,7 @@ static const struct {
 			    */
 	{ "storm", do_storm },     /* start|end|status|discovery COUNT SEED: nonsense */
 	{ "late", do_late },       /* MS: what is sent from now on looks so old */
+	{ "data", do_data },       /* start|end|status|discovery: USER_DATA of those that match */
 	{ "matched", do_matched }, /* subscriptions of each */
 };
 

@@ -12,6 +12,7 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_hosts import Network, alone
 from lib_test import BUILD, until
+from lib_types import TYPES, rihs01
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 
@@ -306,10 +307,29 @@ def late(network):
         program.end()
 
 
+def types(network):
+    """Each endpoint has the hash of its type: without it, each node of Jazzy and later logs a warning for each of them."""
+    here, there = network.hosts
+    camera, agent = talk(here, 'camera', '/image'), agent_of(here)
+    client = shell(there)
+    until('its node', client.nodes)
+    client.matched('status', 1)
+    for topic, name in (('start', 'caret_msgs/msg/Start'), ('end', 'caret_msgs/msg/End'), ('status', 'caret_msgs/msg/Status'),
+                        ('discovery', 'rmw_dds_common/msg/ParticipantEntitiesInfo')):
+        client.mark()
+        client.do('data', topic)
+        texts = {event['text'] for event in client.since('user data')} - {''}      # this test's own client has none
+        assert texts == {f'typehash={rihs01(name)};'}, (topic, texts)
+    for program in camera, client, agent:
+        program.end()
+
+
 def main():
+    for name, (known, _) in TYPES.items():
+        assert known in (None, rihs01(name)), name
     alone(__file__)
     with Network(2) as network:
-        for scenario in whole, rules, deaths, marker, quick, late:
+        for scenario in whole, rules, deaths, marker, quick, late, types:
             scenario(network)
 
 

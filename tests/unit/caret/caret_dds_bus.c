@@ -165,9 +165,46 @@ static void test_enclave(void **state)
 	bus_close(bus);
 }
 
+static void endpoint_says(dds_entity_t endpoint, const char *expected)
+{
+	dds_qos_t *qos = dds_create_qos();
+	void *value = NULL;
+	size_t size = 0;
+
+	assert_true(endpoint > 0);
+	assert_int_equal(dds_get_qos(endpoint, qos), DDS_RETCODE_OK);
+	assert_true(dds_qget_userdata(qos, &value, &size));
+	assert_int_equal(size, strlen(expected));
+	assert_memory_equal(value, expected, size);
+	dds_free(value);
+	dds_delete_qos(qos);
+}
+
+/* Hashes that ROS 2 publishes for the same types; those of caret_msgs are computed in system/agent.
+ */
+static void test_type_hashes(void **state)
+{
+	static const char clock[] =
+		"typehash=RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564;",
+			  graph[] = "typehash=RIHS01_"
+				    "91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c29"
+				    "5e;";
+	struct bus *bus = join();
+	struct kymo_err err;
+
+	(void)state;
+	endpoint_says(bus_reader(bus, BUS_CLOCK, 1, NULL, NULL, &err), clock);
+	endpoint_says(bus_writer(bus, BUS_GRAPH, 1, &err), graph);
+	bus_close(bus);
+	bus = join();
+	endpoint_says(bus_writer(bus, BUS_GRAPH_24, 1, &err), "");
+	bus_close(bus);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_type_hashes),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_enclave),
