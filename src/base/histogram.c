@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit. */
 static unsigned group_of(uint64_t value)
@@ -115,6 +116,18 @@ double histogram_deviation(const struct histogram *histogram)
 	fraction = (double)(histogram->sum % count) / (double)count;
 	variance = around / (double)count - fraction * fraction;
 	return variance > 0 ? sqrt(variance) : 0;
+}
+
+void histogram_clear(struct histogram *histogram)
+{
+	if (!histogram->count)
+		return;
+	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++)
+		if (histogram->group[group])
+			memset(histogram->group[group], 0,
+			       HISTOGRAM_BUCKETS * sizeof(**histogram->group));
+	histogram->count = histogram->sum = histogram->min = histogram->max = 0;
+	histogram->squares[0] = histogram->squares[1] = 0;
 }
 
 void histogram_free(struct histogram *histogram)

@@ -44,6 +44,9 @@ double histogram_mean(const struct histogram *histogram);
  */
 double histogram_deviation(const struct histogram *histogram);
 
+/** histogram_clear() - count from 0 again, and keep the memory of the buckets. */
+void histogram_clear(struct histogram *histogram);
+
 void histogram_free(struct histogram *histogram);
 
 #endif

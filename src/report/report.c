@@ -124,6 +124,9 @@ static const struct report_section sections[] = {
 	{ .name = "callback_instances",
 	  .list = true,
 	  .none = "The trace contains no run of a callback." },
+	{ .name = "windows",
+	  .list = true,
+	  .none = "No callback ran and no message was published in the trace." },
 	{ .name = "messages", .list = true, .none = "The trace contains no messages." },
 };
 #define SECTIONS (COUNT_OF(sections))

@@ -39,6 +39,7 @@ struct report_options {
 	unsigned sections;
 	const struct selection *selection;	/* NULL: all */
 	enum report_sort sort;
+	int64_t window_ns; /* length of the rows of the section windows; 0: one second */
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */
 	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */

@@ -159,6 +159,15 @@ void tables_watch(struct tables *tables,
  */
 void tables_clock(struct tables *tables, const struct simclock *clock);
 
+/**
+ * tables_set_window() - how long the windows of the table `windows` are, in all scans that begin
+ * from now on
+ * @length_ns: 0: one second, the default
+ *
+ * Return: 0, or -1 with @err (KYMO_EXIT_USAGE): less than a millisecond.
+ */
+int tables_set_window(struct tables *tables, int64_t length_ns, struct kymo_err *err);
+
 /** tables_in_order() - are the rows of a table with a tables_order() sorted by that column? */
 bool tables_in_order(const struct tables *tables);
 

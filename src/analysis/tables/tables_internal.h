@@ -5,7 +5,8 @@
  *   tables_queue.c			queue of rows, and readers; the following files use it
  *   tables_listen.c, tables_points.c	rows from the model's reports, and from init events
  *   tables_spans.c, tables_kernel.c,
- *   tables_costs.c, tables_waits.c	rows from other analyses
+ *   tables_costs.c, tables_waits.c,
+ *   tables_windows.c			rows from other analyses
  *   tables_select.c			selection of rows for every scan
  *   tables_scan.c			reading and filters; it uses all files above
  *   tables_open.c			the trace, and a pass over it for its objects
@@ -154,6 +155,16 @@ struct blocked_row {
 	struct waits_piece piece;
 };
 
+/* What a callback or a topic did in a window of time. */
+struct window_row {
+	uint64_t id;
+	int64_t begin_ns, end_ns;
+	const struct model_callback *callback; /* NULL: of the topic */
+	const struct model_topic *topic;       /* of a callback: that it subscribes to, or NULL */
+	uint64_t count;
+	int64_t busy_ns, mean_ns, deviation_ns, p50_ns, p99_ns, max_ns; /* NONE: none */
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -189,6 +200,7 @@ struct tables_row {
 		struct made_row made;
 		struct wait_row wait;
 		struct blocked_row blocked;
+		struct window_row window;
 		struct span_row span;
 		struct any_row any;
 	};
@@ -212,6 +224,7 @@ struct tables {
 	unsigned paths;
 	struct align *align;		/* NULL: all traces are of one host */
 	const struct simclock *clock;	/* NULL: system time */
+	int64_t window_ns;              /* length of the rows of `windows`; 0: the usual one */
 	struct tables_choice *choice;	/* NULL: everything is selected */
 	int (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
@@ -233,6 +246,7 @@ struct tables_scan {
 	struct model *model;		/* NULL: only events are requested */
 	struct spans *spans;
 	struct waits *waits;		/* NULL: not requested */
+	struct windows *windows;        /* NULL: not requested */
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
 	struct costs *costs;		/* NULL: not requested */
@@ -298,6 +312,9 @@ int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_waits.c */
 int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);
+
+/* tables_windows.c */
+int tables_windows_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);

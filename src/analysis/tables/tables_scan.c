@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/stats/stats_windows.h"
 #include "base/array.h"
 
 #define TICK_EVENTS 0xffffu	/* a power of two minus one */
@@ -108,12 +109,17 @@ static int finish(struct tables_scan *scan, struct kymo_err *err)
 		scan->tables->lost = scan->lost;
 	if (scan->costs)
 		costs_finish(scan->costs);
+	if (scan->windows)
+		windows_finish(scan->windows);
 	if (scan->model) {
 		spans_finish(scan->spans);
 		model_finish(scan->model);
 		tables_kernel_finish(scan);
 	}
-	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ? err_no_memory(err) : 0;
+	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ||
+			       (scan->windows && windows_failed(scan->windows))
+		       ? err_no_memory(err)
+		       : 0;
 }
 
 static int take_event(struct tables_scan *scan, struct kymo_err *err)
@@ -126,6 +132,8 @@ static int take_event(struct tables_scan *scan, struct kymo_err *err)
 		any_row(scan);
 	if (!scan->model)
 		return 0;
+	if (scan->windows)
+		windows_advance(scan->windows, event->ns);
 	if ((scan->costs && costs_event(scan->costs, event)) ||
 	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
 	    model_event(scan->model, event))
@@ -207,8 +215,12 @@ static bool next_object(struct tables_scan *scan)
 static int attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
-	       tables_listen(scan, err) || tables_waits_attach(scan, err) || tables_costs_attach(scan, err) ||
-	       tables_kernel_attach(scan, err) || spans_attach(scan->spans, scan->reader, err) ? -1 : 0;
+			       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
+			       tables_windows_attach(scan, err) || tables_costs_attach(scan, err) ||
+			       tables_kernel_attach(scan, err) ||
+			       spans_attach(scan->spans, scan->reader, err)
+		       ? -1
+		       : 0;
 }
 
 /* If only events are requested, the reader itself applies the window. */
@@ -310,6 +322,7 @@ void tables_scan_end(struct tables_scan *scan)
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
 	waits_destroy(scan->waits);
+	windows_destroy(scan->windows);
 	costs_destroy(scan->costs);
 	model_destroy(scan->model);
 	kymo_ctf_close(scan->reader);

@@ -49,6 +49,12 @@
 #define CLI_OPT_WINDOW(type, what) \
 	{ "begin", 'b', OPT_TEXT, offsetof(type, times.begin), "TIME", "leave out " what " earlier", NULL }, \
 	{ "end", 'E', OPT_TEXT, offsetof(type, times.end), "TIME", "leave out " what " later", NULL }
+/* int64_t window_ns */
+#define CLI_OPT_OVER_TIME(type, what)                                                       \
+	{                                                                                   \
+		"window", 0, OPT_TIME, offsetof(type, window_ns), "TIME",                   \
+			"length of the windows of the " what " windows (default: 1s)", NULL \
+	}
 #define CLI_OPT_CLOCK(type) \
 	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
 	  "which times to print: the system's, or those of the simulation (of /clock; N: its ROS domain, if " \

@@ -16,6 +16,7 @@ struct options {
 	int format;
 	struct selection selection;
 	struct cli_times times;
+	int64_t window_ns;
 	bool schema, wide, quiet, strict;
 };
 
@@ -27,6 +28,7 @@ static const struct opt opts[] = {
 	  "do not cut long texts if rows are wider than the terminal", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_OVER_TIME(struct options, "table"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_MERGE(struct options),
 	CLI_OPT_QUIET(struct options),
@@ -142,7 +144,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
 			      err) ||
-	    query_open(&query, tables, err)) {
+	    tables_set_window(tables, options.window_ns, err) || query_open(&query, tables, err)) {
 		tables_close(tables);
 		simclock_free(clock);
 		return -1;

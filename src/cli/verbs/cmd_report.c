@@ -22,6 +22,7 @@ struct options {
 	struct selection selection;
 	int sort;
 	uint64_t limit;
+	int64_t window_ns;
 	bool all;
 	struct cli_times times;
 	const char *architecture;
@@ -43,6 +44,7 @@ static const struct opt opts[] = {
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "print all rows of each section", NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
+	CLI_OPT_OVER_TIME(struct options, "section"),
 	CLI_OPT_CLOCK(struct options),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
@@ -220,6 +222,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.selection = &o.selection,
 		.sort = o.sort,
 		.limit = o.limit,
+		.window_ns = o.window_ns,
 		.unlimited = o.all,
 	};
 	if (!read_options(&o, &report, &realtime, &paths, err) &&
@@ -263,7 +266,8 @@ const struct verb verb_report = {
 		       "subscription), "
 		       "frequency, service-calls, executors, lifecycle; processes, nodes, "
 		       "publishers, subscriptions, "
-		       "timers, services, clients; callback_instances (every run of every "
+		       "timers, services, clients; windows (callbacks and topics over time, in "
+		       "windows of --window); callback_instances (every run of every "
 		       "callback), messages, and each "
 		       "other table of kymo query.\n\n"
 		       "A path leads through nodes and topics: '/camera -> /image -> /detector'. "
@@ -288,6 +292,7 @@ const struct verb verb_report = {
 	.examples = "kymo report\n"
 		    "kymo report TRACE --node '/perception/*' --sort p99\n"
 		    "kymo report TRACE --section waits --begin +10s --end +20s\n"
+		    "kymo report TRACE --section windows --window 5s --node /controller\n"
 		    "kymo report TRACE --expect callback_list.csv\n"
 		    "kymo report TRACE --realtime-file realtime.txt\n"
 		    "kymo report left-robot right-robot\n"

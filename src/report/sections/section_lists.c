@@ -22,19 +22,68 @@ struct list {
 };
 
 static const struct list lists[] = {
-	{ TABLE_processes, "Processes", { { "pid", "Pid" }, { "name", "Name" }, { "host", "Host" }, { "tracetools", "tracetools" },
-	  { "events", "ROS 2 events" }, { "init_events", "Init events" } } },
-	{ TABLE_nodes, "Nodes", { { "full_name", "Node" }, { "pid", "Process" }, { "tid", "Thread" } } },
-	{ TABLE_publishers, "Publishers", { { "topic_name", "Topic" }, { "node", "Node" }, { "pid", "Process" }, { "depth", "Queue depth" } } },
-	{ TABLE_subscriptions, "Subscriptions", { { "topic_name", "Topic" }, { "node", "Node" }, { "pid", "Process" },
-	  { "depth", "Queue depth" } } },
-	{ TABLE_timers, "Timers", { { "period_ns", "Period" }, { "node", "Node" }, { "pid", "Process" }, { "tid", "Thread" } } },
-	{ TABLE_services, "Services", { { "service_name", "Service" }, { "node", "Node" }, { "pid", "Process" } } },
-	{ TABLE_clients, "Clients", { { "service_name", "Service" }, { "node", "Node" }, { "pid", "Process" } } },
-	{ TABLE_callback_instances, "Callback runs", { { "start_ns", "Start" }, { "duration_ns", "Duration" }, { "node", "Node" },
-	  { "kind", "Kind" }, { "source", "Topic/period/service" }, { "pid", "Process" }, { "tid", "Thread" } } },
-	{ TABLE_messages, "Messages", { { "topic_name", "Topic" }, { "publisher_node", "From" }, { "subscriber_node", "To" },
-	  { "publish_ns", "Published" }, { "latency_ns", "Latency" }, { "outcome", "Outcome" } } },
+	{ TABLE_processes,
+	  "Processes",
+	  { { "pid", "Pid" },
+	    { "name", "Name" },
+	    { "host", "Host" },
+	    { "tracetools", "tracetools" },
+	    { "events", "ROS 2 events" },
+	    { "init_events", "Init events" } } },
+	{ TABLE_nodes,
+	  "Nodes",
+	  { { "full_name", "Node" }, { "pid", "Process" }, { "tid", "Thread" } } },
+	{ TABLE_publishers,
+	  "Publishers",
+	  { { "topic_name", "Topic" },
+	    { "node", "Node" },
+	    { "pid", "Process" },
+	    { "depth", "Queue depth" } } },
+	{ TABLE_subscriptions,
+	  "Subscriptions",
+	  { { "topic_name", "Topic" },
+	    { "node", "Node" },
+	    { "pid", "Process" },
+	    { "depth", "Queue depth" } } },
+	{ TABLE_timers,
+	  "Timers",
+	  { { "period_ns", "Period" },
+	    { "node", "Node" },
+	    { "pid", "Process" },
+	    { "tid", "Thread" } } },
+	{ TABLE_services,
+	  "Services",
+	  { { "service_name", "Service" }, { "node", "Node" }, { "pid", "Process" } } },
+	{ TABLE_clients,
+	  "Clients",
+	  { { "service_name", "Service" }, { "node", "Node" }, { "pid", "Process" } } },
+	{ TABLE_callback_instances,
+	  "Callback runs",
+	  { { "start_ns", "Start" },
+	    { "duration_ns", "Duration" },
+	    { "node", "Node" },
+	    { "kind", "Kind" },
+	    { "source", "Topic/period/service" },
+	    { "pid", "Process" },
+	    { "tid", "Thread" } } },
+	{ TABLE_windows,
+	  "Callbacks and topics over time",
+	  { { "start_ns", "Begin" },
+	    { "name", "Callback or topic" },
+	    { "count", "Count" },
+	    { "rate_hz", "Hz" },
+	    { "p50_ns", "p50" },
+	    { "p99_ns", "p99" },
+	    { "max_ns", "Max" },
+	    { "busy_ns", "Busy" } } },
+	{ TABLE_messages,
+	  "Messages",
+	  { { "topic_name", "Topic" },
+	    { "publisher_node", "From" },
+	    { "subscriber_node", "To" },
+	    { "publish_ns", "Published" },
+	    { "latency_ns", "Latency" },
+	    { "outcome", "Outcome" } } },
 };
 
 /* The columns of a list in the order in which they are printed: those that text shows come first. */
@@ -74,8 +123,12 @@ static void find_order(struct order *order, unsigned table, const struct list *l
 		add_column(order, table, i, !list && i < SHOWN_MAX ? t->column[i].name : NULL);
 }
 
-static void print_value(struct table *t, enum tables_type type, const struct tables_value *value)
+static void print_value(struct report *report, enum tables_type type,
+			const struct tables_value *value)
 {
+	struct table *t = report->table;
+	char offset[32];
+
 	if (value->is == TABLES_VALUE_TEXT)
 		table_text(t, value->text);
 	else if (value->is == TABLES_VALUE_REAL)
@@ -88,6 +141,9 @@ static void print_value(struct table *t, enum tables_type type, const struct tab
 		table_hex(t, (uint64_t)value->integer);
 	else if (type == TABLES_DURATION)
 		table_ns(t, value->integer);
+	else if (type == TABLES_TIME && report->options->format == TABLE_TEXT &&
+		 !report->options->clock)
+		table_text(t, report_offset(report, value->integer, offset, sizeof(offset)));
 	else
 		table_i64(t, value->integer);	/* times, too: they are on the tables_clock() already */
 }
@@ -100,7 +156,8 @@ static int open_tables(struct report *report)
 
 	if (report->tables)
 		return 0;
-	if (tables_open(&report->tables, o->trace, o->traces, report->err))
+	if (tables_open(&report->tables, o->trace, o->traces, report->err) ||
+	    tables_set_window(report->tables, o->window_ns, report->err))
 		return -1;
 	tables_borrow(report->tables, report->model);
 	if (o->clock)
@@ -129,7 +186,8 @@ int report_list(struct report *report, const char *name)
 			continue;
 		for (unsigned i = 0; i < order.count; i++) {
 			tables_value(row, order.column[i], &value);
-			print_value(report->table, tables_table[table].column[order.column[i]].type, &value);
+			print_value(report, tables_table[table].column[order.column[i]].type,
+				    &value);
 		}
 		shown++;
 	}

@@ -82,7 +82,7 @@ ROOMS = {
     "analysis/align": "analysis/model",
     "analysis/costs": "analysis/model analysis/spans analysis/system",
     "analysis/why": "analysis/model analysis/system analysis/chains analysis/sched",
-    "analysis/tables": "analysis/model analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
+    "analysis/tables": "analysis/model analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
 
     "query": "abi base ctf/read analysis",
 
@@ -171,7 +171,7 @@ DOORS = {
     "analysis/model": "model model_events model_concern model_symbol",
     "analysis/simclock": "simclock",
     "analysis/spans": "spans spans_stats",
-    "analysis/stats": "stats stats_activity stats_graph stats_intervals",
+    "analysis/stats": "stats stats_activity stats_graph stats_intervals stats_windows",
     "analysis/chains": "chains",
     "analysis/sched": "sched sched_runs sched_totals",
     "analysis/executors": "executor_view executor_waits",

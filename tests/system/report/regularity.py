@@ -8,7 +8,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Reading, needs_bt2
-from lib_test import SHARED, check, report, skip
+from lib_test import SHARED, answer, check, report, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
@@ -116,6 +116,34 @@ def compare_utilisation(trace, rows, reading):
     check(nodes == sum(threads.values()), trace, "nodes", nodes, sum(threads.values()))
 
 
+def compare_windows(trace, path, reading):
+    """Each window of 100 ms against the runs that lie in it."""
+    rows = answer("query", path, "--window", "100ms", "SELECT w.*, c.callback_object AS callback, c.pid AS pid"
+                     " FROM windows w LEFT JOIN callbacks c ON c.id = w.callback_id")["rows"]
+    runs, published = collections.defaultdict(list), collections.Counter(p.topic for p in reading.publications)
+    for run in reading.runs:
+        if run.end is not None:
+            runs[run.callback[1], run.callback[0]].append((run.start, run.end))
+    last = max(row["end_ns"] for row in rows)
+    seen, messages = collections.Counter(), collections.Counter()
+    for row in rows:
+        begin, end = row["start_ns"], row["end_ns"]
+        check(end - begin == 100_000_000 or end == last, trace, "length of a window", row)
+        if row["kind"] == "topic":
+            messages[row["name"]] += row["count"]
+            continue
+        mine = runs[row["callback"], row["pid"]]
+        values = [e - s for s, e in mine if begin <= e < end or e == end == last]
+        check(row["count"] == len(values), trace, "windows", row, values)
+        check(row["max_ns"] == max(values, default=None), trace, "windows", row, values)
+        check(row["busy_ns"] == sum(max(0, min(e, end) - max(s, begin)) for s, e in mine), trace, "busy", row)
+        if values:
+            same_deviation((trace, "windows"), row, "deviation_ns", values)
+        seen[row["callback"], row["pid"]] += len(values)
+    check(seen == {key: len(times) for key, times in runs.items()}, trace, "windows leave out runs")
+    check(+messages == published, trace, "windows leave out publications", messages, published)
+
+
 needs_bt2()
 if not os.path.isdir(TRACES):
     skip("no recorded traces here")
@@ -127,5 +155,6 @@ for name in "pair_basic_st", "pair_pipeline_mt", "pair_intra", "many_contexts":
     compare_takes(name, result["takes"], naive)
     compare_intervals(name, result["intervals"], naive)
     compare_callbacks(name, result["callbacks"], result["between-runs"], naive)
+    compare_windows(name, trace, naive)
     compare_utilisation(name, result["utilisation"], naive)
     print("%s: %d publications, %d runs" % (name, len(naive.publications), len(naive.runs)))
