@@ -20,6 +20,7 @@
 
 #include "ctf/format/lock.h"
 #include "ctf/format/packed.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/io.h"
 
@@ -121,6 +122,7 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 #define ENTRY_SEQ 64
 #define ENTRY_MAX 4096
 #define PLACES_MAX (1u << 26)
+#define LOST_MAX (1u << 22)
 
 static FILE *open_index(const char *stream_path, struct stat *st)
 {
@@ -227,6 +229,50 @@ bool index_read(struct packet_index *index, const char *stream_path, uint64_t st
 	if (!good)
 		index_free(index);
 	return good;
+}
+
+static bool read_lost_entries(FILE *file, uint64_t left, struct ctf_index_entry **to,
+			      uint32_t *count, uint32_t *room)
+{
+	const uint32_t bytes = read_header(file);
+	uint8_t entry[ENTRY_MAX];
+
+	if (!bytes)
+		return false;
+	for (left /= bytes; left && fread(entry, bytes, 1, file) == 1; left--) {
+		const struct packet_place place = place_of(entry, bytes);
+
+		if (place.offset != UINT64_MAX || place.end < place.begin || place.end > INT64_MAX)
+			continue;
+		if (*count == LOST_MAX || !ARRAY_ROOM(*to, *count, *room))
+			return *count == LOST_MAX;
+		(*to)[(*count)++] = (struct ctf_index_entry){
+			UINT64_MAX,
+			place.size,
+			place.content,
+			place.begin,
+			place.end,
+			place.discarded,
+			field(entry, 6),
+			bytes >= ENTRY_SEQ + 8 ? field(entry, 7) : 0,
+			bytes >= ENTRY_SEQ + 8 ? place.seq : UINT64_MAX,
+		};
+	}
+	return true;
+}
+
+int index_read_lost(const char *path, uint64_t bytes, struct ctf_index_entry **entry,
+		    uint32_t *count, uint32_t *room)
+{
+	FILE *file = file_stream(path);
+	bool good;
+
+	if (!file)
+		return -1;
+	good = read_lost_entries(file, bytes < CTF_INDEX_HEADER ? 0 : bytes - CTF_INDEX_HEADER,
+				 entry, count, room);
+	fclose(file);
+	return good ? 0 : -1;
 }
 
 void index_free(struct packet_index *index)

@@ -78,4 +78,18 @@ struct packet_index {
 bool index_read(struct packet_index *index, const char *stream_path, uint64_t stream_bytes);
 void index_free(struct packet_index *index);
 
+/**
+ * index_read_lost() - append what index/CHANNEL.lost says: packets that a collector knows to be
+ * lost
+ * @path: of that file
+ * @bytes: of it may be read
+ * @entry: [*@count], by malloc(), with room for *@room; offset is UINT64_MAX; packet_seq_num too,
+ * if it is not known
+ *
+ * Entries that cannot be true are left out. Context: allocates, blocks.
+ * Return: 0; -1: out of memory, or the file is no index.
+ */
+int index_read_lost(const char *path, uint64_t bytes, struct ctf_index_entry **entry,
+		    uint32_t *count, uint32_t *room);
+
 #endif

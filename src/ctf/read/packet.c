@@ -217,7 +217,7 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 	return 0;
 }
 
-static void context_reset(struct ctf_stream *s)
+void packet_forget(struct ctf_stream *s)
 {
 	s->context.trace = s->info.trace;
 	s->context.stream = s->index;
@@ -273,7 +273,7 @@ int packet_open(struct ctf_stream *s)
 	uint64_t pos = 0;
 	int result;
 
-	context_reset(s);
+	packet_forget(s);
 	if (trace->packet_header && read_scope(s, &g, trace->packet_header, &pos))
 		return may_grow(s) ? not_yet(s) : unusable(s, "the packet's header is cut off");
 	result = check_header(s, trace, &g.packet);

@@ -284,6 +284,7 @@ void trace_free(struct ctf_trace *trace)
 		for (uint32_t k = 0; k < trace->class[i].class_count; k++)
 			plan_free(&trace->class[i].class[k]->plan);
 	align_free(trace);
+	lost_free(trace);
 	tsdl_free(trace->metadata);
 	chunk_free(&trace->chunk);
 	free(trace->host);

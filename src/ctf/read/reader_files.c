@@ -22,11 +22,12 @@ void stream_free(struct ctf_stream *s)
 	for (uint32_t i = 0; i < s->file_count; i++)
 		free(s->file[i].path);
 	free(s->file);
+	free(s->gone);
 	stream_clone_free(s);
 }
 
-static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_trace *trace,
-				     char *path, uint64_t size)
+struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_trace *trace,
+			      char *path, uint64_t size)
 {
 	struct ctf_stream *s = calloc(1, sizeof *s);
 
@@ -48,7 +49,7 @@ static struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struc
 	return s;
 }
 
-static int add_stream(struct kymo_ctf_reader *reader, struct ctf_stream *s)
+int files_stream(struct kymo_ctf_reader *reader, struct ctf_stream *s)
 {
 	if (!ARRAY_ROOM(reader->stream, reader->stream_count, reader->stream_capacity))
 		return -1;
@@ -303,7 +304,7 @@ int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct fi
 		bool failed;
 		struct ctf_stream *s = open_file(reader, trace, &list->file[i], &failed);
 
-		if (failed || (s && add_stream(reader, s))) {
+		if (failed || (s && files_stream(reader, s))) {
 			stream_free(s);
 			return err_no_memory(err);
 		}
@@ -326,7 +327,7 @@ int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struc
 		if (s && known < reader->stream_count)
 			failed = append_file(reader->stream[known], s);
 		else if (s)
-			failed = add_stream(reader, s);
+			failed = files_stream(reader, s);
 		if (failed)
 			return err_no_memory(err);
 		*found = *found || s;

@@ -263,6 +263,8 @@ static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, b
 		take_sizes(reader, streams, size, found);
 		result = files_add_new(reader, trace, &list, found, err);
 	}
+	if (result >= 0 && lost_look(reader, trace, found))
+		result = err_no_memory(err);
 	files_free(&list);
 	free(size);
 	return result < 0 ? -1 : 0;

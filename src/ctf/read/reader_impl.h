@@ -11,6 +11,8 @@
  *   packet.c         packet headers and contexts
  *   header.c         event headers: id and time
  *   stream.c         one stream: files, packets, loss
+ *   stream_lost.c    packets that a collector knows to be lost
+ *   reader_lost.c    finds the files that say so
  *   stream_batch.c   the inner loop: finds the events in the window
  *   stream_clone.c   copies of a stream; facts of a stream from its packets alone
  *   reader_ahead.c   threads that find events before they are needed
@@ -62,6 +64,9 @@ struct ctf_trace {
 	const struct ctf_env *hostname, *procname, *vpid;	/* for printing */
 	char *host;			/* info.hostname, where that is not the environment's */
 	int64_t shifted_ns;		/* in all offsets of its classes */
+	struct lost_file *lost_file;    /* of its directory index/, see reader_lost.c */
+	uint32_t lost_files, lost_files_room;
+	struct timespec lost_listed;
 	struct kymo_ctf_shift *changes;	/* to add to shifted_ns, by shifted time; NULL: none */
 };
 
@@ -191,6 +196,8 @@ struct ctf_stream {
 	/* loss at the head */
 	uint64_t loss_begin, loss_end, lost, lost_packets;
 	bool loss_noted;		/* the loss before this packet is in the batch */
+	struct ctf_index_entry *gone;   /* lost packets, sorted; clones share it */
+	uint32_t gone_count, gone_room, gone_at; /* gone_at: those in front of it were looked at */
 	struct stream_file *file;
 	uint32_t file_count, file_capacity, file_index;
 	struct window window;
@@ -300,6 +307,10 @@ int files_add(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct fi
 int files_add_new(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct file_list *list,
 		  bool *found, struct kymo_err *err);
 void stream_free(struct ctf_stream *stream);
+/* A stream of the file @path, which it takes. Return: NULL: no memory. */
+struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_trace *trace,
+			      char *path, uint64_t size);
+int files_stream(struct kymo_ctf_reader *reader, struct ctf_stream *stream);
 
 /* Bytes of the file at @path that its writer lets others read; of @size, and not below @from, which was readable. */
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
@@ -337,6 +348,9 @@ void window_close(struct ctf_stream *stream);
 #define PACKET_NOT_YET 1
 int packet_open(struct ctf_stream *stream);
 
+/* What events have from the packet's context, as before the first packet. */
+void packet_forget(struct ctf_stream *stream);
+
 /* Keep @bits at @bytes, the packet's header and context, for printing. Return: false: no memory. */
 bool packet_keep_head(struct ctf_stream *stream, const uint8_t *bytes, uint64_t bits);
 
@@ -359,6 +373,23 @@ bool stream_next_packet(struct ctf_stream *stream);
 void stream_find_loss(struct ctf_stream *stream);
 /* Go to @place. Return: whether the packet there is the one that @place describes. */
 bool stream_is_at(struct ctf_stream *stream, const struct packet_place *place);
+
+/* ---- stream_lost.c ---- */
+/*
+ * Take the entries of lost packets between the packet before and the present one. If there is no
+ * packet before, the first of them becomes it. Return: how many; *@first: the first one, if it
+ * became the packet before; else NULL.
+ */
+uint64_t gone_in_front(struct ctf_stream *stream, const struct ctf_index_entry **first);
+/* At the end of the stream: sets the loss behind the last packet. Return: whether there is one. */
+bool gone_at_end(struct ctf_stream *stream);
+/* Sort entries that were added, each once. */
+void gone_sort(struct ctf_stream *stream);
+
+/* ---- reader_lost.c ---- */
+/* Read what is new in the trace's index/CHANNEL.lost. Return: 0; -1: no memory. */
+int lost_look(struct kymo_ctf_reader *reader, struct ctf_trace *trace, bool *found);
+void lost_free(struct ctf_trace *trace);
 
 /* ---- stream_clone.c ---- */
 /* Fill stream->info from the packets' headers, or from an index that agrees with them. */

@@ -103,6 +103,7 @@ static struct ctf_trace *trace_new(struct kymo_ctf_reader *reader, const char *p
 static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct file_list list;
+	bool found = false;
 	int result;
 
 	if (chunk_describe(&trace->chunk, trace->path))
@@ -119,6 +120,8 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 			reader_warn(reader, "%s; the rest of the metadata is left out", trace->metadata->torn);
 		result = files_add(reader, trace, &list, err);
 	}
+	if (!result && lost_look(reader, trace, &found))
+		result = err_no_memory(err);
 	files_free(&list);
 	return result;
 }

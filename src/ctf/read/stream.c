@@ -68,11 +68,22 @@ static void count_packets(struct ctf_stream *s)
 
 void stream_find_loss(struct ctf_stream *s)
 {
+	const struct ctf_index_entry *first;
+	const uint64_t known = gone_in_front(s, &first);
+
 	s->lost = s->lost_packets = 0;
 	count_discarded(s);
 	count_packets(s);
-	s->loss_begin = s->has_before && s->before.has & HAS_END ? s->before.end :
-			s->has_before ? s->before.begin : s->packet.begin;
+	if (first) {
+		s->lost_packets++;
+		s->lost += first->packet_seq_num ? 0 : first->events_discarded;
+	}
+	if (s->lost_packets < known)
+		s->lost_packets = known;
+	s->loss_begin = first                                      ? first->timestamp_begin
+			: s->has_before && s->before.has & HAS_END ? s->before.end
+			: s->has_before                            ? s->before.begin
+								   : s->packet.begin;
 	s->loss_end = s->lost && s->packet.has & HAS_END ? s->packet.end : s->packet.begin;
 	if (s->loss_end < s->loss_begin)
 		s->loss_end = s->loss_begin;
@@ -246,9 +257,9 @@ static bool packet_is_early(const struct ctf_stream *s)
 	return trace_aligned(s->class->trace, epoch_of(s->class, s->packet.end)) < s->reader->window_begin;
 }
 
-static void note_loss(struct ctf_stream *s)
+static void note_loss(struct ctf_stream *s, uint64_t clock)
 {
-	int64_t key = epoch_of(s->class, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
+	int64_t key = epoch_of(s->class, clock);
 
 	s->loss_noted = true;
 	if (trace_aligned(s->class->trace, key) >= s->reader->window_begin)
@@ -273,15 +284,21 @@ bool stream_refill(struct ctf_stream *s)
 	if (!batch_make(s))
 		return false;
 	s->next = s->batch_end = s->batch;
-	for (;;) {
-		if (s->class)
+	for (bool more = true;;) {
+		if (s->class && more)
 			batch_fill(s);
 		if (s->batch_end > s->batch) {
 			if (s->class && s->class->trace->changes)
 				batch_align(s);
 			return true;
 		}
-		if ((s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED)) || !stream_next_packet(s)) {
+		more = more && !(s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED));
+		if (!more || !stream_next_packet(s)) {
+			if (more && gone_at_end(s)) {
+				note_loss(s, s->clock > s->loss_begin ? s->clock : s->loss_begin);
+				more = false;
+				continue;
+			}
 			window_close(s);
 			return false;
 		}
@@ -290,7 +307,7 @@ bool stream_refill(struct ctf_stream *s)
 			s->loss_noted = true;
 		}
 		if (!s->loss_noted)
-			note_loss(s);
+			note_loss(s, s->packet.has & HAS_BEGIN ? s->packet.begin : s->clock);
 	}
 }
 
@@ -302,6 +319,7 @@ void stream_rewind(struct ctf_stream *s)
 	s->content_end = s->at.pos = s->at.end = 0;
 	s->clock = 0;
 	s->has_before = false;
+	s->gone_at = 0;
 	s->loss_noted = true;
 	s->lost = s->lost_packets = 0;
 	s->event = NULL;

@@ -95,6 +95,19 @@ static void add_packet(struct kymo_ctf_stream_info *info, const struct ctf_strea
 	info->lost_packets += s->lost_packets;
 }
 
+/* What is lost behind the last packet; of a stream of which everything is, also its times. */
+static void add_end(struct kymo_ctf_stream_info *info, struct ctf_stream *s)
+{
+	if (!gone_at_end(s))
+		return;
+	if (!info->packets) {
+		info->begin_ns = clock_to_ns(s->class, s->loss_begin);
+		info->end_ns = clock_to_ns(s->class, s->loss_end);
+	}
+	info->lost += s->lost;
+	info->lost_packets += s->lost_packets;
+}
+
 static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
 		      const struct packet_index *index)
 {
@@ -111,6 +124,7 @@ static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy
 		copy->has_before = true;
 		add_packet(info, copy);
 	}
+	copy->before = copy->packet;
 }
 
 /* Return: false: there is no index, or it does not agree with the file, or lacks what is needed. */
@@ -127,10 +141,10 @@ static bool scan_by_index(struct kymo_ctf_stream_info *info, struct ctf_stream *
 	       copy->packet.seq == index.place[index.count - 1].seq &&
 	       stream_is_at(copy, &index.place[0]) && copy->packet.seq == index.place[0].seq &&
 	       (copy->packet.has & needed) == needed;
+	stream_rewind(copy);
 	if (good)
 		add_index(info, copy, &index);
 	index_free(&index);
-	stream_rewind(copy);
 	return good;
 }
 
@@ -149,6 +163,7 @@ static void scan_files(const struct ctf_stream *s, uint32_t first, uint32_t coun
 	if (!scan_by_index(info, copy))
 		while (stream_next_packet(copy))
 			add_packet(info, copy);
+	add_end(info, copy);
 	stream_clone_free(copy);
 }
 
