@@ -297,6 +297,7 @@ void relay_expire(struct relay *relay)
 {
 	const int64_t limit = relay->now_ns() - relay->half_expires_ns;
 
+	relay_tell_losses(relay);
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
 		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
 			if (stream->is_metadata && stream->stored < stream->written && stream->written_ns < limit)

@@ -161,6 +161,7 @@ struct relay_session {
 	struct relay_sync sync;
 	uint64_t cookie;		/* of its datagrams; 0: none */
 	size_t datagram_bytes;		/* in windows of its streams */
+	bool told;                      /* how many packets were lost */
 };
 
 /* What all clients together, or one of them, may use of a relay. 0: the default, which each comment names. */
@@ -188,11 +189,13 @@ struct relay {
 	int64_t (*now_ns)(void);
 	void (*forgets)(void *watcher, const struct relay_session *session);	/* a session is forgotten; may be NULL */
 	void *watcher;
+	uint64_t lost, lossy_sessions; /* packets that were lost, of those that were told */
 	void (*say)(void *context, const char *text);
 	void *context;
 };
 
-/** relay_init() - the caller fills in @store. relay_free() - closes the streams, then stops the disk. */
+/** relay_init() - the caller fills in @store. relay_free() - closes the streams, says what was
+ * lost, then stops the disk. */
 void relay_init(struct relay *relay);
 void relay_free(struct relay *relay);
 
@@ -229,6 +232,10 @@ void relay_chunk_unref(struct relay_chunk *chunk);
 
 /** relay_cut_off() - accept nothing more of @session, whatever arrives on its connections. */
 void relay_cut_off(struct relay_session *session);
+
+/** relay_tell_losses() - say of each session that has ended how many packets it lost. Call it every
+ * second. */
+void relay_tell_losses(struct relay *relay);
 
 /** relay_is_written() - no job of @session waits for the disk. */
 bool relay_is_written(const struct relay_session *session);

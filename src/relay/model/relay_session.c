@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions and their chunks. See relay_model.h. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +134,43 @@ uint32_t relay_close_chunk(struct relay_session *session, const struct wire_clos
 
 /* ---- sessions ---- */
 
+static void tell_losses(struct relay_session *session)
+{
+	struct relay *relay = session->relay;
+	uint64_t lost = 0, stored = 0;
+	unsigned streams = 0;
+	char text[512];
+
+	if (session->told)
+		return;
+	session->told = true;
+	for (const struct relay_stream *stream = session->streams; stream; stream = stream->next) {
+		lost += stream->lost;
+		stored += stream->published;
+		streams += stream->lost > 0;
+	}
+	if (!lost)
+		return;
+	relay->lost += lost;
+	relay->lossy_sessions++;
+	(void)snprintf(text, sizeof(text),
+		       "%s: in all, %" PRIu64 " packets of %u streams were lost, and %" PRIu64
+		       " are stored; "
+		       "index/*.lost names those that did not arrive, and `kymo info` counts them",
+		       session->name, lost, streams, stored);
+	relay->say(relay->context, text);
+}
+
+void relay_tell_losses(struct relay *relay)
+{
+	for (struct relay_session *session = relay->sessions; session; session = session->next)
+		if (session->ended && !session->told && relay_is_written(session))
+			tell_losses(session);
+}
+
 static void session_free(struct relay_session *session)
 {
+	tell_losses(session);
 	while (session->streams) {
 		struct relay_stream *stream = session->streams;
 
@@ -159,6 +195,8 @@ static void session_free(struct relay_session *session)
 
 void relay_free(struct relay *relay)
 {
+	char text[128];
+
 	while (relay->sessions) {
 		struct relay_session *session = relay->sessions;
 
@@ -166,6 +204,12 @@ void relay_free(struct relay *relay)
 		session_free(session);
 	}
 	map_free(&relay->streams);
+	if (relay->lossy_sessions < 2)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "in all, %" PRIu64 " packets of %" PRIu64 " sessions were lost", relay->lost,
+		       relay->lossy_sessions);
+	relay->say(relay->context, text);
 }
 
 static bool is_idle(const struct relay_session *session)

@@ -134,7 +134,11 @@ static int do_entry(struct file_job *job)
 	error = append(lost ? file->lost_fd : file->index_fd, job->bytes, job->size);
 	if (!error && file->store->sync && !lost && fdatasync(file->index_fd))
 		error = errno;
-	if (!error && !lost)
+	if (!error && lost)
+		(void)ctf_lock_ready(file->lost_fd,
+				     CTF_INDEX_HEADER + file->lost++ * file->entry_size,
+				     file->entry_size);
+	else if (!error)
 		(void)ctf_lock_ready(file->index_fd,
 				     CTF_INDEX_HEADER + file->written++ * file->entry_size,
 				     file->entry_size);
@@ -160,6 +164,8 @@ static void do_release(const struct store_file *file)
 	(void)ctf_lock_ready(file->fd, 0, CTF_LOCK_REST);
 	if (file->index_fd >= 0)
 		(void)ctf_lock_ready(file->index_fd, 0, CTF_LOCK_REST);
+	if (file->lost_fd >= 0)
+		(void)ctf_lock_ready(file->lost_fd, 0, CTF_LOCK_REST);
 }
 
 static void do_close(struct store_file *file)
