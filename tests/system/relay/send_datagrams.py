@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """kymo record --relay udp://: every event is stored once, or counted as lost on the way, to the event; a network that loses,
 a relay that is begun again, and one that does not accept datagrams."""
+import glob
+import json
 import os
 import random
+import re
 import socket
+import subprocess
 import sys
 import threading
 
@@ -63,6 +67,18 @@ def clean(place):
         print(f'clean: {lost} of {sum(place.noted())} events lost')
 
 
+def readers_agree(place, session):
+    """Each reader tells the packets that the relay has given up, at whichever end of a stream they were. Return: how many."""
+    packets = sum((os.path.getsize(path) - 16) // 72 for path in glob.glob(session + '/**/index/*.lost', recursive=True))
+    info = json.loads(place.kymo('info', session, '--format', 'json'))
+    check(info['lost_packets'] == packets, 'info: %d packets of %d', info['lost_packets'], packets)
+    check(sum(stream['lost_packets'] for stream in info['streams']) == packets, 'streams of info: %s', info['streams'])
+    dump = subprocess.run([lib.KYMO, 'dump', session], capture_output=True, text=True, timeout=120)
+    told = re.findall(r'(\d+) packets are missing', dump.stderr)
+    check(sum(map(int, told)) == packets, 'dump: %s of %d', told, packets)
+    return packets
+
+
 def lossy(place):
     with DatagramRelay() as relay, Lossy(relay.datagrams, 0.1) as network:
         recorder, program = begin(place, relay.datagram_url('robot', network.port))
@@ -71,6 +87,9 @@ def lossy(place):
         lib.wait_for('their account', lambda: lost_by_now(place))
         lost = account(place, recorder, program, relay)
         check(lost, 'nothing is counted as lost')
+        packets = readers_agree(place, relay.stored('robot')[0])
+        said = lib.wait_for('the total', lambda: re.search(r'robot: in all, (\d+) packets of \d+ streams', relay.said()))
+        check(int(said[1]) == packets, 'the relay says %s, %d are lost', said[0], packets)
         print(f'lossy: {network.dropped} of {network.dropped + network.passed} datagrams and {lost} of {sum(place.noted())} events lost')
 
 
