@@ -49,6 +49,10 @@ found=$(xargs grep -nE '(^|[^[:alnum:]_>.])((f|fre)?open(64|at|at64)?|json_objec
 	grep -vE 'O_WRONLY|O_RDWR|O_DIRECTORY|"w[ex]*"|"wxe"|O_NONBLOCK . O_NOCTTY|CTF_SYNC_NAME|, flags, ')
 [ -z "$found" ] || fail "a reader that opens a file without base/file.h:"$'\n'"$found"
 
+# Under the thread sanitizer run the unit tests that say that they have threads.
+found=$(grep -E '^tests/unit/.*\.c$' "$scratch/c" | xargs grep -lE 'pthread_create|uv_thread_create' | xargs grep -L '^// needs: threads$')
+[ -z "$found" ] || fail "unit tests with threads that do not say so in their second line:"$'\n'"$found"
+
 # Memory that another process can change is mapped in one place, which survives that it shrinks. The traced process has its own region;
 # perf's ring belongs to the kernel.
 grep -E '^src/.*\.c$' "$scratch/c" | grep -v -e '^src/base/shared_map\.c$' -e '^src/inside/tracer/tracer_region\.c$' \

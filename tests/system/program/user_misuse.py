@@ -8,11 +8,11 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import with_checks
-from lib_test import BUILD, SOURCE, accounts, private, record, report, run
+from lib_test import BUILD, SOURCE, accounts, private, record, report, run, sanitized
 
 LIB = os.path.join(BUILD, "lib")
 KINDS = 4300		# more than there are ids
-NAMES = int(os.environ.get("KYMO_TEST_NAMES", 100000))
+NAMES = int(os.environ.get("KYMO_TEST_NAMES", 10000 if sanitized() else 100000))
 
 MISUSE = r"""
 #include <kymo/kymo.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Two participants of one domain: what one writes, the other reads, as often as it was written. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* /clock over DDS: who hears one becomes a traced program; what is no time does nothing. */
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
  * Threads that find events ahead must not change what is read: the same trace, with packets of
  * all sizes, texts, losses, a huge event, damage and a torn end, is written out event by event

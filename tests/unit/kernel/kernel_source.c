@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
- * Where the kernel's events come from: what tracefs gives and says to have lost is what the kernel counts, to the event; its
- * pages are read as its header_event tells, and damaged ones do no harm.
+ * Where the kernel's events come from: what tracefs gives and says to have lost is what the kernel
+ * counts, to the event; its pages are read as its header_event tells, and damaged ones do no harm.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* The control socket: requests good and bad, and clients that mean no good. */
 #include <pthread.h>
 #include <setjmp.h>

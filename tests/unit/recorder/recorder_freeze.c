@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Copies of a region that is written, and overwritten, at that moment. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Programs that record themselves: include/kymo/session.h, with the real tracer in this process. */
 #include <dirent.h>
 #include <poll.h>

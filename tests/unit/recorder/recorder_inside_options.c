@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* What a program that records itself may ask for: rules, chunks, a bound, compression. */
 #include <dirent.h>
 #include <unistd.h>

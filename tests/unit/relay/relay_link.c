@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A link and a server of one connection in one loop: plain, with TLS, with tokens, and all that can go wrong. */
+// needs: threads
+/* A link and a server of one connection in one loop: plain, with TLS, with tokens, and all that can
+ * go wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

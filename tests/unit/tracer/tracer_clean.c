@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
- * Cleaning the init log, in one of the least size: what holds is there, the rest is forgotten when nobody
- * may need it, counted when somebody did, and nothing stops it for good.
+ * Cleaning the init log, in one of the least size: what holds is there, the rest is forgotten when
+ * nobody may need it, counted when somebody did, and nothing stops it for good.
  */
 #include <pthread.h>
 

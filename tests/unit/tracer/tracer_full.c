@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
  * A runtime directory that fills up: no SIGBUS, every event that found no place is counted.
  * Needs to mount a tmpfs of its own; skipped where that is not permitted.

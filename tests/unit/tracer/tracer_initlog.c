@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The init log: nothing lost, log order is time order, growth, and what happens when it cannot grow. */
+// needs: threads
+/* The init log: nothing lost, log order is time order, growth, and what happens when it cannot
+ * grow. */
 #include <pthread.h>
 #include <sys/resource.h>
 

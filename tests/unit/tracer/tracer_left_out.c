@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
- * Objects that are left out: the traced process's side against the recorder's, step by step in every
- * order, and both at once in two threads.
+ * Objects that are left out: the traced process's side against the recorder's, step by step in
+ * every order, and both at once in two threads.
  */
 #include <pthread.h>
 #include <stdatomic.h>

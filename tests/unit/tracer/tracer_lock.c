@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Locks with an owner: of an owner that no longer exists, that keeps the lock, and that is this
  * thread's number of long ago. */
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings that overwrite: what is left is whole and told exactly, and who may be one's own recorder. */
+// needs: threads
+/* Rings that overwrite: what is left is whole and told exactly, and who may be one's own recorder.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

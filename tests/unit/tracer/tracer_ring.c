@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* The ring from both ends: order, exact loss, signals inside tracepoints, crash-free reuse. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* Spare blocks: rings that fill up grow and keep their order; a quiet ring keeps its own room. */
 #include <pthread.h>
 #include <sys/resource.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /*
  * Two threads that trace as fast as they can, with signal handlers that trace inside their
- * tracepoints, against a reader on another core, which switches the mode of the rings back and forth
- * meanwhile. Every record that the reader gets is checked: its numbers go up, each byte of its payload is
- * what its number says, and no time is earlier than the one before. At the end, to the event:
+ * tracepoints, against a reader on another core, which switches the mode of the rings back and
+ * forth meanwhile. Every record that the reader gets is checked: its numbers go up, each byte of
+ * its payload is what its number says, and no time is earlier than the one before. At the end, to
+ * the event:
  *
  *     produced = recorded + dropped,  recorded = read + overwritten
  *

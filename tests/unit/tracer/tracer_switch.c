@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// needs: threads
 /* The program's own switches and flags, seen from the hooks' side and from the region's. */
 #include <pthread.h>
 #include <stdatomic.h>
