@@ -91,6 +91,23 @@ struct kymo_process {
 	struct kymo_scratch scratch;
 };
 
+/*
+ * Store a word so that other threads see it before all later stores, also before later stores to
+ * bytes that are not atomic. A store with release would order the earlier stores, not the later
+ * ones; so a fence follows the store. x86-64 keeps the order of stores, so the fence only stops the
+ * compiler; on aarch64 the fence is a dmb, once per block. TSan does not know fences and runs on
+ * x86-64: for TSan an exchange replaces store and fence.
+ */
+#ifdef KYMO_PLAIN_ATOMICS
+#define kymo_store_before(word, value) ((void)__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST))
+#else
+#define kymo_store_before(word, value)                           \
+	do {                                                     \
+		__atomic_store_n(word, value, __ATOMIC_RELAXED); \
+		__atomic_thread_fence(__ATOMIC_RELEASE);         \
+	} while (0)
+#endif
+
 /* NULL until the first event. */
 extern struct kymo_process *kymo_process;
 /** kymo_process_get() - the process's private state, created by the first caller; NULL: out of
@@ -134,6 +151,15 @@ void kymo_drop_forget(void);		/* in a forked child: the parent reports these eve
 
 /** kymo_thread_with_ring() - the calling thread with a ring; NULL: no ring available, or in a signal handler in a slow path. */
 struct kymo_thread *kymo_thread_with_ring(void);
+
+/* tracer_owner.c */
+
+/**
+ * kymo_ring_get() - find a ring for the calling thread, and enter the thread as its owner
+ * Context: the caller is calm (tracer_calm.h) and in_slow is set. Return: false: no ring is
+ * available.
+ */
+bool kymo_ring_get(struct kymo_thread *thread);
 
 /* tracer_switch.c */
 
