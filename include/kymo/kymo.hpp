@@ -20,23 +20,26 @@
  *     }
  *
  * You can use them in inline functions, templates, lambdas, constructors of static objects, and
- * libraries that are loaded and unloaded. They throw nothing, allocate nothing, and need nothing of the
- * standard library at run time.
+ * libraries that are loaded and unloaded. They throw nothing, allocate nothing, and need nothing of
+ * the standard library at run time.
  *
  * The value of a field is an integer, an enumeration, a floating-point number, a bool, a pointer, a
- * char *, or an object with data() and size() of char (std::string, std::string_view), cut at its first NUL
- * or after KYMO_TEXT_MAX bytes.
+ * char *, or an object with data() and size() of char (std::string, std::string_view), cut at its
+ * first NUL or after KYMO_TEXT_MAX bytes.
  *
- * kymo::set_enabled(), kymo::set_category(), kymo::realtime() and kymo::snapshot() are the functions of kymo.h.
+ * kymo::set_enabled(), kymo::set_category(), kymo::realtime() and kymo::snapshot() are the
+ * functions of kymo.h. kymo::prepare_thread() is kymo_thread_prepare() of thread.h:
+ * kymo::prepare_thread({.ring_bytes = 4 << 20}), or before C++20 a kymo::thread_options whose
+ * members you set.
  *
  * For context and cost see kymo.h. -DKYMO_COMPILE_OUT leaves nothing of kymo in the program.
  *
  * How a place gets its description: each macro defines a local type, and a class template over that
- * type holds the description as a static member. The linker merges the copies that inline functions and
- * templates put into many files; it could not merge static variables in a section, as C has them. The
- * initialiser of the member registers the place when the program or library is loaded. If a place is
- * reached before that, its first event registers it. All of it is hidden: a library has its own
- * descriptions, and they go with it when it is unloaded.
+ * type holds the description as a static member. The linker merges the copies that inline functions
+ * and templates put into many files; it could not merge static variables in a section, as C has
+ * them. The initialiser of the member registers the place when the program or library is loaded. If
+ * a place is reached before that, its first event registers it. All of it is hidden: a library has
+ * its own descriptions, and they go with it when it is unloaded.
  */
 #ifndef KYMO_KYMO_HPP
 #define KYMO_KYMO_HPP
@@ -46,6 +49,7 @@
 #include <type_traits>
 
 #include "kymo.h"
+#include "thread.h"
 
 #ifndef KYMO_COMPILE_OUT
 
@@ -376,6 +380,24 @@ inline void set_enabled(bool on) noexcept { kymo_set_enabled(on); }
 inline bool set_category(const char *category, bool on) noexcept { return kymo_set_category(category, on); }
 inline void realtime(const char *name) noexcept { kymo_realtime(name); }
 inline void snapshot() noexcept { kymo_snapshot(); }
+
+/* The options of thread.h. */
+struct thread_options {
+	uint64_t ring_bytes = 0; /* at most 1 GiB; 0: the usual size */
+	bool own_only = false;   /* take no blocks that all threads share */
+};
+
+/** prepare_thread() - a ring for the calling thread, before its first event. Return: 0 or -errno,
+ * as kymo_thread_prepare() */
+inline int prepare_thread(const thread_options &options) noexcept
+{
+	kymo_thread_options c{};
+
+	c.size = sizeof c;
+	c.ring_bytes = options.ring_bytes;
+	c.own_only = options.own_only;
+	return kymo_thread_prepare(&c);
+}
 } /* namespace kymo */
 
 #endif

@@ -299,7 +299,7 @@ static_assert(KYMO_LEFT_OUT_PAGE + KYMO_LEFT_OUT_MAX * 8 / KYMO_PAGE == KYMO_PRO
 #define KYMO_BLOCK_MIN		4096u
 #define KYMO_SPARE_BLOCK 16384u /* bytes; a ring that uses spare blocks has blocks of that size */
 #define KYMO_PLACES 512u        /* a ring never has more unread blocks */
-#define KYMO_SPARES_MAX 504u    /* such a ring has at most 8 blocks at home */
+#define KYMO_SPARES_MAX 504u    /* the first rings have at most 8 blocks at home */
 #define KYMO_RECORD_HEADER	10u		/* u16 id, u64 timestamp */
 static_assert(KYMO_BLOCK_MAX / KYMO_RECORD_HEADER < 1u << KYMO_WORD_COUNT_BITS, "count fits");
 

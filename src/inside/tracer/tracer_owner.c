@@ -1,8 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ring a thread gets, and what a ring says about its owner. */
-#include "inside/tracer/tracer_process.h"
+#include <errno.h>
 
-static struct kymo_ring *take_free_ring(struct kymo_process *process)
+#include "inside/tracer/tracer_calm.h"
+#include "inside/tracer/tracer_process.h"
+#include "kymo/thread.h"
+
+#define ANY UINT64_MAX
+
+/*
+ * Whether ring @index has the size that its next owner wants. Threads that want the usual size
+ * leave larger rings to threads that ask for them: these would otherwise create a ring each time.
+ */
+static bool fits(const struct kymo_process *process, unsigned index, uint64_t wanted)
+{
+	const struct kymo_ring *ring = process->ring[index];
+	const uint64_t bytes = (uint64_t)ring->block_size * ring->block_count;
+
+	return wanted == ANY || bytes == (wanted ? wanted : kymo_region_ring_bytes(index));
+}
+
+static struct kymo_ring *take_free_ring(struct kymo_process *process, uint64_t wanted)
 {
 	unsigned count = __atomic_load_n(&process->region->ring_count, __ATOMIC_ACQUIRE);
 
@@ -10,6 +28,8 @@ static struct kymo_ring *take_free_ring(struct kymo_process *process)
 		struct kymo_ring *ring = process->ring[i];
 		uint32_t was = KYMO_RING_FREE;
 
+		if (!fits(process, i, wanted))
+			continue;
 		if (__atomic_load_n(&ring->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED &&
 		    KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED)) ==
 			    __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE))
@@ -32,7 +52,8 @@ static bool overwriting(const struct kymo_process *process)
  * such rings, the calling thread gets the one whose last record is oldest. The new owner's blocks
  * follow the old records.
  */
-static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsigned keep)
+static struct kymo_ring *take_oldest_retired(struct kymo_process *process, uint64_t wanted,
+					     unsigned keep)
 {
 	const unsigned count = __atomic_load_n(&process->region->ring_count, __ATOMIC_ACQUIRE);
 	struct kymo_ring *oldest;
@@ -46,7 +67,8 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 		for (unsigned i = 0; i < count; i++) {
 			struct kymo_ring *ring = process->ring[i];
 
-			if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != KYMO_RING_RETIRED)
+			if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != KYMO_RING_RETIRED ||
+			    !fits(process, i, wanted))
 				continue;
 			retired++;
 			at = __atomic_load_n(&ring->lastts, __ATOMIC_RELAXED);
@@ -64,39 +86,42 @@ static struct kymo_ring *take_oldest_retired(struct kymo_process *process, unsig
 }
 
 /* The loop repeats only if another thread got the ring that this thread created. */
-static struct kymo_ring *add_ring(struct kymo_process *process)
+static struct kymo_ring *add_ring(struct kymo_process *process, uint64_t wanted, int *error)
 {
 	struct kymo_ring *ring = NULL;
+	int index = 0;
 
-	while (!ring) {
-		int index;
-
-		if (!kymo_region_lock(process))
+	while (!ring && index >= 0) {
+		if (!kymo_region_lock(process)) {
+			*error = -EAGAIN;
 			return NULL;
-		index = kymo_region_add_ring(process);
-		kymo_region_unlock(process);
-		ring = take_free_ring(
-			process); /* the new ring, or one that became free meanwhile */
-		if (index < 0) {
-			__atomic_store_n(&process->region->no_ring_why, (uint32_t)-index,
-					 __ATOMIC_RELAXED);
-			break;
 		}
+		index = kymo_region_add_ring(process, wanted);
+		kymo_region_unlock(process);
+		/* The new ring, or one that became free meanwhile. */
+		ring = take_free_ring(process, wanted);
 	}
+	*error = index;
 	return ring;
 }
 
-static struct kymo_ring *find_ring(struct kymo_process *process)
+static struct kymo_ring *find_ring(struct kymo_process *process, uint64_t wanted, int *error)
 {
 	const bool overwrite = overwriting(process);
-	struct kymo_ring *ring = take_free_ring(process);
+	struct kymo_ring *ring = take_free_ring(process, wanted);
 
 	if (!ring && overwrite)
-		ring = take_oldest_retired(process, KYMO_RETIRED_KEPT);
+		ring = take_oldest_retired(process, wanted, KYMO_RETIRED_KEPT);
 	if (!ring)
-		ring = add_ring(process);
+		ring = add_ring(process, wanted, error);
+	if (ring || wanted)
+		return ring;
+	if (*error != -EAGAIN)
+		__atomic_store_n(&process->region->no_ring_why, (uint32_t) - *error,
+				 __ATOMIC_RELAXED);
+	ring = take_free_ring(process, ANY);
 	if (!ring && overwrite)
-		ring = take_oldest_retired(process, 0);
+		ring = take_oldest_retired(process, ANY, 0);
 	return ring;
 }
 
@@ -117,13 +142,14 @@ static void enter_owner(struct kymo_ring *ring, const struct kymo_thread *thread
 }
 
 /* The thread's word begins where the records of the last owner end. */
-bool kymo_ring_get(struct kymo_thread *thread)
+int kymo_ring_get(struct kymo_thread *thread)
 {
 	struct kymo_process *process = kymo_process;
-	struct kymo_ring *ring = find_ring(process);
+	int error = 0;
+	struct kymo_ring *ring = find_ring(process, thread->wanted, &error);
 
 	if (!ring)
-		return false;
+		return error;
 	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
 	enter_owner(ring, thread, ring->owner_seq + 1);
 
@@ -140,5 +166,41 @@ bool kymo_ring_get(struct kymo_thread *thread)
 	thread->end = 0;
 	kymo_signal_fence();
 	thread->ring = ring;
-	return true;
+	return 0;
+}
+
+/* A thread that does not get what it wants is as it was: its first event gets the usual ring. */
+static int prepare(struct kymo_thread *thread, uint64_t wanted, bool own_only)
+{
+	struct kymo_calm calm;
+	int error = -EALREADY;
+
+	kymo_calm_begin(&calm);
+	if (!thread->ring && !thread->in_slow) {
+		thread->wanted = wanted;
+		thread->own_only = own_only;
+		thread->in_slow = 1;
+		kymo_signal_fence();
+		error = kymo_ring_get(thread);
+		kymo_signal_fence();
+		thread->in_slow = 0;
+		thread->wanted = 0;
+		if (error)
+			thread->own_only = false;
+	}
+	kymo_calm_end(&calm);
+	return error;
+}
+
+int kymo_thread_prepare(const struct kymo_thread_options *options)
+{
+	uint64_t wanted = options ? options->ring_bytes : 0, power = KYMO_LATER_RING_BYTES;
+	struct kymo_thread *thread;
+
+	if (!options || options->size != sizeof *options || wanted > KYMO_RING_BYTES_MAX)
+		return -EINVAL;
+	while (power < wanted)
+		power <<= 1;
+	thread = kymo_settings.disabled ? NULL : kymo_thread_slot();
+	return thread ? prepare(thread, wanted ? power : 0, options->own_only != 0) : -ENOTSUP;
 }

@@ -156,10 +156,10 @@ struct kymo_thread *kymo_thread_with_ring(void);
 
 /**
  * kymo_ring_get() - find a ring for the calling thread, and enter the thread as its owner
- * Context: the caller is calm (tracer_calm.h) and in_slow is set. Return: false: no ring is
+ * Context: the caller is calm (tracer_calm.h) and in_slow is set. Return: 0; -errno: no ring is
  * available.
  */
-bool kymo_ring_get(struct kymo_thread *thread);
+int kymo_ring_get(struct kymo_thread *thread);
 
 /* tracer_switch.c */
 
@@ -214,8 +214,14 @@ void kymo_region_leave(struct kymo_process *process);
  */
 bool kymo_region_lock(struct kymo_process *process);
 void kymo_region_unlock(struct kymo_process *process);
-/** kymo_region_add_ring() - append a ring; lock held. Return: its index or -errno. */
-int kymo_region_add_ring(struct kymo_process *process);
+/** kymo_region_ring_bytes() - bytes of ring @index, of a thread that asks for no size. */
+uint64_t kymo_region_ring_bytes(unsigned index);
+/**
+ * kymo_region_add_ring() - append a ring; lock held
+ * @wanted: its bytes, a power of two; 0: as usual
+ * Return: its index or -errno.
+ */
+int kymo_region_add_ring(struct kymo_process *process, uint64_t wanted);
 /**
  * kymo_region_add_log_chunk() - append a chunk to the log; lock held
  * @leave: number of free chunks that must stay free

@@ -93,23 +93,24 @@ static int append(int fd, uint32_t page, uint32_t pages, uint8_t **at)
 	return error;
 }
 
-static uint64_t ring_bytes(unsigned index)
+uint64_t kymo_region_ring_bytes(unsigned index)
 {
 	if (kymo_settings.ring_bytes)
 		return kymo_settings.ring_bytes;
 	if (kymo_settings.flight && index < 2)
 		return index == 0 ? KYMO_FIRST_KEEPS_BYTES : KYMO_SECOND_KEEPS_BYTES;
-	return index == 0 ? KYMO_FIRST_RING_BYTES : index == 1 ? KYMO_SECOND_RING_BYTES :
-	       KYMO_LATER_RING_BYTES;
+	return index == 0   ? KYMO_FIRST_RING_BYTES
+	       : index == 1 ? KYMO_SECOND_RING_BYTES
+			    : KYMO_LATER_RING_BYTES;
 }
 
-/* Initialise a ring in mapped, zeroed pages and publish it. */
-static void install_ring(struct kymo_process *process, unsigned index, uint8_t *at, uint32_t page)
+/* Initialise a ring of @bytes in mapped, zeroed pages and publish it. */
+static void install_ring(struct kymo_process *process, unsigned index, uint64_t bytes, uint8_t *at,
+			 uint32_t page)
 {
 	struct kymo_ring *ring = (struct kymo_ring *)at;
-	const uint64_t bytes = ring_bytes(index);
 
-	if (kymo_spare_used())
+	if (kymo_spare_fits(process, bytes))
 		ring->block_size = KYMO_SPARE_BLOCK;
 	else
 		ring->block_size =
@@ -132,9 +133,9 @@ static void install_log_chunk(struct kymo_process *process, struct kymo_log_memo
 	__atomic_store_n(&process->region->log_chunk_count, number + 1, __ATOMIC_RELEASE);
 }
 
-static uint32_t ring_pages(unsigned index)
+static uint32_t ring_pages(uint64_t bytes)
 {
-	return 1 + (uint32_t)(ring_bytes(index) / KYMO_PAGE);
+	return 1 + (uint32_t)(bytes / KYMO_PAGE);
 }
 
 /* Allocate and map @pages and @spares spare blocks, or as many of these as a small tmpfs holds. */
@@ -158,10 +159,10 @@ static int fill_new(struct kymo_process *process, int fd)
 	uint8_t *at;
 	int error;
 
-	while (rings && rings * (ring_bytes(0) + KYMO_PAGE) > kymo_settings.ring_memory)
+	while (rings && rings * (kymo_region_ring_bytes(0) + KYMO_PAGE) > kymo_settings.ring_memory)
 		rings--;
 	for (unsigned i = 0; i < rings; i++)
-		pages += ring_pages(i);
+		pages += ring_pages(kymo_region_ring_bytes(i));
 	spares = kymo_spare_count((uint64_t)(pages - KYMO_FIRST_SEGMENT_PAGE - chunk_pages) *
 				  KYMO_PAGE);
 	error = append_first(fd, pages, &spares, &at);
@@ -183,8 +184,8 @@ static int fill_new(struct kymo_process *process, int fd)
 	process->log_memory = 1;
 	page += chunk_pages;
 	for (unsigned i = 0; i < rings; i++) {
-		install_ring(process, i, at + page * KYMO_PAGE, page);
-		page += ring_pages(i);
+		install_ring(process, i, kymo_region_ring_bytes(i), at + page * KYMO_PAGE, page);
+		page += ring_pages(kymo_region_ring_bytes(i));
 	}
 	kymo_spare_install(process, spares, at + page * KYMO_PAGE, page);
 	__atomic_store_n(&region->page_count, pages, __ATOMIC_RELEASE);
@@ -341,21 +342,22 @@ static int grow(struct kymo_process *process, uint32_t pages, uint8_t **at, uint
 	return error;
 }
 
-int kymo_region_add_ring(struct kymo_process *process)
+int kymo_region_add_ring(struct kymo_process *process, uint64_t wanted)
 {
 	const unsigned index = process->region->ring_count;
+	const uint64_t bytes = wanted ? wanted : kymo_region_ring_bytes(index);
 	uint32_t page;
 	uint8_t *at;
 	int error;
 
 	if (index >= KYMO_RINGS_MAX)
 		return -ENOSPC;
-	if (process->ring_memory + ring_bytes(index) + KYMO_PAGE > kymo_settings.ring_memory)
+	if (process->ring_memory + bytes + KYMO_PAGE > kymo_settings.ring_memory)
 		return -ENOMEM;
-	error = grow(process, ring_pages(index), &at, &page);
+	error = grow(process, ring_pages(bytes), &at, &page);
 	if (error)
 		return error;
-	install_ring(process, index, at, page);
+	install_ring(process, index, bytes, at, page);
 	return (int)index;
 }
 

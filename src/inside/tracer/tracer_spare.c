@@ -5,10 +5,16 @@
 
 #define STARVED_TRIES 4u
 
-/* Rings of a requested size never grow. Nobody frees blocks of rings that overwrite. */
+/* Rings of the size in $KYMO_RING_SIZE never grow. Nobody frees blocks of rings that overwrite. */
 bool kymo_spare_used(void)
 {
 	return !kymo_settings.ring_bytes && !kymo_settings.flight;
+}
+
+/* The ring's places must be enough for all blocks that it may have at once. */
+bool kymo_spare_fits(const struct kymo_process *process, uint64_t bytes)
+{
+	return kymo_spare_used() && bytes / KYMO_SPARE_BLOCK + process->spare_count <= KYMO_PLACES;
 }
 
 uint32_t kymo_spare_count(uint64_t used)
@@ -115,7 +121,7 @@ struct kymo_block *kymo_block_memory(struct kymo_thread *thread, uint64_t start)
 			__atomic_store_n(place, 0, __ATOMIC_RELAXED);
 		return (struct kymo_block *)(thread->home + (start & thread->home_mask));
 	}
-	if (thread->mask + 1 != KYMO_SPARE_BLOCK || !process->spare_count ||
+	if (thread->mask + 1 != KYMO_SPARE_BLOCK || thread->own_only || !process->spare_count ||
 	    __atomic_load_n(thread->mode, __ATOMIC_RELAXED) == KYMO_MODE_OVERWRITE)
 		return NULL;
 	spare = take(process, thread->number, start / KYMO_SPARE_BLOCK, thread->starved);

@@ -22,6 +22,8 @@ struct kymo_thread;
 
 /** kymo_spare_used() - whether the rings of this process use spare blocks. */
 bool kymo_spare_used(void);
+/** kymo_spare_fits() - whether a ring with @bytes of its own can grow into spare blocks. */
+bool kymo_spare_fits(const struct kymo_process *process, uint64_t bytes);
 /** kymo_spare_count() - spare blocks of a new region whose first rings have @used bytes. */
 uint32_t kymo_spare_count(uint64_t used);
 /** kymo_spare_install() - @count spare blocks are mapped at @at, @page of the new region. */

@@ -18,6 +18,8 @@ EXAMPLES = {
     "kymo": ("static int depth = 3;\n%s\nint main(void) { plan(1); return 0; }\n", True, "control:plan_begin.*step = 1"),
     "kymo.hpp": ("#include <string>\n%s\nint main() { plan(1); load(\"arm\"); return 0; }\n", True, "control:replanned.*cost = 1.5"),
     "kymo-loop": ("#include <kymo/loop.h>\nint main(void)\n{\n\tint running = 1;\n%s\n\treturn 0;\n}\n", True, "control:loop_end"),
+    "kymo-thread": ("#include <stdio.h>\n#include <kymo/kymo.h>\n#include <kymo/thread.h>\n%s\nint main(void) { camera(NULL); return 0; }\n",
+                    True, "camera:frame"),
     "kymo-session": ("#include <stdio.h>\n#include <kymo/kymo.h>\n#include <kymo/session.h>\nint main(void)\n{\n%s\n\treturn 0;\n}\n",
                      False, "demo:told"),
     "kymo-ctf": ("#include <stdio.h>\n#include <kymo/ctf.h>\nint main(void)\n{\n%s\n\treturn 0;\n}\n", False, None),
