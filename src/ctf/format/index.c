@@ -35,30 +35,57 @@ static void index_path(char *path, size_t size, const char *name, const char *su
 	(void)snprintf(path, size, "index/%s.%s", name, suffix);	/* a name that was truncated fails to open */
 }
 
+/* The .part file, locked from its end on. */
+static int open_part(const struct ctf_index *index, int dir_fd, const char *name)
+{
+	int flags = index->begun ? O_APPEND : O_CREAT | O_TRUNC | O_APPEND;
+	char path[256];
+	int fd;
+
+	if (index->held)
+		return index->held - 1;
+	index_path(path, sizeof path, name, "part");
+	fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
+	if (fd >= 0)
+		(void)ctf_lock_all(fd, index->length);
+	return fd;
+}
+
 static int write_pending(struct ctf_index *index, int dir_fd, const char *name)
 {
 	const struct index_header header = {
 		htobe32(CTF_INDEX_MAGIC), htobe32(CTF_INDEX_MAJOR), htobe32(CTF_INDEX_MINOR),
 		htobe32(sizeof(struct ctf_index_entry)),
 	};
-	int flags = index->begun ? O_APPEND : O_CREAT | O_TRUNC;
-	char path[256];
-	int fd, rc = 0;
+	const size_t size = index->pending_count * sizeof *index->pending;
+	const uint64_t from = index->length;
+	int fd = open_part(index, dir_fd, name), rc = 0;
 
-	index_path(path, sizeof path, name, "part");
-	fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
 	if (fd < 0)
 		return -1;
-	(void)ctf_lock_all(fd, index->length);	/* until it is closed */
 	if (!index->begun)
 		rc = write_all(fd, &header, sizeof header);
 	index->length += index->begun ? 0 : sizeof header;
 	index->begun = 1;
 	if (rc == 0)
-		rc = write_all(fd, index->pending, index->pending_count * sizeof *index->pending);
-	index->length += index->pending_count * sizeof *index->pending;
+		rc = write_all(fd, index->pending, size);
+	index->length += size;
 	index->pending_count = 0;
-	return close(fd) < 0 ? -1 : rc;
+	index->held = index->hold ? fd + 1 : 0;
+	if (!index->held)
+		return close(fd) < 0 ? -1 : rc;
+	(void)ctf_lock_ready(fd, from, index->length - from);
+	return rc;
+}
+
+void ctf_index_let_go(struct ctf_index *index)
+{
+	if (!index->held)
+		return;
+	/* A child that was forked may have it open, too. */
+	(void)ctf_lock_ready(index->held - 1, 0, CTF_LOCK_REST);
+	(void)close(index->held - 1);
+	index->held = 0;
 }
 
 static void index_give_up(struct ctf_index *index, int dir_fd, const char *name)
@@ -66,6 +93,7 @@ static void index_give_up(struct ctf_index *index, int dir_fd, const char *name)
 	char path[256];
 
 	index->broken = 1;
+	ctf_index_let_go(index);
 	free(index->pending);
 	index->pending = NULL;
 	index_path(path, sizeof path, name, "part");
@@ -107,6 +135,7 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 	char part[256], final[256];
 
 	(void)ctf_index_flush(index, dir_fd, name);
+	ctf_index_let_go(index);
 	free(index->pending);
 	index->pending = NULL;
 	if (index->broken || !index->begun)

@@ -30,6 +30,8 @@ struct ctf_index {
 	uint32_t pending_count;
 	uint8_t begun;			/* the .part file exists */
 	uint8_t broken;			/* a write failed: the stream gets no index */
+	uint8_t hold;                   /* of its user: stay locked behind what is written */
+	int held; /* the .part file's descriptor + 1, which has the lock; 0: none */
 	uint64_t length;		/* bytes of the .part file */
 };
 
@@ -47,9 +49,13 @@ void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
 /**
  * ctf_index_flush() - write what was added into the .part file
  *
- * Locked as lock.h says, for readers of that file while it grows. Return: whether something was written. Context: blocks.
+ * Locked as lock.h says, for readers of that file while it grows; with `hold` until
+ * ctf_index_let_go(), else while it writes. Return: whether something was written. Context: blocks.
  */
 int ctf_index_flush(struct ctf_index *index, int dir_fd, const char *name);
+
+/** ctf_index_let_go() - close the .part file if it is held: nothing of it is locked. */
+void ctf_index_let_go(struct ctf_index *index);
 
 /** ctf_index_finish() - write the rest and give the file its name. Context: blocks. */
 void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name);

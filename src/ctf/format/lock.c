@@ -144,7 +144,21 @@ static bool is_enough(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && shared >= limit.rlim_cur / 5;
 }
 
-void ctf_share_begin(struct ctf_share *share, int dir_fd)
+static int lock_metadata(int dir_fd, uint64_t length)
+{
+	const int fd =
+		is_enough() ? -1 : openat(dir_fd, "metadata", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 && !fds_exceed(fd, 4) && ctf_lock_all(fd, length) == 0) {
+		shared++;
+		return fd;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return -1;
+}
+
+void ctf_share_begin(struct ctf_share *share, int dir_fd, uint64_t metadata)
 {
 	if (share->active || is_enough())
 		return;
@@ -155,6 +169,7 @@ void ctf_share_begin(struct ctf_share *share, int dir_fd)
 	share->active = !fds_exceed(share->fd, 4) && ctf_sync_begin(share->fd) == 0;
 	if (share->active) {
 		shared++;
+		share->metadata = lock_metadata(dir_fd, metadata);
 		return;
 	}
 	(void)unlinkat(dir_fd, CTF_SYNC_NAME,
@@ -175,6 +190,11 @@ void ctf_share_end(struct ctf_share *share)
 {
 	if (!share->active)
 		return;
+	if (share->metadata >= 0) {
+		(void)ctf_lock_ready(share->metadata, 0, CTF_LOCK_REST);
+		(void)close(share->metadata);
+		shared--;
+	}
 	ctf_share_point(share, UINT64_MAX, 0);
 	(void)ctf_lock_ready(share->fd, CTF_LOCK_ALIVE,
 			     1); /* explicitly: a forked child may have the file open, too */

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a trace while it is written, on the same machine: advisory locks of fcntl(2), as in LTTng's RFC on live
- * reading, and a file of synchronisation points.
+ * Reading a trace while it is written, on the same machine: advisory locks of fcntl(2), as in
+ * LTTng's RFC on live reading, and a file of synchronisation points.
  *
- * Bytes that may not be read yet are write-locked. Bytes without a lock are complete and do not change any more.
+ * Bytes that may not be read yet are write-locked. Bytes without a lock are complete and do not
+ * change any more.
  *
  *   CHANNEL            ├── packets ──┼─ packet on its way ─┼── packets ──┼────────────── ∞
  *                        readable      locked                 readable     locked
  *   index/CHANNEL.idx  ├ header ┼ entries ┼───────────────────────────────────────────── ∞
- *                        readable           locked            (a packet is readable before its entry is)
- *   metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
+ *                        readable           locked            (a packet is readable before its
+ * entry is) metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
  *                        readable                 locked
  *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while the trace is written
  *
  * The index is called index/CHANNEL.part where kymo record writes, until its stream is closed.
  *
  * A writer locks all of a new file at once (ctf_lock_all()) and unlocks it range by range
- * (ctf_lock_ready()); closing the file unlocks the rest. A reader tests the range that it wants before it reads
- * it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is readable), and never holds a lock itself for more than
- * a moment. A file may be shorter than the range that is tested: if that is unlocked, nothing more
- * comes in this file. A writer that crashes loses its locks, and the last packet or entry may be torn: a reader that finds
- * no lock on index/sync has to check sizes as in any other trace.
+ * (ctf_lock_ready()); closing the file unlocks the rest. A reader tests the range that it wants
+ * before it reads it (ctf_lock_test(), or ctf_lock_wait() to sleep until it is readable), and never
+ * holds a lock itself for more than a moment. A file may be shorter than the range that is tested:
+ * if that is unlocked, nothing more comes in this file. A writer that crashes loses its locks, and
+ * the last packet or entry may be torn: a reader that finds no lock on index/sync has to check
+ * sizes as in any other trace.
+ *
+ * kymo record closes files between two writes when it has more streams than descriptors: first
+ * index files, then streams. These are unlocked meanwhile; index/sync is not.
  *
  * Locks belong to the open file (F_OFD_SETLK): closing another descriptor of the same file does not
  * drop them, and a writer's threads may share them.
@@ -30,9 +35,8 @@
  *    0  u32  magic "KYSN"
  *    4  u32  version, 1
  *    8  u64  number of this point, from 1; 0: none yet
- *   16  u64  time, in the units of timestamp_end: all packets with events before it are readable, and no stream that
- *            existed then will bring another event before it
- *   24  u64  streams at that time
+ *   16  u64  time, in the units of timestamp_end: all packets with events before it are readable,
+ * and no stream that existed then will bring another event before it 24  u64  streams at that time
  */
 #ifndef KYMO_CTF_LOCK_H
 #define KYMO_CTF_LOCK_H
@@ -101,17 +105,19 @@ int ctf_sync_read(int fd, struct ctf_sync *sync);
 struct ctf_share {
 	bool active;
 	int fd;          /* of index/sync */
+	int metadata;    /* descriptor of the metadata, which locks what is to come; -1: none */
 	uint64_t points; /* written so far */
 };
 
 /**
- * ctf_share_begin() - create index/sync below @dir_fd
+ * ctf_share_begin() - create index/sync below @dir_fd, and lock what will follow in the metadata
+ * @metadata: bytes that it has
  *
  * If that fails (no descriptors, a file system without locks), the trace is not shared, and readers
  * go by the clock. All writers of the program together use at most a fifth of its descriptors for
  * it, and none when half of the descriptors are in use.
  */
-void ctf_share_begin(struct ctf_share *share, int dir_fd);
+void ctf_share_begin(struct ctf_share *share, int dir_fd, uint64_t metadata);
 
 /** ctf_share_point() - everything before @ns, CLOCK_MONOTONIC, is in the files, with its index
  * entries. */

@@ -87,6 +87,7 @@ struct ctf_writer {
 static struct {
 	struct ctf_out *out[CTF_WRITER_OPEN_MAX];
 	unsigned count;
+	unsigned indexes; /* that hold a descriptor, too; only of streams in @out */
 } opened;
 
 /* ---- before a write ---- */
@@ -114,6 +115,17 @@ static int cut(int fd, uint64_t length)
 	return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
 }
 
+/* Another descriptor of the metadata that is held locked, or -1: somebody removed it. */
+static int metadata_again(const struct ctf_share *share)
+{
+	struct stat st;
+
+	if (fstat(share->metadata, &st) == 0 && st.st_nlink)
+		return fcntl(share->metadata, F_DUPFD_CLOEXEC, 0);
+	errno = ENOENT;
+	return -1;
+}
+
 /*
  * Appends @text whole or not at all. The file gets its name when the first text is complete: a directory without
  * metadata is not a trace, but one with half of it is a broken trace.
@@ -123,13 +135,15 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	const uint64_t length = (uint64_t)writer->metadata_length;
 	const char *name = length ? "metadata" : "metadata.part";
 	int flags = length ? O_NOFOLLOW : O_CREAT | O_EXCL;
-	int fd = openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644);
+	const bool held = length && writer->share.active && writer->share.metadata >= 0;
+	int fd = held ? metadata_again(&writer->share)
+		      : openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644);
 	ssize_t done;
 	int rc = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (writer->share.active)
+	if (writer->share.active && !held)
 		(void)ctf_lock_all(fd, length);	/* until it is closed */
 	announce(writer, name, length, size, NULL, 0);
 	done = pwrite(fd, text, size, writer->metadata_length);
@@ -143,7 +157,9 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 		rc = -errno;
 	if (rc == 0)
 		writer->metadata_length += done;
-	else if (!length)
+	if (rc == 0 && held)
+		(void)ctf_lock_ready(writer->share.metadata, length, size);
+	else if (rc < 0 && !length)
 		(void)unlinkat(writer->dir_fd, name, 0);	/* so that the next call can try again */
 	return rc;
 }
@@ -265,6 +281,7 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 /* ---- the writer ---- */
 
 static bool gave_one_up(void);
+static int out_index(struct ctf_out *out, const struct ctf_index_entry *entry);
 
 static int writer_open(struct ctf_writer *writer, const char *dir,
 		       const struct ctf_trace_desc *desc)
@@ -361,7 +378,7 @@ void ctf_writer_close(struct ctf_writer *writer)
 void ctf_writer_share(struct ctf_writer *writer)
 {
 	if (!writer->store)
-		ctf_share_begin(&writer->share, writer->dir_fd);
+		ctf_share_begin(&writer->share, writer->dir_fd, (uint64_t)writer->metadata_length);
 }
 
 unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns)
@@ -371,17 +388,24 @@ unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns)
 	if (!writer->share.active)
 		return 0;
 	for (struct ctf_out *out = writer->outs; out; out = out->next)
-		flushed += (unsigned)ctf_index_flush(&out->index, writer->dir_fd, out->name);
+		flushed += (unsigned)out_index(out, NULL);
 	ctf_share_point(&writer->share, ns, writer->out_count);
 	return flushed;
 }
 
 /* ---- open files ---- */
 
+static void index_shut(struct ctf_out *out)
+{
+	opened.indexes -= out->index.held > 0;
+	ctf_index_let_go(&out->index);
+}
+
 static void out_shut(struct ctf_out *out)
 {
 	if (out->fd < 0)
 		return;
+	index_shut(out);
 	opened.out[out->place] = opened.out[--opened.count];
 	opened.out[out->place]->place = out->place;
 	if (out->writer->share.active)
@@ -394,14 +418,29 @@ static void out_shut(struct ctf_out *out)
  * A random one (xorshift by Marsaglia). Streams are written in turn, so with too many of them, the least recently used
  * one is exactly the one that is needed next.
  */
-static struct ctf_out *one_to_shut(void)
+static unsigned random_place(void)
 {
 	static uint32_t random = 2463534242u;
 
 	random ^= random << 13;
 	random ^= random >> 17;
 	random ^= random << 5;
-	return opened.out[random % opened.count];
+	return random % opened.count;
+}
+
+/* Indexes give their descriptors first: without one, an index is locked only while it is written.
+ */
+static void shut_one(void)
+{
+	unsigned at = random_place();
+
+	if (!opened.indexes) {
+		out_shut(opened.out[at]);
+		return;
+	}
+	while (!opened.out[at]->index.held)
+		at = (at + 1) % opened.count;
+	index_shut(opened.out[at]);
 }
 
 /* A small limit leaves descriptors for others: regions, accounts, /proc. */
@@ -424,7 +463,7 @@ static bool gave_one_up(void)
 {
 	if (errno != EMFILE || !opened.count)
 		return false;
-	out_shut(one_to_shut());
+	shut_one();
 	return true;
 }
 
@@ -436,19 +475,40 @@ static int out_open(struct ctf_out *out)
 
 	if (out->fd >= 0)
 		return 0;
-	while (opened.count && opened.count >= open_max())
-		out_shut(one_to_shut());
+	while (opened.count && opened.count + opened.indexes >= open_max())
+		shut_one();
 	while ((out->fd = openat(out->writer->dir_fd, out->name, flags, 0644)) < 0)
 		if (!gave_one_up())
 			return -errno;
 	if (opened.count && fds_exceed(out->fd, 7))
-		out_shut(one_to_shut());
+		shut_one();
 	if (out->writer->share.active)
 		(void)ctf_lock_all(out->fd, out->length);
 	out->made = true;
 	out->place = opened.count;
 	opened.out[opened.count++] = out;
 	return 0;
+}
+
+/*
+ * Adds @entry; NULL: writes what was added, and returns whether there was something. The file stays
+ * open, and locked behind its entries, while descriptors suffice for streams and indexes.
+ */
+static int out_index(struct ctf_out *out, const struct ctf_index_entry *entry)
+{
+	const bool held = out->index.held > 0;
+	int wrote = 0;
+
+	out->index.hold = held || (out->writer->share.active && out->fd >= 0 &&
+				   opened.count + opened.indexes < open_max());
+	if (entry)
+		ctf_index_add(&out->index, out->writer->dir_fd, out->name, entry);
+	else
+		wrote = ctf_index_flush(&out->index, out->writer->dir_fd, out->name);
+	opened.indexes += (out->index.held > 0) - held;
+	if (!held && out->index.held && fds_exceed(out->index.held - 1, 7))
+		index_shut(out);
+	return wrote;
 }
 
 /* ---- packets ---- */
@@ -593,7 +653,7 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 	if (rc < 0)
 		return rc;
 	if (!out->writer->store)
-		ctf_index_add(&out->index, out->writer->dir_fd, out->name, &entry);
+		(void)out_index(out, &entry);
 	out->length += head.packet_size / 8;
 	out->writer->bytes += head.packet_size / 8;
 	out->writer->index_bytes += sizeof(struct ctf_index_entry) + (out->packets ? 0 : CTF_INDEX_HEADER);

@@ -11,9 +11,9 @@
  * Callers pass events as they are stored (u16 id, u64 ns, packed payload). The stream classes are
  * those of enum ctf_class; ids are those of tracepoints.def in all of them.
  *
- * At most CTF_WRITER_OPEN_MAX stream files, or a fifth of what RLIMIT_NOFILE allows, are open at a
- * time in the whole program, whatever the number of streams and writers; fewer where others need
- * descriptors. A writer by itself holds one descriptor, or two.
+ * At most CTF_WRITER_OPEN_MAX stream and index files, or a fifth of what RLIMIT_NOFILE allows, are
+ * open at a time in the whole program, whatever the number of streams and writers; fewer where
+ * others need descriptors. A writer by itself holds one descriptor, or three.
  *
  * Context of all functions: allocate and block; all writers of a program belong to one thread.
  */

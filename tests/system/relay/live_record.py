@@ -151,6 +151,10 @@ def on_disk(place):
             check(os.stat(stream).st_size >= end, '%s is shorter than its index', stream)
             check(not is_locked(stream, 0, end), '%s: what is in the index is locked', stream)
             check(is_locked(stream, 1 << 40, 1), '%s: what is to come is not locked', stream)
+        for text in [os.path.join(ust, 'metadata')] + [os.path.join(ust, 'index', part) for part in parts]:
+            size = os.stat(text).st_size
+            lib.wait_for('what is in ' + text, lambda: not is_locked(text, 0, size))
+            check(is_locked(text, 1 << 40, 1), '%s: what is to come is not locked', text)
         lib.wait_for('the next point', lambda: point(ust)[0] > number)
         check(point(ust)[1] > time, 'points go back')
     # A recorder that is killed has no locks.
@@ -159,7 +163,8 @@ def on_disk(place):
     recorder.kill()
     recorder.wait()
     live.ends()
-    check(not is_locked(os.path.join(ust, 'index/sync'), ALIVE, 1), 'somebody seems to write')
+    for name in ('index/sync', 'metadata', *('index/' + part for part in parts)):
+        check(not is_locked(os.path.join(ust, name), ALIVE, 1), '%s: somebody seems to write', name)
     shown_as_recorded(place, live, trace, killed=True)
     lib.end(program, signal.SIGTERM)
     print(f'points: {point(ust)[0]} made')
