@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo dump: every event of a trace, as babeltrace2 prints it or as JSON lines. */
+/* kymo dump: every event of a trace, as babeltrace2 prints it, as JSON lines, or as columns. */
 #include <limits.h>
 #include <time.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include "cli/input/answer.h"
 #include "cli/input/event_print.h"
 #include "cli/input/trace_time.h"
+#include "cli/verbs/dump/dump_columns.h"
 
 struct dump_options {
 	int format;
@@ -20,7 +21,7 @@ struct dump_options {
 
 static const struct opt opts[] = { { "format", 'f', OPT_CHOICE,
 				     offsetof(struct dump_options, format), NULL, "how to print",
-				     "text|json" },
+				     "text|json|columns" },
 				   CLI_OPT_EVENT_PRINT(struct dump_options),
 				   CLI_OPT_SELECTION(struct dump_options, 0),
 				   CLI_OPT_WINDOW(struct dump_options, "what is"),
@@ -30,6 +31,8 @@ static const struct opt opts[] = { { "format", 'f', OPT_CHOICE,
 				     NULL, "continue with new events until interrupted", NULL },
 				   CLI_OPT_STRICT(struct dump_options),
 				   CLI_OPT_END };
+
+enum { DUMP_TEXT, DUMP_JSON, DUMP_COLUMNS };
 
 /* How often a growing trace is read again. */
 #define FOLLOW_NS 100000000
@@ -76,6 +79,39 @@ static int explain_nothing(const struct dump *d)
 	return KYMO_EXIT_EMPTY;
 }
 
+/* Columns are for programs, and of a whole trace. */
+static int check_columns(const struct dump_options *o, struct kymo_err *err)
+{
+	if (o->format != DUMP_COLUMNS)
+		return 0;
+	if (o->follow || o->count || o->times.clock || selection_any(&o->selection))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--format columns works with --event, --begin and --end only; "
+			       "use --format json");
+	if (isatty(STDOUT_FILENO))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--format columns writes binary data for programs, and standard "
+			       "output is a terminal; use --format json, or a pipe");
+	return 0;
+}
+
+static int print_columns(struct dump *d, struct kymo_err *err)
+{
+	struct dump_columns done = { 0 };
+	const int status = dump_columns(&d->events, &d->options->event, &done, err);
+
+	d->print.printed = done.printed;
+	d->print.lost = done.lost;
+	return status;
+}
+
+static int print_events(struct dump *d, struct kymo_err *err)
+{
+	if (d->options->format == DUMP_COLUMNS)
+		return print_columns(d, err);
+	return d->options->follow ? follow(d, err) : event_print_all(&d->print, err);
+}
+
 static int dump_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct dump_options options = { 0 };
@@ -83,7 +119,7 @@ static int dump_run(int argc, char **argv, struct kymo_err *err)
 	struct answer answer;
 	int status = KYMO_EXIT_OK;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || check_columns(&options, err) ||
 	    (options.follow ? answer_follow : answer_open)(&answer, "dump", argc, argv,
 							   &options.times, err))
 		return -1;
@@ -104,10 +140,9 @@ static int dump_run(int argc, char **argv, struct kymo_err *err)
 		.events = &dump.events,
 		.names = &options.event,
 		.most = options.count,
-		.json = options.format,
+		.json = options.format == DUMP_JSON,
 	};
-	if (events_open(&dump.events, err) ||
-	    (options.follow ? follow(&dump, err) : event_print_all(&dump.print, err)) < 0)
+	if (events_open(&dump.events, err) || print_events(&dump, err) < 0)
 		status = -1;
 	events_close(&dump.events);
 	(void)fflush(stdout);
@@ -122,31 +157,45 @@ const struct verb verb_dump = {
 	.synopsis = "[TRACE...]",
 	.summary = "print the events of a trace",
 	.description =
-		"Prints every event of all CTF traces below TRACE in time order, one per line, exactly as "
-		"babeltrace2 does: local time, difference to the line before, host, name, packet context, event "
-		"contexts, fields. Without TRACE: the newest trace. Lost events and damaged places are reported "
+		"Prints every event of all CTF traces below TRACE in time order, one per line, "
+		"exactly as "
+		"babeltrace2 does: local time, difference to the line before, host, name, packet "
+		"context, event "
+		"contexts, fields. Without TRACE: the newest trace. Lost events and damaged places "
+		"are reported "
 		"on standard error.\n\n"
-		"Traces of several hosts are read as one. Times are then those of the first host's clock; the "
-		"other clocks are compared to it by the messages between the hosts. Standard error and `kymo "
-		"report --section hosts` show how well that works. With --follow, times are those of each host's "
+		"Traces of several hosts are read as one. Times are then those of the first host's "
+		"clock; the "
+		"other clocks are compared to it by the messages between the hosts. Standard error "
+		"and `kymo "
+		"report --section hosts` show how well that works. With --follow, times are those "
+		"of each host's "
 		"wall clock.\n\n"
 		"With --clock sim the time is what the simulation's clock showed, in seconds.\n\n"
-		"--format json prints one object per line: ts_ns (since the epoch), clock_ns (the trace's clock), "
+		"--format json prints one object per line: ts_ns (since the epoch), clock_ns (the "
+		"trace's clock), "
 		"name, trace, host, stream, packet, context, event_context, fields.\n\n"
-		"--follow prints the events that exist, then new ones while a recorder writes them. A packet is "
-		"read when all of it is in its file, so an event appears as late as the recorder writes it. "
-		"Events of one stream keep their order; an event of another stream may be older than the line "
+		"--format columns is for programs that read millions of events: lines of JSON, and "
+		"batches of "
+		"columns as binary numbers. kymo.Handler of the Python package reads it.\n\n"
+		"--follow prints the events that exist, then new ones while a recorder writes "
+		"them. A packet is "
+		"read when all of it is in its file, so an event appears as late as the recorder "
+		"writes it. "
+		"Events of one stream keep their order; an event of another stream may be older "
+		"than the line "
 		"before.\n\n"
-		"--node and --topic keep events that name the node or topic by a handle, and events that happen "
-		"in the callbacks of these nodes. --process keeps events by the name of the process's main "
-		"thread, or by pid. To find out which event belongs where, kymo reads the trace once before.\n\n"
-		CLI_CLOCK_HELP,
-	.examples =
-		"kymo dump -n 20\n"
-		"kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
-		"kymo dump my_session --node /planner --event 'ros2:*init'\n"
-		"kymo dump left-robot right-robot --format json\n"
-		"kymo dump my_session --begin +1.5s --end +2s --format json",
+		"--node and --topic keep events that name the node or topic by a handle, and "
+		"events that happen "
+		"in the callbacks of these nodes. --process keeps events by the name of the "
+		"process's main "
+		"thread, or by pid. To find out which event belongs where, kymo reads the trace "
+		"once before.\n\n" CLI_CLOCK_HELP,
+	.examples = "kymo dump -n 20\n"
+		    "kymo dump ~/.ros/tracing/my_session --event 'ros2:callback_*'\n"
+		    "kymo dump my_session --node /planner --event 'ros2:*init'\n"
+		    "kymo dump left-robot right-robot --format json\n"
+		    "kymo dump my_session --begin +1.5s --end +2s --format json",
 	.opts = opts,
 	.run = dump_run,
 };
