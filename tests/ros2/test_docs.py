@@ -72,9 +72,10 @@ def test_pytest_files(tmp_path):
 def test_snippets(trace):
     pytest.importorskip('pandas')
     os.symlink(trace.trace, 'walk')
-    assert len(SNIPPETS) == 1
-    # From the first event on: this trace is short.
-    exec(SNIPPETS[0].replace('--begin=+500ms', '--begin=+0s'), {})
+    assert len(SNIPPETS) == 2
+    for snippet in SNIPPETS:
+        # From the first event on: this trace is short.
+        exec(snippet.replace('--begin=+500ms', '--begin=+0s'), {'__name__': 'snippet'})
 
 
 def test_shell():

@@ -67,6 +67,62 @@ def test_part_of_a_trace_and_an_early_end():
         break
 
 
+def test_handler_gets_every_event():
+    class All(kymo.Handler):
+        def __init__(self):
+            self.events, self.ends, self.finished = [], 0, False
+
+        @kymo.on('*')
+        def each(self, event):
+            self.events.append(event)
+
+        def on_callback_end(self, event):
+            assert self.events[-1] is event or self.events[-1].ns <= event.ns
+            self.ends += event._name == 'ros2:callback_end'
+
+        def finish(self):
+            self.finished = True
+
+    handler = All().process(FIXTURE)
+    wanted = kymo.get_trace_events(FIXTURE)
+    assert len(handler.events) == len(wanted) and handler.finished
+    assert handler.ends == sum(event['_name'] == 'ros2:callback_end' for event in wanted) > 3
+    for got, event in zip(handler.events, wanted):
+        assert (got._name, got.ns, got.vpid, got.vtid, got.cpu_id, got.procname) == tuple(
+            event[key] for key in ('_name', '_timestamp', 'vpid', 'vtid', 'cpu_id', 'procname'))
+        for key in event.keys() - {'_name', '_timestamp', 'vpid', 'vtid', 'cpu_id', 'procname'}:
+            assert getattr(got, key) == (bytes(event[key]) if key == 'gid' else event[key]), (key, got)
+
+
+def test_handlers_choose_in_the_command(monkeypatch):
+    class Starts(kymo.Handler):
+        count = 0
+
+        def on_callback_start(self, event):
+            self.count += 1
+            self.last = event
+
+    one, two = Starts(), Starts()
+    kymo.process(FIXTURE, one, two, end='+1000s')
+    starts = list(kymo.events(FIXTURE, '--event=ros2:callback_start'))
+    assert one.count == two.count == len(starts) > 3 and one.last.callback == starts[-1]['callback']
+    assert Starts().process(FIXTURE, begin='+900s').count == 0
+    with pytest.raises(TypeError, match='on_NAME'):
+        kymo.Handler().process(FIXTURE)
+    with pytest.raises(kymo.Error) as caught:
+        Starts().process('/proc/no/such/trace')
+    assert caught.value.status == kymo.command.INPUT
+
+    class Broken(kymo.Handler):
+        def on_callback_start(self, event):
+            raise KeyError('mine')
+
+    with pytest.raises(KeyError, match='mine'):
+        Broken().process(FIXTURE)
+    with pytest.raises(kymo.Error, match='--format json'):
+        kymo.call('dump', '--format=columns', '--node=/a', FIXTURE)
+
+
 def test_is_trace_directory(tmp_path):
     assert kymo.is_trace_directory(FIXTURE)
     assert not kymo.is_trace_directory(tmp_path)

@@ -7,8 +7,9 @@ the module needs no package but Python's own.
 """
 from .command import ask, call, Error, find, verbs
 from .frames import frames, query
+from .handler import Handler, on, process
 from .reader import events, get_trace_events, is_trace_directory
 from .session import Session
 
-__all__ = ['ask', 'call', 'Error', 'events', 'find', 'frames', 'get_trace_events', 'is_trace_directory', 'query',
-           'Session', 'verbs']
+__all__ = ['ask', 'call', 'Error', 'events', 'find', 'frames', 'get_trace_events', 'Handler', 'is_trace_directory', 'on', 'process',
+           'query', 'Session', 'verbs']
