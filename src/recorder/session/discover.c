@@ -270,9 +270,22 @@ bool session_names_pid(const struct session *session, const struct drained_proce
 	return false;
 }
 
+/* An agent that records /clock: what it says belongs to the programs of every session. */
+static bool is_of_all(const struct session *session, const struct drained_process *process)
+{
+	return process->region.ros_domain == KYMO_ROS_EVERY && !session->options.only_self;
+}
+
+/*
+ * A session for one command or for some processes takes such a process in beside the first of them;
+ * without them, it has nothing to record.
+ */
 static bool wanted(const struct session *session, const struct drained_process *process)
 {
 	const struct session_options *options = &session->options;
+
+	if (is_of_all(session, process) && session->processes_seen)
+		return true;
 
 	if (options->only_self)
 		return process->host_pid == getpid() && process->alive != ALIVE_DEAD &&
@@ -535,7 +548,9 @@ static void add_region(struct session *session, struct home *home, const char *n
 		(void)unlinkat(home->dir.fd, name, 0);
 	} else if (!wanted(session, process) || process->alive == ALIVE_DEAD) {
 		send_back(session, process);
-		session_refuse(session, home, name, NULL);	/* not ours: do not open it again */
+		if (!is_of_all(session, process)) /* such a one may be wanted later */
+			session_refuse(session, home, name,
+				       NULL); /* not ours: do not open it again */
 	}
 	region_close(&process->region);
 	sinks_process_free(process);
