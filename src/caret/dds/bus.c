@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Participant, topics and endpoints of a ROS domain. See bus.h. */
 #include "caret/dds/bus.h"
+#include "caret/dds/bus_domain.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -130,6 +131,20 @@ static void unwatch_log(void)
 
 /* ---- participant ---- */
 
+/* Return: the participant, or DDS_RETCODE_...; then the domain is closed. */
+static dds_entity_t join_domain(uint32_t domain, const dds_qos_t *qos,
+				void (*say)(void *context, const char *text), void *context)
+{
+	dds_entity_t participant = bus_domain_open(domain, say, context);
+
+	if (participant < 0)
+		return participant;
+	participant = dds_create_participant(domain, qos, NULL);
+	if (participant < 0)
+		bus_domain_close(domain);
+	return participant;
+}
+
 int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, const char *text), void *context,
 	     struct kymo_err *err)
 {
@@ -144,12 +159,15 @@ int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, co
 	bus->domain = domain;
 	watch_log(say, context);
 	dds_qset_userdata(qos, enclave, sizeof enclave - 1);
-	bus->participant = dds_create_participant(domain, qos, NULL);
+	bus->participant = join_domain(domain, qos, say, context);
 	dds_delete_qos(qos);
 	if (bus->participant < 0) {
-		int rc = err_set(err, KYMO_EXIT_FAILED, "cannot join ROS domain %u: %s; perhaps CYCLONEDDS_URI names a network "
-				 "that does not exist, or too many participants are running", domain,
-				 dds_strretcode(bus->participant));
+		int rc = err_set(
+			err, KYMO_EXIT_FAILED,
+			"cannot join ROS domain %u: %s; perhaps CYCLONEDDS_URI names a network "
+			"that does not exist, ROS_STATIC_PEERS a host that does not, or too many "
+			"participants are running",
+			domain, dds_strretcode(bus->participant));
 
 		unwatch_log();
 		free(bus);
@@ -164,6 +182,7 @@ void bus_close(struct bus *bus)
 	if (!bus)
 		return;
 	(void)dds_delete(bus->participant);
+	bus_domain_close(bus->domain);
 	unwatch_log();
 	while (bus->callbacks) {
 		struct bus_callback *next = bus->callbacks->next;

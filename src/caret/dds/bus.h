@@ -38,8 +38,9 @@ enum bus_topic {
 struct bus;
 
 /**
- * bus_open() - join @domain; CYCLONEDDS_URI configures the networks
- * @say: called with the first invalid message, and with CycloneDDS's errors; on any thread. May be NULL.
+ * bus_open() - join @domain; ROS 2's discovery variables and CYCLONEDDS_URI configure the networks
+ * @say: called with the first invalid message, and with CycloneDDS's errors; on any thread. May be
+ * NULL.
  *
  * Return: 0; -1 with @err. Context: allocates, blocks; creates threads of CycloneDDS.
  */

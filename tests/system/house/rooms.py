@@ -157,7 +157,7 @@ DOORS = {
     "relay/viewer": "viewer",
     "relay/server": "server",
     "live": "live watch",
-    "caret/agent": "agent order remote roster sim_clock start steer",
+    "caret/agent": "agent discovery order remote roster sim_clock start steer",
     "caret/dds": "",
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
