@@ -136,29 +136,41 @@ const struct verb verb_agent = {
 	.name = "agent",
 	.synopsis = "",
 	.summary = "act for the traced processes in the ROS graph, for CARET's record",
-	.description =
-		"Takes part in a ROS domain as CARET's nodes in the traced programs would, one agent for all of "
-		"them. \"ros2 caret record\", or any node that publishes /caret/start_record and /caret/end_record, "
-		"counts the processes, starts them, and sees the state of each on /caret/status. Nothing of this "
-		"runs in the traced programs. CYCLONEDDS_URI chooses the network, as for ROS 2.\n\n"
-		"A Start makes the session of \"kymo record --wait\" record. If there is no such session, the agent "
-		"only answers the Start, which may be meant for other hosts; the same holds for an End while a "
-		"session is active. Start's select_nodes, ignore_nodes, select_topics and ignore_topics are "
-		"filters, in the form of CARET's variables.\n\n"
-		"With --active lttng, LTTng's session counts, which \"ros2 caret record\" creates: a Start begins a "
-		"recording of kymo beside it, and an End ends that recording. --active file uses a marker file, "
-		"as CARET does for containers. With --active always, each Start begins a recording and the next "
-		"End ends it: \"kymo record --hosts\" on another machine needs that.\n\n"
-		"If a node publishes the time of a simulation on /clock, the agent records it beside the "
-		"programs, once a second and wherever its rate changes, for \"kymo report --clock sim\".\n\n"
-		"A program that starts late records at once. If the recorder dies, all wait for the next Start. "
-		"Programs of other ROS domains are left alone.",
-	.examples =
-		"kymo agent &\n"
-		"kymo record --wait -o /data/trace\n"
-		"kymo agent --domain 0 --domain 42\n"
-		"kymo agent --active lttng -o /data/traces\n"
-		"kymo agent --active always -o /data/traces\n",
+	.description = "Takes part in a ROS domain as CARET's nodes in the traced programs would, "
+		       "one agent for all of "
+		       "them. \"ros2 caret record\", or any node that publishes "
+		       "/caret/start_record and /caret/end_record, "
+		       "counts the processes, starts them, and sees the state of each on "
+		       "/caret/status. Nothing of this "
+		       "runs in the traced programs. CYCLONEDDS_URI, "
+		       "ROS_AUTOMATIC_DISCOVERY_RANGE, ROS_STATIC_PEERS and "
+		       "ROS_LOCALHOST_ONLY choose the network, as for ROS 2.\n\n"
+		       "A Start makes the session of \"kymo record --wait\" record. If there is no "
+		       "such session, the agent "
+		       "only answers the Start, which may be meant for other hosts; the same holds "
+		       "for an End while a "
+		       "session is active. Start's select_nodes, ignore_nodes, select_topics and "
+		       "ignore_topics are "
+		       "filters, in the form of CARET's variables.\n\n"
+		       "With --active lttng, LTTng's session counts, which \"ros2 caret record\" "
+		       "creates: a Start begins a "
+		       "recording of kymo beside it, and an End ends that recording. --active file "
+		       "uses a marker file, "
+		       "as CARET does for containers. With --active always, each Start begins a "
+		       "recording and the next "
+		       "End ends it: \"kymo record --hosts\" on another machine needs that.\n\n"
+		       "If a node publishes the time of a simulation on /clock, the agent records "
+		       "it beside the "
+		       "programs, once a second and wherever its rate changes, for \"kymo report "
+		       "--clock sim\".\n\n"
+		       "A program that starts late records at once. If the recorder dies, all wait "
+		       "for the next Start. "
+		       "Programs of other ROS domains are left alone.",
+	.examples = "kymo agent &\n"
+		    "kymo record --wait -o /data/trace\n"
+		    "kymo agent --domain 0 --domain 42\n"
+		    "kymo agent --active lttng -o /data/traces\n"
+		    "kymo agent --active always -o /data/traces\n",
 	.opts = opts,
 	.run = run,
 };

@@ -23,7 +23,8 @@ struct agent_scan {
 	bool runs;			/* one serves dir, ... */
 	int pid;
 	struct ros_domains serves;	/* ... these */
-	char uri[256];			/* its CYCLONEDDS_URI */
+	char network[ELSEWHERE_NETWORKS]
+		    [256];              /* its variables that choose a network; "": not set */
 	struct ros_domains others;	/* of programs that it does not serve */
 	unsigned other_count;
 	char reported[DIRS_MAX][512];
@@ -91,7 +92,9 @@ static void on_process(void *context, const struct elsewhere_process *process)
 	struct agent_scan *agent_scan = context;
 
 	if (process->agent && strcmp(process->dir, agent_scan->dir) == 0) {
-		(void)snprintf(agent_scan->uri, sizeof agent_scan->uri, "%s", process->uri ? process->uri : "");
+		for (unsigned i = 0; i < ELSEWHERE_NETWORKS; i++)
+			(void)snprintf(agent_scan->network[i], sizeof agent_scan->network[i], "%s",
+				       process->network[i] ? process->network[i] : "");
 		if (process->no_clock)
 			doctor_say(agent_scan->doctor, AGENT_NO_CLOCK, process->pid);
 	} else if (process->agent) {
@@ -167,9 +170,37 @@ static void multicast(struct doctor *doctor)
 		doctor_say(doctor, NETWORK_NO_MULTICAST);
 }
 
+/* Nodes up to Humble have no ranges. */
+static bool is_off(const char *range)
+{
+	const char *distribution = getenv("ROS_DISTRO");
+
+	return strcmp(range, "OFF") == 0 &&
+	       !(distribution && *distribution && *distribution <= 'h');
+}
+
+/* Programs with other settings look for each other at other places. */
+static void compare(struct doctor *doctor, const struct agent_scan *agent_scan)
+{
+	for (unsigned i = 0; i < ELSEWHERE_NETWORKS; i++) {
+		const char *name = elsewhere_network_name(i), *agents = agent_scan->network[i],
+			   *own = getenv(name) ?: "";
+
+		if (strncmp(agents, own, sizeof agent_scan->network[i] - 1) == 0)
+			continue;
+		if (i == ELSEWHERE_URI)
+			doctor_say(doctor, NETWORK_DIFFERS);
+		else if (*agents)
+			doctor_say(doctor, NETWORK_AGENT_HAS, name, agents, *own ? own : "none");
+		else
+			doctor_say(doctor, NETWORK_AGENT_HAS_NONE, name, own);
+	}
+}
+
 void doctor_agent(struct doctor *doctor, const char *dir)
 {
-	const char *own = getenv("CYCLONEDDS_URI");
+	const char *own = getenv("CYCLONEDDS_URI"),
+		   *range = getenv("ROS_AUTOMATIC_DISCOVERY_RANGE") ?: "";
 	struct agent_scan agent_scan = { .doctor = doctor, .dir = dir };
 	char text[128];
 
@@ -183,8 +214,11 @@ void doctor_agent(struct doctor *doctor, const char *dir)
 	domains(&agent_scan);
 	if (own && *own)
 		uri(doctor, own);
-	if (agent_scan.runs && strncmp(agent_scan.uri, own ? own : "", sizeof agent_scan.uri - 1) != 0)
-		doctor_say(doctor, NETWORK_DIFFERS);
-	if (!own || !*own)
+	if (agent_scan.runs)
+		compare(doctor, &agent_scan);
+	if (is_off(range) && agent_scan.runs)
+		doctor_say(doctor, NETWORK_OFF);
+	if ((!own || !*own) && strcmp(range, "LOCALHOST") != 0 &&
+	    strcmp(getenv("ROS_LOCALHOST_ONLY") ?: "", "1") != 0)
 		multicast(doctor);
 }

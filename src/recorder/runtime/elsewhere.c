@@ -14,6 +14,18 @@
 #define PRELOAD "libkymo"		/* in LD_PRELOAD */
 #define AGENT "kymo-dds"		/* the program that speaks DDS */
 
+const char *elsewhere_network_name(enum elsewhere_network which)
+{
+	static const char *const names[ELSEWHERE_NETWORKS] = {
+		[ELSEWHERE_URI] = "CYCLONEDDS_URI",
+		[ELSEWHERE_RANGE] = "ROS_AUTOMATIC_DISCOVERY_RANGE",
+		[ELSEWHERE_PEERS] = "ROS_STATIC_PEERS",
+		[ELSEWHERE_LOCALHOST] = "ROS_LOCALHOST_ONLY",
+	};
+
+	return names[which];
+}
+
 /* A process in another network namespace is on another host, or in a container. */
 static bool is_here(const char *pid)
 {
@@ -52,7 +64,9 @@ static bool read_process(struct elsewhere_process *process, const char *environm
 		return false;
 	(void)rundir_choose(process->dir, sizeof process->dir,
 			    environment_value(environment, size, "KYMO_DIR"), geteuid());
-	process->uri = environment_value(environment, size, "CYCLONEDDS_URI");
+	for (unsigned i = 0; i < ELSEWHERE_NETWORKS; i++)
+		process->network[i] =
+			environment_value(environment, size, elsewhere_network_name(i));
 	return true;
 }
 

@@ -5,13 +5,25 @@
 
 #include <stdbool.h>
 
+enum elsewhere_network {
+	ELSEWHERE_URI,       /* CYCLONEDDS_URI */
+	ELSEWHERE_RANGE,     /* ROS_AUTOMATIC_DISCOVERY_RANGE */
+	ELSEWHERE_PEERS,     /* ROS_STATIC_PEERS */
+	ELSEWHERE_LOCALHOST, /* ROS_LOCALHOST_ONLY */
+	ELSEWHERE_NETWORKS
+};
+
+/** elsewhere_network_name() - of the variable. */
+const char *elsewhere_network_name(enum elsewhere_network which);
+
 struct elsewhere_process {
 	int pid;
 	char name[64];
 	char dir[512];			/* its runtime directory */
 	bool agent;			/* it is a `kymo agent`; else it has our preload library */
 	bool no_clock;			/* an agent with --sim-rate 0 */
-	const char *uri;		/* its CYCLONEDDS_URI; NULL: none */
+	/* Its variables that choose a network, by enum elsewhere_network; NULL: not set. */
+	const char *network[ELSEWHERE_NETWORKS];
 };
 
 /**
