@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import BUILD, KYMO, answer, kymo, ros_domain, run, until
@@ -125,6 +126,30 @@ def two_domains(trace, domain):
     assert all(f"ros_domain = {domain} }}" in line or f"ros_domain = {domain + 1} }}" in line for line in pairs), pairs[0]
 
 
+def beside_a_command(trace, domain):
+    """`kymo record -- CMD` also records the agent's readings, and nothing at all if nothing of the command is traced."""
+    agent = start(KYMO, "agent", "--domain", str(domain), "--sim-rate", "100", "-q")
+    player = start(PLAYER, str(domain), "60:1")
+    until("a reading", lambda: answer("status")["processes"])
+    assert run(KYMO, "record", "-o", trace, "--", "true", status=6) and not os.path.exists(trace)
+    recorder = start(KYMO, "record", "-q", "-o", trace, "--", EVENTS, stdin=subprocess.PIPE)
+    base = int(recorder.stdout.readline())
+    recorder.stdin.write(f"begin {time.monotonic_ns() - base}\nend {time.monotonic_ns() - base}\n")
+    recorder.stdin.flush()
+    until("readings", lambda: sum(p["recorded"] or 0 for p in answer("status", "--interval", "0")["processes"]
+                                  if p["pid"] == agent.pid) > 2)
+    recorder.stdin.close()
+    recorder.stdin = None
+    recorder.communicate(timeout=60)
+    assert recorder.returncode == 0
+    player.kill()
+    player.communicate()
+    end(agent)
+    assert len(answer("query", "-q", trace, "SELECT * FROM sim_times")["rows"]) > 2
+    pids = {row["pid"] for row in answer("query", "-q", trace, "SELECT pid FROM processes")["rows"]}
+    assert len(pids) == 2 and agent.pid in pids, pids
+
+
 def main():
     if not os.path.exists(PLAYER):
         print("sim_clock.py: skipped, it needs CycloneDDS")
@@ -141,6 +166,7 @@ def main():
                 print(f"sim_clock: a message came {lateness(trace, phases) / 1e6:.0f} ms late")
             check(trace, phases)
             two_domains(f"{work}/two", ros_domain(2))
+            beside_a_command(f"{work}/command", ros_domain())
         finally:
             for program in programs:
                 if program.poll() is None:
