@@ -80,7 +80,8 @@ static const char later_steps[] =
 
 /* The verbs by purpose. The test of the manual pages checks that each is listed once. */
 static const struct entry chapters[] = {
-	{ "Start programs, record them", "run record start pause resume filter stop status snapshot sink recover" },
+	{ "Start programs, record them",
+	  "run record start pause resume filter stop status snapshot sink recover ls rm" },
 	{ "Read the answers", "info list dump report flow why query export open" },
 	{ "Watch from elsewhere, several hosts", "relay live agent" },
 	{ "When nothing is recorded", "doctor" },

@@ -92,3 +92,13 @@ void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool 
 		watch->over = false;
 	}
 }
+
+bool watch_alive(const struct kymo_ctf_reader *reader)
+{
+	struct ctf_sync sync;
+
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
+		if (read_sync(reader, i, &sync) == ALIVE)
+			return true;
+	return false;
+}

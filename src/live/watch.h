@@ -43,4 +43,12 @@ void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int6
 /** watch_done() - the reader has read. @grew: there was more. */
 void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns);
 
+/**
+ * watch_alive() - whether some trace of @reader is being written now
+ *
+ * Only writers with synchronisation points say so: kymo record and kymo relay. Context: opens a
+ * small file for each trace.
+ */
+bool watch_alive(const struct kymo_ctf_reader *reader);
+
 #endif

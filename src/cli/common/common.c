@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,13 @@ int cli_table(const char *verb, int format, struct table **table)
 	(void)err_no_memory(&err);
 	(void)cli_fail(verb, &err);
 	return -1;
+}
+
+unsigned cli_terminal_width(FILE *out)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fileno(out), TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 void cli_cell(struct table *table, bool known, uint64_t value)

@@ -100,6 +100,9 @@ int cli_one_operand(int argc, char **argv, struct kymo_err *err);
 /** cli_table() - a table on standard output. Return: 0, or -1: no memory, which was said. */
 int cli_table(const char *verb, int format, struct table **table);
 
+/** cli_terminal_width() - columns of the terminal behind @out; 0 if it is none or does not say. */
+unsigned cli_terminal_width(FILE *out);
+
 /** cli_cell() - a number in @table; an empty cell if it is not @known. */
 void cli_cell(struct table *table, bool known, uint64_t value);
 

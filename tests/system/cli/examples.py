@@ -62,7 +62,7 @@ SCENES = [
     (r"kymo query TRACE$", "prompt", {0}),
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
-    (r"kymo (info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
+    (r"kymo (ls|info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
     (r"kymo live", "relayed", {0}),
@@ -71,6 +71,7 @@ SCENES = [
     (r"kymo (record|agent|relay)\b", "until_interrupted", {0, NOTHING}),
     (r"kymo start", "started", {0}),
     (r"kymo (pause|resume|filter|stop|status|snapshot|sink)\b", "recording", {0}),
+    (r"kymo rm\b", "removed", {0}),
     (r"kymo recover", "recover", {0, NOTHING}),
 ]
 
@@ -326,6 +327,13 @@ class Scenes:
     def recover(self, line):
         self.stop()
         return self.run(line)
+
+    def removed(self, line):
+        """Copies of the recordings that it names, which other lines read."""
+        place = tempfile.mkdtemp(dir=self.work)
+        for name in re.findall(r"[\w/-]*session\S*", line):
+            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
+        return self.run(f"cd {place} && yes | {line.replace('rm ', 'rm --yes ', 1)} && ! ls -d $(ls) 2>&1 | grep session")
 
     def prompt(self, line):
         return self.run(f"echo 'SELECT * FROM nodes' | {line}")

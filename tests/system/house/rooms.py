@@ -115,6 +115,7 @@ ROOMS = {
     "cli/verbs/export": "cli/input",
     "cli/verbs/info": "cli/input",
     "cli/verbs/live": "cli/input",
+    "cli/verbs/ls": "",
     "cli/verbs/query": "cli/input",
     "cli/verbs/record": "cli/input cli/verbs/export",
 }
@@ -133,6 +134,7 @@ DOORS = {
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
+    "cli/verbs/ls": "recordings",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_flight record_hosts record_perfetto record_relay record_users recorded",

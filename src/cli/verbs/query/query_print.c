@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -167,14 +166,6 @@ static int run_statements(struct result *result, struct query *query, const char
 	return more < 0 ? -1 : 0;
 }
 
-/* Columns of the terminal behind @out, 0 when it is none or does not say. */
-static unsigned terminal_width(FILE *out)
-{
-	struct winsize size = { 0 };
-
-	return ioctl(fileno(out), TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
 int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
 		struct progress *progress, struct kymo_err *err)
 {
@@ -187,7 +178,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	}
 	result->format = format;
 	if (!wide)
-		table_fit(result->table, terminal_width(out));
+		table_fit(result->table, cli_terminal_width(out));
 	table_whole(result->table);
 	query_watch(query, on_progress, progress);
 	status = run_statements(result, query, sql, out, progress, err);
