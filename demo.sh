@@ -39,9 +39,6 @@ kymo why '/scan -> /cmd_vel'
 
 cat <<END
 
-More, after  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
-  kymo flow                       the paths of messages through the robot, and their latencies
-  kymo info                       what is in the trace, and what is missing
-  kymo export -o robot.pftrace    for https://ui.perfetto.dev
-  babeltrace2 $build/demo/*       the same trace in another reader
+To type such commands yourself:
+  export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
 END

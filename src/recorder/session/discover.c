@@ -429,13 +429,26 @@ static void wait_if_ending(struct drained_process *process)
 	}
 }
 
-/* `kymo recover` leaves a region that has events, or will have, to its process. That is reported,
- * and noted for the accounts. */
+void session_left_alone(struct session *session, const char *text)
+{
+	char *all;
+
+	if (session->left_alone && strstr(session->left_alone, text))
+		return; /* by an earlier scan */
+	say_text(&session->drain.sayer, "left alone: %s", text);
+	if (asprintf(&all, "%s%s%s", session->left_alone ? session->left_alone : "",
+		     session->left_alone ? "; " : "", text) < 0)
+		return;
+	free(session->left_alone);
+	session->left_alone = all;
+}
+
+/* `kymo recover` leaves a region that has events, or will have, to its process. */
 static void leave_alone(struct session *session, const struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	const bool flight = header->mode == KYMO_MODE_OVERWRITE;
-	char text[256], *all;
+	char text[256];
 
 	if (process->alive == ALIVE_DEAD || (!is_owed(header) && !flight) ||
 	    !wanted(session, process))
@@ -450,14 +463,7 @@ static void leave_alone(struct session *session, const struct drained_process *p
 			       "process %d (%s) still runs; \"kymo %s\" writes its events",
 			       process->host_pid, process->region.procname,
 			       flight ? "snapshot" : "record");
-	if (session->left_alone && strstr(session->left_alone, text))
-		return; /* by an earlier scan */
-	say_text(&session->drain.sayer, "left alone: %s", text);
-	if (asprintf(&all, "%s%s%s", session->left_alone ? session->left_alone : "",
-		     session->left_alone ? "; " : "", text) < 0)
-		return;
-	free(session->left_alone);
-	session->left_alone = all;
+	session_left_alone(session, text);
 }
 
 /* Claims the region and enters its process. Return: false: it is not for this session. */

@@ -4,6 +4,7 @@
  * for each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was recorded.
  * `kymo recover` uses the same for a process that kept its last events itself until it died.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "recorder/runtime/claim.h"
@@ -86,12 +87,39 @@ bool frozen_if_dead(struct session *session, struct drained_process *process)
 	return replace(session, process);
 }
 
+/* A process that lives, and of which a snapshot has nothing. */
+static void pass_over(struct session *session, const struct drained_process *process)
+{
+	const struct kymo_region *header = region_header(&process->region);
+	const int pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+	char text[256];
+
+	if (process->alive == ALIVE_DEAD)
+		return;
+	if (__atomic_load_n(&header->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
+		(void)snprintf(
+			text, sizeof text,
+			"process %d (%s) records itself, or is recorded by another recorder; "
+			"its events go there",
+			pid, process->region.procname);
+	else
+		(void)snprintf(text, sizeof text,
+			       "process %d (%s) does not keep its last events; start it with "
+			       "\"kymo run --flight\"",
+			       pid, process->region.procname);
+	session_left_alone(session, text);
+}
+
 /* Return: false: it is not for this session. */
 static bool freeze(struct session *session, struct drained_process *process)
 {
 	process->alive = region_alive(&process->region, &process->host_pid);
-	if ((session->options.pid_count && !session_names_pid(session, process)) || !has_last_events(&process->region))
+	if (session->options.pid_count && !session_names_pid(session, process))
 		return false;
+	if (!has_last_events(&process->region)) {
+		pass_over(session, process);
+		return false;
+	}
 	if (process->alive == ALIVE_DEAD ||
 	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED)
 		process->end = session_how_it_ended(process);

@@ -54,8 +54,7 @@ struct session {
 	unsigned refused_count;
 	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* regions of another recorder, each reported once */
 	unsigned foreign_count;
-	char *left_alone; /* regions with events that a session of dead processes leaves alone, and
-			     why; NULL: none */
+	char *left_alone; /* regions that session_left_alone() was told of; NULL: none */
 	uint64_t started_ns, ended_ns;
 	struct clock_snapshot *clock;
 	unsigned clock_count;
@@ -105,6 +104,13 @@ bool frozen_if_dead(struct session *session, struct drained_process *process);
 void frozen_begin(struct session *session);
 
 /* ---- discover.c ---- */
+
+/**
+ * session_left_alone() - report that `kymo recover` or `kymo snapshot` passes over a region, and
+ * note it for the accounts
+ * @text: which one, and why; reported once
+ */
+void session_left_alone(struct session *session, const char *text);
 
 /** session_refuse() - do not open a file again, and report why; @err may be NULL: no report. */
 void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err);

@@ -63,6 +63,9 @@ wait_for python3 -c 'import struct, sys; sys.exit(min(struct.unpack("<2Q", open(
 run 0 "$kymo" snapshot -o "$scratch/a"
 [ "$(cat "$scratch/out")" = "$scratch/a" ] || fail "it does not print the path: $(cat "$scratch/out")"
 has err "had been overwritten"
+alone="process $bystander (numbers) does not keep its last events; start it with \"kymo run --flight\""
+has err "kymo snapshot: left alone: $alone"
+same "what was left alone" "$alone" "$(field "$scratch/a" left_alone)"
 whole "$scratch/a" >"$scratch/first"
 run 0 "$kymo" snapshot -q
 trace=$(cat "$scratch/out")
@@ -73,6 +76,7 @@ has out '"events":'
 whole "$scratch/b" 100000000 >/dev/null
 run 6 "$kymo" snapshot -p "$bystander"
 run 0 "$kymo" snapshot -p "$program" -o "$scratch/c"
+! grep "left alone" "$scratch/err" || fail "nobody asked for the other one"
 run 0 "$kymo" status --format csv
 has out "$program,numbers,flight,alive"
 has out "$bystander,numbers,wait,alive"
