@@ -84,6 +84,8 @@ struct accounts {
 	unsigned process_count;
 	struct accounts_clock *clock;	/* through the recording, in order */
 	unsigned clock_count;
+	struct accounts_pause *pause; /* in order; end_ns 0: it lasts */
+	unsigned pause_count;
 
 	/* Its own. */
 	struct pool pool;		/* texts, threads */

@@ -111,6 +111,16 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 		read_group(a, json_object_array_get_idx(array, i), ACCOUNTS_CLOCK, &a->clock[a->clock_count++]);
 }
 
+static void read_pauses(struct accounts *a, struct json_object *array)
+{
+	const size_t count = length_of(array);
+
+	a->pause = count ? calloc(count, sizeof(*a->pause)) : NULL;
+	for (size_t i = 0; a->pause && i < count; i++)
+		read_group(a, json_object_array_get_idx(array, i), ACCOUNTS_PAUSE,
+			   &a->pause[a->pause_count++]);
+}
+
 static void read_snapshot(struct accounts *a, struct json_object *object)
 {
 	read_group(a, object, ACCOUNTS_SNAPSHOT, &a->snapshot);
@@ -140,6 +150,7 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 	read_group(a, json_get(root, "clock_changes"), ACCOUNTS_CLOCK_CHANGES, &a->clock_changes);
 	read_snapshot(a, json_get(root, "snapshot"));
 	read_clocks(a, json_get(root, "clocks"));
+	read_pauses(a, json_get(root, "pauses"));
 	read_earlier(a, directory, json_get(root, "earlier"));
 	for (size_t i = 0; i < length_of(processes); i++)
 		read_process(a, json_object_array_get_idx(processes, i));
@@ -176,6 +187,7 @@ void accounts_free(struct accounts *a)
 {
 	free(a->process);
 	free(a->clock);
+	free(a->pause);
 	free(a->rules);
 	pool_free(&a->pool);
 	*a = (struct accounts){ .kernel.source = "", .snapshot.cause = "" };

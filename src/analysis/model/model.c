@@ -149,6 +149,8 @@ void model_destroy(struct model *model)
 	map_free(&model->calls);
 	map_free(&model->sent);
 	map_free(&model->places);
+	for (i = 0; i < model->trace_count; i++)
+		free(model->trace[i].pause);
 	free(model->trace);
 	free(model->stream);
 	free(model->bind);

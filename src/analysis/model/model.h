@@ -307,12 +307,13 @@ struct model_instance {
 	int64_t duration_ns;	/* -1 in unfinished() */
 	/*
 	 * Of a timer: when it should have started, a period after its previous run; 0: unknown, or
-	 * it follows the time of a simulation.
+	 * it follows the time of a simulation, or events were lost or the recorder paused since.
 	 */
 	int64_t due_ns;
 	/*
 	 * From the end of the previous run of this callback to this start; -1: unknown, because it
-	 * is the first one, the previous one is not over, or events were lost meanwhile.
+	 * is the first one, the previous one is not over, or events were lost or the recorder
+	 * paused meanwhile.
 	 */
 	int64_t idle_ns;
 	bool is_intra;
@@ -587,6 +588,15 @@ int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kym
  * is unknown, or one of the processes is NULL. See kymo_ctf_align().
  */
 int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns);
+
+/**
+ * model_resumed() - when the last pause of the recorder before @ns ended, epoch ns
+ *
+ * What happened during a pause is not in the trace, so a time from before it until now is not a
+ * time between two neighbours. Calls come in the order of @ns. Return: INT64_MIN: no pause.
+ * Context: wait-free.
+ */
+int64_t model_resumed(const struct model *model, const struct model_thread *thread, int64_t ns);
 
 /** model_process_last() - time of the latest event of @process so far, epoch ns. */
 int64_t model_process_last(const struct model_process *process);

@@ -125,6 +125,8 @@ int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kym
 			return err_no_memory(err);
 	}
 	model->reader = reader;
+	if (model_read_pauses(model, reader))
+		return err_no_memory(err);
 	check_classes(model, reader);
 	bind = model_bind(model, &count);
 	return kymo_ctf_bind(reader, bind, count, err);

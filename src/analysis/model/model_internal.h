@@ -194,6 +194,12 @@ struct trace {
 	const char *hostname;
 	int64_t clock_offset_ns;	/* epoch minus trace clock */
 	bool known;
+	/* When the recorder paused, in order; of them, the first that had not ended at the last
+	 * look. */
+	struct pause {
+		int64_t begin_ns, end_ns;
+	} * pause;
+	unsigned pauses, pause_at;
 };
 
 struct model {
@@ -296,6 +302,9 @@ struct callback *model_callback_unknown(struct model *model, const struct now *n
 struct subscription_object *model_object_of_callback(struct model *model, const struct now *now,
 						     uint64_t address);
 void model_object_link(struct subscription_object *object);
+
+/* model_pauses.c */
+int model_read_pauses(struct model *model, const struct kymo_ctf_reader *reader);
 
 /* model_groups.c */
 const struct model_callback_group *model_member_of(const struct model *model,

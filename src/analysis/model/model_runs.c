@@ -96,29 +96,35 @@ static void started_tell(struct model *model, const struct thread *thread)
 	EMIT(model, started, &instance);
 }
 
-/*
- * When should this run of a timer have started? Only known if no event was lost since the previous
- * run, which may not be the previous one otherwise.
- */
-static int64_t due_of(const struct callback *callback, const struct process *process,
-		      int64_t start_ns)
+/* Were events lost since the previous run, or did the recorder pause? Then it may not be the
+ * previous one. @since_ns: the run's start or end; 0: there was none. */
+static bool is_previous(const struct model *model, const struct now *now,
+			const struct callback *callback, int64_t since_ns)
+{
+	return since_ns && callback->losses == now->process->losses &&
+	       since_ns > model_resumed(model, &now->thread->pub, now->ns);
+}
+
+/* When should this run of a timer have started? */
+static int64_t due_of(const struct model *model, const struct now *now,
+		      const struct callback *callback)
 {
 	const struct model_timer *timer = callback->pub.timer;
 
 	if (!timer || timer->period_ns <= 0 || (timer->node && timer->node->has_clock))
 		return 0;
-	if (!callback->started_ns || callback->losses != process->losses ||
-	    timer->period_ns > start_ns - callback->started_ns)
+	if (!is_previous(model, now, callback, callback->started_ns) ||
+	    timer->period_ns > now->ns - callback->started_ns)
 		return 0;
 	return callback->started_ns + timer->period_ns;
 }
 
-static int64_t idle_of(const struct callback *callback, const struct process *process,
-		       int64_t start_ns)
+static int64_t idle_of(const struct model *model, const struct now *now,
+		       const struct callback *callback)
 {
-	if (!callback->ended_ns || callback->open || callback->losses != process->losses)
+	if (callback->open || !is_previous(model, now, callback, callback->ended_ns))
 		return -1;
-	return start_ns - callback->ended_ns;
+	return now->ns - callback->ended_ns;
 }
 
 static void on_callback_start(struct model *model, const struct now *now)
@@ -140,8 +146,8 @@ static void on_callback_start(struct model *model, const struct now *now)
 	frame->id = ++model->last_instance;
 	frame->published = 0;
 	frame->start_ns = now->ns;
-	frame->due_ns = due_of(callback, now->process, now->ns);
-	frame->idle_ns = idle_of(callback, now->process, now->ns);
+	frame->due_ns = due_of(model, now, callback);
+	frame->idle_ns = idle_of(model, now, callback);
 	callback->open++;
 	callback->started_ns = now->ns;
 	callback->losses = now->process->losses;
@@ -191,7 +197,10 @@ static void on_callback_end(struct model *model, const struct now *now)
 	/* Nested runs are over, too, with or without an end event. */
 	while (thread->frame_count > at + 1)
 		model_frame_abandon(model, thread, thread->frame_count - 1);
-	if (thread->frame[at].doubtful) {
+	/* A run that began before a pause may have ended in it, and this is the end of a later one.
+	 */
+	if (thread->frame[at].doubtful ||
+	    thread->frame[at].start_ns <= model_resumed(model, &thread->pub, now->ns)) {
 		model_frame_abandon(model, thread, at);
 		return;
 	}

@@ -53,10 +53,11 @@ static void add(struct intervals *intervals, struct histogram *histogram, int64_
 
 /* ---- regularity ---- */
 
-static void series_add(struct intervals *intervals, struct intervals_series *series, int64_t ns)
+static void series_add(struct intervals *intervals, struct intervals_series *series,
+		       const struct model_thread *thread, int64_t ns)
 {
 	/* Runs of a reentrant callback may begin on two threads, but their starts come in order. */
-	if (series->last_ns)
+	if (series->last_ns && series->last_ns > model_resumed(intervals->model, thread, ns))
 		add(intervals, &series->interval, ns - series->last_ns);
 	series->last_ns = ns;
 }
@@ -90,7 +91,7 @@ static void on_started(void *context, const struct model_instance *instance)
 	series = element(intervals, &intervals->callbacks, sizeof(*series),
 			 instance->callback->index);
 	if (series)
-		series_add(intervals, series, instance->start_ns);
+		series_add(intervals, series, instance->thread, instance->start_ns);
 	idle = instance->idle_ns < 0 ? NULL
 				     : element(intervals, &intervals->idles, sizeof(*idle),
 					       instance->callback->index);
@@ -169,7 +170,7 @@ static void on_published(void *context, const struct model_message *message)
 	*last_id = message->id;
 	series = element(intervals, &intervals->topics, sizeof(*series), message->topic->index);
 	if (series)
-		series_add(intervals, series, message->publish_ns);
+		series_add(intervals, series, message->publish_thread, message->publish_ns);
 	p = publications_of(intervals, message);
 	if (!p)
 		return;

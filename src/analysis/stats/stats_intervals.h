@@ -6,7 +6,8 @@
  *
  * Definitions
  *   interval     time from one start of a callback, or one publication on a topic, to the next
- *                one. The first one inside the window has no interval
+ *                one. The first one inside the window, and after a pause of the recorder, has
+ *                no interval
  *   idle         time from the end of one run of a callback to the start of its next one
  *   take         rmw_take (or the dequeue) until callback_start
  *   busy         time covered by runs of callbacks. A nested run (user code that spins) counts for

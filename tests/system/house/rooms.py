@@ -68,7 +68,7 @@ ROOMS = {
 
     "live": "abi base ctf/format ctf/read relay/wire relay/link relay/store",
 
-    "analysis": "abi base ctf/read analysis/pass",
+    "analysis": "abi base accounts ctf/read analysis/pass",
     "analysis/pass": "",
     "analysis/model": "",
     "analysis/simclock": "",

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`kymo report`'s publications, takes, intervals, between-runs and utilisation against a naive reading."""
 import collections
+import json
 import math
 import os
+import shutil
 import sys
+import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Reading, needs_bt2
 from lib_test import SHARED, answer, check, report, skip
+from lib_test import SHARED, SOURCE, answer, check, query, report, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
 
@@ -144,6 +148,30 @@ def compare_windows(trace, path, reading):
     check(+messages == published, trace, "windows leave out publications", messages, published)
 
 
+def pauses_are_no_intervals():
+    """A pause of 1 ns between two runs of a timer: what was due, idle or an interval over it is not known."""
+    fixture = os.path.join(SOURCE, "tests", "fixtures", "lifecycle")
+    of_timer = "WHERE callback LIKE '/lc_manager timer%'"
+    with tempfile.TemporaryDirectory() as trace:
+        shutil.copytree(fixture, trace, dirs_exist_ok=True)
+
+        def answers():
+            waits = [row["ready_ns"] for row in query(trace, f"SELECT ready_ns FROM callback_waits {of_timer} ORDER BY 1")]
+            idle = query(trace, f"SELECT count(idle_ns) AS n FROM callback_instances {of_timer}")[0]["n"]
+            return waits, idle, [row["count"] for row in report(trace, "intervals")["intervals"]
+                                 if (row["node"], row["source"]) == ("/lc_manager", "200 ms")][0]
+
+        offset = answer("info", trace)["traces"][0]["clock_offset_ns"]
+        waits, idle, counts = answers()
+        at = waits[-1] - offset - 1000
+        with open(os.path.join(trace, "kymo.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": 1, "pauses": [{"begin_ns": at, "end_ns": at + 1}]}, file)
+        less, idle_less, counts_less = answers()
+        check(less == waits[:-1], "waits", less, waits)
+        check((idle_less, counts_less) == (idle - 1, counts - 1), "idle, intervals", idle_less, idle, counts_less, counts)
+
+
+pauses_are_no_intervals()
 needs_bt2()
 if not os.path.isdir(TRACES):
     skip("no recorded traces here")
