@@ -44,7 +44,7 @@ struct report {
 	uint64_t rows;			/* shown in the sections that look for what is slow */
 	bool hides_startup;             /* as text: callbacks of /rosout and /parameter_events */
 	/* Hidden in this section so far. */
-	unsigned hidden_callbacks, hidden_topics;
+	unsigned hidden_callbacks, hidden_topics, hidden_rows;
 };
 
 /* What print() of a section needs to be gathered while the trace is read; see report_gather.c. */
@@ -211,6 +211,9 @@ bool report_wants_callback(const struct report *report, const struct model_callb
  */
 bool report_shows_callback(struct report *report, const struct model_callback *callback);
 bool report_shows_topic(struct report *report, const struct model_topic *topic);
+/* A row of a list that has several rows for each callback (NULL: none) or topic (NULL: none). */
+bool report_shows_row(struct report *report, const struct model_callback *callback,
+		      const struct model_topic *topic);
 /* Are they hidden? For report.hides_startup, when the trace has been read. */
 bool report_hides_startup(const struct report *report);
 /* The full name of the node of @callback; "" if it has none. */

@@ -78,20 +78,32 @@ bool report_shows_topic(struct report *report, const struct model_topic *topic)
 	return !hides;
 }
 
+bool report_shows_row(struct report *report, const struct model_callback *callback,
+		      const struct model_topic *topic)
+{
+	bool hides = report->hides_startup && ((topic && chains_is_infrastructure(topic)) ||
+					       (callback && is_startup(callback)));
+
+	report->hidden_rows += hides;
+	return !hides;
+}
+
+/* A section hides one of the three, or callbacks and topics. */
 static void note_hidden(struct report *report)
 {
 	unsigned callbacks = report->hidden_callbacks, topics = report->hidden_topics;
+	unsigned all = callbacks + topics + report->hidden_rows;
 
 	if (callbacks && topics)
 		table_note(report->table,
-			   "%u start-up callbacks and topics hidden; --all shows them",
-			   callbacks + topics);
-	else if (callbacks + topics)
-		table_note(report->table, "%u start-up %s%s hidden; --all shows %s",
-			   callbacks + topics, callbacks ? "callback" : "topic",
-			   callbacks + topics > 1 ? "s" : "",
-			   callbacks + topics > 1 ? "them" : "it");
-	report->hidden_callbacks = report->hidden_topics = 0;
+			   "%u start-up callbacks and topics hidden; --all shows them", all);
+	else if (all)
+		table_note(report->table, "%u start-up %s%s hidden; --all shows %s", all,
+			   callbacks ? "callback"
+			   : topics  ? "topic"
+				     : "row",
+			   all > 1 ? "s" : "", all > 1 ? "them" : "it");
+	report->hidden_callbacks = report->hidden_topics = report->hidden_rows = 0;
 }
 
 /* ---- rows ---- */

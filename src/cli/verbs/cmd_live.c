@@ -21,20 +21,26 @@ struct options {
 	const char *output;
 	struct access_wishes access;
 	int64_t interval;
-	bool now, reconnect, top, quiet, strict;
+	bool now, reconnect, top, all, quiet, strict;
 };
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
-	  "how to print; csv is for tables: those of --top, and the list of sessions", "text|json|csv" },
+	  "how to print; csv is for tables: those of --top, and the list of sessions",
+	  "text|json|csv" },
 	CLI_OPT_EVENT_PRINT(struct options),
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "now", 0, OPT_FLAG, offsetof(struct options, now), NULL,
 	  "leave out older events (default: from the session's beginning)", NULL },
 	CLI_OPT_OUTPUT(struct options, "DIR", "write a trace directory instead of printing events"),
 	{ "top", 0, OPT_FLAG, offsetof(struct options, top), NULL,
-	  "instead of events, print tables of what happened in the last second: callbacks, topics, processes, events", NULL },
-	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME", "time between tables (default 1s)", NULL },
+	  "instead of events, print tables of what happened in the last second: callbacks, topics, "
+	  "processes, events",
+	  NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "with --top: also callbacks and messages of /rosout and /parameter_events", NULL },
+	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME",
+	  "time between tables (default 1s)", NULL },
 	{ "reconnect", 0, OPT_FLAG, offsetof(struct options, reconnect), NULL,
 	  "when the relay goes away, wait for it and continue", NULL },
 	ACCESS_OPTS(struct options, access),
@@ -149,11 +155,12 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 	watch->show = (struct live_show){
 		.selection = &options->selection,
 		.tables = options->top,
+		.all = options->all,
 		.format = (enum table_format)options->format,
-		.print = {.verb = "live",
-			  .names = &options->event,
-			  .most = options->count,
-			  .json = options->format == FORMAT_JSON},
+		.print = { .verb = "live",
+			   .names = &options->event,
+			   .most = options->count,
+			   .json = options->format == FORMAT_JSON },
 	};
 	watch->show.from_now = options->now;
 	if (watch->directory) {
@@ -196,6 +203,8 @@ static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *
 	}
 	if (options->interval < INTERVAL_LEAST_NS)
 		return err_set(err, KYMO_EXIT_USAGE, "--interval must be at least 10ms");
+	if (options->all && !options->top)
+		return err_set(err, KYMO_EXIT_USAGE, "--all requires --top");
 	if (options->top && (options->count || options->event.count))
 		return err_set(err, KYMO_EXIT_USAGE, "--top counts all events; leave out --count and --event");
 	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)

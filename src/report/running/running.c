@@ -174,7 +174,8 @@ uint64_t running_lost(const struct running *running)
 
 /* ---- life ---- */
 
-int running_create(struct running **out, struct kymo_ctf_reader *reader, const struct selection *selection, struct kymo_err *err)
+int running_create(struct running **out, struct kymo_ctf_reader *reader,
+		   const struct selection *selection, bool all, struct kymo_err *err)
 {
 	struct running *running = calloc(1, sizeof(*running));
 
@@ -182,6 +183,7 @@ int running_create(struct running **out, struct kymo_ctf_reader *reader, const s
 		return err_no_memory(err);
 	running->reader = reader;
 	running->selection = selection;
+	running->hides = !all && !selection_any(selection);
 	if (model_create(&running->model, err) < 0 || model_listen(running->model, &listener, running) < 0 ||
 	    model_attach(running->model, reader, err) < 0) {
 		running_destroy(running);

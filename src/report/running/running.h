@@ -19,10 +19,13 @@ struct running;
 /**
  * running_create() - bind @reader, which is rewound
  * @selection: rows of these nodes, topics and processes only; NULL: all
+ * @all: also callbacks of /rosout and /parameter_events, and these topics; else they are counted in
+ *       a note, unless something is selected
  *
  * Return: 0, or -1 with @err filled.
  */
-int running_create(struct running **running, struct kymo_ctf_reader *reader, const struct selection *selection, struct kymo_err *err);
+int running_create(struct running **running, struct kymo_ctf_reader *reader,
+		   const struct selection *selection, bool all, struct kymo_err *err);
 void running_destroy(struct running *running);
 
 /** running_event() - the next event or loss of the reader. Return: 0, or -1 with @err: no memory. */

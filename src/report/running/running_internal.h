@@ -37,6 +37,8 @@ struct running {
 	struct map processes; /* struct running_process by pid and trace */
 	uint64_t events, lost_events, lost_packets, lost;
 	int64_t first_ns, last_ns;	/* of this block; 0: nothing yet */
+	bool hides;      /* what nodes do when they start: /rosout, /parameter_events */
+	unsigned hidden; /* rows of this block */
 	bool no_memory;
 };
 

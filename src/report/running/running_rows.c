@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/running/running_internal.h"
+#include "analysis/chains/chains.h"
 #include "base/array.h"
+#include "report/running/running_internal.h"
 
 /* What a row is sorted by, largest first. */
 struct row {
@@ -94,6 +95,28 @@ static bool wants_callback(const struct running *running, const struct model_cal
 	       selection_process(running->selection, process->name, process->pid);
 }
 
+/* Counts what it hides. */
+static bool hides(struct running *running, const struct model_topic *topic)
+{
+	const bool hidden = running->hides && topic && chains_is_infrastructure(topic);
+
+	running->hidden += hidden;
+	return hidden;
+}
+
+static const struct model_topic *topic_of(const struct model_callback *callback)
+{
+	return callback->subscription ? callback->subscription->topic : NULL;
+}
+
+static void note_hidden(struct running *running, struct table *table)
+{
+	if (running->hidden)
+		table_note(table, "%u start-up row%s hidden; --all shows %s", running->hidden,
+			   running->hidden > 1 ? "s" : "", running->hidden > 1 ? "them" : "it");
+	running->hidden = 0;
+}
+
 static void callback_row(const struct running *running, struct table *table, const struct model_callback *callback)
 {
 	const struct tally *tally = &running->callbacks.of[callback->index];
@@ -123,12 +146,14 @@ static void callbacks(struct running *running, struct table *table, struct row *
 		const struct tally *tally = &running->callbacks.of[i];
 		const struct model_callback *callback = tally->count ? model_callback(running->model, i) : NULL;
 
-		if (callback && wants_callback(running, callback))
+		if (callback && wants_callback(running, callback) &&
+		    !hides(running, topic_of(callback)))
 			row[count++] = (struct row){ (double)tally->times.sum, callback, node_name(callback), 0 };
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++)
 		callback_row(running, table, row[i].of);
+	note_hidden(running, table);
 }
 
 static const struct table_column topic_columns[] = {
@@ -145,7 +170,8 @@ static void topics(struct running *running, struct table *table, struct row *row
 		const struct tally *tally = &running->topics.of[i];
 		const struct model_topic *topic = tally->count + tally->taken ? model_topic(running->model, i) : NULL;
 
-		if (topic && selection_topic(running->selection, topic->name))
+		if (topic && selection_topic(running->selection, topic->name) &&
+		    !hides(running, topic))
 			row[count++] = (struct row){ (double)(tally->count + tally->taken), topic, topic->name, 0 };
 	}
 	count = order(row, count, most);
@@ -159,6 +185,7 @@ static void topics(struct running *running, struct table *table, struct row *row
 		table_u64(table, tally->taken);
 		cells_times(table, &tally->times);
 	}
+	note_hidden(running, table);
 }
 
 static const struct table_column process_columns[] = {

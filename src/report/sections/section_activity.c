@@ -82,6 +82,7 @@ struct frequency_of {
 	const struct model_node *node;
 	const struct model_process *process;
 	const struct model_callback *callback;	/* NULL: a publisher */
+	const struct model_topic *topic;        /* NULL: a callback */
 };
 
 static void frequency_rows(struct report *report, const struct frequency_of *of,
@@ -90,6 +91,8 @@ static void frequency_rows(struct report *report, const struct frequency_of *of,
 	struct table *t = report->table;
 
 	for (unsigned i = 0; i < frequency->seconds; i++) {
+		if (!report_shows_row(report, of->callback, of->topic))
+			continue;
 		if ((*all)++ >= report_limit(report))
 			continue;
 		(*shown)++;
@@ -116,14 +119,18 @@ void report_frequency(struct report *report)
 		const struct model_callback *c = model_callback(report->model, i);
 		struct frequency_of of = { "callback",
 					   model_callback_source(c, source, sizeof(source)),
-					   model_callback_node(c), c->process, c };
+					   model_callback_node(c),
+					   c->process,
+					   c,
+					   NULL };
 
 		if (report_wants_callback(report, c))
 			frequency_rows(report, &of, activity_runs(report->activity, i), &shown, &all);
 	}
 	for (unsigned i = 0; i < model_count(report->model, MODEL_PUBLISHER); i++) {
 		const struct model_publisher *p = model_publisher(report->model, i);
-		struct frequency_of of = { "publisher", p->topic->name, p->node, p->process, NULL };
+		struct frequency_of of = { "publisher", p->topic->name, p->node,
+					   p->process,  NULL,           p->topic };
 
 		if (report_wants_node(report, p->process, p->node) && report_wants_topic(report, p->topic))
 			frequency_rows(report, &of, activity_publications(report->activity, i), &shown,

@@ -200,7 +200,8 @@ void report_blocked_by(struct report *report)
 	table_section(report->table, "blocked-by", "Blocked by: callbacks that were ready, and the callbacks that kept them waiting", blocked_columns,
 		      COUNT_OF(blocked_columns));
 	for (unsigned i = 0; (pair = view_pair(report->view, i)); i++)
-		if (report_wants_callback(report, pair->callback))
+		if (report_wants_callback(report, pair->callback) &&
+		    report_shows_row(report, pair->callback, NULL))
 			REPORT_ROW(&rows, .index = i, .of = pair, .key = (double)pair->ns);
 	report_rows_print(report, &rows, blocked_row);
 }

@@ -79,7 +79,8 @@ void report_publications(struct report *report)
 		const struct intervals_publications *p = intervals_publications(report->intervals, i);
 
 		if (report_wants_node(report, p->publisher->process, p->publisher->node) &&
-		    report_wants_topic(report, p->publisher->topic))
+		    report_wants_topic(report, p->publisher->topic) &&
+		    report_shows_row(report, p->callback, p->publisher->topic))
 			REPORT_ROW(&rows, .index = i, .of = p, .name = p->publisher->topic->name,
 				   .key = report_sort_key(report->options->sort, &p->delay,
 							  p->count, 0));

@@ -234,7 +234,8 @@ void report_preemptions(struct report *report)
 		      COUNT_OF(preemption_columns));
 	for (unsigned i = 0; report->totals && (instead = sched_totals_instead(report->totals, i));
 	     i++)
-		if (report_wants_callback(report, instead->callback))
+		if (report_wants_callback(report, instead->callback) &&
+		    report_shows_row(report, instead->callback, NULL))
 			REPORT_ROW(&rows, .index = i, .of = instead, .key = (double)instead->ns);
 	report_rows_print(report, &rows, preemption_row);
 }

@@ -11,7 +11,6 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_messages import Reading, needs_bt2
-from lib_test import SHARED, answer, check, report, skip
 from lib_test import SHARED, SOURCE, answer, check, query, report, skip
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")

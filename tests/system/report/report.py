@@ -53,6 +53,18 @@ def formats():
     check(len(as_json(BASIC, "-s", "callbacks", "--limit", "3")["callbacks"]) == 3, "--limit")
 
 
+def first_block(*words):
+    """What a command prints, of `kymo live` until its last table begins: it goes on."""
+    lines = []
+    with subprocess.Popen((KYMO, *words), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("Events, most"):
+                process.terminate()
+                break
+    return "".join(lines)
+
+
 def startup():
     """What nodes do when they start is hidden from people, and a burst has no rate."""
     text = report(BASIC)[0]
@@ -60,6 +72,11 @@ def startup():
           "1 start-up topic hidden; --all shows it\n" in text, "start-up is shown", text)
     every = report(BASIC, "--all")[0]
     check(every.count(" /parameter_events ") >= 6 and "hidden" not in every, "--all hides", every)
+    for words, hidden in ((("report", "--section", "frequency"), 12), (("report", "--section", "publications"), 6),
+                          (("report", "--section", "blocked-by"), 18), (("live", "--top"), 6)):
+        few, every_row = (first_block(*words, BASIC, *more) for more in ((), ("--all",)))
+        check("parameter_events" not in few and f"{hidden} start-up rows hidden; --all shows them\n" in few, words, few)
+        check("parameter_events" in every_row and "hidden" not in every_row, words, "--all", every_row)
     check(len(as_json(BASIC)["callbacks"]) == 15, "programs see all callbacks")
     check(len(re.findall(r" /parameter_events +\d+ +- ", every)) >= 6 and re.search(r" 33 ms +60 +30.29 ", every), "a burst has a rate", every)
     check("/parameter_events" in report(BASIC, "--topic", "/parameter_events")[0], "asked for, and not shown")

@@ -36,7 +36,8 @@ static int show_open(struct live_show *show, const char *path, struct kymo_err *
 				       .quiet = true};
 	show->print.events = &show->events;
 	show->print.root = strlen(path) + 1;
-	if (show->tables && running_create(&show->running, reader, show->selection, err) < 0)
+	if (show->tables && running_create(&show->running, reader, show->selection,
+					   show->all || show->format != TABLE_TEXT, err) < 0)
 		return -1;
 	if (events_open(&show->events, err) < 0)
 		return -1;

@@ -12,6 +12,7 @@ struct live_show {
 	struct event_print print;	/* filled but for its events */
 	bool from_now;			/* events that exist at the start are not shown */
 	bool tables;			/* running tables in place of events, */
+	bool all;                       /* with what nodes do when they start, */
 	enum table_format format;	/* written like that */
 
 	/* Its own. */
