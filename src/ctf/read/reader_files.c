@@ -15,6 +15,8 @@
 #include "ctf/format/lock.h"
 #include "ctf/read/reader_impl.h"
 
+#define RENAMES_MAX 3 /* of one file, while one look at it */
+
 void stream_free(struct ctf_stream *s)
 {
 	if (!s)
@@ -155,18 +157,39 @@ static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *tr
 	return !*size;
 }
 
+/*
+ * The present name of @path, which was listed a moment ago: its chunk may be renamed at this
+ * moment, or the file compressed. Return: 0 with @st; an errno.
+ */
+static int find_now(const char *path, char **now, struct stat *st)
+{
+	int error = 0;
+
+	for (int i = 0; i < RENAMES_MAX; i++) {
+		*now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
+		if (!*now || !stat(*now, st))
+			return 0;
+		error = errno;
+		if (error != ENOENT || i + 1 == RENAMES_MAX)
+			break;
+		free(*now);
+	}
+	return error;
+}
+
 /* Return: false: no memory. */
 static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 		      const struct known_names *known, struct file_list *list, const char *path)
 {
-	char *now = access(path, F_OK) ? chunk_file_now(path) : strdup(path);
 	struct stat st;
+	char *now;
+	const int error = find_now(path, &now, &st);
 	uint64_t size;
 
 	if (!now)
 		return access(path, F_OK);	/* removed in the meantime; if not, there is no memory */
-	if (stat(now, &st))
-		reader_warn(reader, "%s: cannot read it: %s", now, strerror(errno));
+	if (error)
+		reader_warn(reader, "%s: cannot read it: %s", now, strerror(error));
 	else if (S_ISREG(st.st_mode) && !st.st_size)
 		trace->list_again = true;	/* a stream without a packet yet */
 	else if (S_ISREG(st.st_mode) && !is_second(now) && !is_known(known, now) &&

@@ -13,6 +13,9 @@
 #include "base/array.h"
 #include "ctf/read/reader_impl.h"
 
+#define MOVES_MAX \
+	4 /* of one chunk, while one refresh looks at it: it is renamed, and removed later */
+
 /* ---- metadata ---- */
 
 static struct event_class *known_class(struct kymo_ctf_reader *reader, unsigned count, unsigned trace,
@@ -124,19 +127,27 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
 	}
 }
 
-/* Return: 1: the metadata has grown; 0: as before; -1 with @err. */
+/*
+ * A declaration that is on its way is locked. No packet that was found needs it, but they may need
+ * those before it.
+ *
+ * Return: 1: the metadata has grown; 0: as before; -1 with @err.
+ */
 static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
 {
 	struct ctf_trace next = { .index = trace->index, .path = trace->path,
 		.metadata_path = trace->metadata_path };
 	unsigned count = reader->class_count;
+	uint64_t readable;
 	struct stat st;
 	int failed;
 
-	if (stat(trace->metadata_path, &st) || (uint64_t)st.st_size == trace->metadata->bytes ||
-	    file_readable(trace->metadata_path, 0, (uint64_t)st.st_size) < (uint64_t)st.st_size)
+	if (stat(trace->metadata_path, &st))
 		return 0;
-	if (tsdl_load(next.metadata_path, &next.metadata, err))
+	readable = file_readable(trace->metadata_path, 0, (uint64_t)st.st_size);
+	if (!readable || readable == trace->metadata->bytes)
+		return 0;
+	if (tsdl_load_until(next.metadata_path, readable, &next.metadata, err))
 		return -1;
 	failed = trace_compile(reader, &next, err);
 	if (!failed && !goes_on(reader, trace, &next, count))
@@ -153,7 +164,36 @@ static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace
 
 /* ---- files ---- */
 
-static uint64_t *last_sizes(const struct kymo_ctf_reader *reader, unsigned trace)
+/* @path is out of date, but the user may have a pointer to it: free it with the reader. Return:
+ * false: no memory. */
+static bool retire(struct kymo_ctf_reader *reader, char *path)
+{
+	if (!ARRAY_ROOM(reader->retired, reader->retired_count, reader->retired_capacity))
+		return false;
+	reader->retired[reader->retired_count++] = path;
+	return true;
+}
+
+/* *@path is called @now; takes @now. */
+static bool take_path(struct kymo_ctf_reader *reader, char **path, char *now)
+{
+	if (!now || !retire(reader, *path)) {
+		free(now);
+		return false;
+	}
+	*path = now;
+	return true;
+}
+
+/* The file may have been compressed, and its chunk renamed. Return: false: no memory. */
+static bool file_follow(struct kymo_ctf_reader *reader, struct stream_file *file)
+{
+	char *now = access(file->path, F_OK) ? chunk_file_now(file->path) : NULL;
+
+	return !now || take_path(reader, &file->path, now);
+}
+
+static uint64_t *last_sizes(struct kymo_ctf_reader *reader, unsigned trace)
 {
 	uint64_t *size = calloc(reader->stream_count + 1, sizeof *size);
 
@@ -161,9 +201,11 @@ static uint64_t *last_sizes(const struct kymo_ctf_reader *reader, unsigned trace
 		const struct ctf_stream *s = reader->stream[i];
 		struct stream_file *last = &s->file[s->file_count - 1];
 
-		if (s->info.trace == trace && !last->complete && packed_stat(last->path, &size[i]))
-			last->complete = packed_is_name(last->path);
-		if (size && size[i] > last->size)
+		if (s->info.trace != trace || last->complete)
+			continue;
+		if (!packed_stat(last->path, &size[i]) && file_follow(reader, last))
+			(void)packed_stat(last->path, &size[i]);
+		if (size[i] > last->size)
 			size[i] = file_readable(last->path, last->size, size[i]);
 	}
 	return size;
@@ -175,6 +217,8 @@ static void take_sizes(struct kymo_ctf_reader *reader, unsigned count, const uin
 		struct ctf_stream *s = reader->stream[i];
 		struct stream_file *last = &s->file[s->file_count - 1];
 
+		if (size[i])
+			last->complete = packed_is_name(last->path);
 		if (size[i] <= last->size)
 			continue;
 		s->info.bytes += size[i] - last->size;
@@ -202,26 +246,6 @@ static bool directory_changed(struct ctf_trace *trace)
 	return changed;
 }
 
-/* @path is out of date, but the user may have a pointer to it: free it with the reader. Return: false: no memory. */
-static bool retire(struct kymo_ctf_reader *reader, char *path)
-{
-	if (!ARRAY_ROOM(reader->retired, reader->retired_count, reader->retired_capacity))
-		return false;
-	reader->retired[reader->retired_count++] = path;
-	return true;
-}
-
-/* *@path is called @now; takes @now. */
-static bool take_path(struct kymo_ctf_reader *reader, char **path, char *now)
-{
-	if (!now || !retire(reader, *path)) {
-		free(now);
-		return false;
-	}
-	*path = now;
-	return true;
-}
-
 /* The chunk may have its final name now, and files may be compressed: use the new paths. Return: false: no memory. */
 static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
@@ -236,37 +260,74 @@ static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace
 	for (unsigned i = 0; i < reader->stream_count && whole; i++) {
 		struct ctf_stream *s = reader->stream[i];
 
-		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++) {
-			char *now = access(s->file[k].path, F_OK) ? chunk_file_now(s->file[k].path) : NULL;
-
-			whole = whole && (!now || take_path(reader, &s->file[k].path, now));
-		}
+		for (uint32_t k = 0; s->info.trace == trace->index && k < s->file_count; k++)
+			whole = whole && file_follow(reader, &s->file[k]);
 		s->info.path = s->file[0].path;
 	}
 	return whole;
 }
 
-static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, bool *found, struct kymo_err *err)
+/* A chunk that has another name than before, or is gone. */
+static bool is_away(const struct ctf_trace *trace)
 {
-	unsigned streams = reader->stream_count;
-	uint64_t *size = follow_chunk(reader, trace) ? last_sizes(reader, trace->index) : NULL;
-	struct file_list list = { 0 };
+	return trace->chunk.number && access(trace->path, F_OK);
+}
+
+/* What a refresh finds of a trace. */
+struct growth {
+	uint64_t *size; /* of the last file of each stream */
+	struct file_list list;
+};
+
+static void growth_free(struct growth *growth)
+{
+	files_free(&growth->list);
+	free(growth->size);
+}
+
+/* Return: as grow_metadata(). */
+static int find_growth(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+		       struct growth *growth, struct kymo_err *err)
+{
 	int result;
 
-	if (!size)
+	*growth = (struct growth){
+		.size = follow_chunk(reader, trace) ? last_sizes(reader, trace->index) : NULL,
+	};
+	if (!growth->size)
 		return err_no_memory(err);
-	result = directory_changed(trace) ? files_list(reader, trace, &list, err) : 0;
-	if (!result)
-		result = grow_metadata(reader, trace, err);
+	result = directory_changed(trace) ? files_list(reader, trace, &growth->list, err) : 0;
+	return result ? result : grow_metadata(reader, trace, err);
+}
+
+/*
+ * While the chunk is renamed, a part is found under the old name, and a part is not found at all:
+ * without the last declarations, packets cannot be read, and without the last packets, what follows
+ * is shown too early. So the refresh begins again until it finds all under one name.
+ */
+static int grow_trace(struct kymo_ctf_reader *reader, struct ctf_trace *trace, bool *found,
+		      struct kymo_err *err)
+{
+	const unsigned streams = reader->stream_count;
+	struct growth growth;
+	unsigned moves = 0;
+	int result;
+
+	while ((result = find_growth(reader, trace, &growth, err)), is_away(trace)) {
+		growth_free(&growth);
+		trace->list_again = true;
+		*found = *found || result > 0;
+		if (++moves == MOVES_MAX)
+			return 0; /* it was removed */
+	}
 	*found = *found || result > 0;
 	if (result >= 0) {
-		take_sizes(reader, streams, size, found);
-		result = files_add_new(reader, trace, &list, found, err);
+		take_sizes(reader, streams, growth.size, found);
+		result = files_add_new(reader, trace, &growth.list, found, err);
 	}
 	if (result >= 0 && lost_look(reader, trace, found))
 		result = err_no_memory(err);
-	files_free(&list);
-	free(size);
+	growth_free(&growth);
 	return result < 0 ? -1 : 0;
 }
 

@@ -116,12 +116,20 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 
 int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err)
 {
+	return tsdl_load_until(path, CTF_METADATA_MAX, metadata, err);
+}
+
+int tsdl_load_until(const char *path, uint64_t end, struct ctf_metadata **metadata,
+		    struct kymo_err *err)
+{
 	char *text;
 	size_t size;
 	int result;
 
 	if (file_load(path, CTF_METADATA_MAX, &text, &size, err))
 		return -1;
+	if (size > end)
+		size = (size_t)end;
 	if (!size)
 		result = err_set(err, KYMO_EXIT_INPUT, "%s: the metadata is empty", path);
 	else

@@ -111,6 +111,9 @@ struct ctf_metadata {
  * Context: allocates, blocks.
  */
 int tsdl_load(const char *path, struct ctf_metadata **metadata, struct kymo_err *err);
+/** tsdl_load_until() - the same, of the first @end bytes: the rest is being written. */
+int tsdl_load_until(const char *path, uint64_t end, struct ctf_metadata **metadata,
+		    struct kymo_err *err);
 
 /** tsdl_parse() - the same from memory; errors begin with @name. @text is changed. */
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
