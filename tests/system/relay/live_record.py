@@ -18,10 +18,11 @@ ALIVE = 1 << 62
 
 
 class Live:
-    def __init__(self, place, trace, *options):
+    def __init__(self, place, trace, preload=None):
         self.path = place.at('shown')
+        words = ['env', 'LD_PRELOAD=' + preload] if preload else []
         with open(self.path, 'w') as out:
-            self.process = place.start(KYMO, 'live', trace, *options, stdout=out, stderr=subprocess.PIPE, text=True)
+            self.process = place.start(*words, KYMO, 'live', trace, stdout=out, stderr=subprocess.PIPE, text=True)
 
     def text(self):
         with open(self.path) as shown:
@@ -55,10 +56,10 @@ def shown_as_recorded(place, live, trace, killed=False):
     return shown.count(lib.EVENT)
 
 
-def follow(place, *options, programs=1, rate=2000, until=lambda: True):
+def follow(place, *options, programs=1, rate=2000, until=lambda: True, preload=None):
     trace = place.at('trace')
     recorder = place.recorder('-o', trace, *options)
-    live = Live(place, trace)
+    live = Live(place, trace, preload)
     started = []
     for number in range(programs):
         started.append(place.numbers(rate=rate, name=f'noted-{number}') if number == 0 else place.start(
@@ -90,9 +91,10 @@ def merged(place):
 
 
 def chunks(place):
+    """Which get their final names just while the viewer looks at them."""
     trace = place.at('trace')
     trace, live, _ = follow(place, '--rotate-size', '64K', rate=20000, until=lambda: os.path.isdir(os.path.join(trace, 'archives')) and
-                            len(lib.chunks(trace)) > 3)
+                            len(lib.chunks(trace)) > 8, preload=os.path.join(lib.BUILD, 'tests/librenamed_files.so'))
     print(f'{len(lib.chunks(trace))} chunks: {shown_as_recorded(place, live, trace)} events')
 
 
