@@ -21,9 +21,9 @@
 static inline uint64_t kymo_table_hash(void)
 {
 	static const char text[] =
-#define POINT(provider, id, name, phase, hook, from, to, text, ...)				\
-	#provider ":" #id ":" #name ":" #phase ":" #from ":" #to ":"				\
-	EACH(KYMO_HASH_FIELD, __VA_ARGS__)
+#define POINT(provider, id, name, phase, hook, from, to, text, ...)        \
+#provider ":" #id ":" #name ":" #phase ":" #hook ":" #from ":" #to \
+		  ":" EACH(KYMO_HASH_FIELD, __VA_ARGS__)
 #include "abi/tracepoints.def"
 #undef POINT
 		;

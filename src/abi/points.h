@@ -51,7 +51,7 @@ struct kymo_point {
 	const char *name;		/* event name without provider */
 	const char *text;
 	enum kymo_phase phase;
-	uint16_t from, to;		/* KYMO_V() range of tracetools versions */
+	uint16_t from, to; /* KYMO_V() range of tracetools versions whose traces have it */
 	uint8_t field_count;		/* recorded fields only */
 	struct kymo_field field[KYMO_FIELDS_MAX];
 	const char *uri;		/* meaning of a declared event, e.g. "kymo:begin"; NULL in the table */

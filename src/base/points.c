@@ -32,9 +32,21 @@
 #define KYMO_PHASE(phase) KYMO_PHASE_##phase
 
 const struct kymo_point kymo_points[KYMO_POINTS_TABLE] = {
-#define POINT(provider, id, name, phase, hook, from, to, text, ...)				\
-	{ #provider, #name, text, KYMO_PHASE(phase), from, to, 0 EACH(ONE, __VA_ARGS__),	\
-	  { EACH(DESCRIBE, __VA_ARGS__) { 0 } }, NULL },
+/* A row ALSO is in traces of all versions. */
+#define FROM_FN(from) from
+#define FROM_OWN(from) from
+#define FROM_NONE(from) from
+#define FROM_ALSO(from) 0
+#define POINT(provider, id, name, phase, hook, from, to, text, ...) \
+	{ #provider,                                                \
+	  #name,                                                    \
+	  text,                                                     \
+	  KYMO_PHASE(phase),                                        \
+	  FROM_##hook(from),                                        \
+	  to,                                                       \
+	  0 EACH(ONE, __VA_ARGS__),                                 \
+	  { EACH(DESCRIBE, __VA_ARGS__){ 0 } },                     \
+	  NULL },
 #include "abi/tracepoints.def"
 #undef POINT
 };

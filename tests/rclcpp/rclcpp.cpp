@@ -47,6 +47,10 @@ Executor::Executor(const ExecutorOptions &options)
 	(void)options;
 }
 Executor::~Executor() {}
+void Executor::execute_client(std::shared_ptr<ClientBase> client)
+{
+	(void)client;
+}
 void Executor::add_node(NodePtr node, bool notify)
 {
 	for (const auto &group : node->groups)

@@ -94,6 +94,7 @@ public:
 	explicit Executor(const ExecutorOptions &options);
 	virtual ~Executor();
 	virtual void spin() = 0;
+	static void execute_client(std::shared_ptr<ClientBase> client);
 	virtual void add_node(NodePtr node, bool notify = true);
 	virtual void add_callback_group(GroupPtr group, NodePtr node, bool notify = true);
 	virtual const void *collector() const;

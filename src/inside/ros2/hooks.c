@@ -17,6 +17,7 @@
 #define HOOK_FN(id, name, phase, ...)							\
 	KYMO_HOOK(name, KYMO_WANTED_##phase(id), KYMO_LEFT_OUT_##phase(id), kymo_emit_##id,	\
 		  (PARAMS(__VA_ARGS__)), (ARGS(__VA_ARGS__)))
+#define HOOK_ALSO HOOK_FN
 
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)			\
 	HOOK_##hook(id, name, phase __VA_OPT__(,) __VA_ARGS__)

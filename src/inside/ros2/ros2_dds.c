@@ -98,7 +98,7 @@ static unsigned stamp_at(const void *function)
 }
 
 /* WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can read the time. */
-void kymo_change_written(const struct kymo_call *call)
+void kymo_change_written(struct kymo_call *call)
 {
 	static unsigned at = ~0u;
 	struct stamp stamp;

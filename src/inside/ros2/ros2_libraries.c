@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hooks of the functions of abi/symbols.def. The functions are C++, the hooks are C: in the Itanium C++ ABI, all these functions
- * have words in registers as arguments, and return one word or nothing. Each hook runs kymo_<before>(), the real function and
- * kymo_<after>().
+ * The hooks of the functions of abi/symbols.def. Most functions are C++, the hooks are C: in the
+ * Itanium C++ ABI, all these functions have words in registers as arguments, and return one word or
+ * nothing. Each hook runs kymo_<before>(), the real function and kymo_<after>().
  *
- * Context: as kymo__log_reserve() and kymo__reserve(); the first call of each function acquires the loader's locks. If the real
- * function throws an exception, the exception passes through the hook, and kymo_<after>() does not run.
+ * Context: as kymo__log_reserve() and kymo__reserve(); the first call of each function acquires the
+ * loader's locks. If the real function throws an exception, the exception passes through the hook,
+ * and kymo_<after>() does not run.
  */
 #include "inside/ros2/ros2_libraries.h"
 
@@ -46,26 +47,32 @@ void *kymo_below(void **known, const char *name, const void *caller, const void 
 	return function;
 }
 
-void kymo_nothing(const struct kymo_call *call)
+void kymo_nothing(struct kymo_call *call)
 {
 	(void)call;
 }
 
-#define SYMBOL(symbol, library, from, to, before, after, tells, text)			\
-KYMO_EXPORT kymo_function symbol;							\
-KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e)	\
-{											\
-	static void *known;								\
-	const void *caller = __builtin_return_address(0);				\
-	kymo_function *real = (kymo_function *)kymo_below(&known, #symbol, caller, (void *)symbol);	\
-	const struct kymo_call call = { a, b, caller, real };				\
-	uintptr_t result;								\
-											\
-	if (!real)			/* impossible: the caller was linked with it */	\
-		__builtin_trap();							\
-	kymo_##before(&call);								\
-	result = real(a, b, c, d, e);							\
-	kymo_##after(&call);								\
-	return result;									\
-}
+#define SYMBOL(symbol, library, from, to, before, after, tells, text)                         \
+	KYMO_EXPORT kymo_function symbol;                                                     \
+	KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,      \
+				     uintptr_t e)                                             \
+	{                                                                                     \
+		static void *known;                                                           \
+		const void *caller = __builtin_return_address(0);                             \
+		kymo_function *real =                                                         \
+			(kymo_function *)kymo_below(&known, #symbol, caller, (void *)symbol); \
+		struct kymo_call call = { .self = a,                                          \
+					  .first = b,                                         \
+					  .second = c,                                        \
+					  .third = d,                                         \
+					  .caller = caller,                                   \
+					  .real = real };                                     \
+                                                                                              \
+		if (!real) /* impossible: the caller was linked with it */                    \
+			__builtin_trap();                                                     \
+		kymo_##before(&call);                                                         \
+		call.result = real(a, b, c, d, e);                                            \
+		kymo_##after(&call);                                                          \
+		return call.result;                                                           \
+	}
 #include "abi/symbols.def"

@@ -10,15 +10,18 @@ typedef uintptr_t kymo_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t
 
 /* A call of a hook. */
 struct kymo_call {
-	uintptr_t self, first;		/* `this`, and the first argument */
+	uintptr_t self, first, second,
+		third; /* `this`, and the first arguments; in C, the first four arguments */
 	const void *caller;		/* an address in the calling code */
 	kymo_function *real;		/* the wrapped function */
+	uintptr_t result;               /* after the function: what it returned */
+	uintptr_t kept[2]; /* of kymo_<before>(), for kymo_<after>() of the same call */
 };
 
 /* Several rows may name the same function of kymo: then it is declared several times. */
-#define SYMBOL(symbol, library, from, to, before, after, tells, text)	\
-	void kymo_##before(const struct kymo_call *call);			\
-	void kymo_##after(const struct kymo_call *call);
+#define SYMBOL(symbol, library, from, to, before, after, tells, text) \
+	void kymo_##before(struct kymo_call *call);                   \
+	void kymo_##after(struct kymo_call *call);
 #include "abi/symbols.def"
 
 /**
@@ -35,6 +38,17 @@ struct kymo_call {
  * Context: any thread; acquires the loader's locks until the function is found, one load afterwards.
  */
 void *kymo_below(void **known, const char *name, const void *caller, const void *self);
+
+/**
+ * kymo_handle_of() - the rcl handle of the rclcpp object to which @smart_pointer points
+ * @known: as for kymo_below()
+ * @getter: mangled name of the member function of rclcpp that returns a shared_ptr to the handle
+ *
+ * Return: NULL: no object, or no such function.
+ * Context: as kymo_below().
+ */
+const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_pointer,
+			   const void *caller);
 
 /*
  * The time at which a message is written. From version 8.0 on, tracetools reports the time in rmw_publish. Before 8.0, kymo wraps

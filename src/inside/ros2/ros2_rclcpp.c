@@ -52,18 +52,18 @@ static const void *pointee(uintptr_t smart_pointer)
 
 /* ---- executors ---- */
 
-void kymo_executor_begins(const struct kymo_call *call)
+void kymo_executor_begins(struct kymo_call *call)
 {
 	here.begun = call->self;
 }
 
-void kymo_executor_made(const struct kymo_call *call)
+void kymo_executor_made(struct kymo_call *call)
 {
 	(void)call;
 	here.begun = 0;
 }
 
-void kymo_collector_begins(const struct kymo_call *call)
+void kymo_collector_begins(struct kymo_call *call)
 {
 	if (!here.begun)
 		return;			/* no executor is under construction, or its collector is known already */
@@ -73,24 +73,24 @@ void kymo_collector_begins(const struct kymo_call *call)
 	here.begun = 0;
 }
 
-void kymo_single_threaded_made(const struct kymo_call *call)
+void kymo_single_threaded_made(struct kymo_call *call)
 {
 	kymo_emit_construct_executor(pointer(call->self), single_threaded);
 }
 
-void kymo_multi_threaded_made(const struct kymo_call *call)
+void kymo_multi_threaded_made(struct kymo_call *call)
 {
 	kymo_emit_construct_executor(pointer(call->self), multi_threaded);
 }
 
-void kymo_static_made(const struct kymo_call *call)
+void kymo_static_made(struct kymo_call *call)
 {
 	if (here.executor == call->self)	/* otherwise kymo_group_to_static() emits the event, with the first group */
 		kymo_emit_construct_static_executor(pointer(call->self), pointer(here.collector),
 						    static_single_threaded);
 }
 
-void kymo_executor_ends(const struct kymo_call *call)
+void kymo_executor_ends(struct kymo_call *call)
 {
 	if (here.executor == call->self)
 		here.executor = 0;
@@ -110,32 +110,32 @@ static const char *type_of(const void *group, const struct kymo_call *call)
 	return !value || (unsigned)*value > 1 ? "unknown" : *value ? "reentrant" : "mutually_exclusive";
 }
 
-void kymo_group_to_executor(const struct kymo_call *call)
+void kymo_group_to_executor(struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
 	kymo_emit_add_callback_group(pointer(call->self), group, type_of(group, call));
 }
 
-void kymo_group_to_collector(const struct kymo_call *call)
+void kymo_group_to_collector(struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
 	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group, type_of(group, call));
 }
 
-void kymo_static_adds(const struct kymo_call *call)
+void kymo_static_adds(struct kymo_call *call)
 {
 	here.adds = call->self;
 }
 
-void kymo_static_added(const struct kymo_call *call)
+void kymo_static_added(struct kymo_call *call)
 {
 	(void)call;
 	here.adds = 0;
 }
 
-void kymo_group_to_static(const struct kymo_call *call)
+void kymo_group_to_static(struct kymo_call *call)
 {
 	const void *group = pointee(call->first);
 
@@ -148,7 +148,7 @@ void kymo_group_to_static(const struct kymo_call *call)
 	kymo_emit_add_callback_group_static_executor(pointer(call->self), group, type_of(group, call));
 }
 
-void kymo_group_ends(const struct kymo_call *call)
+void kymo_group_ends(struct kymo_call *call)
 {
 	kymo__log_gone(KYMO_ENTITY_GROUP, call->self);
 }
@@ -156,15 +156,16 @@ void kymo_group_ends(const struct kymo_call *call)
 /* ---- members of a callback group ---- */
 
 /*
- * The rcl handle of an object: the result of @getter for the object of the smart pointer in the first argument. The result is a
- * shared_ptr and holds a reference. The object also holds a reference, so this one is never the last: decrementing the counter
- * releases it, without libstdc++.
+ * The rcl handle of an object: the result of @getter. The result is a shared_ptr and holds a
+ * reference. The object also holds a reference, so this one is never the last: decrementing the
+ * counter releases it, without libstdc++.
  */
-static const void *handle_of(void **known, const char *getter, const struct kymo_call *call)
+const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_pointer,
+			   const void *caller)
 {
-	struct returned (*get)(const void *) = (struct returned (*)(const void *))
-		kymo_below(known, getter, call->caller, NULL);
-	const void *object = pointee(call->first);
+	struct returned (*get)(const void *) =
+		(struct returned(*)(const void *))kymo_below(known, getter, caller, NULL);
+	const void *object = pointee(smart_pointer);
 	struct shared handle;
 
 	if (!get || !object)
@@ -175,14 +176,14 @@ static const void *handle_of(void **known, const char *getter, const struct kymo
 	return handle.object;
 }
 
-#define MEMBER(what, getter)								\
-	void kymo_##what##_to_group(const struct kymo_call *call)				\
-	{										\
-		static void *known;							\
-		const void *handle = handle_of(&known, getter, call);			\
-											\
-		if (handle)								\
-			kymo_emit_callback_group_add_##what(pointer(call->self), handle); \
+#define MEMBER(what, getter)                                                                    \
+	void kymo_##what##_to_group(struct kymo_call *call)                                     \
+	{                                                                                       \
+		static void *known;                                                             \
+		const void *handle = kymo_handle_of(&known, getter, call->first, call->caller); \
+                                                                                                \
+		if (handle)                                                                     \
+			kymo_emit_callback_group_add_##what(pointer(call->self), handle);       \
 	}
 MEMBER(timer, "_ZN6rclcpp9TimerBase16get_timer_handleEv")
 MEMBER(subscription, "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv")
