@@ -176,8 +176,12 @@ static void on_started(void *context, const struct model_instance *instance)
 		return;
 	*run = (struct run){ .callback = instance->callback, .start_ns = instance->start_ns,
 			     .call = instance->call, .outer = thread->run };
+	if (instance->callback->kind == MODEL_CALLBACK_CLIENT)
+		chains_answered_runs(thread, run);
 	chains_answered_end(chains, thread);
 	thread->run = run;
+	if (run->tokens)
+		return;
 	if (message) {
 		way.id = message->id;
 		way.publish_ns = message->publish_ns;

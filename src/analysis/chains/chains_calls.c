@@ -3,13 +3,14 @@
  * Service calls as a part of chains: a request and a response are treated as messages whose topic
  * is the service.
  *
- *   run --request--> run of the service's callback --response--> client's callback --publishes--> ...
+ *   run --request--> run of the service's callback --response--> client's callback --publishes-->
+ * ...
  *
  * A response is sent after the service's callback has returned, so the tokens of that run are kept
- * until then. A client's callback has no events of its own. It runs on the thread that received the
- * response. So everything that this thread publishes outside of known callbacks is assigned to the
- * client's callback, until the thread begins something else (a callback, another response, the next
- * round of the executor).
+ * until then. A client's callback runs on the thread that received the response. Traces of kymo
+ * have its start and its end. In other traces, everything that this thread publishes outside of
+ * known callbacks is assigned to the client's callback, until the thread begins something else (a
+ * callback, another response, the next round of the executor).
  */
 #include "analysis/chains/chains_internal.h"
 #include "base/array.h"
@@ -115,8 +116,10 @@ static void on_response(struct chains *chains, const struct model_call_step *ste
 		chains_retire(chains, served, false);
 }
 
+/* No end of the client's callback is in the trace: its paths end where the callback begins. */
 void chains_answered_end(struct chains *chains, struct thread_state *thread)
 {
+	chains_arrived(chains, thread->answered.tokens, thread->answered.start_ns);
 	chains_tokens_release(chains, thread->answered.tokens);
 	thread->answered.tokens = NULL;
 }
@@ -136,11 +139,15 @@ static void on_answered(struct chains *chains, const struct model_call_step *ste
 	if (publication)
 		way.send_ns = way.publish_ns = publication->publish_ns;
 	chains_deliver(chains, &thread->answered, publication, &way, thread);
-	/*
-	 * The end of the client's callback is not in the trace: the path ends where the callback
-	 * begins.
-	 */
-	chains_arrived(chains, thread->answered.tokens, step->ns);
+}
+
+void chains_answered_runs(struct thread_state *thread, struct run *run)
+{
+	if (thread->answered.callback &&
+	    thread->answered.callback->service == run->callback->service) {
+		run->tokens = thread->answered.tokens;
+		thread->answered.tokens = NULL;
+	}
 }
 
 void chains_on_call_step(void *context, const struct model_call_step *step)

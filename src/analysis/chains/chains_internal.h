@@ -203,6 +203,9 @@ struct publication *chains_request(struct chains *chains, const struct model_ins
 void chains_served(struct chains *chains, struct run *run, int64_t end_ns);
 /* Publications of @thread from now on are not part of a client's callback. */
 void chains_answered_end(struct chains *chains, struct thread_state *thread);
+/* @run is the run of a client's callback: the response that the thread received last is its cause.
+ */
+void chains_answered_runs(struct thread_state *thread, struct run *run);
 void chains_calls_finish(struct chains *chains);
 
 /* chains_publish.c */

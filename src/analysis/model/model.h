@@ -181,17 +181,19 @@ struct model_service {
 	uint64_t handle, rmw_handle;
 	const struct model_node *node;		/* NULL: not in the trace */
 	const char *name;
-	struct model_gid gid;			/* of a client, from tracetools 8.5 on */
+	struct model_gid gid;                           /* of a client; size 0: not in the trace */
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
 
 enum model_callback_kind {
-	MODEL_CALLBACK_UNKNOWN,		/* its init events are not in the trace */
+	MODEL_CALLBACK_UNKNOWN, /* its init events are not in the trace */
 	MODEL_CALLBACK_SUBSCRIPTION,
 	MODEL_CALLBACK_TIMER,
 	MODEL_CALLBACK_SERVICE,
-	MODEL_CALLBACK_CLIENT,		/* has no events of its own: only chains.h creates it */
+	/* Runs of it are in traces of kymo. In others, chains.h assumes a run behind each response.
+	 */
+	MODEL_CALLBACK_CLIENT,
 };
 
 struct model_callback {
@@ -202,10 +204,10 @@ struct model_callback {
 	bool is_intra;				/* it receives intra-process messages */
 	const struct model_subscription *subscription;	/* the owner: at most one of these three */
 	const struct model_timer *timer;
-	const struct model_service *service;
+	const struct model_service *service; /* of a client: the client */
 	/*
 	 * The address in callback_added: the rclcpp subscription object, timer or service handle;
-	 * 0: no callback_added.
+	 * of a client its handle; 0: no callback_added.
 	 */
 	uint64_t owner;
 	const char *raw_symbol;			/* as recorded; "" when unknown or "(null)" */
@@ -322,6 +324,8 @@ struct model_instance {
 	/* The message that it was called with; NULL: none or unknown. */
 	const struct model_message *message;
 	uint64_t call;		/* id of the service call that it serves; 0: none or unknown */
+	uint64_t
+		answered; /* id of the service call whose response it handles; 0: none or unknown */
 	unsigned published;	/* publish calls inside this run, without those inside nested runs */
 	uint64_t parent;	/* id of the run in which it began; 0: depth is 0 */
 };
@@ -358,9 +362,9 @@ struct model_take_step {
 };
 
 /*
- * A service call, from its request to its response. It needs the events of tracetools 8.5. If only
- * one of the two processes was recorded, only that half of the call is known. Times that are not in
- * the trace are 0.
+ * A service call, from its request to its response. Traces of kymo have its events, and those of
+ * LTTng from tracetools 8.5 on. If only one of the two processes was recorded, only that half of
+ * the call is known. Times that are not in the trace are 0.
  */
 struct model_call {
 	uint64_t id;			/* from 1, in order of appearance */
@@ -381,6 +385,10 @@ struct model_call {
 	int64_t source_ns;		/* source timestamp of the response */
 	int64_t response_taken_ns;	/* rmw_take_response */
 	const struct model_thread *response_thread;	/* the thread that received the response */
+	/* The client's callback that handled the response; NULL: not in the trace. */
+	const struct model_callback *response_callback;
+	uint64_t response_instance; /* id of that callback run; 0: not in the trace */
+	int64_t response_start_ns, response_end_ns;
 };
 
 /* One event of a call, at the time when it happened. Later events of the call are not known yet. */

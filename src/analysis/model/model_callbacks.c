@@ -28,7 +28,16 @@ static struct callback *callback_new(struct model *model, const struct now *now,
 struct callback *model_callback_unknown(struct model *model, const struct now *now,
 					uint64_t address)
 {
-	return callback_new(model, now, address);
+	const struct service *client = model_handle(model, now->process, HANDLE_CLIENT, address);
+	struct callback *callback = callback_new(model, now, address);
+
+	/* kymo gives the callback of a client the address of the rcl_client_t. */
+	if (callback && client) {
+		callback->pub.kind = MODEL_CALLBACK_CLIENT;
+		callback->pub.owner = address;
+		callback->pub.service = &client->pub;
+	}
+	return callback;
 }
 
 /* The callback of a callback_added event; NULL when the event repeats known facts. */

@@ -94,6 +94,8 @@ struct frame {
 	unsigned published;
 	struct call *call;		/* the service call that the run serves */
 	uint64_t call_id;
+	struct call *answered; /* the service call whose response the run handles */
+	uint64_t answered_id;
 	int64_t start_ns;
 	int64_t due_ns, idle_ns; /* as in struct model_instance */
 	bool is_intra;
@@ -145,6 +147,9 @@ struct thread {
 
 	struct call *request;		/* a request was received, and its callback has not begun yet */
 	uint64_t request_id;
+	struct call *
+		response; /* a response was received, and the client's callback has not begun yet */
+	uint64_t response_id;
 };
 
 #include "analysis/model/model_internal_objects.h"
@@ -293,6 +298,8 @@ void *model_handle(const struct model *model, const struct process *process, enu
 		   uint64_t address);
 void model_handle_set(struct model *model, const struct process *process, enum handle kind,
 		      uint64_t address, void *object);
+void model_handle_drop(struct model *model, const struct process *process, enum handle kind,
+		       uint64_t address);
 struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value *name);
 const char *model_word(struct model *model, const struct kymo_ctf_value *value);
 
@@ -332,7 +339,7 @@ void model_take_step(struct model *model, const struct now *now, const struct mo
 struct service *model_service_waiting(struct process *process);
 
 /* model_services.c */
-void model_call_started(struct thread *thread, struct frame *frame);
+void model_call_started(struct model *model, struct thread *thread, struct frame *frame);
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns);
 void model_client_gid(struct model *model, const struct gid *gid, struct service *client);
 

@@ -163,6 +163,8 @@ struct call {
 	uint64_t scope;
 	bool running;			/* its callback has begun and not ended */
 	bool answered;			/* its response was received */
+	bool waits;                     /* the client's callback may begin */
+	bool handled;                   /* the client's callback runs */
 	/* List of open calls, oldest first; or list of free entries (next). */
 	struct call *next, *previous;
 };

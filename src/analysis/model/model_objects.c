@@ -301,6 +301,9 @@ static void on_rcl_client_init(struct model *model, const struct now *now)
 	_Static_assert(sizeof(struct args_rcl_client_init) == sizeof(struct args_rcl_service_init),
 		       "clients and services have the same shape");
 	client = service_new(model, now, &side, args);
+	/* Another object's callback had this address: a run at it is now this client's. */
+	if (client)
+		model_handle_drop(model, now->process, HANDLE_CALLBACK, client->pub.handle);
 	gid = model_handle(model, now->process, HANDLE_GID_CLIENT, args->rmw_service_handle.u);
 	if (client && gid)
 		model_client_gid(model, gid, client);

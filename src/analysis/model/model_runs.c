@@ -25,6 +25,7 @@ static struct model_instance instance_of(const struct thread *thread, const stru
 		.depth = depth,
 		.message = frame->has_message ? &frame->message : NULL,
 		.call = frame->call_id,
+		.answered = frame->answered_id,
 		.published = frame->published,
 		.parent = depth ? frame[-1].id : 0,
 	};
@@ -46,8 +47,7 @@ void model_frame_abandon(struct model *model, struct thread *thread, unsigned at
 	EMIT(model, unfinished, &instance);
 	thread->frame[at].callback->open--;
 	thread->frame[at].callback->ended_ns = 0;
-	if (thread->frame[at].call)
-		model_call_ended(model, &thread->frame[at], 0);
+	model_call_ended(model, &thread->frame[at], 0);
 	thread->frame_count--;
 	memmove(&thread->frame[at], &thread->frame[at + 1],
 		(thread->frame_count - at) * sizeof(*thread->frame));
@@ -162,7 +162,7 @@ static void on_callback_start(struct model *model, const struct now *now)
 		frame->message = thread->taken;
 	}
 	model->facts.intra_unknown += frame->is_intra && !frame->has_message;
-	model_call_started(thread, frame);
+	model_call_started(model, thread, frame);
 	model_taken_flush(model, thread);
 	if (thread->unstamped)
 		model_unstamped_flush(model, thread);
@@ -212,8 +212,7 @@ static void on_callback_end(struct model *model, const struct now *now)
 	if (model->wants & WANT_CAUSES)
 		model_link_ended(&thread->frame[at], now->ns);
 	EMIT(model, instance, &instance);
-	if (thread->frame[at].call)
-		model_call_ended(model, &thread->frame[at], now->ns);
+	model_call_ended(model, &thread->frame[at], now->ns);
 	thread->frame_count = at;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service calls (tracetools 8.5 and later).
+ * Service calls.
  *
- *     client  rmw_send_request(client, seq) ................ rmw_take_response(client, seq)
- *     service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
+ *     client  rmw_send_request(client, seq) ................ rmw_take_response(client, seq) ->
+ * callback service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
  *
  * The idea: the gid of the client and the sequence number identify a call on both sides. Fast DDS
  * records all 16 bytes of the gid, Cyclone DDS only the first 8 and zeros for the others; so two
  * gids are compared by 8 bytes if one of them is short. A call stays open until its response is
- * received and its callback has ended. Some calls never reach that state, so the oldest open call
- * is closed when CALLS_MAX calls are open.
+ * received and its callbacks have ended. Only traces of kymo have the client's callback: it is the
+ * next thing that happens on the thread that received the response. Some calls never reach that
+ * state, so the oldest open call is closed when CALLS_MAX calls are open.
  */
 #include "analysis/model/model_internal.h"
 
@@ -117,8 +118,32 @@ static void call_close(struct model *model, struct call *call)
 
 static void call_over(struct model *model, struct call *call)
 {
-	if (call->answered && !call->running)
+	if (call->answered && !call->running && !call->waits && !call->handled)
 		call_close(model, call);
+}
+
+/*
+ * The client's callback is the next thing that a thread does after it received a response. @frame:
+ * the run that begins now; NULL: something else does.
+ */
+static void response_settle(struct model *model, struct thread *thread, struct frame *frame)
+{
+	struct call *call = thread->response;
+
+	thread->response = NULL;
+	if (!call || call->pub.id != thread->response_id)
+		return;
+	call->waits = false;
+	if (frame && frame->callback->pub.kind == MODEL_CALLBACK_CLIENT &&
+	    frame->callback->pub.service == call->pub.client) {
+		frame->answered = call;
+		frame->answered_id = call->pub.id;
+		call->handled = true;
+		call->pub.response_callback = &frame->callback->pub;
+		call->pub.response_instance = frame->id;
+		call->pub.response_start_ns = frame->start_ns;
+	}
+	call_over(model, call);
 }
 
 static struct call *call_new(struct model *model, const struct caller *caller, int64_t sequence)
@@ -179,9 +204,10 @@ static void on_rmw_send_request(struct model *model, const struct now *now)
 	const struct frame *frame = model_frame_of(now->thread);
 	struct call *call;
 
+	response_settle(model, now->thread, NULL);
 	/*
-	 * Fast DDS records the event after the write: the service may have received the request
-	 * earlier.
+	 * With Fast DDS, and before tracetools 8.5, the event is recorded after the write: the
+	 * service may have received the request earlier.
 	 */
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	/* A client whose numbers start again (a new process with an old gid) begins new calls. */
@@ -249,8 +275,10 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	struct service *client = model_handle(model, now->process, HANDLE_RMW_CLIENT,
 					      args->rmw_client_handle.u);
 	struct caller *caller = args->taken.u ? caller_of_client(model, client) : NULL;
-	struct call *call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
+	struct call *call;
 
+	response_settle(model, now->thread, NULL); /* it may close the call with this number */
+	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	if (!call)
 		return;
 	call->pub.client = &client->pub;
@@ -259,18 +287,21 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	if (!call->pub.source_ns)
 		call->pub.source_ns = args->source_timestamp.i;
 	call->answered = true;
+	call->waits = true;
+	now->thread->response = call;
+	now->thread->response_id = call->pub.id;
 	tell(model, now, call, MODEL_CALL_RESPONSE_TAKEN);
-	call_over(model, call);
 }
 
-/* ---- the callback that serves it ---- */
+/* ---- the callbacks that serve it and handle its response ---- */
 
-void model_call_started(struct thread *thread, struct frame *frame)
+void model_call_started(struct model *model, struct thread *thread, struct frame *frame)
 {
 	struct call *call = thread->request;
 
-	frame->call = NULL;
-	frame->call_id = 0;
+	frame->call = frame->answered = NULL;
+	frame->call_id = frame->answered_id = 0;
+	response_settle(model, thread, frame);
 	thread->request = NULL;
 	if (!call || call->pub.id != thread->request_id)
 		return;
@@ -291,18 +322,23 @@ void model_call_started(struct thread *thread, struct frame *frame)
 /* @end_ns: 0: the end is not in the trace. */
 void model_call_ended(struct model *model, const struct frame *frame, int64_t end_ns)
 {
-	struct call *call = frame->call;
+	struct call *call = frame->call, *answered = frame->answered;
 
-	if (!call || call->pub.id != frame->call_id)
-		return;
-	call->running = false;
-	call->pub.callback_end_ns = end_ns;
-	call_over(model, call);
+	if (call && call->pub.id == frame->call_id) {
+		call->running = false;
+		call->pub.callback_end_ns = end_ns;
+		call_over(model, call);
+	}
+	if (answered && answered->pub.id == frame->answered_id) {
+		answered->handled = false;
+		answered->pub.response_end_ns = end_ns;
+		call_over(model, answered);
+	}
 }
 
 static void forget_request(struct model *model, struct thread *thread)
 {
-	(void)model;
+	response_settle(model, thread, NULL);
 	thread->request = NULL;
 }
 

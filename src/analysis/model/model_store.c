@@ -80,6 +80,12 @@ void model_handle_set(struct model *model, const struct process *process, enum h
 		model->out_of_memory = true;
 }
 
+void model_handle_drop(struct model *model, const struct process *process, enum handle kind,
+		       uint64_t address)
+{
+	map_del(&model->handles, address, scope_of(process, kind));
+}
+
 static uint64_t text_hash(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;

@@ -338,6 +338,12 @@ const struct model_node *tables_message_to(const struct model_message *message);
  */
 int64_t tables_clock_error(const struct model_message *message);
 int64_t tables_apart(const struct model_message *message, int64_t from_ns, int64_t to_ns);
+/*
+ * A request or response on its way between two threads; 0 if its receiver had it before the
+ * sender's call returned, which is when the sender's event is recorded.
+ */
+int64_t tables_way(const struct model_thread *from, const struct model_thread *to, int64_t from_ns,
+		   int64_t to_ns);
 int64_t tables_between(int64_t from_ns, int64_t to_ns);
 int64_t tables_latency(const struct model_message *message);
 double tables_counter(const struct spans_arg *value);

@@ -80,6 +80,13 @@ TABLES_REPORTS
 
 #define WANTED(scan, table, handler) (tables_wants(scan, TABLE_##table) ? (handler) : NULL)
 
+/* A run has the number of its service call only if the model follows the calls. */
+static void follow_calls(void *context, const struct model_call *call)
+{
+	(void)context;
+	(void)call;
+}
+
 /* Listens only to reports that a requested table needs, so other reports cost no time. */
 int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 {
@@ -94,6 +101,8 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err)
 #undef REPORT
 			.cause = WANTED(scan, causal_links, on_cause),
 	};
+	if (!scan->listener.call && (scan->listener.instance || scan->listener.unfinished))
+		scan->listener.call = follow_calls;
 	if (model_listen(scan->model, &scan->listener, scan) ||
 	    spans_listen(scan->spans, &tables_spans_listener, scan))
 		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen to the model");

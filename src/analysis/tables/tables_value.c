@@ -81,6 +81,18 @@ int64_t tables_between(int64_t from_ns, int64_t to_ns)
 	return from_ns && to_ns ? to_ns - from_ns : NONE;
 }
 
+int64_t tables_way(const struct model_thread *from, const struct model_thread *to, int64_t from_ns,
+		   int64_t to_ns)
+{
+	int64_t error = from && to ? model_clock_error(from->process, to->process, to_ns)
+				   : KYMO_CTF_ERROR_UNKNOWN;
+	int64_t ns = tables_between(from_ns, to_ns);
+
+	if (error == KYMO_CTF_ERROR_UNKNOWN || ns == NONE || (error && ns <= error))
+		return NONE;
+	return ns > 0 ? ns : 0;
+}
+
 int64_t tables_latency(const struct model_message *message)
 {
 	return tables_apart(message, message->publish_ns, message->callback_ns);

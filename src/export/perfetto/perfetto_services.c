@@ -108,7 +108,8 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 
 	if (callback->timer) {
 		owner = of_timer(callback->timer, period);
-	} else if (callback->service && !instance->call) {
+	} else if (callback->service && !instance->call &&
+		   callback->kind == MODEL_CALLBACK_SERVICE) {
 		owner = of_service(callback->service);
 		event.name = exporter->words.serve;
 		event.category = exporter->words.service;

@@ -193,8 +193,9 @@ void report_calls(struct report *report)
 	report_more(report, shown, all);
 	report->rows += all;
 	if (!all)
-		table_note(report->table, "The trace contains no service calls; tracetools 8.5 (Kilted) and later "
-			   "record them.");
+		table_note(report->table, "The trace contains no service calls. Recordings by kymo "
+					  "contain them; those of "
+					  "LTTng from tracetools 8.5 (Kilted) on.");
 }
 
 /* ---- executors ---- */

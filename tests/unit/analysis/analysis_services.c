@@ -48,6 +48,13 @@ static void take_response(struct feed *f, int64_t ns, uint64_t handle, int64_t s
 	   "sequence_number", P(sequence), "source_timestamp", P(0), "taken", P(1));
 }
 
+/* The thread looks for another response: no callback of the client follows the one before. */
+static void no_response(struct feed *f, int64_t ns, uint64_t handle)
+{
+	EV(ns, "rmw_take_response", "rmw_client_handle", handle + 0x1000, "response", P(0x8),
+	   "sequence_number", P(0), "source_timestamp", P(0), "taken", P(0));
+}
+
 /* Client in process 1, service in process 2. */
 static void both_sides(struct feed *f, const uint8_t *gid)
 {
@@ -80,7 +87,17 @@ static void whole_call(void **state)
 	serve(f, 110, fast_a, 1);
 	assert_int_equal(f->calls, 0);
 	take_response(f, 130, 0x100, 1);
+	assert_int_equal(f->calls, 0);
+	start(f, 131, 0x100);
+	end(f, 139, 0x100);
 	assert_int_equal(f->calls, 1);
+	assert_int_equal(call->response_callback->kind, MODEL_CALLBACK_CLIENT);
+	assert_ptr_equal(call->response_callback->service, call->client);
+	assert_int_equal(call->response_instance, 3);
+	assert_int_equal(call->response_start_ns, 131);
+	assert_int_equal(call->response_end_ns, 139);
+	assert_int_equal(f->instance[2].answered, call->id);
+	assert_int_equal(f->instance[2].call, 0);
 	assert_ptr_equal(call->client, model_client(f->model, 0));
 	assert_ptr_equal(call->service, model_service(f->model, 0));
 	assert_memory_equal(call->gid.bytes, fast_a, 16);
@@ -115,10 +132,12 @@ static void clients_with_like_gids(void **state)
 	send_request(f, 101, 0x110, 1);
 	serve(f, 110, fast_b, 1);
 	take_response(f, 130, 0x110, 1);
+	no_response(f, 131, 0x110);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 101);
 	serve(f, 140, fast_a, 1);
 	take_response(f, 160, 0x100, 1);
+	start(f, 161, 0x500); /* a timer's */
 	assert_int_equal(f->calls, 2);
 	assert_int_equal(f->call[1].request_ns, 100);
 	assert_int_equal(f->call[1].request_taken_ns, 140);
@@ -133,6 +152,7 @@ static void short_gids(void **state)
 	send_request(f, 100, 0x100, 1);
 	serve(f, 110, cyclone_there, 1);
 	take_response(f, 130, 0x100, 1);
+	no_response(f, 131, 0x100);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].callback_end_ns, 118);
 }
@@ -146,6 +166,7 @@ static void served_before_it_was_told(void **state)
 	serve(f, 95, fast_a, 1);
 	send_request(f, 110, 0x100, 1);
 	take_response(f, 130, 0x100, 1);
+	no_response(f, 131, 0x100);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 110);
 	assert_int_equal(f->call[0].request_taken_ns, 95);
@@ -165,6 +186,7 @@ static void answered_before_the_callback_ends(void **state)
 	send_response(f, 112, 0x200, fast_a, 1);
 	on(f, 1, 1);
 	take_response(f, 113, 0x100, 1);
+	no_response(f, 114, 0x100);
 	assert_int_equal(f->calls, 0);
 	on(f, 2, 2);
 	end(f, 120, 0x202);
@@ -195,6 +217,7 @@ static void two_calls_at_once(void **state)
 	on(f, 1, 1);
 	take_response(f, 130, 0x100, 2);
 	take_response(f, 131, 0x100, 1);
+	no_response(f, 132, 0x100);
 	assert_int_equal(f->calls, 2);
 	assert_int_equal(f->call[0].sequence, 2);
 	assert_int_equal(f->call[0].callback_start_ns, 112);
@@ -217,6 +240,7 @@ static void lost_between(void **state)
 	end(f, 113, 0x202);
 	on(f, 1, 1);
 	take_response(f, 130, 0x100, 1);
+	no_response(f, 131, 0x100);
 	assert_int_equal(f->calls, 1);
 	assert_null(f->call[0].callback);
 	assert_int_equal(f->instance[0].call, 0);
@@ -239,6 +263,53 @@ static void one_end_only(void **state)
 	assert_null(f->call[1].client);
 	assert_ptr_equal(f->call[1].service, model_service(f->model, 0));
 	assert_int_equal(model_facts(f->model)->unfinished_calls, 2);
+}
+
+/* A damaged trace: an event twice. Each call is closed once. */
+static void answered_twice(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f, fast_a);
+	on(f, 1, 1);
+	send_request(f, 100, 0x100, 1);
+	send_request(f, 101, 0x100, 1);
+	serve(f, 110, fast_a, 1);
+	take_response(f, 130, 0x100, 1);
+	take_response(f, 131, 0x100, 1);
+	start(f, 132, 0x100);
+	end(f, 133, 0x100);
+	send_request(f, 140, 0x100, 2);
+	model_finish(f->model);
+	assert_int_equal(f->calls, 4);
+	assert_int_equal(f->call[1].response_taken_ns, 130);
+	assert_int_equal(f->call[2].response_taken_ns, 131);
+	assert_int_equal(f->call[2].response_end_ns, 133);
+	assert_int_equal(f->call[3].sequence, 2);
+}
+
+/* An object ends, and a client gets its address: a run at it is the client's. And the other way
+ * round. */
+static void reused_address(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f, fast_a);
+	on(f, 1, 1);
+	EV(20, "rcl_timer_init", "timer_handle", P(0x700), "period", P(1000));
+	EV(21, "rclcpp_timer_callback_added", "timer_handle", P(0x700), "callback", P(0x300));
+	start(f, 30, 0x300);
+	end(f, 31, 0x300);
+	client(f, 40, 0x300, fast_b);
+	start(f, 50, 0x300);
+	end(f, 51, 0x300);
+	EV(60, "rclcpp_timer_callback_added", "timer_handle", P(0x700), "callback", P(0x300));
+	start(f, 70, 0x300);
+	end(f, 71, 0x300);
+	assert_int_equal(f->instance[0].callback->kind, MODEL_CALLBACK_TIMER);
+	assert_int_equal(f->instance[1].callback->kind, MODEL_CALLBACK_CLIENT);
+	assert_ptr_equal(f->instance[1].callback->service, model_client(f->model, 1));
+	assert_int_equal(f->instance[2].callback->kind, MODEL_CALLBACK_TIMER);
 }
 
 /* Streams are counted over all traces. */
@@ -267,6 +338,7 @@ static void hosts(void **state)
 	take_request(f, 110, 0x200, fast_a, 1);
 	on_host(f, 0);
 	take_response(f, 120, 0x100, 1);
+	no_response(f, 121, 0x100);
 	assert_int_equal(f->calls, 1);
 	assert_int_equal(f->call[0].request_ns, 100);
 	assert_string_equal(f->call[0].client->process->hostname, "one");
@@ -299,6 +371,8 @@ int main(void)
 		TEST(two_calls_at_once),
 		TEST(lost_between),
 		TEST(one_end_only),
+		TEST(answered_twice),
+		TEST(reused_address),
 		TEST(hosts),
 		TEST(never_answered),
 	};
