@@ -72,13 +72,15 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	rules = launch_find(argv[0], err) < 0 ? NULL : read_rules(&options.filter, err);
 	if (rules) {
 		launch.rules = *rules ? rules : NULL;
+		launch.plain = warn_foreign("run", argv);
 		environment = launch_environment(&launch, err);
 	}
 	free(rules);
 	if (!environment)
 		return -1;
 	warn_in_vain(argv[0]);
-	warn_not_traceable(argv);
+	if (!launch.plain)
+		warn_not_traceable(argv);
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);

@@ -17,8 +17,6 @@
 #include "recorder/launch/preload.h"
 #include "base/array.h"
 
-#define SCRIPT_DEPTH_MAX 4	/* as the kernel has it */
-
 /* ---- the file itself ---- */
 
 static void privileges(struct doctor *doctor, const char *path)
@@ -68,7 +66,7 @@ static bool loadable(struct doctor *doctor, const struct elf *elf)
 						  : "statically linked");
 	if (access(elf->interpreter, X_OK))
 		return !doctor_say(doctor, LINKING_NO_LOADER, elf->interpreter, strerror(errno));
-	if (!strstr(elf->interpreter, "ld-linux"))
+	if (!launch_is_glibc(elf->interpreter))
 		return !doctor_say(doctor, LINKING_NOT_GLIBC, elf->interpreter);
 	return doctor_say(doctor, LINKING_DYNAMIC, elf->interpreter);
 }
@@ -252,65 +250,24 @@ static void program_file(struct doctor *doctor, const char *path)
 
 /* ---- finding it ---- */
 
-static int find_program(const char *name, char path[PATH_MAX], struct kymo_err *err)
-{
-	struct stat status;
-
-	if (!strchr(name, '/'))
-		return launch_in_path(name, path) ? 0 :
-		       err_set(err, KYMO_EXIT_INPUT, "no program %s in PATH; name it with its path", name);
-	(void)snprintf(path, PATH_MAX, "%s", name);
-	if (stat(path, &status))
-		return err_set(err, KYMO_EXIT_INPUT, "no program %s: %s", path, strerror(errno));
-	return S_ISREG(status.st_mode) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s is not a file", path);
-}
-
-/* "#!interpreter argument". Return: 0 with the program that will run, 1 for no script, -1. */
-static int interpreter(const char *path, char out[PATH_MAX], struct kymo_err *err)
-{
-	FILE *file = fopen(path, "re");
-	char line[256] = "", *word, *rest;
-	size_t got;
-
-	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, strerror(errno));
-	got = fread(line, 1, sizeof line - 1, file);
-	fclose(file);
-	if (got < 3 || memcmp(line, "#!", 2))
-		return 1;
-	line[strcspn(line, "\n")] = 0;
-	word = line + 2 + strspn(line + 2, " \t");
-	rest = word + strcspn(word, " \t");
-	if (*rest)
-		*rest++ = 0;
-	rest += strspn(rest, " \t");
-	if (!strcmp(basename(word), "env") && *rest) {
-		if (!strncmp(rest, "-S", 2))
-			rest += 2 + strspn(rest + 2, " \t");
-		word = rest;
-		word[strcspn(word, " \t")] = 0;
-	}
-	return find_program(word, out, err);
-}
-
 /* Return: 0 with the @path of what will be run, 1: a problem with that was told, -1 with @err. */
 static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX], struct kymo_err *err)
 {
 	char next[PATH_MAX];
 
-	if (find_program(program, path, err))
+	if (launch_path(program, path, err))
 		return -1;
 	doctor_say(doctor, PROGRAM_FOUND, path);
 	if (!launch_is_program(path))
 		doctor_say(doctor, PROGRAM_NOT_EXECUTABLE, path);
 	for (unsigned depth = 0;; depth++) {
-		int result = interpreter(path, next, err);
+		int result = launch_script(path, next, err);
 
 		if (result < 0) {
 			doctor_say(doctor, INTERPRETER_NOT_FOUND, err->text);
 			return 1;
 		}
-		if (result || depth >= SCRIPT_DEPTH_MAX)
+		if (result || depth >= LAUNCH_SCRIPT_DEPTH_MAX)
 			return 0;
 		doctor_say(doctor, INTERPRETER_FOUND, next);
 		memcpy(path, next, PATH_MAX);

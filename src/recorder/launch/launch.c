@@ -106,7 +106,7 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 	const char *forward = getenv("KYMO_FORWARD");
 	int count = 0;
 
-	if (set_preload(launch, &setting[count++], err) < 0)
+	if (!launch->plain && set_preload(launch, &setting[count++], err) < 0)
 		return -1;
 	set_asan(&setting[count++]);
 	if (!forward || strcmp(forward, "1") != 0)

@@ -17,6 +17,7 @@ struct launch {
 	const char *rules;		/* appended to KYMO_FILTER; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
 	bool malloc;			/* also preload libkymo-malloc.so */
+	bool plain;                     /* no LD_PRELOAD: the command cannot load the libraries */
 };
 
 /**
@@ -24,6 +25,32 @@ struct launch {
  * Return: 0; -1 with @err (KYMO_EXIT_INPUT): there is none, or it cannot be executed.
  */
 int launch_find(const char *name, struct kymo_err *err);
+
+#define LAUNCH_SCRIPT_DEPTH_MAX 4 /* scripts that are run by scripts, as the kernel has it */
+
+/** launch_path() - the @path of the program @name. Return: 0; -1 with @err. Context: blocks. */
+int launch_path(const char *name, char path[PATH_MAX], struct kymo_err *err);
+
+/**
+ * launch_script() - the program @out that runs the script @path, also through env
+ *
+ * Return: 0; 1: @path is no script; -1 with @err. Context: blocks.
+ */
+int launch_script(const char *path, char out[PATH_MAX], struct kymo_err *err);
+
+/** launch_is_glibc() - does the @loader of a program belong to the GNU C library? Context:
+ * wait-free. */
+bool launch_is_glibc(const char *loader);
+
+#define LAUNCH_LOADER_MAX 256
+
+/**
+ * launch_is_foreign() - would @command die of a preloaded library, because its libc is another one?
+ * @loader: set to its loader
+ *
+ * Only the words and the files they name are looked at. Context: blocks.
+ */
+bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX]);
 
 /** launch_is_program() - is the file @path a program that this user may execute? Context: blocks. */
 bool launch_is_program(const char *path);

@@ -109,6 +109,21 @@ LD_LIBRARY_PATH=$stub/jazzy/lib doctor 0 ./molded && is tracepoints ok "1 used b
 echo "$nothing" | compile static -static && doctor 1 ./static && is linking problem static
 echo "$nothing" | compile musl -Wl,--dynamic-linker=/proc/nonexistent/ld-musl-x86_64.so.1 &&
 	doctor 1 ./musl && is linking problem "cannot be run"
+# A program of another libc would end with 127 under LD_PRELOAD: it runs without it, also through a prefix and a script.
+loader=$(readlink -f "$(ldd ./nothing | grep -o '/[^ ]*ld-linux[^ ]*')")
+ln -s "$loader" ld-musl-here.so.1
+compile other -Wl,--dynamic-linker="$scratch/ld-musl-here.so.1" <<-'END'
+#include <stdlib.h>
+int main(void) { return getenv("LD_PRELOAD") ? 127 : 5; }
+END
+printf '#!/usr/bin/env -S ./other it\n' >script && chmod +x script
+for command in ./other "nice -n 1 ./other" ./script; do
+	run 5 "$kymo" run -- $command
+	has err "kymo run: this command cannot be recorded, and runs without kymo's library: its loader $scratch/ld-musl-here.so.1"
+	same "lines of it" 1 "$(wc -l <"$scratch/err")"
+done
+run 5 "$kymo" record -o none -- ./other
+has err "kymo record: this command cannot be recorded, and runs without kymo's library"
 if echo 'void _start(void) {}' | compile narrow -m32 -nostdlib -static 2>/dev/null; then
 	doctor 1 ./narrow && is architecture problem "32-bit i386"
 fi

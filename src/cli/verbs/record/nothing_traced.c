@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "recorder/doctor/doctor.h"
+#include "recorder/launch/launch.h"
 #include "recorder/launch/prefixes.h"
 
 /* The first problem that a doctor finds, for one line. */
@@ -126,6 +127,20 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 			result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
 			"no traced process was running (start programs with \"kymo run -- CMD\")");
 	return status;
+}
+
+bool warn_foreign(const char *verb, char *const *command)
+{
+	char loader[LAUNCH_LOADER_MAX], clean[4 * LAUNCH_LOADER_MAX];
+
+	if (!launch_is_foreign(command, loader))
+		return false;
+	text_clean(clean, sizeof(clean), loader);
+	fprintf(stderr,
+		"kymo %s: this command cannot be recorded, and runs without kymo's library: its "
+		"loader %s does not belong to the GNU C library; build it for that\n",
+		verb, clean);
+	return true;
 }
 
 void warn_not_traceable(char *const *command)

@@ -13,6 +13,14 @@
  */
 int nothing_traced(const struct record_result *result, const struct record_options *record);
 
+/**
+ * warn_foreign() - report on stderr if @command must run without LD_PRELOAD, see
+ * launch_is_foreign()
+ *
+ * Return: whether it must. Context: blocks.
+ */
+bool warn_foreign(const char *verb, char *const *command);
+
 /** warn_not_traceable() - report on stderr if the words of @command or its program's file show that it cannot be traced. Context: blocks. */
 void warn_not_traceable(char *const *command);
 
