@@ -110,6 +110,7 @@ struct kymo_ctf_event {
 	uint64_t loss_begin_ns, loss_end_ns;
 	uint64_t lost;
 	uint64_t lost_packets;
+	uint64_t lost_in_packets; /* events in the missing packets, as far as a relay knows */
 };
 #define KYMO_CTF_UNBOUND (-1)
 #define KYMO_CTF_LOSS (-2)
@@ -160,6 +161,7 @@ struct kymo_ctf_stream_info {
 	uint64_t bytes, packets;
 	uint64_t begin_ns, end_ns;	/* trace clock */
 	uint64_t lost, lost_packets;
+	uint64_t lost_in_packets; /* events in the missing packets, as far as a relay knows */
 };
 
 /**

@@ -186,9 +186,17 @@ static int put_packet(struct kstream *stream, uint64_t now_ns)
 {
 	const struct packet_head head = head_of(stream, now_ns);
 	const struct ctf_index_entry entry = {
-		.offset = stream->offset, .packet_size = head.packet_size, .content_size = head.content_size,
-		.timestamp_begin = head.begin, .timestamp_end = head.end, .events_discarded = head.discarded,
-		.stream_id = head.stream_id, .stream_instance_id = stream->cpu, .packet_seq_num = head.seq,
+		.offset = stream->offset,
+		.packet_size = head.packet_size,
+		.content_size = head.content_size,
+		.timestamp_begin = head.begin,
+		.timestamp_end = head.end,
+		.events_discarded = head.discarded,
+		.stream_id = head.stream_id,
+		.stream_instance_id = stream->cpu,
+		.packet_seq_num = head.seq,
+		.events_discarded_len = 8 * sizeof(head.discarded),
+		.events = stream->count,
 	};
 	int rc;
 

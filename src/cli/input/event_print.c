@@ -32,7 +32,13 @@ static void report_loss(struct event_print *print, const struct kymo_ctf_event *
 	if (event->lost)
 		fprintf(stderr, "kymo %s: %s: the tracer lost %llu events between %s and %s\n", print->verb,
 			path, (unsigned long long)event->lost, begin, end);
-	if (event->lost_packets)
+	if (event->lost_packets && event->lost_in_packets)
+		fprintf(stderr,
+			"kymo %s: %s: %llu packets are missing, with %llu events, between %s and "
+			"%s\n",
+			print->verb, path, (unsigned long long)event->lost_packets,
+			(unsigned long long)event->lost_in_packets, begin, end);
+	else if (event->lost_packets)
 		fprintf(stderr, "kymo %s: %s: %llu packets are missing between %s and %s\n", print->verb,
 			path, (unsigned long long)event->lost_packets, begin, end);
 }

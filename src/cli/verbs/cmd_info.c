@@ -207,6 +207,9 @@ static void show_facts(const struct show *s)
 	table_value_u64(s->table, "threads_count", "Threads", info->thread_count);
 	table_value_u64(s->table, "lost", "Lost events", total_lost(s));
 	table_value_u64(s->table, "lost_packets", "Missing packets", info->lost_packets);
+	if (info->lost_in_packets || s->options->format != TABLE_TEXT)
+		table_value_u64(s->table, "lost_in_packets", "Events in them",
+				info->lost_in_packets);
 	if (kymo_ctf_warning_count(s->reader))
 		table_value_u64(s->table, "damaged", "Damaged places",
 				kymo_ctf_warning_count(s->reader));
@@ -350,9 +353,15 @@ static void cell_id(struct table *table, int32_t id)
 static void show_losses(const struct show *s)
 {
 	static const struct table_column columns[] = {
-		{ "stream", "#" }, { "path", "STREAM" }, { "pid", "PID" }, { "tid", "TID" },
-		{ "begin_ns", "FROM" }, { "end_ns", "TO" },
-		{ "lost", "LOST" }, { "lost_packets", "MISSING PACKETS" },
+		{ "stream", "#" },
+		{ "path", "STREAM" },
+		{ "pid", "PID" },
+		{ "tid", "TID" },
+		{ "begin_ns", "FROM" },
+		{ "end_ns", "TO" },
+		{ "lost", "LOST" },
+		{ "lost_packets", "MISSING PACKETS" },
+		{ "lost_in_packets", "EVENTS IN THEM" },
 	};
 	bool people = s->options->format == TABLE_TEXT;
 	unsigned count = s->info->loss_count;
@@ -372,6 +381,7 @@ static void show_losses(const struct show *s)
 		table_ns(s->table, loss->end_ns - (people ? s->info->begin_ns : 0));
 		table_u64(s->table, loss->lost);
 		table_u64(s->table, loss->lost_packets);
+		table_u64(s->table, loss->lost_in_packets);
 	}
 	note_more_rows(s, count);
 }

@@ -12,6 +12,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@
 #include "base/file.h"
 #include "base/io.h"
 
-static_assert(sizeof(struct ctf_index_entry) == 72, "entry length of LTTng index 1.1");
+static_assert(offsetof(struct ctf_index_entry, events_discarded_len) == CTF_INDEX_LTTNG,
+	      "entry length of LTTng index 1.1");
 
 struct index_header {
 	uint32_t magic, major, minor, entry_size;
@@ -112,10 +114,12 @@ void ctf_index_add(struct ctf_index *index, int dir_fd, const char *name,
 		return;
 	}
 	index->pending[index->pending_count++] = (struct ctf_index_entry){
-		htobe64(entry->offset), htobe64(entry->packet_size), htobe64(entry->content_size),
-		htobe64(entry->timestamp_begin), htobe64(entry->timestamp_end),
-		htobe64(entry->events_discarded), htobe64(entry->stream_id),
-		htobe64(entry->stream_instance_id), htobe64(entry->packet_seq_num),
+		htobe64(entry->offset),         htobe64(entry->packet_size),
+		htobe64(entry->content_size),   htobe64(entry->timestamp_begin),
+		htobe64(entry->timestamp_end),  htobe64(entry->events_discarded),
+		htobe64(entry->stream_id),      htobe64(entry->stream_instance_id),
+		htobe64(entry->packet_seq_num), htobe64(entry->events_discarded_len),
+		htobe64(entry->events),
 	};
 	if (index->pending_count == CTF_INDEX_PENDING)
 		(void)ctf_index_flush(index, dir_fd, name);
@@ -147,7 +151,8 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 
 /* ---- reading ---- */
 
-#define ENTRY_MIN 56 /* version 1.0; 1.1 has 72 bytes, the last 8 are the sequence number */
+#define ENTRY_MIN \
+	56 /* version 1.0; 1.1 has 72 bytes, the last 8 are the sequence number; kymo's has 88 */
 #define ENTRY_SEQ 64
 #define ENTRY_MAX 4096
 #define PLACES_MAX (1u << 26)
@@ -192,6 +197,10 @@ static struct packet_place place_of(const uint8_t *entry, uint32_t entry_bytes)
 
 	if (entry_bytes >= ENTRY_SEQ + 8)
 		place.seq = field(entry, ENTRY_SEQ / 8);
+	if (entry_bytes < sizeof(struct ctf_index_entry))
+		return place;
+	place.discarded_len = field(entry, CTF_INDEX_LTTNG / 8);
+	place.events = field(entry, CTF_INDEX_LTTNG / 8 + 1);
 	return place;
 }
 
@@ -221,7 +230,8 @@ static bool read_places(FILE *file, uint32_t entry_bytes, struct packet_index *i
 		*place = place_of(entry, entry_bytes);
 		if (place->offset != expected || !place->size || place->size & 7 ||
 		    place->size / 8 > UINT64_MAX / 8 - expected || place->content > place->size ||
-		    place->end < place->begin || (i && place->end < before->end))
+		    place->end < place->begin || (i && place->end < before->end) ||
+		    place->discarded_len > 64)
 			return false;
 	}
 	return true;
@@ -271,7 +281,9 @@ static bool read_lost_entries(FILE *file, uint64_t left, struct ctf_index_entry 
 	for (left /= bytes; left && fread(entry, bytes, 1, file) == 1; left--) {
 		const struct packet_place place = place_of(entry, bytes);
 
-		if (place.offset != UINT64_MAX || place.end < place.begin || place.end > INT64_MAX)
+		if (place.offset != UINT64_MAX || place.end < place.begin ||
+		    place.end > INT64_MAX || place.discarded_len > 64 ||
+		    place.events > place.content)
 			continue;
 		if (*count == LOST_MAX || !ARRAY_ROOM(*to, *count, *room))
 			return *count == LOST_MAX;
@@ -285,6 +297,8 @@ static bool read_lost_entries(FILE *file, uint64_t left, struct ctf_index_entry 
 			field(entry, 6),
 			bytes >= ENTRY_SEQ + 8 ? field(entry, 7) : 0,
 			bytes >= ENTRY_SEQ + 8 ? place.seq : UINT64_MAX,
+			place.discarded_len,
+			place.events,
 		};
 	}
 	return true;

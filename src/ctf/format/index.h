@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LTTng index files, version 1.1: where each packet of a stream is. Big endian. */
+/*
+ * LTTng index files, version 1.1: where each packet of a stream is. Big endian. The header says how
+ * long an entry is; readers of LTTng's files skip what they do not know at its end. There kymo has
+ * what LTTng's RFC on live reading wants (events_discarded_len), and how many events a packet has:
+ * if the packet is lost, nothing else says it.
+ */
 #ifndef KYMO_CTF_INDEX_H
 #define KYMO_CTF_INDEX_H
 
@@ -10,6 +15,8 @@
 #define CTF_INDEX_MAJOR		1u
 #define CTF_INDEX_MINOR		1u
 #define CTF_INDEX_HEADER	16u	/* bytes in front of the entries */
+#define CTF_INDEX_OLD 56u               /* bytes of an entry of version 1.0 */
+#define CTF_INDEX_LTTNG 72u             /* bytes of an entry with all that LTTng has */
 #define CTF_INDEX_PENDING	56	/* entries kept in memory: 4 KiB */
 
 struct ctf_index_entry {
@@ -22,6 +29,8 @@ struct ctf_index_entry {
 	uint64_t stream_id;
 	uint64_t stream_instance_id;
 	uint64_t packet_seq_num;
+	uint64_t events_discarded_len; /* bits of the counter in the packet; 0: not known */
+	uint64_t events;               /* in the packet; 0: none, or not known */
 };
 
 /* An index being written. Zeroed is a valid start, then ctf_index_begin(). */
@@ -67,6 +76,7 @@ struct packet_place {
 	uint64_t size, content; /* bits */
 	uint64_t begin, end;    /* clock values */
 	uint64_t discarded, seq;
+	uint64_t discarded_len, events; /* as in struct ctf_index_entry */
 };
 
 struct packet_index {

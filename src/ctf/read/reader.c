@@ -160,6 +160,7 @@ static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
 	event->loss_end_ns = clock_to_ns(s->class, s->loss_end);
 	event->lost = s->lost;
 	event->lost_packets = s->lost_packets;
+	event->lost_in_packets = s->lost_in_packets;
 }
 
 /* Values that this class does not have, or that some of its events do not have: from the packet, or absent. */

@@ -194,7 +194,7 @@ struct ctf_stream {
 	bool has_before;
 	struct packet before;
 	/* loss at the head */
-	uint64_t loss_begin, loss_end, lost, lost_packets;
+	uint64_t loss_begin, loss_end, lost, lost_packets, lost_in_packets;
 	bool loss_noted;		/* the loss before this packet is in the batch */
 	struct ctf_index_entry *gone;   /* lost packets, sorted; clones share it */
 	uint32_t gone_count, gone_room, gone_at; /* gone_at: those in front of it were looked at */

@@ -321,7 +321,7 @@ void stream_rewind(struct ctf_stream *s)
 	s->has_before = false;
 	s->gone_at = 0;
 	s->loss_noted = true;
-	s->lost = s->lost_packets = 0;
+	s->lost = s->lost_packets = s->lost_in_packets = 0;
 	s->event = NULL;
 	s->next = s->batch_end = s->batch;
 }

@@ -93,6 +93,7 @@ static void add_packet(struct kymo_ctf_stream_info *info, const struct ctf_strea
 		info->end_ns = clock_to_ns(s->class, p->end);
 	info->lost += s->lost;
 	info->lost_packets += s->lost_packets;
+	info->lost_in_packets += s->lost_in_packets;
 }
 
 /* What is lost behind the last packet; of a stream of which everything is, also its times. */
@@ -106,6 +107,7 @@ static void add_end(struct kymo_ctf_stream_info *info, struct ctf_stream *s)
 	}
 	info->lost += s->lost;
 	info->lost_packets += s->lost_packets;
+	info->lost_in_packets += s->lost_in_packets;
 }
 
 static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy,
@@ -119,6 +121,8 @@ static void add_index(struct kymo_ctf_stream_info *info, struct ctf_stream *copy
 		p->begin = place->begin;
 		p->end = place->end;
 		p->discarded = place->discarded;
+		if (place->discarded_len)
+			p->discarded_bits = (uint32_t)place->discarded_len;
 		p->seq = place->seq;
 		stream_find_loss(copy);
 		copy->has_before = true;
@@ -159,7 +163,7 @@ static void scan_files(const struct ctf_stream *s, uint32_t first, uint32_t coun
 	copy->quiet = true;
 	copy->file += first;
 	copy->file_count = count;
-	info->packets = info->lost = info->lost_packets = 0;
+	info->packets = info->lost = info->lost_packets = info->lost_in_packets = 0;
 	if (!scan_by_index(info, copy))
 		while (stream_next_packet(copy))
 			add_packet(info, copy);

@@ -75,6 +75,14 @@ static const struct ctf_index_entry *next_gone(struct ctf_stream *s)
 	return s->gone_at < s->gone_count ? &s->gone[s->gone_at] : NULL;
 }
 
+/* Takes the next entry. */
+static void take(struct ctf_stream *s)
+{
+	const uint64_t events = s->gone[s->gone_at++].events;
+
+	s->lost_in_packets += events < UINT64_MAX - s->lost_in_packets ? events : 0;
+}
+
 static void stand_in(struct ctf_stream *s, const struct ctf_index_entry *entry)
 {
 	s->before = (struct packet){
@@ -93,8 +101,9 @@ uint64_t gone_in_front(struct ctf_stream *s, const struct ctf_index_entry **firs
 	const uint32_t from = s->gone_at;
 
 	*first = NULL;
+	s->lost_in_packets = 0;
 	while (s->gone_at < s->gone_count && !is_behind(&s->gone[s->gone_at], &s->packet))
-		s->gone_at++;
+		take(s);
 	if (s->gone_at == from)
 		return 0;
 	if (!s->has_before) {
@@ -129,7 +138,8 @@ bool gone_at_end(struct ctf_stream *s)
 	if (bits_extend(s->lost, bits, true) >> 63)
 		s->lost = 0;
 	s->lost_packets = packets;
-	s->gone_at = s->gone_count;
+	for (s->lost_in_packets = 0; s->gone_at < s->gone_count;)
+		take(s);
 	stand_in(s, last);
 	return true;
 }

@@ -648,6 +648,8 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet)
 		.stream_id = head.stream_id,
 		.stream_instance_id = head.stream_instance_id,
 		.packet_seq_num = head.packet_seq_num,
+		.events_discarded_len = 8 * sizeof head.events_discarded,
+		.events = packet->count,
 	};
 	rc = out->writer->store ? out_store(out, &head, packet, &entry) : out_append(out, &head, packet);
 	if (rc < 0)

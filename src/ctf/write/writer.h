@@ -56,6 +56,7 @@ struct ctf_packet {
 	char procname[CTF_PROCNAME_SIZE];
 	const void *events;
 	size_t size;			/* bytes of events, may be 0 */
+	uint32_t count;                 /* of events; 0: not known */
 };
 
 /* A write that is about to begin. */

@@ -215,7 +215,7 @@ static int write_front(const struct traces *traces, struct ctf_out *out, const s
 	none.begin = traces->front_ns < packet->begin ? traces->front_ns : packet->begin;
 	none.end = none.begin;
 	none.discarded = 0;
-	none.size = 0;
+	none.size = none.count = 0;
 	return ctf_out_packet(out, &none);
 }
 
@@ -270,6 +270,7 @@ int traces_packet(struct traces *traces, struct sink_process *at, const struct s
 		.vpid = (int32_t)process->region.pid,
 		.events = from->bytes,
 		.size = from->size,
+		.count = from->records,
 	};
 	int rc = from->size ? declare_runtime(traces, at, CTF_CLASS_RUN) : 0;
 	char number[16];
@@ -342,6 +343,7 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 		.vpid = (int32_t)at->process->region.pid,
 		.events = batch->bytes,
 		.size = batch->size,
+		.count = batch->records,
 	};
 	int rc = batch->size ? declare_runtime(traces, at, CTF_CLASS_MERGED) : 0;
 
@@ -389,6 +391,7 @@ int traces_facts(struct traces *traces, struct sink_process *at, const struct si
 		.discarded = facts->known ? 0 : facts->discarded - at->init.stream_base,
 		.events = facts->bytes,
 		.size = facts->size,
+		.count = facts->count,
 	};
 	/* Known facts are at the begin of a chunk, and readers do not take them for new. */
 	int rc = !facts->known && facts->begin < traces->horizon_ns ? move_facts(traces, facts, &packet) : 0;

@@ -29,7 +29,8 @@ int ingest_on_configuration(struct ingest_call *call)
 	const bool ours = query == WIRE_QUERY_KYMO, known = !query || ours;
 	const struct wire_configuration reply = {
 		known ? WIRE_OK : WIRE_ERR_PROTOCOL,
-		(known ? WIRE_CLEAR_ALLOWED : 0) | (ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED : 0) |
+		(known ? WIRE_CLEAR_ALLOWED : 0) |
+			(ours ? WIRE_HAS_SYNC | WIRE_HAS_STORED | WIRE_HAS_COUNTS : 0) |
 			(ours && call->ingest->relay->datagram_port ? WIRE_HAS_DATAGRAMS : 0),
 	};
 

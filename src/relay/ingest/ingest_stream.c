@@ -102,6 +102,7 @@ int ingest_on_reset_metadata(struct ingest_call *call)
 
 int ingest_on_index(struct ingest_call *call)
 {
+	struct wire_index_counts counts = { 0 };
 	struct wire_index_2_4 index;
 	struct wire_index_2_8 more;
 	const bool has_more = call->ingest->minor >= 8;
@@ -109,10 +110,12 @@ int ingest_on_index(struct ingest_call *call)
 
 	if (!wire_get_index_2_4(call->in, &index) || (has_more && !wire_get_index_2_8(call->in, &more)))
 		return ingest_malformed(call);
+	if (has_more && call->ingest->is_ours && wire_left(call->in) >= WIRE_SIZE_index_counts)
+		(void)wire_get_index_counts(call->in, &counts);
 	stream = ingest_stream(call, index.stream);
 	if (!stream || stream->is_metadata)
 		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "an index for a stream that does not exist");
-	if (relay_index(stream, &index, has_more ? &more : NULL) < 0)
+	if (relay_index(stream, &index, has_more ? &more : NULL, &counts) < 0)
 		return ingest_refuse(call, WIRE_ERR_UNKNOWN, "out of memory");
 	return ingest_answer(call, WIRE_OK);
 }

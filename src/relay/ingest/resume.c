@@ -19,40 +19,45 @@
 
 #define NAMES_MAX	4096u
 
-/* The index @fd has the entries that relays write since 2.8. Return: how many; -1: it is not such
- * an index. */
-static int64_t count_entries(int fd)
+/*
+ * The index @fd has the entries that relays write since 2.8, perhaps with more behind them; *@size:
+ * bytes of one. Return: how many; -1: it is not such an index.
+ */
+static int64_t count_entries(int fd, uint32_t *size)
 {
 	uint32_t header[CTF_INDEX_HEADER / 4];
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-	    be32toh(header[0]) != CTF_INDEX_MAGIC ||
-	    be32toh(header[3]) != sizeof(struct ctf_index_entry))
+	    be32toh(header[0]) != CTF_INDEX_MAGIC)
 		return -1;
-	return (int64_t)(((uint64_t)st.st_size - sizeof(header)) / sizeof(struct ctf_index_entry));
+	*size = be32toh(header[3]);
+	if (*size < CTF_INDEX_LTTNG || *size > sizeof(struct ctf_index_entry))
+		return -1;
+	return (int64_t)(((uint64_t)st.st_size - sizeof(header)) / *size);
 }
 
-/* Reads entry @number, whose numbers stay big-endian. */
-static bool read_entry(int fd, uint64_t number, struct ctf_index_entry *entry)
+/* Reads entry @number of @size bytes, whose numbers stay big-endian. */
+static bool read_entry(int fd, uint64_t number, uint32_t size, struct ctf_index_entry *entry)
 {
-	const off_t at = (off_t)(CTF_INDEX_HEADER + number * sizeof(*entry));
+	const off_t at = (off_t)(CTF_INDEX_HEADER + number * size);
 
-	return pread(fd, entry, sizeof(*entry), at) == sizeof(*entry);
+	return pread(fd, entry, size, at) == (ssize_t)size;
 }
 
 /* Reads the index @fd into @reply; *@end: where the last packet ends in its stream's file. */
 static int read_index(int fd, struct wire_stored_reply *reply, uint64_t *end)
 {
-	const int64_t count = count_entries(fd);
 	struct ctf_index_entry entry;
+	uint32_t size;
+	const int64_t count = count_entries(fd, &size);
 
 	*end = 0;
 	if (count <= 0)
 		return (int)count;
 	reply->packets = (uint64_t)count;
-	if (!read_entry(fd, reply->packets - 1, &entry))
+	if (!read_entry(fd, reply->packets - 1, size, &entry))
 		return -1;
 	*end = be64toh(entry.offset) + be64toh(entry.packet_size) / 8;
 	reply->packet_seq = be64toh(entry.packet_seq_num);
@@ -154,12 +159,12 @@ int ingest_on_stored(struct ingest_call *call)
 /* Reads packet numbers of the lost packets in index/CHANNEL.lost, from entry @first on. Return: how many. */
 static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
 {
-	const int64_t all = count_entries(fd);
 	struct ctf_index_entry entry;
-	uint32_t count = 0;
+	uint32_t count = 0, size;
+	const int64_t all = count_entries(fd, &size);
 
 	while (count < WIRE_LOST_MAX && all > 0 && first < (uint64_t)all - count &&
-	       read_entry(fd, first + count, &entry))
+	       read_entry(fd, first + count, size, &entry))
 		number[count++] = be64toh(entry.packet_seq_num);
 	return count;
 }

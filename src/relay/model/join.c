@@ -236,7 +236,8 @@ int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, 
 	return join(stream, half);
 }
 
-int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index, const struct wire_index_2_8 *more)
+int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
+		const struct wire_index_2_8 *more, const struct wire_index_counts *counts)
 {
 	struct relay_half *half;
 
@@ -249,11 +250,16 @@ int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 		return -1;
 	half->has_index = true;
 	half->entry = (struct ctf_index_entry){
-		.packet_size = index->packet_size, .content_size = index->content_size,
-		.timestamp_begin = index->timestamp_begin, .timestamp_end = index->timestamp_end,
-		.events_discarded = index->events_discarded, .stream_id = index->stream_class,
+		.packet_size = index->packet_size,
+		.content_size = index->content_size,
+		.timestamp_begin = index->timestamp_begin,
+		.timestamp_end = index->timestamp_end,
+		.events_discarded = index->events_discarded,
+		.stream_id = index->stream_class,
 		.stream_instance_id = more ? more->stream_instance : 0,
 		.packet_seq_num = more ? more->packet_seq : UINT64_MAX,
+		.events_discarded_len = counts->events_discarded_len,
+		.events = counts->events,
 	};
 	stream->index_seq = index->seq;
 	if (!half->has_data && relay_is_skipped(stream, index->seq)) {

@@ -291,7 +291,8 @@ void relay_job_done(void *stream, bool stored);
 /* ---- join.c: the halves of packets ---- */
 
 /** relay_index() - an index, or a beacon. Return: -1: out of memory. */
-int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index, const struct wire_index_2_8 *more);
+int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
+		const struct wire_index_2_8 *more, const struct wire_index_counts *counts);
 int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size, uint32_t padding);
 
 /** relay_give_up() - give up halves that arrived at @before_ns or earlier. */

@@ -301,7 +301,9 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 	session->is_ours = create->is_ours;
 	memcpy(session->uuid, create->uuid, sizeof(session->uuid));
 	if (!create->snapshot)		/* snapshots have no index */
-		session->entry_size = create->minor >= 8 ? 72 : 56;
+		session->entry_size = create->minor < 8 ? CTF_INDEX_OLD
+				      : create->is_ours ? sizeof(struct ctf_index_entry)
+							: CTF_INDEX_LTTNG;
 	session->needs_chunk = create->minor >= 11;
 	session->name = strdup(create->name);
 	session->host = strdup(create->host);

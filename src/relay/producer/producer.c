@@ -132,9 +132,12 @@ void producer_data(struct producer *producer, const struct producer_stream *stre
 void producer_index(struct producer *producer, const struct producer_stream *stream, uint64_t seq,
 		    const struct ctf_index_entry *entry)
 {
-	const bool more = producer->minor >= 8;
+	const bool more = producer->minor >= 8, counts = more && producer->counts;
 
-	producer_request(producer, WIRE_SEND_INDEX, WIRE_SIZE_index_2_4 + (more ? WIRE_SIZE_index_2_8 : 0), NULL);
+	producer_request(producer, WIRE_SEND_INDEX,
+			 WIRE_SIZE_index_2_4 + (more ? WIRE_SIZE_index_2_8 : 0) +
+				 (counts ? WIRE_SIZE_index_counts : 0),
+			 NULL);
 	wire_put_index_2_4(&producer->control, &(struct wire_index_2_4){
 		.stream = stream->handle, .seq = seq, .packet_size = entry->packet_size,
 		.content_size = entry->content_size, .timestamp_begin = entry->timestamp_begin,
@@ -145,6 +148,11 @@ void producer_index(struct producer *producer, const struct producer_stream *str
 		wire_put_index_2_8(&producer->control, &(struct wire_index_2_8){
 			entry->stream_instance_id, entry->packet_seq_num,
 		});
+	if (counts)
+		wire_put_index_counts(&producer->control, &(struct wire_index_counts){
+								  entry->events_discarded_len,
+								  entry->events,
+							  });
 }
 
 void producer_stream_seq(struct producer *producer, uint32_t command, const struct producer_stream *stream, uint64_t seq,

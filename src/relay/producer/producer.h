@@ -63,6 +63,7 @@ struct producer {
 	unsigned queue_first, queue_count, queue_room;
 	unsigned unanswered_streams;	/* ADD_STREAM in the queue */
 	unsigned minor;			/* version that both sides speak */
+	bool counts;                    /* of its user: the relay has WIRE_HAS_COUNTS */
 	char *path;			/* of the session at the relay; NULL: the relay did not name one */
 };
 

@@ -154,6 +154,7 @@ static int on_configuration(struct send *send, struct wire_in *in, struct kymo_e
 		return 0;
 	if (reply.ret == WIRE_OK)
 		send->flags = reply.flags;
+	send->producer.counts = send->flags & WIRE_HAS_COUNTS;
 	if (send->options.datagrams && !(send->flags & WIRE_HAS_DATAGRAMS))
 		return send_no_datagrams(err);
 	send->state = SEND_STORED;

@@ -189,6 +189,7 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 	entry.timestamp_end = entry.timestamp_begin;
 	entry.events_discarded = stream->discarded;
 	entry.packet_seq_num--;
+	entry.events = 0;
 	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry, head);
 	if (size)
 		put_packet(send, stream, &entry, head, (uint32_t)size);

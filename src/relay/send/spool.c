@@ -20,6 +20,8 @@
 #include "base/io.h"
 
 #define MAGIC		0x6b73706fu
+#define RECORD SPOOL_RECORD
+#define DISCARDED_LEN 64u               /* bits of the counter in packets of our recorders */
 #define SEGMENTS	16u		/* number of segments that the limit is divided into */
 #define SEGMENT_MAX	((uint64_t)16 << 20)
 #define PARTS_MAX	3u
@@ -202,8 +204,8 @@ static int write_parts(int fd, const struct iovec *part, unsigned parts, uint64_
 int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
 	      unsigned parts, const struct spool_watch *watch)
 {
-	struct iovec all[PARTS_MAX + 1] = { { record, sizeof *record } };
-	uint64_t size = sizeof *record, begin = 0, offset;
+	struct iovec all[PARTS_MAX + 1] = { { record, RECORD } };
+	uint64_t size = RECORD, begin = 0, offset;
 	char name[32] = "facts";
 	int fd, rc;
 
@@ -212,8 +214,8 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		size += part[i].iov_len;
 	}
 	record->magic = MAGIC;
-	record->size = (uint32_t)(size - sizeof *record);
-	if (size - sizeof *record > SPOOL_BODY_MAX)
+	record->size = (uint32_t)(size - RECORD);
+	if (size - RECORD > SPOOL_BODY_MAX)
 		return -EMSGSIZE;
 	(void)pthread_mutex_lock(&spool->lock);
 	offset = spool->facts_end;
@@ -224,7 +226,7 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 	if (log == SPOOL_RUN)
 		segment_name(name, begin);
 	if (watch)
-		watch->before(watch->context, spool->path, name, offset + sizeof *record);
+		watch->before(watch->context, spool->path, name, offset + RECORD);
 	rc = write_parts(fd, all, parts + 1, offset, size);
 	if (rc < 0)
 		return rc;
@@ -279,7 +281,7 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, 
 	int fd = place_of(spool, log, position, &offset);
 	void *grown;
 
-	if (fd < 0 || pread(fd, record, sizeof *record, (off_t)offset) != (ssize_t)sizeof *record ||
+	if (fd < 0 || pread(fd, record, RECORD, (off_t)offset) != (ssize_t)RECORD ||
 	    record->magic != MAGIC || record->size > SPOOL_BODY_MAX)
 		return 0;
 	if (record->size > *room) {
@@ -290,9 +292,11 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, 
 		*room = record->size;
 	}
 	if (record->size &&
-	    pread(fd, *body, record->size, (off_t)(offset + sizeof *record)) != (ssize_t)record->size)
+	    pread(fd, *body, record->size, (off_t)(offset + RECORD)) != (ssize_t)record->size)
 		return 0;
-	return position + sizeof *record + record->size;
+	record->entry.events_discarded_len = DISCARDED_LEN;
+	record->entry.events = record->events;
+	return position + RECORD + record->size;
 }
 
 void spool_release(struct spool *spool, const struct spool_stored *stored)
@@ -368,9 +372,9 @@ static uint64_t whole_records(int fd)
 
 	if (fstat(fd, &st) < 0)
 		return 0;
-	while (pread(fd, &record, sizeof record, (off_t)at) == (ssize_t)sizeof record && record.magic == MAGIC &&
-	       record.size <= SPOOL_BODY_MAX && at + sizeof record + record.size <= (uint64_t)st.st_size)
-		at += sizeof record + record.size;
+	while (pread(fd, &record, RECORD, (off_t)at) == (ssize_t)RECORD && record.magic == MAGIC &&
+	       record.size <= SPOOL_BODY_MAX && at + RECORD + record.size <= (uint64_t)st.st_size)
+		at += RECORD + record.size;
 	return at;
 }
 

@@ -19,6 +19,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -46,6 +47,9 @@ struct spool_record {
 	uint64_t events;		/* SPOOL_PACKET: events in the packet */
 	struct ctf_index_entry entry;	/* of the packet, without the offset */
 };
+
+/* Bytes of a record in the file: its entry ends where LTTng's ends; the rest is known. */
+#define SPOOL_RECORD (offsetof(struct spool_record, entry) + CTF_INDEX_LTTNG)
 
 struct spool_trace {
 	uint8_t uuid[16];

@@ -15,7 +15,8 @@
 #include "base/array.h"
 #include "relay/store/store_tree.h"
 
-#define ENTRY_WORDS 9
+#define ENTRY_WORDS (sizeof(struct ctf_index_entry) / 8)
+#define SEQ_WORD (CTF_INDEX_LTTNG / 8 - 1)
 
 enum op { OP_OPEN, OP_WRITE, OP_ENTRY, OP_CUT, OP_READY, OP_SYNC, OP_RELEASE, OP_CLOSE };
 
@@ -65,7 +66,7 @@ static int open_index(const struct store_file *file, const char *suffix, int *fd
 	const uint32_t header[] = {
 		htobe32(CTF_INDEX_MAGIC),
 		htobe32(CTF_INDEX_MAJOR),
-		htobe32(file->entry_size == 8 * ENTRY_WORDS ? 1 : 0),
+		htobe32(file->entry_size >= CTF_INDEX_LTTNG ? 1 : 0),
 		htobe32(file->entry_size),
 	};
 	const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
@@ -403,7 +404,7 @@ int store_read_entry(const struct store_file *file, uint64_t number, struct ctf_
 	uint64_t words[ENTRY_WORDS] = { 0 };
 	const off_t at = (off_t)(16 + number * file->entry_size);
 
-	words[ENTRY_WORDS - 1] = UINT64_MAX;	/* an index of version 1.0 has no packet_seq_num */
+	words[SEQ_WORD] = UINT64_MAX; /* an index of version 1.0 has no packet_seq_num */
 	if (pread(file->index_fd, words, file->entry_size, at) != (ssize_t)file->entry_size)
 		return -1;
 	for (unsigned i = 0; i < ENTRY_WORDS; i++)

@@ -47,7 +47,7 @@ struct store_file {
 	struct store *store;
 	unsigned refs;			/* counted in the loop's thread */
 	enum store_kind kind;
-	unsigned entry_size;		/* bytes of an index entry: 56 or 72; 0: no index */
+	unsigned entry_size;    /* bytes of an index entry: 56, 72 or 88; 0: no index */
 	uint64_t written, lost; /* entries that the disk's thread has written; of lost packets */
 	uint64_t entries, serial;	/* of its user: entries asked for; number among the stream's files */
 	int fd, index_fd, lost_fd;	/* opened by the disk's thread; -1: closed */

@@ -45,6 +45,7 @@ enum wire_ret {
 #define WIRE_HAS_SYNC	((uint64_t)1 << 32)
 #define WIRE_HAS_DATAGRAMS ((uint64_t)1 << 33)
 #define WIRE_HAS_STORED	((uint64_t)1 << 34)
+#define WIRE_HAS_COUNTS ((uint64_t)1 << 35)     /* it accepts SEND_INDEX with wire_index_counts */
 #define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
 #define WIRE_SOME_LOST	2u			/* answer to DATA_PENDING: nothing is pending, but datagrams were lost: ask WIRE_LOST */
 #define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */

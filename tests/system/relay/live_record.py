@@ -147,7 +147,7 @@ def on_disk(place):
         for part in parts:
             with open(os.path.join(ust, 'index', part), 'rb') as file:
                 data = file.read()
-            last = struct.unpack('>9Q', data[-72:])
+            last = struct.unpack('>11Q', data[-88:])
             stream = os.path.join(ust, part[:-len('.part')])
             end = last[0] + last[1] // 8
             check(os.stat(stream).st_size >= end, '%s is shorter than its index', stream)

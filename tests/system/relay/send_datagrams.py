@@ -8,6 +8,7 @@ import os
 import random
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -67,16 +68,33 @@ def clean(place):
         print(f'clean: {lost} of {sum(place.noted())} events lost')
 
 
-def readers_agree(place, session):
-    """Each reader tells the packets that the relay has given up, at whichever end of a stream they were. Return: how many."""
-    packets = sum((os.path.getsize(path) - 16) // 72 for path in glob.glob(session + '/**/index/*.lost', recursive=True))
+def entries(session, suffix):
+    """The index entries of the session's streams; kymo's have the width of the loss counter and the number of events at their end."""
+    for path in glob.glob(f'{session}/**/index/*.{suffix}', recursive=True):
+        with open(path, 'rb') as file:
+            header, body = struct.unpack('>4I', file.read(16)), file.read()
+        check(header == (0xc1f1dcc1, 1, 1, 88), '%s: %s', path, header)
+        yield from struct.iter_unpack('>11Q', body)
+
+
+def readers_agree(place, session, events):
+    """
+    Each reader tells the packets that the relay has given up, at whichever end of a stream they were, and the events
+    in them, which the recorder counted. Return: how many packets.
+    """
+    lost = list(entries(session, 'lost'))
+    check(all(entry[9] == 64 for entry in lost + list(entries(session, 'idx'))), 'events_discarded_len: %s', lost[0])
     info = json.loads(place.kymo('info', session, '--format', 'json'))
-    check(info['lost_packets'] == packets, 'info: %d packets of %d', info['lost_packets'], packets)
-    check(sum(stream['lost_packets'] for stream in info['streams']) == packets, 'streams of info: %s', info['streams'])
+    check(info['lost_packets'] == len(lost), 'info: %d packets of %d', info['lost_packets'], len(lost))
+    check(sum(stream['lost_packets'] for stream in info['streams']) == len(lost), 'streams of info: %s', info['streams'])
+    check(info['lost_in_packets'] == events, 'info: %d events of %d', info['lost_in_packets'], events)
+    stored = sum(entry[10] for entry in entries(session, 'idx'))
+    check(stored <= info['events'], '%d events are in the index, %d in the packets', stored, info['events'])
     dump = subprocess.run([lib.KYMO, 'dump', session], capture_output=True, text=True, timeout=120)
-    told = re.findall(r'(\d+) packets are missing', dump.stderr)
-    check(sum(map(int, told)) == packets, 'dump: %s of %d', told, packets)
-    return packets
+    told = re.findall(r'(\d+) packets are missing(?:, with (\d+) events,)? between', dump.stderr)
+    check(sum(int(packets) for packets, _ in told) == len(lost), 'dump: %s of %d', told, len(lost))
+    check(sum(int(some or 0) for _, some in told) == events, 'dump: %s of %d events', told, events)
+    return len(lost)
 
 
 def lossy(place):
@@ -87,7 +105,7 @@ def lossy(place):
         lib.wait_for('their account', lambda: lost_by_now(place))
         lost = account(place, recorder, program, relay)
         check(lost, 'nothing is counted as lost')
-        packets = readers_agree(place, relay.stored('robot')[0])
+        packets = readers_agree(place, relay.stored('robot')[0], lost)
         said = lib.wait_for('the total', lambda: re.search(r'robot: in all, (\d+) packets of \d+ streams', relay.said()))
         check(int(said[1]) == packets, 'the relay says %s, %d are lost', said[0], packets)
         print(f'lossy: {network.dropped} of {network.dropped + network.passed} datagrams and {lost} of {sum(place.noted())} events lost')

@@ -32,7 +32,7 @@ static void put_packet(uint64_t seq, uint32_t discarded)
  * the list. */
 static void put_lost(const char *channel, uint32_t discarded, bool numbered, const uint64_t seq[])
 {
-	const uint32_t header[] = { htobe32(CTF_INDEX_MAGIC), htobe32(1), htobe32(1), htobe32(72) };
+	const uint32_t header[] = { htobe32(CTF_INDEX_MAGIC), htobe32(1), htobe32(1), htobe32(88) };
 	char path[256];
 	FILE *file;
 
@@ -44,15 +44,17 @@ static void put_lost(const char *channel, uint32_t discarded, bool numbered, con
 	if (ftell(file) == 0)
 		assert_int_equal(fwrite(header, sizeof header, 1, file), 1);
 	for (; *seq != UINT64_MAX; seq++) {
-		const uint64_t entry[9] = { UINT64_MAX,
-					    htobe64(800),
-					    htobe64(800),
-					    htobe64(100 * *seq),
-					    htobe64(100 * *seq + 50),
-					    htobe64(discarded),
-					    0,
-					    htobe64(5),
-					    numbered ? htobe64(*seq) : UINT64_MAX };
+		const uint64_t entry[11] = { UINT64_MAX,
+					     htobe64(800),
+					     htobe64(800),
+					     htobe64(100 * *seq),
+					     htobe64(100 * *seq + 50),
+					     htobe64(discarded),
+					     0,
+					     htobe64(5),
+					     numbered ? htobe64(*seq) : UINT64_MAX,
+					     htobe64(32),
+					     htobe64(7) };
 
 		assert_int_equal(fwrite(entry, sizeof entry, 1, file), 1);
 	}
@@ -65,7 +67,7 @@ static const char *read_all(struct kymo_ctf_reader *reader)
 {
 	static char text[1000];
 	struct kymo_ctf_event event;
-	uint64_t packets = 0, events = 0;
+	uint64_t packets = 0, events = 0, in_packets = 0;
 	size_t used = 0;
 
 	text[0] = 0;
@@ -83,14 +85,17 @@ static const char *read_all(struct kymo_ctf_reader *reader)
 					 (unsigned long long)event.lost_packets,
 					 (unsigned long long)event.lost, (long long)at);
 		packets += event.lost_packets;
+		in_packets += event.lost_in_packets;
 		events += event.lost;
 	}
 	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++) {
 		packets -= kymo_ctf_stream(reader, i)->lost_packets;
+		in_packets -= kymo_ctf_stream(reader, i)->lost_in_packets;
 		events -= kymo_ctf_stream(reader, i)->lost;
 	}
 	assert_int_equal(packets, 0); /* what is known without reading events is the same */
 	assert_int_equal(events, 0);
+	assert_int_equal(in_packets, 0);
 	assert_int_equal(kymo_ctf_warning_count(reader), 0);
 	return text;
 }
@@ -191,6 +196,7 @@ static void a_trace_that_grows(void **state)
 	assert_int_equal(event.bound, KYMO_CTF_LOSS);
 	assert_int_equal(event.lost_packets, 2);
 	assert_int_equal(event.lost, 4);
+	assert_int_equal(event.lost_in_packets, 14); /* 7 in each packet */
 	END(reader, &event);
 	put_packet(4, 5);
 	file_end();

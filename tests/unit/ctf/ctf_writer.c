@@ -73,8 +73,14 @@ static int put_packet(struct ctf_out *out, uint64_t ns, unsigned count)
 {
 	uint8_t bytes[18 * 100];
 	struct ctf_packet packet = {
-		.begin = ns, .end = ns + count, .vpid = 1, .vtid = 2, .procname = "name",
-		.events = bytes, .size = 18 * count,
+		.begin = ns,
+		.end = ns + count,
+		.vpid = 1,
+		.vtid = 2,
+		.procname = "name",
+		.events = bytes,
+		.size = 18 * count,
+		.count = count,
 	};
 
 	assert_true(count <= 100);
@@ -151,12 +157,15 @@ static void check_index(const char *dir, const char *name, unsigned packets)
 	assert_int_equal(be32toh(header[0]), 0xC1F1DCC1u);
 	assert_int_equal(be32toh(header[1]), 1);
 	assert_int_equal(be32toh(header[2]), 1);
-	assert_int_equal(be32toh(header[3]), 72);
+	assert_int_equal(be32toh(header[3]), 88);
 	for (unsigned i = 0; i < packets; i++) {
 		assert_int_equal(fread(&entry, sizeof entry, 1, file), 1);
 		assert_int_equal(be64toh(entry.offset), offset);
 		assert_int_equal(be64toh(entry.packet_seq_num), i);
 		assert_int_equal(be64toh(entry.timestamp_begin), 1000 * (i + 1));
+		assert_int_equal(be64toh(entry.events_discarded_len), 64);
+		assert_int_equal(be64toh(entry.events),
+				 (be64toh(entry.packet_size) / 8 - CTF_PACKET_HEAD_MAX) / 18);
 		offset += be64toh(entry.packet_size) / 8;
 	}
 	assert_int_equal(fread(&entry, 1, 1, file), 0);

@@ -263,16 +263,17 @@ static void test_limit(void **state)
 	while ((rc = spool_add(scene->spool, SPOOL_RUN, &record, &(struct iovec){ (void *)packet, sizeof packet }, 1, NULL)) == 0)
 		count++;
 	assert_int_equal(rc, -ENOBUFS);
-	assert_int_equal(count, SPOOL_LEAST / (sizeof packet + sizeof record));
-	spool_release(scene->spool, &(struct spool_stored){ 3 * (sizeof packet + sizeof record), 0, 0 });
-	assert_int_equal(spool_waiting(scene->spool), (count - 3) * (sizeof packet + sizeof record));
+	assert_int_equal(count, SPOOL_LEAST / (sizeof packet + SPOOL_RECORD));
+	spool_release(scene->spool,
+		      &(struct spool_stored){ 3 * (sizeof packet + SPOOL_RECORD), 0, 0 });
+	assert_int_equal(spool_waiting(scene->spool), (count - 3) * (sizeof packet + SPOOL_RECORD));
 	add(scene, SPOOL_RUN, SPOOL_PACKET, 0, packet, sizeof packet);
 }
 
 static void test_adopt(void **state)
 {
 	struct scene *scene = *state;
-	const uint64_t whole = sizeof(struct spool_record) + 109;
+	const uint64_t whole = SPOOL_RECORD + 109;
 	const char *name = strrchr(spool_path(scene->spool), '/') + 1;
 	const uint8_t packet[109] = { 1 };
 	char path[PATH_MAX], keep[256], text[64];

@@ -84,14 +84,20 @@ static void keep_loss(struct info *info, const struct events *events, const stru
 
 	info->lost += event->lost;
 	info->lost_packets += event->lost_packets;
+	info->lost_in_packets += event->lost_in_packets;
 	if (!ARRAY_ROOM(info->loss, info->loss_count, info->loss_capacity)) {
 		info->failed = true;
 		return;
 	}
-	info->loss[info->loss_count++] = (struct info_loss) { .stream = event->stream,
-		.vpid = event->vpid, .vtid = event->vtid, .lost = event->lost,
-		.lost_packets = event->lost_packets,
-		.begin_ns = where.begin_ns, .end_ns = where.end_ns };
+	info->loss[info->loss_count++] =
+		(struct info_loss){ .stream = event->stream,
+				    .vpid = event->vpid,
+				    .vtid = event->vtid,
+				    .lost = event->lost,
+				    .lost_packets = event->lost_packets,
+				    .lost_in_packets = event->lost_in_packets,
+				    .begin_ns = where.begin_ns,
+				    .end_ns = where.end_ns };
 }
 
 /* Traces of one host share its processes: the number of the first trace with this host name. */

@@ -33,7 +33,7 @@ struct info_loss {
 	uint32_t stream;
 	int32_t vpid, vtid;		/* of the packet that reports it; 0 if it does not say */
 	int64_t begin_ns, end_ns;	/* epoch */
-	uint64_t lost, lost_packets;
+	uint64_t lost, lost_packets, lost_in_packets;
 };
 
 struct info {
@@ -45,7 +45,7 @@ struct info {
 	unsigned thread_count, thread_capacity;
 	struct info_loss *loss;
 	unsigned loss_count, loss_capacity;
-	uint64_t events, lost, lost_packets;
+	uint64_t events, lost, lost_packets, lost_in_packets;
 	int64_t begin_ns, end_ns;	/* epoch; of the first and last event */
 	bool failed;			/* out of memory */
 };
