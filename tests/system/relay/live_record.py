@@ -145,7 +145,9 @@ def on_disk(place):
         parts = [name for name in os.listdir(os.path.join(ust, 'index')) if name.endswith('.part')]
         check(len(parts) >= lib.THREADS and streams >= lib.THREADS, 'index files: %s, streams: %d', parts, streams)
         for part in parts:
-            with open(os.path.join(ust, 'index', part), 'rb') as file:
+            index = os.path.join(ust, 'index', part)
+            lib.wait_for('an entry in ' + part, lambda: os.stat(index).st_size >= 16 + 88)
+            with open(index, 'rb') as file:
                 data = file.read()
             last = struct.unpack('>11Q', data[-88:])
             stream = os.path.join(ust, part[:-len('.part')])
@@ -156,7 +158,7 @@ def on_disk(place):
         for text in [os.path.join(ust, 'metadata')] + [os.path.join(ust, 'index', part) for part in parts]:
             size = os.stat(text).st_size
             lib.wait_for('what is in ' + text, lambda: not is_locked(text, 0, size))
-            check(is_locked(text, 1 << 40, 1), '%s: what is to come is not locked', text)
+            lib.wait_for('a lock on what is to come of ' + text, lambda: is_locked(text, 1 << 40, 1))
         lib.wait_for('the next point', lambda: point(ust)[0] > number)
         check(point(ust)[1] > time, 'points go back')
     # A recorder that is killed has no locks.
