@@ -13,6 +13,7 @@
 
 #include "cli/common/common.h"
 #include "cli/verbs/export/export.h"
+#include "cli/verbs/open/ui_server.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/open_kind.h"
 #include "export/pft/pft.h"
@@ -23,7 +24,8 @@
 extern char **environ;
 
 struct options {
-	const char *output;
+	const char *output, *ui;
+	uint64_t port;
 	bool browser, force, quiet;
 	struct cli_times times; /* of it, only merge */
 };
@@ -32,6 +34,14 @@ static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "FILE",
 		       "where to write the file for the UI (default: the trace's name with "
 		       ".pftrace, in the current directory)"),
+	{ "ui", 0, OPT_TEXT, offsetof(struct options, ui), "DIR|URL",
+	  "the Perfetto UI: a folder, which is served on 127.0.0.1 beside the trace until Ctrl-C, "
+	  "or an address "
+	  "(default: $KYMO_UI, else " UI ")",
+	  NULL },
+	{ "port", 0, OPT_U64, offsetof(struct options, port), "PORT",
+	  "with a folder: serve on this port (default: 9001, or if that is in use any free port)",
+	  NULL },
 	{ "browser", 'B', OPT_FLAG, offsetof(struct options, browser), NULL,
 	  "open the UI in the desktop's browser, with xdg-open", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
@@ -90,10 +100,10 @@ static int make_file(const struct options *options, const char *trace, const cha
 	return 0;
 }
 
-static int start_browser(struct kymo_err *err)
+static int start_browser(const char *address, struct kymo_err *err)
 {
-	char program[] = "xdg-open", address[] = UI;
-	char *const command[] = { program, address, NULL };
+	char program[] = "xdg-open";
+	char *const command[] = { program, (char *)(uintptr_t)address, NULL };
 	posix_spawn_file_actions_t actions;
 	int rc, status = 0;
 	pid_t child;
@@ -104,10 +114,11 @@ static int start_browser(struct kymo_err *err)
 	rc = posix_spawnp(&child, program, &actions, NULL, command, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	if (rc)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot start xdg-open: %s; open " UI " yourself",
-			       strerror(rc));
+		return err_set(err, KYMO_EXIT_FAILED, "cannot start xdg-open: %s; open %s yourself",
+			       strerror(rc), address);
 	if (waitpid(child, &status, 0) < 0 || status)
-		return err_set(err, KYMO_EXIT_FAILED, "xdg-open found no browser; open " UI " yourself");
+		return err_set(err, KYMO_EXIT_FAILED, "xdg-open found no browser; open %s yourself",
+			       address);
 	return 0;
 }
 
@@ -162,25 +173,82 @@ static int find_file(const struct options *options, const char *trace, char file
 	return 0;
 }
 
+static bool is_address(const char *ui)
+{
+	return !strncmp(ui, "http://", 7) || !strncmp(ui, "https://", 8);
+}
+
+static int flushed(struct kymo_err *err)
+{
+	return fflush(stdout) ? err_set(err, KYMO_EXIT_FAILED,
+					"cannot write to standard output: %s", strerror(errno))
+			      : 0;
+}
+
+static int lead_to(const struct options *options, const char *file, struct kymo_err *err)
+{
+	if (options->quiet)
+		printf("%s\n", file);
+	else
+		printf("File:  %s\n"
+		       "UI:    %s\n"
+		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
+		       "       It stays in your browser; nothing is sent.\n",
+		       file, options->ui);
+	return flushed(err) || (options->browser && start_browser(options->ui, err)) ? -1 : 0;
+}
+
+static int serve(const struct options *options, const char *file, struct kymo_err *err)
+{
+	const volatile sig_atomic_t *stop = cli_stop_signals();
+	struct ui_server *server;
+	int rc;
+
+	if (ui_server_begin(options->ui, file, (unsigned)options->port, &server, err))
+		return -1;
+	if (options->quiet)
+		printf("%s\n", ui_server_address(server));
+	else
+		printf("File:  %s\n"
+		       "UI:    %s\n"
+		       "Then:  open this address on this machine. Ctrl-C ends it.\n",
+		       file, ui_server_address(server));
+	rc = flushed(err);
+	if (!rc && options->browser)
+		rc = start_browser(ui_server_address(server), err);
+	if (!rc)
+		rc = ui_server_run(server, stop, err);
+	ui_server_end(server);
+	return rc;
+}
+
+static int choose_ui(struct options *options, struct kymo_err *err)
+{
+	const char *set = getenv("KYMO_UI");
+
+	if (!options->ui)
+		options->ui = set && *set ? set : UI;
+	if (!*options->ui)
+		return err_set(err, KYMO_EXIT_USAGE, "--ui is empty; name a folder or an address");
+	if (options->port > UINT16_MAX)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--port %llu is too large; a port is at most 65535",
+			       (unsigned long long)options->port);
+	if (options->port && is_address(options->ui))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--port requires --ui DIR; %s is not served by kymo", options->ui);
+	return 0;
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
 	char trace[CLI_PATH_MAX], file[PATH_MAX];
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || choose_ui(&options, err) ||
 	    cli_trace(argc, argv, trace, err) || find_file(&options, trace, file, err))
 		return -1;
-	if (options.quiet)
-		printf("%s\n", file);
-	else
-		printf("File:  %s\n"
-		       "UI:    " UI "\n"
-		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
-		       "       It stays in your browser; nothing is sent.\n", file);
-	if (fflush(stdout))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output: %s",
-			       strerror(errno));
-	return options.browser && start_browser(err) ? -1 : KYMO_EXIT_OK;
+	return is_address(options.ui) ? lead_to(&options, file, err) : serve(&options, file, err);
 }
 
 const struct verb verb_open = {
@@ -188,16 +256,25 @@ const struct verb verb_open = {
 	.synopsis = "[TRACE|FILE]",
 	.summary = "show a trace in the Perfetto UI",
 	.description =
-		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as `kymo export` "
-		"does, and says what to do with it. If the file already exists and is younger than the trace, it "
-		"is used as it is. You may also name a FILE that was written before: a .pftrace, Chrome's JSON, "
+		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as "
+		"`kymo export` "
+		"does, and says what to do with it. If the file already exists and is younger than "
+		"the trace, it "
+		"is used as it is. You may also name a FILE that was written before: a .pftrace, "
+		"Chrome's JSON, "
 		"an archive. For another kind of file, kymo open says what to do instead.\n\n"
-		"Nothing is sent anywhere: the UI is a page that loads the file in your browser. kymo itself "
-		"opens no connection, and it opens a browser only with --browser.",
-	.examples =
-		"kymo open\n"
-		"kymo open session-20261120220000 -o /tmp/robot.pftrace\n"
-		"kymo open --browser",
+		"Nothing is sent anywhere: the UI is a page that loads the file in your browser. "
+		"kymo itself "
+		"opens no connection, and it opens a browser only with --browser.\n\n"
+		"Without the internet, name the folder of a Perfetto UI with --ui. kymo then "
+		"serves that folder and the "
+		"file on 127.0.0.1 until Ctrl-C, and prints an address that opens both. The "
+		"address is random, so other "
+		"users of the machine can't read the trace.",
+	.examples = "kymo open\n"
+		    "kymo open session-20261120220000 -o /tmp/robot.pftrace\n"
+		    "kymo open --browser\n"
+		    "kymo open --ui ~/perfetto-ui",
 	.opts = opts,
 	.run = run,
 };

@@ -116,6 +116,7 @@ ROOMS = {
     "cli/verbs/info": "cli/input",
     "cli/verbs/live": "cli/input",
     "cli/verbs/ls": "",
+    "cli/verbs/open": "",
     "cli/verbs/query": "cli/input",
     "cli/verbs/record": "cli/input cli/verbs/export",
 }
@@ -136,6 +137,7 @@ DOORS = {
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
     "cli/verbs/ls": "recordings",
     "cli/verbs/live": "live_dir live_show",
+    "cli/verbs/open": "ui_server",
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_flight record_hosts record_perfetto record_relay record_users recorded",
     "ctf/format": "arena bits framing index lock packed tail",
