@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""kymo open --ui: a folder that stands in for the Perfetto UI is served on 127.0.0.1 beside the trace, to this host's browser only."""
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, check, in_directory, private, run
+
+TRACE = b"[\n" + b"{}, " * 500000 + b"{}]"		# Chrome's JSON, 2 MB
+
+
+def folder(directory):
+    ui = os.path.join(directory, "the ui")
+    os.makedirs(os.path.join(ui, "v1"))
+    for name, text in (("index.html", "<h1>UI</h1>"), ("v1/engine.wasm", "wasm"), ("v1/a b.js", "js")):
+        with open(os.path.join(ui, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(os.path.join(directory, "secret"), "w", encoding="utf-8") as file:
+        file.write("secret")
+    os.symlink("../secret", os.path.join(ui, "link"))
+    os.symlink("engine.wasm", os.path.join(ui, "v1/inside.wasm"))
+    os.mkfifo(os.path.join(ui, "pipe"))
+    return ui
+
+
+def ask(port, path, method="GET", host=None):
+    """Return: status, headers and content."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.putrequest(method, path, skip_host=True)
+    connection.putheader("Host", host or f"127.0.0.1:{port}")
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, answer.headers, content
+
+
+def says(port, request):
+    """Return: the first line of the answer to these bytes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline().decode()
+
+
+def files(port):
+    for path, kind, content in (("/", "text/html; charset=utf-8", b"<h1>UI</h1>"), ("/index.html?x=1", "text/html; charset=utf-8", b"<h1>UI</h1>"),
+                                ("/v1/engine.wasm", "application/wasm", b"wasm"), ("/v1/inside.wasm", "application/wasm", b"wasm"),
+                                ("/v1/a%20b.js", "text/javascript; charset=utf-8", b"js")):
+        status, headers, got = ask(port, path)
+        check((status, headers["Content-Type"], got) == (200, kind, content), path, "gave", status, headers, got)
+        check(headers["X-Content-Type-Options"] == "nosniff" and headers["Cross-Origin-Resource-Policy"] == "same-origin" and
+              not headers["Access-Control-Allow-Origin"], "headers of", path, headers)
+    status, headers, got = ask(port, "/v1/engine.wasm", "HEAD")
+    check((status, headers["Content-Length"], got) == (200, "4", b""), "HEAD gave", status, headers, got)
+
+
+def trace(port, key):
+    status, headers, _ = ask(port, "/" + key)
+    where = f"http://127.0.0.1:{port}/{key}/a_trace.json"
+    check(status == 302 and headers["Location"] == "/#!/?url=" + where, "the address leads to", status, headers)
+    status, headers, content = ask(port, f"/{key}/a_trace.json")
+    check(status == 200 and content == TRACE and int(headers["Content-Length"]) == len(TRACE), "the trace gave", status, headers)
+    for path in (f"/{'0' * 16}/a_trace.json", "/a_trace.json", f"/{key}/", f"/{key}/../secret", f"/{key}x"):
+        status, _, content = ask(port, path)
+        check(status in (302, 403, 404) and content != TRACE, path, "gave", status)
+
+
+def refused(port):
+    for path in ("/../secret", "/v1/../../secret", "/%2e%2e/secret", "/v1/%2e%2e%2f..%2fsecret", "/..", "//../secret"):
+        status, _, content = ask(port, path)
+        check(status == 403 and b"secret" not in content, path, "gave", status, content)
+    for path in ("/link", "/nothing", "/v1", "/v1/", "/pipe", "/index.html/x"):
+        status, _, content = ask(port, path)
+        check(status == 404 and b"secret" not in content, path, "gave", status, content)
+    for path in ("/a%00b", "/%zz", "/a%5cb", "/%", "index.html"):
+        check(ask(port, path)[0] == 400, path, "gave", ask(port, path)[0])
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port}.evil.example"):
+        check(ask(port, "/", host=host)[0] == 421, "Host:", host, "gave", ask(port, "/", host=host)[0])
+    check(ask(port, "/", host=f"LocalHost:{port}")[0] == 200, "localhost is refused")
+    check(ask(port, "/", "POST")[0] == 405, "POST is allowed")
+    check(" 421 " in says(port, b"GET / HTTP/1.0\r\n\r\n"), "a request without Host is answered")
+    check(" 431 " in says(port, b"GET /" + b"x" * 20000), "a request without an end is read on")
+    check(" 400 " in says(port, b"\0" * 100 + b"\r\n\r\n"), "NULs are a request")
+
+
+def crowd(port):
+    """More connections than there are places, none of which asks for anything."""
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(80)]
+    check(ask(port, "/")[0] == 200, "idle connections shut out others")
+    for connection in idle:
+        connection.close()
+
+
+def served(directory):
+    ui, file, environment = folder(directory), os.path.join(directory, "a trace.json"), private(directory)
+    with open(file, "wb") as out:
+        out.write(TRACE)
+    with subprocess.Popen([KYMO, "open", "--ui", ui, file], stdout=subprocess.PIPE, text=True, env=environment) as server:
+        lines = [server.stdout.readline() for _ in range(3)]
+        found = re.fullmatch(r"UI:    http://127\.0\.0\.1:(\d+)/([0-9a-f]{16})\n", lines[1])
+        check(found and lines[0].endswith("/a trace.json\n") and "Ctrl-C" in lines[2] and len(lines[2]) <= 81, "open says", lines)
+        port, key = int(found[1]), found[2]
+        try:
+            files(port)
+            trace(port, key)
+            refused(port)
+            crowd(port)
+            check(ask(port, "/")[0] == 200, "it does not go on")
+            done = run(KYMO, "open", "--ui", ui, "--port", str(port), file, env=environment, status=None)
+            check(done.returncode == 1 and f"127.0.0.1:{port}" in done.stderr and "--port" in done.stderr, "a port in use:", done)
+            with socket.socket() as other:
+                check(other.connect_ex(("127.0.0.2", port)) != 0, "it listens on other addresses, too")
+        finally:
+            server.send_signal(signal.SIGINT)
+        check(server.wait() == 0, "ended with", server.returncode)
+
+
+def chosen(directory):
+    """Where the UI comes from, and what is no UI."""
+    file, empty = os.path.join(directory, "a trace.json"), os.path.join(directory, "empty")
+    os.mkdir(empty)
+    plain, other = private(directory), private(directory, KYMO_UI="http://ui.lan")
+    check("UI:    http://ui.lan\n" in run(KYMO, "open", file, env=other).stdout, "KYMO_UI is not read")
+    check("UI:    https://my.lan:8080/x\n" in run(KYMO, "open", "--ui", "https://my.lan:8080/x", file, env=other).stdout,
+          "--ui does not override KYMO_UI")
+    for words, status, text in ((["--ui", empty], 3, "index.html"), (["--ui", empty + "/no"], 3, "No such file"), (["--ui", ""], 2, "empty"),
+                                (["--port", "99999", "--ui", empty], 2, "65535"), (["--port", "80"], 2, "--ui DIR")):
+        done = run(KYMO, "open", *words, file, env=plain, status=None)
+        check(done.returncode == status and text in done.stderr and not done.stdout, words, "gave", done)
+
+
+def test(directory):
+    served(directory)
+    chosen(directory)
+
+
+in_directory(test)
