@@ -9,30 +9,32 @@
  *     ...
  *     kymo_session_stop(session, NULL);
  *
- * The trace is like one of `kymo record`: CTF 1.8, which kymo, babeltrace2 and Trace Compass read. It
- * contains the events of all threads from then on: those of kymo.h, and those of ROS 2 if
- * libkymo-ros2.so is preloaded. It also contains all facts (names of nodes, topics, callbacks) since the
- * program started.
+ * The trace is like one of `kymo record`: CTF 1.8, which kymo, babeltrace2 and Trace Compass read.
+ * It contains the events of all threads from then on: those of kymo.h, and those of ROS 2 if
+ * libkymo-ros2.so is preloaded. It also contains all facts (names of nodes, topics, callbacks)
+ * since the program started.
  *
- * The session starts one thread, which does all the work (two threads with compression): SCHED_OTHER, all
- * signals blocked. Threads that emit events do not notice the session. Do not call the functions below in
- * real-time threads.
+ * The session starts one thread, which does all the work (two threads with compression):
+ * SCHED_OTHER, all signals blocked. Threads that emit events do not notice the session. Do not call
+ * the functions below in real-time threads.
  *
- * You can add and remove sinks at any time. A sink is a trace directory. Each is complete from its first
- * byte: it has all facts, and exactly the events between its addition and its removal:
- * produced = recorded + dropped + filtered + unwritten.
+ * You can add and remove sinks at any time. A sink is a trace directory. Each is complete from its
+ * first byte: it has all facts, and exactly the events between its addition and its removal:
+ * produced = recorded + dropped + filtered + unwritten. sink.h has sinks that you implement
+ * yourself.
  *
  * A process has one session at a time. `kymo record` records all other processes and leaves alone a
  * process that records itself. A process that another recorder records can't record itself.
  *
- * fork(): the child has no session, and its functions return an error; the parent's session continues.
- * exec(), and an end of the process without kymo_session_stop(), end the session as a crash does: what
- * the session had not written stays in shared memory, for `kymo recover` or the next `kymo record`.
+ * fork(): the child has no session, and its functions return an error; the parent's session
+ * continues. exec(), and an end of the process without kymo_session_stop(), end the session as a
+ * crash does: what the session had not written stays in shared memory, for `kymo recover` or the
+ * next `kymo record`.
  *
  * Link with libkymo-session (pkg-config kymo-session; CMake kymo::session) and libkymo.
  *
- * Context of all functions, unless stated otherwise: any thread but the session's own; not in signal
- * handlers. They lock, allocate and wait for the session's thread.
+ * Context of all functions, unless stated otherwise: any thread but the session's own; not in
+ * signal handlers. They lock, allocate and wait for the session's thread.
  */
 #ifndef KYMO_SESSION_H
 #define KYMO_SESSION_H
@@ -48,6 +50,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct kymo_session;
+struct kymo_sink; /* sink.h */
 
 enum kymo_session_message {
 	KYMO_SESSION_NOTE,		/* for example: a corrupt ring, a full disk, a disk that works again */
@@ -81,6 +84,7 @@ struct kymo_session_options {
 					   At least 512 KiB and twice rotate_size. Without rotate_size and
 					   rotate_ns, a chunk has an eighth of it */
 	int compress;			/* 1: another thread, of nice 10 or more, compresses what is complete */
+	struct kymo_sink *sink; /* a sink of your own, from the beginning (sink.h); NULL: none */
 };
 
 struct kymo_session_stats {
@@ -96,17 +100,19 @@ struct kymo_session_stats {
 
 /**
  * kymo_session_start() - record this process from now on
- * @path: trace directory; must not exist, or be empty. Its parent must exist.
+ * @path: trace directory; must not exist, or be empty. Its parent must exist. NULL: only
+ * options->sink
  * @options: may be NULL
  * @session: the session if the function returns 0, else NULL
  *
  * The session records all events after this call if the process is registered. libkymo registers a
- * process when it is loaded into a program with events in it. If a program loads its events later, the
- * recording begins some ms after the first of them. A forked child calls kymo_thread_ready() of kymo.h
- * first. If the session records no event at all, it removes the directory at the end.
+ * process when it is loaded into a program with events in it. If a program loads its events later,
+ * the recording begins some ms after the first of them. A forked child calls kymo_thread_ready() of
+ * kymo.h first. If the session records no event at all, it removes the directory at the end.
  *
  * Return: 0; -1, and kymo_session_error() says why and what to do: the path can't be used, another
- * recorder or session records the process, a rule or a limit is invalid, or there is no memory or thread.
+ * recorder or session records the process, a rule or a limit is invalid, or there is no memory or
+ * thread.
  */
 int kymo_session_start(const char *path, const struct kymo_session_options *options,
 		       struct kymo_session **session);
@@ -176,6 +182,10 @@ public:
 	session &operator=(const session &) = delete;
 
 	explicit operator bool() const noexcept { return handle_ != nullptr; }
+	kymo_session *get() const noexcept
+	{
+		return handle_;
+	}
 	/* Why the last call failed; empty if none failed. */
 	const std::string &error() const noexcept { return error_; }
 

@@ -55,7 +55,8 @@ const char *sink_remedy(int rc)
 	} remedy[] = {
 		{ ENOSPC, "free space on that file system" },
 		{ EDQUOT, "free space, or raise the quota" },
-		{ EFBIG, "raise the limit on file sizes (ulimit -f), or record in chunks (--rotate-size)" },
+		{ EFBIG, "raise the limit on file sizes (ulimit -f), or record in chunks "
+			 "(--rotate-size)" },
 		{ EROFS, "mount the file system writable again" },
 		{ EACCES, "restore the permission to write there" },
 		{ EPERM, "restore the permission to write there" },
@@ -63,7 +64,10 @@ const char *sink_remedy(int rc)
 		{ EMFILE, "raise the limit on open files (ulimit -n)" },
 		{ ENFILE, "close files in other programs" },
 		{ ENOMEM, "end other programs" },
-		{ ENOBUFS, "the relay accepts nothing and the spool is full: check the relay, or allow a larger spool (--spool)" },
+		{ ENOBUFS, "the relay accepts nothing and the spool is full: check the relay, or "
+			   "allow a larger spool (--spool)" },
+		{ EAGAIN,
+		  "make its functions faster, or its buffer larger (kymo_sink_options.buffer)" },
 		{ ENOENT, "create the directory again that it was in" },
 		{ ENOTDIR, "create the directory again that it was in" },
 		{ EXDEV, "mount the file system again that it was on" },

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kymo/sink.h"
 #include "recorder/runtime/claim.h"
 
 #define STACK_SIZE	(512u << 10)	/* a program may lock all of its memory */
@@ -258,10 +259,10 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
 	int rc;
 
 	*session = NULL;
-	if (!path)
-		FAIL("the path of the trace is NULL");
 	if (!options)
 		options = &defaults;
+	if (!path && (options->size != sizeof *options || !options->sink))
+		FAIL("the path of the trace is NULL, and kymo_session_options.sink too");
 	if (check_options(options) < 0 || claim_process() < 0)
 		return -1;
 	inside = inside_new(options);
@@ -317,6 +318,15 @@ int kymo_session_add_sink(struct kymo_session *session, const char *path)
 
 	if (!path)
 		FAIL("the path of the trace is NULL");
+	return call(session, &request, NULL);
+}
+
+int kymo_session_attach(struct kymo_session *session, struct kymo_sink *sink)
+{
+	struct request request = { .what = ATTACH, .sink = sink };
+
+	if (!sink)
+		FAIL("the sink is NULL");
 	return call(session, &request, NULL);
 }
 

@@ -10,11 +10,12 @@
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
-enum what { START, STOP, ADD, REMOVE, RULES, STATISTICS };
+enum what { START, STOP, ADD, ATTACH, REMOVE, RULES, STATISTICS };
 
 struct request {
 	enum what what;
 	const char *path, *rules;
+	struct kymo_sink *sink;
 	struct session_stats stats;	/* the answer, like all that follows */
 	struct kymo_err err;
 	int rc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/own/own_sink.h"
 #include "recorder/session/session_inside.h"
 #include "recorder/trace/trace_dir.h"
 #include "base/array.h"
@@ -76,6 +77,33 @@ static int choose_files(struct kymo_session *inside, struct kymo_err *err)
 	return sink_files_check(&inside->files, &names, err);
 }
 
+/* The sinks of the beginning: first the directory, then the program's own. */
+static int start_with(struct kymo_session *inside, struct session_options *options,
+		      struct request *request)
+{
+	struct kymo_sink *own = inside->options.sink;
+	const char *const name[] = { request->path, own ? own_sink_name(own) : NULL };
+
+	if (own) {
+		options->sink = own_sink_attach(own, &request->err);
+		if (!options->sink)
+			return -1;
+	}
+	if (session_begin(options, &inside->session, &request->err) < 0) {
+		if (own)
+			own_sink_refused(own);
+		return -1;
+	}
+	for (unsigned i = 0, place = 0; i < COUNT_OF(name); i++) {
+		if (!name[i])
+			continue;
+		inside->trace[place].sink = inside->session->drain.sink[place];
+		inside->trace[place++].path =
+			strdup(name[i]); /* without memory, nobody finds it by its path */
+	}
+	return 0;
+}
+
 static int start(struct kymo_session *inside, struct request *request)
 {
 	struct session_options options = {
@@ -86,44 +114,69 @@ static int start(struct kymo_session *inside, struct request *request)
 		.say = say, .context = inside,
 	};
 
-	if (check_path(request->path, &request->err) < 0 || choose_files(inside, &request->err) < 0 ||
-	    make_filter(inside, &request->err) < 0)
+	if ((request->path && check_path(request->path, &request->err) < 0) ||
+	    choose_files(inside, &request->err) < 0 || make_filter(inside, &request->err) < 0)
 		return -1;
 	options.files = inside->files;
 	options.filter = inside->filter;
-	inside->trace[0].path = strdup(request->path);
-	if (!inside->trace[0].path)
-		return err_no_memory(&request->err);
-	if (session_begin(&options, &inside->session, &request->err) < 0)
+	return start_with(inside, &options, request);
+}
+
+/* Return: a place for one more sink, with its name; -1 with @err. */
+static int free_place(struct kymo_session *inside, const char *name, struct kymo_err *err)
+{
+	int place = 0;
+
+	if (find_trace(inside, name) >= 0)
+		return err_set(err, KYMO_EXIT_USAGE, "%s is already a sink of the session", name);
+	while (place < SINKS_MAX && inside->trace[place].path)
+		place++;
+	if (place == SINKS_MAX)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "the session has %d sinks already; remove one first", SINKS_MAX);
+	inside->trace[place].path = strdup(name);
+	return inside->trace[place].path ? place : err_no_memory(err);
+}
+
+static int keep_place(struct kymo_session *inside, int place, int rc)
+{
+	if (rc < 0) {
+		free(inside->trace[place].path);
+		inside->trace[place].path = NULL;
+	}
+	return rc;
+}
+
+static int attach(struct kymo_session *inside, struct request *request)
+{
+	const int place = free_place(inside, own_sink_name(request->sink), &request->err);
+	struct sink *sink;
+	int rc = -1;
+
+	if (place < 0)
 		return -1;
-	inside->trace[0].sink = inside->session->drain.sink[0];
-	return 0;
+	sink = own_sink_attach(request->sink, &request->err);
+	inside->trace[place].sink = sink;
+	if (sink) {
+		rc = session_add_sink(inside->session, sink, &request->err);
+		if (rc < 0)
+			own_sink_refused(request->sink);
+	}
+	return keep_place(inside, place, rc);
 }
 
 static int add(struct kymo_session *inside, struct request *request)
 {
-	int free_place = 0;
-	char *path;
+	int place;
 
 	if (check_path(request->path, &request->err) < 0)
 		return -1;
-	if (find_trace(inside, request->path) >= 0)
-		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is already a sink of the session", request->path);
-	while (free_place < SINKS_MAX && inside->trace[free_place].path)
-		free_place++;
-	if (free_place == SINKS_MAX)
-		return err_set(&request->err, KYMO_EXIT_FAILED, "the session has %d sinks already; remove one first",
-			       SINKS_MAX);
-	path = strdup(request->path);
-	if (!path)
-		return err_no_memory(&request->err);
-	if (session_add_trace(inside->session, path, &inside->files, &inside->trace[free_place].sink,
-			      &request->err) < 0) {
-		free(path);
+	place = free_place(inside, request->path, &request->err);
+	if (place < 0)
 		return -1;
-	}
-	inside->trace[free_place].path = path;
-	return 0;
+	return keep_place(inside, place,
+			  session_add_trace(inside->session, request->path, &inside->files,
+					    &inside->trace[place].sink, &request->err));
 }
 
 static int remove_sink(struct kymo_session *inside, struct request *request)
@@ -185,6 +238,8 @@ static int serve(struct kymo_session *inside, struct request *request)
 		return stop(inside, request);
 	case ADD:
 		return add(inside, request);
+	case ATTACH:
+		return attach(inside, request);
 	case REMOVE:
 		return remove_sink(inside, request);
 	case RULES:
