@@ -141,19 +141,25 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 	struct pft_event event = { .name = exporter->words.request, .category = exporter->words.call,
 				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
 	struct owner owner = of_client(call->client);
+	int64_t last_ns = call->response_end_ns ? call->response_end_ns : call->response_taken_ns;
 	struct pft_track *track;
 
 	if (!call->request_ns || !export_in_window(exporter, call->request_ns) ||
 	    !export_is_wanted(exporter, call->client->node, NULL))
 		return;
-	track = begin_slice(exporter, &owner, call->request_ns,
-		    call->response_taken_ns ? call->response_taken_ns : INT64_MIN, &event);
+	track = begin_slice(exporter, &owner, call->request_ns, last_ns ? last_ns : INT64_MIN,
+			    &event);
 	if (!call->response_taken_ns)
 		return;
 	event.name = exporter->words.response;
 	event.role = PFT_FLOW_PASSES;
 	pft_instant(track, export_time(exporter, call->response_taken_ns), &event);
 	pft_end(track, export_time(exporter, call->response_taken_ns));
+	if (!track || !call->response_end_ns)
+		return;
+	event = (struct pft_event){ .name = exporter->words.run, .category = exporter->words.call };
+	pft_begin(track, export_time(exporter, call->response_start_ns), &event);
+	pft_end(track, export_time(exporter, call->response_end_ns));
 }
 
 static void put_service(struct exporter *exporter, const struct model_call *call, uint64_t flow)

@@ -3,6 +3,7 @@
 # needs: plain
 """Requests, responses and the callbacks of clients: told by hooks where tracetools does not tell (up to Jazzy), in
 the same events as the tracepoints of later versions, and never twice. With CycloneDDS and Fast DDS."""
+import json
 import os
 import re
 import sys
@@ -59,6 +60,14 @@ def check_calls(trace, gid, handle):
                    {"kind": "service", "runs": COUNT, "published": 0, "calls": COUNT}], trace, runs)
 
 
+def check_perfetto(trace):
+    """The client's track: a request, and behind it the run that handled the response."""
+    run(KYMO, "export", trace, "--format", "chrome", "-o", f"{trace}.json")
+    with open(f"{trace}.json", encoding="utf-8") as file:
+        slices = [one["name"] for one in json.load(file)["traceEvents"] if one.get("cat") == "call" and one["ph"] in "BX"]
+    check(slices.count("run") == ANSWERED - THROWS and slices.count("request") == COUNT, trace, slices)
+
+
 def main(work):
     require()
     events = {}
@@ -78,6 +87,7 @@ def main(work):
             check(users == "1", trace, "a reference to the client's handle was kept", said)
             events[middleware, generation] = told(trace)
             check_calls(trace, gid, int(handle, 16))
+    check_perfetto(trace)
     for middleware in ("cyclone", "fast"):
         # Before 8.5 nobody tells when a response was written, and a request is told even if none was there.
         later = [re.sub(r", timestamp = \d+", "", line) for line in events[middleware, "rolling"]]
