@@ -26,6 +26,7 @@ class Listener(Node):
         self.subscription = self.create_subscription('/chatter', self.hear)
         self.timer = self.create_timer(10**7, functools.partial(self.tick, 1))
         self.service = self.create_service('/add', self.add)
+        self.client = self.create_client('/multiply')
         self.failing = self.create_timer(10**8, self.fail)
 
     def hear(self, message):
@@ -51,6 +52,11 @@ def main():
     assert list(inspect.signature(node.subscription.callback).parameters) == ['message']
     assert inspect.iscoroutinefunction(node.service.callback)
     assert run(execute(node.service.callback, 1, 2)) == (3, 1)
+    future = node.client.call_async(3)
+    future.add_done_callback(node.hear)
+    assert len(node.client.pending) == 1
+    future.set_result(9)
+    assert node.heard == ['hello', 1, 9] and not node.client.pending
     try:
         run(execute(node.failing.callback))
         sys.exit('the exception is gone')

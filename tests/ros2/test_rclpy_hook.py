@@ -34,8 +34,10 @@ def test_callbacks(kymo_record, way):
     # The coroutine has the thread twice each time: until it waits, and from then on.
     runs = {row['label']: row['n'] for row in recording.query(
         'SELECT c.label, count(*) AS n FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id GROUP BY c.id')}
-    assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 1, '/listener /add': 4, '/listener timer 100 ms': 1}
-    symbols = {row['raw_symbol'] for row in recording.query('SELECT raw_symbol FROM callbacks')}
+    assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 1, '/listener /add': 4, '/listener timer 100 ms': 1,
+                    '/listener /multiply': 1}
+    assert recording.query("SELECT source FROM callbacks WHERE kind = 'client'") == [{'source': '/multiply'}]
+    symbols = {row['raw_symbol'] for row in recording.query("SELECT raw_symbol FROM callbacks WHERE kind <> 'client'")}
     assert {name.split('.', 1)[1] for name in symbols} == {f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail')}
     assert recording.query('SELECT count(*) AS n FROM unfinished_instances') == [{'n': 0}]
     recording.assert_order('rcl_subscription_init', 'rclcpp_subscription_init', 'rclcpp_subscription_callback_added',

@@ -10,7 +10,7 @@ since rclpy has no tracepoints. Ways to load this, in a program that runs under 
     KYMO_RCLPY=1                                   # where kymo_py is installed (its kymo.pth); rclpy="true" in launch
 
 Each subscription, timer and service that is made from then on calls its callback through a function that emits
-callback_start and callback_end. Without the preload library nothing is changed at all.
+callback_start and callback_end; so does each callback that is added to the future of a client's call. Without the preload library nothing is changed at all.
 
 Context: the calling thread, as rclpy calls back. A pair of events costs two calls through ctypes.
 """
@@ -89,7 +89,7 @@ class _Steps:
                 function, argument = self._coroutine.throw, error
 
 
-def _wrapper(tracer, callback):
+def _wrapper(tracer, callback, address=None):
     """A callable like `callback`, with the same signature, and its address for the tracer."""
     start, end = tracer.callback_start, tracer.callback_end
     if inspect.iscoroutinefunction(callback):
@@ -102,7 +102,7 @@ def _wrapper(tracer, callback):
                 return callback(*args, **kwargs)
             finally:
                 end(address)
-    address = id(call)
+    address = address or id(call)
     # inspect.signature() follows __wrapped__: rclpy looks at how many arguments a callback takes.
     return functools.update_wrapper(call, callback, updated=()), address
 
@@ -158,10 +158,38 @@ def _patch_node(tracer, module):
     module.Node.create_timer = create_timer
 
 
+def _is_of_rclpy(callback):
+    return (getattr(callback, '__module__', None) or '').split('.')[0] == 'rclpy'
+
+
+def _watch(tracer, future, client):
+    """What is done with the response is the client's callback: its address in the trace is the rcl_client_t."""
+    add = future.add_done_callback
+
+    def add_done_callback(callback):
+        return add(callback if _is_of_rclpy(callback) else _wrapper(tracer, callback, client)[0])
+    future.add_done_callback = add_done_callback
+
+
+def _patch_client(tracer, module):
+    original = module.Client.call_async
+
+    @functools.wraps(original)
+    def call_async(self, *args, **kwargs):
+        future = original(self, *args, **kwargs)
+        try:
+            _watch(tracer, future, self.handle.pointer)
+        except Exception as error:  # the program is not ours
+            _complain(f'what is done with a response is not recorded: {error}')
+        return future
+    module.Client.call_async = call_async
+
+
 _MODULES = {
     'rclpy.subscription': lambda tracer, module: _patch_class(tracer, module, 'Subscription', _tell_subscription),
     'rclpy.timer': lambda tracer, module: _patch_class(tracer, module, 'Timer', _tell_timer),
     'rclpy.service': lambda tracer, module: _patch_class(tracer, module, 'Service', _tell_service),
+    'rclpy.client': _patch_client,
     'rclpy.node': _patch_node,
 }
 

@@ -150,6 +150,7 @@ struct thread {
 	struct call *
 		response; /* a response was received, and the client's callback has not begun yet */
 	uint64_t response_id;
+	struct service *response_client;
 };
 
 #include "analysis/model/model_internal_objects.h"

@@ -135,6 +135,7 @@ struct service {
 	struct model_service pub;
 	uint64_t node_handle;
 	bool has_callback;
+	bool answers_wait; /* of a client: its responses are handled later, in tasks, as in rclpy */
 };
 
 struct callback {

@@ -123,8 +123,10 @@ static void call_over(struct model *model, struct call *call)
 }
 
 /*
- * The client's callback is the next thing that a thread does after it received a response. @frame:
- * the run that begins now; NULL: something else does.
+ * In rclcpp, the client's callback is the next thing that a thread does after it received a
+ * response. In rclpy it is a task, usually the next one; if two responses of a client come before,
+ * nobody knows to which of them a run belongs. @frame: the run that begins now; NULL: something
+ * else does.
  */
 static void response_settle(struct model *model, struct thread *thread, struct frame *frame)
 {
@@ -135,7 +137,8 @@ static void response_settle(struct model *model, struct thread *thread, struct f
 		return;
 	call->waits = false;
 	if (frame && frame->callback->pub.kind == MODEL_CALLBACK_CLIENT &&
-	    frame->callback->pub.service == call->pub.client) {
+	    frame->callback->pub.service == call->pub.client &&
+	    !thread->response_client->answers_wait) {
 		frame->answered = call;
 		frame->answered_id = call->pub.id;
 		call->handled = true;
@@ -277,6 +280,8 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	struct caller *caller = args->taken.u ? caller_of_client(model, client) : NULL;
 	struct call *call;
 
+	if (caller && now->thread->response && now->thread->response_client == client)
+		client->answers_wait = true;
 	response_settle(model, now->thread, NULL); /* it may close the call with this number */
 	call = caller ? call_at(model, caller, args->sequence_number.i) : NULL;
 	if (!call)
@@ -290,6 +295,7 @@ static void on_rmw_take_response(struct model *model, const struct now *now)
 	call->waits = true;
 	now->thread->response = call;
 	now->thread->response_id = call->pub.id;
+	now->thread->response_client = client;
 	tell(model, now, call, MODEL_CALL_RESPONSE_TAKEN);
 }
 

@@ -2,6 +2,7 @@
 """Node: makes entities, and has rcl tell the tracer."""
 import ctypes
 
+from .client import Client
 from .rcl import Handle, trace
 from .service import Service
 from .subscription import Subscription
@@ -28,3 +29,8 @@ class Node:
         handle = Handle()
         trace('rcl_service_init', handle.pointer, self.handle.pointer, 0x400, name.encode())
         return Service(handle, callback)
+
+    def create_client(self, name):
+        handle = Handle()
+        trace('rcl_client_init', handle.pointer, self.handle.pointer, 0x500, name.encode())
+        return Client(handle)

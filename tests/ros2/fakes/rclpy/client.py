@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client, and the future of a call."""
+
+
+class Future:
+    def __init__(self):
+        self._callbacks = []
+
+    def add_done_callback(self, callback):
+        self._callbacks.append(callback)
+
+    def set_result(self, result):
+        for callback in self._callbacks:
+            callback(result)
+
+
+class Client:
+    def __init__(self, handle):
+        self.handle = handle
+        self.pending = []
+
+    def call_async(self, request):
+        future = Future()
+        future.add_done_callback(self.remove_pending_request)
+        self.pending.append(future)
+        return future
+
+    def remove_pending_request(self, result):
+        self.pending.pop(0)
