@@ -227,7 +227,7 @@ static const char *state_of(const struct kymo_region *region)
 						    : states[0];
 }
 
-static void say_region(struct doctor *doctor, const char *path, const char *library)
+static void say_region(struct doctor *doctor, unsigned pid, const char *path, const char *library)
 {
 	struct kymo_region region;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -245,9 +245,12 @@ static void say_region(struct doctor *doctor, const char *path, const char *libr
 	else if (region.points_table != KYMO_POINTS_TABLE || region.table_hash != kymo_table_hash())
 		doctor_say(doctor, REGION_POINTS, path, region.points_table,
 			   (unsigned)KYMO_POINTS_TABLE, library);
-	else
+	else {
 		doctor_say(doctor, REGION_FOUND, state_of(&region), region.ring_count,
 			   region.tracetools ? region.tracetools_version : "not seen yet");
+		if (!alive_shares_clock(region.time_ns, (int)pid))
+			doctor_say(doctor, CONTAINER_CLOCK);
+	}
 }
 
 static void say_directory(struct doctor *doctor, const struct doctor_process *process,
@@ -262,7 +265,8 @@ static void say_directory(struct doctor *doctor, const struct doctor_process *pr
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
 	doctor_same_directory(doctor, process, inner, path);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {
-		say_region(doctor, file, *loaded->libkymo ? loaded->libkymo : "its libkymo");
+		say_region(doctor, process->pid, file,
+			   *loaded->libkymo ? loaded->libkymo : "its libkymo");
 		if (process->inner_pid != process->pid)
 			doctor_say(doctor, CONTAINER_INSIDE, process->inner_pid, inner);
 		return;

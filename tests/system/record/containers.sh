@@ -195,6 +195,9 @@ if (later true) 2>/dev/null; then
 	wait_for is_past "$scratch/n.here" 500
 	wait_for in_status ",numbers,record,alive"
 	wait_for in_status ",numbers,wait,alive"
+	run 1 "$kymo" doctor -p "$(pgrep -P "$two")"
+	has out "it is in another time namespace, so its clock is not that of a recorder here"
+	run 0 "$kymo" doctor -p "$one"
 	kill -KILL $one $two
 	wait $one $two 2>/dev/null
 	run 0 "$kymo" stop -q
