@@ -180,6 +180,7 @@ static int prepare_command(const struct options *options, char **command,
 	record->session.tag = launch.tag;
 	record->command = command;
 	launch.plain = warn_foreign("record", command);
+	warn_rclpy("record", command);
 	record->environment = launch_environment(&launch, err);
 	return record->environment ? 0 : -1;
 }

@@ -81,6 +81,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	warn_in_vain(argv[0]);
 	if (!launch.plain)
 		warn_not_traceable(argv);
+	warn_rclpy("run", argv);
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);

@@ -38,6 +38,12 @@ int launch_path(const char *name, char path[PATH_MAX], struct kymo_err *err);
  */
 int launch_script(const char *path, char out[PATH_MAX], struct kymo_err *err);
 
+/**
+ * launch_program() - the file @path that @command runs in the end: behind prefixes such as nice,
+ * and the interpreter of a script. Return: false: not found. Context: blocks.
+ */
+bool launch_program(char *const *command, char path[PATH_MAX]);
+
 /** launch_is_glibc() - does the @loader of a program belong to the GNU C library? Context:
  * wait-free. */
 bool launch_is_glibc(const char *loader);

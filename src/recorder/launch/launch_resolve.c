@@ -58,17 +58,26 @@ bool launch_is_glibc(const char *loader)
 	return strstr(loader, "ld-linux") != NULL;
 }
 
-bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX])
+bool launch_program(char *const *command, char path[PATH_MAX])
 {
-	char path[PATH_MAX], next[PATH_MAX];
 	struct prefixes found;
-	struct elf elf;
+	char next[PATH_MAX];
 
 	prefixes_parse(command, "run", &found);
 	if (launch_path(command[found.program], path, NULL))
 		return false;
 	for (unsigned i = 0; i < LAUNCH_SCRIPT_DEPTH_MAX && !launch_script(path, next, NULL); i++)
-		memcpy(path, next, sizeof path);
+		memcpy(path, next, sizeof next);
+	return true;
+}
+
+bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX])
+{
+	char path[PATH_MAX];
+	struct elf elf;
+
+	if (!launch_program(command, path))
+		return false;
 	if (elf_open(&elf, path, NULL))
 		return false;
 	(void)snprintf(loader, LAUNCH_LOADER_MAX, "%s", elf.interpreter);

@@ -21,6 +21,14 @@ int nothing_traced(const struct record_result *result, const struct record_optio
  */
 bool warn_foreign(const char *verb, char *const *command);
 
+/**
+ * warn_rclpy() - report on stderr if KYMO_RCLPY is set, and the Python that runs @command does not
+ * load the hook that it asks for
+ *
+ * Context: blocks: starts that Python for a moment.
+ */
+void warn_rclpy(const char *verb, char *const *command);
+
 /** warn_not_traceable() - report on stderr if the words of @command or its program's file show that it cannot be traced. Context: blocks. */
 void warn_not_traceable(char *const *command);
 
