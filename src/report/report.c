@@ -75,6 +75,11 @@ static const struct report_section sections[] = {
 	  .expected = true,
 	  .needs = REPORT_ACTIVITY | REPORT_EXPECT | REPORT_PATHS,
 	  .print = report_validation },
+	{ .name = "behaviour",
+	  .behaviour = true,
+	  .needs = REPORT_BEHAVIOUR,
+	  .may_be_empty = true,
+	  .print = report_behaviour },
 	{ .name = "service-calls",
 	  .needs = REPORT_ACTIVITY,
 	  .may_be_empty = true,
@@ -165,6 +170,10 @@ int report_check(const struct report_options *options, struct kymo_err *err)
 		if (section && section->paths && !options->paths)
 			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs a path: name one with "
 				       "--path '/node -> /topic -> /node', or pass CARET's file with --architecture", name);
+		if (section && section->behaviour && !options->behaviours)
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "section '%s' needs a model: pass a file with --model",
+				       name);
 		if (section && section->expected && !options->expect)
 			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs expectations: pass a file with --expect", name);
 	}
@@ -175,7 +184,8 @@ static bool is_wanted(const struct report_options *options, const struct report_
 {
 	unsigned i;
 
-	if ((section->expected && options->expect) || (section->realtime && (options->realtimes || !options->sections)))
+	if ((section->expected && options->expect) || (section->behaviour && options->behaviours) ||
+	    (section->realtime && (options->realtimes || !options->sections)))
 		return true;
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)

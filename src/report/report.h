@@ -31,6 +31,7 @@ enum report_sort {
 };
 #define REPORT_SORT_CHOICES "max|p99|p50|mean|min|total|count|rate|node"
 
+struct behaviours;
 struct expectations;
 
 struct report_options {
@@ -48,6 +49,8 @@ struct report_options {
 	const char *const *realtime;	/* globs of callbacks and spans that are to be real-time, '!GLOB' are not; none: what programs name */
 	unsigned realtimes;
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
+	const struct behaviours *behaviours; /* for the section behaviour; NULL: none */
+	bool *behaviour_failed; /* set: it did not keep its budgets, or nothing was measured */
 	struct expectations *expect;	/* for the section validation; NULL: none */
 	const char *const *trace;	/* [traces] paths that @reader reads; sections that list open them again */
 	unsigned traces;

@@ -69,6 +69,19 @@ static int new_caret(struct report *report, struct kymo_err *err)
 	return report->options->paths ? caret_create(&report->caret, report->model, report->options->paths, err) : 0;
 }
 
+static int new_behaviour(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	if (!o->behaviours)
+		return 0;
+	if (behaviour_create(&report->behaviour, o->behaviours, report->model, report->spans, NULL,
+			     NULL, err))
+		return -1;
+	behaviour_window(report->behaviour, o->begin_ns, o->end_ns);
+	return 0;
+}
+
 static const struct analysis {
 	unsigned need;			/* enum report_need; 0: always created */
 	int (*create)(struct report *report, struct kymo_err *err);
@@ -86,6 +99,7 @@ static const struct analysis {
 	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
 	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },
+	{ REPORT_BEHAVIOUR, new_behaviour, &behaviour_pass, SLOT(behaviour) },
 	{ REPORT_PATHS, new_caret, &caret_pass, SLOT(caret) },
 };
 

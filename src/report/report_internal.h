@@ -3,6 +3,7 @@
 #ifndef KYMO_REPORT_INTERNAL_H
 #define KYMO_REPORT_INTERNAL_H
 
+#include "analysis/behaviour/behaviour.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_view.h"
 #include "analysis/model/model.h"
@@ -33,6 +34,7 @@ struct report {
 	struct caret *caret;
 	struct report_expect *report_expect;
 	struct view *view;
+	struct behaviour *behaviour;
 	struct costs *costs;
 	struct sched_totals *totals;
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
@@ -55,6 +57,7 @@ enum report_need {
 	REPORT_TOTALS = 1 << 3,
 	REPORT_COSTS = 1 << 4,
 	REPORT_EXPECT = 1 << 5,
+	REPORT_BEHAVIOUR = 1 << 14,
 	REPORT_PATHS = 1 << 6,
 };
 
@@ -64,6 +67,7 @@ struct report_section {
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
 	bool paths;			/* usual when paths were named */
 	bool expected;			/* usual when something is expected */
+	bool behaviour;                 /* usual when a model is given */
 	bool realtime;			/* usual when something was named as real-time, by a program itself, too */
 	bool of_kernel;			/* not shown unasked when the trace has no events of the scheduler */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
@@ -108,6 +112,7 @@ void report_publications(struct report *report);
 void report_takes(struct report *report);
 void report_intervals(struct report *report);
 void report_between_runs(struct report *report);
+void report_behaviour(struct report *report);
 void report_utilisation(struct report *report);
 
 /* section_activity.c */

@@ -98,6 +98,7 @@ int tables_order(unsigned table);
 int tables_window(unsigned table);
 
 struct align;
+struct behaviours;
 struct model;
 struct tables;
 
@@ -167,6 +168,13 @@ void tables_clock(struct tables *tables, const struct simclock *clock);
  * Return: 0, or -1 with @err (KYMO_EXIT_USAGE): less than a millisecond.
  */
 int tables_set_window(struct tables *tables, int64_t length_ns, struct kymo_err *err);
+
+/**
+ * tables_set_behaviours() - the model of which the table `behaviours` has the rows, in all scans
+ * that begin from now on; NULL: none
+ * @behaviours: must stay valid as long as @tables
+ */
+void tables_set_behaviours(struct tables *tables, const struct behaviours *behaviours);
 
 /** tables_in_order() - are the rows of a table with a tables_order() sorted by that column? */
 bool tables_in_order(const struct tables *tables);

@@ -6,7 +6,7 @@
  *   tables_listen.c, tables_points.c	rows from the model's reports, and from init events
  *   tables_spans.c, tables_kernel.c,
  *   tables_costs.c, tables_waits.c,
- *   tables_windows.c			rows from other analyses
+ *   tables_windows.c, tables_behaviours.c	rows from other analyses
  *   tables_select.c			selection of rows for every scan
  *   tables_scan.c			reading and filters; it uses all files above
  *   tables_open.c			the trace, and a pass over it for its objects
@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "analysis/align/align.h"
+#include "analysis/behaviour/behaviour.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_waits.h"
 #include "analysis/model/model_events.h"
@@ -165,6 +166,11 @@ struct window_row {
 	int64_t busy_ns, mean_ns, deviation_ns, p50_ns, p99_ns, max_ns; /* NONE: none */
 };
 
+struct behaviour_row {
+	uint64_t id;
+	struct behaviour_interval interval;
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -201,6 +207,7 @@ struct tables_row {
 		struct wait_row wait;
 		struct blocked_row blocked;
 		struct window_row window;
+		struct behaviour_row behaviour;
 		struct span_row span;
 		struct any_row any;
 	};
@@ -224,7 +231,8 @@ struct tables {
 	unsigned paths;
 	struct align *align;		/* NULL: all traces are of one host */
 	const struct simclock *clock;	/* NULL: system time */
-	int64_t window_ns;              /* length of the rows of `windows`; 0: the usual one */
+	const struct behaviours *behaviours; /* NULL: none */
+	int64_t window_ns;                   /* length of the rows of `windows`; 0: the usual one */
 	struct tables_choice *choice;	/* NULL: everything is selected */
 	int (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
@@ -247,6 +255,7 @@ struct tables_scan {
 	struct spans *spans;
 	struct waits *waits;		/* NULL: not requested */
 	struct windows *windows;        /* NULL: not requested */
+	struct behaviour *behaviour;    /* NULL: not requested, or no model was given */
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
 	struct costs *costs;		/* NULL: not requested */
@@ -315,6 +324,9 @@ int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_windows.c */
 int tables_windows_attach(struct tables_scan *scan, struct kymo_err *err);
+
+/* tables_behaviours.c */
+int tables_behaviours_attach(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);

@@ -111,13 +111,16 @@ static int finish(struct tables_scan *scan, struct kymo_err *err)
 		costs_finish(scan->costs);
 	if (scan->windows)
 		windows_finish(scan->windows);
+	if (scan->behaviour)
+		behaviour_finish(scan->behaviour);
 	if (scan->model) {
 		spans_finish(scan->spans);
 		model_finish(scan->model);
 		tables_kernel_finish(scan);
 	}
 	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ||
-			       (scan->windows && windows_failed(scan->windows))
+			       (scan->windows && windows_failed(scan->windows)) ||
+			       (scan->behaviour && behaviour_failed(scan->behaviour))
 		       ? err_no_memory(err)
 		       : 0;
 }
@@ -138,6 +141,8 @@ static int take_event(struct tables_scan *scan, struct kymo_err *err)
 	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
 	    model_event(scan->model, event))
 		return err_no_memory(err);
+	if (scan->behaviour)
+		(void)behaviour_event(scan->behaviour, event);
 	tables_point(scan, event);
 	return 0;
 }
@@ -216,8 +221,9 @@ static int attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
 			       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
-			       tables_windows_attach(scan, err) || tables_costs_attach(scan, err) ||
-			       tables_kernel_attach(scan, err) ||
+			       tables_windows_attach(scan, err) ||
+			       tables_behaviours_attach(scan, err) ||
+			       tables_costs_attach(scan, err) || tables_kernel_attach(scan, err) ||
 			       spans_attach(scan->spans, scan->reader, err)
 		       ? -1
 		       : 0;
@@ -323,6 +329,7 @@ void tables_scan_end(struct tables_scan *scan)
 	sched_runs_destroy(scan->runs);
 	waits_destroy(scan->waits);
 	windows_destroy(scan->windows);
+	behaviour_destroy(scan->behaviour);
 	costs_destroy(scan->costs);
 	model_destroy(scan->model);
 	kymo_ctf_close(scan->reader);

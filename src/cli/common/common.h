@@ -55,6 +55,14 @@
 		"window", 0, OPT_TIME, offsetof(type, window_ns), "TIME",                   \
 			"length of the windows of the " what " windows (default: 1s)", NULL \
 	}
+/* const char *model */
+#define CLI_OPT_MODEL(type, what)                                                           \
+	{                                                                                   \
+		"model", 0, OPT_TEXT, offsetof(type, model), "FILE",                        \
+			"your own model of behaviour: activities, regions and states, for " \
+			"the " what " (docs/behaviour.md)",                                 \
+			NULL                                                                \
+	}
 #define CLI_OPT_CLOCK(type) \
 	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
 	  "which times to print: the system's, or those of the simulation (of /clock; N: its ROS domain, if " \

@@ -2,6 +2,7 @@
 /* kymo export: a trace in the format of another tool. */
 #include <string.h>
 
+#include "analysis/behaviour/behaviour.h"
 #include "base/array.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/trace_time.h"
@@ -25,6 +26,7 @@ static const struct opt opts[] = {
 	  NULL },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
+	CLI_OPT_MODEL(struct export_request, "track Behaviour and the table behaviours"),
 	CLI_OPT_MERGE(struct export_request),
 	CLI_OPT_SELECTION(struct export_request, 'n'),
 	{ "all", 'a', OPT_FLAG, offsetof(struct export_request, all), NULL,
@@ -142,6 +144,9 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
 	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
+	if (options->model && options->format > EXPORT_JSON && options->format != EXPORT_CHROME)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--model requires --format perfetto, chrome, sqlite, csv or json");
 	if (options->split && options->split < SPLIT_LEAST)
 		return err_set(err, KYMO_EXIT_USAGE, "--split must be at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
@@ -188,14 +193,22 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.level = PFT_LEVEL_DEFAULT,
 		.until_closed = -1,
 	};
+	struct behaviours *behaviours = NULL;
 	bool lost = false;
+	int status;
 
 	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
 	    check(&request, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
 	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
 	    (!request.times.merge && cli_one_run_below("export", &request.traces, err)) ||
-	    export_name(request.traces.path[0], request.name, err) ||
-	    exporters[request.format](&request, &lost, err))
+	    export_name(request.traces.path[0], request.name, err))
+		return -1;
+	if (request.model && behaviours_read(&behaviours, request.model, err))
+		return -1;
+	request.behaviours = behaviours;
+	status = exporters[request.format](&request, &lost, err);
+	behaviours_free(behaviours);
+	if (status)
 		return -1;
 	return request.strict && lost ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }

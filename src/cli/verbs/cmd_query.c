@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/behaviour/behaviour.h"
 #include "cli/common/common.h"
 #include "cli/verbs/query/query_print.h"
 #include "cli/input/trace_time.h"
@@ -17,6 +18,7 @@ struct options {
 	struct selection selection;
 	struct cli_times times;
 	int64_t window_ns;
+	const char *model;
 	bool schema, wide, quiet, strict;
 };
 
@@ -29,6 +31,7 @@ static const struct opt opts[] = {
 	CLI_OPT_SELECTION(struct options, 'n'),
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_OVER_TIME(struct options, "table"),
+	CLI_OPT_MODEL(struct options, "table behaviours"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_MERGE(struct options),
 	CLI_OPT_QUIET(struct options),
@@ -127,6 +130,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct cli_traces traces;
 	const char *sql = NULL;
 	struct simclock *clock = NULL;
+	struct behaviours *behaviours = NULL;
 	struct tables *tables;
 	struct query *query;
 	int status;
@@ -140,13 +144,19 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (take_sql(&argc, argv, &sql, err) || cli_traces(&traces, argc, argv, err) ||
 	    cli_traces_distinct(&traces, err) ||
 	    (!options.times.merge && cli_one_run_below("query", &traces, err)) ||
-	    tables_open(&tables, traces.path, traces.count, err))
+	    (options.model && behaviours_read(&behaviours, options.model, err)))
 		return -1;
+	if (tables_open(&tables, traces.path, traces.count, err)) {
+		behaviours_free(behaviours);
+		return -1;
+	}
+	tables_set_behaviours(tables, behaviours);
 	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
 			      err) ||
 	    tables_set_window(tables, options.window_ns, err) || query_open(&query, tables, err)) {
 		tables_close(tables);
 		simclock_free(clock);
+		behaviours_free(behaviours);
 		return -1;
 	}
 	if (!options.quiet)
@@ -159,6 +169,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		status = KYMO_EXIT_LOSS;
 	tables_close(tables);
 	simclock_free(clock);
+	behaviours_free(behaviours);
 	return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/input/answer.h"
+#include "analysis/behaviour/behaviour.h"
 #include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
@@ -23,6 +24,7 @@ struct options {
 	int sort;
 	uint64_t limit;
 	int64_t window_ns;
+	const char *model;
 	bool all;
 	struct cli_times times;
 	const char *architecture;
@@ -45,6 +47,7 @@ static const struct opt opts[] = {
 	  "print all rows of each section", NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_OVER_TIME(struct options, "section"),
+	CLI_OPT_MODEL(struct options, "section behaviour"),
 	CLI_OPT_CLOCK(struct options),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
@@ -197,7 +200,8 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	status = print_report(answer, report, o, err);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
-	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) || *report->not_realtime))
+	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) ||
+				       *report->not_realtime || *report->behaviour_failed))
 		status = KYMO_EXIT_BUDGET;
 	return answer_close(answer, status, o->strict);
 }
@@ -207,7 +211,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
-	bool not_realtime = false;
+	bool not_realtime = false, behaviour_failed = false;
+	struct behaviours *behaviours = NULL;
 	struct report_options report;
 	struct answer answer;
 	int status = -1;
@@ -219,18 +224,23 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.section = o.section.item,
 		.sections = o.section.count,
 		.not_realtime = &not_realtime,
+		.behaviour_failed = &behaviour_failed,
 		.selection = &o.selection,
 		.sort = o.sort,
 		.limit = o.limit,
 		.window_ns = o.window_ns,
 		.unlimited = o.all,
 	};
+	if (o.model && behaviours_read(&behaviours, o.model, err))
+		return -1;
+	report.behaviours = behaviours;
 	if (!read_options(&o, &report, &realtime, &paths, err) &&
 	    !answer_open(&answer, "report", argc, argv, &o.times, err))
 		status = answer_report(&answer, &report, &paths, &o, err);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
 	expectations_free(report.expect);
+	behaviours_free(behaviours);
 	return status;
 }
 
@@ -238,57 +248,61 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = "[TRACE...]",
 	.summary = "show which callbacks were slow, which messages late, and why",
-	.description = "Reads a ROS 2 trace (of kymo, LTTng, ros2_tracing or CARET) and prints, "
-		       "slowest first: each "
-		       "callback with its durations, each topic with its latency from publish to "
-		       "the start of the "
-		       "callback, which callbacks blocked others, and what was lost. Without "
-		       "TRACE: the newest trace.\n\n"
-		       "For programs that use kymo.h, report prints spans with their durations, "
-		       "counters and instants. A "
-		       "span is unfinished if its end is not in the trace: it ended together with "
-		       "the span around it, or "
-		       "where events were lost. Its duration is not counted.\n\n"
-		       "Traces of several hosts are read as one. The hosts' clocks are compared by "
-		       "the messages between "
-		       "them; the section hosts shows how well that works. A latency that is not "
-		       "longer than the error "
-		       "is printed as \"<error\" (null in JSON, empty in CSV).\n\n"
-		       "If you choose no section, these are printed if the trace has something for "
-		       "them: hosts, "
-		       "callbacks, topics, waits, spans, counters, instants and loss. Others: "
-		       "publications, takes, "
-		       "intervals, utilisation (regularity and load); cputime, memory, profile "
-		       "(from the kernel's and "
-		       "libc's events of LTTng, if the trace has them); cycles; realtime, "
-		       "node-costs, process-costs "
-		       "(allocations, lock waits, page faults); communications (each publisher and "
-		       "subscription), "
-		       "frequency, service-calls, executors, lifecycle; processes, nodes, "
-		       "publishers, subscriptions, "
-		       "timers, services, clients; windows (callbacks and topics over time, in "
-		       "windows of --window); callback_instances (every run of every "
-		       "callback), messages, and each "
-		       "other table of kymo query.\n\n"
-		       "A path leads through nodes and topics: '/camera -> /image -> /detector'. "
-		       "With a path, or with "
-		       "CARET's --architecture file, response-times shows its response time in "
-		       "CARET's four cases, "
-		       "response-segments where the time went, and response-rows each response.\n\n"
-		       "A message was never received if it was published while a subscription "
-		       "existed that did not "
-		       "take it; it counts once for each such subscription. A message whose "
-		       "publisher is not in the trace was received, but its "
-		       "publication is not in the trace. Quantiles are within 0.1 %, everything "
-		       "else is exact. A wait is "
-		       "blocked time if other callbacks run on the thread that then runs the "
-		       "waiting callback.\n\n" CLI_CLOCK_HELP "\n\n"
-		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
-		       "--strict; 5 when "
-		       "something was not as expected (FAILED or NOT_MEASURED), with --expect, or "
-		       "not real-time, with "
-		       "--realtime or --section realtime; 6 when there was nothing to show (the "
-		       "output says why).",
+	.description =
+		"Reads a ROS 2 trace (of kymo, LTTng, ros2_tracing or CARET) and prints, "
+		"slowest first: each "
+		"callback with its durations, each topic with its latency from publish to "
+		"the start of the "
+		"callback, which callbacks blocked others, and what was lost. Without "
+		"TRACE: the newest trace.\n\n"
+		"For programs that use kymo.h, report prints spans with their durations, "
+		"counters and instants. A "
+		"span is unfinished if its end is not in the trace: it ended together with "
+		"the span around it, or "
+		"where events were lost. Its duration is not counted.\n\n"
+		"Traces of several hosts are read as one. The hosts' clocks are compared by "
+		"the messages between "
+		"them; the section hosts shows how well that works. A latency that is not "
+		"longer than the error "
+		"is printed as \"<error\" (null in JSON, empty in CSV).\n\n"
+		"If you choose no section, these are printed if the trace has something for "
+		"them: hosts, "
+		"callbacks, topics, waits, spans, counters, instants and loss. Others: "
+		"publications, takes, "
+		"intervals, utilisation (regularity and load); cputime, memory, profile "
+		"(from the kernel's and "
+		"libc's events of LTTng, if the trace has them); cycles; realtime, "
+		"node-costs, process-costs "
+		"(allocations, lock waits, page faults); communications (each publisher and "
+		"subscription), "
+		"frequency, service-calls, executors, lifecycle; processes, nodes, "
+		"publishers, subscriptions, "
+		"timers, services, clients; windows (callbacks and topics over time, in "
+		"windows of --window); callback_instances (every run of every "
+		"callback), messages, and each "
+		"other table of kymo query.\n\n"
+		"A path leads through nodes and topics: '/camera -> /image -> /detector'. "
+		"With a path, or with "
+		"CARET's --architecture file, response-times shows its response time in "
+		"CARET's four cases, "
+		"response-segments where the time went, and response-rows each response.\n\n"
+		"A message was never received if it was published while a subscription "
+		"existed that did not "
+		"take it; it counts once for each such subscription. A message whose "
+		"publisher is not in the trace was received, but its "
+		"publication is not in the trace. Quantiles are within 0.1 %, everything "
+		"else is exact. A wait is "
+		"blocked time if other callbacks run on the thread that then runs the "
+		"waiting callback.\n\n" CLI_CLOCK_HELP "\n\n"
+		"--model FILE names activities, regions and states of your robot by the events "
+		"at which they begin and end; the section behaviour says how long they were, "
+		"and whether they kept their budgets (docs/behaviour.md).\n\n"
+		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		"--strict; 5 when "
+		"something was not as expected (FAILED or NOT_MEASURED), with --expect, or "
+		"longer than its budget, with --model, or not real-time, with "
+		"--realtime or --section realtime; 6 when there was nothing to show (the "
+		"output says why).",
 	.examples = "kymo report\n"
 		    "kymo report TRACE --node '/perception/*' --sort p99\n"
 		    "kymo report TRACE --section waits --begin +10s --end +20s\n"

@@ -2,6 +2,8 @@
 /* Exports a ROS 2 trace to Perfetto: the pass over the trace, and the facts at the beginning and the end of the file. */
 #include "export/perfetto/perfetto_internal.h"
 
+#include "analysis/behaviour/behaviour.h"
+
 #include <stdlib.h>
 
 #define PROGRESS_EVENTS (1u << 16)
@@ -143,6 +145,8 @@ static int read_event(struct exporter *exporter, const struct kymo_ctf_event *ev
 	if (spans_event(exporter->spans, event) || model_event(exporter->model, event) ||
 	    exporter->out_of_memory)
 		return err_no_memory(err);
+	if (exporter->behaviour)
+		(void)behaviour_event(exporter->behaviour, event);
 	if (options->split && pft_part_bytes(exporter->pft) >= options->split)
 		return next_part(exporter, err);
 	return 0;
@@ -225,6 +229,8 @@ static int run(struct exporter *exporter, struct kymo_err *err)
 	if (more < 0)
 		return -1;
 	exporter->finishing = true;
+	if (exporter->behaviour)
+		behaviour_finish(exporter->behaviour);
 	spans_finish(exporter->spans);
 	model_finish(exporter->model);
 	export_publishes(exporter);
@@ -240,8 +246,22 @@ static void exporter_free(struct exporter *exporter)
 	for (unsigned i = 0; i < BY_COUNT; i++)
 		array_free(&exporter->by[i]);
 	map_free(&exporter->counters);
+	behaviour_destroy(exporter->behaviour);
 	spans_destroy(exporter->spans);
 	model_destroy(exporter->model);
+}
+
+static int attach_behaviour(struct exporter *exporter, struct kymo_err *err)
+{
+	const struct perfetto_options *options = exporter->options;
+
+	if (!options->behaviours)
+		return 0;
+	if (behaviour_create(&exporter->behaviour, options->behaviours, exporter->model,
+			     exporter->spans, export_behaviour, exporter, err))
+		return -1;
+	behaviour_window(exporter->behaviour, options->begin_ns, options->end_ns);
+	return 0;
 }
 
 int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_options *options,
@@ -264,9 +284,9 @@ int perfetto_export(struct kymo_ctf_reader *reader, const struct perfetto_option
 		listener.executor = NULL;
 	(void)model_listen(exporter.model, &listener, &exporter);	/* far from the limit */
 	(void)spans_listen(exporter.spans, &export_span_listener, &exporter);
-	if (spans_attach(exporter.spans, reader, err) ||
-	    (options->chrome ? pft_open_chrome(&exporter.pft, options->fd, err) :
-			       pft_open(&exporter.pft, options->fd, options->level, err))) {
+	if (attach_behaviour(&exporter, err) || spans_attach(exporter.spans, reader, err) ||
+	    (options->chrome ? pft_open_chrome(&exporter.pft, options->fd, err)
+			     : pft_open(&exporter.pft, options->fd, options->level, err))) {
 		exporter_free(&exporter);
 		return -1;
 	}

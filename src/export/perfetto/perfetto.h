@@ -5,25 +5,24 @@
  *   process and thread tracks   a slice per callback (category "callback"), as many as the report
  *                               counts; callbacks whose end is not in the trace (category
  *                               "unfinished") as an instant, or open when they ran at the end
- *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of its
- *                               publisher or subscription; lifecycle states, runs of timers, service
- *                               calls as slices
- *   "ROS 2 topics" / topic      counters of rate, latency, waiting, dropped messages
- *   "executor of ..."           what an executor's thread did, as slices, if asked for: they are most of
- *                               all slices, and say little that the callbacks do not
- *   arrows                      callback -> publish -> take -> callback, one per subscription;
- *                               callback -> request -> serve -> callback -> response; message links
- *   spans of programs           slices on their threads or custom tracks (below their process), their
+ *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of
+ * its publisher or subscription; lifecycle states, runs of timers, service calls as slices "ROS 2
+ * topics" / topic      counters of rate, latency, waiting, dropped messages "executor of ..." what
+ * an executor's thread did, as slices, if asked for: they are most of all slices, and say little
+ * that the callbacks do not arrows                      callback -> publish -> take -> callback,
+ * one per subscription; callback -> request -> serve -> callback -> response; message links spans
+ * of programs           slices on their threads or custom tracks (below their process), their
  *                               fields as arguments, flows as arrows; instants and tracepoints of
  *                               their own likewise; counters as counter tracks below the process
- *   "Lost events"               instants "TRACE DATA LOST"; if a single thread lost the events, they are on
- *                               its track instead
+ *   "Behaviour" / name          a slice for each activity, region and state of a user's model
+ *   "Lost events"               instants "TRACE DATA LOST"; if a single thread lost the events,
+ * they are on its track instead
  *
- * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so callbacks of other hosts are also
- * shown there: a slice per run, with the arrows.
+ * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so callbacks
+ * of other hosts are also shown there: a slice per run, with the arrows.
  *
- * What a window, a node or a topic leaves out is not counted in struct perfetto_result either; arrows to and from it are
- * not drawn.
+ * What a window, a node or a topic leaves out is not counted in struct perfetto_result either;
+ * arrows to and from it are not drawn.
  *
  * One pass over the trace; memory grows with its objects, not with its events.
  */
@@ -38,6 +37,8 @@
 #include "ctf/read/reader.h"
 #include "export/pft/pft.h"
 
+struct behaviours;
+
 struct perfetto_options {
 	int fd;				/* where to write; stays the caller's */
 	int level;			/* 0: not deflated; 1..9 */
@@ -49,6 +50,7 @@ struct perfetto_options {
 	const struct pft_clocks *clock;	/* the recorder's readings of the clocks, in order */
 	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
 	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
+	const struct behaviours *behaviours;    /* a user's model; NULL: none */
 	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
 	uint32_t machine;		/* the number of the trace's first host; others follow */
 	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted first. */

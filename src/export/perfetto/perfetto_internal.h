@@ -26,18 +26,19 @@ enum by {
 	BY_NODE,
 	BY_PUBLISHER,
 	BY_SUBSCRIPTION,
-	BY_RUNS,		/* by subscription */
+	BY_RUNS, /* by subscription */
 	BY_TIMER,
 	BY_SERVICE,
 	BY_CLIENT,
-	BY_EXECUTOR,		/* by thread */
+	BY_EXECUTOR, /* by thread */
 	BY_CALLBACK,
 	BY_TOPIC,
 	BY_TOPIC_COUNTERS,
 	BY_STREAM,
 	BY_SPAN_NAME,
 	BY_SPAN_TRACK,
-	BY_READ,		/* by stream */
+	BY_READ, /* by stream */
+	BY_BEHAVIOUR,
 	BY_COUNT
 };
 
@@ -153,6 +154,8 @@ struct words {
 struct exporter {
 	struct pft *pft;
 	struct model *model;
+	struct behaviour *behaviour; /* NULL: no model was given */
+	struct pft_track *behaviour_track;
 	struct spans *spans;
 	struct map counters;	/* (name << 32 | process, track + 1 or 0) -> pft_track */
 	struct kymo_ctf_reader *reader;
@@ -237,6 +240,10 @@ struct pft_track *export_entity(struct exporter *exporter, const struct model_no
 				enum entity entity, uint32_t index, const struct pft_look *look);
 
 struct node_state *export_lifecycle(struct exporter *exporter, const struct model_node *node);
+/* perfetto_behaviour.c */
+struct behaviour_interval;
+void export_behaviour(void *exporter, const struct behaviour_interval *interval);
+
 struct pft_track *export_stream(struct exporter *exporter, uint32_t stream);
 void export_process_names(struct exporter *exporter);
 

@@ -160,6 +160,7 @@ static int open_tables(struct report *report)
 	    tables_set_window(report->tables, o->window_ns, report->err))
 		return -1;
 	tables_borrow(report->tables, report->model);
+	tables_set_behaviours(report->tables, o->behaviours);
 	if (o->clock)
 		tables_clock(report->tables, o->clock);
 	return tables_select(report->tables, o->selection, o->begin_ns, o->end_ns, report->err);

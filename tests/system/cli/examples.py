@@ -61,6 +61,7 @@ SCENES = [
     (r"kymo export --follow|kymo live \S+ --now|kymo live traces/\S+ --top$", "followed", {0}),
     (r"kymo query TRACE$", "prompt", {0}),
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
+    (r"--model robot.yaml", "read", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
     (r"kymo (ls|info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
@@ -170,6 +171,7 @@ class Scenes:
              "-subj", "/CN=relay")
         for name, text in (("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
                            ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
+                           ("robot.yaml", "activities:\n  scan to wheels: {begin: {publish: /scan}, end: {publish: /cmd_vel}, budget: 1ms}\n"),
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
             with open(os.open(os.path.join(self.work, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)

@@ -83,7 +83,8 @@ ROOMS = {
     "analysis/align": "analysis/model",
     "analysis/costs": "analysis/model analysis/spans analysis/system",
     "analysis/why": "analysis/model analysis/system analysis/chains analysis/sched",
-    "analysis/tables": "analysis/model analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
+    "analysis/behaviour": "analysis/model analysis/pass analysis/spans",
+    "analysis/tables": "analysis/model analysis/behaviour analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
 
     "query": "abi base ctf/read analysis",
 
@@ -188,6 +189,7 @@ DOORS = {
     "analysis/align": "align",
     "analysis/costs": "costs",
     "analysis/why": "why why_cpu why_fate",
+    "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
     "report/flow": "flow flow_text",
     "report/why": "report_why",

@@ -17,6 +17,8 @@ enum export_format {			/* as the choices of --format */
 	EXPORT_CARET, EXPORT_CHROME, EXPORT_FORMATS
 };
 
+struct behaviours;
+
 /* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
 struct export_request {
 	const char *verb;		/* that prints messages */
@@ -32,6 +34,9 @@ struct export_request {
 
 	bool all;			/* graph: also /rosout, /parameter_events and unused services */
 	struct opt_list table;          /* tables: only these; none: all but events */
+
+	const char *model; /* file of behaviours, for tables and Perfetto; NULL: none */
+	const struct behaviours *behaviours; /* that it names */
 
 	/* Perfetto */
 	bool executors;			/* also what executors did */

@@ -203,6 +203,7 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 		simclock_free(clock);
 		return -1;
 	}
+	tables_set_behaviours(tables, request->behaviours);
 	if (export_is_stdout(output))
 		status = to_stdout(tables, request, &options, &result, err);
 	else
