@@ -29,6 +29,8 @@ static void record_event(void *context, unsigned cpu, unsigned event, const stru
 	size_t size = event_encode(&kevents[event], &kernel->format[event], record, payload);
 	unsigned skip, class = calls_class(event, &kernel->format[event], record, &skip);
 
+	if (kernel->left_out[event])
+		return;
 	if (size && kernel->rc == 0)
 		kernel->rc = stream_add(&kernel->stream[cpu], class, record->ns, payload + skip, size - skip);
 }
@@ -107,6 +109,18 @@ static void choose_counter(struct kernel *kernel, bool wanted)
 	kernel->counter = chosen < kevent_count ? kevents[chosen].name : NULL;
 }
 
+static void choose_events(struct kernel *kernel, const struct kernel_options *options)
+{
+	for (unsigned i = 0; i < kevent_count; i++) {
+		/* System calls and counts have options of their own. */
+		if (calls_is_one(i) || kevents[i].counts || events_wanted(i, options->events))
+			continue;
+		kernel->left_out[i] = true;
+		if (options->all || !events_select(i))
+			kernel->format[i] = (struct kformat){ 0 };
+	}
+}
+
 bool kernel_has_syscalls(const struct kernel *kernel)
 {
 	return kernel->format[KEVENT_ID_syscall_entry_unknown].id && kernel->format[KEVENT_ID_syscall_exit_unknown].id;
@@ -123,8 +137,10 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	kernel->format = format_read_all(err);
 	if (kernel->format && !options->syscalls)
 		calls_leave_out(kernel->format);
-	if (kernel->format)
+	if (kernel->format) {
 		choose_counter(kernel, options->cycles);
+		choose_events(kernel, options);
+	}
 	if (!kernel->format || open_source(kernel, options, err) < 0 ||
 	    place_open(kernel, options, err) < 0) {
 		place_remove(kernel);
@@ -163,6 +179,7 @@ const char *kernel_probe(const struct kernel_options *options, struct kymo_err *
 	if (kernel->format) {
 		calls_leave_out(kernel->format);
 		choose_counter(kernel, false);
+		choose_events(kernel, &probe);
 	}
 	if (kernel->format && open_source(kernel, &probe, err) == 0)
 		source = kernel->source->ops->name;

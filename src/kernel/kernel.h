@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "ctf/write/writer.h"
 
 struct kernel;
@@ -34,6 +35,8 @@ struct kernel_options {
 	bool all;			/* record all threads, not only those that are followed */
 	bool syscalls;			/* also system calls, of followed threads only */
 	bool cycles;			/* also the CPU cycles of a thread whenever it leaves a CPU; CPU time if the machine has no counter */
+	const struct opt_list *events; /* only events whose name one of these globs matches; NULL or
+					  empty: the usual ones, without disks and network */
 	const char *source;		/* "tracefs" or "perf_event_open"; NULL: the first that works */
 	size_t ring_size;		/* bytes per CPU, rounded up to a power of two; 0: 4 MiB, or what is allowed */
 };
@@ -63,6 +66,12 @@ int kernel_open(struct kernel **kernel, const struct kernel_options *options, st
  * grants it.
  */
 const char *kernel_probe(const struct kernel_options *options, struct kymo_err *err);
+
+/**
+ * kernel_events_check() - does each of @globs match an event that kymo knows?
+ * Return: 0; -1 with @err (KYMO_EXIT_USAGE), which lists the names.
+ */
+int kernel_events_check(const struct opt_list *globs, struct kymo_err *err);
 
 /** kernel_no_cycles() - why CPU time is recorded instead of CPU cycles, as errno; 0: cycles are recorded, or were not requested. */
 int kernel_no_cycles(const struct kernel *kernel);

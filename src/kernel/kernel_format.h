@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/opt.h"
 
 /* ---- the table, and the places of its fields in the records of this kernel ---- */
 
@@ -103,6 +104,14 @@ unsigned format_find(const struct kformat *format, const struct krecord *record)
 
 /** format_read_all() - the formats of all events. Return: by event, to be freed; NULL with @err. */
 struct kformat *format_read_all(struct kymo_err *err);
+
+/* ---- which events: kernel_events.c ---- */
+
+/** events_wanted() - do @globs choose @event? NULL or none: all but those that must be named. */
+bool events_wanted(unsigned event, const struct opt_list *globs);
+
+/** events_select() - does the selection of threads need @event? */
+bool events_select(unsigned event);
 
 /* ---- system calls ---- */
 

@@ -22,6 +22,7 @@ struct kernel {
 	struct kstream *stream;		/* by CPU; not open for a CPU that is switched off */
 	int *process;			/* [processes] that are followed, to look for their threads again after a loss */
 	unsigned processes;
+	bool left_out[KEVENT_ID_COUNT]; /* read for the selection, and not recorded */
 	uint64_t lost;			/* when their threads were last looked for */
 	uint64_t seen, seen_before;	/* events in all, and in earlier directories */
 	bool full;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's events are recorded: those of the threads that are followed, and of whatever had their CPU instead.
+ * Which of the kernel's events are recorded: those of the threads that are followed, and of
+ * whatever had their CPU instead.
  *
- *   switch          to or from a followed thread; every switch on a CPU on which a followed thread is ready and waits, and one
- *                   more, so that each interval that begins in the trace also ends there
+ *   switch          to or from a followed thread; every switch on a CPU on which a followed thread
+ * is ready and waits, and one more, so that each interval that begins in the trace also ends there
  *   waking, migrate,
  *   exit, fork      of a followed thread; a thread that it forks is followed, too
  *   irq, softirq    on a CPU where a followed thread runs, or waits
  *   page faults, system
  *   calls, counts   of a followed thread
+ *   disks, network  all
  *
- * Other events are held for a while: the last switch of each CPU, and the interrupts in which the CPU is. If an event on that CPU
- * is recorded, or a followed thread begins to wait there, the held events are recorded before it. So the trace always says which
- * thread ran, and in which interrupt a thread was woken.
+ * Other events are held for a while: the last switch of each CPU, and the interrupts in which the
+ * CPU is. If an event on that CPU is recorded, or a followed thread begins to wait there, the held
+ * events are recorded before it. So the trace always says which thread ran, and in which interrupt
+ * a thread was woken.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -317,6 +320,12 @@ void select_record(struct select *select, unsigned cpu, unsigned event, const st
 	case KEVENT_ID_cpu_cycles:
 	case KEVENT_ID_cpu_clock:
 		on_count(select, cpu, event, record);
+		break;
+	case KEVENT_ID_block_rq_issue:
+	case KEVENT_ID_block_rq_complete:
+	case KEVENT_ID_net_dev_queue:
+	case KEVENT_ID_net_if_receive_skb:
+		select->take(select->context, cpu, event, record);
 		break;
 	case KEVENT_ID_syscall_entry_unknown:
 	case KEVENT_ID_syscall_exit_unknown:

@@ -231,7 +231,15 @@ def test_wishes_of_ros2_tracing():
     assert wish([])[0] == ['--event=!*']
     assert wish(['ros2:callback_*', 'ros2:rcl_init'])[0] == ['--event=ros2:callback_*', '--event=ros2:rcl_init']
     options, notes = wish(['lttng_ust_libc:malloc'], ['sched_switch'], ['openat'], {'userspace': ['vpid', 'ip']})
-    assert '--kernel' in options and '--syscalls' in options and len(notes) == 5
+    assert '--kernel-event=sched_switch' in options and '--syscalls' in options and len(notes) == 4
+    options, notes = wish([], ['block_*', 'kmem_mm_page_alloc'], (), ['procname', 'vpid', 'vtid', 'perf:thread:cycles'])
+    assert options == ['--event=!*', '--kernel-event=block_*', '--cycles'] and 'kmem_mm_page_alloc' in notes[0]
+    with pytest.raises(kymo.Error, match='none of these kernel events: kmem_mm_page_alloc; it knows: sched_switch'):
+        wish(None, ['kmem_mm_page_alloc'])
+    with pytest.raises(kymo.Error) as caught:
+        kymo.call('record', '--kernel-event=no_such_event')
+    assert caught.value.status == kymo.command.USAGE
+    assert set(str(caught.value).split('they are: ')[1].split('\n')[0].split(', ')) == set(session.KERNEL_EVENTS)
     assert session.option('max_size', '20G') == ['--max-size=20G']
     assert session.option('topic', ['/a', '!/b']) == ['--topic=/a', '--topic=!/b']
     assert session.option('paused', True) == ['--paused'] and session.option('paused', False) == []

@@ -60,7 +60,8 @@ def test_python(traces, program, capfd):
     said = capfd.readouterr()
     said = said.out + said.err
     assert f'Writing tracing session to: {traces}/walk' in said
-    assert 'subbuffer_size_ust is ignored' in said and 'dual_session is ignored' in said
+    assert 'a ring of 16384 bytes for each thread' in said and 'dual_session is ignored' in said
+    assert trace.env['KYMO_RING_SIZE'] == '16384'
     with pytest.raises(kymo.Error):
         kymo.call('stop')
 

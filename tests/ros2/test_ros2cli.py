@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ros2 kymo ...`: every verb, completion, and the verbs and options of `ros2 trace`."""
 import os
+import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -65,6 +68,21 @@ def test_verbs_are_kymos(trace):
         assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout), arguments
         assert theirs.stderr in ours.stderr
     assert ours.returncode == 7
+
+
+def test_trace_analysis(trace, traces):
+    said = ros2('kymo', 'trace-analysis', 'process', trace.trace)
+    assert said.returncode == 0 and 'Callbacks, slowest first' in said.stdout
+    assert re.search(r'^processed [1-9]\d* events in [\d.]+ s$', said.stdout, re.M), said.stdout
+    hidden = ros2('kymo', 'trace-analysis', 'process', '-s', trace.trace)
+    assert hidden.returncode == 0 and 'Callbacks' not in hidden.stdout and 'processed' in hidden.stdout
+    copy = shutil.copytree(trace.trace, f'{traces}/copy')
+    for words, name in (('convert', 'converted'), ('convert -o tables', 'tables'), ('process --convert-only', 'converted')):
+        assert ros2('kymo', 'trace-analysis', *words.split(), copy).returncode == 0
+        with sqlite3.connect(f'{copy}/{name}.sqlite') as database:
+            assert database.execute('SELECT count(*) FROM callback_instances').fetchone()[0] > 0
+    gone = ros2('kymo', 'trace-analysis', 'process', '/proc/no/such/trace')
+    assert gone.returncode == 1 and 'does not exist' in gone.stderr
 
 
 def test_record(traces, program):

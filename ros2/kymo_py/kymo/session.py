@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings in the background (`kymo start` to `kymo stop`), and options of ros2_tracing as options of kymo."""
+import fnmatch
 import os
 import time
 
-from .command import ask, call, EMPTY, Error, INPUT, LOSS
+from .command import ask, call, EMPTY, Error, INPUT, LOSS, USAGE
 
 #: Context fields that each event of kymo has.
 CONTEXT = ('procname', 'vpid', 'vtid')
+
+#: The kernel's events that can be named; a test compares them with `kymo record --kernel-event`.
+KERNEL_EVENTS = (
+    'sched_switch', 'sched_waking', 'sched_wakeup_new', 'sched_migrate_task', 'sched_process_fork', 'sched_process_exit',
+    'irq_handler_entry', 'irq_handler_exit', 'irq_softirq_entry', 'irq_softirq_exit', 'block_rq_issue', 'block_rq_complete',
+    'net_dev_queue', 'net_if_receive_skb', 'x86_exceptions_page_fault_user', 'minor-faults', 'major-faults')
+
+_CYCLES = ('perf:thread:cycles', 'perf:thread:cpu-cycles', 'perf:cpu:cycles', 'perf:cpu:cpu-cycles')
+
+
+def _is_kernel_event(name):
+    return any(fnmatch.fnmatchcase(event, name) for event in KERNEL_EVENTS)
 
 
 def trace_directory(env=None):
@@ -65,14 +78,24 @@ def from_ros2_tracing(events_ust=None, events_kernel=(), syscalls=(), context_fi
         if foreign:
             notes.append(f'not recorded by kymo: {", ".join(foreign)}')
     if events_kernel:
-        options.append('--kernel')
-        notes.append('kernel events: kymo records all that it knows, whichever are named')
+        known = [name for name in events_kernel if _is_kernel_event(name)]
+        unknown = [name for name in events_kernel if name not in known]
+        if not known:
+            raise Error(f'kymo records none of these kernel events: {", ".join(unknown)}; it knows: {", ".join(KERNEL_EVENTS)}',
+                        USAGE)
+        options += option('kernel-event', known)
+        if unknown:
+            notes.append(f'kernel events that kymo does not record: {", ".join(unknown)}')
     if syscalls:
         options.append('--syscalls')
         notes.append('system calls: kymo records all of them, whichever are named')
     if isinstance(context_fields, dict):
         context_fields = [field for fields in context_fields.values() for field in fields]
-    more = [field for field in context_fields or () if field not in CONTEXT]
+    cycles = [field for field in context_fields or () if field in _CYCLES]
+    if cycles:
+        options.append('--cycles')
+        notes.append(f'{", ".join(cycles)}: counted for each thread from switch to switch, see "kymo report --section cycles"')
+    more = [field for field in context_fields or () if field not in (*CONTEXT, *_CYCLES)]
     if more:
         notes.append(f'context fields that kymo does not record: {", ".join(more)}')
     if context_fields is not None and not set(CONTEXT) <= set(context_fields):

@@ -21,10 +21,11 @@ _OWN = frozenset(('output', 'format', 'quiet', 'strict', 'hosts', 'expect', 'dom
 
 # ros2_tracing's attributes that mean nothing to kymo, and why.
 _IGNORED = {
-    'subbuffer_size_ust': 'kymo has a ring per thread (ring_size) and counts what finds it full',
-    'subbuffer_size_kernel': "the kernel's events have rings of their own",
     'dual_session': 'the facts of the start are kept by every program, also before a session',
 }
+
+
+_RING_LEAST = 16384
 
 
 def kymo_options():
@@ -80,8 +81,10 @@ class Trace(Action):
 
     session_name, append_timestamp, base_path, append_trace: the trace is base_path/session_name[-YYYYMMDDHHMMSS].
     events_ust: None: all; a list of names with '*': these; empty: only the facts of the start.
-    events_kernel, syscalls: if there are any, the kernel's events, or all system calls, are recorded. context_fields,
-    subbuffer_size_*, dual_session: accepted; a log message says what kymo does instead.
+    events_kernel: these events of the kernel are recorded; if kymo knows none of them, the launch fails. syscalls: if
+    there are any, all system calls are recorded. subbuffer_size_ust: twice as much for each thread;
+    subbuffer_size_kernel: twice as much for each CPU. context_fields: perf:thread:cycles counts cycles. The other ones,
+    and dual_session: a log message says what kymo does instead.
     snapshot_mode: flight='30s' unless that is given.
     strict: launch fails if events were lost. rclpy: callbacks of rclpy are recorded, where kymo.rclpy_hook is loaded.
     ring_size: memory for each thread of the launched programs. runtime_directory: a KYMO_DIR of their own, so that
@@ -95,6 +98,7 @@ class Trace(Action):
                  strict=False, rclpy=False, runtime_directory=None, **kwargs):
         known = kymo_options()
         options = {name: kwargs.pop(name) for name in list(kwargs) if name in known}
+        sizes = {name: kwargs.pop(name, None) for name in ('subbuffer_size_ust', 'subbuffer_size_kernel')}
         self._said = [f'{name} is ignored: {_IGNORED[name]}' for name in _IGNORED if kwargs.pop(name, None)]
         super().__init__(**kwargs)
         self._logger = logging.get_logger('kymo')
@@ -112,6 +116,7 @@ class Trace(Action):
         self._options = {name: _several(value if isinstance(value, (list, tuple)) else [value])
                          if known[name] == 'list' else _substitutions(value) for name, value in options.items()}
         self._ring_size = self._options.pop('ring_size', None)
+        self._use_sizes(**sizes)
         self._strict = strict
         self._rclpy = rclpy
         self._runtime_directory = _substitutions(runtime_directory)
@@ -120,6 +125,14 @@ class Trace(Action):
         self._changed = None
         self._trace_directory = None
         self.env = {}
+
+    def _use_sizes(self, subbuffer_size_ust, subbuffer_size_kernel):
+        """LTTng has two sub-buffers per CPU; kymo has a ring per thread, and one per CPU for the kernel's events."""
+        if subbuffer_size_ust and self._ring_size is None:
+            self._ring_size = max(2 * subbuffer_size_ust, _RING_LEAST)
+            self._said.append(f'subbuffer_size_ust: a ring of {self._ring_size} bytes for each thread')
+        if subbuffer_size_kernel and (self._events_kernel or self._syscalls):
+            self._options.setdefault('kernel_ring_size', str(2 * subbuffer_size_kernel))
 
     session_name = property(lambda self: self._session_name)
     base_path = property(lambda self: self._base_path)

@@ -38,6 +38,8 @@ struct options {
 	struct relay_wishes relay;
 	struct hosts_wishes hosts;
 	int kernel, format, streams;
+	struct opt_list kernel_event;
+	uint64_t kernel_ring;
 };
 
 static const struct opt opts[] = {
@@ -62,6 +64,13 @@ static const struct opt opts[] = {
 	  "if-possible" },
 	{ "kernel-all", 0, OPT_FLAG, offsetof(struct options, kernel_all), NULL,
 	  "the kernel's events of all threads of the machine", NULL },
+	{ "kernel-event", 0, OPT_LIST, offsetof(struct options, kernel_event), "GLOB",
+	  "--kernel, and of its events only those whose name matches, such as sched_switch, "
+	  "'block_*' or 'net_*'; "
+	  "'!GLOB' leaves out; may be repeated (default: all but disks and network)",
+	  NULL },
+	{ "kernel-ring-size", 0, OPT_SIZE, offsetof(struct options, kernel_ring), "SIZE",
+	  "--kernel, and so much memory per CPU for its events (default: 4M)", NULL },
 	{ "syscalls", 0, OPT_FLAG, offsetof(struct options, syscalls), NULL,
 	  "--kernel, and the system calls of recorded threads: which, how long, what they returned",
 	  NULL },
@@ -231,8 +240,12 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
-	record->kernel =
-		options->kernel || options->kernel_all || options->syscalls || options->cycles;
+	record->kernel = options->kernel || options->kernel_all || options->syscalls ||
+			 options->cycles || options->kernel_event.count || options->kernel_ring;
+	if (kernel_events_check(&options->kernel_event, err))
+		return -1;
+	record->kernel_events = &options->kernel_event;
+	record->kernel_ring = options->kernel_ring;
 	record->kernel_optional = options->kernel > 1;
 	record->kernel_all = options->kernel_all;
 	record->syscalls = options->syscalls;

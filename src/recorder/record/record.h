@@ -24,6 +24,9 @@ struct record_options {
 	bool kernel_optional; /* with it: record without them where they are not available; else
 				 that is an error */
 	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
+	const struct opt_list
+		*kernel_events; /* with it: only these, see kernel_options; NULL: the usual ones */
+	size_t kernel_ring;     /* with it: bytes per CPU; 0: the usual size */
 	bool syscalls;			/* with it: also system calls */
 	bool cycles;			/* with it: also CPU cycles */
 	char **command;			/* argument vector; NULL: attach */

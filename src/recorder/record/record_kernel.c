@@ -82,6 +82,8 @@ static void begin(struct record_kernel *record, struct kernel_options *how)
 
 	record->tried = true;
 	how->all = record->all;
+	how->events = record->events;
+	how->ring_size = record->ring_size;
 	how->syscalls = record->syscalls;
 	how->cycles = record->cycles;
 	how->source = getenv("KYMO_KERNEL_SOURCE");
@@ -185,6 +187,7 @@ int record_kernel_check(const struct record_options *options, struct kymo_err *e
 {
 	const struct kernel_options wanted = {
 		.all = options->kernel_all,
+		.events = options->kernel_events,
 		.syscalls = options->syscalls,
 		.source = getenv("KYMO_KERNEL_SOURCE"),
 	};
@@ -206,6 +209,8 @@ int record_kernel_begin(struct record_kernel *record, struct session *session,
 		.session = session,
 		.options = &options->session,
 		.optional = options->kernel_optional,
+		.events = options->kernel_events,
+		.ring_size = options->kernel_ring,
 		.all = options->kernel_all,
 		.syscalls = options->syscalls,
 		.cycles = options->cycles,

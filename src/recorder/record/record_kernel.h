@@ -25,6 +25,8 @@ struct record_kernel {
 	uint64_t window_ns;		/* of the flight recorder; 0: everything is written */
 	struct kymo_err refused; /* why it did not begin; status 0: it did, or it is optional */
 	bool optional;           /* without it, the session continues */
+	const struct opt_list *events;  /* only these; NULL: the usual ones */
+	size_t ring_size;               /* 0: the usual one */
 	bool all;			/* of all threads */
 	bool syscalls, cycles;		/* also system calls, CPU cycles */
 	bool tried;			/* to begin */

@@ -39,7 +39,7 @@ SWAPS = [
     (r"--domain 0 --domain 42", ""), (r" --seconds \S+ --seconds \S+", f" --seconds {SECONDS}"), (r"^sudo ", ""),
     (r"ros2 caret check_ctf for_caret", "true"), (r" \.\.\.$", " robot"), (r"-o ring\b", "-o {work}/ring"),
     (r"\bbraked/1\b", "my_session"), (r" --kernel\b(?![=-])", " --kernel=if-possible"),
-    (r" --(kernel-all|syscalls|cycles)\b", r" --\1 --kernel=if-possible"),
+    (r" --(kernel-all|syscalls|cycles)\b", r" --\1 --kernel=if-possible"), (r" record --kernel-event", " record --kernel=if-possible --kernel-event"),
 ]
 
 PATH = """named_paths:

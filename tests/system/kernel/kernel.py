@@ -174,6 +174,20 @@ def killed(directory):
     assert text.returncode == 0, text
 
 
+def named(directory):
+    """--kernel-event: only those; those of the network, of the whole machine, when they are named."""
+    trace, said, _ = record(directory, how="--kernel-event=net_*")
+    lines, discarded = events(trace)
+    lossless_tasks(discarded, said)
+    names = collections.Counter(re.search(r"\) \S+ ([\w-]+): ", line)[1] for line in lines)
+    assert set(names) == {"net_dev_queue", "net_if_receive_skb"}, names
+    sent = [line for line in lines if "net_dev_queue" in line and 'name = "lo"' in line]
+    assert sent and all(re.search(r"len = [1-9]\d*, tid = \d+", line) for line in sent), lines[:3]
+    wrong, _ = kymo(directory, "--kernel-event", "sched_swich")
+    assert wrong.returncode == 2 and "'sched_swich'; they are: sched_switch, " in wrong.stderr, wrong
+    print(dict(names))
+
+
 def nobody(directory):
     done, trace = kymo(directory, "--kernel", "-d", "100ms")
     assert done.returncode == 6 and "nothing was traced" in done.stderr, done
@@ -244,7 +258,7 @@ def main():
     with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
         skip_without(record(private)[1])
-    for test in all_there, chosen, other_source, flight:
+    for test in all_there, chosen, named, other_source, flight:
         until_lossless(test)
     for test in killed, nobody, not_allowed:
         if test is not_allowed and os.geteuid() != 0:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ros2 kymo VERB ...`: every verb of kymo, unchanged, and `ros2 kymo trace` for users of `ros2 trace`."""
+"""
+`ros2 kymo VERB ...`: every verb of kymo, unchanged, and for users of ros2_tracing `ros2 kymo trace` and `ros2 kymo
+trace-analysis`.
+"""
 import argparse
 import os
 import signal
@@ -10,7 +13,7 @@ from kymo import command as kymo_command
 
 from ros2cli.command import CommandExtension
 
-from . import trace
+from . import trace, trace_analysis
 
 
 class _Verb(argparse.ArgumentParser):
@@ -57,15 +60,17 @@ class KymoCommand(CommandExtension):
     def add_arguments(self, parser, cli_name, *, argv=None):
         self._parser = parser
         table = kymo.verbs()
-        width = max(map(len, table))
+        width = max(map(len, [*table, 'trace-analysis']))
         text = ''.join(f'{name:{width}}  {summary}\n' for name, summary in
-                       [*table.items(), ('trace', 'the verbs and options of "ros2 trace"')])
+                       [*table.items(), ('trace', 'the verbs and options of "ros2 trace"'),
+                        ('trace-analysis', 'the verbs of "ros2 trace-analysis"')])
         verbs = parser.add_subparsers(title='Commands', description=text, parser_class=_Verb, dest='kymo_verb',
                                       metavar=f'Call `{cli_name} <command> -h` for more detailed usage.')
         for name in table:
             _add_verb(verbs, name)
         verbs._parser_class = argparse.ArgumentParser
         trace.add_arguments(verbs.add_parser('trace', description=trace.__doc__))
+        trace_analysis.add_arguments(verbs.add_parser('trace-analysis', description=trace_analysis.__doc__))
 
     def main(self, *, parser, args):
         if not args.kymo_verb:
@@ -73,6 +78,8 @@ class KymoCommand(CommandExtension):
             return 0
         if args.kymo_verb == 'trace':
             return trace.main(args)
+        if args.kymo_verb == 'trace-analysis':
+            return trace_analysis.main(args)
         command = [kymo.find(), args.kymo_verb, *args.kymo_arguments]
         # Ctrl-C goes to both; it is kymo that ends by it, with a status of its own. A KeyboardInterrupt that comes
         # when kymo has just ended would lose its status; a handler is not passed on to kymo, SIG_IGN is.

@@ -9,10 +9,6 @@ from kymo import session as kymo_session
 
 _FLIGHT = '30s'
 
-# What ros2_tracing offers for completion, as far as kymo's kernel events go.
-_KERNEL = ['sched_switch', 'sched_waking', 'sched_wakeup_new', 'sched_migrate_task', 'sched_process_exit',
-           'irq_handler_entry', 'irq_handler_exit', 'irq_softirq_entry', 'irq_softirq_exit']
-
 
 def _events(**kwargs):
     """Names of the events that can be recorded, for completion."""
@@ -26,7 +22,8 @@ def _add_configuration(parser):
                         help='events of programs, may contain * (default: all; without names: only the facts of the '
                         'start)').completer = _events
     parser.add_argument('-k', '--kernel', nargs='*', dest='events_kernel', metavar='EVENT', default=[],
-                        help="record the kernel's events (default: none)").completer = lambda **kwargs: _KERNEL
+                        help="record these events of the kernel (default: none)"
+                        ).completer = lambda **kwargs: list(kymo_session.KERNEL_EVENTS)
     parser.add_argument('--syscall', nargs='*', dest='syscalls', metavar='SYSCALL', default=[],
                         help='record system calls, all of them (default: none)')
     parser.add_argument('-c', '--context', nargs='*', dest='context_fields', metavar='CONTEXT',
