@@ -2,7 +2,7 @@
 /*
  * A bounded piece of a stream file in memory, refilled by pread(). Large enough to make the
  * system call cheap, small enough to stay in the L2 cache; grows only when one event does not
- * fit. Files are closed between reads when there are very many streams.
+ * fit. Files are closed between reads when there are very many streams, or few descriptors.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/io.h"
 #include "ctf/read/reader_impl.h"
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
@@ -125,7 +126,8 @@ static int fill(struct ctf_stream *s, size_t want)
 			break;
 		w->used += (size_t)n;
 	}
-	if (__atomic_load_n(&s->reader->open_files, __ATOMIC_RELAXED) > OPEN_FILES_MAX) {
+	if (__atomic_load_n(&s->reader->open_files, __ATOMIC_RELAXED) > OPEN_FILES_MAX ||
+	    fds_exceed(w->fd, 4)) {
 		close(w->fd);
 		w->fd = -1;
 		__atomic_fetch_sub(&s->reader->open_files, 1, __ATOMIC_RELAXED);

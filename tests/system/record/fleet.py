@@ -17,6 +17,7 @@ from lib_test import KYMO, TESTS
 FLEET = os.path.join(TESTS, "fleet")
 RECORDER_FILES = 116    # descriptors: for each process as many as 300 have below `ulimit -n 1024`, and those of the recorder itself
 READER_FILES = 160
+FEW_FILES = 16          # fewer than streams
 PROCESSES, THREADS = 30, 10
 
 EVENT = re.compile(r"^\[\s*(\S+)\].* fleet:tick: .*vpid = (\d+).*vtid = (\d+), procname = \"([^\"]*)\".*"
@@ -115,7 +116,8 @@ def automatically(check, scratch):
     produced = sum(events for _, events in fleet.produced.values())
     check.equal("auto: nothing is lost", fleet.accounts["totals"]["recorded"], produced)
     check.ok("auto: not a stream for each thread", fleet.files < PROCESSES * THREADS, fleet.files)
-    info = json.loads(run(KYMO, "info", "--format", "json", fleet.trace).stdout)
+    check.ok("auto: more streams than descriptors of a reader", fleet.files > FEW_FILES, fleet.files)
+    info = json.loads(run(KYMO, "info", "--format", "json", fleet.trace, files=FEW_FILES).stdout)
     check.equal("auto: kymo reads all", info["events"], produced)
     check.equal("auto: none is missing of any thread",
                 {(t["pid"], t["tid"]): t["events"] for t in info["threads"]},
