@@ -12,6 +12,7 @@
 #include "recorder/record/record_requests.h"
 #include "base/array.h"
 
+#define FILES_LEAST 32 /* descriptors */
 #define PROGRESS_MS		500
 #define STRANGERS_MS		1000	/* until we look why nothing of the command is traced; then twice as long each time */
 #define STRANGERS_MAX_MS 60000
@@ -334,6 +335,18 @@ static void on_written(void *context, const struct flight_report *report)
 		options->written(options->context, report);
 }
 
+static int check_files(struct kymo_err *err)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= FILES_LEAST)
+		return 0;
+	return err_set(err, KYMO_EXIT_FAILED,
+		       "cannot record: at most %llu files may be open at a time, and a recorder "
+		       "needs %d; raise the limit (ulimit -n)",
+		       (unsigned long long)limit.rlim_max, FILES_LEAST);
+}
+
 int record_run(const struct record_options *options, struct record_result *result, struct kymo_err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
@@ -342,7 +355,7 @@ int record_run(const struct record_options *options, struct record_result *resul
 	int rc, ended;
 
 	*result = (struct record_result){ 0 };
-	if (record_kernel_check(options, err) < 0)
+	if (check_files(err) < 0 || record_kernel_check(options, err) < 0)
 		return -1;
 	if (options->flight) {
 		struct flight_options flight = *options->flight;
