@@ -14,6 +14,7 @@
 
 #define CALLS 23 /* no divisor of what one refresh needs */
 #define MOMENTS 100
+#define WAITS 16 /* then the program must be able to catch up */
 
 /* The final name has a second time. */
 static bool is_being_written(const char *path)
@@ -26,11 +27,12 @@ static bool is_being_written(const char *path)
 static void wait_for_rename(const char *path)
 {
 	static int (*look)(const char *, int);
-	static unsigned calls;
+	static unsigned calls, waits;
 	const struct timespec moment = { .tv_nsec = 2000000 };
 
-	if (!is_being_written(path) || ++calls % CALLS)
+	if (waits == WAITS || !is_being_written(path) || ++calls % CALLS)
 		return;
+	waits++;
 	if (!look)
 		*(void **)&look = dlsym(RTLD_NEXT, "access");
 	for (int i = 0; i < MOMENTS && look(path, F_OK) == 0; i++)

@@ -115,6 +115,8 @@ static int cut(int fd, uint64_t length)
 	return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
 }
 
+static bool gave_one_up(void);
+
 /* Another descriptor of the metadata that is held locked, or -1: somebody removed it. */
 static int metadata_again(const struct ctf_share *share)
 {
@@ -136,13 +138,13 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	const char *name = length ? "metadata" : "metadata.part";
 	int flags = length ? O_NOFOLLOW : O_CREAT | O_EXCL;
 	const bool held = length && writer->share.active && writer->share.metadata >= 0;
-	int fd = held ? metadata_again(&writer->share)
-		      : openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644);
 	ssize_t done;
-	int rc = 0;
+	int fd, rc = 0;
 
-	if (fd < 0)
-		return -errno;
+	while ((fd = held ? metadata_again(&writer->share)
+			  : openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644)) < 0)
+		if (!gave_one_up())
+			return -errno;
 	if (writer->share.active && !held)
 		(void)ctf_lock_all(fd, length);	/* until it is closed */
 	announce(writer, name, length, size, NULL, 0);
@@ -280,7 +282,6 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 
 /* ---- the writer ---- */
 
-static bool gave_one_up(void);
 static int out_index(struct ctf_out *out, const struct ctf_index_entry *entry);
 
 static int writer_open(struct ctf_writer *writer, const char *dir,
