@@ -105,7 +105,8 @@ bool caret_of_node(const struct caret *caret, unsigned callback, const void *nam
 	const struct model_callback *it = model_callback(caret->model, callback);
 	const struct model_node *node = model_callback_node(it);
 
-	return node && strcmp(node->full_name, name) == 0 && it->kind != MODEL_CALLBACK_SERVICE;
+	return node && strcmp(node->full_name, name) == 0 && it->kind != MODEL_CALLBACK_SERVICE &&
+	       it->kind != MODEL_CALLBACK_CLIENT;
 }
 
 /* clang-format off */

@@ -78,6 +78,8 @@ static void run(struct feed *f, bool lose_second)
 	EV(3, "rcl_timer_init", "timer_handle", P(0x886), "period", P(100));
 	EV(4, "rclcpp_timer_callback_added", "timer_handle", P(0x886), "callback", P(0x888));
 	EV(5, "rclcpp_timer_link_node", "timer_handle", P(0x886), "node_handle", P(0x10));
+	EV(6, "rcl_client_init", "client_handle", P(0x990), "node_handle", P(0x10),
+	   "rmw_client_handle", P(0x991), "\"service_name", "/add");
 	on(f, 2, 2);
 	node(f, 1, 0x20, "fusion");
 	subscription(f, 2, 0x200, 0x20, "/in");
@@ -96,6 +98,8 @@ static void run(struct feed *f, bool lose_second)
 		}
 		on(f, 1, 1);
 		start(f, inputs[i] - 1, 0x888);
+		start(f, inputs[i], 0x990); /* a client's callback, which CARET does not have */
+		end(f, inputs[i], 0x990);
 		publish(f, inputs[i], 0x100);
 		end(f, inputs[i] + 3, 0x888);
 		if (i == 1 && lose_second)
