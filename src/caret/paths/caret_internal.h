@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by caret_paths.c (gathers events), caret_tables.c (as tables), caret_path.c (joined to the rows of
- * a path) and caret_response.c (response times of the rows).
+ * Shared by caret_paths.c and caret_tilde.c (gather events), caret_tables.c (as tables),
+ * caret_path.c (joined to the rows of a path) and caret_response.c (response times of the rows).
  */
 #ifndef KYMO_ANALYSIS_CARET_INTERNAL_H
 #define KYMO_ANALYSIS_CARET_INTERNAL_H
@@ -46,6 +46,15 @@ struct caret_pending {
 	int32_t tid;
 };
 
+/* What TILDE says of messages; caret_tilde.c. */
+struct caret_tilde {
+	unsigned first;                /* of the bound rows of its events */
+	struct caret_tilde_name *name; /* its publishers and subscriptions */
+	struct caret_tilde_row
+		*row; /* messages that they received and sent, in the order of time */
+	unsigned names, name_room, rows, row_room;
+};
+
 struct caret {
 	struct model *model;
 	struct caret_options options;
@@ -54,6 +63,7 @@ struct caret {
 	struct caret_path *path;
 	struct architecture *seen;	/* computed from the trace, for names */
 	struct pool pool;
+	struct caret_tilde tilde;
 	bool failed;
 };
 
@@ -84,6 +94,15 @@ int caret_communication(const struct caret *caret, const struct arch_hop *from,
 bool caret_has_end(const struct caret *caret, enum model_kind kind, const struct arch_hop *hop);
 /* The process of the hop's publisher, else of its subscription. NULL: neither is in the trace. */
 const struct model_process *caret_process(const struct caret *caret, const struct arch_hop *hop);
+
+/* caret_tilde.c. caret_tilde_bind(): before the model is attached. Return: 0; -1: too many rows. */
+int caret_tilde_bind(struct caret *caret);
+void caret_tilde_event(struct caret *caret, const struct kymo_ctf_event *event);
+/* Whether TILDE says of a publication of @hop which message it was made of. */
+bool caret_tilde_has(const struct caret *caret, const struct arch_hop *hop);
+/* [arrival, publish] of messages with the same id. Return: 0 or -ENOMEM. */
+int caret_tilde_rows(const struct caret *caret, const struct arch_hop *hop, struct records *out);
+void caret_tilde_free(struct caret *caret);
 
 /* caret_path.c. Return: 0 or -ENOMEM. */
 int caret_path_build(struct caret *caret, struct caret_path *path);

@@ -5,9 +5,10 @@
  *   [callback start -] publish - arrival - publish - arrival ... [- callback end]
  *    first callback    `-- communication --' `node' `--------'     last callback
  *
- * A communication joins a publication with the callback that received it. A node joins the callbacks of
- * its subscription with its publications, by the rule of its message context: the callbacks of a chain, the same stamp in
- * the messages' headers, or the latest message. The path's rows are then joined with each of these tables in turn.
+ * A communication joins a publication with the callback that received it. A node joins the
+ * callbacks of its subscription with its publications, by the rule of its message context: the
+ * callbacks of a chain, the same stamp in the messages' headers, the same id of TILDE's, or the
+ * latest message. The path's rows are then joined with each of these tables in turn.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +129,8 @@ static int stamped(const struct caret *caret, const struct arch_hop *hop, struct
 struct context_rule {
 	const struct arch_node *node;
 	const struct arch_context *chain;	/* NULL: not a callback_chain */
-	bool by_stamp;			/* inherit_unique_stamp; else the latest message counts */
+	bool by_stamp;                          /* inherit_unique_stamp */
+	bool by_tilde; /* tilde; if nothing of all this, the latest message counts */
 };
 
 /* [arrival, ..., publish] of a node in the middle of a path. */
@@ -142,6 +144,8 @@ static int node_rows(const struct caret *caret, const struct arch_hop *hop, cons
 
 	if (rule->by_stamp)
 		return stamped(caret, hop, out);
+	if (rule->by_tilde)
+		return caret_tilde_rows(caret, hop, out);
 	rc = caret_table(caret, CARET_PUBLICATIONS, hop, &publications);
 	records_drop(&publications, 1);
 	*out = (struct records){ .columns = 1 };
@@ -249,8 +253,9 @@ static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
 static struct context_rule rule_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
 {
 	const struct architecture *architecture = caret->options.architecture;
-	struct context_rule rule = { architecture ? architecture_find_node(architecture, hop->node) : NULL, NULL,
-			   false };
+	struct context_rule rule = { architecture ? architecture_find_node(architecture, hop->node)
+						  : NULL,
+				     NULL, false, false };
 	const struct arch_context *context = rule.node ? architecture_find_context(rule.node, hop) : NULL;
 
 	if (!context || !*context->type || strcmp(context->type, "use_latest_message") == 0)
@@ -268,10 +273,22 @@ static struct context_rule rule_of(struct caret *caret, const struct arch_hop *h
 					"CARET's rclcpp for Humble record them (message_timestamp); change it to "
 					"use_latest_message or callback_chain", hop->node,
 					hop->publish_topic);
+	} else if (strcmp(context->type, "tilde") == 0) {
+		rule.by_tilde = true;
+		if (!caret_tilde_has(caret, hop))
+			*problem = keep(caret,
+					"%s has the message context tilde, and the trace does not "
+					"have TILDE's ids of "
+					"messages on %s: its events tilde_subscribe and "
+					"tilde_publish; change it to "
+					"use_latest_message or callback_chain",
+					hop->node, hop->publish_topic);
 	} else {
-		*problem = keep(caret, "%s has the message context %s, which needs ids that TILDE "
-				"puts into messages; kymo does not read its events; change it to "
-				"use_latest_message or callback_chain", hop->node, context->type);
+		*problem = keep(caret,
+				"%s has the message context %s, which does not exist; change it to "
+				"use_latest_message, "
+				"callback_chain, inherit_unique_stamp or tilde",
+				hop->node, context->type);
 	}
 	return rule;
 }

@@ -206,11 +206,13 @@ int caret_create(struct caret **result, struct model *model, const struct caret_
 
 	if (caret)
 		caret->path = calloc(options->paths + 1, sizeof(*caret->path));
-	if (!caret || !caret->path || model_listen(model, &listener, caret)) {
+	if (caret)
+		caret->model = model;
+	if (!caret || !caret->path || model_listen(model, &listener, caret) ||
+	    caret_tilde_bind(caret)) {
 		caret_destroy(caret);
 		return err_no_memory(err);
 	}
-	caret->model = model;
 	caret->options = *options;
 	*result = caret;
 	return 0;
@@ -271,6 +273,7 @@ void caret_destroy(struct caret *caret)
 	logs_free(&caret->publishers);
 	logs_free(&caret->subscriptions);
 	logs_free(&caret->callbacks);
+	caret_tilde_free(caret);
 	architecture_free(caret->seen);
 	pool_free(&caret->pool);
 	array_free(&caret->pending);
@@ -295,5 +298,18 @@ static int caret_pass_finish(void *analysis, struct kymo_err *err)
 	return caret_finish(analysis, err);
 }
 
+static int caret_pass_event(void *analysis, const struct kymo_ctf_event *event)
+{
+	struct caret *caret = analysis;
+
+	caret_tilde_event(caret, event);
+	return caret->failed ? -1 : 0;
+}
+
 PASS_DESTROY(caret)
-const struct pass_ops caret_pass = { .turn = PASS_AFTER_MODEL, .finish = caret_pass_finish, .destroy = caret_pass_destroy };
+const struct pass_ops caret_pass = {
+	.turn = PASS_AFTER_MODEL,
+	.event = caret_pass_event,
+	.finish = caret_pass_finish,
+	.destroy = caret_pass_destroy,
+};

@@ -213,7 +213,7 @@ def check_stamps(trace, architecture, scratch):
     refused = subprocess.run([KYMO, "report", trace, "--architecture", changed("tilde"), "--path", "target",
                               "--section", "response-times"], check=False, stdout=subprocess.PIPE,
                              text=True)
-    check("tilde is refused", (refused.returncode, "needs ids that TILDE puts into messages" in
+    check("tilde without its events is refused", (refused.returncode, "does not have TILDE's ids" in
                                refused.stdout), (6, True))
 
 

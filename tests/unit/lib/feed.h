@@ -20,6 +20,9 @@
 struct feed {
 	struct model *model;
 	struct kymo_ctf_event event;		/* what the next ev() carries besides its fields */
+	int (*also)(void *analysis,
+		    const struct kymo_ctf_event *event); /* gets each event after the model */
+	void *analysis;
 	KEEP(struct model_instance, instance);
 	KEEP(struct model_instance, unfinished);
 	KEEP(struct model_message, published);
@@ -135,6 +138,8 @@ static void ev(struct feed *f, int64_t ns, const char *name, ...)
 	}
 	va_end(list);
 	assert_int_equal(model_event(f->model, &event), 0);
+	if (f->also)
+		assert_int_equal(f->also(f->analysis, &event), 0);
 }
 #define EV(ns, name, ...) ev(f, ns, "ros2:" name, ##__VA_ARGS__, NULL)
 #define CARET(ns, name, ...) ev(f, ns, "ros2_caret:" name, ##__VA_ARGS__, NULL)
