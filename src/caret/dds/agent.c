@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/runtime/agent_lock.h"
 #include "recorder/runtime/claim.h"
 
 #define UPDATE_MS		100		/* between checks of words in shared memory, which nothing announces */
 #define UPDATE_BUSY_MS	5		/* the same, while something is about to happen */
 #define THOROUGH	10		/* every so many updates: which processes live, and their nodes */
-#define ELSEWHERE	100		/* every so many updates: programs with another runtime directory */
-#define LOCK_NAME	"agent"		/* in the runtime directory */
+#define ELSEWHERE 100 /* every so many updates: programs with another runtime directory */
 
 static const int caught[AGENT_SIGNALS] = { SIGINT, SIGTERM };
 
@@ -286,9 +286,11 @@ static int lock(struct agent *agent, struct kymo_err *err)
 	char pid[16] = "", text[256];
 	int length;
 
-	agent->lock = openat(agent->roster.dir.fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	agent->lock = openat(agent->roster.dir.fd, AGENT_LOCK_NAME,
+			     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (agent->lock < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s/" LOCK_NAME, agent->roster.dir.path);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s/" AGENT_LOCK_NAME,
+			       agent->roster.dir.path);
 	if (claim(agent->lock) < 0) {
 		if (pread(agent->lock, pid, sizeof pid - 1, 0) < 0)
 			*pid = 0;

@@ -12,6 +12,7 @@
 #include "cli/common/detach.h"
 #include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"
+#include "cli/verbs/record/record_agent.h"
 #include "cli/verbs/record/record_flight.h"
 #include "cli/verbs/record/record_hosts.h"
 #include "cli/verbs/record/record_perfetto.h"
@@ -28,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, kernel_all, syscalls, cycles, malloc;
+	bool all, paused, wait, agent, kernel_all, syscalls, cycles, malloc;
 	bool strict, quiet;
 	int64_t duration;
 	uint64_t ring_size;
@@ -83,6 +84,10 @@ static const struct opt opts[] = {
 	  "begin with a pause: only facts are recorded until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
 	  "begin when \"kymo agent\" receives CARET's Start over DDS, or at \"kymo resume\"",
+	  NULL },
+	{ "agent", 0, OPT_FLAG, offsetof(struct options, agent), NULL,
+	  "also run \"kymo agent\" as long as the recording, so that \"ros2 caret record\" finds "
+	  "the programs",
 	  NULL },
 	CLI_OPT_STRICT(struct options),
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
@@ -379,12 +384,18 @@ static int record(const struct options *options, struct record_options *record, 
 		  struct record_relay *relay, struct show *show, struct kymo_err *err)
 {
 	struct record_perfetto perfetto = { 0 };
+	struct record_agent agent = { 0 };
 	struct record_result result;
 	int rc, written;
 
-	if (options->perfetto && record_perfetto_begin(&perfetto, options->perfetto, record->session.output,
-						       options->quiet, err) < 0)
+	if (options->agent && record_agent_begin(&agent, show->verb, err) < 0)
 		return -1;
+	if (options->perfetto &&
+	    record_perfetto_begin(&perfetto, options->perfetto, record->session.output,
+				  options->quiet, err) < 0) {
+		record_agent_end(&agent);
+		return -1;
+	}
 	/* A reader of our messages that went away, or a limit on files, must not end the recording. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -395,6 +406,7 @@ static int record(const struct options *options, struct record_options *record, 
 	rc = record_relay_begin(&options->relay, relay, record, err);
 	if (rc == 0)
 		rc = record_run(record, &result, err);
+	record_agent_end(&agent);
 	written = record_perfetto_end(&perfetto);
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
@@ -407,6 +419,18 @@ static int record(const struct options *options, struct record_options *record, 
 	rc = record->flight ? finish_flight(&result, record, options, flight) :
 	     finish(&result, record, options, relay);
 	return rc == KYMO_EXIT_OK && written ? KYMO_EXIT_FAILED : rc;
+}
+
+/* Who uses CARET's command line should know before it waits for nothing. */
+static void hint(const struct options *options)
+{
+	if (options->quiet || options->agent)
+		return;
+	if (options->wait)
+		record_agent_hint_waits(options->verb);
+	else
+		record_agent_hint(options->verb, "what this recording records",
+				  "add --agent, or start \"kymo agent\"");
 }
 
 static int either(bool background, int argc, char **argv)
@@ -431,6 +455,8 @@ static int either(bool background, int argc, char **argv)
 			     "or record it with \"kymo record -- CMD\"");
 	if (rc == 0)
 		rc = prepare_output(&options, &record_options, &flight, output, &err);
+	if (rc == 0)
+		hint(&options);
 	if (rc == 0 && background)
 		rc = go_into_background(&options, &record_options, &show.detach, &status, &err);
 	if (rc == 0) {
@@ -501,44 +527,70 @@ const struct verb verb_record = {
 	.summary = "record a command, or programs that already run",
 	.description =
 		"Records ROS 2 programs into a trace directory (CTF 1.8, like LTTng's).\n\n"
-		"With a command after \"--\", kymo starts it with libkymo-ros2.so preloaded, records it and "
-		"everything it starts until it ends, and exits with its status. Without a command, it records all "
-		"programs that were started with \"kymo run\" or with the library in LD_PRELOAD, now and later, "
-		"until Ctrl-C or \"kymo stop\". Programs keep the facts of their start (nodes, topics, callbacks), "
-		"so no name is missing if you attach late. -p selects processes by number or by name: the name of "
+		"With a command after \"--\", kymo starts it with libkymo-ros2.so preloaded, "
+		"records it and "
+		"everything it starts until it ends, and exits with its status. Without a command, "
+		"it records all "
+		"programs that were started with \"kymo run\" or with the library in LD_PRELOAD, "
+		"now and later, "
+		"until Ctrl-C or \"kymo stop\". Programs keep the facts of their start (nodes, "
+		"topics, callbacks), "
+		"so no name is missing if you attach late. -p selects processes by number or by "
+		"name: the name of "
 		"the main thread or of the program's file.\n\n"
-		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on. --paused begins with a pause; "
-		"--wait waits for CARET's Start (kymo help agent). \"kymo start\" does the same in the background.\n\n"
-		"With --flight TIME, kymo keeps only the last TIME of everything, in memory. It writes that as a "
-		"trace each time a --trigger fires, you run \"kymo snapshot\", SIGUSR1 arrives or a program calls "
-		"kymo_snapshot(), and prints a line with the path of the trace. Triggers: span(NAME) > 1ms; "
-		"callback > 10ms; callback(NAME) > 10ms, where NAME is the function's symbol, its topic, service "
-		"or node; event(NAME); overrun and missed of a kymo/loop.h loop, or overrun(LOOP), missed(LOOP); "
+		"\"kymo pause\" and \"kymo resume\" switch runtime events off and on. --paused "
+		"begins with a pause; "
+		"--wait waits for CARET's Start, which \"kymo agent\" receives (kymo help agent), "
+		"or the agent of --agent. \"kymo start\" does the same in the background.\n\n"
+		"With --flight TIME, kymo keeps only the last TIME of everything, in memory. It "
+		"writes that as a "
+		"trace each time a --trigger fires, you run \"kymo snapshot\", SIGUSR1 arrives or "
+		"a program calls "
+		"kymo_snapshot(), and prints a line with the path of the trace. Triggers: "
+		"span(NAME) > 1ms; "
+		"callback > 10ms; callback(NAME) > 10ms, where NAME is the function's symbol, its "
+		"topic, service "
+		"or node; event(NAME); overrun and missed of a kymo/loop.h loop, or overrun(LOOP), "
+		"missed(LOOP); "
 		"died, died(PROCESS); loss. Names may contain * and ?.\n\n"
-		"--node, --topic, --process, --event and --category choose what is recorded; '!GLOB' leaves out "
-		"what matches. You may repeat each of them. --filter-file contains such rules, one per line, like "
-		"\"topic !/rosout\". Programs can bring rules of their own in KYMO_FILTER and in CARET's "
-		"CARET_SELECT_NODES, CARET_IGNORE_NODES, CARET_SELECT_TOPICS, CARET_IGNORE_TOPICS and "
-		"CARET_IGNORE_PROCESSES. \"kymo filter\" changes the rules while the recorder runs.\n\n"
-		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, unless you choose "
-		"a directory with -o. If a recorder is killed, nothing is lost: record again, and the next trace "
-		"contains what the programs kept meanwhile. A program that records itself is left alone until it "
+		"--node, --topic, --process, --event and --category choose what is recorded; "
+		"'!GLOB' leaves out "
+		"what matches. You may repeat each of them. --filter-file contains such rules, one "
+		"per line, like "
+		"\"topic !/rosout\". Programs can bring rules of their own in KYMO_FILTER and in "
+		"CARET's "
+		"CARET_SELECT_NODES, CARET_IGNORE_NODES, CARET_SELECT_TOPICS, CARET_IGNORE_TOPICS "
+		"and "
+		"CARET_IGNORE_PROCESSES. \"kymo filter\" changes the rules while the recorder "
+		"runs.\n\n"
+		"The trace goes to $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, "
+		"unless you choose "
+		"a directory with -o. If a recorder is killed, nothing is lost: record again, and "
+		"the next trace "
+		"contains what the programs kept meanwhile. A program that records itself is left "
+		"alone until it "
 		"stops. If there was nothing to record, no trace is left.\n\n"
-		"With --hosts, kymo records nothing on this machine. It tells \"kymo agent\" on all hosts of the "
-		"ROS domain to begin, shows their states, and tells them to end at Ctrl-C (or after --duration). "
-		"The messages are CARET's. As with CARET, a host on which no session waits ignores the first "
-		"message (\"kymo start --wait\" there starts a session that waits), and a host whose session is "
-		"still active ignores the last. --format json prints the whole table each time something changes. "
+		"With --hosts, kymo records nothing on this machine. It tells \"kymo agent\" on "
+		"all hosts of the "
+		"ROS domain to begin, shows their states, and tells them to end at Ctrl-C (or "
+		"after --duration). "
+		"The messages are CARET's. As with CARET, a host on which no session waits ignores "
+		"the first "
+		"message (\"kymo start --wait\" there starts a session that waits), and a host "
+		"whose session is "
+		"still active ignores the last. --format json prints the whole table each time "
+		"something changes. "
 		"The status is 6 if no process recorded.",
-	.examples =
-		"kymo record -- ros2 launch my_robot robot.launch.py\n"
-		"kymo record -o /tmp/trace --duration 30s\n"
-		"kymo record --perfetto robot.pftrace -- ros2 launch my_robot robot.launch.py\n"
-		"kymo record -p 4711 -p 'planner*' --strict\n"
-		"kymo record --node '/perception/*' --topic '!/rosout'\n"
-		"kymo record --paused\n"
-		"kymo record --hosts --expect 3\n"
-		"kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o spikes\n",
+	.examples = "kymo record -- ros2 launch my_robot robot.launch.py\n"
+		    "kymo record -o /tmp/trace --duration 30s\n"
+		    "kymo record --perfetto robot.pftrace -- ros2 launch my_robot robot.launch.py\n"
+		    "kymo record -p 4711 -p 'planner*' --strict\n"
+		    "kymo record --node '/perception/*' --topic '!/rosout'\n"
+		    "kymo record --paused\n"
+		    "kymo record --wait --agent\n"
+		    "kymo record --hosts --expect 3\n"
+		    "kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o "
+		    "spikes\n",
 	.opts = opts,
 	.run = run,
 };

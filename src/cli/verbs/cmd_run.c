@@ -9,6 +9,7 @@
 #include "cli/common/common.h"
 #include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"
+#include "cli/verbs/record/record_agent.h"
 #include "recorder/launch/launch.h"
 #include "recorder/runtime/rundir.h"
 
@@ -82,6 +83,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!launch.plain)
 		warn_not_traceable(argv);
 	warn_rclpy("run", argv);
+	if (!launch.plain)
+		record_agent_hint("run", "this program", "start \"kymo agent\"");
 	(void)execvpe(argv[0], argv, environment);
 	(void)err_set(err, KYMO_EXIT_INPUT, "cannot start %s: %s", argv[0], strerror(errno));
 	launch_free(environment);

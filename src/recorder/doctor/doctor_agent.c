@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is there a kymo agent, and can CARET's command line reach it? Nothing is sent. See doctor.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/runtime/claim.h"
+#include "recorder/runtime/agent_lock.h"
 #include "recorder/doctor/doctor_internal.h"
 #include "recorder/runtime/elsewhere.h"
 #include "recorder/runtime/ros_domains.h"
@@ -31,36 +30,6 @@ struct agent_scan {
 	unsigned reported_count;
 };
 
-/*
- * Reads the lock file of the agent of @dir: its pid, and the domains that it serves, on two lines. Return: whether one runs.
- */
-static bool read_lock(const char *dir, int *pid, struct ros_domains *serves)
-{
-	char path[600], text[256] = "", *at;
-	bool runs;
-	int fd;
-
-	(void)snprintf(path, sizeof path, "%s/agent", dir);
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	runs = claim_is_taken(fd) && pread(fd, text, sizeof text - 1, 0) > 0;
-	(void)close(fd);
-	*pid = (int)strtol(text, &at, 10);
-	*serves = (struct ros_domains){ 0 };
-	while (runs && *at) {
-		char *end;
-		unsigned long number = strtoul(at, &end, 10);
-
-		if (end == at)
-			break;
-		if (number <= KYMO_ROS_DOMAIN_MAX)
-			ros_domains_add(serves, (uint32_t)number + 1);
-		at = end;
-	}
-	return runs;
-}
-
 static bool is_reported(struct agent_scan *agent_scan, const char *dir)
 {
 	for (unsigned i = 0; i < agent_scan->reported_count; i++)
@@ -77,7 +46,8 @@ static void other_agent(struct agent_scan *agent_scan, const struct elsewhere_pr
 	char text[128];
 	int pid;
 
-	if (!agent_scan->runs || !read_lock(process->dir, &pid, &serves) || pid != process->pid)
+	if (!agent_scan->runs || !agent_lock_read(process->dir, &pid, &serves) ||
+	    pid != process->pid)
 		return;
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		both.bits[i] = serves.bits[i] & agent_scan->serves.bits[i];
@@ -204,7 +174,7 @@ void doctor_agent(struct doctor *doctor, const char *dir)
 	struct agent_scan agent_scan = { .doctor = doctor, .dir = dir };
 	char text[128];
 
-	agent_scan.runs = read_lock(dir, &agent_scan.pid, &agent_scan.serves);
+	agent_scan.runs = agent_lock_read(dir, &agent_scan.pid, &agent_scan.serves);
 	ros_domains_text(text, sizeof text, &agent_scan.serves);
 	if (agent_scan.runs)
 		doctor_say(doctor, AGENT_RUNS, agent_scan.pid, text);
