@@ -307,6 +307,49 @@ def late(network):
         program.end()
 
 
+def beside(network):
+    """`record --agent`: an agent as long as the recording, also if that is killed; none if there is one. Without an agent, who
+    has CARET's command line is told, once, and only then."""
+    here, there = network.hosts
+    prefix = os.path.join(here.root, 'prefix')
+    index = os.path.join(prefix, 'share/ament_index/resource_index/packages')
+    os.makedirs(index)
+    open(os.path.join(index, 'ros2caret'), 'w').close()
+    here.environment['AMENT_PREFIX_PATH'] = f'/nowhere::{here.root}'
+    camera = talk(here, 'camera', '/image')
+    assert not camera.said(), camera.said()
+    here.environment['AMENT_PREFIX_PATH'] += f':{prefix}'
+    planner = talk(here, 'planner', '/plan')
+    assert planner.said().count('"ros2 caret record" will not find this program') == 1, planner.said()
+    client = here.client('shell')
+    for number, stop in enumerate((lambda: recorder.end(), lambda: recorder.kill())):
+        trace = os.path.join(here.root, f'beside{number}')
+        recorder = here.start_kymo('record', '--wait', '--agent', '-o', trace)
+        nodes = until('both nodes', lambda: len(client.nodes()) == 2 and client.nodes())
+        assert not recorder.said(), recorder.said()
+        client.matched('start', 1)
+        client.matched('status', 1)
+        client.mark()
+        client.do('start', '100')
+        until('RECORD', lambda: client.states() == dict.fromkeys(nodes, 'RECORD'))
+        stop()
+        until('no agent', lambda: client.nodes() == [])
+    agent = agent_of(here)
+    recorder = here.start_kymo('record', '--wait', '--agent', '-o', os.path.join(here.root, 'another'))
+    until('armed', lambda: state(here) == 'armed')
+    assert recorder.said() == f'kymo record: process {agent.pid} is an agent already; no other is started\n', recorder.said()
+    recorder.end()
+    late = talk(here, 'late', '/late')
+    assert agent.running() and not late.said(), late.said()
+    agent.end()
+    recorder = here.start_kymo('record', '--wait', '-o', os.path.join(here.root, 'waits'))
+    until('armed', lambda: state(here) == 'armed')
+    assert 'it waits for a Start, but no agent runs' in recorder.said(), recorder.said()
+    recorder.end()
+    for program in camera, planner, late, client:
+        program.end()
+
+
 def types(network):
     """Each endpoint has the hash of its type: without it, each node of Jazzy and later logs a warning for each of them."""
     here, there = network.hosts
@@ -329,7 +372,7 @@ def main():
         assert known in (None, rihs01(name)), name
     alone(__file__)
     with Network(2) as network:
-        for scenario in whole, rules, deaths, marker, quick, late, types:
+        for scenario in whole, rules, deaths, marker, quick, late, beside, types:
             scenario(network)
 
 
