@@ -31,7 +31,7 @@ if existing "$data"; then
 	cp -r "$data/ros2-traces/pair_intra/ctf" "$scratch/two/b"
 	cp -r "$data/ros2-traces/pair_lifecycle/ctf" "$scratch/two/c"
 	chmod -R u+w "$scratch/two"
-	run 0 "$kymo" dump "$scratch/two"	# the link is not followed: each trace once
+	run 0 "$kymo" dump --merge "$scratch/two"	# the link is not followed: each trace once
 	sed 's/(+[^)]*)//' "$scratch/out" | sort | cmp -s - "$scratch/theirs" || fail "two merged traces differ"
 	cut -c1-20 "$scratch/out" | sort -c 2>/dev/null || fail "two merged traces are not in order of time"
 fi
