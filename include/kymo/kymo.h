@@ -13,41 +13,42 @@
  *             KYMO_COUNTER("control", "queue", depth);
  *     }
  *
- * Link with -lkymo (pkg-config kymo). Start `kymo record` at any time; without a recorder the
- * events are skipped.
+ * Link with -lkymo (pkg-config kymo). Start `kymo record` at any time; without a recorder the events
+ * are skipped.
  *
  * The macros, and the events that they write to the trace:
- *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields;
- * category:name_end when the scope ends KYMO_FUNCTION(category, fields...)              KYMO_SPAN
- * with the name of the function; KYMO_FUNCTION() is of the category "function" KYMO_BEGIN(category,
- * name, fields...)           the same by hand; end it in the same thread KYMO_END(category, name,
- * fields...) KYMO_INSTANT(category, name, fields...)         category:name KYMO_COUNTER(category,
- * name, value, fields...)  category:name with value, an integer or a double
+ *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end when the scope ends
+ *     KYMO_FUNCTION(category, fields...)              KYMO_SPAN with the name of the function; KYMO_FUNCTION() is of the category "function"
+ *     KYMO_BEGIN(category, name, fields...)           the same by hand; end it in the same thread
+ *     KYMO_END(category, name, fields...)
+ *     KYMO_INSTANT(category, name, fields...)         category:name
+ *     KYMO_COUNTER(category, name, value, fields...)  category:name with value, an integer or a double
  *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name, an event of your own
  *
- * Category and name are string literals; a name may also be __func__ or __PRETTY_FUNCTION__. The
- * compiler puts a static description of each such place into the section kymo_sites, and libkymo
- * registers it when the program or library is loaded. This costs nothing at run time.
+ * Category and name are string literals; a name may also be __func__ or __PRETTY_FUNCTION__. The compiler puts a static description of each such place into
+ * the section kymo_sites, and libkymo registers it when the program or library is loaded. This costs
+ * nothing at run time.
  *
- * Fields are up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value:
- * integers of any width, bool, float, double, pointers, and strings (char *, cut after
- * KYMO_TEXT_MAX bytes). Values are evaluated only if the event is recorded.
+ * Fields are up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value: integers of
+ * any width, bool, float, double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes). Values
+ * are evaluated only if the event is recorded.
  *
  * These fields have a special meaning:
- *     ("flow", id)       an arrow connects all events of the same u64 id, across threads and
- * processes
+ *     ("flow", id)       an arrow connects all events of the same u64 id, across threads and processes
  *     ("track", id)      the event belongs to the custom track of kymo_track(), not to the thread
  *     ("at_ns", ns)      the time of the event, CLOCK_MONOTONIC, instead of now
  *
- * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call,
- * after the first event of the thread (or after kymo_thread_ready()). A full ring drops the event
- * and counts it. If the begin of a span was dropped or disabled, the span has no end either.
- *
- * Do not leave a signal handler by siglongjmp() if the signal may interrupt a macro: the event that
- * it interrupted never ends, and the thread records nothing any more.
+ * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call, after the
+ * first event of the thread (or after kymo_thread_ready()). A full ring drops the event and counts it.
+ * If the begin of a span was dropped or disabled, the span has no end either.
  *
  * -DKYMO_COMPILE_OUT: the macros are empty, the functions do nothing (kymo_now() still returns the
  * time), and the program does not need libkymo.
+ */
+
+/*
+ * Do not leave a signal handler by siglongjmp() if the signal may interrupt a macro: the event that
+ * it interrupted never ends, and the thread records nothing any more.
  */
 #ifndef KYMO_KYMO_H
 #define KYMO_KYMO_H
