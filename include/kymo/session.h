@@ -100,7 +100,8 @@ struct kymo_session_stats {
 
 /**
  * kymo_session_start() - record this process from now on
- * @path: trace directory; must not exist, or be empty. Its parent must exist. NULL: only
+ * @path: trace directory; must not exist, or be empty. A path that ends in .pftrace or
+ * .perfetto-trace is a Perfetto file, which must not exist. Its parent must exist. NULL: only
  * options->sink
  * @options: may be NULL
  * @session: the session if the function returns 0, else NULL

@@ -79,7 +79,6 @@ static int own_declare(struct sink *sink, struct sink_process *at, enum ctf_clas
 	const struct kymo_point *point = classes_get(&at->process->classes, id);
 	struct own_item *item;
 
-	(void)class;
 	if (id < KYMO_POINTS_TABLE || id >= KYMO_POINTS_MAX || !point)
 		return 0;
 	item = item_new(OWN_CLASS, at->data, 0);
@@ -90,6 +89,7 @@ static int own_declare(struct sink *sink, struct sink_process *at, enum ctf_clas
 		free(item);
 		return -ENOMEM;
 	}
+	item->class->is.is_fact = class == CTF_CLASS_INIT;
 	return enqueue((struct kymo_sink *)sink, item);
 }
 

@@ -8,6 +8,7 @@
 
 #include "kymo/session.h"
 #include "recorder/filter/filter.h"
+#include "recorder/perfetto/perfetto_file.h"
 #include "recorder/session/session_internal.h"
 
 enum what { START, STOP, ADD, ATTACH, REMOVE, RULES, STATISTICS };
@@ -36,6 +37,8 @@ struct kymo_session {
 	struct {
 		char *path;		/* as given; NULL: free */
 		struct sink *sink;
+		struct perfetto_file
+			*file; /* that the sink writes; NULL: it is a directory or the program's */
 	} trace[SINKS_MAX];
 };
 

@@ -25,16 +25,8 @@ static int find_trace(const struct kymo_session *inside, const char *path)
 	return -1;
 }
 
-/* Perfetto files are exported from a trace, not written while recording. */
 static int check_path(const char *path, struct kymo_err *err)
 {
-	static const char *const other[] = { ".perfetto-trace", ".pftrace" };
-	size_t length = strlen(path);
-
-	for (unsigned i = 0; i < COUNT_OF(other); i++)
-		if (length > strlen(other[i]) && strcmp(path + length - strlen(other[i]), other[i]) == 0)
-			return err_set(err, KYMO_EXIT_USAGE, "%s: a session writes a trace directory; record into one, "
-				       "then \"kymo export --format perfetto -o %s DIR\"", path, path);
 	return *path ? 0 : err_set(err, KYMO_EXIT_USAGE, "the path of the trace is empty");
 }
 
@@ -77,51 +69,6 @@ static int choose_files(struct kymo_session *inside, struct kymo_err *err)
 	return sink_files_check(&inside->files, &names, err);
 }
 
-/* The sinks of the beginning: first the directory, then the program's own. */
-static int start_with(struct kymo_session *inside, struct session_options *options,
-		      struct request *request)
-{
-	struct kymo_sink *own = inside->options.sink;
-	const char *const name[] = { request->path, own ? own_sink_name(own) : NULL };
-
-	if (own) {
-		options->sink = own_sink_attach(own, &request->err);
-		if (!options->sink)
-			return -1;
-	}
-	if (session_begin(options, &inside->session, &request->err) < 0) {
-		if (own)
-			own_sink_refused(own);
-		return -1;
-	}
-	for (unsigned i = 0, place = 0; i < COUNT_OF(name); i++) {
-		if (!name[i])
-			continue;
-		inside->trace[place].sink = inside->session->drain.sink[place];
-		inside->trace[place++].path =
-			strdup(name[i]); /* without memory, nobody finds it by its path */
-	}
-	return 0;
-}
-
-static int start(struct kymo_session *inside, struct request *request)
-{
-	struct session_options options = {
-		.runtime_dir = inside->options.runtime_dir,
-		.output = request->path,
-		.version = KYMO_VERSION,
-		.only_self = !inside->options.all,
-		.say = say, .context = inside,
-	};
-
-	if ((request->path && check_path(request->path, &request->err) < 0) ||
-	    choose_files(inside, &request->err) < 0 || make_filter(inside, &request->err) < 0)
-		return -1;
-	options.files = inside->files;
-	options.filter = inside->filter;
-	return start_with(inside, &options, request);
-}
-
 /* Return: a place for one more sink, with its name; -1 with @err. */
 static int free_place(struct kymo_session *inside, const char *name, struct kymo_err *err)
 {
@@ -143,26 +90,49 @@ static int keep_place(struct kymo_session *inside, int place, int rc)
 	if (rc < 0) {
 		free(inside->trace[place].path);
 		inside->trace[place].path = NULL;
+		inside->trace[place].file = NULL;
 	}
 	return rc;
 }
 
-static int attach(struct kymo_session *inside, struct request *request)
+/* Attaches @own, of the program or of @file, to the session that runs. */
+static int attach_own(struct kymo_session *inside, const char *name, struct kymo_sink *own,
+		      struct perfetto_file *file, struct kymo_err *err)
 {
-	const int place = free_place(inside, own_sink_name(request->sink), &request->err);
+	const int place = free_place(inside, name, err);
 	struct sink *sink;
 	int rc = -1;
 
 	if (place < 0)
 		return -1;
-	sink = own_sink_attach(request->sink, &request->err);
+	sink = own_sink_attach(own, err);
 	inside->trace[place].sink = sink;
+	inside->trace[place].file = file;
 	if (sink) {
-		rc = session_add_sink(inside->session, sink, &request->err);
+		rc = file ? perfetto_file_begin(file, err) : 0;
+		if (rc == 0)
+			rc = session_add_sink(inside->session, sink, err);
 		if (rc < 0)
-			own_sink_refused(request->sink);
+			own_sink_refused(own);
 	}
 	return keep_place(inside, place, rc);
+}
+
+static int attach(struct kymo_session *inside, struct request *request)
+{
+	return attach_own(inside, own_sink_name(request->sink), request->sink, NULL, &request->err);
+}
+
+static int add_file(struct kymo_session *inside, struct request *request)
+{
+	struct perfetto_file *file;
+
+	if (perfetto_file_create(request->path, &file, &request->err) < 0)
+		return -1;
+	if (attach_own(inside, request->path, perfetto_file_sink(file), file, &request->err) == 0)
+		return 0;
+	(void)perfetto_file_end(file, NULL);
+	return -1;
 }
 
 static int add(struct kymo_session *inside, struct request *request)
@@ -171,12 +141,114 @@ static int add(struct kymo_session *inside, struct request *request)
 
 	if (check_path(request->path, &request->err) < 0)
 		return -1;
+	if (perfetto_file_is_meant(request->path))
+		return add_file(inside, request);
 	place = free_place(inside, request->path, &request->err);
 	if (place < 0)
 		return -1;
 	return keep_place(inside, place,
 			  session_add_trace(inside->session, request->path, &inside->files,
 					    &inside->trace[place].sink, &request->err));
+}
+
+/* ---- begin and end ---- */
+
+/* Completes the file of a sink that was removed. @rc, @err: what failed before. */
+static int end_file(struct kymo_session *inside, int place, int rc, struct kymo_err *err)
+{
+	struct kymo_err own;
+	const int written = perfetto_file_end(inside->trace[place].file, &own);
+
+	inside->trace[place].file = NULL;
+	if (rc == 0 && written < 0) {
+		*err = own;
+		rc = written;
+	}
+	return rc;
+}
+
+static int end_session(struct kymo_session *inside, struct kymo_err *err)
+{
+	int rc = session_end(inside->session, err);
+
+	for (int i = 0; i < SINKS_MAX; i++)
+		rc = end_file(inside, i, rc, err);
+	return rc;
+}
+
+/* The first sink that is not a directory. Return: 0; -1 with @err, and @options->sink is NULL. */
+static int begin_own(struct kymo_sink *own, struct perfetto_file *file,
+		     struct session_options *options, struct kymo_err *err)
+{
+	if (!own)
+		return 0;
+	options->sink = own_sink_attach(own, err);
+	if (!options->sink)
+		return -1;
+	if (!file || perfetto_file_begin(file, err) == 0)
+		return 0;
+	own_sink_refused(own);
+	return -1;
+}
+
+/* @file: that the path means; NULL: the path is a directory, or NULL. */
+static int start_with(struct kymo_session *inside, struct session_options *options,
+		      struct perfetto_file *file, struct request *request)
+{
+	struct kymo_sink *const program = inside->options.sink, *const own =
+									file ? perfetto_file_sink(
+										       file)
+									     : program;
+	const char *const name[] = { options->output, own ? own_sink_name(own) : NULL };
+	unsigned place = 0;
+
+	if (begin_own(own, file, options, &request->err) < 0)
+		return -1;
+	if (session_begin(options, &inside->session, &request->err) < 0) {
+		if (own)
+			own_sink_refused(own);
+		return -1;
+	}
+	for (unsigned i = 0; i < COUNT_OF(name); i++) {
+		if (!name[i])
+			continue;
+		inside->trace[place].sink = inside->session->drain.sink[place];
+		inside->trace[place++].path =
+			strdup(name[i]); /* without memory, nobody finds it by its path */
+	}
+	if (!file || !program ||
+	    attach_own(inside, own_sink_name(program), program, NULL, &request->err) == 0)
+		return 0;
+	(void)session_end(inside->session, &(struct kymo_err){ 0 });
+	session_free(inside->session);
+	return -1;
+}
+
+static int start(struct kymo_session *inside, struct request *request)
+{
+	const bool to_file = request->path && perfetto_file_is_meant(request->path);
+	struct session_options options = {
+		.runtime_dir = inside->options.runtime_dir,
+		.output = to_file ? NULL : request->path,
+		.version = KYMO_VERSION,
+		.only_self = !inside->options.all,
+		.say = say,
+		.context = inside,
+	};
+	struct perfetto_file *file = NULL;
+
+	if ((request->path && check_path(request->path, &request->err) < 0) ||
+	    choose_files(inside, &request->err) < 0 || make_filter(inside, &request->err) < 0 ||
+	    (to_file && perfetto_file_create(request->path, &file, &request->err) < 0))
+		return -1;
+	options.files = inside->files;
+	options.filter = inside->filter;
+	if (start_with(inside, &options, file, request) < 0) {
+		(void)perfetto_file_end(file, NULL);
+		return -1;
+	}
+	inside->trace[0].file = file;
+	return 0;
 }
 
 static int remove_sink(struct kymo_session *inside, struct request *request)
@@ -190,6 +262,7 @@ static int remove_sink(struct kymo_session *inside, struct request *request)
 		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is the only sink of the session; stop the session "
 			       "instead", request->path);
 	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
+	rc = end_file(inside, place, rc, &request->err);
 	free(inside->trace[place].path);
 	inside->trace[place].path = NULL;
 	return rc;
@@ -222,7 +295,7 @@ static int statistics(const struct kymo_session *inside, struct request *request
 
 static int stop(struct kymo_session *inside, struct request *request)
 {
-	int rc = session_end(inside->session, &request->err);
+	int rc = end_session(inside, &request->err);
 
 	session_stats(inside->session, &request->stats);
 	session_free(inside->session);

@@ -209,7 +209,7 @@ static void what_cannot_be_is_said(void **state)
 	const int cpu = 1023;
 
 	(void)state;
-	bad(kymo_session_start(in("t-a.pftrace"), NULL, &session), "kymo export");
+	bad(kymo_session_start(in("t-none/a.pftrace"), NULL, &session), "No such file");
 	assert_null(session);
 	bad(kymo_session_start("/proc/nonexistent/t", NULL, &session), "cannot create the trace directory");
 	bad(kymo_session_start(NULL, NULL, &session), "NULL");
