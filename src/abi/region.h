@@ -332,6 +332,8 @@ struct kymo_ring {
 	uint32_t tid;		/* of the owner, in its own pid namespace */
 	uint32_t owner_seq;	/* grows with every new owner; release, after tid and name */
 	char name[KYMO_NAME_MAX];	/* name of the owner when it got the ring */
+	uint64_t waits,
+		waited_ns; /* times that a thread waited for room, and how long ($KYMO_BLOCK) */
 
 	/* Written by the consumer. */
 	alignas(KYMO_LINE)

@@ -10,6 +10,8 @@
 
 /* ---- rules ---- */
 
+#define BLOCK_MAX_NS 1000000000 /* of --block: a program must not stand still for longer */
+
 struct filter_wishes {
 	struct opt_list kind[FILTER_KINDS];
 	struct opt_list files;

@@ -31,7 +31,7 @@ struct options {
 	const char *verb;
 	bool all, paused, wait, agent, kernel_all, syscalls, cycles, malloc;
 	bool strict, quiet;
-	int64_t duration;
+	int64_t duration, block;
 	uint64_t ring_size;
 	struct sink_wishes files;
 	struct flight_wishes flight;
@@ -96,6 +96,11 @@ static const struct opt opts[] = {
 	  NULL },
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
+	{ "block", 0, OPT_TIME, offsetof(struct options, block), "TIME",
+	  "let a thread of the command wait so long for room instead of dropping an event (5ms, at "
+	  "most 1s); never threads of "
+	  "real-time priority",
+	  NULL },
 	SINK_FILES_OPTS(struct options, files),
 	{ "streams", 0, OPT_CHOICE, offsetof(struct options, streams), NULL,
 	  "write a file for each thread, or for each process; auto: for each process if there are "
@@ -180,7 +185,9 @@ static void progress(void *context, const struct session_stats *stats)
 static int prepare_command(const struct options *options, char **command,
 			   struct record_options *record, struct kymo_err *err)
 {
-	struct launch launch = { .fallback_libdir = KYMO_LIBDIR, .ring_size = options->ring_size,
+	struct launch launch = { .fallback_libdir = KYMO_LIBDIR,
+				 .ring_size = options->ring_size,
+				 .block_ns = options->block,
 				 .malloc = options->malloc };
 
 	if (options->processes.count)
@@ -231,6 +238,12 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 	if (argc == 0 && options->malloc)
 		return err_set(err, KYMO_EXIT_USAGE, "--malloc requires a command; start other programs with \"kymo run "
 			       "--malloc\"");
+	if (options->block < 0 || options->block > BLOCK_MAX_NS)
+		return err_set(err, KYMO_EXIT_USAGE, "--block must be at most 1s");
+	if (argc == 0 && options->block)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--block requires a command; for other programs set KYMO_BLOCK when "
+			       "you start them");
 	if (argc == 0 && options->ring_size)
 		return err_set(err, KYMO_EXIT_USAGE, "--ring-size requires a command; "
 			       "for other programs set KYMO_RING_SIZE when you start them");

@@ -15,6 +15,7 @@
 
 struct options {
 	uint64_t ring_size;
+	int64_t block;
 	bool flight, malloc;
 	struct filter_wishes filter;
 };
@@ -22,6 +23,11 @@ struct options {
 static const struct opt opts[] = {
 	{ "ring-size", 0, OPT_SIZE, offsetof(struct options, ring_size), "SIZE",
 	  "shared memory per thread of the command (256K, 4M)", NULL },
+	{ "block", 0, OPT_TIME, offsetof(struct options, block), "TIME",
+	  "let a thread of the command wait so long for room instead of dropping an event (5ms, at "
+	  "most 1s); never threads of "
+	  "real-time priority",
+	  NULL },
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "keep the latest events in shared memory while no recorder is running", NULL },
 	CLI_OPT_MALLOC(struct options),
@@ -67,7 +73,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (argc == 0)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "no command to run; write it after the options: kymo run -- CMD");
+	if (options.block < 0 || options.block > BLOCK_MAX_NS)
+		return err_set(err, KYMO_EXIT_USAGE, "--block must be at most 1s");
 	launch.ring_size = options.ring_size;
+	launch.block_ns = options.block;
 	launch.flight = options.flight;
 	launch.malloc = options.malloc;
 	rules = launch_find(argv[0], err) < 0 ? NULL : read_rules(&options.filter, err);

@@ -70,6 +70,25 @@ static uint64_t size_setting(const char *name)
 	return value;
 }
 
+/* A time such as "500us", "5ms", "1s", at most KYMO_BLOCK_NS_MAX; 0: not set, or not a time. */
+static uint64_t block_setting(void)
+{
+	const char *text = secure_getenv("KYMO_BLOCK");
+	uint64_t value, unit;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	value = strtoull(text, &end, 10);
+	unit = !strcmp(end, "us")   ? 1000
+	       : !strcmp(end, "ms") ? 1000000
+	       : !strcmp(end, "s")  ? 1000000000
+				    : 0;
+	if (!unit)
+		return 0;
+	return value < KYMO_BLOCK_NS_MAX / unit ? value * unit : KYMO_BLOCK_NS_MAX;
+}
+
 static uint64_t ring_bytes_setting(void)
 {
 	uint64_t bytes = size_setting("KYMO_RING_SIZE"), power = KYMO_RING_BYTES_MIN;
@@ -150,6 +169,7 @@ static void load(void)
 		.ring_memory = size_setting("KYMO_RING_MEMORY"),
 		.spare_bytes = size_setting("KYMO_RING_SPARE"),
 		.log_size = log_size_setting(),
+		.block_ns = block_setting(),
 		.session_tag = tag ? strtoull(tag, NULL, 16) : 0,
 		.ros_domain = ros_domain_setting(),
 		.clock = !clock                      ? 0

@@ -22,6 +22,7 @@
 #define KYMO_SPARE_BYTES (640u << 10)       /* of all spare blocks, by default */
 #define KYMO_FIRST_KEEPS_BYTES (512u << 10) /* rings that overwrite use no spare blocks */
 #define KYMO_SECOND_KEEPS_BYTES (256u << 10)
+#define KYMO_BLOCK_NS_MAX 1000000000u           /* ns, of $KYMO_BLOCK */
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
 #define KYMO_RING_MEMORY	(64ull << 20)	/* bytes of all rings of a process, by default ... */
@@ -123,6 +124,7 @@ struct kymo_settings {
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
 	uint64_t spare_bytes;           /* KYMO_RING_SPARE */
 	uint64_t log_size;		/* KYMO_LOG_SIZE */
+	uint64_t block_ns;              /* KYMO_BLOCK: wait so long for room; 0: never */
 	bool flight;			/* KYMO_FLIGHT=1: RECORD and OVERWRITE while no recorder runs */
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	uint32_t ros_domain;		/* ROS_DOMAIN_ID, as the value of kymo_region.ros_domain */

@@ -12,6 +12,7 @@
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_process.h"
 #include "inside/tracer/tracer_spare.h"
+#include "inside/tracer/tracer_wait.h"
 
 static uint64_t dropped_early;		/* events dropped before the region existed */
 
@@ -189,6 +190,23 @@ struct kymo_thread *kymo_thread_with_ring(void)
 	return with_ring(kymo_thread_slot());
 }
 
+/* Records of handlers that ran meanwhile are published: the recorder reads no further without them.
+ */
+static bool wait_for_room(struct kymo_thread *thread, size_t size)
+{
+	struct kymo_wait wait;
+	bool room = false;
+
+	if (size + sizeof(struct kymo_block) > thread->mask || !kymo_wait_begin(&wait, thread))
+		return false;
+	while (!room && kymo_wait_pause(&wait)) {
+		catch_up(thread);
+		room = make_room(thread, size);
+	}
+	kymo_wait_end(&wait, thread, room);
+	return room;
+}
+
 bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 {
 	const size_t size = KYMO_RECORD_HEADER + payload;
@@ -209,7 +227,8 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 						     : try_reserve_vdso(record, thread, id, payload))
 			return true;
 		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
-			if (make_room(thread, size))
+			if (make_room(thread, size) ||
+			    (kymo_unlikely(kymo_settings.block_ns) && wait_for_room(thread, size)))
 				continue;
 		} else if (thread->vdso_clock || kymo_clock_renew(thread)) {
 			continue;

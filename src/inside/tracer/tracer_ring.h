@@ -71,6 +71,8 @@ struct kymo_thread {
 	uint64_t home_mask;             /* bytes of these - 1 */
 	bool starved;                   /* the last search for a spare block found none */
 	bool own_only;                  /* the ring takes no spare blocks */
+	bool gave_up;                   /* the last wait for room was in vain, ... */
+	uint64_t gave_up_rpos;          /* ... when the recorder had read up to here */
 	uint64_t wanted; /* bytes of the ring that the thread asked for; 0: as usual */
 	uint64_t old_counter, old_ns;	/* clock pair of 10 to 20 s ago: the start of the rate's baseline */
 	uint64_t new_counter, new_ns;	/* clock pair of 0 to 10 s ago: the start of the next baseline */

@@ -85,6 +85,22 @@ void ring_owner(struct drained_process *process, struct ring *ring, uint32_t seq
 	ring->thread = account_new(process, (int32_t)owner.tid, owner.name);
 }
 
+/* The counts come from the traced process: what grew by more than anything can is not a count. */
+static void account_waits(struct drained_process *process, struct ring *ring)
+{
+	const struct kymo_ring *shared = ring_shared(process, ring);
+	const uint64_t waits = __atomic_load_n(&shared->waits, __ATOMIC_RELAXED);
+	const uint64_t waited_ns = __atomic_load_n(&shared->waited_ns, __ATOMIC_RELAXED);
+
+	if (waits == ring->waits_seen)
+		return;
+	process->waits += promise_dropped_since(waits, ring->waits_seen);
+	if (waited_ns - ring->waited_seen <= (uint64_t)INT64_MAX / KYMO_RINGS_MAX)
+		process->waited_ns += waited_ns - ring->waited_seen;
+	ring->waits_seen = waits;
+	ring->waited_seen = waited_ns;
+}
+
 void ring_account(struct drained_process *process, unsigned index)
 {
 	struct ring *ring = &process->ring[index];
@@ -92,6 +108,7 @@ void ring_account(struct drained_process *process, unsigned index)
 
 	if (ring->bad)
 		return;
+	account_waits(process, ring);
 	dropped = __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED);
 	if (!promise_dropped_since(dropped, ring->dropped_seen))
 		return;

@@ -25,6 +25,8 @@ static void ring_begin(struct drained_process *process, struct ring *ring, bool 
 	ring->taken = __atomic_load_n(&shared->rpos, __ATOMIC_RELAXED);
 	ring->dropped_base = __atomic_load_n(&shared->dropped, __ATOMIC_RELAXED);
 	if (skip_unread) {
+		ring->waits_seen = __atomic_load_n(&shared->waits, __ATOMIC_RELAXED);
+		ring->waited_seen = __atomic_load_n(&shared->waited_ns, __ATOMIC_RELAXED);
 		ring->taken = wpos;
 		ring->block_records = wpos % ring->block_size ? KYMO_WORD_COUNT(word) : 0;
 		shared->told = ring->dropped_base;

@@ -43,6 +43,7 @@ struct ring {
 	uint64_t prev_end;		/* end of the last packet */
 	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
 	uint64_t dropped_seen;		/* last value that the accounts hold */
+	uint64_t waits_seen, waited_seen; /* of kymo_ring.waits, waited_ns */
 	uint64_t dropped_looked;        /* when loud_look() last looked at its records */
 	uint64_t taken_ns;		/* when something was last taken; from then on, a little data waits for patience_ns */
 	uint64_t left_out_message;	/* the last message whose object is not wanted (filter_record()) */
@@ -92,6 +93,7 @@ struct drained_process {
 	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
 	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
 	uint64_t texts_cut;		/* strings in its own events that were too long */
+	uint64_t waits, waited_ns;      /* for room, instead of a drop ($KYMO_BLOCK) */
 	struct loud loud;
 	struct sink_process filter_at;	/* the filter's place in the init log (drain_filter.c) */
 };

@@ -60,6 +60,8 @@ struct session_stats {
 	uint64_t lost_bytes;  /* in corrupt rings */
 	uint64_t overwritten; /* frozen: runtime events overwritten before the copy was made */
 	uint64_t outside;     /* frozen: events older than last_ns, which are left out */
+	uint64_t waits;       /* of threads for room (--block), ... */
+	uint64_t waited_ns;   /* ... and how long, in all */
 	uint64_t bytes;       /* of stream files */
 	uint64_t duration_ns;
 	unsigned processes; /* seen in this session */

@@ -54,7 +54,7 @@ struct setting {
 	char value[4096];
 };
 
-#define SETTINGS_MAX 8
+#define SETTINGS_MAX 9
 #define MALLOC_SPARE (8u << 20) /* calls of malloc() are many times the program's other events */
 
 static void set_number(struct setting *setting, const char *name, const char *format,
@@ -115,6 +115,9 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 		set_number(&setting[count++], "KYMO_SESSION", "%" PRIx64, launch->tag);
 	if (launch->ring_size)
 		set_number(&setting[count++], "KYMO_RING_SIZE", "%" PRIu64, launch->ring_size);
+	if (launch->block_ns)
+		set_number(&setting[count++], "KYMO_BLOCK", "%" PRIu64 "us",
+			   (uint64_t)(launch->block_ns + 999) / 1000);
 	if (launch->malloc && !getenv("KYMO_RING_SPARE"))
 		set_number(&setting[count++], "KYMO_RING_SPARE", "%" PRIu64, MALLOC_SPARE);
 	if (launch->flight)

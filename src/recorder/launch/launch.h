@@ -14,6 +14,7 @@ struct launch {
 	const char *fallback_libdir;	/* where libkymo-ros2.so is installed */
 	uint64_t tag;			/* KYMO_SESSION; 0: not set */
 	uint64_t ring_size;		/* KYMO_RING_SIZE in bytes; 0: not set */
+	int64_t block_ns;               /* KYMO_BLOCK; 0: not set */
 	const char *rules;		/* appended to KYMO_FILTER; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
 	bool malloc;			/* also preload libkymo-malloc.so */

@@ -55,18 +55,37 @@ void session_account_process(struct json_text *json, const struct sink_process *
 
 	sink_counts(at, &counts);
 	json_text_open(json, NULL, '{');
-	accounts_text(json, ACCOUNTS_PROCESS, &(struct accounts_process){
-		.pid = process->region.pid, .host_pid = (uint64_t)process->host_pid, .uid = process->region.uid,
-		.procname = process->region.procname, .exe = process->region.exe,
-		.ros_domain = domain >= 1 && domain <= KYMO_ROS_DOMAIN_MAX + 1 ? domain - 1 : ACCOUNTS_UNKNOWN,
-		.start_ns = (int64_t)process->region.birth_ns, .state = session_end_name(process),
-		.tracetools = process->tracetools_version, .recorded = counts.recorded,
-		.dropped = counts.dropped + counts.dropped_no_ring, .dropped_no_ring = counts.dropped_no_ring,
-		.filtered = counts.filtered, .unwritten = counts.unwritten, .before = counts.before,
-		.init_events = counts.init_events, .init_dropped = counts.init_dropped, .texts_cut = process->texts_cut,
-		.corrupt_bytes = process->lost_bytes, .overwritten = process->overwritten, .outside = process->outside,
-		.bytes = counts.bytes, .filter = own, .wanted = filter_wants_process(process->filter),
-	});
+	accounts_text(json, ACCOUNTS_PROCESS,
+		      &(struct accounts_process){
+			      .pid = process->region.pid,
+			      .host_pid = (uint64_t)process->host_pid,
+			      .uid = process->region.uid,
+			      .procname = process->region.procname,
+			      .exe = process->region.exe,
+			      .ros_domain = domain >= 1 && domain <= KYMO_ROS_DOMAIN_MAX + 1
+						    ? domain - 1
+						    : ACCOUNTS_UNKNOWN,
+			      .start_ns = (int64_t)process->region.birth_ns,
+			      .state = session_end_name(process),
+			      .tracetools = process->tracetools_version,
+			      .recorded = counts.recorded,
+			      .dropped = counts.dropped + counts.dropped_no_ring,
+			      .dropped_no_ring = counts.dropped_no_ring,
+			      .filtered = counts.filtered,
+			      .unwritten = counts.unwritten,
+			      .before = counts.before,
+			      .init_events = counts.init_events,
+			      .init_dropped = counts.init_dropped,
+			      .texts_cut = process->texts_cut,
+			      .waits = process->waits,
+			      .waited_ns = (int64_t)process->waited_ns,
+			      .corrupt_bytes = process->lost_bytes,
+			      .overwritten = process->overwritten,
+			      .outside = process->outside,
+			      .bytes = counts.bytes,
+			      .filter = own,
+			      .wanted = filter_wants_process(process->filter),
+		      });
 	free(own);
 	put_threads(json, at);
 	json_text_close(json, '}');
@@ -95,6 +114,8 @@ void session_add_account(struct session_stats *stats, const struct sink_process 
 	stats->lost_bytes += process->lost_bytes;
 	stats->overwritten += process->overwritten;
 	stats->outside += process->outside;
+	stats->waits += process->waits;
+	stats->waited_ns += process->waited_ns;
 	for (unsigned i = 0; i < process->thread_count; i++)
 		stats->threads += has_thread(at, i, &thread);
 	stats->alive += !process->finished || process->end == PROCESS_RUNS;

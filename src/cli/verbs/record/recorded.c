@@ -104,6 +104,18 @@ static void print_loss(const char *verb, const struct session_stats *stats)
 			stats->lost_bytes);
 }
 
+static void print_waits(const char *verb, const struct session_stats *stats)
+{
+	char time[TEXT_QUANTITY_MAX];
+
+	if (stats->waits)
+		fprintf(stderr,
+			"kymo %s: the programs waited %" PRIu64
+			" times for room, %s in all threads together (--block): their "
+			"times are longer by that\n",
+			verb, stats->waits, text_ns(time, (int64_t)stats->waited_ns));
+}
+
 static void print_summary(const struct session_stats *stats)
 {
 	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX], left_out[64] = "";
@@ -140,6 +152,8 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	table_value_u64(table, "filtered", "Left out by rules", stats->filtered);
 	table_value_u64(table, "init_dropped", "Init events dropped", stats->init_dropped);
 	table_value_u64(table, "unwritten", "Not written", stats->unwritten);
+	table_value_u64(table, "waits", "Waits for room", stats->waits);
+	table_value_ns(table, "waited_ns", "Waited for room", (int64_t)stats->waited_ns);
 	table_value_u64(table, "corrupt_bytes", "Corrupt bytes", stats->lost_bytes);
 	table_value_u64(table, "bytes", "Bytes", stats->bytes);
 	table_value_u64(table, "processes", "Processes", stats->processes);
@@ -187,6 +201,7 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 	if (!quiet)
 		print_summary(stats);
 	print_loss(verb, stats);
+	print_waits(verb, stats);
 	if (kernel)
 		recorded_kernel(verb, kernel, quiet);
 	if (!quiet && output)
