@@ -58,6 +58,7 @@ ELSEWHERE = ("benchmarks.md", "ros2.md")
 # (pattern of lines, scene, exit statuses that are right). A scene is a method of Scenes.
 SCENES = [
     (r"kymo status --watch", "followed", {0, -signal.SIGINT}),
+    (r"kymo open --ui ~", "followed", {0}),
     (r"kymo export --follow|kymo live \S+ --now|kymo live traces/\S+ --top$", "followed", {0}),
     (r"kymo query TRACE$", "prompt", {0}),
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
@@ -126,7 +127,7 @@ class Scenes:
         self.work, self.programs, self.made, self.senders = work, [], 0, []
         self.domain = ros_domain()
         path = os.path.join
-        for name in ("bin", "home", "usb", "data", "tmp", "state", "traces/robot"):
+        for name in ("bin", "home/perfetto-ui", "usb", "data", "tmp", "state", "traces/robot"):
             os.makedirs(path(work, name))
         os.makedirs(path(work, "run"), 0o700)
         self.environment = dict(
@@ -169,7 +170,7 @@ class Scenes:
             file.write(re.sub(r"^named_paths:.*", PATH, text, flags=re.M))
         into("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "relay.key", "-out", "relay.pem", "-days", "1",
              "-subj", "/CN=relay")
-        for name, text in (("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
+        for name, text in (("home/perfetto-ui/index.html", "<title>a UI</title>\n"), ("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
                            ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
                            ("robot.yaml", "activities:\n  scan to wheels: {begin: {publish: /scan}, end: {publish: /cmd_vel}, budget: 1ms}\n"),
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
