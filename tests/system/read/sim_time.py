@@ -155,8 +155,9 @@ def tables(folder, clock, work):
     columns = [(c["table"], c["column"]) for c in answer("query", "--schema")["columns"] if c["type"] == "time"]
     points = 0
     for table, column in columns:
-        # When an event was recorded beside it is not the real trace's; blocked_by has the times of callback_waits.
-        if table in ("events", "sim_times", "blocked_by"):
+        # When an event was recorded beside it is not the real trace's; blocked_by has the times of callback_waits; windows are
+        # of the clock that was asked for.
+        if table in ("events", "sim_times", "blocked_by", "windows"):
             continue
         # When a timer is due is told by no event: it is a period, of the clock that was asked for, after its run before.
         told = "WHERE callback NOT LIKE '% timer %'" if table == "callback_waits" else ""
@@ -167,6 +168,8 @@ def tables(folder, clock, work):
             points += t is not None
             check((t is None) == (s is None) and (t is None or near(s, clock.stamp(t))), table, column, t, s)
     check(points > 5000, "points compared", points)
+    was, now = (files[name].execute("SELECT kind, name, sum(count) FROM windows GROUP BY 1, 2").fetchall() for name in ("system", "sim"))
+    check(was == now and sum(row[2] for row in was) > 500, "windows count", was, now)
     for table, start, end, duration in (("callback_instances", "start_ns", "end_ns", "duration_ns"),
                                         ("messages", "publish_ns", "callback_start_ns", "latency_ns"),
                                         ("messages", "send_ns", "take_ns", "transport_ns")):
