@@ -29,7 +29,7 @@
  * until the process ends. When the thread ends, the next thread that asks for the same size gets
  * the ring. All rings of a process together have at most $KYMO_RING_MEMORY (64 MiB).
  *
- * Real time: the call makes system calls, and writes to each page of the ring once: 0.6 to 3 ms for
+ * Real time: the call makes system calls, and writes to each page of the ring once: 0.6 to 6 ms for
  * each MiB on two busy cores of a shared virtual machine. So call it before the real-time part.
  * Events then cost as much as without it: no allocation, no lock, no system call, no page fault. A
  * larger ring is spread over more cache lines, as far as the recorder lags behind.
