@@ -115,13 +115,13 @@ uint64_t gone_in_front(struct ctf_stream *s, const struct ctf_index_entry **firs
 
 bool gone_at_end(struct ctf_stream *s)
 {
-	const struct ctf_index_entry *entry = s->class ? next_gone(s) : NULL,
-				     *last = &s->gone[s->gone_count - 1];
+	const struct ctf_index_entry *entry = s->class ? next_gone(s) : NULL, *last;
 	const unsigned bits = s->packet.discarded_bits ? s->packet.discarded_bits : 64;
 	uint64_t packets, base = 0;
 
 	if (!entry)
 		return false;
+	last = &s->gone[s->gone_count - 1];
 	packets = s->gone_count - s->gone_at;
 	if (is_numbered(last) && s->has_before && s->before.has & HAS_SEQ)
 		packets = last->packet_seq_num - s->before.seq;
