@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer's own: what the metadata, the open files and the packets of a trace share. */
+#ifndef KYMO_CTF_WRITE_WRITER_INTERNAL_H
+#define KYMO_CTF_WRITE_WRITER_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/points.h"
+#include "ctf/format/index.h"
+#include "ctf/format/lock.h"
+#include "ctf/write/writer.h"
+
+struct ctf_out {
+	struct ctf_writer *writer;
+	struct ctf_out *prev, *next; /* of all streams */
+	unsigned place;              /* in opened.out, when it is open */
+	int fd;                      /* -1: not open at the moment */
+	enum ctf_class class;
+	bool made;       /* the file exists */
+	bool torn;       /* it may be longer than length: truncate it first */
+	uint64_t length; /* bytes of whole packets */
+	uint64_t instance;
+	uint64_t packets;
+	struct ctf_index index;
+	void *stored; /* of the store */
+	char name[];
+};
+
+struct ctf_writer {
+	const struct ctf_store *store; /* NULL: it is a directory */
+	int dir_fd;
+	char *dir;
+	ctf_watch_fn *watch;
+	void *watch_context;
+	off_t metadata_length;
+	uint8_t uuid[16];
+	uint64_t bytes;
+	uint64_t index_bytes;
+	uint64_t next_instance;
+	struct ctf_share share;
+	uint64_t out_count;
+	struct ctf_out *outs;
+	bool declared[CTF_CLASS_COUNT][KYMO_POINTS_TABLE];
+	bool own_declared[CTF_CLASS_COUNT][KYMO_POINTS_MAX - KYMO_POINTS_TABLE];
+};
+
+/* Tells the watcher, if there is one, what is about to be written. */
+void writer_announce(const struct ctf_writer *writer, const char *name, uint64_t offset,
+		     uint64_t size, const void *head, size_t bytes);
+
+/* Puts a file back to its last good length. Return: 0, or a negative error number. */
+int writer_cut(int fd, uint64_t length);
+
+/* Writes the head of the metadata: trace, clock, streams. Return: 0, or a negative error number. */
+int writer_metadata_begin(struct ctf_writer *writer, const struct ctf_trace_desc *desc);
+
+/*
+ * After a refused open. Return: whether to try again: a descriptor was missing, and a stream gave
+ * its own.
+ */
+bool writer_frees_descriptor(void);
+
+/* Opens the file of @out. With O_APPEND, a torn tail is the only damage that can occur. */
+int out_open(struct ctf_out *out);
+
+/* Closes the file of @out until the next packet. */
+void out_shut(struct ctf_out *out);
+
+/*
+ * Adds @entry; NULL: writes what was added, and returns whether there was something. The file stays
+ * open, and locked behind its entries, while descriptors suffice for streams and indexes.
+ */
+int out_index(struct ctf_out *out, const struct ctf_index_entry *entry);
+
+#endif
