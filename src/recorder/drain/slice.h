@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What drain.c and drain_merged.c share: slices, committed spans of a block, on their way to the sinks. */
+/* What the files of a drain share: slices, committed spans of a block, on their way to the sinks.
+ */
 #ifndef KYMO_RECORDER_SLICE_H
 #define KYMO_RECORDER_SLICE_H
 
@@ -39,6 +40,14 @@ void ring_owner(struct drained_process *process, struct ring *ring, uint32_t seq
 /** slice_is_declared_soon() - its first event is not declared, but part of the init log cannot be read yet. */
 bool slice_is_declared_soon(const struct drained_process *process, const struct drain *drain,
 			    const struct slice *slice);
+
+/** slice_plausible() - is it as its block says, to the first look at each record? */
+bool slice_plausible(const struct drained_process *process, const struct ring *ring,
+		     const struct drain *drain, const struct slice *slice);
+
+/** slice_write() - hand over what of a slice is wanted. Return: 0; -errno. */
+int slice_write(struct drained_process *process, struct ring *ring, struct drain *drain,
+		const struct slice *slice);
 
 /** slice_walk() - check a slice record by record, trusting nothing else, and hand it over. Return: 0; -errno. */
 int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
