@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of callbacks, if the distribution's tracetools was built without LTTng.
+ * Names of callbacks, where the distribution's tracetools has none.
  *
- * rclcpp calls C++ functions of libtracetools to get a callback's name. In a library without LTTng, these functions return
- * "DISABLED__..."; then the hooks return the name instead. The returned memory comes from malloc(), as that of the original
- * functions: the caller frees it on Iron and later, and never frees it on Humble.
+ * rclcpp calls C++ functions of libtracetools to get a callback's name. In a library without LTTng,
+ * these functions return "DISABLED__..."; then the hooks return the name instead. A library with
+ * LTTng knows only exported functions; the hooks return the name of a static function, too. The
+ * returned memory comes from malloc(), as that of the original functions: the caller frees it on
+ * Iron and later, and never frees it on Humble.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "abi/points.h"
+#include "inside/ros2/ros2_static.h"
 #include "inside/ros2/ros2_tracetools.h"
 #include "inside/tracer/tracer_ring.h"
 
@@ -57,37 +60,60 @@ KYMO_EXPORT char *DEMANGLE(const char *mangled)
 	return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN_demangling_failed") : NULL;
 }
 
-/* The symbol of @function; "library+0xoffset" if no symbol is exported, so that the user can still look the function up. */
-static char *function_name(const void *function)
+/* Names of templates are long; a longer one is cut. */
+#define STATIC_NAME_MAX 4096
+
+/*
+ * The symbol of @function, whose exported symbol is @info. A function that is not exported gets its
+ * name from the symbol table of its file; if the file is stripped, "library+0xoffset", so that the
+ * user can still look the function up.
+ */
+static char *function_name(const void *function, const Dl_info *info)
 {
 	const char *base;
 	char *text;
-	Dl_info info;
 
-	if (!dladdr(function, &info))
-		return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN") : NULL;
-	if (info.dli_sname)
-		return demangle(info.dli_sname);
-	base = info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
-	base = base ? base + 1 : info.dli_fname;
+	if (info->dli_sname)
+		return demangle(info->dli_sname);
+	text = malloc(STATIC_NAME_MAX);
+	if (text && kymo_static_name(function, text, STATIC_NAME_MAX)) {
+		char *readable = demangle(text);
+
+		free(text);
+		return readable;
+	}
+	free(text);
+	base = info->dli_fname ? strrchr(info->dli_fname, '/') : NULL;
+	base = base ? base + 1 : info->dli_fname;
 	if (asprintf(&text, "%s+0x%zx", base ? base : "?",
-		     (size_t)((const char *)function - (const char *)info.dli_fbase)) < 0)
+		     (size_t)((const char *)function - (const char *)info->dli_fbase)) < 0)
 		return NULL;
 	return text;
+}
+
+static char *unknown_function(void)
+{
+	return kymo_tracetools.version < KYMO_V(5, 1) ? strdup("UNKNOWN") : NULL;
 }
 
 KYMO_EXPORT char *FUNCTION_NAME(const void *function)
 {
 	char *(*real)(const void *) =
 		(char *(*)(const void *))original("_ZN10tracetools6detail18get_symbol_funcptrEPKv");
+	Dl_info info;
 
-	return real ? real(function) : function_name(function);
+	if (!dladdr(function, &info))
+		return real ? real(function) : unknown_function();
+	return real && info.dli_sname ? real(function) : function_name(function, &info);
 }
 
 KYMO_EXPORT char *FUNCTION_NAME_HUMBLE(void *function)
 {
 	char *(*real)(void *) =
 		(char *(*)(void *))original("_ZN10tracetools6detail18get_symbol_funcptrEPv");
+	Dl_info info;
 
-	return real ? real(function) : function_name(function);
+	if (!dladdr(function, &info))
+		return real ? real(function) : unknown_function();
+	return real && info.dli_sname ? real(function) : function_name(function, &info);
 }

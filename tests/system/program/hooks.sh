@@ -151,3 +151,68 @@ for flavour in humble jazzy rolling; do
 	grep -q '^demangle: .*Planner.*on_scan' "$work/out" || die "$flavour: $(cat "$work/out")"
 	grep -q '^function: .*puts' "$work/out" || die "$flavour: $(cat "$work/out")"
 done
+
+# ---- a callback whose function is static: its name is only in the file, or in its debug file ----
+cat >"$work/callback.h" <<'C'
+static void on_scan(void) {}
+extern void *callback;
+void *callback = (void *)on_scan;
+C
+cat >"$work/static.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include "callback.h"
+char *_ZN10tracetools6detail18get_symbol_funcptrEPKv(const void *function);
+int main(int argc, char **argv)
+{
+	void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+
+	puts(_ZN10tracetools6detail18get_symbol_funcptrEPKv(library ? *(void **)dlsym(library, "callback") : callback));
+	return 0;
+}
+C
+cat >"$work/lttng.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+bool ros_trace_compile_status(void) { return true; }
+char *_ZN10tracetools6detail18get_symbol_funcptrEPKv(const void *function)
+{
+	Dl_info info;
+
+	return strdup(dladdr(function, &info) && info.dli_sname ? info.dli_sname : "(null)");
+}
+C
+mkdir "$work/lttng"
+${CC:-cc} -shared -fPIC -o "$work/lttng/libtracetools.so" "$work/lttng.c"
+${CC:-cc} -o "$work/static" "$work/static.c" -L"$work/lttng" -ltracetools -Wl,--build-id
+${CC:-cc} -no-pie -o "$work/fixed" "$work/static.c" -L"$work/lttng" -ltracetools
+sed 's/on_scan/on_plugin/' "$work/callback.h" | ${CC:-cc} -shared -fPIC -Wl,--build-id -xc -o "$work/plugin.so" -
+name() {	# EXPECTED PROGRAM [PLUGIN]: what the program is told
+	expected=$1
+	shift
+	said=$(LD_PRELOAD=$preload LD_LIBRARY_PATH=$tracetools "$@") || die "$* fails"
+	[[ $said =~ ^$expected$ ]] || die "$*, $tracetools: its callback is '$said', not $expected"
+}
+[ "$(LD_LIBRARY_PATH=$work/lttng "$work/static")" = "(null)" ] || die "the static function is exported"
+for tracetools in "$work/lttng" "$KYMO_BUILD/stub/jazzy/lib"; do
+	name on_scan "$work/static"
+	name on_scan "$work/fixed"
+	name on_plugin "$work/static" "$work/plugin.so"
+done
+cp "$work/plugin.so" "$work/whole.so"
+objcopy --only-keep-debug "$work/plugin.so" "$work/plugin.debug"
+strip "$work/plugin.so" "$work/static"
+name 'static\+0x[0-9a-f]+' "$work/static"
+name 'plugin\.so\+0x[0-9a-f]+' "$work/static" "$work/plugin.so"
+printf '\377\377\377\377\377\377\377\177' | dd of="$work/whole.so" bs=1 seek=40 conv=notrunc status=none	# where its sections are
+name 'whole\.so\+0x[0-9a-f]+' "$work/static" "$work/whole.so"
+id=$(readelf -n "$work/plugin.so" | sed -n 's/ *Build ID: //p')
+if unshare -rm mount -t tmpfs none /usr/lib/debug 2>/dev/null; then
+	name on_plugin unshare -rm sh -c 'mount -t tmpfs none /usr/lib/debug && mkdir -p "/usr/lib/debug/.build-id/${3%"${3#??}"}" &&
+		cp "$2" "/usr/lib/debug/.build-id/${3%"${3#??}"}/${3#??}.debug" && exec "$0" "$1"' \
+		"$work/static" "$work/plugin.so" "$work/plugin.debug" "$id"
+else
+	echo "skipped in part: no mount of one's own for a debug file"
+fi
