@@ -141,6 +141,13 @@ void session_publish_counts(struct session *session);
 /** session_settle() - wait a moment for events in progress to end. */
 void session_settle(const struct drained_process *process);
 
+/**
+ * session_give_back() - a process that keeps its last events itself does so again from now on
+ *
+ * Until the mode is changed, it drops events that find no room, but all were taken by then.
+ */
+void session_give_back(struct drained_process *process);
+
 /** session_drain_process() - everything that is due of one process. Return: 0; -errno. */
 int session_drain_process(struct session *session, struct drained_process *process);
 
