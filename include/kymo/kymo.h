@@ -255,11 +255,15 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 #define KYMO__CAT(a, b) KYMO__CAT_(a, b)
 
 /*
- * f("a", 1) for the pair ("a", 1), and nothing for what is not a pair: KYMO__IS_PAIR() is 1 for what
- * begins with a parenthesis, because KYMO__PROBE then expands, and else 0. An assertion says so, and
- * the compiler reports no error but that one.
+ * Mistakes. Each has one assertion, and what it concerns is left out, so that the compiler reports
+ * no error but that one.
+ *
+ * f("a", 1) for the pair ("a", 1), and nothing for what is not a pair: KYMO__IS_PAIR() is 1 for two
+ * values in parentheses, because KYMO__PROBE then expands, and else 0.
  */
-#define KYMO__PROBE(...) ~, 1
+#define KYMO__IS_TWO_(a, b, c, d, e, f, g, h, n, ...) n
+#define KYMO__IS_TWO(...) KYMO__IS_TWO_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 1, 0, ~)
+#define KYMO__PROBE(...) ~, KYMO__IS_TWO(__VA_ARGS__)
 #define KYMO__SECOND_(a, b, ...) b
 #define KYMO__SECOND(...) KYMO__SECOND_(__VA_ARGS__)
 #define KYMO__IS_PAIR(t) KYMO__SECOND(KYMO__PROBE t, 0, ~)
@@ -267,13 +271,26 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 #define KYMO__PAIR_1(f, t) f t
 #define KYMO__PAIR(f, t) KYMO__CAT(KYMO__PAIR_, KYMO__IS_PAIR(t))(f, t)
 #define KYMO__NO_PAIR "a field is a pair in parentheses: KYMO_SPAN(\"control\", \"plan\", (\"step\", 3))"
+#define KYMO__NO_LITERAL                                                               \
+	"category and name are string literals; for names known only at run time use " \
+	"kymo_begin_named() and the like"
+#define KYMO__NO_ROOM "category and name have at most KYMO_TEXT_MAX (255) bytes"
+#define KYMO__TOO_MANY                                                                             \
+	"an event has at most KYMO_EVENT_FIELDS_MAX (8) fields; the value of a counter is one of " \
+	"them"
+#define KYMO__NO_NUMBER \
+	"the value of a counter is a number; for text use KYMO_INSTANT() with a field"
 
 /* The category of KYMO_FUNCTION(). */
 #define KYMO__CATEGORY(category) __builtin_choose_expr(sizeof("" category) > 1, "" category, "function")
 
-/* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX. */
-#define KYMO__NTH(a, b, c, d, e, f, g, h, n, ...) n
-#define KYMO__COUNT(...) KYMO__NTH(__VA_ARGS__ __VA_OPT__(,) 8, 7, 6, 5, 4, 3, 2, 1, 0)
+/* f((a, b)) f((c, d)) ... with a count; up to KYMO_EVENT_FIELDS_MAX, and nothing for KYMO__MANY. */
+enum { KYMO__MANY = KYMO_EVENT_FIELDS_MAX + 1 };
+#define KYMO__NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, n, ...) n
+#define KYMO__COUNT(...)                                                                     \
+	KYMO__NTH(__VA_ARGS__ __VA_OPT__(, ) KYMO__MANY, KYMO__MANY, KYMO__MANY, KYMO__MANY, \
+		  KYMO__MANY, KYMO__MANY, KYMO__MANY, KYMO__MANY, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define KYMO__EACH_KYMO__MANY(...)
 #define KYMO__EACH_0(f)
 #define KYMO__EACH_1(f, t) KYMO__PAIR(f, t)
 #define KYMO__EACH_2(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_1(f, __VA_ARGS__)
@@ -285,6 +302,7 @@ static inline uint8_t *kymo__put_text(uint8_t *at, const char *text)
 #define KYMO__EACH_8(f, t, ...) KYMO__PAIR(f, t) KYMO__EACH_7(f, __VA_ARGS__)
 #define KYMO__EACH(f, ...) KYMO__CAT(KYMO__EACH_, KYMO__COUNT(__VA_ARGS__))(f __VA_OPT__(,) __VA_ARGS__)
 
+#define KYMO__AND_KYMO__MANY(...)
 #define KYMO__AND_0(...)
 #define KYMO__AND_1(t) && KYMO__IS_PAIR(t)
 #define KYMO__AND_2(t, ...) && KYMO__IS_PAIR(t) KYMO__AND_1(__VA_ARGS__)
@@ -331,31 +349,54 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 #define KYMO__ROOM(name, value)									\
 	+ KYMO__BY_TYPE(value, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, KYMO_TEXT_MAX + 1, 8)
 
-#define KYMO__SITE(site, site_shape, site_category, site_name, ...)				\
-	_Static_assert(sizeof(site_category) <= KYMO_TEXT_MAX + 1 && sizeof(site_name) <= KYMO_TEXT_MAX + 1, \
-		       "category and name have at most KYMO_TEXT_MAX bytes");			\
-	_Static_assert(1 KYMO__CAT(KYMO__AND_, KYMO__COUNT(__VA_ARGS__))(__VA_ARGS__), KYMO__NO_PAIR);	\
-	static const struct kymo_site_field site##_fields[] = {					\
-		KYMO__EACH(KYMO__KIND, __VA_ARGS__) { 0, NULL }					\
-	};											\
-	static struct kymo_site site __attribute__((section("kymo_sites"), aligned(8), used)) = {	\
-		KYMO_SITE_NEW, KYMO_SITE_NEW, site_shape, KYMO__COUNT(__VA_ARGS__), __LINE__,	\
-		site_category, site_name, __FILE__, __func__, site##_fields			\
-	}
+/* Whether the compiler knows the bytes: a literal, __func__, or a constant array of char. */
+#define KYMO__IS_LITERAL(text)                                                        \
+	((__builtin_types_compatible_p(__typeof__(text), char[sizeof(text)]) &&       \
+	  __builtin_constant_p(text)) ||                                              \
+	 (__builtin_types_compatible_p(__typeof__(text), const char[sizeof(text)]) && \
+	  _Generic((text), const char * : 1, default : 0)))
+#define KYMO__LITERAL(text) __builtin_choose_expr(KYMO__IS_LITERAL(text), text, "")
+
+/* What the assertions of one place check; a span has two sites, and one such place. */
+#define KYMO__CHECK(category, name, ...)                                                           \
+	_Static_assert(KYMO__IS_LITERAL(category) && KYMO__IS_LITERAL(name), KYMO__NO_LITERAL);    \
+	_Static_assert(sizeof(category) <= KYMO_TEXT_MAX + 1 && sizeof(name) <= KYMO_TEXT_MAX + 1, \
+		       KYMO__NO_ROOM);                                                             \
+	_Static_assert(KYMO__COUNT(__VA_ARGS__) <= KYMO_EVENT_FIELDS_MAX, KYMO__TOO_MANY);         \
+	_Static_assert(1 KYMO__CAT(KYMO__AND_, KYMO__COUNT(__VA_ARGS__))(__VA_ARGS__),             \
+		       KYMO__NO_PAIR)
+
+#define KYMO__SITE(site, site_shape, site_category, site_name, ...)                          \
+	static const struct kymo_site_field site##_fields[] = { KYMO__EACH(                  \
+		KYMO__KIND, __VA_ARGS__){ 0, NULL } };                                       \
+	static struct kymo_site site __attribute__((section("kymo_sites"), aligned(8),       \
+						    used)) = { KYMO_SITE_NEW,                \
+							       KYMO_SITE_NEW,                \
+							       site_shape,                   \
+							       KYMO__COUNT(__VA_ARGS__),     \
+							       __LINE__,                     \
+							       KYMO__LITERAL(site_category), \
+							       KYMO__LITERAL(site_name),     \
+							       __FILE__,                     \
+							       __func__,                     \
+							       site##_fields }
 
 /* Declare the site, and emit its event if it is enabled. The value of the expression: whether it was recorded. */
-#define KYMO__EMIT(shape, category, name, ...) ({						\
-	KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);		\
-	bool kymo__done = false;								\
-	if (kymo__wanted(&kymo__site)) {							\
-		uint8_t kymo__buffer[1 KYMO__EACH(KYMO__ROOM, __VA_ARGS__)];			\
-		uint8_t *kymo__at = kymo__buffer;						\
-												\
-		KYMO__EACH(KYMO__STORE, __VA_ARGS__)						\
-		kymo__done = kymo__event(&kymo__site, kymo__buffer, (size_t)(kymo__at - kymo__buffer));	\
-	}											\
-	kymo__done;										\
-})
+#define KYMO__EMIT(shape, category, name, ...)                                            \
+	({                                                                                \
+		KYMO__CHECK(category, name __VA_OPT__(, ) __VA_ARGS__);                   \
+		KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(, ) __VA_ARGS__); \
+		bool kymo__done = false;                                                  \
+		if (kymo__wanted(&kymo__site)) {                                          \
+			uint8_t kymo__buffer[1 KYMO__EACH(KYMO__ROOM, __VA_ARGS__)];      \
+			uint8_t *kymo__at = kymo__buffer;                                 \
+                                                                                          \
+			KYMO__EACH(KYMO__STORE, __VA_ARGS__)                              \
+			kymo__done = kymo__event(&kymo__site, kymo__buffer,               \
+						 (size_t)(kymo__at - kymo__buffer));      \
+		}                                                                         \
+		kymo__done;                                                               \
+	})
 
 /* An open span. Its end is emitted only if its begin was recorded. */
 struct kymo_span {
@@ -377,8 +418,13 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 #define KYMO_BEGIN(category, name, ...) ((void)KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__))
 #define KYMO_END(category, name, ...) ((void)KYMO__EMIT(KYMO__END, category, name __VA_OPT__(,) __VA_ARGS__))
 #define KYMO_INSTANT(category, name, ...) ((void)KYMO__EMIT(KYMO__INSTANT, category, name __VA_OPT__(,) __VA_ARGS__))
-#define KYMO_COUNTER(category, name, value, ...)						\
-	((void)KYMO__EMIT(KYMO__COUNTER, category, name, ("value", value) __VA_OPT__(,) __VA_ARGS__))
+#define KYMO_COUNTER(category, name, value, ...)                                         \
+	({                                                                               \
+		_Static_assert(KYMO__BY_TYPE(value, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0), \
+			       KYMO__NO_NUMBER);                                         \
+		(void)KYMO__EMIT(KYMO__COUNTER, category, name,                          \
+				 ("value", value)__VA_OPT__(, ) __VA_ARGS__);            \
+	})
 #define KYMO_TRACEPOINT(provider, name, ...) ((void)KYMO__EMIT(KYMO__POINT, provider, name __VA_OPT__(,) __VA_ARGS__))
 
 #define KYMO__SPAN(guard, site, category, name, ...)						\

@@ -144,11 +144,24 @@ constexpr auto field(std::nullptr_t) noexcept
 	return number<uint64_t, KYMO__PTR>{0};
 }
 
-template <class T, std::enable_if_t<std::is_same_v<const char *,
-		std::add_pointer_t<std::add_const_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>>>, int> = 0>
+template <class T, class = const char *> inline constexpr bool has_text = false;
+template <class T>
+inline constexpr bool has_text<T, std::add_pointer_t<std::add_const_t<std::remove_pointer_t<
+					  decltype(std::declval<const T &>().data())>>>> = true;
+
+template <class T,
+	  std::enable_if_t<std::is_class_v<T> || std::is_union_v<T> || std::is_member_pointer_v<T>,
+			   int> = 0>
 auto field(const T &value) noexcept
 {
-	return text{value.data(), value.size()};
+	static_assert(
+		has_text<T>,
+		"the value of a field is a number, an enumeration, a bool, a pointer, a char *, "
+		"or an object with data() and size() of char");
+	if constexpr (has_text<T>)
+		return text{ value.data(), value.size() };
+	else
+		return number<uint64_t, KYMO__PTR>{ 0 };
 }
 
 /* ---- places ---- */
@@ -159,6 +172,32 @@ struct place {
 	const char *category, *name, *file, *function;
 	const char *field[KYMO_EVENT_FIELDS_MAX + 1];
 };
+
+/*
+ * Whether the compiler knows the bytes: an array of const char is a literal or __func__; of a
+ * pointer,
+ * @constant says whether its value is known.
+ */
+template <class T> constexpr bool is_literal(bool constant) noexcept
+{
+	using type = std::remove_reference_t<T>;
+
+	if constexpr (std::is_array_v<type>)
+		return std::is_same_v<std::remove_extent_t<type>, const char>;
+	else
+		return constant && std::is_convertible_v<T, const char *>;
+}
+
+constexpr const char *literal(const char *text) noexcept
+{
+	return text;
+}
+
+template <class T, std::enable_if_t<!std::is_convertible_v<T, const char *>, int> = 0>
+constexpr const char *literal(const T &) noexcept
+{
+	return "";
+}
 
 constexpr bool fits(const char *text) noexcept
 {
@@ -192,12 +231,14 @@ struct registration {
 	registration &operator=(const registration &) = delete;
 };
 
-template <class Place, class... Value>
-struct site_of {
-	static_assert(sizeof...(Value) <= KYMO_EVENT_FIELDS_MAX, "an event has at most KYMO_EVENT_FIELDS_MAX fields");
-	static_assert(fits(Place::place().category) && fits(Place::place().name),
-		      "category and name have at most KYMO_TEXT_MAX bytes");
+template <class... Value> constexpr bool first_is_number() noexcept
+{
+	const uint8_t kind[] = { Value::kind..., KYMO__PTR };
 
+	return !sizeof...(Value) || (kind[0] != KYMO__TEXT && kind[0] != KYMO__PTR);
+}
+
+template <class Place, class... Value> struct site_of {
 	static constexpr place at = Place::place();
 	static constexpr field_table fields = fields_of<Value...>(at);
 	/* No dynamic initialiser: valid from the first instruction of the program on. */
@@ -217,6 +258,7 @@ struct site_of {
 
 	static bool emit(int, Value... value) noexcept
 	{
+		static_assert(at.shape != counter || first_is_number<Value...>(), KYMO__NO_NUMBER);
 		if constexpr (sizeof...(Value) == 0) {
 			return kymo__event(&site, "", 0);
 		} else {
@@ -270,6 +312,7 @@ private:
  * f("a", 1) f("b", 2) ... for a list of pairs that ends with a ~. Because of the ~ no list is empty, so
  * that C++17's preprocessor, which has no __VA_OPT__, can expand it.
  */
+#define KYMO__ALL_KYMO__MANY(...)
 #define KYMO__ALL_0(f, ...)
 #define KYMO__ALL_1(f, t, ...) KYMO__PAIR(f, t)
 #define KYMO__ALL_2(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_1(f, __VA_ARGS__)
@@ -279,10 +322,13 @@ private:
 #define KYMO__ALL_6(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_5(f, __VA_ARGS__)
 #define KYMO__ALL_7(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_6(f, __VA_ARGS__)
 #define KYMO__ALL_8(f, t, ...) KYMO__PAIR(f, t) KYMO__ALL_7(f, __VA_ARGS__)
-#define KYMO__TENTH(a, b, c, d, e, f, g, h, i, n, ...) n
-#define KYMO__PAIRS(...) KYMO__TENTH(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
+#define KYMO__PAIRS_(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, n, ...) n
+#define KYMO__PAIRS(...)                                                                      \
+	KYMO__PAIRS_(__VA_ARGS__, KYMO__MANY, KYMO__MANY, KYMO__MANY, KYMO__MANY, KYMO__MANY, \
+		     KYMO__MANY, KYMO__MANY, KYMO__MANY, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
 #define KYMO__ALL(f, ...) KYMO__CAT(KYMO__ALL_, KYMO__PAIRS(__VA_ARGS__))(f, __VA_ARGS__)
 
+#define KYMO__ARE_PAIRS_KYMO__MANY(...) true
 #define KYMO__ARE_PAIRS_0(...) true
 #define KYMO__ARE_PAIRS_1(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_0(__VA_ARGS__)
 #define KYMO__ARE_PAIRS_2(t, ...) KYMO__IS_PAIR(t) && KYMO__ARE_PAIRS_1(__VA_ARGS__)
@@ -297,21 +343,39 @@ private:
 #define KYMO__NAME(name, value) name,
 #define KYMO__VALUE(name, value) , ::kymo::detail::field(value)
 
+#define KYMO__IS_LITERAL(text)                        \
+	::kymo::detail::is_literal<decltype((text))>( \
+		__builtin_constant_p(::kymo::detail::literal(text) != nullptr))
+#define KYMO__LITERAL(text) KYMO__IS_LITERAL(text) ? ::kymo::detail::literal(text) : ""
+
+/* What the assertions of one place check; a span has two sites, and one such place. */
+#define KYMO__CHECK(category, name, ...)                                                       \
+	static_assert(KYMO__IS_LITERAL(category) && KYMO__IS_LITERAL(name), KYMO__NO_LITERAL); \
+	static_assert(::kymo::detail::fits(KYMO__LITERAL(category)) &&                         \
+			      ::kymo::detail::fits(KYMO__LITERAL(name)),                       \
+		      KYMO__NO_ROOM);                                                          \
+	static_assert(KYMO__PAIRS(__VA_ARGS__) <= KYMO_EVENT_FIELDS_MAX, KYMO__TOO_MANY);      \
+	static_assert(KYMO__ARE_PAIRS(__VA_ARGS__), KYMO__NO_PAIR)
+
 /*
  * The local type of one place. What may name the function that the macro is in is evaluated here; in
  * the type it would name place().
  */
-#define KYMO__PLACE(type, site_shape, site_category, site_name, ...)				\
-	static_assert(KYMO__ARE_PAIRS(__VA_ARGS__), KYMO__NO_PAIR);				\
-	static constexpr const char *type##_function = __func__, *type##_category = site_category,	\
-				    *type##_name = site_name;					\
-	struct type {										\
-		static constexpr ::kymo::detail::place place() noexcept				\
-		{										\
-			return { ::kymo::detail::site_shape, __LINE__, type##_category,		\
-				 type##_name, __FILE__, type##_function,			\
-				 { KYMO__ALL(KYMO__NAME, __VA_ARGS__) nullptr } };		\
-		}										\
+#define KYMO__PLACE(type, site_shape, site_category, site_name, ...)                 \
+	static constexpr const char *type##_function = __func__;                     \
+	static constexpr const char *type##_category = KYMO__LITERAL(site_category); \
+	static constexpr const char *type##_name = KYMO__LITERAL(site_name);         \
+	struct type {                                                                \
+		static constexpr ::kymo::detail::place place() noexcept              \
+		{                                                                    \
+			return { ::kymo::detail::site_shape,                         \
+				 __LINE__,                                           \
+				 type##_category,                                    \
+				 type##_name,                                        \
+				 __FILE__,                                           \
+				 type##_function,                                    \
+				 { KYMO__ALL(KYMO__NAME, __VA_ARGS__) nullptr } };   \
+		}                                                                    \
 	}
 /*
  * The description of a place, with the types of its values. The values are not evaluated. decltype()
@@ -322,12 +386,13 @@ private:
 		::kymo::detail::site_for<place>(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__));		\
 	using site = std::remove_pointer_t<std::remove_const_t<decltype(site##_none)>>
 
-#define KYMO__EMIT(site_shape, category, name, ...)						\
-	do {											\
-		KYMO__PLACE(kymo__place, site_shape, category, name, __VA_ARGS__);		\
-		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);				\
-		if (kymo__site::wanted())							\
-			(void)kymo__site::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__));		\
+#define KYMO__EMIT(site_shape, category, name, ...)                                    \
+	do {                                                                           \
+		KYMO__CHECK(category, name, __VA_ARGS__);                              \
+		KYMO__PLACE(kymo__place, site_shape, category, name, __VA_ARGS__);     \
+		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);                      \
+		if (kymo__site::wanted())                                              \
+			(void)kymo__site::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)); \
 	} while (0)
 
 #define KYMO_BEGIN(...) KYMO__EMIT(begin, __VA_ARGS__, ~)
@@ -338,14 +403,17 @@ private:
 	KYMO__EMIT(counter, category, name, ("value", value), __VA_ARGS__)
 #define KYMO_COUNTER(...) KYMO__COUNTER(__VA_ARGS__, ~)
 
-#define KYMO__SPAN(at, category, name, ...)							\
-	KYMO__PLACE(kymo__from_##at, begin, category, name, __VA_ARGS__);			\
-	KYMO__PLACE(kymo__to_##at, end, category, name, ~);					\
-	KYMO__SITE(kymo__begin_##at, kymo__from_##at, __VA_ARGS__);				\
-	KYMO__SITE(kymo__end_##at, kymo__to_##at, ~);						\
-	[[maybe_unused]] const ::kymo::span kymo__span_##at(					\
-		kymo__begin_##at::wanted() &&							\
-		kymo__begin_##at::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)) ? kymo__end_##at::get() : nullptr)
+#define KYMO__SPAN(at, category, name, ...)                                                   \
+	KYMO__CHECK(category, name, __VA_ARGS__);                                             \
+	KYMO__PLACE(kymo__from_##at, begin, category, name, __VA_ARGS__);                     \
+	KYMO__PLACE(kymo__to_##at, end, category, name, ~);                                   \
+	KYMO__SITE(kymo__begin_##at, kymo__from_##at, __VA_ARGS__);                           \
+	KYMO__SITE(kymo__end_##at, kymo__to_##at, ~);                                         \
+	[[maybe_unused]] const ::kymo::span kymo__span_##at(                                  \
+		kymo__begin_##at::wanted() &&                                                 \
+				kymo__begin_##at::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)) \
+			? kymo__end_##at::get()                                               \
+			: nullptr)
 #define KYMO__SPAN_AT(at, ...) KYMO__SPAN(at, __VA_ARGS__)
 #define KYMO_SPAN(...) KYMO__SPAN_AT(__LINE__, __VA_ARGS__, ~)
 #define KYMO__FUNCTION(category, ...)								\

@@ -186,20 +186,24 @@ static inline void kymo_loop_wait(struct kymo_loop *loop)
 		KYMO__SITE(kymo__site, kymo__place, __VA_ARGS__);				\
 		kymo__loop->site.member = kymo__site::get();					\
 	} while (0)
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
-	do {											\
-		::kymo_loop *const kymo__loop = (loop);						\
-												\
-		kymo__loop_init(kymo__loop, period_ns, deadline_ns);				\
-		KYMO__LOOP_SITE(begin, begin, category, name,					\
-				("cycle", uint64_t()), ("latency_ns", uint64_t()), ~);		\
-		KYMO__LOOP_SITE(end, end, category, name, ~);					\
-		KYMO__LOOP_SITE(sleep_begin, begin, category, name "_sleep", ~);		\
-		KYMO__LOOP_SITE(sleep_end, end, category, name "_sleep", ~);			\
-		KYMO__LOOP_SITE(latency, counter, category, name "_latency_ns", ("value", uint64_t()), ~);	\
-		KYMO__LOOP_SITE(missed, instant, category, name "_missed", ("late_ns", uint64_t()), ~);	\
-		KYMO__LOOP_SITE(overrun, instant, category, name "_overrun",			\
-				("late_ns", uint64_t()), ("skipped", uint64_t()), ~);		\
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)                  \
+	do {                                                                          \
+		KYMO__CHECK(category, name, ~);                                       \
+		KYMO__CHECK(category, name "_latency_ns", ~);                         \
+		::kymo_loop *const kymo__loop = (loop);                               \
+                                                                                      \
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                  \
+		KYMO__LOOP_SITE(begin, begin, category, name, ("cycle", uint64_t()),  \
+				("latency_ns", uint64_t()), ~);                       \
+		KYMO__LOOP_SITE(end, end, category, name, ~);                         \
+		KYMO__LOOP_SITE(sleep_begin, begin, category, name "_sleep", ~);      \
+		KYMO__LOOP_SITE(sleep_end, end, category, name "_sleep", ~);          \
+		KYMO__LOOP_SITE(latency, counter, category, name "_latency_ns",       \
+				("value", uint64_t()), ~);                            \
+		KYMO__LOOP_SITE(missed, instant, category, name "_missed",            \
+				("late_ns", uint64_t()), ~);                          \
+		KYMO__LOOP_SITE(overrun, instant, category, name "_overrun",          \
+				("late_ns", uint64_t()), ("skipped", uint64_t()), ~); \
 	} while (0)
 #else
 #define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
@@ -207,20 +211,24 @@ static inline void kymo_loop_wait(struct kymo_loop *loop)
 		KYMO__SITE(kymo__site, shape, category, name __VA_OPT__(,) __VA_ARGS__);	\
 		kymo__loop->site.member = &kymo__site;						\
 	} while (0)
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
-	do {											\
-		struct kymo_loop *const kymo__loop = (loop);					\
-												\
-		kymo__loop_init(kymo__loop, period_ns, deadline_ns);				\
-		KYMO__LOOP_SITE(begin, KYMO__BEGIN, category, name,				\
-				("cycle", (uint64_t)0), ("latency_ns", (uint64_t)0));		\
-		KYMO__LOOP_SITE(end, KYMO__END, category, name);				\
-		KYMO__LOOP_SITE(sleep_begin, KYMO__BEGIN, category, name "_sleep");		\
-		KYMO__LOOP_SITE(sleep_end, KYMO__END, category, name "_sleep");		\
-		KYMO__LOOP_SITE(latency, KYMO__COUNTER, category, name "_latency_ns", ("value", (uint64_t)0));	\
-		KYMO__LOOP_SITE(missed, KYMO__INSTANT, category, name "_missed", ("late_ns", (uint64_t)0));	\
-		KYMO__LOOP_SITE(overrun, KYMO__INSTANT, category, name "_overrun",		\
-				("late_ns", (uint64_t)0), ("skipped", (uint64_t)0));		\
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)                        \
+	do {                                                                                \
+		KYMO__CHECK(category, name);                                                \
+		KYMO__CHECK(category, name "_latency_ns");                                  \
+		struct kymo_loop *const kymo__loop = (loop);                                \
+                                                                                            \
+		kymo__loop_init(kymo__loop, period_ns, deadline_ns);                        \
+		KYMO__LOOP_SITE(begin, KYMO__BEGIN, category, name, ("cycle", (uint64_t)0), \
+				("latency_ns", (uint64_t)0));                               \
+		KYMO__LOOP_SITE(end, KYMO__END, category, name);                            \
+		KYMO__LOOP_SITE(sleep_begin, KYMO__BEGIN, category, name "_sleep");         \
+		KYMO__LOOP_SITE(sleep_end, KYMO__END, category, name "_sleep");             \
+		KYMO__LOOP_SITE(latency, KYMO__COUNTER, category, name "_latency_ns",       \
+				("value", (uint64_t)0));                                    \
+		KYMO__LOOP_SITE(missed, KYMO__INSTANT, category, name "_missed",            \
+				("late_ns", (uint64_t)0));                                  \
+		KYMO__LOOP_SITE(overrun, KYMO__INSTANT, category, name "_overrun",          \
+				("late_ns", (uint64_t)0), ("skipped", (uint64_t)0));        \
 	} while (0)
 #endif
 
