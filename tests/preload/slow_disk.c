@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: a disk that does not answer. What works on files waits as long as the file $KYMO_TEST_DISK_STOPS is there;
- * sockets and pipes are left alone, because only calls that files have are caught.
+ * LD_PRELOAD: a disk that does not answer. What works on files waits as long as the file
+ * $KYMO_TEST_DISK_STOPS is there; sockets and pipes are left alone, because only calls that files
+ * have are caught. fdatasync() waits for the file $KYMO_TEST_SYNC_STOPS instead, and creates a file
+ * of that name with ".reached" behind it when it begins to wait.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-static void wait_for_disk(void)
+static void wait_for(const char *stops)
 {
 	const struct timespec moment = { .tv_nsec = 5000000 };
-	const char *stops = getenv("KYMO_TEST_DISK_STOPS");
 
 	while (stops && access(stops, F_OK) == 0)
 		(void)nanosleep(&moment, NULL);
+}
+
+static void wait_for_disk(void)
+{
+	wait_for(getenv("KYMO_TEST_DISK_STOPS"));
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset);
@@ -52,4 +60,23 @@ int ftruncate64(int fd, off64_t size)
 int ftruncate(int fd, off_t size)
 {
 	return ftruncate64(fd, size);
+}
+
+int fdatasync(int fd)
+{
+	static int (*next)(int);
+	const char *stops = getenv("KYMO_TEST_SYNC_STOPS");
+	char reached[256];
+	int mark;
+
+	if (stops && access(stops, F_OK) == 0) {
+		snprintf(reached, sizeof reached, "%s.reached", stops);
+		mark = open(reached, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		if (mark >= 0)
+			close(mark);
+		wait_for(stops);
+	}
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fdatasync");
+	return next(fd);
 }

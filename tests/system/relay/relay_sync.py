@@ -1,16 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Files that a relay is writing, read by who keeps to its locks: what is not locked is whole, synchronisation points
-say until when all is there, and nothing is left of them when the session, or the relay, has ended."""
+say until when all is there, and nothing is left of them when the session, or the relay, has ended. With --sync, the medium has it as well."""
 import fcntl
 import glob
 import os
 import struct
 import sys
+import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_relay import GET_CONFIGURATION, OK, Producer, Relay
-from lib_test import until
+from lib_test import BUILD, until
 
 FOREVER = 2**64 - 1
 ALIVE = 1 << 62
@@ -175,11 +176,32 @@ def check_relay_that_was_killed():
         trace.close()
 
 
+def check_medium():
+    """With --sync, what is in the file is shown when the disk has it (tests/preload/slow_disk.c), and not before."""
+    with tempfile.TemporaryDirectory(prefix='kymo-sync-') as work:
+        stops = os.path.join(work, 'stops')
+        open(stops, 'w').close()
+        with Relay('--sync', env={'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'), 'KYMO_TEST_SYNC_STOPS': stops,
+                                  'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}) as relay:
+            producer, one, _, _ = begin(relay)
+            trace = Trace(relay)
+            producer.packet(one, b'p' * 128, 100, 200)
+            until('the call', lambda: os.path.exists(stops + '.reached'))
+            assert os.pread(trace.file['c_0'].fileno(), 200, 0) == b'p' * 128
+            assert not trace.ready('c_0', 0) and not trace.ready('index/c_0.idx', 0, 16 + 72)
+            assert producer.pending(one) == 1
+            os.unlink(stops)
+            until('the packet', lambda: trace.ready('c_0', 0, 128) and trace.ready('index/c_0.idx', 0, 16 + 72))
+            until('nothing pending', lambda: producer.pending(one) == 0)
+            trace.close()
+
+
 def main():
     for check in (check_locks, check_points, check_message, check_rotation):
         with Relay() as relay:
             check(relay)
     check_relay_that_was_killed()
+    check_medium()
     return 0
 
 
