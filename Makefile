@@ -5,6 +5,7 @@
 #   make check                    run the quick tests, in less than a minute: units, rooms, style, command line, manual
 #   make test                     run every test of that build
 #   make test TESTS=unit/base     run the tests whose name matches
+#   make seeds                    run what docs/seeds.md names; ROWS="B7 E": only these; ROS=/opt/ros/jazzy: with ROS 2's programs
 #   make bench                    run the benchmarks; BENCH="event read": only these
 #   make fuzz                     run the fuzzers, FUZZ_SECONDS each
 #   make install PREFIX=/usr DESTDIR=/tmp/x
@@ -58,13 +59,16 @@ uninstall:
 	done; rm -f $(BUILD)/install_manifest.txt
 
 # A build directory that was configured without tests or benchmarks (demo.sh does so) gets them here.
-check test bench: options = -DKYMO_TESTS=ON -DKYMO_BENCH=ON
+check test bench seeds: options = -DKYMO_TESTS=ON -DKYMO_BENCH=ON
 
 check: all
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -L '^(unit|quick)$$'
 
 test: all
 	@ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -R '$(TESTS)'
+
+seeds: all
+	@KYMO_BUILD=$(abspath $(BUILD)) tests/system/house/seeds.py --run $(if $(ROS),--ros $(ROS)) $(ROWS)
 
 bench: all
 	@bench/run.sh $(BUILD) $(BENCH)
@@ -76,4 +80,4 @@ clean:
 	rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all install uninstall check test bench fuzz clean FORCE
+.PHONY: all install uninstall check test bench seeds fuzz clean FORCE
