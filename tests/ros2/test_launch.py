@@ -2,7 +2,7 @@
 """The launch action: in Python, XML and YAML; on the real launch where there is one."""
 import os
 import shlex
-import site
+import shutil
 import sys
 
 import kymo
@@ -154,15 +154,22 @@ def test_own_runtime_directory(traces, program, tmp_path):
 
 def test_hook_for_rclpy(traces, program, monkeypatch, tmp_path, capfd):
     trace = Trace(session_name='py', base_path=traces, rclpy=True)
-    monkeypatch.setattr(site, 'getsitepackages', lambda: [str(tmp_path)])
     assert run(trace, ExecuteProcess(cmd=program)) == 0
-    assert trace.env['KYMO_RCLPY'] == '1'
-    (tmp_path / 'kymo.pth').touch()
+    assert trace.env['KYMO_RCLPY'] == '1' and 'python' in trace.env['PYTHONPATH']
+    trace = Trace(session_name='none', base_path=traces, rclpy=False)
+    assert run(trace, ExecuteProcess(cmd=program)) == 0
+    assert trace.env['KYMO_RCLPY'] == '0' and 'PYTHONPATH' not in trace.env
+    # A kymo without its files for Python: launch fails, and starts nothing.
+    library = os.path.join(os.path.dirname(kymo.command.find()), '..', 'lib')
+    for name in ('bin/kymo', 'lib/libkymo-ros2.so'):
+        os.makedirs(tmp_path / os.path.dirname(name), exist_ok=True)
+        shutil.copy(os.path.join(library, '..', name), tmp_path / name)
+    monkeypatch.setenv('KYMO', str(tmp_path / 'bin' / 'kymo'))
+    capfd.readouterr()
+    assert run(Trace(session_name='py2', base_path=traces, rclpy=True), ExecuteProcess(cmd=['touch', str(tmp_path / 'ran')])) == 1
     said = capfd.readouterr()
-    assert 'kymo_py is not in the site-packages' in said.out + said.err
-    assert run(Trace(session_name='py2', base_path=traces, rclpy=True), ExecuteProcess(cmd=program)) == 0
-    said = capfd.readouterr()
-    assert 'site-packages' not in said.out + said.err
+    assert 'cannot record the callbacks of rclpy' in said.out + said.err
+    assert not (tmp_path / 'ran').exists() and not os.path.exists(os.path.join(traces, 'py2'))
 
 
 def test_attributes_are_the_options_of_start():

@@ -13,10 +13,11 @@ NODE = os.path.join(HERE, 'hook_node.py')
 
 # Ways to load it.
 WAYS = {
+    'run': [PYTHON, NODE],
     'module': [PYTHON, '-m', 'kymo.rclpy_hook', NODE],
     'behind': [PYTHON, '-c', f'import rclpy.node, kymo.rclpy_hook, runpy; runpy.run_path({NODE!r})'],
     # As the interpreter does with what is installed in its site directories.
-    'pth': ['env', 'KYMO_RCLPY=1', PYTHON, '-c',
+    'pth': ['env', f'PYTHONPATH={os.environ.get("PYTHONPATH")}', 'KYMO_RCLPY=1', PYTHON, '-c',
             f'import site, runpy; site.addsitedir({MODULE!r}); runpy.run_path({NODE!r})'],
 }
 
@@ -51,7 +52,18 @@ def test_nothing_without_a_tracer_or_a_wish(kymo_record):
     said = subprocess.run(WAYS['module'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True,
                           env=dict(os.environ, KYMO_VERBOSE='1')).stderr
     assert 'kymo.rclpy_hook: no tracer in this process' in said
-    assert kymo_record(WAYS['pth'][2:]).output == 'plain\n'
+    assert kymo_record(['env', 'KYMO_RCLPY=0', *WAYS['run']]).output == 'plain\n'
+
+
+def test_own_sitecustomize(kymo_record, tmp_path, monkeypatch):
+    """The program's own still runs, and the program does not see kymo's."""
+    (tmp_path / 'sitecustomize.py').write_text('import sys; print("mine", "rclpy" in sys.modules)\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=os.pathsep)
+    look = ('import os, runpy, sys, sitecustomize; print(sitecustomize.__file__, "ctypes" in sys.modules,'
+            '[path for path in sys.path if os.path.exists(os.path.join(path, "kymo_rclpy_hook.py"))]);'
+            f'runpy.run_path({NODE!r}, run_name="__main__")')
+    recording = kymo_record([PYTHON, '-c', look])
+    assert recording.output == f'mine False\n{tmp_path}/sitecustomize.py False []\nhooked\n'
 
 
 def test_usage():

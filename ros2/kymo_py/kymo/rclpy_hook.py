@@ -3,11 +3,12 @@
 Tells the tracer when callbacks of rclpy run, with the tracepoints of rclcpp.
 
 What rcl and rmw do (nodes, publishers, messages, timers) is recorded of Python programs anyway; their callbacks are not,
-since rclpy has no tracepoints. Ways to load this, in a program that runs under `kymo run` or `kymo record`:
+since rclpy has no tracepoints. `kymo run` and `kymo record` load this in programs that import rclpy. Other ways, for programs
+that got the preload library in another way, or read no PYTHONPATH:
 
     import kymo.rclpy_hook                         # in the program, before or after `import rclpy`
     python3 -m kymo.rclpy_hook node.py ARG...      # without touching it
-    KYMO_RCLPY=1                                   # where kymo_py is installed (its kymo.pth); rclpy="true" in launch
+    KYMO_RCLPY=1                                   # where kymo_py is installed (its kymo.pth)
 
 Each subscription, timer and service that is made from then on calls its callback through a function that emits
 callback_start and callback_end; so does each callback that is added to the future of a client's call. Without the preload library nothing is changed at all.

@@ -2,7 +2,7 @@
 """The launch action: records everything that is launched after it, until the last program has ended."""
 import asyncio
 import os
-import site
+import sys
 from typing import List
 
 from kymo import call, Error, Session
@@ -86,7 +86,8 @@ class Trace(Action):
     subbuffer_size_kernel: twice as much for each CPU. context_fields: perf:thread:cycles counts cycles. The other ones,
     and dual_session: a log message says what kymo does instead.
     snapshot_mode: flight='30s' unless that is given.
-    strict: launch fails if events were lost. rclpy: callbacks of rclpy are recorded, where kymo.rclpy_hook is loaded.
+    strict: launch fails if events were lost. rclpy: False: callbacks of rclpy are not recorded; True: launch fails if the
+    hook for them cannot be loaded; None: they are recorded.
     ring_size: memory for each thread of the launched programs. runtime_directory: a KYMO_DIR of their own, so that
     nothing else is recorded.
 
@@ -95,7 +96,7 @@ class Trace(Action):
 
     def __init__(self, *, session_name=None, append_timestamp=False, base_path=None, append_trace=False,
                  events_ust=None, events_kernel=(), syscalls=(), context_fields=None, snapshot_mode=False,
-                 strict=False, rclpy=False, runtime_directory=None, **kwargs):
+                 strict=False, rclpy=None, runtime_directory=None, **kwargs):
         known = kymo_options()
         options = {name: kwargs.pop(name) for name in list(kwargs) if name in known}
         sizes = {name: kwargs.pop(name, None) for name in ('subbuffer_size_ust', 'subbuffer_size_kernel')}
@@ -227,13 +228,11 @@ class Trace(Action):
         """The environment that `kymo run` would give a program, without what is already set."""
         if self._ring_size is not None:
             outside = dict(outside, KYMO_RING_SIZE=str(_performed(context, self._ring_size)))
-        if self._rclpy:
-            outside = dict(outside, KYMO_RCLPY='1')
-            if not any(os.path.exists(os.path.join(path, 'kymo.pth'))
-                       for path in (*site.getsitepackages(), site.getusersitepackages())):
-                self._said.append('rclpy: kymo_py is not in the site-packages of the interpreter, which loads the hook from '
-                                  'there: "import kymo.rclpy_hook" in the nodes')
+        if self._rclpy is not None:
+            outside = dict(outside, KYMO_RCLPY='1' if self._rclpy else '0')
         try:
+            if self._rclpy:
+                call('run', '--', sys.executable, '-c', '', env=outside)  # fails if the hook cannot be loaded
             there = call('run', '--', 'env', '-0', env=outside)
         except Error as error:
             raise RuntimeError(f'tracing setup failed: {error}') from error

@@ -201,9 +201,8 @@ static int prepare_command(const struct options *options, char **command,
 	record->session.tag = launch.tag;
 	record->command = command;
 	launch.plain = warn_foreign("record", command);
-	warn_rclpy("record", command);
 	record->environment = launch_environment(&launch, err);
-	return record->environment ? 0 : -1;
+	return record->environment ? rclpy_check(command, record->environment, err) : -1;
 }
 
 /* Also without rules: programs may have rules, and "kymo filter" may set some. */

@@ -84,6 +84,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		launch.rules = *rules ? rules : NULL;
 		launch.plain = warn_foreign("run", argv);
 		environment = launch_environment(&launch, err);
+		if (environment && rclpy_check(argv, environment, err) < 0) {
+			launch_free(environment);
+			environment = NULL;
+		}
 	}
 	free(rules);
 	if (!environment)
@@ -91,7 +95,6 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	warn_in_vain(argv[0]);
 	if (!launch.plain)
 		warn_not_traceable(argv);
-	warn_rclpy("run", argv);
 	if (!launch.plain)
 		record_agent_hint("run", "this program", "start \"kymo agent\"");
 	(void)execvpe(argv[0], argv, environment);

@@ -2,6 +2,7 @@
 /* Why a process is not traced although it should be: the common mistakes. docs/doctor.md lists them. */
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,22 @@ bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *pr
 
 /* ---- Python, malloc ---- */
 
+/* Started by kymo run or kymo record. */
+static bool waits_for_rclpy(const struct doctor_process *process)
+{
+	const char *path = doctor_variable(process, "PYTHONPATH"),
+		   *off = doctor_variable(process, "KYMO_RCLPY");
+	char file[PATH_MAX];
+	size_t length;
+
+	if (!path || (off && strcmp(off, "0") == 0))
+		return false;
+	length = strcspn(path, ":");
+	return snprintf(file, sizeof file, "%.*s/kymo_rclpy_hook.py", (int)length, path) <
+		       (int)sizeof file &&
+	       access(file, R_OK) == 0;
+}
+
 void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
 {
 	const char *asked = doctor_variable(process, "KYMO_RCLPY");
@@ -117,9 +134,9 @@ void doctor_python(struct doctor *doctor, const struct doctor_process *process, 
 	if (!loaded->rclpy)
 		return;
 	got = alive_read_file((int)process->pid, "cmdline", words, sizeof words);
-	if ((asked && *asked) || memmem(words, got, "kymo.rclpy_hook", 15))
-		doctor_say(doctor, RCLPY_HOOKED,
-			   asked && *asked ? " (KYMO_RCLPY; where kymo_py is in the interpreter's site-packages)" : "");
+	if ((asked && *asked && strcmp(asked, "0") != 0) ||
+	    memmem(words, got, "kymo.rclpy_hook", 15) || waits_for_rclpy(process))
+		doctor_say(doctor, RCLPY_HOOKED);
 	else
 		doctor_say(doctor, RCLPY_PLAIN);
 }

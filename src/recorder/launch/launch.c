@@ -52,9 +52,10 @@ int launch_find(const char *name, struct kymo_err *err)
 struct setting {
 	const char *name;
 	char value[4096];
+	const char *rest; /* what follows the value; NULL: nothing */
 };
 
-#define SETTINGS_MAX 9
+#define SETTINGS_MAX 10
 #define MALLOC_SPARE (8u << 20) /* calls of malloc() are many times the program's other events */
 
 static void set_number(struct setting *setting, const char *name, const char *format,
@@ -100,6 +101,26 @@ static void set_asan(struct setting *setting)
 		(void)snprintf(setting->value, sizeof setting->value, "verify_asan_link_order=0");
 }
 
+/* Python imports the hook for rclpy from there. Its own variable may be longer than a value here.
+ */
+static bool set_python(const struct launch *launch, struct setting *setting)
+{
+	const char *wish = getenv(LAUNCH_RCLPY), *before = getenv("PYTHONPATH");
+	char file[PATH_MAX];
+
+	if ((wish && strcmp(wish, "0") == 0) ||
+	    preload_beside(file, sizeof file, PRELOAD_PYTHON_FILE, launch->fallback_libdir) < 0)
+		return false;
+	*strrchr(file, '/') = '\0';
+	if (strchr(file, ':') || (before && strstr(before, file) == before) ||
+	    snprintf(setting->value, sizeof setting->value, "%s%s", file,
+		     before && *before ? ":" : "") >= (int)sizeof setting->value)
+		return false;
+	setting->name = "PYTHONPATH";
+	setting->rest = before;
+	return true;
+}
+
 static int settings_make(const struct launch *launch, struct setting setting[SETTINGS_MAX],
 			 struct kymo_err *err)
 {
@@ -109,6 +130,7 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 	if (!launch->plain && set_preload(launch, &setting[count++], err) < 0)
 		return -1;
 	set_asan(&setting[count++]);
+	count += !launch->plain && set_python(launch, &setting[count]);
 	if (!forward || strcmp(forward, "1") != 0)
 		set_number(&setting[count++], "TRACETOOLS_RUNTIME_DISABLE", "%" PRIu64, 1);
 	if (launch->tag)
@@ -158,7 +180,8 @@ static char **environment_make(const struct setting *setting, int count)
 	if (!result)
 		return NULL;
 	for (int i = 0; i < count; i++)
-		if (asprintf(&result[at++], "%s=%s", setting[i].name, setting[i].value) < 0)
+		if (asprintf(&result[at++], "%s=%s%s", setting[i].name, setting[i].value,
+			     setting[i].rest ? setting[i].rest : "") < 0)
 			goto fail;
 	for (char **entry = environ; *entry; entry++) {
 		if (is_set(*entry, setting, count))
@@ -176,7 +199,7 @@ fail:
 
 char **launch_environment(const struct launch *launch, struct kymo_err *err)
 {
-	struct setting setting[SETTINGS_MAX];
+	struct setting setting[SETTINGS_MAX] = { 0 };
 	char **result;
 	int count = settings_make(launch, setting, err);
 

@@ -71,12 +71,17 @@ bool launch_in_path(const char *name, char program[PATH_MAX]);
  * The library is found by preload_find() and put in front of an existing LD_PRELOAD.
  * TRACETOOLS_RUNTIME_DISABLE=1 keeps LTTng's tracing out of the command, unless KYMO_FORWARD=1 asks
  * for both. ASAN_OPTIONS gets verify_asan_link_order=0, for programs built with gcc's
- * AddressSanitizer.
+ * AddressSanitizer. PYTHONPATH begins with the directory of the hook for rclpy, unless
+ * KYMO_RCLPY=0.
  *
  * Context: allocates; free with launch_free().
  * Return: a vector for execve(); NULL with @err.
  */
 char **launch_environment(const struct launch *launch, struct kymo_err *err);
+
+/* "0": programs in Python do not get the hook for rclpy; another value: they get it, or are not
+ * started. */
+#define LAUNCH_RCLPY "KYMO_RCLPY"
 
 void launch_free(char **environment);
 

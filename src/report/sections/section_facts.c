@@ -253,9 +253,8 @@ static void remark_python(struct report *report)
 		snprintf(others, sizeof(others), " and %u more processes", count - 1);
 	table_note(report->table,
 		   "No callbacks of %s%s are in the trace. If it is a Python program: rclpy has no "
-		   "tracepoints for callbacks. Record it with `python3 -m kymo.rclpy_hook "
-		   "NODE.py`; KYMO_RCLPY=1 does "
-		   "so only where kymo_py is in the interpreter's site-packages.",
+		   "tracepoints for callbacks. Start it with `kymo run` or `kymo record`, which "
+		   "load a hook for them, or with `python3 -m kymo.rclpy_hook NODE.py`.",
 		   first, others);
 }
 

@@ -124,17 +124,19 @@ for command in ./other "nice -n 1 ./other" ./script; do
 done
 run 5 "$kymo" record -o none -- ./other
 has err "kymo record: this command cannot be recorded, and runs without kymo's library"
-# KYMO_RCLPY needs kymo.pth in the interpreter's site-packages: here in the user's.
+# KYMO_RCLPY=1: the hook for rclpy is loaded from PYTHONPATH, or nothing starts.
 printf '#!/usr/bin/python3\nprint("ran")\n' >node.py && chmod +x node.py
+export PYTHONDONTWRITEBYTECODE=1
 for verb in "run" "record -q -o none"; do
-	KYMO_RCLPY=1 PYTHONUSERBASE=$scratch/user "$kymo" $verb -- ./node.py >"$scratch/out" 2>"$scratch/err"
-	has out ran && has err "KYMO_RCLPY has no effect: kymo_py is not installed in the site-packages of /usr/bin/python3"
+	KYMO_RCLPY=1 run 1 "$kymo" $verb -- /usr/bin/python3 -I ./node.py && empty out
+	has err "cannot record the callbacks of rclpy, as KYMO_RCLPY asks: /usr/bin/python3"
+	for wish in "" 0; do
+		KYMO_RCLPY=$wish "$kymo" $verb -- /usr/bin/python3 -I ./node.py >"$scratch/out" 2>"$scratch/err"
+		has out ran && ! grep rclpy "$scratch/err" || fail "KYMO_RCLPY='$wish': $(cat "$scratch/err")"
+	done
+	KYMO_RCLPY=1 "$kymo" $verb -- ./node.py >"$scratch/out" 2>"$scratch/err"
+	has out ran && ! grep rclpy "$scratch/err" || fail "the hook is loaded, and reported as missing"
 done
-PYTHONUSERBASE=$scratch/user run 0 "$kymo" run -- ./node.py && empty err
-site=$(PYTHONUSERBASE=$scratch/user /usr/bin/python3 -c 'import site; print(site.getusersitepackages())')
-mkdir -p "$site" && cp "$KYMO_SOURCE/ros2/kymo_py/kymo.pth" "$site" && ln -s "$KYMO_SOURCE/ros2/kymo_py/kymo" "$site/kymo"
-KYMO_RCLPY=1 PYTHONUSERBASE=$scratch/user PYTHONDONTWRITEBYTECODE=1 run 0 "$kymo" run -- ./node.py
-! grep KYMO_RCLPY "$scratch/err" || fail "the hook is loaded, and reported as missing"
 if echo 'void _start(void) {}' | compile narrow -m32 -nostdlib -static 2>/dev/null; then
 	doctor 1 ./narrow && is architecture problem "32-bit i386"
 fi

@@ -111,9 +111,14 @@ time.sleep(1000)'
 start env LD_PRELOAD="$preload" /usr/bin/python3 -c "$node"
 "$kymo" doctor -p "$pid" --format json >out
 is rclpy warning "nodes, topics, messages and timers are recorded" KYMO_RCLPY
-start env LD_PRELOAD="$preload" KYMO_RCLPY=1 /usr/bin/python3 -c "$node"
+for wish in KYMO_RCLPY=1 "PYTHONPATH=$KYMO_BUILD/lib/python"; do
+	start env LD_PRELOAD="$preload" "$wish" /usr/bin/python3 -c "$node"
+	"$kymo" doctor -p "$pid" --format json >out
+	is rclpy ok "the hook was asked"
+done
+start env LD_PRELOAD="$preload" KYMO_RCLPY=0 "PYTHONPATH=$KYMO_BUILD/lib/python" /usr/bin/python3 -c "$node"
 "$kymo" doctor -p "$pid" --format json >out
-is rclpy ok "the hook was asked"
+is rclpy warning "nodes, topics" "without KYMO_RCLPY=0"
 
 # ---- its own malloc ----
 compile hoards -L"$stub/jazzy/lib" -ltracetools -Wl,-rpath,"$stub/jazzy/lib" <<'END'

@@ -22,12 +22,14 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 bool warn_foreign(const char *verb, char *const *command);
 
 /**
- * warn_rclpy() - report on stderr if KYMO_RCLPY is set, and the Python that runs @command does not
- * load the hook that it asks for
+ * rclpy_check() - if KYMO_RCLPY=1 asks for the callbacks of rclpy: does the Python that runs
+ * @command load the hook for them?
+ * @environment: that of the command
  *
- * Context: blocks: starts that Python for a moment.
+ * Return: 0: yes, or nobody asked, or no Python runs the command; -1 with @err. Context: blocks:
+ * starts that Python for a moment.
  */
-void warn_rclpy(const char *verb, char *const *command);
+int rclpy_check(char *const *command, char *const *environment, struct kymo_err *err);
 
 /** warn_not_traceable() - report on stderr if the words of @command or its program's file show that it cannot be traced. Context: blocks. */
 void warn_not_traceable(char *const *command);
