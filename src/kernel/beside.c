@@ -97,12 +97,11 @@ static void beside_start(struct ksource *source)
 			source_of(source, i)->ops->start(source_of(source, i));
 }
 
-static void beside_follow(struct ksource *source, int32_t tid)
+static unsigned beside_follow(struct ksource *source, const int32_t *tid, unsigned count)
 {
 	struct ksource *calls = source_of(source, CALLS);
 
-	if (calls)
-		calls->ops->follow(calls, tid);
+	return calls ? calls->ops->follow(calls, tid, count) : 0;
 }
 
 static void beside_stop(struct ksource *source)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +148,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *options, struc
 	}
 	kernel->source->ops->start(kernel->source);
 	if (options->all)
-		follow_calls(kernel->source, 0);
+		kernel_follow_all_calls(kernel);
 	kernel->flushed_ns = (uint64_t)now_ns();
 	*out = kernel;
 	return 0;
@@ -185,48 +184,6 @@ const char *kernel_probe(const struct kernel_options *options, struct kymo_err *
 		source = kernel->source->ops->name;
 	release(kernel);
 	return source;
-}
-
-/* ---- following processes ---- */
-
-void kernel_follow(struct kernel *kernel, int pid)
-{
-	int *grown;
-
-	if (!kernel->select || pid <= 0)
-		return;
-	follow_threads(kernel->select, kernel->source, pid);
-	grown = realloc(kernel->process, (kernel->processes + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	kernel->process = grown;
-	kernel->process[kernel->processes++] = pid;
-}
-
-/* System calls of this thread itself are left out by the selection. */
-void kernel_starts(struct kernel *kernel)
-{
-	if (kernel->select)
-		follow_calls(kernel->source, (int32_t)gettid());
-}
-
-/* A lost event may have been the birth of a thread: look for threads again. */
-static void follow_again(struct kernel *kernel)
-{
-	uint64_t lost = 0;
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < kernel->source->cpus; i++)
-		lost += kernel->stream[i].lost;
-	if (lost == kernel->lost)
-		return;
-	kernel->lost = lost;
-	for (unsigned i = 0; i < kernel->processes; i++)
-		if (kill(kernel->process[i], 0) == 0 || errno != ESRCH) {
-			follow_threads(kernel->select, kernel->source, kernel->process[i]);
-			kernel->process[kept++] = kernel->process[i];
-		}
-	kernel->processes = kept;
 }
 
 /* ---- recording ---- */
@@ -335,9 +292,9 @@ int kernel_poll(struct kernel *kernel, struct kymo_err *err)
 {
 	uint64_t now = (uint64_t)now_ns();
 
+	kernel_follow_again(kernel, now);
+	kernel_follow_calls(kernel);
 	kernel_read(kernel, now);
-	if (kernel->select)
-		follow_again(kernel);
 	if (kernel->kept || kernel->store || now - kernel->flushed_ns >= FLUSH_NS) {
 		for (unsigned i = 0; i < kernel->source->cpus && kernel->rc == 0; i++)
 			if (kernel->stream[i].events)

@@ -83,7 +83,8 @@ bool kernel_has_syscalls(const struct kernel *kernel);
  * kernel_follow() - record the threads of process @pid, and those that they create
  * @pid: of the host
  *
- * Includes their events since the last kernel_poll(). Without effect with options.all.
+ * Includes their events since the last kernel_poll(); their system calls from the next one on.
+ * Without effect with options.all.
  */
 void kernel_follow(struct kernel *kernel, int pid);
 

@@ -23,7 +23,8 @@ struct kernel {
 	int *process;			/* [processes] that are followed, to look for their threads again after a loss */
 	unsigned processes;
 	bool left_out[KEVENT_ID_COUNT]; /* read for the selection, and not recorded */
-	uint64_t lost;			/* when their threads were last looked for */
+	unsigned calls_of;              /* so many of them are followed for system calls, too */
+	uint64_t lost, looked_ns;       /* when their threads were last looked for after a loss */
 	uint64_t seen, seen_before;	/* events in all, and in earlier directories */
 	bool full;
 	uint64_t flushed_ns, told_ns;
@@ -40,6 +41,16 @@ void place_remove(const struct kernel *kernel);
 
 /** stats_begin() - the facts of a recording, without its counts. */
 struct kernel_stats stats_begin(const struct kernel *kernel);
+
+/** kernel_follow_calls() - record the system calls of all processes that kernel_follow() named. */
+void kernel_follow_calls(struct kernel *kernel);
+
+/** kernel_follow_all_calls() - record the system calls of all threads. */
+void kernel_follow_all_calls(struct kernel *kernel);
+
+/** kernel_follow_again() - a lost event may have been the birth of a thread: look for threads
+ * again, once a second. */
+void kernel_follow_again(struct kernel *kernel, uint64_t now_ns);
 
 /** kernel_read() - bring what happened up to @until_ns into the streams. */
 void kernel_read(struct kernel *kernel, uint64_t until_ns);

@@ -17,9 +17,7 @@
  * events are recorded before it. So the trace always says which thread ran, and in which interrupt
  * a thread was woken.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +26,7 @@
 
 #define RAW_MAX 160			/* bytes of a record that can be held */
 #define BLOCKED 0xff			/* bits of prev_state; 0: the thread could continue */
-#define GONE 0xf0			/* bits of a thread that exits: it never runs again */
-#define LOOKS_MAX 8                     /* at a process that creates threads meanwhile */
+#define GONE 0xf0                       /* bits of a thread that exits: it never runs again */
 #define CROSSING_NS 100000u		/* a thread that is woken this shortly before it switches off does not sleep */
 
 enum select_state { ASLEEP, READY, RUNS };
@@ -340,45 +337,4 @@ void select_record(struct select *select, unsigned cpu, unsigned event, const st
 	default:
 		on_thread(select, cpu, event, record);
 	}
-}
-
-/* ---- the threads of processes that exist already ---- */
-
-void follow_calls(struct ksource *source, int32_t tid)
-{
-	if (source->ops->follow)
-		source->ops->follow(source, tid);
-}
-
-/* Return: whether it was not followed before. */
-static bool follow_thread(struct select *select, struct ksource *source, int32_t tid)
-{
-	if (select_follow(select, tid) <= 0)
-		return false;
-	follow_calls(source, tid);
-	return true;
-}
-
-/* Return: whether a thread was new. */
-static bool follow_those_of(struct select *select, struct ksource *source, int pid)
-{
-	bool any = follow_thread(select, source, pid);
-	const struct dirent *entry;
-	char path[32];
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return false; /* it has ended */
-	while ((entry = readdir(dir)))
-		any |= follow_thread(select, source, (int32_t)strtol(entry->d_name, NULL, 10));
-	(void)closedir(dir);
-	return any;
-}
-
-void follow_threads(struct select *select, struct ksource *source, int pid)
-{
-	for (unsigned i = 0; i < LOOKS_MAX && follow_those_of(select, source, pid); i++)
-		;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the kernel's events are recorded, and the threads that a process has already. */
+/* Which of the kernel's events are recorded. */
 #ifndef KYMO_KERNEL_SELECT_H
 #define KYMO_KERNEL_SELECT_H
 
@@ -19,16 +19,5 @@ int select_follow(struct select *select, int32_t tid);
 /** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of time. */
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
 void select_free(struct select *select);
-
-/** follow_calls() - @source delivers the system calls of @tid and of all threads that it creates; 0: of all threads. */
-void follow_calls(struct ksource *source, int32_t tid);
-
-/**
- * follow_threads() - follow all threads that process @pid has now
- *
- * @select and @source see the threads that these create later. Threads that were created during the call are found by the
- * next call.
- */
-void follow_threads(struct select *select, struct ksource *source, int pid);
 
 #endif

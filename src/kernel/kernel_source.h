@@ -18,9 +18,10 @@ struct ksource_ops {
 	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
 	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct kymo_err *err);
 	void (*start)(struct ksource *source); /* NULL: follow() does */
-	/** Deliver the system calls of thread @tid and of all threads that it creates; 0: of all
-	 * threads. NULL: it always does. */
-	void (*follow)(struct ksource *source, int32_t tid);
+	/** Deliver the system calls of the @count threads @tid and of all threads that they create;
+	 * none: of all threads. NULL: it always does. Return: how many of them were not in the
+	 * kernel's list; 0 also if it is not writable. */
+	unsigned (*follow)(struct ksource *source, const int32_t *tid, unsigned count);
 	void (*stop)(struct ksource *source);
 	bool (*there)(const struct ksource *source, unsigned cpu);	/* false for a CPU that is switched off */
 	void (*capture)(struct ksource *source, unsigned cpu);
@@ -40,6 +41,12 @@ struct ksource {
 };
 
 extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_tracefs_calls, ksource_perf;
+
+/* ---- tracefs: the list of threads ---- */
+
+/** pids_add() - add those of @tid to the list in instance @dir that it does not have. Return: how
+ * many; -errno. */
+int pids_add(int dir, const int32_t *tid, unsigned count);
 
 /* ---- tracefs: pages of a CPU's buffer ---- */
 

@@ -244,19 +244,19 @@ static int tracefs_open_calls(struct ksource **source, const struct kformat *for
 	return open_instance(source, &ksource_tracefs_calls, CALLS_SUFFIX, format, size, err);
 }
 
-static void tracefs_follow(struct ksource *source, int32_t tid)
+static unsigned tracefs_follow(struct ksource *source, const int32_t *tid, unsigned count)
 {
 	struct tracefs *tracefs = (struct tracefs *)source;
-	char text[16];
+	const int added = count ? pids_add(tracefs->dir, tid, count) : 0;
 
-	(void)snprintf(text, sizeof(text), "%d", (int)tid);
-	if (tid && put(tracefs, "set_event_pid", text) < 0)
-		return;				/* it has ended */
-	if (tracefs->follows)
-		return;
-	tracefs->follows = true;
-	(void)put(tracefs, "tracing_on", "1");
-	(void)put(tracefs, "events/raw_syscalls/enable", "1");
+	if (added < 0)
+		return 0; /* an empty list would be all threads */
+	if (!tracefs->follows) {
+		tracefs->follows = true;
+		(void)put(tracefs, "tracing_on", "1");
+		(void)put(tracefs, "events/raw_syscalls/enable", "1");
+	}
+	return (unsigned)added;
 }
 
 /* ---- reading ---- */
