@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -246,11 +247,48 @@ static void damage_does_no_harm(void **state)
 	}
 }
 
+/* Only those are written that the list does not have, all at once. The list is longer than one
+ * read. */
+static void threads_are_listed_once(void **state)
+{
+	enum { LISTED = 3000, ASKED = LISTED + 2 };
+	char dir[] = "/tmp/kymo_pids_XXXXXX", path[64], text[64] = "";
+	static int32_t tid[ASKED];
+	int at;
+	FILE *list;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/set_event_pid", dir);
+	list = fopen(path, "w");
+	assert_non_null(list);
+	for (int i = 0; i < ASKED; i++) {
+		tid[i] = 10000 + i;
+		if (i < LISTED)
+			fprintf(list, "%d\n", tid[i]);
+	}
+	assert_int_equal(fclose(list), 0);
+	at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(at >= 0);
+	assert_int_equal(pids_add(at, tid, LISTED), 0);
+	assert_int_equal(pids_add(at, tid, ASKED), ASKED - LISTED);
+	list = fopen(path, "r");
+	assert_non_null(list);
+	assert_non_null(fgets(text, sizeof(text), list));
+	assert_int_equal(strncmp(text, "13000 13001 ", 12), 0);
+	assert_int_equal(fclose(list), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_true(pids_add(at, tid, 1) < 0);
+	assert_int_equal(close(at), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_are_read),
 		cmocka_unit_test(damage_does_no_harm),
+		cmocka_unit_test(threads_are_listed_once),
 		cmocka_unit_test(tracefs_counts_as_the_kernel),
 	};
 
