@@ -65,7 +65,7 @@ static uint32_t host_of(const struct kymo_ctf_reader *reader, uint32_t trace)
 	return i;
 }
 
-static bool is_text(const struct kymo_ctf_event_class *class, const char *name)
+bool sched_is_text(const struct kymo_ctf_event_class *class, const char *name)
 {
 	const char *type;
 
@@ -84,7 +84,8 @@ static void find_names(struct sched *sched)
 	for (unsigned i = 0; i < sched->classes; i++) {
 		const struct kymo_ctf_event_class *class = kymo_ctf_class(sched->reader, i);
 
-		sched->has_names[i] = is_text(class, "next_comm") && is_text(class, "prev_comm");
+		sched->has_names[i] =
+			sched_is_text(class, "next_comm") && sched_is_text(class, "prev_comm");
 	}
 }
 

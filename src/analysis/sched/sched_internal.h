@@ -53,6 +53,10 @@ struct sched {
 	unsigned classes;
 };
 
+/* Is field @name of @class a text? A trace may declare fields of any type under the kernel's names.
+ */
+bool sched_is_text(const struct kymo_ctf_event_class *class, const char *name);
+
 /* Returns the thread, which is created if necessary. Return: NULL: out of memory. */
 struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid);
 /*

@@ -17,6 +17,7 @@
 /* A run that has not ended. */
 struct open {
 	uint64_t id;
+	struct model_instance instance; /* as it began, without its message */
 	const struct model_thread *thread;
 	struct open *outer;		/* the next outer run on this tid */
 	bool was_on;			/* the thread was on a CPU at the start */
@@ -40,6 +41,9 @@ struct sched_runs {
 	void *context;
 	struct map selves;		/* (tid, host) -> struct self */
 	unsigned first;			/* first row of the scheduler's events */
+	struct sched_ios *ios;          /* NULL: nobody listens */
+	unsigned first_io;              /* first row of its events */
+	int32_t cpu;                    /* of the present event */
 	bool failed;
 };
 
@@ -92,6 +96,18 @@ static void accuse(struct open *open, const struct sched_spell *spell)
 	by->count++;
 }
 
+static void report_io(struct sched_runs *runs, const struct sched_spell *spell)
+{
+	const struct self *self = map_get(&runs->selves, (uint32_t)spell->tid, spell->host);
+	struct sched_io wait;
+
+	if (!self || !self->open || !sched_ios_wait(runs->ios, spell, runs->cpu, &wait))
+		return;
+	for (const struct open *open = self->open; open; open = open->outer)
+		if (open->was_on)
+			runs->listener->io(runs->context, &open->instance, &wait);
+}
+
 static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct sched_runs *runs = context;
@@ -102,6 +118,8 @@ static void on_spell(void *context, const struct sched_spell *spell)
 		for (struct open *open = self ? self->open : NULL; open; open = open->outer)
 			accuse(open, spell);
 	}
+	if (spell->state == SCHED_BLOCKED && runs->ios)
+		report_io(runs, spell);
 	if (runs->listener->spell)
 		runs->listener->spell(runs->context, spell);
 }
@@ -134,6 +152,8 @@ static void on_started(void *context, const struct model_instance *instance)
 		return;
 	}
 	open->id = instance->id;
+	open->instance = *instance;
+	open->instance.message = NULL;
 	open->thread = instance->thread;
 	open->was_on = sched_is_on(runs->sched, host, (int32_t)tid) &&
 		       sched_usage(runs->sched, host, (int32_t)tid, instance->start_ns, &open->at);
@@ -227,9 +247,16 @@ int sched_runs_create(struct sched_runs **out, struct model *model, const struct
 	runs->listener = listener;
 	runs->context = context;
 	bind = sched_bind(&count);
-	if (!sched_create(&runs->sched, reader, &sched_listener, runs) && !model_listen(model, &model_listener, runs) &&
-	    !model_bind_also(model, bind, count, &runs->first))
-		return 0;
+	if (!sched_create(&runs->sched, reader, &sched_listener, runs) &&
+	    !model_listen(model, &model_listener, runs) &&
+	    !model_bind_also(model, bind, count, &runs->first)) {
+		if (!listener->io)
+			return 0;
+		bind = sched_ios_bind(&count);
+		if (!sched_ios_create(&runs->ios, reader) &&
+		    !model_bind_also(model, bind, count, &runs->first_io))
+			return 0;
+	}
 	sched_runs_destroy(runs);
 	*out = NULL;
 	return -1;
@@ -258,6 +285,7 @@ void sched_runs_destroy(struct sched_runs *runs)
 	}
 	map_free(&runs->selves);
 	sched_destroy(runs->sched);
+	sched_ios_destroy(runs->ios);
 	free(runs);
 }
 
@@ -266,7 +294,9 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
 	uint32_t host = sched_trace_host(runs->sched, event->trace);
 	struct self *self;
 
-	if (sched_event(runs->sched, event, runs->first) || runs->failed)
+	runs->cpu = event->cpu;
+	if ((runs->ios && sched_ios_event(runs->ios, event, runs->first_io, host)) ||
+	    sched_event(runs->sched, event, runs->first) || runs->failed)
 		return -1;
 	/* Facts that are recorded late have another time than the time of recording. */
 	if (event->bound < 0 || event->bound >= (int)runs->first || event->init_ns || !event->vtid)

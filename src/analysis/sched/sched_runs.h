@@ -15,6 +15,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/sched/sched.h"
+#include "analysis/sched/sched_io.h"
 #include "base/err.h"
 
 /* A thread that had the CPU while a run was ready to run. */
@@ -40,6 +41,13 @@ struct sched_runs_listener {
 	void (*run)(void *context, const struct sched_run *run);
 	/* A spell of any thread of the machine; its texts are valid during the call only. */
 	void (*spell)(void *context, const struct sched_spell *spell);
+	/*
+	 * The thread of a run waited for a disk or the network. @instance: the run as it began; a
+	 * wait in a nested run is reported for the outer one, too. The wait is valid during the
+	 * call only.
+	 */
+	void (*io)(void *context, const struct model_instance *instance,
+		   const struct sched_io *wait);
 };
 
 /** sched_usage_add() - add @more to @sum. */

@@ -114,6 +114,13 @@ struct preemption_row {
 	struct sched_by by;
 };
 
+/* A wait of a run of a callback for a disk or the network. */
+struct io_row {
+	uint64_t id;
+	struct model_instance instance;
+	struct sched_io io;
+};
+
 /* Costs of a run of a callback. */
 struct cost_row {
 	uint64_t id;
@@ -201,6 +208,7 @@ struct tables_row {
 		struct spell_row spell;
 		struct cpu_row cpu;
 		struct preemption_row preemption;
+		struct io_row io;
 		struct thread_row thread;
 		struct cost_row cost;
 		struct made_row made;

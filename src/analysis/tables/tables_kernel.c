@@ -45,17 +45,34 @@ static void on_run(void *context, const struct sched_run *run)
 	}
 }
 
-static const struct sched_runs_listener listener = { .run = on_run, .spell = on_spell };
+static void on_io(void *context, const struct model_instance *instance, const struct sched_io *wait)
+{
+	struct tables_row *row = tables_row_new(context, TABLE_io_waits);
+
+	if (!row)
+		return;
+	row->io.instance = *instance;
+	row->io.io = *wait;
+}
+
+static const struct sched_runs_listener listener = { .run = on_run,
+						     .spell = on_spell,
+						     .io = on_io };
+static const struct sched_runs_listener without_io = { .run = on_run, .spell = on_spell };
 
 int tables_kernel_attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	const uint64_t of_kernel = TABLES_BIT(TABLE_thread_states) | TABLES_BIT(TABLE_cpu_times) |
-				   TABLES_BIT(TABLE_callback_cpu) | TABLES_BIT(TABLE_callback_preemptions) |
-				   TABLES_BIT(TABLE_thread_cpu);
+				   TABLES_BIT(TABLE_callback_cpu) |
+				   TABLES_BIT(TABLE_callback_preemptions) |
+				   TABLES_BIT(TABLE_thread_cpu) | TABLES_BIT(TABLE_io_waits);
 
 	if (!(scan->request.tables & of_kernel) || !sched_is_there(scan->reader))
 		return 0;
-	return sched_runs_create(&scan->runs, scan->model, scan->reader, &listener, scan) ? err_no_memory(err) : 0;
+	return sched_runs_create(&scan->runs, scan->model, scan->reader,
+				 tables_wants(scan, TABLE_io_waits) ? &listener : &without_io, scan)
+		       ? err_no_memory(err)
+		       : 0;
 }
 
 void tables_kernel_finish(struct tables_scan *scan)

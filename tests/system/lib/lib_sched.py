@@ -8,7 +8,7 @@ import random
 import shutil
 import struct
 
-SWITCH, WAKING, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT = range(8)
+SWITCH, WAKING, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, ISSUE, COMPLETE, RECEIVE = range(11)
 CROSSING_NS = 100_000       # a thread that another CPU wakes so shortly before it switches off is ready then
 SOFTIRQS = "HI TIMER NET_TX NET_RX BLOCK BLOCK_IOPOLL TASKLET SCHED HRTIMER RCU".split()
 ON, PREEMPTED, WAITING, BLOCKED = "on", "preempted", "waiting", "blocked"
@@ -35,6 +35,11 @@ event { name = "irq_handler_entry"; id = 4; fields := struct { int32_t _irq; cha
 event { name = "irq_handler_exit"; id = 5; fields := struct { int32_t _irq; int32_t _ret; }; };
 event { name = "irq_softirq_entry"; id = 6; fields := struct { uint32_t _vec; }; };
 event { name = "irq_softirq_exit"; id = 7; fields := struct { uint32_t _vec; }; };
+event { name = "block_rq_issue"; id = 8; fields := struct { uint32_t _dev; int64_t _sector; uint32_t _nr_sector; uint32_t _bytes;
+	int32_t _tid; char_t _rwbs[8]; }; };
+event { name = "block_rq_complete"; id = 9; fields := struct { uint32_t _dev; int64_t _sector; uint32_t _nr_sector; int32_t _error;
+	char_t _rwbs[8]; }; };
+event { name = "net_if_receive_skb"; id = 10; fields := struct { uint64_t _skbaddr; uint32_t _len; char_t _name[16]; }; };
 """
 # As LTTng's modules write it: events of 5 bits and 27 of time where they follow soon, with a word where they do not.
 LTTNG_SPANS_NS = 1 << 27
@@ -52,8 +57,11 @@ LTTNG = LTTNG.replace("unsigned long", "uint64_t").replace("stream {", """struct
 } align(8);
 stream { id = 0;""").replace("event.header := struct { uint16_t id; time_ns_t timestamp; }", "event.header := struct event_header_compact")
 LTTNG = LTTNG.replace("offset = 0;", "offset = %d;" % LTTNG_OFFSET_NS).replace('tracer_name = "test"', 'tracer_name = "lttng-modules"')
+LTTNG = LTTNG.replace("char_t _rwbs[8]", "uint64_t _rwbs")
 LTTNG = LTTNG.replace("; fields := ", "; stream_id = 0; fields := ")
 Spell = collections.namedtuple("Spell", "begin end state cpu")
+Wait = collections.namedtuple("Wait", "begin end kind device direction bytes requests request_ns")
+DIRECTIONS = ("read", b"RA", 1 << 2 | 1 << 3), ("write", b"FWS", 1 | 1 << 5), ("discard", b"D", 1 << 1), ("flush", b"F", 1 << 10)
 
 
 def plain_stream(cpu, events):
@@ -83,7 +91,7 @@ def lttng_stream(cpu, events):
 class Scene:
     """@names: tid -> name. All of them sleep at first, but for one per CPU; tid 0 is an idle CPU."""
 
-    def __init__(self, names, begin_ns, end_ns, seed=0, cpus=2, mean_ns=50_000):
+    def __init__(self, names, begin_ns, end_ns, seed=0, cpus=2, mean_ns=50_000, io=False, lttng=False):
         self.random, self.names, self.cpus = random.Random(seed), {**names, 0: "swapper"}, cpus
         self.streams = collections.defaultdict(list)                    # cpu -> [(number, ns, fields)]
         self.state = {tid: (BLOCKED, None, None) for tid in names}      # state, since (None: not known), cpu
@@ -94,6 +102,8 @@ class Scene:
         self.crossing = {}                                              # tid on a CPU -> (when another one woke it, for which)
         self.irqs = []                                                  # (begin, end, cpu, name, is_soft)
         self.exits = None                                               # who is about to; it may run long yet
+        self.io, self.lttng, self.sector, self.open = io, lttng, 0, {}  # tid -> [(sector, when, bytes, direction)], with @io
+        self.waits = collections.defaultdict(list)                      # tid -> [Wait]
         self.wakers = {}                                                # (tid, when it was woken) -> who was on that CPU; -1: not known
         self.ns = begin_ns
         while self.ns < end_ns:
@@ -132,6 +142,8 @@ class Scene:
             self.becomes(prev, WAITING, target)
         elif prev:
             self.becomes(prev, PREEMPTED if stays else BLOCKED, cpu)
+            if self.io and not stays:
+                self.open[prev] = [self.issue(prev, cpu) for _ in range(self.random.randrange(3))]
         if following:
             self.becomes(following, ON, cpu)
 
@@ -168,9 +180,37 @@ class Scene:
         if asleep:
             tid, cpu = self.random.choice(asleep), self.random.randrange(self.cpus)
             on = self.random.randrange(self.cpus)
+            if self.io:
+                self.arrives(tid, on)
             self.wakers[tid, self.ns] = self.on[on][0] if self.on[on][1] is not None else -1
             self.put(on, WAKING, self.comm(tid) + struct.pack("<ii", tid, cpu))
             self.becomes(tid, WAITING, cpu)
+
+    def issue(self, tid, cpu):
+        self.sector += 8
+        name, letters, bits = self.random.choice(DIRECTIONS)
+        size = 512 * self.random.randint(1, 100)
+        self.put(cpu, ISSUE, struct.pack("<IqIIi", 8 << 20 | 17, self.sector, size // 512, size, tid) +
+                 (struct.pack("<Q", bits) if self.lttng else letters.ljust(8, b"\0")))
+        return self.sector, self.ns, size, name, letters, bits
+
+    def arrives(self, tid, on):
+        """What a thread waited for, immediately before it is woken: on that CPU, or on another one, where nothing follows from it."""
+        since, requests = self.state[tid][1], self.open.pop(tid, [])
+        self.ns += 60_000                                               # far from what came before
+        cpu = on if self.random.random() < .7 else (on + 1) % self.cpus
+        wait = None
+        for sector, issued, size, name, letters, bits in requests:
+            self.put(cpu, COMPLETE, struct.pack("<IqIi", 8 << 20 | 17, sector, size // 512, 0) +
+                     (struct.pack("<Q", bits) if self.lttng else letters.ljust(8, b"\0")))
+            wait = Wait(since, 0, "disk", "8:17", name, size + (wait.bytes if wait else 0), 1 + bool(wait), self.ns - issued)
+            self.ns += 1000
+        if not requests and self.random.random() < .5:
+            self.put(cpu, RECEIVE, struct.pack("<QI16s", 1, 1500, b"eth0"))
+            wait = Wait(since, 0, "network", "eth0", "receive", 1500, 1, None)
+        self.ns += self.random.randint(0, 40_000)
+        if wait and cpu == on and since is not None:
+            self.waits[tid].append(wait._replace(end=self.ns))
 
     def migrate(self):
         ready = [t for t, (s, _, _) in self.state.items() if s in (PREEMPTED, WAITING)]
@@ -246,7 +286,7 @@ def beside(ros, path, seed, query, lttng=False, **options):
     # By other names than their own, as they do other things than their own events say.
     names = {t["tid"]: f"k{t['tid']}" for t in threads}
     names.update({1000000 + i: f"hog{i}" for i in range(3)})
-    scene = Scene(names, extent["b"] - 10**8, extent["e"] + 10**8, seed, **{"cpus": 3, "mean_ns": 100_000, **options})
+    scene = Scene(names, extent["b"] - 10**8, extent["e"] + 10**8, seed, **{"cpus": 3, "mean_ns": 100_000, "lttng": lttng, **options})
     assert len(hosts) == 1
     scene.write(os.path.join(path, "kernel"), hosts[0]["host"], lttng)
     return path, scene

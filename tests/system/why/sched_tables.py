@@ -13,11 +13,11 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_events import Events
 from lib_kernel import lossless_tasks, with_tracefs
-from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, beside
+from lib_sched import BLOCKED, ON, PREEMPTED, WAITING, Wait, beside
 from lib_test import SHARED, answer, kymo, lossless, query, record, report, robot, until_lossless
 
 DATA = os.path.join(SHARED, "data", "ros2-traces")
-TABLES = "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
+TABLES = "io_waits", "callback_cpu", "callback_preemptions", "thread_cpu", "thread_states", "cpu_times"
 SECTIONS = "callback-cpu", "node-cpu", "process-cpu", "preemptions"
 STATE = {ON: "running", PREEMPTED: "preempted", WAITING: "waiting", BLOCKED: "blocked"}
 
@@ -54,7 +54,8 @@ def run_of(scene, tid, begin, end):
 
 
 def made_up(directory, name, seed):
-    trace, scene = beside(os.path.join(DATA, name), os.path.join(directory, f"{name}-{seed}"), seed, query, lttng=seed % 2 == 1, mean_ns=30_000)
+    trace, scene = beside(os.path.join(DATA, name), os.path.join(directory, f"{name}-{seed}"), seed, query, lttng=seed % 2 == 1, mean_ns=30_000,
+                          io=True)
     told = {row["id"]: row for row in query(trace, "SELECT * FROM callback_cpu")}
     runs = query(trace, "SELECT id, tid, start_ns, end_ns, duration_ns FROM callback_instances")
     whom = collections.defaultdict(dict)
@@ -63,6 +64,8 @@ def made_up(directory, name, seed):
         assert row["by_name"] == (scene.names[row["by_tid"]] if row["by_tid"] is not None else None), row
     assert set(told) == {run["id"] for run in runs}
     known = 0
+    kinds = waits(trace, scene, runs)
+    assert name != "pair_basic_st" or kinds == {"disk", "network"}, kinds
     for run in runs:
         row, wanted = told[run["id"]], run_of(scene, run["tid"], run["start_ns"], run["end_ns"])
         ours = [row[k] for k in ("cpu_ns", "preempted_ns", "waiting_ns", "blocked_ns", "unknown_ns", "preemptions", "migrations")]
@@ -75,6 +78,20 @@ def made_up(directory, name, seed):
     states(trace, scene)
     reported(trace)
     return known
+
+
+def waits(trace, scene, runs):
+    """Each wait for a disk or the network lies in the runs that its thread was in."""
+    wanted = collections.Counter()
+    for run in runs:
+        if state_at(scene, run["tid"], run["start_ns"]) == ON:
+            for wait in scene.waits[run["tid"]]:
+                if run["start_ns"] <= wait.end <= run["end_ns"]:
+                    wanted[run["id"], wait] += 1
+    told = collections.Counter((row["callback_instance_id"], Wait(*(row[key] for key in (
+        "start_ns", "end_ns", "kind", "device", "direction", "bytes", "requests", "request_ns")))) for row in query(trace, "SELECT * FROM io_waits"))
+    assert told == wanted, (told - wanted, wanted - told)
+    return {wait.kind for _, wait in wanted}
 
 
 def states(trace, scene):
@@ -193,7 +210,7 @@ if __name__ == "__main__":
     with_tracefs(__file__)
     with tempfile.TemporaryDirectory() as private:
         if os.path.isdir(DATA):
-            parts = made_up(private, "pair_basic_st", 0) + made_up(private, "pair_pipeline_mt", 1)
+            parts = made_up(private, "pair_basic_st", 0) + made_up(private, "pair_basic_st", 1) + made_up(private, "pair_pipeline_mt", 1)
             assert parts > 20, parts
             print(f"{parts} runs that were off their CPU are as they were made up")
             without(os.path.join(DATA, "pair_basic_st"))
