@@ -3,8 +3,11 @@
 # needs: plain
 """What kymo records of a program says the same as what CARET recorded of it: all that the real trace of CARET tells is called again, in
 its order and on as many threads, under kymo's hooks (tests/rclcpp/caret_replay.cpp), and recorded. Then nodes, callbacks, executors and
-groups, publishers, subscriptions, instances, deliveries, variable passings and the rows of all response times are the same, but for times."""
+groups, publishers, subscriptions, instances, deliveries, variable passings and the rows of all response times are the same, but for times.
+caret_analyze, if it can be imported, gets the response times that kymo says out of kymo's export."""
 import collections
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -177,6 +180,28 @@ def compare_exports(work, ours):
             check(False, "exported otherwise:", apart)
 
 
+def compare_with_caret_analyze(work, ours):
+    """caret_analyze itself, where it is installed, gets the same response times out of that export."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            from caret_analyze import Application, Architecture, Lttng
+            from caret_analyze.record import ResponseTime
+    except ImportError as error:
+        print(f"skipped in part: caret_analyze is not installed ({error})")
+        return
+    architecture = f"{DATA}/architecture.yaml"
+    with contextlib.redirect_stdout(io.StringIO()):
+        application = Application(Architecture("yaml", architecture), Lttng(f"{work}/exported", force_conversion=True))
+    rows = json.loads(kymo("report", ours, "--architecture", architecture, "--section", "response-times", "--format", "json"))["response-times"]
+    check(len(rows) == 4, "response times:", rows)
+    for row in rows:
+        times = ResponseTime(application.get_path(row["path"]).to_records())
+        case = row["case"].replace("-", "_")
+        theirs = getattr(times, f"to_{case}_records" if case == "all" else f"to_{case}_case_records")().to_dataframe()["response_time"]
+        check([len(theirs), theirs.min(), theirs.max(), theirs.sum()] == [row[key] for key in ("count", "min_ns", "max_ns", "sum_ns")],
+              "caret_analyze says of", row, list(theirs))
+
+
 NOT_TOLD = ("version", "message_timestamp", "init_timestamp", "publisher_handle")
 
 
@@ -192,6 +217,7 @@ def main():
         compare_architectures(work, ours)
         compare_activity(ours)
         compare_exports(work, ours)
+        compare_with_caret_analyze(work, ours)
         print(f"{len(trace)} events, called again: {rows} rows are the same")
 
 
