@@ -240,6 +240,14 @@ int chains_create(struct chains **chains, struct model *model,
 		  const struct chains_options *options, struct kymo_err *err);
 void chains_destroy(struct chains *chains);
 
+/**
+ * chains_forget_stats() - forget the distributions and the longest arrivals of all paths, for
+ * results of one interval after the other
+ *
+ * Paths keep their numbers and counts; messages under way are followed further.
+ */
+void chains_forget_stats(struct chains *chains);
+
 /** chains_finish() - call after model_finish(): count the messages that were not received. */
 void chains_finish(struct chains *chains);
 

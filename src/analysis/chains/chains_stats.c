@@ -114,6 +114,14 @@ void chains_stats_free(struct chains_stats *stats)
 	free(stats);
 }
 
+void chains_forget_stats(struct chains *chains)
+{
+	for (uint32_t i = 0; i < chains->path_count; i++) {
+		chains_stats_free(chains->path[i]->pub.stats);
+		chains->path[i]->pub.stats = NULL;
+	}
+}
+
 static bool is_collected(const struct chains *chains, const struct path *path)
 {
 	const struct chains_options *o = &chains->options;
