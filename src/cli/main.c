@@ -61,7 +61,7 @@ static void overview(FILE *out)
 
 /*
  * The beginning of a verb is that verb. `stop` ends recordings, so it is proposed only to who typed
- * its first letter; what other tools call top is `kymo live --top`.
+ * its first letter.
  */
 static void try_verb(struct text_nearest *best, const char *name, const char *verb)
 {
@@ -70,8 +70,6 @@ static void try_verb(struct text_nearest *best, const char *name, const char *ve
 		*best = (struct text_nearest){ verb, 0 };
 	else if (strcmp(verb, "stop") != 0 || *name == 's')
 		text_nearest_try(best, name, verb);
-	if (strcmp(name, "top") == 0)
-		*best = (struct text_nearest){ "live --top", 0 };
 }
 
 static int unknown_verb(const char *name)

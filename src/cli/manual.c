@@ -82,6 +82,7 @@ static const char later_steps[] =
 static const struct entry chapters[] = {
 	{ "Start programs, record them",
 	  "run record start pause resume filter stop status snapshot sink recover ls rm" },
+	{ "Watch what happens now", "top" },
 	{ "Read the answers", "info list dump report flow why query export open" },
 	{ "Watch from elsewhere, several hosts", "relay live agent" },
 	{ "When nothing is recorded", "doctor" },

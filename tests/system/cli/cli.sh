@@ -19,7 +19,7 @@ verbs=$(sed -n 's/^  verbs: *//p' "$scratch/out")
 run 2 "$kymo" no-such-verb && empty out && has err "unknown verb 'no-such-verb'"
 run 2 "$kymo" --no-such-option && empty out && has err "unknown option"
 run 2 "$kymo" help no-such-verb && has err "unknown verb"
-run 2 "$kymo" top && has err "did you mean 'live --top'" && ! grep -q "'stop'" "$scratch/err" || fail "top: $(cat "$scratch/err")"
+run 2 "$kymo" tpo && has err "did you mean 'top'" && ! grep -q "'stop'" "$scratch/err" || fail "tpo: $(cat "$scratch/err")"
 run 2 "$kymo" stat && has err "did you mean 'status'"
 run 2 "$kymo" stpo && has err "did you mean 'stop'"
 run 2 "$kymo" --man no-such-verb && has err "unknown verb"

@@ -110,7 +110,9 @@ ROOMS = {
     "caret/paths": "analysis ctf/read",
     "caret/export": "ctf/read ctf/write",
 
-    "cli": "abi base accounts ctf/read recorder relay live caret analysis query export report cli/common",
+    "top": "base ctf/read recorder relay live analysis report",
+
+    "cli": "abi base accounts ctf/read recorder relay live caret analysis query export report top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",

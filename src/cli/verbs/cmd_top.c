@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo top`: what a robot does now. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/common/common.h"
+#include "cli/input/access_options.h"
+#include "cli/input/input_runs.h"
+#include "top/top.h"
+
+#define INTERVAL_LEAST_NS 100000000
+
+struct options {
+	int format, page;
+	int64_t interval;
+	struct selection selection;
+	struct access_wishes access;
+	bool once, all, strict;
+};
+
+static const struct opt opts[] = {
+	{ "once", '1', OPT_FLAG, offsetof(struct options, once), NULL,
+	  "wait for one interval, print a table, and end; needs no terminal", NULL },
+	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	  "how to print, with --once; json has all pages", "table|json|csv" },
+	{ "page", 0, OPT_CHOICE, offsetof(struct options, page), NULL,
+	  "what to show first, or with --once", "callbacks|topics|chains|executors|threads" },
+	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME",
+	  "time between two looks (default 1s)", NULL },
+	CLI_OPT_SELECTION(struct options, 0),
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "also callbacks and messages of /rosout and /parameter_events", NULL },
+	ACCESS_OPTS(struct options, access),
+	CLI_OPT_STRICT(struct options),
+	CLI_OPT_END
+};
+
+/* A number is a process, unless there is such a file. */
+static int read_operand(const char *operand, struct top_options *top, struct url *url,
+			struct kymo_err *err)
+{
+	struct cli_traces traces;
+	uint64_t number;
+
+	if (url_is_one(operand)) {
+		if (url_parse(operand, URL_VIEWER, url, err) < 0)
+			return -1;
+		if (!url->session[0])
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "no session in the URL; \"kymo live %s\" lists the relay's "
+				       "sessions",
+				       operand);
+		top->url = url;
+		return 0;
+	}
+	if (access(operand, F_OK) < 0 && text_read_u64(operand, &number)) {
+		if (!number || number > INT32_MAX)
+			return err_set(err, KYMO_EXIT_USAGE, "invalid process number %s", operand);
+		top->pid = (int)number;
+		return 0;
+	}
+	top->trace = operand;
+	cli_traces_one(&traces, operand);
+	return cli_one_run_below("top", &traces, err);
+}
+
+static int show(const struct options *options, const struct top_options *top, struct kymo_err *err)
+{
+	bool lost = false;
+	int rc;
+
+	if (!options->once)
+		return top_screen(top, err);
+	rc = top_once(top, (enum table_format)options->format, &lost, err);
+	return rc == KYMO_EXIT_OK && lost && options->strict ? KYMO_EXIT_LOSS : rc;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { .interval = 1000000000 };
+	struct top_options top = { .version = KYMO_VERSION };
+	struct access access = { 0 };
+	struct url url = { 0 };
+	int rc;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
+		return -1;
+	if (argc > 1)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "unexpected operand '%s': name one process, trace or session",
+			       argv[1]);
+	if (options.interval < INTERVAL_LEAST_NS)
+		return err_set(err, KYMO_EXIT_USAGE, "--interval must be at least 100ms");
+	if (!options.once && (options.format != TABLE_TEXT || options.strict))
+		return err_set(err, KYMO_EXIT_USAGE, "--format and --strict require --once");
+	if (argc && read_operand(argv[0], &top, &url, err) < 0)
+		return -1;
+	rc = top.url ? access_wish(&options.access, &url, &access, err) : 0;
+	top.tls = access.tls;
+	top.token = &access.token;
+	top.selection = &options.selection;
+	top.all = options.all;
+	top.interval_ns = options.interval;
+	top.page = options.page;
+	if (rc == 0)
+		rc = show(&options, &top, err);
+	access_free(&access);
+	return rc;
+}
+
+const struct verb verb_top = {
+	.name = "top",
+	.synopsis = "[PID | TRACE | URL]",
+	.summary = "watch what a robot does now: callbacks, topics, chains, executors, threads",
+	.description = "Shows what stands out, and tables that you can sort, filter and ask, "
+		       "redrawn every second. Press ? for the keys.\n\n"
+		       "Without an operand, top watches all programs that were started with \"kymo "
+		       "run\", or with PID one of them. It "
+		       "takes their events into memory (64 MiB at most) and forgets them again. If "
+		       "a recorder runs, top reads "
+		       "beside it and changes nothing in its trace; else the programs wait again "
+		       "when top ends.\n\n"
+		       "With TRACE, top shows a whole trace; a trace that is being recorded is "
+		       "shown from now on. URL is a session of "
+		       "a relay, as with \"kymo live\".\n\n"
+		       "Rates, busy and CPU are those of the last five intervals. Usually (the "
+		       "median), worst and waited are those of the "
+		       "last 60 intervals, or of the whole trace. Waited is the longest wait "
+		       "behind other callbacks. Enter explains the "
+		       "worst one as \"kymo why\" does.\n\n"
+		       "--once prints one table, or with --format json all pages, for scripts.\n\n"
+		       "Exit status: 0; 4 when events were lost, with --once --strict; 6 when "
+		       "there is nothing to show.",
+	.examples = "kymo top\n"
+		    "kymo top --once\n"
+		    "kymo top --once --format json --page topics\n"
+		    "kymo top traces/robot/walk-20261120-200115\n"
+		    "kymo top net://robot/walk\n",
+	.opts = opts,
+	.run = run,
+};

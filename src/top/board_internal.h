@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the board share. */
+#ifndef KYMO_TOP_BOARD_INTERNAL_H
+#define KYMO_TOP_BOARD_INTERNAL_H
+
+#include "analysis/chains/chains.h"
+#include "analysis/executors/executor_waits.h"
+#include "analysis/model/model.h"
+#include "base/array.h"
+#include "base/histogram.h"
+#include "base/map.h"
+#include "top/board.h"
+
+/* What happened to one row in one slice. */
+struct slice {
+	uint64_t count, more;
+	int64_t sum_ns, median_ns, max_ns, max_at_ns;
+	int64_t wait_ns, wait_at_ns;
+	const struct board_row *behind, *worst_of;
+	int64_t cpu_ns; /* -1: not read */
+};
+
+struct row {
+	struct board_row pub;             /* first */
+	struct slice slice[BOARD_SLICES]; /* a ring: board->at is the present one */
+	struct histogram now;             /* of the present slice */
+	struct histogram whole;           /* with options.whole: of all of them */
+	uint64_t last; /* of a topic: its last message that was counted; of a thread: its CPU ticks
+			  + 1 */
+};
+
+struct process {
+	int32_t pid;
+	char name[32];
+	uint64_t events, last_events; /* in the present slice, in the one before */
+	uint64_t cpu_ticks;           /* of /proc; 0: not read yet */
+	int64_t read_ns;
+	double cpu;
+};
+
+struct board {
+	struct board_options options;
+	struct row **row[BOARD_PAGES];
+	unsigned count[BOARD_PAGES], capacity[BOARD_PAGES];
+	struct map by_key;    /* hash of page, name, what, process and pid -> struct row */
+	struct map processes; /* pid -> struct process */
+	unsigned nodes;       /* of the model that was detached */
+	struct process **process;
+	unsigned process_count, process_capacity;
+
+	struct kymo_ctf_reader *reader;
+	struct model *model;
+	struct waits *waits;
+	struct chains *chains;
+	unsigned traces;                  /* of the reader that the model knows */
+	struct array row_of[BOARD_PAGES]; /* of struct row *, by the model's index */
+
+	unsigned at;                    /* the present slice */
+	unsigned used;                  /* slices that are over, at most BOARD_SLICES - 1 */
+	int64_t begin_ns[BOARD_SLICES]; /* of each; of the present one begin_ns[at] */
+	int64_t last_ns;                /* of the last event or tick */
+	int64_t length_ns;              /* with options.whole: of a slice */
+	uint64_t events[BOARD_SLICES];
+	uint64_t lost;
+	bool skips, threads_wanted, no_memory;
+};
+
+/* board.c */
+
+/**
+ * board_find() - the row of that name; a new one if there is none
+ * @what, @process, @ask: NULL: ""
+ * Return: NULL: no memory, which the board notes.
+ */
+struct row *board_find(struct board *board, const struct board_row *like);
+static inline struct slice *board_now(const struct board *board, struct row *row)
+{
+	return &row->slice[board->at];
+}
+void board_add(struct board *board, struct row *row, int64_t ns, int64_t at_ns);
+/* Of slice @back before the present one, 0: itself. */
+static inline unsigned board_slot(const struct board *board, unsigned back)
+{
+	return (board->at + BOARD_SLICES - back) % BOARD_SLICES;
+}
+
+/* board_listen.c */
+int board_listen(struct board *board, struct kymo_err *err);
+void board_unlisten(struct board *board);
+
+/* board_chains.c: what the analysis of chains collected goes into the present slice. */
+void board_take_chains(struct board *board);
+
+/* board_proc.c: CPU times of processes, and of threads if wanted, go into the present slice. */
+void board_read_cpu(struct board *board);
+
+#endif

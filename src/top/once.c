@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo top --once`: the board as tables. See top.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/now.h"
+#include "top/findings.h"
+#include "top/source.h"
+#include "top/view.h"
+
+#define NOTHING_NS \
+	((int64_t)5000000000) /* a robot that says nothing for so long is waited for no more */
+
+struct once {
+	const struct top_options *options;
+	struct source *source;
+	int64_t begin_ns; /* CLOCK_MONOTONIC of the first events; 0: none yet */
+	int64_t start_ns;
+};
+
+static int step(void *context, struct kymo_err *err)
+{
+	struct once *once = context;
+	struct board *board = source_board(once->source);
+	struct board_totals totals;
+	int64_t until = source_until(once->source);
+
+	if (source_kind(once->source) == SOURCE_COMPLETE)
+		return source_is_over(once->source);
+	board_totals(board, &totals);
+	if (!once->begin_ns && totals.processes) {
+		/* What came until now is only part of an interval. CPU times are differences. */
+		once->begin_ns = now_ns();
+		return board_tick(board, until, err) < 0 ? -1 : 0;
+	}
+	if (source_is_over(once->source) ||
+	    (!once->begin_ns &&
+	     now_ns() - once->start_ns > NOTHING_NS + once->options->interval_ns))
+		return once->begin_ns && board_tick(board, until, err) < 0 ? -1 : 1;
+	if (!once->begin_ns || now_ns() - once->begin_ns < once->options->interval_ns)
+		return 0;
+	return board_tick(board, until, err) < 0 ? -1 : 1;
+}
+
+/* ---- tables ---- */
+
+enum cell {
+	NAME,
+	WHAT,
+	RATE,
+	RECEIVED,
+	USUALLY,
+	WORST,
+	WAITED,
+	BEHIND,
+	BUSY,
+	CPU,
+	PROCESS,
+	PID,
+	TID,
+	COUNT
+};
+
+struct column {
+	struct table_column of;
+	enum cell cell;
+};
+
+static const struct column callback_columns[] = {
+	{ { "callback", "Callback" }, NAME },  { { "source", "Topic/period/service" }, WHAT },
+	{ { "rate_hz", "Hz" }, RATE },         { { "usual_ns", "Usually" }, USUALLY },
+	{ { "worst_ns", "Worst" }, WORST },    { { "waited_ns", "Waited" }, WAITED },
+	{ { "behind", "Behind" }, BEHIND },    { { "busy", "Busy" }, BUSY },
+	{ { "process", "Process" }, PROCESS }, { { "pid", NULL }, PID },
+	{ { "count", NULL }, COUNT },
+};
+static const struct column topic_columns[] = {
+	{ { "topic", "Topic" }, NAME },
+	{ { "rate_hz", "Hz" }, RATE },
+	{ { "received_hz", "Received Hz" }, RECEIVED },
+	{ { "usual_ns", "Usually" }, USUALLY },
+	{ { "worst_ns", "Worst" }, WORST },
+	{ { "count", NULL }, COUNT },
+};
+static const struct column chain_columns[] = {
+	{ { "chain", "Chain" }, NAME },         { { "rate_hz", "Hz" }, RATE },
+	{ { "usual_ns", "Usually" }, USUALLY }, { { "worst_ns", "Worst" }, WORST },
+	{ { "count", NULL }, COUNT },
+};
+static const struct column executor_columns[] = {
+	{ { "process", "Process" }, PROCESS },
+	{ { "executor", "Executor" }, WHAT },
+	{ { "rate_hz", "Hz" }, RATE },
+	{ { "usual_ns", "Usually" }, USUALLY },
+	{ { "worst_ns", "Worst" }, WORST },
+	{ { "waited_ns", "Waited" }, WAITED },
+	{ { "behind", "Behind" }, BEHIND },
+	{ { "busy", "Busy" }, BUSY },
+	{ { "pid", "Pid" }, PID },
+	{ { "tid", NULL }, TID },
+	{ { "count", NULL }, COUNT },
+};
+static const struct column thread_columns[] = {
+	{ { "thread", "Thread" }, NAME },   { { "cpu", "CPU" }, CPU },
+	{ { "busy", "Busy" }, BUSY },       { { "rate_hz", "Hz" }, RATE },
+	{ { "worst_ns", "Worst" }, WORST }, { { "process", "Process" }, PROCESS },
+	{ { "pid", "Pid" }, PID },          { { "tid", "Tid" }, TID },
+	{ { "count", NULL }, COUNT },
+};
+#define COLUMNS_MAX 11u
+
+static void cell_text(struct table *table, const char *text)
+{
+	if (text && *text)
+		table_text(table, text);
+	else
+		table_none(table);
+}
+
+static void cell_number(struct table *table, double value)
+{
+	if (value >= 0)
+		table_f64(table, value);
+	else
+		table_none(table);
+}
+
+static void cell_ns(struct table *table, int64_t ns)
+{
+	if (ns >= 0)
+		table_ns(table, ns);
+	else
+		table_none(table);
+}
+
+static void cell_behind(struct table *table, const struct board_values *values)
+{
+	char label[400];
+
+	if (values->behind)
+		(void)snprintf(label, sizeof(label), "%s%s%s", values->behind->name,
+			       *values->behind->what ? " " : "", values->behind->what);
+	cell_text(table, values->behind ? label : NULL);
+}
+
+static void put_cell(struct table *table, enum cell cell, const struct view_row *row)
+{
+	const struct board_values *values = &row->values;
+
+	switch (cell) {
+	case NAME:
+		cell_text(table, row->row->name);
+		break;
+	case WHAT:
+		cell_text(table, row->row->what);
+		break;
+	case RATE:
+		cell_number(table, values->rate_hz);
+		break;
+	case RECEIVED:
+		cell_number(table, values->more_hz);
+		break;
+	case USUALLY:
+		cell_ns(table, values->usual_ns);
+		break;
+	case WORST:
+		cell_ns(table, values->worst_ns);
+		break;
+	case WAITED:
+		cell_ns(table, values->wait_ns);
+		break;
+	case BEHIND:
+		cell_behind(table, values);
+		break;
+	case BUSY:
+		cell_number(table, values->busy);
+		break;
+	case CPU:
+		cell_number(table, values->cpu);
+		break;
+	case PROCESS:
+		cell_text(table, row->row->process);
+		break;
+	case PID:
+		table_i64(table, row->row->pid);
+		break;
+	case TID:
+		table_i64(table, row->row->tid);
+		break;
+	case COUNT:
+		table_u64(table, values->count);
+		break;
+	}
+}
+
+static int put_page(struct table *table, const struct board *board, enum board_page page)
+{
+	static const struct {
+		const char *title;
+		const struct column *column;
+		unsigned columns;
+	} of[BOARD_PAGES] = {
+		{ "Callbacks, longest run first", callback_columns, COUNT_OF(callback_columns) },
+		{ "Topics, longest latency first", topic_columns, COUNT_OF(topic_columns) },
+		{ "Chains, longest first", chain_columns, COUNT_OF(chain_columns) },
+		{ "Executors, longest wait first", executor_columns, COUNT_OF(executor_columns) },
+		{ "Threads, most CPU first", thread_columns, COUNT_OF(thread_columns) },
+	};
+	struct table_column heading[COLUMNS_MAX];
+	struct view_row *rows;
+	struct view view;
+	int count;
+
+	view_begin(&view, page);
+	count = view_rows(board, &view, &rows);
+	if (count < 0)
+		return -1;
+	for (unsigned k = 0; k < of[page].columns; k++)
+		heading[k] = of[page].column[k].of;
+	table_section(table, view_page[page].name, of[page].title, heading, of[page].columns);
+	for (int i = 0; i < count; i++)
+		for (unsigned k = 0; k < of[page].columns; k++)
+			put_cell(table, of[page].column[k].cell, &rows[i]);
+	free(rows);
+	return 0;
+}
+
+static const struct table_column finding_columns[] = {
+	{ "finding", "Finding" }, { "kind", NULL },  { "callback", NULL },
+	{ "ns", NULL },           { "at_ns", NULL }, { "behind", NULL },
+};
+
+static void put_findings(struct table *table, const struct board *board)
+{
+	struct finding of[FINDINGS_MAX];
+	const unsigned count = findings_find(board, of);
+	char text[1000];
+
+	table_section(table, "findings", "What stands out", finding_columns,
+		      COUNT_OF(finding_columns));
+	for (unsigned i = 0; i < count; i++) {
+		table_text(table, finding_text(&of[i], 0, text, sizeof(text)));
+		table_text(table, finding_kind_name(of[i].kind));
+		cell_text(table, of[i].row ? of[i].row->ask : NULL);
+		cell_ns(table, of[i].row ? of[i].ns : -1);
+		table_time(table, of[i].at_ns);
+		cell_text(table, of[i].behind ? of[i].behind->ask : NULL);
+	}
+}
+
+static const char *state(const struct source *source)
+{
+	static const char *const text[] = { "counting only", "recording", "recording",
+					    "complete trace", "live" };
+
+	return text[source_kind(source)];
+}
+
+static int put(const struct once *once, struct table *table, enum table_format format)
+{
+	const struct board *board = source_board(once->source);
+	struct board_totals totals;
+	int rc = 0;
+
+	board_totals(board, &totals);
+	table_value_text(table, "source", "Source",
+			 *source_name(once->source) ? source_name(once->source)
+						    : "running programs");
+	table_value_text(table, "state", "State", state(once->source));
+	table_value_u64(table, "processes", "Processes", totals.processes);
+	table_value_u64(table, "nodes", "Nodes", totals.nodes);
+	table_value_u64(table, "events", "Events", totals.events);
+	table_value_ns(table, "span_ns", "In", totals.end_ns - totals.begin_ns);
+	table_value_u64(table, "lost", "Lost", totals.lost);
+	if (format != TABLE_CSV)
+		put_findings(table, board);
+	for (unsigned page = 0; page < BOARD_PAGES; page++)
+		if (format == TABLE_JSON || (int)page == once->options->page)
+			rc |= put_page(table, board, (enum board_page)page);
+	return rc;
+}
+
+static int print(const struct once *once, enum table_format format, struct kymo_err *err)
+{
+	struct winsize size = { 0 };
+	struct table *table;
+	int rc;
+
+	if (table_open(&table, stdout, format) < 0)
+		return err_no_memory(err);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		table_fit(table, size.ws_col);
+	rc = put(once, table, format) < 0 ? err_no_memory(err) : 0;
+	if (table_close(table) < 0 && rc == 0)
+		rc = err_set(err, KYMO_EXIT_FAILED, "cannot write the output");
+	return rc;
+}
+
+int top_once(const struct top_options *options, enum table_format format, bool *lost,
+	     struct kymo_err *err)
+{
+	struct once once = { .options = options, .start_ns = now_ns() };
+	struct board_totals totals;
+	int rc;
+
+	if (source_open(&once.source, options, err) < 0)
+		return -1;
+	board_threads_wanted(source_board(once.source),
+			     format == TABLE_JSON || options->page == BOARD_THREADS);
+	rc = source_run(once.source, step, &once, err);
+	board_totals(source_board(once.source), &totals);
+	*lost = totals.lost > 0;
+	if (rc == 0 && !totals.processes)
+		rc = err_set(err, KYMO_EXIT_EMPTY,
+			     "nothing to show: no program that was started with \"kymo run\" or is "
+			     "being "
+			     "recorded did anything; \"kymo top TRACE\" shows a trace");
+	else if (rc == 0)
+		rc = print(&once, format, err);
+	source_close(once.source);
+	return rc < 0 ? -1 : KYMO_EXIT_OK;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See source.h. */
+#include "top/source.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/now.h"
+#include "live/live.h"
+#include "recorder/runtime/status.h"
+#include "top/follow.h"
+#include "top/taking.h"
+
+#define STEP_NS 40000000             /* between two looks at the keyboard */
+#define READ_NS ((int64_t)200000000) /* between two looks at the files */
+#define KEEP_BYTES (256ull << 20)    /* of a relay's session, for `kymo why` */
+
+struct source {
+	const struct top_options *options;
+	enum source_kind kind;
+	struct board *board;
+	struct follow follow;
+	struct taking *taking;
+	char name[1100], note[1200];
+	const char *path;
+	bool forgets; /* a relay's session became too long to keep it */
+	int (*step)(void *context, struct kymo_err *err);
+	void *context;
+};
+
+/* ---- a directory ---- */
+
+static volatile sig_atomic_t stopped;
+
+static void on_stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_stop };
+
+	stopped = 0;
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGHUP, &action, NULL);
+}
+
+static void note_taking(struct source *source)
+{
+	struct board_totals totals;
+
+	board_totals(source->board, &totals);
+	if (source->kind == SOURCE_ALONE && !totals.processes && !source->follow.over)
+		(void)snprintf(source->note, sizeof(source->note),
+			       "waiting for programs: start them with \"kymo run\"");
+	else if (source->follow.over)
+		(void)snprintf(source->note, sizeof(source->note),
+			       "the recorder has ended; these are its last numbers");
+	else
+		source->note[0] = 0;
+}
+
+static int read_files(struct source *source, struct kymo_err *err)
+{
+	if (follow_files(&source->follow, source->path, err) < 0)
+		return -1;
+	if (source->taking && taking_is_over(source->taking))
+		source->follow.over = true;
+	if (source->taking)
+		note_taking(source);
+	else if (source->kind == SOURCE_GROWING && source->follow.over)
+		(void)snprintf(source->note, sizeof(source->note),
+			       "the recording has ended; these are its last numbers");
+	return 0;
+}
+
+static int run_files(struct source *source, struct kymo_err *err)
+{
+	const struct timespec pause = { .tv_nsec = STEP_NS };
+	const bool whole = source->follow.whole;
+	int64_t read_ns = 0;
+	int rc = 0;
+
+	catch_signals();
+	while (rc == 0 && !stopped) {
+		if (whole || now_ns() - read_ns >= READ_NS) {
+			read_ns = now_ns();
+			if (read_files(source, err) < 0)
+				return -1;
+		}
+		rc = source->step(source->context, err);
+		if (rc == 0 && (!whole || source->follow.over))
+			(void)nanosleep(&pause, NULL);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- a relay ---- */
+
+static int64_t relay_until(void *context, const struct kymo_ctf_reader *reader)
+{
+	return live_until(context, reader);
+}
+
+static int on_data(void *context, struct live *live, bool final, struct kymo_err *err)
+{
+	struct source *source = context;
+	struct live_counts counts;
+
+	if (follow_until(&source->follow, live_path(live), live_has_news(live), relay_until, live,
+			 err) < 0)
+		return -1;
+	live_count(live, &counts);
+	source->forgets |= counts.bytes > KEEP_BYTES;
+	source->path = source->forgets || !source->follow.reader ? NULL : live_path(live);
+	if (source->forgets && source->follow.reader)
+		live_forget(live, source->follow.reader, source->follow.until);
+	if (!final)
+		return 0;
+	/* The user looks at it as long as the user likes; the files are still there. */
+	source->follow.over = true;
+	(void)snprintf(source->note, sizeof(source->note),
+		       "the session has ended; these are its last numbers");
+	catch_signals();
+	for (int rc = 0; !stopped;) {
+		const struct timespec pause = { .tv_nsec = STEP_NS };
+
+		rc = source->step(source->context, err);
+		if (rc)
+			return rc;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 1;
+}
+
+static int on_tick(void *context, struct live *live, struct kymo_err *err)
+{
+	struct source *source = context;
+
+	(void)live;
+	return source->step(source->context, err);
+}
+
+static void say(void *context, const char *text)
+{
+	struct source *source = context;
+
+	(void)snprintf(source->note, sizeof(source->note), "%s", text);
+}
+
+static int run_relay(struct source *source, struct kymo_err *err)
+{
+	const struct top_options *options = source->options;
+	const struct live_options live = {
+		.url = options->url,
+		.tls = options->tls,
+		.token = options->token,
+		.from_now = true,
+		.update = on_data,
+		.tick = on_tick,
+		.period_ns = STEP_NS,
+		.say = say,
+		.context = source,
+	};
+
+	return live_run(&live, err);
+}
+
+/* ---- all of them ---- */
+
+static int open_trace(struct source *source, struct kymo_err *err)
+{
+	struct kymo_ctf_reader *reader;
+
+	if (kymo_ctf_open(source->options->trace, &reader, err) < 0)
+		return -1;
+	source->kind = watch_alive(reader) ? SOURCE_GROWING : SOURCE_COMPLETE;
+	kymo_ctf_close(reader);
+	source->path = source->options->trace;
+	(void)snprintf(source->name, sizeof(source->name), "%s", source->options->trace);
+	return 0;
+}
+
+static void find_pid(void *context, const struct process_status *status)
+{
+	int *pid = context;
+
+	if (status->alive != ALIVE_DEAD && (status->host_pid == *pid || (int)status->pid == *pid))
+		*pid = 0;
+}
+
+static int check_pid(int pid, struct kymo_err *err)
+{
+	struct rundir dir;
+	int missing = pid;
+	int rc = rundir_open(&dir, NULL, false, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0) {
+		rc = status_read(&dir, find_pid, NULL, &missing, err);
+		rundir_close(&dir);
+		if (rc < 0)
+			return -1;
+	}
+	return missing ? err_set(err, KYMO_EXIT_EMPTY,
+				 "process %d was not started with \"kymo run\", or has ended; "
+				 "\"kymo status\" "
+				 "lists the programs that can be watched",
+				 pid)
+		       : 0;
+}
+
+static int open_programs(struct source *source, struct kymo_err *err)
+{
+	const struct taking_options options = { source->options->pid, source->options->version };
+	const char *beside;
+
+	if (options.pid && check_pid(options.pid, err) < 0)
+		return -1;
+	if (taking_begin(&source->taking, &options, err) < 0)
+		return -1;
+	beside = taking_beside(source->taking);
+	source->kind = beside ? SOURCE_BESIDE : SOURCE_ALONE;
+	source->path = taking_path(source->taking);
+	(void)snprintf(source->name, sizeof(source->name), "%s", beside ? beside : "");
+	return 0;
+}
+
+static int open_kind(struct source *source, struct kymo_err *err)
+{
+	const struct url *url = source->options->url;
+
+	if (source->options->trace)
+		return open_trace(source, err);
+	if (!url)
+		return open_programs(source, err);
+	source->kind = SOURCE_RELAY;
+	(void)snprintf(source->name, sizeof(source->name), "%s", url->session);
+	return 0;
+}
+
+int source_open(struct source **out, const struct top_options *options, struct kymo_err *err)
+{
+	struct source *source = calloc(1, sizeof(*source));
+	struct board_options board = { .selection = options->selection,
+				       .pid = options->pid,
+				       .all = options->all };
+
+	if (!source)
+		return err_no_memory(err);
+	source->options = options;
+	if (open_kind(source, err) < 0)
+		goto fail;
+	board.whole = source->kind == SOURCE_COMPLETE;
+	board.local = source->kind == SOURCE_ALONE || source->kind == SOURCE_BESIDE;
+	if (board_create(&source->board, &board, err) < 0)
+		goto fail;
+	source->follow = (struct follow){ .board = source->board,
+					  .whole = board.whole,
+					  .renews = board.local,
+					  .from_begin = board.local };
+	*out = source;
+	return 0;
+fail:
+	source_close(source);
+	return -1;
+}
+
+void source_close(struct source *source)
+{
+	if (!source)
+		return;
+	if (source->board)
+		follow_close(&source->follow);
+	board_destroy(source->board);
+	taking_end(source->taking);
+	free(source);
+}
+
+int source_run(struct source *source, int (*step)(void *context, struct kymo_err *err),
+	       void *context, struct kymo_err *err)
+{
+	source->step = step;
+	source->context = context;
+	return source->kind == SOURCE_RELAY ? run_relay(source, err) : run_files(source, err);
+}
+
+struct board *source_board(const struct source *source)
+{
+	return source->board;
+}
+
+enum source_kind source_kind(const struct source *source)
+{
+	return source->kind;
+}
+
+const char *source_name(const struct source *source)
+{
+	return source->name;
+}
+
+const char *source_path(const struct source *source)
+{
+	return source->path;
+}
+
+int64_t source_until(const struct source *source)
+{
+	return source->follow.until == INT64_MIN || source->follow.until == INT64_MAX
+		       ? 0
+		       : source->follow.until;
+}
+
+bool source_is_over(const struct source *source)
+{
+	return source->follow.over;
+}
+
+const char *source_note(const struct source *source)
+{
+	return source->note;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See taking.h. */
+#include "top/taking.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "base/array.h"
+#include "recorder/control/control.h"
+#include "recorder/record/record.h"
+#include "recorder/runtime/domain.h"
+#include "relay/store/store_tree.h"
+
+#define MOST_BYTES (64ull << 20) /* that the trace has; the oldest of them go */
+#define CHUNK_BYTES (8ull << 20)
+#define ASK_MS 10000
+
+struct taking {
+	struct taking_options options;
+	char directory[64]; /* has the trace, and nothing else */
+	char path[80];
+	char beside[1024]; /* "": nobody */
+	bool is_beside;
+	struct rundir dir;
+	pid_t parent, child;
+};
+
+/* What the child reports once: status KYMO_EXIT_OK, or why it can't begin. */
+struct report {
+	struct kymo_err err;
+};
+
+/* ---- in the child ---- */
+
+static volatile sig_atomic_t ready_fd = -1;
+
+static void tell(const struct kymo_err *err)
+{
+	const struct report report = { *err };
+
+	if (write(ready_fd, &report, sizeof(report)) <
+	    0) /* the parent is gone: so will be the child */
+		return;
+	(void)close(ready_fd);
+	ready_fd = -1;
+}
+
+static void on_started(void *context)
+{
+	const struct kymo_err none = { KYMO_EXIT_OK, "" };
+
+	(void)context;
+	tell(&none);
+}
+
+static int record_alone(const struct taking *taking, struct kymo_err *err)
+{
+	struct record_options options = {
+		.session = { .output = taking->path,
+			     .version = taking->options.version,
+			     .streams = STREAMS_PROCESS,
+			     .files = { .rotate_size = CHUNK_BYTES, .max_size = MOST_BYTES } },
+		.started = on_started,
+	};
+	struct record_result result;
+
+	if (taking->options.pid) {
+		options.session.pids[0] = taking->options.pid;
+		options.session.pid_count = 1;
+	}
+	return record_run(&options, &result, err);
+}
+
+static int ask(const struct taking *taking, struct json_object *request, struct kymo_err *err)
+{
+	struct json_object *reply = NULL;
+	const int rc = control_ask(&taking->dir, request, ASK_MS, &reply, err);
+
+	json_object_put(request);
+	json_object_put(reply);
+	if (rc == 1)
+		return err_set(
+			err, KYMO_EXIT_FAILED,
+			"the recorder that writes %s does not answer; a program that records "
+			"itself can't be watched, but its trace can: kymo top %s",
+			taking->beside, taking->beside);
+	return rc;
+}
+
+static struct json_object *request(const char *what, const char *key, const char *value)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "request", json_object_new_string(what));
+	json_object_object_add(object, key, json_object_new_string(value));
+	return object;
+}
+
+/* Until a signal: the parent's end is one. Or until the recorder has ended, and its sinks with it.
+ */
+static void wait_for_end(const struct taking *taking, const sigset_t *signals)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	struct domain_info info = { .active = true };
+
+	while (info.active && getppid() == taking->parent &&
+	       sigtimedwait(signals, NULL, &second) < 0)
+		if (domain_inspect(&taking->dir, &info, NULL) < 0)
+			return;
+}
+
+static int record_beside(const struct taking *taking, struct kymo_err *err)
+{
+	struct json_object *add = request("sink_add", "output", taking->path);
+	sigset_t signals;
+
+	json_object_object_add(add, "rotate_size", json_object_new_uint64(CHUNK_BYTES));
+	json_object_object_add(add, "max_size", json_object_new_uint64(MOST_BYTES));
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
+	if (ask(taking, add, err) < 0)
+		return -1;
+	on_started(NULL);
+	wait_for_end(taking, &signals);
+	/* A recorder that ended meanwhile has no sinks any more, which is not an error. */
+	(void)ask(taking, request("sink_remove", "sink", taking->path), err);
+	return 0;
+}
+
+static void remove_directory(const struct taking *taking)
+{
+	char *slash = strrchr(taking->directory, '/');
+	char above[sizeof(taking->directory)];
+	int parent;
+
+	(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - taking->directory),
+		       taking->directory);
+	parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return;
+	(void)tree_remove(parent, slash + 1);
+	(void)close(parent);
+}
+
+static void child(const struct taking *taking)
+{
+	struct kymo_err err = { KYMO_EXIT_FAILED, "" };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (getppid() != taking->parent)
+		_exit(KYMO_EXIT_FAILED);
+	if ((taking->is_beside ? record_beside : record_alone)(taking, &err) < 0 && ready_fd >= 0)
+		tell(&err);
+	if (getppid() != taking->parent)
+		remove_directory(taking);
+	_exit(KYMO_EXIT_OK);
+}
+
+/* ---- in the parent ---- */
+
+static int make_directory(struct taking *taking, struct kymo_err *err)
+{
+	static const char *const places[] = { "/dev/shm", "/tmp" };
+
+	for (unsigned i = 0; i < COUNT_OF(places); i++) {
+		(void)snprintf(taking->directory, sizeof(taking->directory), "%s/kymo-top.XXXXXX",
+			       places[i]);
+		if (mkdtemp(taking->directory)) {
+			(void)snprintf(taking->path, sizeof(taking->path), "%s/trace",
+				       taking->directory);
+			return 0;
+		}
+	}
+	taking->directory[0] = 0;
+	return err_set(err, KYMO_EXIT_FAILED, "cannot create a directory in /dev/shm or /tmp: %s",
+		       strerror(errno));
+}
+
+static int start_child(struct taking *taking, struct kymo_err *err)
+{
+	struct report report;
+	ssize_t size;
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create a pipe: %s", strerror(errno));
+	(void)fflush(NULL);
+	taking->parent = getpid();
+	taking->child = fork();
+	if (taking->child == 0) {
+		(void)close(fd[0]);
+		ready_fd = fd[1];
+		child(taking);
+	}
+	(void)close(fd[1]);
+	if (taking->child < 0) {
+		(void)close(fd[0]);
+		return err_set(err, KYMO_EXIT_FAILED, "cannot start a process: %s",
+			       strerror(errno));
+	}
+	do
+		size = read(fd[0], &report, sizeof(report));
+	while (size < 0 && errno == EINTR);
+	(void)close(fd[0]);
+	if (size != sizeof(report))
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "the process that records ended without a reason");
+	if (report.err.status == KYMO_EXIT_OK)
+		return 0;
+	*err = report.err;
+	return -1;
+}
+
+static int find_recorder(struct taking *taking, struct kymo_err *err)
+{
+	struct domain_info info;
+
+	taking->dir.fd = -1;
+	if (rundir_open(&taking->dir, NULL, true, err) < 0 ||
+	    domain_inspect(&taking->dir, &info, err) < 0)
+		return -1;
+	taking->is_beside = info.active;
+	if (info.active)
+		(void)snprintf(taking->beside, sizeof(taking->beside), "%s", info.trace_path);
+	return 0;
+}
+
+int taking_begin(struct taking **out, const struct taking_options *options, struct kymo_err *err)
+{
+	struct taking *taking = calloc(1, sizeof(*taking));
+
+	if (!taking)
+		return err_no_memory(err);
+	taking->options = *options;
+	taking->child = -1;
+	if (find_recorder(taking, err) < 0 || make_directory(taking, err) < 0 ||
+	    start_child(taking, err) < 0) {
+		taking_end(taking);
+		return -1;
+	}
+	*out = taking;
+	return 0;
+}
+
+void taking_end(struct taking *taking)
+{
+	if (!taking)
+		return;
+	if (taking->child > 0) {
+		(void)kill(taking->child, SIGTERM);
+		while (waitpid(taking->child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (taking->directory[0])
+		remove_directory(taking);
+	if (taking->dir.fd >= 0)
+		rundir_close(&taking->dir);
+	free(taking);
+}
+
+const char *taking_path(const struct taking *taking)
+{
+	return taking->path;
+}
+
+const char *taking_beside(const struct taking *taking)
+{
+	return taking->is_beside ? taking->beside : NULL;
+}
+
+bool taking_is_over(struct taking *taking)
+{
+	if (taking->child > 0 && waitpid(taking->child, NULL, WNOHANG) == taking->child)
+		taking->child = -1;
+	return taking->child < 0;
+}
