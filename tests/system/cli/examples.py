@@ -6,9 +6,11 @@ places, addresses and numbers of this test (SWAPS). How each is surrounded, SCEN
 A line that none matches, or a pattern that matches no line any more, is a failure.
 
 usage: examples.py [PATTERN]     only the lines that match, with their output"""
+import contextlib
 import glob
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -27,7 +29,7 @@ SWAPS = [
     (r"/mnt/usb/", "{work}/usb/"), (r"(?<![\w/])/data/", "{work}/data/"), (r"(?<![\w/])/tmp/", "{work}/tmp/"),
     (r"/dev/shm/kymo-(?:robot|1000)", "{work}/robot.dir"), (r"--user alice --user 1001", f"--user {os.getuid()}"),
     (r"nets://collector\.example", "nets://127.0.0.1:{dead}"), (r"--bind 0\.0\.0\.0", "--bind 127.0.0.1"),
-    (r"(kymo live net://)(?:robot-base|robot|desk|127\.0\.0\.1)", r"\g<1>127.0.0.1:{live}"),
+    (r"(kymo (?:live|top) net://)(?:robot-base|robot|desk|127\.0\.0\.1)", r"\g<1>127.0.0.1:{live}"),
     (r"(net://)(?:robot-base|robot|desk|127\.0\.0\.1)/", r"\g<1>127.0.0.1:{control}:{data}/"),
     (r"udp://robot-base/", "udp://127.0.0.1:{control}:{datagram}/"),
     (r"/host/robot/", "/host/$(hostname)/"), (r"--(expect) 3", r"--\1 1"), (r"\b4711\b", "{pid}"),
@@ -64,6 +66,8 @@ SCENES = [
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
     (r"--model robot.yaml", "read", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
+    (r"kymo top .*--once", "recording", {0}),
+    (r"kymo top\b", "on_terminal", {0}),
     (r"kymo (ls|info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
@@ -283,6 +287,25 @@ class Scenes:
             until("a copy", lambda: program.poll() is not None or os.path.isfile(path) or
                   glob.glob(os.path.join(path, "**/metadata"), recursive=True))
         return self.finish(program)
+
+    def on_terminal(self, line):
+        """A screen, until it has drawn its last line; then q."""
+        if "net://" in line:
+            self.relayed("true")
+        else:
+            self.recording("true")
+        out, (pid, screen) = b"", pty.fork()
+        if not pid:
+            os.chdir(self.work)
+            os.execvpe("bash", ["bash", "-c", line], dict(self.environment, TERM="linux"))
+        with contextlib.suppress(OSError):		# of a terminal whose program has ended
+            while b"? help" not in out:
+                out += os.read(screen, 65536)
+            os.write(screen, b"q")
+            while data := os.read(screen, 65536):
+                out += data
+        os.close(screen)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out.decode(errors="replace")
 
     def until_interrupted(self, line):
         """A recorder until it records, an agent or a relay until it has said something."""

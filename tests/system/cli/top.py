@@ -1,0 +1,281 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo top` as a user sees it: with running programs that nobody records, beside a recording, on a trace, on a relay's session; as a
+table, as JSON, and on a terminal, whose screen a terminal emulator (pyte) reads."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_relay import Relay
+from lib_test import KYMO, accounts, check, in_directory, private, query, record_robot, robot, run, until
+
+try:
+    import pyte
+except ImportError:
+    pyte = None
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, *words, env, rows=24, columns=80):
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.execve(words[0], words, dict(env, TERM="linux", LINES="", COLUMNS="", LC_ALL=env.get("LC_ALL", "C.UTF-8")))
+        self.resize(rows, columns)
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen.resize(rows, columns)
+
+    def text(self):
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def read(self):
+        """Take over what the program has written within a moment. Return: whether it still runs."""
+        if select.select([self.fd], [], [], 0.1)[0]:
+            with contextlib.suppress(OSError):
+                data = os.read(self.fd, 65536)
+                self.stream.feed(data)
+                return bool(data)
+            return False
+        return True
+
+    def shows(self, what, pattern):
+        """Read until the screen has @pattern. Return: the match."""
+        deadline = time.monotonic() + 60
+        while not (found := re.search(pattern, self.text(), re.M)) and time.monotonic() < deadline and self.read():
+            pass
+        check(found, "the screen has no", what, repr(pattern), ":\n" + self.text())
+        return found
+
+    def keys(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self, key="q"):
+        if key:
+            self.keys(key)
+        while self.read():
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def once(*words, env=None, status=0):
+    return json.loads(run(KYMO, "top", "--once", "--format", "json", *words, env=env, status=status).stdout)
+
+
+@contextlib.contextmanager
+def running(env, *command):
+    """A program of `kymo run`, whose processes are there."""
+    program = subprocess.Popen([KYMO, "run", "--", *command], env=env, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        until("the processes", lambda: len(states(env)) == 3)
+        yield
+    finally:
+        os.killpg(program.pid, signal.SIGINT)
+        program.wait(60)
+
+
+def states(env):
+    done = run(KYMO, "status", "--format", "json", env=env, status=None)
+    return {process["name"]: process["state"] for process in json.loads(done.stdout or "{}").get("processes", [])}
+
+
+def leftovers():
+    """Return: traces of `kymo top` in memory that this user has."""
+    return {name for name in os.listdir("/dev/shm") if name.startswith("kymo-top.")} if os.path.isdir("/dev/shm") else set()
+
+
+def is_robot(result, what):
+    """Whether @result has what the robot does, as the rates of its source say."""
+    callbacks = {(row["callback"], row["source"]): row for row in result["callbacks"]}
+    check({"/perception/costmap", "/lidar_driver", "/control/planner"} <= {name for name, _ in callbacks}, what, "has callbacks", callbacks)
+    costmap = callbacks.get(("/perception/costmap", "timer 96 ms"), {})
+    check(costmap.get("count", 0) > 0 and costmap.get("worst_ns", 0) >= costmap.get("usual_ns", 1) > 0, what, "has costmap", costmap)
+    check({"/scan", "/imu"} <= {row["topic"] for row in result["topics"]}, what, "has topics", result["topics"])
+    check(any(row["chain"].startswith("/scan -> /obstacles") for row in result["chains"]), what, "has chains", result["chains"])
+    check(len({row["tid"] for row in result["executors"]}) >= 3, what, "has executors", result["executors"])
+    check(result["lost"] == 0, what, "lost", result["lost"])
+
+
+def alone(env):
+    """Programs that nobody records: they are watched, and are as before afterwards."""
+    result = once("--interval", "2s", env=env)
+    is_robot(result, "running programs")
+    check((result["state"], result["processes"], result["nodes"]) == ("counting only", 3, 9), "the head is", result)
+    check(any(row["cpu"] is not None for row in result["threads"]), "no thread has a CPU time", result["threads"])
+    check(set(states(env).values()) == {"wait"}, "afterwards the programs are", states(env))
+    pid = next(row["pid"] for row in result["callbacks"] if row["process"] == "driver")
+    one = once(str(pid), "--interval", "1s", env=env)
+    check({row["process"] for row in one["callbacks"]} == {"driver"} and one["processes"] == 1, "of one process:", one["callbacks"])
+    text = run(KYMO, "top", "--once", "--page", "topics", "--node", "/nobody", env=env).stdout
+    check("/scan" in text and "Topics" in text, "the page of topics is", text)
+    check("Callbacks" not in text and re.search(r"^Findings?|^What stands out", text, re.M), "a text is one page:", text)
+
+
+def killed(env):
+    """However it ends, the programs wait again, and nothing is left."""
+    before = leftovers()
+    top = subprocess.Popen([KYMO, "top", "--once", "--interval", "1h"], env=env, stdout=subprocess.DEVNULL)
+    until("a recording", lambda: set(states(env).values()) == {"record"})
+    top.kill()
+    top.wait()
+    until("the end of the recording", lambda: set(states(env).values()) == {"wait"})
+    until("an empty memory", lambda: leftovers() <= before)
+
+
+def beside(directory, env):
+    """A recording goes on as if nobody looked at it."""
+    trace = os.path.join(directory, "beside")
+    recorder = subprocess.Popen([KYMO, "record", "-q", "-o", trace], env=env)
+    until("the recorder", lambda: set(states(env).values()) == {"record"})
+    result = once("--interval", "2s", env=env)
+    is_robot(result, "beside a recording")
+    check((result["state"], result["source"]) == ("recording", trace), "the head is", result["state"], result["source"])
+    growing = once(trace, "--interval", "1s", env=env)
+    check(growing["state"] == "recording" and growing["callbacks"], "the trace that grows gave", growing)
+    sinks = json.loads(run(KYMO, "sink", "list", "--format", "json", env=env).stdout)["sinks"]
+    check([sink["path"] for sink in sinks] == [trace], "sinks afterwards:", sinks)
+    check(set(states(env).values()) == {"record"}, "afterwards the programs are", states(env))
+    recorder.send_signal(signal.SIGINT)
+    check(recorder.wait(60) == 0, "the recorder ended with", recorder.returncode)
+    check(accounts(trace)["ended"] and not accounts(trace)["totals"]["dropped"], "the trace has holes", accounts(trace))
+    run(KYMO, "report", trace)
+
+
+def whole(trace):
+    """A complete trace: its numbers are those of SQL."""
+    result = once(trace)
+    is_robot(result, "a trace")
+    check(result["state"] == "complete trace", "the state is", result["state"])
+    rows = query(trace, "SELECT node, count(*), max(duration_ns) FROM callback_instances WHERE depth = 0 AND node IS NOT NULL GROUP BY pid, callback_id")
+    theirs = sorted((row["node"], row["count(*)"], row["max(duration_ns)"]) for row in rows)
+    ours = sorted((row["callback"], row["count"], row["worst_ns"]) for row in once(trace, "--all")["callbacks"])
+    check(ours == theirs, "runs and longest runs:", ours, "in SQL:", theirs)
+    for page in ("callbacks", "topics", "chains", "executors", "threads"):
+        lines = run(KYMO, "top", "--once", "--page", page, "--format", "csv", trace).stdout.splitlines()
+        check(sum(line.count(",") for line in lines) > 3, "CSV of", page, lines)
+
+
+def relayed(directory):
+    """A session of a relay, from now on."""
+    os.mkdir(os.path.join(directory, "relayed"))
+    env = private(os.path.join(directory, "relayed"), KYMO_RING_SIZE="2M")
+    with Relay() as relay:
+        sender = subprocess.Popen([KYMO, "record", "-q", "--relay", f"net://127.0.0.1:{relay.control}:{relay.data}/robot", "--",
+                                   *robot(60)], env=env, stdout=subprocess.DEVNULL)
+        result = once(f"net://127.0.0.1:{relay.live}/robot", "--interval", "3s")
+        is_robot(result, "a session")
+        check(result["state"] == "live", "the state is", result["state"])
+        sender.send_signal(signal.SIGINT)
+        sender.wait(60)
+
+
+def screen(env):
+    """The screen of running programs, and what the keys do."""
+    top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
+    top.shows("head", r"^kymo top · 3 processes, 9 nodes · counting only · 0\.3 s")
+    top.shows("row", r"^[!> ] /perception\S+ +timer 96 ms|^[!> ] /perc\S+ timer 96 ms +\d")
+    top.shows("foot", r"^1 callbacks 2 topics 3 chains 4 executors 5 threads .* \? help$")
+    check(all(len(line) <= 80 for line in top.text().splitlines()), "a row is too long:\n" + top.text())
+    top.keys("2")
+    top.shows("topic", r"^[!> ] /scan +\d")
+    top.keys("N")
+    top.shows("order by name", r"\^TOPIC[^\n]*\n[!> ] /battery")
+    top.keys("i")
+    top.shows("order the other way round", r"vTOPIC[^\n]*\n[!> ] /scan")
+    top.keys("/ima")
+    top.shows("no row", "no row has this text")
+    top.keys("\x7fu\r")
+    top.shows("filtered rows", r"TOPIC[^\n]*\n[!> ] /imu[^\n]*\n *\n")
+    top.keys("\x1b")
+    top.shows("all rows", r"/imu[^\n]*\n[!> ] /cmd_vel|/odom[^\n]*\n")
+    top.keys("3")
+    top.shows("chain", r"^[!> ] /scan → /obstacles|^[!> ] /scan ")
+    top.keys("5")
+    top.shows("threads with their CPU", r"THREAD +vCPU.*\n(.*\n)*?[!> ] \w+ +\d+\.\d %")
+    top.keys("1f")
+    top.shows("freeze", r"frozen")
+    top.keys("f/costmap\r")
+    top.shows("only costmap", r"CALLBACK[^\n]*\n[!> ] /perc[^\n]*costmap")
+    top.keys("\r")
+    top.shows("answer of why", r"Why +/perception/costmap")
+    top.shows("its parts", r"executing +/perception/costmap")
+    top.keys("x?")
+    top.shows("help", r"^Keys\n.*Pages +1 callbacks")
+    top.keys("x")
+    top.resize(50, 200)
+    top.shows("columns of a wide terminal", r"CALLBACK .* PROCESS +PID +LAST 60")
+    top.resize(5, 20)
+    top.shows("tiny screen", r"kymo top")
+    check(top.end() == 0, "q did not end it well")
+    check(set(states(env).values()) == {"wait"}, "afterwards the programs are", states(env))
+
+
+def screen_of_a_trace(trace):
+    top = Terminal(KYMO, "top", trace, env=dict(os.environ, LC_ALL="C", NO_COLOR="1"))
+    top.shows("head", r"^kymo top - 3 processes, 9 nodes - \S+ - ")
+    top.shows("bars over time in ASCII", r"OVER TIME\n[!> ] .*[_.:=+*#-]{8}$")
+    check(top.text().isascii(), "not ASCII:\n" + top.text())
+    os.kill(top.pid, signal.SIGTERM)
+    check(top.end(None) == 0, "SIGTERM did not end it well")
+
+
+def early(directory):
+    """Before the robot: top waits for programs."""
+    env = private(directory)
+    os.makedirs(env["KYMO_DIR"], mode=0o700)
+    top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
+    top.shows("note", "waiting for programs")
+    with running(env, *robot(60)):
+        top.shows("programs", r"^kymo top · 3 processes, 9 nodes")
+        check(top.end() == 0, "q did not end it well")
+
+
+def refused(directory, trace):
+    os.mkdir(os.path.join(directory, "nobody"))
+    env = private(os.path.join(directory, "nobody"))
+    for words, status, text in ((["--once"], 6, "kymo run"), (["--once", "999999999"], 6, "kymo run"),
+                                ([trace], 2, "--once"), (["--once", "--interval", "1ms"], 2, "100ms"),
+                                (["--once", os.path.join(directory, "nothing")], 3, "nothing"),
+                                (["--format", "json"], 2, "--once"), (["--once", "net://127.0.0.1"], 2, "kymo live"),
+                                (["--once", trace, trace], 2, "unexpected")):
+        done = run(KYMO, "top", *words, env=env, status=status, stdin=subprocess.DEVNULL)
+        check(text in done.stderr, words, "printed", done.stderr)
+
+
+def test(directory):
+    env = private(directory, KYMO_RING_SIZE="2M")
+    trace = os.path.join(directory, "trace")
+    record_robot(trace, 2)
+    whole(trace)
+    refused(directory, trace)
+    relayed(directory)
+    with running(env, *robot(120)):
+        alone(env)
+        killed(env)
+        beside(directory, env)
+        if pyte:
+            screen(env)
+    if pyte:
+        screen_of_a_trace(trace)
+        in_directory(early)
+    else:
+        print("skipped in part: the screen needs python3-pyte")
+
+
+in_directory(test)
