@@ -8,7 +8,7 @@ usage: seeds.py                                    these checks
        seeds.py --run [--ros DIR] [ROW...]         run the tests and the commands that rows name ("make seeds"); ROW is B7, or B for all of B
 
 The commands read a recording of the example robot. With --ros DIR (DIR has setup.bash of a ROS 2 installation) they record and read programs of
-ROS 2, $SEEDS_LAUNCH (default: ros2 launch demo_nodes_cpp talker_listener_launch.py), and the tests of ros2/ use the real launch and ros2cli."""
+ROS 2, $SEEDS_LAUNCH (default: tests/ros2/seeds.launch.py, a talker and a listener), and the tests of ros2/ use the real launch and ros2cli."""
 import argparse
 import collections
 import glob
@@ -94,7 +94,7 @@ class Place:
         self.environment = environment_of(ros)
         self.environment.update(KYMO_DIR=os.path.join(work, "run"), ROS_TRACE_DIR=os.path.join(work, "traces"), TERM="dumb", LC_ALL="C",
                                 PATH=f"{BUILD}/bin:{self.environment['PATH']}")
-        self.launch = os.environ.get("SEEDS_LAUNCH", "ros2 launch demo_nodes_cpp talker_listener_launch.py") if ros else ""
+        self.launch = os.environ.get("SEEDS_LAUNCH", f"ros2 launch {SOURCE}/tests/ros2/seeds.launch.py") if ros else ""
         os.mkdir(os.path.join(work, "run"), 0o700)
         os.mkdir(os.path.join(work, "traces"))
         for name, target in (("build", BUILD), ("tests", f"{SOURCE}/tests"), ("docs", f"{SOURCE}/docs"), ("examples", f"{SOURCE}/examples")):
