@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: network
 """`kymo agent --active lttng` and a real session daemon of LTTng: a Start counts while one of its sessions is active and never
-else, and an End when none is any more, as CARET has it; driven by hand and in the order of `ros2 caret record`."""
+else, and an End when none is any more, as CARET has it; driven by hand and in the order of `ros2 caret record`. And by the original, if
+$KYMO_CARET_SOURCE has checkouts of it (tests/caret/ros2_caret_record.py)."""
 import json
 import os
 import shutil
@@ -11,9 +12,9 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_hosts import Network, alone
+from lib_hosts import CLIENT, Network, alone
 from lib_net import private
-from lib_test import BUILD, until
+from lib_test import BUILD, SOURCE, until
 
 TALKER = os.path.join(BUILD, 'tests', 'talker')
 LTTNG = 'lttng --no-sessiond'
@@ -115,7 +116,27 @@ def by_command_line(robot, host):
     assert 'rcl_publish' not in counts.stdout, counts.stdout[:200]
 
 
-def daemon_dies(robot, client, node):
+def by_original(robot, host):
+    """Return: how many recordings it made."""
+    checkouts = os.environ.get('KYMO_CARET_SOURCE')
+    if not checkouts:
+        print('skipped in part: the original `ros2 caret record`; KYMO_CARET_SOURCE names no checkouts of ros2caret and ros2_tracing')
+        return 0
+    record = host.start('/usr/bin/python3', '-u', os.path.join(SOURCE, 'tests', 'caret', 'ros2_caret_record.py'), checkouts, CLIENT, host.domain,
+                        '-s', 'original', '-p', host.root, '-f', '10000')
+    until('its question', lambda: 'press enter to start' in record.output())
+    record.write()
+    until('RECORD of all', lambda: 'All process started recording.' in record.output())
+    assert '1 recordable processes found.' in record.output(), record.output()
+    until('events', robot.events)
+    until('its last question', lambda: 'press enter to stop' in record.output())
+    record.write()
+    assert record.process.wait(60) == 0, record.said()
+    robot.check(3)
+    return 1
+
+
+def daemon_dies(robot, client, node, count):
     """Without its daemon a session is active no more: the recording goes on until an End says so."""
     robot.lttng(BEGIN, 'last')
     client.mark()
@@ -126,7 +147,7 @@ def daemon_dies(robot, client, node):
     client.mark()
     client.do('end')
     until('WAIT', lambda: client.states().get(node) == 'WAIT')
-    robot.check(3)
+    robot.check(count)
 
 
 def consumers_of(home):
@@ -164,7 +185,7 @@ def main():
         try:
             by_hand(robot, client, node)
             by_command_line(robot, there)
-            daemon_dies(robot, client, node)
+            daemon_dies(robot, client, node, 3 + by_original(robot, there))
             assert robot.agent.running() and not robot.agent.said(), robot.agent.said()
         finally:
             for pid in consumers_of(here.root):
