@@ -71,6 +71,7 @@ static int on_memory(struct costs *costs, struct self *self, const struct kymo_c
 	int64_t growth;
 
 	own.bound = event->bound - (int)costs->first;
+	costs->present = self;
 	if (memory_event(&costs->memory, &own))
 		return -1;
 	thread = os_thread_find(&costs->memory.threads, event->trace, event->vtid);
@@ -328,6 +329,7 @@ void costs_destroy(struct costs *costs)
 	}
 	map_free(&costs->selves);
 	memory_free(&costs->memory);
+	costs_leaks_free(costs);
 	faults_free(&costs->faults);
 	calls_free(&costs->calls);
 	costs_sums_free(costs);

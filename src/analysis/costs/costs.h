@@ -105,6 +105,17 @@ struct costs_made {
 	uint32_t callback;		/* index of that callback */
 };
 
+/* A block of memory that was allocated and never freed. */
+struct costs_leak {
+	int64_t ns; /* when it was allocated */
+	uint64_t address, bytes;
+	uint32_t trace;
+	int32_t pid, tid;
+	/* Id of the innermost callback run that allocated it; 0: none; index of that callback. */
+	uint64_t run;
+	uint32_t callback;
+};
+
 struct costs;
 
 /** costs_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
@@ -133,6 +144,17 @@ void costs_listen(struct costs *costs,
  * known to be missing in the trace.
  */
 void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context);
+
+/** costs_listen_leaks() - keep the blocks that are not freed; memory grows with their number. */
+void costs_listen_leaks(struct costs *costs);
+
+/**
+ * costs_leaks() - the @count blocks that were not freed so far, by time; only after
+ * costs_listen_leaks(), and after the last event
+ *
+ * Return: valid until costs_destroy(); NULL: out of memory.
+ */
+const struct costs_leak *costs_leaks(struct costs *costs, uint64_t *count);
 
 /** costs_finish() - the whole trace was read: report the system calls that did not return. */
 void costs_finish(struct costs *costs);

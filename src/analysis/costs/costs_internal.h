@@ -53,6 +53,10 @@ struct costs {
 	void *run_context;
 	void (*made)(void *context, const struct costs_made *made);
 	void *made_context;
+	struct self *present;    /* thread of the present event of libc */
+	struct map blocks;       /* (address, process) -> struct costs_leak */
+	struct costs_leak *leak; /* the same, by time; NULL: not asked for */
+	uint64_t leaks;
 	/* First row of each part, and the row after the last. */
 	unsigned first, lock_first, fault_first, call_first, end;
 	int64_t begin_ns, end_ns;	/* runs that start inside count */
@@ -87,6 +91,10 @@ void costs_call_made(struct costs *costs, struct self *self, const struct system
 /** costs_calls_ran() - add @calls of a run that began at @start_ns to @sum. */
 void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct costs_calls *calls,
 		     const struct model_thread *thread, int64_t start_ns);
+
+/* costs_leaks.c */
+void costs_on_block(void *context, const struct memory_block *block);
+void costs_leaks_free(struct costs *costs);
 
 /** open_free() - free a run that is over. */
 void open_free(struct open *open);

@@ -89,7 +89,23 @@ static void use_free(const struct memory *memory, struct memory_use *use, int64_
 struct pair {
 	struct memory_thread *thread, *process;
 	int64_t ns;
+	const struct kymo_ctf_event *event;
 };
+
+static void tell(const struct memory *memory, const struct pair *who, uint64_t address,
+		 uint64_t bytes, bool is_freed)
+{
+	if (memory->block)
+		memory->block(memory->block_context,
+			      &(struct memory_block){ .ns = who->ns,
+						      .address = address,
+						      .bytes = bytes,
+						      .trace = who->event->trace,
+						      .process = who->process->os.index,
+						      .pid = who->event->vpid,
+						      .tid = who->event->vtid,
+						      .is_freed = is_freed });
+}
 
 static void block_free(struct memory *memory, const struct pair *who, uint64_t address)
 {
@@ -97,6 +113,7 @@ static void block_free(struct memory *memory, const struct pair *who, uint64_t a
 
 	if (!address)
 		return;
+	tell(memory, who, address, 0, true);
 	bytes = (uintptr_t)map_del(&memory->blocks, address, who->process->os.index);
 	if (!bytes) {
 		who->thread->user.unknown_frees += inside(memory, who->ns);
@@ -115,6 +132,7 @@ static int block_allocate(struct memory *memory, const struct pair *who, uint64_
 	/* The address is in use already: its free is not in the trace. */
 	if (map_get(&memory->blocks, address, who->process->os.index))
 		block_free(memory, who, address);
+	tell(memory, who, address, bytes, false);
 	use_allocate(memory, &who->thread->user, who->ns, (int64_t)bytes);
 	use_allocate(memory, &who->process->user, who->ns, (int64_t)bytes);
 	return map_put(&memory->blocks, address, who->process->os.index, (void *)(uintptr_t)(bytes + 1));
@@ -134,6 +152,7 @@ static int on_user(struct memory *memory, const struct kymo_ctf_event *event)
 		.thread = os_thread(&memory->threads, event->trace, event->vtid),
 		.process = os_thread(&memory->processes, event->trace, event->vpid),
 		.ns = event->ns,
+		.event = event,
 	};
 
 	if (!who.thread || !who.process)

@@ -36,7 +36,20 @@ struct memory_thread {
 	bool is_process;		/* tid is a pid, and the values are of all its threads */
 };
 
+/* A block of memory that is allocated or freed. */
+struct memory_block {
+	int64_t ns;
+	uint64_t address, bytes; /* freed: bytes is 0 */
+	uint32_t trace, process; /* process: a number of its own for each */
+	int32_t pid, tid;
+	bool is_freed;
+};
+
 struct memory {
+	/* May be set after memory_init(): called for each block. Blocks from before the trace are
+	 * freed, too. */
+	void (*block)(void *context, const struct memory_block *block);
+	void *block_context;
 	struct os_threads threads;	/* of struct memory_thread */
 	struct os_threads processes;	/* likewise */
 	struct map blocks;		/* (address, process) -> bytes + 1 */

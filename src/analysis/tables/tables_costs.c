@@ -33,6 +33,28 @@ static void on_made(void *context, const struct costs_made *made)
 	row->made.callback = made->run ? model_callback(scan->model, made->callback) : NULL;
 }
 
+bool tables_leaks_next(struct tables_scan *scan)
+{
+	const struct costs_leak *leak;
+	struct tables_row *row;
+	uint64_t count;
+
+	if (!scan->costs || !tables_wants(scan, TABLE_leaks))
+		return false;
+	leak = costs_leaks(scan->costs, &count);
+	scan->out_of_memory |= !leak;
+	if (!leak || scan->next_leak >= count)
+		return false;
+	leak += scan->next_leak++;
+	row = tables_row_new(scan, TABLE_leaks);
+	if (!row)
+		return false;
+	row->leak.leak = *leak;
+	row->leak.host = kymo_ctf_trace(scan->reader, leak->trace)->hostname;
+	row->leak.callback = leak->run ? model_callback(scan->model, leak->callback) : NULL;
+	return true;
+}
+
 /* Done once, because the first run may come before the first allocation. */
 static int look(struct tables *tables, struct kymo_err *err)
 {
@@ -55,7 +77,9 @@ int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err)
 	const bool runs = tables_wants(scan, TABLE_callback_costs);
 	const bool calls = tables_wants(scan, TABLE_system_calls) && calls_are_there(scan->reader);
 
-	if (!runs && !calls)
+	const bool leaks = tables_wants(scan, TABLE_leaks);
+
+	if (!runs && !calls && !leaks)
 		return 0;
 	if (runs && look(scan->tables, err))
 		return -1;
@@ -65,5 +89,7 @@ int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err)
 		costs_listen(scan->costs, on_run, scan);
 	if (calls)
 		costs_listen_calls(scan->costs, on_made, scan);
+	if (leaks)
+		costs_listen_leaks(scan->costs);
 	return 0;
 }

@@ -140,6 +140,14 @@ struct made_row {
 	const struct model_callback *callback;
 };
 
+/* Memory that was not freed. */
+struct leak_row {
+	uint64_t id;
+	struct costs_leak leak;
+	const char *host;
+	const struct model_callback *callback; /* NULL: outside of any run */
+};
+
 /* Totals of a thread. */
 struct thread_row {
 	uint64_t id;
@@ -212,6 +220,7 @@ struct tables_row {
 		struct thread_row thread;
 		struct cost_row cost;
 		struct made_row made;
+		struct leak_row leak;
 		struct wait_row wait;
 		struct blocked_row blocked;
 		struct window_row window;
@@ -267,6 +276,7 @@ struct tables_scan {
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
 	struct costs *costs;		/* NULL: not requested */
+	uint64_t next_leak; /* of its leaks; rows of the end of the trace come one by one */
 	struct model_listener listener;	/* the functions that the tables need */
 
 	struct tables_row *queue;	/* rows from the latest event */
@@ -326,6 +336,10 @@ void tables_kernel_finish(struct tables_scan *scan);
 
 /* tables_costs.c */
 int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err);
+
+/* After the last event: put the next row of `leaks` into the queue. Return: false: there is none.
+ */
+bool tables_leaks_next(struct tables_scan *scan);
 
 /* tables_waits.c */
 int tables_waits_attach(struct tables_scan *scan, struct kymo_err *err);

@@ -352,6 +352,10 @@ int tables_next(struct tables_scan *scan, const struct tables_row **row, struct 
 		}
 		if (scan->texts.count)
 			tables_spans_settle(scan);
+		if (scan->ended && tables_leaks_next(scan))
+			continue;
+		if (scan->out_of_memory)
+			return err_no_memory(err);
 		if (scan->ended)
 			break;
 		if (read_on(scan, err))

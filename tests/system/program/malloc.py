@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, in_directory, kymo, record, run, skip
+from lib_test import BUILD, KYMO, answer, in_directory, kymo, query, record, run, skip
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 LIBRARY = os.path.join(BUILD, "lib", "libkymo-malloc.so")
@@ -89,12 +89,36 @@ def adds_up(trace, directory):
     return now
 
 
+def leaks(trace):
+    """What nobody freed, and who allocated it: the callback of 3 s in each run (333 bytes), and that of 2 s nothing."""
+    kept = {}
+    for _, name, f in events(trace):
+        name = name.partition(":")[2]
+        if name in ("free", "realloc"):
+            kept.pop(f.get("in_ptr", f.get("ptr")), None)
+        if name in ("malloc", "memalign", "realloc", "calloc", "posix_memalign"):
+            kept[f.get("out_ptr", f.get("ptr"))] = f["size"] * f.get("nmemb", 1)
+    rows = query(trace, "SELECT l.*, i.start_ns AS run_ns, i.end_ns AS run_end_ns FROM leaks l "
+                        "LEFT JOIN callback_instances i ON i.id = l.callback_instance_id")
+    assert {int(row["address"], 0) if isinstance(row["address"], str) else row["address"]: row["bytes"] for row in rows} == kept
+    mine = [row for row in rows if row["callback"]]
+    assert len(mine) == ROUNDS and {(row["callback"], row["bytes"], row["symbol"]) for row in mine} == {
+        ("/costly timer 3 s", 333, "costly")}, mine
+    assert all(row["run_ns"] <= row["start_ns"] <= row["run_end_ns"] for row in mine) and len(rows) > len(mine)
+    middle = mine[ROUNDS // 2]["start_ns"]
+    at = f"{middle // 10**9}.{middle % 10**9:09}"
+    for window, count in (("--begin", ROUNDS - ROUNDS // 2), ("--end", ROUNDS // 2 + 1)):
+        told = answer("report", trace, "--section", "leaks", window, at)["leaks"]
+        assert sum(row["callback"] is not None for row in told) == count, (window, told)
+
+
 def main(directory):
     if not os.path.exists(LIBRARY):
         skip("not built with a sanitizer")
     trace = os.path.join(directory, "trace")
     record(trace, "--malloc", "--", COSTS, str(ROUNDS), input="go\n")
     in_callbacks(trace)
+    leaks(trace)
     print("bytes at the end, by thread:", dict(adds_up(trace, directory)))
     plain = os.path.join(directory, "plain")
     record(plain, "--", COSTS, "3", input="go\n")
