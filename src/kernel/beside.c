@@ -116,11 +116,17 @@ static bool beside_there(const struct ksource *source, unsigned cpu)
 	return is_there(source_of(source, MAIN), cpu);
 }
 
-static void beside_capture(struct ksource *source, unsigned cpu)
+static uint64_t beside_capture(struct ksource *source, unsigned cpu)
 {
-	for (unsigned i = 0; i < SOURCES; i++)
-		if (is_there(source_of(source, i), cpu))
-			source_of(source, i)->ops->capture(source_of(source, i), cpu);
+	uint64_t all = UINT64_MAX, to;
+
+	for (unsigned i = 0; i < SOURCES; i++) {
+		if (!is_there(source_of(source, i), cpu))
+			continue;
+		to = source_of(source, i)->ops->capture(source_of(source, i), cpu);
+		all = to < all ? to : all;
+	}
+	return all;
 }
 
 static const struct krecord *beside_peek(struct ksource *source, unsigned cpu)

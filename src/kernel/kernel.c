@@ -17,6 +17,7 @@
 #define RING_DEFAULT (4u << 20)		/* 40 000 switches: at 100 000 a second, four polls */
 #define POLL_MS 100
 #define LIVE_POLL_MS 20			/* a viewer may watch */
+#define READS_MAX 16 /* in a poll; each holds what fits into a buffer of the kernel */
 #define FLUSH_NS 1000000000u		/* older events are written, so that a crash loses no more than this */
 
 /* ---- opening ---- */
@@ -233,30 +234,52 @@ static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
 	return true;
 }
 
-/*
- * Reads all records that existed when it began. With a selection, records of all CPUs are walked in the order of time, and later
- * records wait: the buffer of one CPU may have the birth of a thread whose first switch is in the buffer of another one.
- */
-void kernel_read(struct kernel *kernel, uint64_t until_ns)
+/* Return: the time up to which the records of all CPUs are captured. */
+static uint64_t capture_all(struct kernel *kernel)
 {
 	struct ksource *source = kernel->source;
-	uint64_t to_ns = until_ns;
+	uint64_t all = UINT64_MAX, to;
+
+	for (unsigned i = 0; i < source->cpus; i++) {
+		if (!kernel->stream[i].events)
+			continue;
+		to = source->ops->capture(source, i);
+		all = to < all ? to : all;
+	}
+	return all;
+}
+
+/* Up to @until_ns. Return: whether nothing before that is left in a buffer of the kernel. */
+static bool read_once(struct kernel *kernel, uint64_t until_ns)
+{
+	struct ksource *source = kernel->source;
+	const uint64_t all = capture_all(kernel), end_ns = all < until_ns ? all : until_ns;
+	uint64_t to_ns = end_ns;
 	unsigned cpu = 0;
 
-	for (unsigned i = 0; i < source->cpus; i++)
-		if (kernel->stream[i].events)
-			source->ops->capture(source, i);
 	if (kernel->select)
-		for (; find_first(kernel, &cpu, &to_ns); to_ns = until_ns)
+		for (; find_first(kernel, &cpu, &to_ns); to_ns = end_ns)
 			walk(kernel, cpu, to_ns);
 	for (unsigned i = 0; i < source->cpus; i++) {
 		if (!kernel->stream[i].events)
 			continue;
 		if (!kernel->select)
-			walk(kernel, i, until_ns);
+			walk(kernel, i, end_ns);
 		source->ops->release(source, i);
 		kernel->stream[i].lost = source->ops->lost(source, i, &kernel->full);
 	}
+	return end_ns == until_ns;
+}
+
+/*
+ * Reads all records that existed when it began. With a selection, records of all CPUs are walked in
+ * the order of time, and later records wait: the buffer of one CPU may have the birth of a thread
+ * whose first switch is in the buffer of another one.
+ */
+void kernel_read(struct kernel *kernel, uint64_t until_ns)
+{
+	for (unsigned turn = 0; turn < READS_MAX && !read_once(kernel, until_ns); turn++)
+		;
 }
 
 static int failed(const struct kernel *kernel, struct kymo_err *err)

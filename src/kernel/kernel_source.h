@@ -24,7 +24,9 @@ struct ksource_ops {
 	unsigned (*follow)(struct ksource *source, const int32_t *tid, unsigned count);
 	void (*stop)(struct ksource *source);
 	bool (*there)(const struct ksource *source, unsigned cpu);	/* false for a CPU that is switched off */
-	void (*capture)(struct ksource *source, unsigned cpu);
+	/** Return: all records up to this time, in ns, are captured; UINT64_MAX: all that existed.
+	 */
+	uint64_t (*capture)(struct ksource *source, unsigned cpu);
 	const struct krecord *(*peek)(struct ksource *source, unsigned cpu);	/* NULL: nothing captured is left */
 	void (*next)(struct ksource *source, unsigned cpu);
 	void (*release)(struct ksource *source,

@@ -260,7 +260,7 @@ static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_h
  * event may be missing because the ring was full, or for reasons of the kernel (docs/kernel.md).
  * The count is read first, so that a record on its way is not a loss.
  */
-static void perf_capture(struct ksource *source, unsigned cpu)
+static uint64_t perf_capture(struct ksource *source, unsigned cpu)
 {
 	struct kring *ring = ring_of(source, cpu);
 	const struct perf_event_mmap_page *page = ring->map;
@@ -275,6 +275,7 @@ static void perf_capture(struct ksource *source, unsigned cpu)
 	}
 	if (happened > ring->captured + ring->lost)
 		ring->lost = happened - ring->captured;
+	return UINT64_MAX;
 }
 
 static bool parse_counter(struct kring *ring, uint32_t event, const uint8_t *rest, size_t size)

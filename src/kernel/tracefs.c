@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "kernel/kernel_source.h"
 
 #define PREFIX "kymo-"
@@ -28,6 +29,7 @@
 struct tracefs_pipe {
 	int raw, stats;			/* -1: the CPU is switched off */
 	struct kpages pages;
+	uint64_t begin_ns; /* of the last page */
 	uint64_t lost;
 };
 
@@ -291,10 +293,15 @@ static uint64_t count_lost(const char *text)
 	return sum;
 }
 
-/* Dropped events are counted first: then none of them is younger than the pages. */
-static void tracefs_capture(struct ksource *source, unsigned cpu)
+/*
+ * Dropped events are counted first: then none of them is younger than the pages. A page that begins
+ * after this call did is the last one: where the system calls of this thread are recorded, too,
+ * each read(2) fills one more page.
+ */
+static uint64_t tracefs_capture(struct ksource *source, unsigned cpu)
 {
 	const struct tracefs *tracefs = (const struct tracefs *)source;
+	const uint64_t now = (uint64_t)now_ns();
 	struct tracefs_pipe *pipe = cpu_pipe(source, cpu);
 	char text[512];
 	uint8_t *page;
@@ -305,15 +312,18 @@ static void tracefs_capture(struct ksource *source, unsigned cpu)
 		pipe->lost = count_lost(text);
 	}
 	pages_forget(&pipe->pages);
-	while ((page = pages_room(&pipe->pages, tracefs->pages_max))) {
+	pipe->begin_ns = pipe->begin_ns <= now ? pipe->begin_ns : now;
+	while (pipe->begin_ns <= now && (page = pages_room(&pipe->pages, tracefs->pages_max))) {
 		do
 			size = read(pipe->raw, page, pipe->pages.size);
 		while (size < 0 && errno == EINTR);
 		if (size <= 0)
-			return;			/* nothing more for now */
+			return UINT64_MAX; /* nothing more for now */
 		memset(page + size, 0, pipe->pages.size - (size_t)size);
+		memcpy(&pipe->begin_ns, page, sizeof(pipe->begin_ns));
 		pipe->pages.count++;
 	}
+	return pipe->begin_ns;
 }
 
 static const struct krecord *tracefs_peek(struct ksource *source, unsigned cpu)
