@@ -64,6 +64,12 @@ static int open_source(struct kernel *kernel, const struct kernel_options *optio
 	kernel->stream = calloc(kernel->source->cpus, sizeof(*kernel->stream));
 	if (!kernel->stream)
 		return err_no_memory(err);
+	if (kernel->format[KEVENT_ID_sched_switch].id &&
+	    !kernel->left_out[KEVENT_ID_sched_switch]) {
+		kernel->unseen = unseen_create(kernel->source->cpus, kernel->format);
+		if (!kernel->unseen)
+			return err_no_memory(err);
+	}
 	return options->all ? 0 : open_select(kernel, err);
 }
 
@@ -78,6 +84,7 @@ static void release(struct kernel *kernel)
 	if (kernel->dir_fd >= 0)
 		(void)close(kernel->dir_fd);
 	select_free(kernel->select);
+	free(kernel->unseen);
 	free(kernel->kept);
 	free(kernel->stream);
 	free(kernel->process);
@@ -199,6 +206,8 @@ static void walk(struct kernel *kernel, unsigned cpu, uint64_t to_ns)
 
 		if (event < kevent_count) {
 			kernel->seen++;
+			if (kernel->unseen && event == KEVENT_ID_sched_switch)
+				unseen_switch(kernel->unseen, kernel->select, cpu, record);
 			if (kernel->select)
 				select_record(kernel->select, cpu, event, record);
 			else
@@ -245,6 +254,8 @@ static uint64_t capture_all(struct kernel *kernel)
 			continue;
 		to = source->ops->capture(source, i);
 		all = to < all ? to : all;
+		if (kernel->unseen)
+			unseen_pass(kernel->unseen, i, source->ops->lost(source, i, &kernel->full));
 	}
 	return all;
 }
@@ -363,6 +374,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 		stats->bytes += stream->bytes;
 	}
 	stats->left_out = kernel->seen - stats->events - refused;
+	stats->unseen = unseen_switches(kernel->unseen);
 	rc = failed(kernel, err);
 	if (!stats->events)
 		place_remove(kernel);

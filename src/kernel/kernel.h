@@ -50,6 +50,7 @@ struct kernel_stats {
 	bool syscalls;			/* with system calls */
 	const char *counter;		/* "cpu-cycles", "cpu-clock"; NULL: none */
 	bool full;			/* some were lost because a ring was full; others the kernel did not deliver */
+	uint64_t unseen; /* switches that the kernel did not report, at least; not in lost */
 };
 
 /**

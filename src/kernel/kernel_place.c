@@ -109,6 +109,7 @@ void kernel_place(const struct kernel *kernel, struct kernel_stats *stats)
 	for (unsigned i = 0; i < kernel->source->cpus; i++)
 		count_stream(stats, &kernel->stream[i]);
 	stats->left_out = kernel->seen - kernel->seen_before - stats->events;
+	stats->unseen = unseen_switches(kernel->unseen) - kernel->unseen_before;
 }
 
 static int turn_streams(struct kernel *kernel, int dir_fd)
@@ -154,6 +155,7 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 	kernel->dir_fd = dir_fd;
 	kernel->dir = path;
 	kernel->seen_before = kernel->seen;
+	kernel->unseen_before = unseen_switches(kernel->unseen);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #include "kernel/kernel_select.h"
 #include "kernel/kernel_stream.h"
 
+struct unseen;
+
 struct kernel {
 	char *dir;			/* NULL: events are kept, or stored */
 	const struct ctf_store *store;
@@ -18,6 +20,7 @@ struct kernel {
 	struct kformat *format;		/* by event */
 	struct ksource *source;
 	struct select *select;		/* NULL: everything is recorded */
+	struct unseen *unseen;          /* NULL: switches are not recorded */
 	struct kkept *kept;		/* by CPU; NULL: events are written */
 	struct kstream *stream;		/* by CPU; not open for a CPU that is switched off */
 	int *process;			/* [processes] that are followed, to look for their threads again after a loss */
@@ -26,12 +29,29 @@ struct kernel {
 	unsigned calls_of;              /* so many of them are followed for system calls, too */
 	uint64_t lost, looked_ns;       /* when their threads were last looked for after a loss */
 	uint64_t seen, seen_before;	/* events in all, and in earlier directories */
+	uint64_t unseen_before;         /* switches, in earlier directories */
 	bool full;
 	uint64_t flushed_ns, told_ns;
 	const char *counter;		/* NULL: none */
 	int no_cycles;			/* errno; 0: cycles are recorded, or not wanted */
 	int rc;				/* the first error */
 };
+
+/** unseen_create() - nothing is missing yet. Return: to be freed with free(); NULL without memory.
+ */
+struct unseen *unseen_create(unsigned cpus, const struct kformat *format);
+
+/** unseen_pass() - records of @cpu follow; up to them, the source counted @lost. */
+void unseen_pass(struct unseen *unseen, unsigned cpu, uint64_t lost);
+
+/** unseen_switch() - is a switch missing before @record? Counts it, and tells @select, which may be
+ * NULL: all are recorded. */
+void unseen_switch(struct unseen *unseen, struct select *select, unsigned cpu,
+		   const struct krecord *record);
+
+/** unseen_switches() - how many switches are missing at least, of those that would have been
+ * recorded. @unseen may be NULL. */
+uint64_t unseen_switches(const struct unseen *unseen);
 
 /** place_open() - create the place that @options name: a directory, a store, memory. Return: 0; -1 with @err. */
 int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err);

@@ -74,7 +74,7 @@ struct select {
 	struct select_cpu cpu[];
 };
 
-static struct kplace place_of(const struct kformat *format, unsigned event, const char *raw)
+struct kplace select_place(const struct kformat *format, unsigned event, const char *raw)
 {
 	for (unsigned i = 0; kevents[event].field[i].kind != KEVENT_NONE; i++)
 		if (strcmp(kevents[event].field[i].raw, raw) == 0)
@@ -92,14 +92,20 @@ struct select *select_create(unsigned cpus, const struct kformat *format, select
 	select->cpus = cpus;
 	select->take = take;
 	select->context = context;
-	at->prev = place_of(format, KEVENT_ID_sched_switch, "prev_pid");
-	at->state = place_of(format, KEVENT_ID_sched_switch, "prev_state");
-	at->next = place_of(format, KEVENT_ID_sched_switch, "next_pid");
-	at->child = place_of(format, KEVENT_ID_sched_process_fork, "child_pid");
+	at->prev = select_place(format, KEVENT_ID_sched_switch, "prev_pid");
+	at->state = select_place(format, KEVENT_ID_sched_switch, "prev_state");
+	at->next = select_place(format, KEVENT_ID_sched_switch, "next_pid");
+	at->child = select_place(format, KEVENT_ID_sched_process_fork, "child_pid");
 	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++) {
-		at->tid[i] = place_of(format, i, i == KEVENT_ID_sched_process_fork ? "parent_pid" : kevents[i].counts ? "tid" :
-					 i == KEVENT_ID_x86_exceptions_page_fault_user || calls_is_one(i) ? "common_pid" : "pid");
-		at->cpu[i] = place_of(format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
+		at->tid[i] = select_place(format, i,
+					  i == KEVENT_ID_sched_process_fork ? "parent_pid"
+					  : kevents[i].counts               ? "tid"
+					  : i == KEVENT_ID_x86_exceptions_page_fault_user ||
+							  calls_is_one(i)
+						  ? "common_pid"
+						  : "pid");
+		at->cpu[i] = select_place(
+			format, i, i == KEVENT_ID_sched_migrate_task ? "dest_cpu" : "target_cpu");
 	}
 	return select;
 }
@@ -224,6 +230,18 @@ static void on_switch(struct select *select, unsigned number, const struct kreco
 		select->take(select->context, number, KEVENT_ID_sched_switch, record);
 	else
 		hold(&cpu->held[HELD_SWITCH], KEVENT_ID_sched_switch, record);
+}
+
+bool select_unseen(struct select *select, unsigned number, int64_t tid)
+{
+	struct select_cpu *cpu = &select->cpu[number];
+	struct select_thread *now = thread_of(select, tid);
+	const bool wanted = now || cpu->ours || cpu->waiting || cpu->shown;
+
+	if (now)
+		waits_no_more(select, now, RUNS);
+	cpu->ours = now != NULL;
+	return wanted;
 }
 
 /* An event of one thread: it is woken, moves, exits or forks. */

@@ -16,6 +16,16 @@ struct select *select_create(unsigned cpus, const struct kformat *format, select
 /** select_follow() - follow thread @tid, and all threads that it creates. Return: 1; 0: it is followed already; -ENOMEM. */
 int select_follow(struct select *select, int32_t tid);
 
+/** select_place() - where the records of @event have the field @raw. Return: size 0: they do not.
+ */
+struct kplace select_place(const struct kformat *format, unsigned event, const char *raw);
+
+/**
+ * select_unseen() - a switch of @cpu was not reported: thread @tid is on it now
+ * Return: whether the switch would have been selected.
+ */
+bool select_unseen(struct select *select, unsigned cpu, int64_t tid);
+
 /** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of time. */
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
 void select_free(struct select *select);

@@ -128,9 +128,17 @@ static struct json_object *removed(const struct sink *sink)
 struct json_object *session_account_kernel(const struct kernel_stats *stats, bool whole)
 {
 	const struct accounts_kernel account = {
-		.source = stats->source, .clock = "monotonic", .threads = stats->all ? "all" : "traced", .syscalls = stats->syscalls,
-		.counter = stats->counter, .cpus = stats->cpus, .recorded = stats->events, .lost = stats->lost,
-		.left_out = whole ? stats->left_out : ACCOUNTS_UNKNOWN, .bytes = stats->bytes,
+		.source = stats->source,
+		.clock = "monotonic",
+		.threads = stats->all ? "all" : "traced",
+		.syscalls = stats->syscalls,
+		.counter = stats->counter,
+		.cpus = stats->cpus,
+		.recorded = stats->events,
+		.lost = stats->lost,
+		.unseen_switches = whole ? stats->unseen : ACCOUNTS_UNKNOWN,
+		.left_out = whole ? stats->left_out : ACCOUNTS_UNKNOWN,
+		.bytes = stats->bytes,
 	};
 
 	return accounts_object(ACCOUNTS_KERNEL, &account);

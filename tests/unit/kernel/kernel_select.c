@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel_select.h"
+#include "base/array.h"
+#include "kernel/kernel_place.h"
 
 #define CPUS 4				/* the last one is never ours */
 #define THREADS 14			/* tids 1 ..; odd ones are ours at first, and children of ours */
@@ -264,11 +265,70 @@ static void damage_is_nobody(void **state)
 	select_free(select);
 }
 
+static void switches(struct unseen *unseen, struct select *select, const int (*pairs)[2],
+		     unsigned pairs_count)
+{
+	for (unsigned i = 0; i < pairs_count; i++) {
+		const struct raw raw = { .tid = pairs[i][0], .other = pairs[i][1] };
+		const struct krecord record = { i + 1, (const uint8_t *)&raw, sizeof(raw) };
+
+		unseen_switch(unseen, select, 0, &record);
+		if (select)
+			select_record(select, 0, KEVENT_ID_sched_switch, &record);
+	}
+}
+
+/* 5 is followed. Switches are missing to it, from it, and between threads that nobody follows. */
+static void unseen_switches_are_counted(void **state)
+{
+	static const int whole[][2] = { { 0, 7 }, { 7, 5 }, { 5, 0 }, { 0, 7 } };
+	static const int to[][2] = { { 7, 8 }, { 5, 0 } }, from[][2] = { { 0, 5 }, { 8, 0 } },
+			 strangers[][2] = { { 0, 7 }, { 8, 0 }, { 7, 0 } };
+	struct kformat format[KEVENT_ID_COUNT] = { 0 };
+	unsigned taken = 0;
+	struct unseen *unseen;
+	struct select *select;
+
+	(void)state;
+	for (unsigned i = 0; i < KEVENT_ID_COUNT; i++)
+		for (unsigned field = 0; kevents[i].field[field].kind != KEVENT_NONE; field++)
+			format[i].place[field] = place(kevents[i].field[field].raw);
+	select = select_create(CPUS, format, take_nothing, &taken);
+	unseen = unseen_create(CPUS, format);
+	assert_true(select && unseen);
+	assert_int_equal(select_follow(select, 5), 1);
+	switches(unseen, select, whole, COUNT_OF(whole));
+	assert_int_equal(unseen_switches(unseen), 0);
+	switches(unseen, select, to, COUNT_OF(to));
+	assert_int_equal(unseen_switches(unseen), 1);
+	switches(unseen, select, from, COUNT_OF(from));
+	assert_int_equal(unseen_switches(unseen), 2);
+	switches(unseen, select, strangers,
+		 1); /* and whole, for what the selection shows behind a thread of ours */
+	switches(unseen, select, strangers + 2, 1);
+	assert_int_equal(unseen_switches(unseen), 2);
+	switches(unseen, select, strangers, COUNT_OF(strangers));
+	assert_int_equal(unseen_switches(unseen), 2);
+
+	/* Without a selection all count, but for those of a time in which the source counted losses
+	 * itself. */
+	unseen_pass(unseen, 0, 3);
+	switches(unseen, NULL, strangers, COUNT_OF(strangers));
+	assert_int_equal(unseen_switches(unseen), 2);
+	unseen_pass(unseen, 0, 3);
+	switches(unseen, NULL, strangers, COUNT_OF(strangers));
+	assert_int_equal(unseen_switches(unseen), 4);
+	assert_int_equal(unseen_switches(NULL), 0);
+	free(unseen);
+	select_free(select);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_of_ours_is_there),
 		cmocka_unit_test(damage_is_nobody),
+		cmocka_unit_test(unseen_switches_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

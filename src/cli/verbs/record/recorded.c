@@ -133,6 +133,11 @@ void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool q
 	if (kernel->lost)
 		fprintf(stderr, "kymo %s: %" PRIu64 " of the kernel's events were lost%s\n", verb, kernel->lost,
 			kernel->full ? ": the rings were full" : ": the kernel counted them but did not deliver them");
+	if (kernel->unseen)
+		fprintf(stderr,
+			"kymo %s: the kernel did not report %" PRIu64
+			" or more switches between threads\n",
+			verb, kernel->unseen);
 	if (kernel->cpus && !quiet)
 		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs through %s%s\n", kernel->events, kernel->cpus, kernel->source,
 			kernel->all ? "" : ", of what is traced and what ran instead");
@@ -162,6 +167,8 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	if (kernel) {
 		table_value_u64(table, "kernel_events", "Kernel events", kernel->events);
 		table_value_u64(table, "kernel_lost", "Kernel events lost", kernel->lost);
+		table_value_u64(table, "kernel_unseen_switches",
+				"Switches not reported by the kernel", kernel->unseen);
 		table_value_u64(table, "kernel_left_out", "Kernel events of other threads, left out", kernel->left_out);
 		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
 		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
