@@ -41,17 +41,22 @@ static void add_square(struct histogram *histogram, uint64_t value)
 	histogram->squares[1] = (uint64_t)(squares >> 64);
 }
 
+/* The bucket of @value, allocated if it was not; NULL without memory. */
+static uint32_t *bucket_at(struct histogram *histogram, unsigned group, unsigned bucket)
+{
+	if (!histogram->group[group])
+		histogram->group[group] = calloc(HISTOGRAM_BUCKETS, sizeof(**histogram->group));
+	return histogram->group[group] ? &histogram->group[group][bucket] : NULL;
+}
+
 int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	unsigned group = group_of(value);
 	uint32_t *bucket;
 
-	if (!histogram->group[group]) {
-		histogram->group[group] = calloc(HISTOGRAM_BUCKETS, sizeof(**histogram->group));
-		if (!histogram->group[group])
-			return -ENOMEM;
-	}
-	bucket = &histogram->group[group][bucket_of(value, group)];
+	bucket = bucket_at(histogram, group, bucket_of(value, group));
+	if (!bucket)
+		return -ENOMEM;
 	if (*bucket < UINT32_MAX)
 		++*bucket;
 	if (!histogram->count || value < histogram->min)
@@ -62,6 +67,82 @@ int histogram_add(struct histogram *histogram, uint64_t value)
 	histogram->sum += value;
 	add_square(histogram, value);
 	return 0;
+}
+
+static int fill(struct histogram *histogram, unsigned group, unsigned bucket, uint64_t count)
+{
+	uint32_t *at = bucket_at(histogram, group, bucket);
+
+	if (!at)
+		return -ENOMEM;
+	*at = count > UINT32_MAX - *at ? UINT32_MAX : *at + (uint32_t)count;
+	return 0;
+}
+
+int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
+{
+	const unsigned group = group_of(value);
+
+	return fill(histogram, group, bucket_of(value, group), count);
+}
+
+int histogram_merge(struct histogram *into, const struct histogram *from)
+{
+	wide squares = squares_of(into) + squares_of(from);
+
+	if (!from->count)
+		return 0;
+	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++)
+		for (unsigned i = 0; from->group[group] && i < HISTOGRAM_BUCKETS; i++)
+			if (from->group[group][i] && fill(into, group, i, from->group[group][i]))
+				return -ENOMEM;
+	if (!into->count || from->min < into->min)
+		into->min = from->min;
+	if (from->max > into->max)
+		into->max = from->max;
+	into->count += from->count;
+	into->sum += from->sum;
+	into->squares[0] = (uint64_t)squares;
+	into->squares[1] = (uint64_t)(squares >> 64);
+	return 0;
+}
+
+bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *middle,
+		    uint64_t *count)
+{
+	for (; *at < HISTOGRAM_GROUPS * HISTOGRAM_BUCKETS; ++*at) {
+		const unsigned group = *at / HISTOGRAM_BUCKETS, bucket = *at % HISTOGRAM_BUCKETS;
+
+		if (!histogram->group[group]) {
+			*at += HISTOGRAM_BUCKETS - 1 - bucket;
+			continue;
+		}
+		if (!histogram->group[group][bucket])
+			continue;
+		*middle = middle_of(group, bucket);
+		*count = histogram->group[group][bucket];
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+/* From 16 on, the five highest bits of a value and their position are the number of its bucket. */
+unsigned histogram_coarse(uint64_t value)
+{
+	unsigned shift;
+
+	if (value < 16)
+		return (unsigned)value;
+	shift = 63 - 4 - (unsigned)__builtin_clzll(value);
+	return shift * 16 + (unsigned)(value >> shift);
+}
+
+uint64_t histogram_coarse_middle(unsigned bucket)
+{
+	const unsigned shift = bucket < 32 ? 0 : bucket / 16 - 1;
+
+	return ((uint64_t)(bucket - shift * 16) << shift) + (shift ? 1ull << (shift - 1) : 0);
 }
 
 uint64_t histogram_quantile(const struct histogram *histogram, double q)

@@ -11,6 +11,7 @@
 #ifndef KYMO_BASE_HISTOGRAM_H
 #define KYMO_BASE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HISTOGRAM_GROUPS 56	/* [0, 512), [512, 1024), [1024, 2048), ... up to 2^64 */
@@ -43,6 +44,46 @@ double histogram_mean(const struct histogram *histogram);
  * mean; 0 with fewer than two values.
  */
 double histogram_deviation(const struct histogram *histogram);
+
+/**
+ * histogram_merge() - count all values of @from in @into, too
+ *
+ * Buckets are fixed, so merging is exact: the result equals a histogram that was given all values,
+ * to the last count.
+ * Return: 0, or -ENOMEM (@into has a part of @from then). Context: allocates now and then.
+ */
+int histogram_merge(struct histogram *into, const struct histogram *from);
+
+/**
+ * histogram_next() - walk the buckets that have values, lowest first
+ * @at: 0 to begin; moved on by each call
+ * @middle, @count: the middle of the bucket, and how many values it has
+ *
+ * Return: false at the end.
+ */
+bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *middle,
+		    uint64_t *count);
+
+/**
+ * histogram_fill() - @count values near @value in the buckets alone: the caller sets count, sum,
+ * squares, min and max
+ *
+ * For a histogram that was written as buckets and sums. Return: 0, or -ENOMEM.
+ */
+int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count);
+
+/*
+ * Coarse buckets, for files: 16 in each power of two. The middle of a coarse bucket is within 1/32
+ * (3.2 %) of every value in it. Two histograms that are made coarse and merged equal those that are
+ * merged and made coarse.
+ */
+#define HISTOGRAM_COARSE_MAX 976u /* bucket numbers are below it */
+
+/** histogram_coarse() - the number of the coarse bucket that @value is in. */
+unsigned histogram_coarse(uint64_t value);
+/** histogram_coarse_middle() - the middle of coarse bucket @bucket, which is below
+ * HISTOGRAM_COARSE_MAX. */
+uint64_t histogram_coarse_middle(unsigned bucket);
 
 /** histogram_clear() - count from 0 again, and keep the memory of the buckets. */
 void histogram_clear(struct histogram *histogram);

@@ -32,6 +32,62 @@ static void check(const struct histogram *histogram, const uint64_t *sorted, dou
 	assert_true(got <= exact + exact / 1000 && got + got / 1000 >= exact);
 }
 
+/* Merging equals reading at once, to the last count. */
+static void merged(void **state)
+{
+	struct histogram part[3] = { 0 }, all = { 0 }, sum = { 0 };
+	uint64_t random = 7, value, middle[2], count[2];
+	unsigned at[2] = { 0, 0 };
+	bool more;
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT; i++) {
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		value = (random >> 10) >> (random >> 58) % 50;
+		assert_int_equal(histogram_add(&all, value), 0);
+		/* The last part stays empty. */
+		assert_int_equal(histogram_add(&part[random >> 40 & 1], value), 0);
+	}
+	for (unsigned i = 0; i < COUNT_OF(part); i++)
+		assert_int_equal(histogram_merge(&sum, &part[i]), 0);
+	assert_int_equal(sum.count, all.count);
+	assert_int_equal(sum.sum, all.sum);
+	assert_int_equal(sum.squares[0], all.squares[0]);
+	assert_int_equal(sum.squares[1], all.squares[1]);
+	assert_int_equal(sum.min, all.min);
+	assert_int_equal(sum.max, all.max);
+	do {
+		more = histogram_next(&all, &at[0], &middle[0], &count[0]);
+		assert_int_equal(histogram_next(&sum, &at[1], &middle[1], &count[1]), more);
+		assert_true(!more || (middle[0] == middle[1] && count[0] == count[1]));
+	} while (more);
+	for (unsigned i = 0; i < COUNT_OF(part); i++)
+		histogram_free(&part[i]);
+	histogram_free(&all);
+	histogram_free(&sum);
+}
+
+static void coarse(void **state)
+{
+	uint64_t value, middle, apart;
+	unsigned bucket, before = 0;
+
+	(void)state;
+	for (unsigned shift = 0; shift < 64; shift++) {
+		for (uint64_t part = 0; part < 64; part++) {
+			value = (1ull << shift) + (shift >= 6 ? part << (shift - 6) : 0);
+			bucket = histogram_coarse(value);
+			assert_in_range(bucket, before, before + 16);
+			before = bucket;
+			assert_true(bucket < HISTOGRAM_COARSE_MAX);
+			middle = histogram_coarse_middle(bucket);
+			apart = middle > value ? middle - value : value - middle;
+			assert_true(apart <= value / 32);
+			assert_int_equal(histogram_coarse(middle), bucket);
+		}
+	}
+}
+
 static void quantiles(void **state)
 {
 	static const double share[] = { 0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1 };
@@ -142,10 +198,8 @@ static void symbols(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles),
-		cmocka_unit_test(edges),
-		cmocka_unit_test(deviation),
-		cmocka_unit_test(symbols),
+		cmocka_unit_test(quantiles), cmocka_unit_test(merged),    cmocka_unit_test(coarse),
+		cmocka_unit_test(edges),     cmocka_unit_test(deviation), cmocka_unit_test(symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
