@@ -300,6 +300,25 @@ const char *chains_segment_name(enum chains_segment segment);
 /** chains_link_name() - "direct", "periodic_async", "partial_sync", "latest". */
 const char *chains_link_name(enum chains_link link);
 
+#define CHAINS_LABEL_MAX 256 /* bytes for the name of one step */
+
+/** chains_call_text() - what follows the name of a service: " request", " response", or "". */
+const char *chains_call_text(enum chains_call call);
+
+/**
+ * chains_step_label() - "/planner", or at the beginning "/driver timer 10 ms"; "/topic".
+ *
+ * Return: @buffer.
+ */
+char *chains_step_label(const struct chains_path *step, char *buffer, unsigned size);
+
+/**
+ * chains_label() - "/driver timer 10 ms -> /scan -> /planner"; an indirect link is "~>".
+ *
+ * Return: @buffer.
+ */
+char *chains_label(const struct chains_path *path, char *buffer, unsigned size);
+
 /* For pass_add(). */
 extern const struct pass_ops chains_pass;
 

@@ -198,7 +198,7 @@ static void chain_row(struct flow *flow, unsigned number, const struct chains_pa
 	cells_of(t, path->stats ? &path->stats->total : NULL, path->stats ? path->stats->error_ns : 0);
 	table_u64(t, path->is_loop);
 	table_ns(t, path->stats ? path->stats->error_ns : 0);
-	table_text(t, flow_chain_label(path, label, sizeof(label)));
+	table_text(t, chains_label(path, label, sizeof(label)));
 }
 
 static void print_chains(struct flow *flow)

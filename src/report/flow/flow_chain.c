@@ -69,17 +69,18 @@ static void chain_segments(struct flow *flow, unsigned at)
 {
 	const struct chains_path *path = flow->chain[at], *step[CHAINS_STEPS_MAX];
 	const struct chains_stats *stats = path->stats;
-	char label[FLOW_LABEL_MAX];
+	char label[CHAINS_LABEL_MAX];
 	unsigned i;
 
 	if (!stats || !stats->total.count)
 		return;
 	chains_steps(path, step);
 	for (i = 0; i < stats->parts; i++)
-		segment_row(flow->table, at + 1, (int)stats->part[i].step,
-			    chains_segment_name(stats->part[i].segment),
-			    flow_step_label(where_of(step, &stats->part[i]), label, sizeof(label)),
-			    &stats->part_ns[i], stats->part_error_ns[i]);
+		segment_row(
+			flow->table, at + 1, (int)stats->part[i].step,
+			chains_segment_name(stats->part[i].segment),
+			chains_step_label(where_of(step, &stats->part[i]), label, sizeof(label)),
+			&stats->part_ns[i], stats->part_error_ns[i]);
 	if (flow->options->format == TABLE_TEXT)
 		segment_row(flow->table, at + 1, -1, "= all", "", &stats->total, stats->error_ns);
 }
@@ -113,7 +114,7 @@ static const struct table_column stop_columns[] = {
 static void stop_row(struct flow *flow, unsigned chain, const struct chains_path *at,
 		     const struct chains_path *next, uint64_t count, const char *reason)
 {
-	char label[FLOW_LABEL_MAX];
+	char label[CHAINS_LABEL_MAX];
 	struct table *t = flow->table;
 
 	if (!count)
@@ -122,9 +123,9 @@ static void stop_row(struct flow *flow, unsigned chain, const struct chains_path
 	table_u64(t, at->depth);
 	table_u64(t, count);
 	table_u64(t, at->count);
-	table_text(t, flow_step_label(at, label, sizeof(label)));
+	table_text(t, chains_step_label(at, label, sizeof(label)));
 	table_text(t, reason);
-	CELL_IF(t, next, table_text(t, flow_step_label(next, label, sizeof(label))));
+	CELL_IF(t, next, table_text(t, chains_step_label(next, label, sizeof(label))));
 }
 
 static uint64_t at_most(uint64_t count, uint64_t *rest)
@@ -216,7 +217,7 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 	const struct chains_path *step[CHAINS_STEPS_MAX];
 	const struct chains_stats *stats = flow->chain[at]->stats;
 	const struct chains_arrival *arrival = &stats->worst[rank];
-	char label[FLOW_LABEL_MAX];
+	char label[CHAINS_LABEL_MAX];
 	struct table *t = flow->table;
 	unsigned most = 0, i;
 
@@ -231,7 +232,7 @@ static void worst_row(struct flow *flow, unsigned at, unsigned rank)
 	table_time(t, arrival->begin_ns);
 	table_ns_within(t, arrival->part_ns[most], stats->part_error_ns[most]);
 	table_text(t, chains_segment_name(stats->part[most].segment));
-	table_text(t, flow_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
+	table_text(t, chains_step_label(where_of(step, &stats->part[most]), label, sizeof(label)));
 	CELL_IF(t, arrival->id, table_u64(t, arrival->id));
 }
 

@@ -55,7 +55,7 @@ static void what(const struct flow *flow, const struct chains_tree_step *step, c
 {
 	unsigned indent = flow->options->format == TABLE_TEXT ? step->depth * 2 : 0;
 	const struct model_node *node;
-	char label[FLOW_LABEL_MAX];
+	char label[CHAINS_LABEL_MAX];
 
 	if (indent > 60)
 		indent = 60;
@@ -67,7 +67,7 @@ static void what(const struct flow *flow, const struct chains_tree_step *step, c
 	}
 	if (step->publisher)
 		snprintf(label, sizeof(label), "%s%s", step->publisher->topic->name,
-			 flow_call_text(step->call));
+			 chains_call_text(step->call));
 	else
 		model_callback_label(step->callback, label, sizeof(label));
 	snprintf(buffer, size, "%*s%s%s%s", indent, "", step->link == CHAINS_DIRECT ? "" : "~> ", label,
@@ -98,7 +98,7 @@ static void row(struct flow *flow, unsigned index)
 {
 	const struct chains_tree_step *step = chains_tree(flow->chains, index), *parent = NULL;
 	struct table *t = flow->table;
-	char text[FLOW_LABEL_MAX + 80];
+	char text[CHAINS_LABEL_MAX + 80];
 
 	if (step->parent >= 0)
 		parent = chains_tree(flow->chains, (unsigned)step->parent);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 #include "base/array.h"
 
@@ -37,8 +36,8 @@ static bool next_link(const struct why_answer *answer, unsigned from, struct lin
 	if (!path)
 		return false;
 	*link = (struct link){ .step = path->depth, .path = path, .messages = path->parent->count, .lost = why_fate_lost(answer, path) };
-	flow_step_label(path->parent, link->topic, sizeof(link->topic));
-	flow_step_label(path, link->to, sizeof(link->to));
+	chains_step_label(path->parent, link->topic, sizeof(link->topic));
+	chains_step_label(path, link->to, sizeof(link->to));
 	return true;
 }
 

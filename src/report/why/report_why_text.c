@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 
 /* An instance that is less than this above the usual one is a usual one itself. */
@@ -67,8 +66,9 @@ struct why_cause why_cause(const struct why_answer *answer, unsigned rank)
 
 static void topic_of(const struct why_hop *hop, char *buffer, size_t size)
 {
-	snprintf(buffer, size, "%s%s", hop->publisher->topic ? hop->publisher->topic->name : "(topic not known)",
-		 flow_call_text(hop->call));
+	snprintf(buffer, size, "%s%s",
+		 hop->publisher->topic ? hop->publisher->topic->name : "(topic not known)",
+		 chains_call_text(hop->call));
 }
 
 static void node_of(const struct why_hop *hop, char *buffer, size_t size)
@@ -284,6 +284,7 @@ char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer,
 char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size)
 {
 	if (answer->target.is_chain)
-		return flow_chain_label(chains_path(answer->chains, answer->target.index), buffer, size);
+		return chains_label(chains_path(answer->chains, answer->target.index), buffer,
+				    size);
 	return model_callback_label(model_callback(answer->model, answer->target.index), buffer, size);
 }
