@@ -34,6 +34,8 @@ struct view {
 	struct viewed_thread *thread;
 	struct view_pair **pair;
 	unsigned callbacks, threads, pairs, pairs_size;
+	void (*told)(void *context, const struct waits_wait *wait);
+	void *context;
 	struct map map;			/* (callback, by and is_group) -> struct view_pair */
 	bool failed;
 };
@@ -153,6 +155,8 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	callback = callback_at(view, wait->instance->callback->index);
 	if (!callback)
 		return;
+	if (view->told)
+		view->told(view->context, wait);
 	callback->sums.blocked++;
 	callback->sums.thread_ns += wait->thread_ns;
 	callback->sums.group_ns += wait->group_ns;
@@ -210,6 +214,13 @@ int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_
 	}
 	*out = view;
 	return 0;
+}
+
+void view_listen(struct view *view, void (*wait)(void *context, const struct waits_wait *wait),
+		 void *context)
+{
+	view->told = wait;
+	view->context = context;
 }
 
 const struct view_callback *view_callback(const struct view *view, unsigned index)

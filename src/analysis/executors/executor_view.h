@@ -44,6 +44,13 @@ struct view;
  */
 int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 
+/**
+ * view_listen() - call @wait for each run inside the window that waited for other runs; one
+ * listener.
+ */
+void view_listen(struct view *view, void (*wait)(void *context, const struct waits_wait *wait),
+		 void *context);
+
 /* By index in the model; zeroed when nothing happened to the callback. */
 const struct view_callback *view_callback(const struct view *view, unsigned index);
 const struct view_thread *view_thread(const struct view *view, unsigned index);

@@ -544,7 +544,7 @@ void model_destroy(struct model *model);
  * Return: 0, or -1.
  */
 int model_listen(struct model *model, const struct model_listener *listener, void *context);
-#define MODEL_LISTENERS_MAX 16
+#define MODEL_LISTENERS_MAX 24
 
 /*
  * A link that the trace does not contain: the publications of node @node on @publisher_topic are

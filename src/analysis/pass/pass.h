@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "ctf/read/reader.h"
 
-#define PASSES_MAX 16u
+#define PASSES_MAX 24u
 
 /* The order in which the analyses receive an event, and the end of the trace. */
 enum pass_turn {

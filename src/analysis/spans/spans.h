@@ -113,7 +113,7 @@ struct spans_listener {
 	/* @thread has a new name. */
 	void (*thread_name)(void *context, const struct model_thread *thread);
 };
-#define SPANS_LISTENERS_MAX 4
+#define SPANS_LISTENERS_MAX 8
 
 /**
  * spans_create() - listen to @model, which must stay valid

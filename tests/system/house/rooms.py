@@ -96,6 +96,8 @@ ROOMS = {
     "export/rows": "",
     "export/archive": "export/perfetto",
 
+    "summary": "abi base analysis",
+
     "report": "abi base ctf/read analysis caret/paths",
     "report/flow": "report",
     "report/why": "report report/flow",
@@ -195,6 +197,7 @@ DOORS = {
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
+    "summary": "findings summary summary_collect",
     "report/flow": "flow flow_text",
     "report/why": "report_why",
     "report/running": "running",

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which findings there are, and their order; see findings.h.
+ *
+ * The idea: each entity proposes what may be wrong with it, with its harm. The proposals are
+ * sorted, and of several that tell of the same trouble (the same entity; the same culprit at the
+ * same time) the most harmful one stays.
+ */
+#include "summary/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Below this part of the first finding's harm, slow instances are no findings. */
+#define PART_OF_FIRST 3
+/* A chain is preferred to the callback in it, unless it explains less than this share of the
+ * callback's excess. */
+#define CHAIN_SHARE 0.9
+#define LOST_MIN 3u
+#define LOST_SHARE_MIN 0.01
+
+struct proposals {
+	struct summary_finding *finding;
+	unsigned count, size;
+};
+
+static void propose(struct proposals *all, const struct summary_finding *finding)
+{
+	if (ARRAY_ROOM(all->finding, all->count, all->size))
+		all->finding[all->count++] = *finding;
+}
+
+static int64_t usual_of(const struct histogram *histogram)
+{
+	return (int64_t)histogram_quantile(histogram, 0.5);
+}
+
+/* ---- one instance ---- */
+
+static bool is_same_trouble(const struct summary_part *a, const struct summary_part *b)
+{
+	if (a->what != b->what)
+		return false;
+	return a->what == SUMMARY_WAITED_FOR ? a->by == b->by && a->is_group == b->is_group
+					     : a->who == b->who;
+}
+
+/* The parts that the same one is to blame for, together. */
+static struct summary_part cause_of(const struct summary_instance *instance)
+{
+	struct summary_part best = { .who = NULL };
+	int64_t most_ns = 0;
+
+	for (unsigned i = 0; i < instance->parts; i++) {
+		struct summary_part sum = instance->part[i];
+
+		sum.ns = sum.usual_ns = 0;
+		for (unsigned j = 0; j < instance->parts; j++) {
+			if (!is_same_trouble(&instance->part[i], &instance->part[j]))
+				continue;
+			sum.ns += instance->part[j].ns;
+			sum.usual_ns += instance->part[j].usual_ns;
+			if (instance->part[j].ns > instance->part[i].ns)
+				sum.who = instance->part[j].who;
+		}
+		if (sum.ns - sum.usual_ns > most_ns) {
+			most_ns = sum.ns - sum.usual_ns;
+			best = sum;
+		}
+	}
+	return best;
+}
+
+/* How many values are at least half as far above the usual as the worst one is. */
+static uint64_t times_of(const struct histogram *histogram, int64_t usual_ns, int64_t worst_ns)
+{
+	const uint64_t least = (uint64_t)(usual_ns + (worst_ns - usual_ns) / 2);
+	uint64_t middle, count, times = 0;
+	unsigned at = 0;
+
+	while (histogram_next(histogram, &at, &middle, &count))
+		times += middle >= least ? count : 0;
+	return times ? times : 1;
+}
+
+static struct summary_finding instance_of(const struct summary_entity *entity,
+					  enum summary_finding_kind kind)
+{
+	const struct histogram *latency = &entity->histogram[SUMMARY_LATENCY];
+	struct summary_finding finding = { .kind = kind,
+					   .entity = entity,
+					   .worst_ns = (int64_t)latency->max,
+					   .usual_ns = usual_of(latency) };
+
+	if (entity->worsts) {
+		finding.instance = &entity->worst[0];
+		finding.at_ns = finding.instance->begin_ns;
+		finding.cause = cause_of(finding.instance);
+	}
+	finding.times = times_of(latency, finding.usual_ns, finding.worst_ns);
+	finding.harm_ns = finding.worst_ns - finding.usual_ns;
+	return finding;
+}
+
+static bool is_notable(const struct histogram *histogram)
+{
+	const int64_t usual_ns = usual_of(histogram), worst_ns = (int64_t)histogram->max;
+
+	return histogram->count >= SUMMARY_FINDINGS_COUNT_MIN &&
+	       worst_ns - usual_ns >= SUMMARY_FINDINGS_EXCESS_MIN_NS && worst_ns >= 2 * usual_ns;
+}
+
+/* A callback that runs long is a cause, not an effect: what it delays counts whole, itself half. */
+static bool is_own_run(const struct summary_finding *finding)
+{
+	return finding->kind == SUMMARY_FINDING_CALLBACK &&
+	       finding->cause.who == finding->entity->name && finding->cause.what == SUMMARY_RAN;
+}
+
+/* @holds: there is a finding already that others wait for it. */
+static void propose_instance(struct proposals *all, const struct summary_entity *entity,
+			     enum summary_finding_kind kind, bool holds)
+{
+	struct summary_finding finding = instance_of(entity, kind);
+
+	/* What is not longer than the error of two hosts' clocks is no fact. */
+	if (finding.instance && finding.instance->error_ns >= finding.harm_ns)
+		return;
+	if (is_own_run(&finding)) {
+		if (holds)
+			return;
+		finding.harm_ns /= 2;
+	}
+	if (is_notable(&entity->histogram[SUMMARY_LATENCY]))
+		propose(all, &finding);
+}
+
+/* ---- the kinds ---- */
+
+/* A callback that others waited for: all that they say about it. Return: is it a finding? */
+static bool propose_holds(struct proposals *all, const struct summary *summary,
+			  const struct summary_entity *entity)
+{
+	const struct histogram *duration = &entity->histogram[SUMMARY_DURATION];
+	struct summary_finding finding = { .kind = SUMMARY_FINDING_HOLDS,
+					   .entity = entity,
+					   .worst_ns = (int64_t)duration->max,
+					   .usual_ns = usual_of(duration) };
+	uint64_t worst_ns = 0;
+	int64_t longest_ns = 0;
+
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *other = summary->entity[i];
+
+		for (unsigned c = 0; c < other->culprits; c++)
+			if (other != entity && other->culprit[c].by == entity->name &&
+			    other->of == entity->of && !other->is_startup &&
+			    other->culprit[c].worst_ns > worst_ns)
+				worst_ns = other->culprit[c].worst_ns;
+	}
+	if (worst_ns < SUMMARY_FINDINGS_EXCESS_MIN_NS ||
+	    duration->count < SUMMARY_FINDINGS_COUNT_MIN)
+		return false;
+	for (unsigned i = 0; i < entity->worsts; i++) {
+		const struct summary_instance *instance = &entity->worst[i];
+
+		for (unsigned p = 0; p < instance->parts; p++) {
+			if (instance->part[p].what != SUMMARY_RAN ||
+			    instance->part[p].ns <= longest_ns)
+				continue;
+			longest_ns = instance->part[p].ns;
+			finding.at_ns =
+				instance->begin_ns + instance->value_ns - instance->part[p].ns;
+		}
+	}
+	finding.times = times_of(duration, finding.usual_ns, finding.worst_ns);
+	finding.cause = (struct summary_part){ .ns = (int64_t)worst_ns };
+	finding.harm_ns = (int64_t)worst_ns;
+	if (finding.worst_ns - finding.usual_ns > finding.harm_ns)
+		finding.harm_ns = finding.worst_ns - finding.usual_ns;
+	finding.harm_ns /= 2;
+	propose(all, &finding);
+	return true;
+}
+
+static const struct summary_entity *find(const struct summary *summary, enum summary_kind kind,
+					 const char *name)
+{
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (summary->entity[i]->kind == kind && strcmp(summary->entity[i]->name, name) == 0)
+			return summary->entity[i];
+	return NULL;
+}
+
+/* Lost events look like lost messages: then nothing can be said. */
+static void propose_loss(struct proposals *all, const struct summary *summary,
+			 const struct summary_entity *entity)
+{
+	const struct summary_entity *topic = find(summary, SUMMARY_TOPIC, entity->of);
+	const uint64_t lost =
+		entity->count[SUMMARY_NEVER_RECEIVED] + entity->count[SUMMARY_OVERWRITTEN];
+	const uint64_t whole = entity->count[SUMMARY_RECEIVED] + lost;
+	struct summary_finding finding = { .kind = SUMMARY_FINDING_LOSS,
+					   .entity = entity,
+					   .times = lost };
+	const uint64_t published = topic ? topic->count[SUMMARY_PUBLISHED] : 0;
+
+	if (summary->trust.lost_events || summary->trust.lost_packets || published < 2 ||
+	    lost < LOST_MIN || whole < SUMMARY_FINDINGS_COUNT_MIN ||
+	    (double)lost < LOST_SHARE_MIN * (double)whole)
+		return;
+	finding.usual_ns = (topic->last_ns - topic->first_ns) / (int64_t)(published - 1);
+	finding.harm_ns = (int64_t)(10.0 * (double)finding.usual_ns * (double)lost / (double)whole);
+	propose(all, &finding);
+}
+
+static void propose_timer(struct proposals *all, const struct summary_entity *entity)
+{
+	const uint64_t overrun = entity->count[SUMMARY_OVERRUN];
+	const struct histogram *late = &entity->histogram[SUMMARY_WAIT];
+	struct summary_finding finding = { .kind = SUMMARY_FINDING_TIMER,
+					   .entity = entity,
+					   .times = overrun };
+
+	finding.worst_ns = (int64_t)late->max;
+	finding.usual_ns = usual_of(late);
+	finding.harm_ns = finding.worst_ns / 5 * 4;
+	if (entity->is_other_clock || late->count < SUMMARY_FINDINGS_COUNT_MIN ||
+	    overrun < LOST_MIN || (double)overrun < LOST_SHARE_MIN * (double)late->count)
+		return;
+	propose(all, &finding);
+}
+
+static void propose_loop(struct proposals *all, const struct summary_entity *entity)
+{
+	const struct histogram *latency = &entity->histogram[SUMMARY_LATENCY];
+	struct summary_finding finding = instance_of(entity, SUMMARY_FINDING_LOOP);
+
+	finding.times = entity->count[SUMMARY_MISSED];
+	finding.harm_ns = finding.worst_ns;
+	if (latency->count >= SUMMARY_FINDINGS_COUNT_MIN && (finding.times || is_notable(latency)))
+		propose(all, &finding);
+}
+
+static void propose_span(struct proposals *all, const struct summary_entity *entity)
+{
+	const struct histogram *duration = &entity->histogram[SUMMARY_DURATION];
+	struct summary_finding finding = { .kind = SUMMARY_FINDING_SPAN,
+					   .entity = entity,
+					   .worst_ns = (int64_t)duration->max,
+					   .usual_ns = usual_of(duration) };
+
+	finding.times = times_of(duration, finding.usual_ns, finding.worst_ns);
+	finding.harm_ns = (finding.worst_ns - finding.usual_ns) / 2;
+	if (is_notable(duration))
+		propose(all, &finding);
+}
+
+static void propose_of(struct proposals *all, const struct summary *summary,
+		       const struct summary_entity *entity)
+{
+	if (entity->is_startup)
+		return;
+	switch (entity->kind) {
+	case SUMMARY_CHAIN:
+		propose_instance(all, entity, SUMMARY_FINDING_CHAIN, false);
+		return;
+	case SUMMARY_CALLBACK:
+		propose_instance(all, entity, SUMMARY_FINDING_CALLBACK,
+				 propose_holds(all, summary, entity));
+		return;
+	case SUMMARY_SUBSCRIPTION:
+		propose_loss(all, summary, entity);
+		return;
+	case SUMMARY_TIMER:
+		propose_timer(all, entity);
+		return;
+	case SUMMARY_LOOP:
+		propose_loop(all, entity);
+		return;
+	case SUMMARY_SPAN:
+		propose_span(all, entity);
+		return;
+	default:
+		return;
+	}
+}
+
+/* ---- the order ---- */
+
+static double rank_of(const struct summary_finding *finding)
+{
+	return (double)finding->harm_ns /
+	       (finding->kind == SUMMARY_FINDING_CHAIN ? CHAIN_SHARE : 1.0);
+}
+
+static int by_harm(const void *a, const void *b)
+{
+	const struct summary_finding *x = a, *y = b;
+	int order;
+
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) < rank_of(y) ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	order = strcmp(x->entity->name, y->entity->name);
+	return order ? order : strcmp(x->entity->of, y->entity->of);
+}
+
+static bool overlap(const struct summary_finding *a, const struct summary_finding *b)
+{
+	return a->instance && b->instance &&
+	       a->instance->begin_ns < b->instance->begin_ns + b->instance->value_ns &&
+	       b->instance->begin_ns < a->instance->begin_ns + a->instance->value_ns;
+}
+
+/* Do both tell of the same trouble? */
+static bool repeats(const struct summary_finding *known, const struct summary_finding *new)
+{
+	if (known->entity == new->entity || (strcmp(known->entity->name, new->entity->name) == 0 &&
+					     known->entity->of == new->entity->of))
+		return true;
+	return overlap(known, new) && known->cause.who && new->cause.who &&
+	       (is_same_trouble(&known->cause, &new->cause) ||
+		(known->cause.what == SUMMARY_WAITED_FOR && new->cause.what == SUMMARY_RAN &&
+		 known->cause.by == new->cause.who &&new->kind == SUMMARY_FINDING_CHAIN));
+}
+
+static bool is_slow_instance(const struct summary_finding *finding)
+{
+	return finding->kind == SUMMARY_FINDING_CHAIN ||
+	       finding->kind == SUMMARY_FINDING_CALLBACK || finding->kind == SUMMARY_FINDING_SPAN;
+}
+
+static unsigned keep(const struct proposals *all, struct summary_finding *out, unsigned max)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < all->count && kept < max; i++) {
+		const struct summary_finding *new = &all->finding[i];
+		bool is_new = !kept || !is_slow_instance(new) ||
+			      new->harm_ns >= out[0].harm_ns / PART_OF_FIRST;
+
+		for (unsigned k = 0; is_new && k < kept; k++)
+			is_new = !repeats(&out[k], new);
+		if (is_new)
+			out[kept++] = *new;
+	}
+	return kept;
+}
+
+static bool is_trusted(const struct summary_trust *trust)
+{
+	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed &&
+	       !trust->other_host;
+}
+
+unsigned summary_findings(const struct summary *summary, struct summary_finding *out, unsigned max)
+{
+	struct proposals all = { 0 };
+	unsigned kept;
+
+	for (unsigned i = 0; i < summary->entities; i++)
+		propose_of(&all, summary, summary->entity[i]);
+	if (all.count)
+		qsort(all.finding, all.count, sizeof(*all.finding), by_harm);
+	kept = keep(&all, out, max);
+	free(all.finding);
+	if (kept < max && !is_trusted(&summary->trust))
+		out[kept++] = (struct summary_finding){ .kind = SUMMARY_FINDING_TRUST };
+	return kept;
+}
+
+bool summary_slowest(const struct summary *summary, struct summary_finding *out)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+		struct summary_finding finding;
+
+		if ((entity->kind != SUMMARY_CHAIN && entity->kind != SUMMARY_CALLBACK) ||
+		    entity->is_startup || !entity->histogram[SUMMARY_LATENCY].count)
+			continue;
+		finding = instance_of(entity, entity->kind == SUMMARY_CHAIN
+						      ? SUMMARY_FINDING_CHAIN
+						      : SUMMARY_FINDING_CALLBACK);
+		if (!found || by_harm(&finding, out) < 0)
+			*out = finding;
+		found = true;
+	}
+	return found;
+}
+
+const char *summary_finding_ask(const struct summary_finding *finding)
+{
+	return finding->entity ? finding->entity->ask : "";
+}
+
+const char *summary_finding_kind_name(enum summary_finding_kind kind)
+{
+	static const char *const names[SUMMARY_FINDING_KINDS] = { "chain", "callback", "holds",
+								  "loss",  "timer",    "loop",
+								  "span",  "trust" };
+
+	return names[kind];
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings as sentences. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "summary/findings.h"
+
+#define WHO_MAX 512
+
+/* A cause below this share of the excess explains nothing. */
+#define CAUSE_SHARE 0.1
+
+static void waited_text(const struct summary_finding *finding, const char *who, char *buffer,
+			size_t size)
+{
+	const struct summary_part *cause = &finding->cause;
+	const char *probably = cause->is_assumed ? "probably " : "";
+	char time[TEXT_QUANTITY_MAX];
+
+	text_ns(time, cause->ns);
+	if (!*cause->by)
+		snprintf(buffer, size, "%s waited %s for other callbacks of its executor", who,
+			 time);
+	else if (cause->by == cause->who)
+		snprintf(buffer, size, "%s waited %s, %sbecause its own previous run was not over",
+			 who, time, probably);
+	else if (cause->is_group)
+		snprintf(buffer, size, "%s waited %s, %sbecause %s held its callback group", who,
+			 time, probably, cause->by);
+	else
+		snprintf(buffer, size, "%s waited %s, %sbecause its executor ran %s", who, time,
+			 probably, cause->by);
+}
+
+/* "/planner ran 30 ms, usually 2 ms" */
+static void cause_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	const struct summary_part *cause = &finding->cause;
+	const char *who = cause->who == finding->entity->name ? "it" : cause->who;
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
+
+	text_ns(time, cause->ns);
+	text_ns(usual, cause->usual_ns);
+	switch (cause->what) {
+	case SUMMARY_WAITED_FOR:
+		waited_text(finding, who, buffer, size);
+		return;
+	case SUMMARY_RAN:
+		snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
+		return;
+	case SUMMARY_KEPT:
+		snprintf(buffer, size, "%s kept its data for %s, usually %s", who, time, usual);
+		return;
+	case SUMMARY_PUBLISHING:
+		snprintf(buffer, size, "the publish call on %s took %s, usually %s", who, time,
+			 usual);
+		return;
+	case SUMMARY_ON_ITS_WAY:
+		snprintf(buffer, size, "%s was %s on its way to %s, usually %s", who, time,
+			 cause->by, usual);
+		return;
+	case SUMMARY_TAKING:
+		snprintf(buffer, size, "%s took %s from receiving to its start", who, time);
+		return;
+	case SUMMARY_BEING_LATE:
+		snprintf(buffer, size, "%s began %s late, and no callback held it up", who, time);
+		return;
+	case SUMMARY_WHATS:
+		break;
+	}
+	*buffer = '\0';
+}
+
+static void instance_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], cause[2 * WHO_MAX] = "";
+	const int64_t excess_ns = finding->cause.ns - finding->cause.usual_ns;
+	const bool is_caused =
+		finding->cause.who && (double)excess_ns >= CAUSE_SHARE * (double)finding->harm_ns;
+
+	text_ns(time, finding->worst_ns);
+	text_ns(usual, finding->usual_ns);
+	if (is_caused)
+		cause_text(finding, cause, sizeof(cause));
+	snprintf(buffer, size, "%s took %s, usually %s%s%s.", finding->entity->label, time, usual,
+		 is_caused ? ": " : "", cause);
+}
+
+static void holds_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], wait[TEXT_QUANTITY_MAX];
+	char times[32], runs[32];
+
+	text_ns(time, finding->worst_ns);
+	text_ns(usual, finding->usual_ns);
+	text_ns(wait, finding->cause.ns);
+	summary_number(times, finding->times);
+	summary_number(runs, finding->entity->count[SUMMARY_RUNS]);
+	if (finding->worst_ns < 2 * finding->usual_ns)
+		snprintf(buffer, size,
+			 "%s usually runs %s, %s at worst: other callbacks of its executor waited "
+			 "up to %s for it.",
+			 finding->entity->label, usual, time, wait);
+	else
+		snprintf(buffer, size,
+			 "%s ran up to %s in %s of %s runs, usually %s: other callbacks waited up "
+			 "to %s for it.",
+			 finding->entity->label, time, times, runs, usual, wait);
+}
+
+static void loss_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	const struct summary_entity *entity = finding->entity;
+	const uint64_t never = entity->count[SUMMARY_NEVER_RECEIVED];
+	const uint64_t whole = entity->count[SUMMARY_RECEIVED] + finding->times;
+	char lost[32], all[32];
+
+	summary_number(lost, finding->times);
+	summary_number(all, whole);
+	if (!entity->count[SUMMARY_RECEIVED])
+		snprintf(buffer, size, "%s received none of %s messages of %s.", entity->label, all,
+			 entity->of);
+	else if (!never)
+		snprintf(buffer, size,
+			 "%s of %s messages of %s (%.1f %%) never reached %s: newer ones replaced "
+			 "them in its queue.",
+			 lost, all, entity->of, 100.0 * (double)finding->times / (double)whole,
+			 entity->label);
+	else
+		snprintf(
+			buffer, size,
+			"%s of %s messages of %s (%.1f %%) never reached %s: they were lost on the "
+			"way or in its queue.",
+			lost, all, entity->of, 100.0 * (double)finding->times / (double)whole,
+			entity->label);
+}
+
+static void timer_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX], times[32], runs[32];
+
+	snprintf(buffer, size,
+		 "%s began a whole period late or more %s times in %s runs, %s late at worst.",
+		 finding->entity->label, summary_number(times, finding->times),
+		 summary_number(runs, finding->entity->count[SUMMARY_RUNS]),
+		 text_ns(time, finding->worst_ns));
+}
+
+static void loop_text(const struct summary_finding *finding, char *buffer, size_t size)
+{
+	const uint64_t cycles = finding->entity->count[SUMMARY_RUNS];
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], times[32], runs[32], missed[128];
+
+	text_ns(time, finding->worst_ns);
+	text_ns(usual, finding->usual_ns);
+	snprintf(missed, sizeof(missed), "missed %s of %s deadlines",
+		 summary_number(times, finding->times), summary_number(runs, cycles));
+	snprintf(buffer, size, "%s %s%swoke %s late at worst, usually %s.", finding->entity->label,
+		 finding->times ? missed : "", finding->times ? ", and " : "", time, usual);
+}
+
+static void trust_text(const struct summary *summary, char *buffer, size_t size)
+{
+	const struct summary_trust *trust = &summary->trust;
+	char lost[32];
+
+	if (trust->lost_events || trust->lost_packets)
+		snprintf(
+			buffer, size,
+			"%s %s were lost: counts are too low, and messages that seem lost may only "
+			"be unrecorded.",
+			summary_number(lost, trust->lost_events ? trust->lost_events
+								: trust->lost_packets),
+			trust->lost_events ? "events" : "packets");
+	else if (trust->damaged)
+		snprintf(buffer, size, "The trace is damaged in %s places: something is missing.",
+			 summary_number(lost, trust->damaged));
+	else if (trust->unnamed)
+		snprintf(buffer, size,
+			 "%s callbacks have no name: the trace does not have the start of their "
+			 "programs.",
+			 summary_number(lost, trust->unnamed));
+	else
+		snprintf(
+			buffer, size,
+			"The clocks of the hosts cannot be compared: %s messages between them have "
+			"no latency.",
+			summary_number(lost, trust->other_host));
+}
+
+char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
+			   char *buffer, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
+
+	switch (finding->kind) {
+	case SUMMARY_FINDING_CHAIN:
+	case SUMMARY_FINDING_CALLBACK:
+		instance_text(finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_HOLDS:
+		holds_text(finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_LOSS:
+		loss_text(finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_TIMER:
+		timer_text(finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_LOOP:
+		loop_text(finding, buffer, size);
+		break;
+	case SUMMARY_FINDING_SPAN:
+		snprintf(buffer, size, "%s took %s, usually %s.", finding->entity->label,
+			 text_ns(time, finding->worst_ns), text_ns(usual, finding->usual_ns));
+		break;
+	case SUMMARY_FINDING_TRUST:
+	case SUMMARY_FINDING_KINDS:
+		trust_text(summary, buffer, size);
+		break;
+	}
+	return buffer;
+}

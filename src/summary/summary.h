@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary of a window of time: what each callback, topic, chain ... did, in numbers. A window
+ * is a whole trace, a minute of a robot's day, or the last second of a live view.
+ *
+ *   struct summary *summary = summary_new();
+ *   entity = summary_entity(summary, SUMMARY_CALLBACK, "/planner /scan", "");
+ *   entity->count[SUMMARY_RUNS]++;
+ *   histogram_add(&entity->histogram[SUMMARY_DURATION], ns);
+ *   summary_free(summary);
+ *
+ * An entity is known by its kind and its name, never by an address, so that the same entity of two
+ * windows, runs or robots is found again. summary_collect.h fills a summary while a trace is read,
+ * findings.h says what is wrong in it, summary_file.h writes and reads it.
+ *
+ * Merging is exact: counters add up, histograms have fixed buckets, and the worst instances of the
+ * whole are among the worst instances of the parts.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block.
+ */
+#ifndef KYMO_SUMMARY_SUMMARY_H
+#define KYMO_SUMMARY_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+
+enum summary_kind {
+	SUMMARY_CALLBACK,     /* "/planner /scan", "/costmap timer 96 ms" */
+	SUMMARY_TIMER,        /* named as its callback */
+	SUMMARY_TOPIC,        /* "/scan" */
+	SUMMARY_SUBSCRIPTION, /* "/planner /scan" */
+	SUMMARY_CHAIN,        /* all steps: "/lidar timer 25 ms -> /scan -> /planner" */
+	SUMMARY_SERVICE,      /* "/set_parameters" */
+	SUMMARY_EXECUTOR,     /* its process and nodes: "perception: /costmap, /detector" */
+	SUMMARY_THREAD,       /* "perception/dds.worker" */
+	SUMMARY_PROCESS,      /* "perception" */
+	SUMMARY_LOOP,         /* "control:loop" */
+	SUMMARY_SPAN,         /* "control:plan" */
+	SUMMARY_KINDS
+};
+
+enum summary_counter {
+	SUMMARY_RUNS, /* callback, span: that ended; chain: arrivals; loop: cycles; service: calls
+		       */
+	SUMMARY_UNFINISHED,     /* runs and spans whose end is not in the window */
+	SUMMARY_PUBLISHED,      /* publish calls of a topic */
+	SUMMARY_RECEIVED,       /* by a subscription; topic: by all of them */
+	SUMMARY_NEVER_SENT,     /* publish calls that handed nothing to the middleware */
+	SUMMARY_NEVER_RECEIVED, /* lost on the way or in the subscription's queue */
+	SUMMARY_NOT_YET,        /* the same, before the subscription had received anything */
+	SUMMARY_OVERWRITTEN,    /* in a queue within the process, by a newer message */
+	SUMMARY_CLEARED,        /* such a queue was emptied */
+	SUMMARY_LATE,           /* timer: starts that came later than half a period */
+	SUMMARY_OVERRUN,   /* timer: starts a whole period late; loop: cycles into the next one */
+	SUMMARY_MISSED,    /* loop: deadlines */
+	SUMMARY_WAITED,    /* callback: runs that waited for other runs */
+	SUMMARY_WAITED_NS, /* all these waits together */
+	/* Chain: where the time of all its arrivals went. Callback: SUMMARY_RUN_NS alone. */
+	SUMMARY_RUN_NS,
+	SUMMARY_KEPT_NS,
+	SUMMARY_PUBLISH_NS,
+	SUMMARY_WAY_NS,
+	SUMMARY_WAIT_NS,
+	SUMMARY_TAKE_NS,
+	SUMMARY_COUNTERS
+};
+
+enum summary_distribution {
+	SUMMARY_DURATION, /* of a run, a span, a loop's cycle */
+	/*
+	 * Callback: from the publish call, or from when its timer was due, until it returns. Topic:
+	 * from the publish call to the start of the callback. Chain: from begin to end. Service: of
+	 * a call. Loop: of its wake-up.
+	 */
+	SUMMARY_LATENCY,
+	SUMMARY_WAIT,   /* callback: for other runs; timer: from when it was due to its start */
+	SUMMARY_PERIOD, /* from one start to the next */
+	SUMMARY_DISTRIBUTIONS
+};
+
+/* What the time of an instance was spent with. */
+enum summary_what {
+	SUMMARY_RAN,        /* `who`, a callback, ran */
+	SUMMARY_KEPT,       /* `who` kept the data until a later publication */
+	SUMMARY_PUBLISHING, /* the publish call on `who`, a topic */
+	SUMMARY_ON_ITS_WAY, /* `who`, a topic, to `by`, a node */
+	SUMMARY_WAITED_FOR, /* `who`, a node, waited while `by`, a callback, ran ("": several did)
+			     */
+	SUMMARY_TAKING,     /* `who`, a callback, from receiving its message to its start */
+	SUMMARY_BEING_LATE, /* `who`, a timer's callback, and nothing in the trace held it up */
+	SUMMARY_WHATS
+};
+
+struct summary_part {
+	enum summary_what what;
+	bool is_group;        /* WAITED_FOR: `by` held the callback group, not the executor */
+	bool is_assumed;      /* no event names the group */
+	const char *who, *by; /* "": not known */
+	int64_t ns, usual_ns;
+};
+#define SUMMARY_PARTS_MAX 6u
+
+/* One instance: an arrival of a chain, a run of a callback. */
+struct summary_instance {
+	int64_t begin_ns; /* epoch */
+	int64_t value_ns;
+	int64_t error_ns; /* value_ns compares the clocks of two hosts, and may be wrong by this;
+			     else 0 */
+	struct summary_part part[SUMMARY_PARTS_MAX]; /* the longest, in order of time */
+	unsigned parts;
+};
+#define SUMMARY_WORST_MAX 3u
+
+/* Runs of a callback waited for this one. */
+struct summary_culprit {
+	const char *by;
+	bool is_group, is_assumed; /* as in struct summary_part */
+	uint64_t count;
+	uint64_t ns, worst_ns;
+};
+
+struct summary_entity {
+	enum summary_kind kind;
+	const char *name;
+	const char *of;    /* process or node that it belongs to; "": none or not known */
+	const char *label; /* a shorter name for people */
+	const char *ask;   /* what `kymo why` takes to explain it; "": nothing */
+	int64_t period_ns; /* of a timer; 0: not known */
+	/* What nodes do when they start and stop: /rosout, /parameter_events, parameter services.
+	 */
+	bool is_startup;
+	bool is_other_clock; /* a timer whose period is not that of its starts: of a simulation */
+	int64_t first_ns, last_ns; /* its first and last start or publication, epoch; 0: none */
+	uint64_t count[SUMMARY_COUNTERS];
+	struct histogram histogram[SUMMARY_DISTRIBUTIONS];
+	struct summary_culprit *culprit;
+	unsigned culprits, culprits_size;
+	struct summary_instance worst[SUMMARY_WORST_MAX]; /* longest first */
+	unsigned worsts;
+};
+
+/* Can the numbers be trusted? */
+struct summary_trust {
+	uint64_t lost_events, lost_packets;
+	uint64_t lost_begin_ns, lost_end_ns; /* epoch; 0: not known when */
+	const char *lost_of;         /* the process that lost most of them; NULL: not known */
+	uint64_t damaged;            /* places of the trace that could not be read */
+	uint64_t callbacks, unnamed; /* of all callbacks, those without a name */
+	uint64_t other_host;         /* deliveries between hosts whose clocks cannot be compared */
+};
+
+struct summary {
+	int64_t begin_ns, end_ns; /* of the first and the last event, epoch; end < begin: none */
+	int64_t origin_ns; /* where times within the trace count from, epoch; INT64_MAX: no events
+			    */
+	const char *host;  /* "": not known; "several" */
+	const char *clock; /* "system", or what a simulation's clock is called */
+	uint64_t events, ros_events, windows;
+	uint64_t nodes;
+	struct summary_trust trust;
+	struct summary_entity **entity; /* in order of appearance */
+	unsigned entities, entities_size;
+	struct summary_names *names;
+	bool failed; /* memory ran out: something is missing */
+};
+
+/** summary_new() - an empty summary. Return: NULL without memory. */
+struct summary *summary_new(void);
+void summary_free(struct summary *summary);
+
+/**
+ * summary_text() - a copy of @text that is valid as long as @summary; equal texts are one copy
+ *
+ * Return: "" without memory, with summary->failed set.
+ */
+const char *summary_text(struct summary *summary, const char *text);
+
+/**
+ * summary_entity() - the entity of @kind with @name in @of; it is created if there is none
+ *
+ * Return: NULL without memory, with summary->failed set.
+ */
+struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
+				      const char *name, const char *of);
+
+/** summary_add_worst() - keep @instance if it is one of the worst. Its texts are of summary_text().
+ */
+void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance);
+
+/** summary_add_culprit() - count waits; equal culprits become one. @culprit->by is of
+ * summary_text(). */
+void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
+			 const struct summary_culprit *culprit);
+
+/**
+ * summary_merge() - add all that is in @from to @into
+ *
+ * Return: 0; -1: no memory (@into has a part of @from then).
+ */
+int summary_merge(struct summary *into, const struct summary *from);
+
+/** summary_number() - "4,989": from a thousand on with commas. Return: @buffer. */
+char *summary_number(char buffer[32], uint64_t value);
+
+/** summary_kind_name() - "callback", "timer", ... */
+const char *summary_kind_name(enum summary_kind kind);
+/** summary_counter_name() - "runs", "unfinished", ... */
+const char *summary_counter_name(enum summary_counter counter);
+/** summary_distribution_name() - "duration", "latency", "wait", "period". */
+const char *summary_distribution_name(enum summary_distribution distribution);
+/** summary_what_name() - "ran", "kept", "publishing", ... */
+const char *summary_what_name(enum summary_what what);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a summary hears while the trace is read; see summary_collect.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "summary/summary_collect_internal.h"
+
+static bool is_inside(const struct summary_collect *collect, int64_t ns)
+{
+	return ns >= collect->from.begin_ns && ns <= collect->from.end_ns;
+}
+
+static void count(struct summary_collect *collect, struct histogram *histogram, int64_t ns)
+{
+	collect->failed |= histogram_add(histogram, ns > 0 ? (uint64_t)ns : 0) != 0;
+}
+
+static struct collect_callback *callback_at(struct summary_collect *collect, uint32_t index)
+{
+	struct collect_callback **slot = ARRAY_AT(collect->callback, collect->callbacks, index);
+
+	if (slot && !*slot)
+		*slot = calloc(1, sizeof(**slot));
+	collect->failed |= !slot || !*slot;
+	return slot ? *slot : NULL;
+}
+
+static struct collect_subscription *subscription_at(struct summary_collect *collect,
+						    const struct model_subscription *subscription)
+{
+	struct collect_subscription *at =
+		ARRAY_AT(collect->subscription, collect->subscriptions, subscription->index);
+
+	collect->failed |= !at;
+	return at;
+}
+
+/* ---- runs ---- */
+
+static void keep_longest(struct collect_callback *callback, const struct model_instance *instance)
+{
+	struct collect_run *longest = callback->longest;
+	unsigned at = SUMMARY_WORST_MAX - 1;
+
+	if (instance->duration_ns <= longest[at].duration_ns)
+		return;
+	for (; at && longest[at - 1].duration_ns < instance->duration_ns; at--)
+		longest[at] = longest[at - 1];
+	longest[at] = (struct collect_run){ instance->start_ns, instance->duration_ns };
+}
+
+/* How regular a timer was: since when it was due, and since its previous start. */
+static void count_timer(struct summary_collect *collect, struct collect_callback *callback,
+			const struct model_instance *instance)
+{
+	const int64_t period_ns = instance->callback->timer->period_ns;
+	int64_t late_ns = instance->due_ns ? instance->start_ns - instance->due_ns : -1;
+
+	if (callback->last_start_ns && instance->idle_ns >= 0)
+		count(collect, &callback->period, instance->start_ns - callback->last_start_ns);
+	callback->last_start_ns = instance->start_ns;
+	if (!instance->due_ns)
+		return;
+	late_ns = late_ns > 0 ? late_ns : 0;
+	count(collect, &callback->late, late_ns);
+	callback->late_ns += late_ns;
+	callback->half_late += late_ns > period_ns / 2;
+	callback->overrun += late_ns >= period_ns;
+}
+
+static void on_instance(void *context, const struct model_instance *instance)
+{
+	struct summary_collect *collect = context;
+	struct collect_callback *callback;
+	struct collect_thread *thread;
+
+	if (!is_inside(collect, instance->start_ns))
+		return;
+	callback = callback_at(collect, instance->callback->index);
+	thread = ARRAY_AT(collect->thread, collect->threads, instance->thread->index);
+	if (!callback || !thread) {
+		collect->failed = true;
+		return;
+	}
+	keep_longest(callback, instance);
+	if (instance->callback->timer)
+		count_timer(collect, callback, instance);
+	thread->runs++;
+	thread->busy_ns += instance->depth ? 0 : instance->duration_ns;
+}
+
+static void on_wait(void *context, const struct waits_wait *wait)
+{
+	struct summary_collect *collect = context;
+	struct collect_callback *callback = callback_at(collect, wait->instance->callback->index);
+	struct collect_wait kept = {
+		wait->instance->start_ns, wait->thread_ns + wait->group_ns, NULL, 0, false, false
+	};
+	unsigned at;
+
+	if (!callback)
+		return;
+	count(collect, &callback->wait, kept.blocked_ns);
+	at = callback->worsts;
+	if (at == COLLECT_WAITS && callback->worst[at - 1].blocked_ns >= kept.blocked_ns)
+		return;
+	for (unsigned i = 0; i < wait->pieces; i++) {
+		if (wait->piece[i].ns <= kept.by_ns)
+			continue;
+		kept.by_ns = wait->piece[i].ns;
+		kept.by = wait->piece[i].by;
+		kept.is_group = wait->piece[i].is_group;
+		kept.is_assumed = wait->piece[i].is_assumed;
+	}
+	at -= at == COLLECT_WAITS;
+	callback->worsts = at + 1;
+	for (; at && callback->worst[at - 1].blocked_ns < kept.blocked_ns; at--)
+		callback->worst[at] = callback->worst[at - 1];
+	callback->worst[at] = kept;
+}
+
+const struct collect_callback *collect_callback_at(const struct summary_collect *collect,
+						   uint32_t index)
+{
+	return index < collect->callbacks ? collect->callback[index] : NULL;
+}
+
+const struct collect_wait *collect_wait_of(const struct summary_collect *collect, uint32_t index,
+					   int64_t start_ns)
+{
+	const struct collect_callback *callback = collect_callback_at(collect, index);
+
+	for (unsigned i = 0; callback && i < callback->worsts; i++)
+		if (callback->worst[i].start_ns == start_ns)
+			return &callback->worst[i];
+	return NULL;
+}
+
+/* ---- messages and calls ---- */
+
+static void on_taken(void *context, const struct model_message *message)
+{
+	struct summary_collect *collect = context;
+	struct collect_subscription *at;
+
+	if (!message->subscription || !is_inside(collect, message->take_ns))
+		return;
+	at = subscription_at(collect, message->subscription);
+	if (!at)
+		return;
+	at->received++;
+	if (!at->first_ns)
+		at->first_ns = message->publish_ns ? message->publish_ns : message->take_ns;
+}
+
+static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct summary_collect *collect = context;
+	struct collect_subscription *at;
+
+	if (!message->subscription || !is_inside(collect, message->publish_ns))
+		return;
+	at = subscription_at(collect, message->subscription);
+	if (!at)
+		return;
+	if (why == MODEL_DROP_OVERWRITTEN)
+		at->overwritten++;
+	else if (why == MODEL_DROP_CLEARED)
+		at->cleared++;
+	else if (at->first_ns && message->publish_ns < at->first_ns)
+		at->not_yet++;
+	else
+		at->never++;
+}
+
+static void on_call(void *context, const struct model_call *call)
+{
+	struct summary_collect *collect = context;
+	struct collect_service *service;
+
+	if (!call->client || !call->request_ns || !is_inside(collect, call->request_ns))
+		return;
+	service = ARRAY_AT(collect->service, collect->services, call->client->index);
+	if (!service) {
+		collect->failed = true;
+		return;
+	}
+	service->calls++;
+	if (call->response_taken_ns)
+		count(collect, &service->total, call->response_taken_ns - call->request_ns);
+	else
+		service->unanswered++;
+}
+
+/* ---- loops of kymo.h ---- */
+
+/* A loop named "loop" counts its wake-up latency as "loop_latency_ns", once a cycle. */
+static bool is_latency(const struct spans_name *name)
+{
+	static const char tail[] = "_latency_ns";
+	size_t length = strlen(name->name);
+
+	return length > sizeof(tail) - 1 &&
+	       strcmp(name->name + length - (sizeof(tail) - 1), tail) == 0;
+}
+
+static void on_counter(void *context, const struct spans_event *event)
+{
+	struct summary_collect *collect = context;
+	struct collect_loop *loop;
+	int64_t value;
+
+	if (!event->thread || !is_latency(event->name) || !is_inside(collect, event->ns) ||
+	    (event->value.kind != SPANS_UNSIGNED && event->value.kind != SPANS_SIGNED))
+		return;
+	loop = map_at(&collect->loops, event->name->index, event->thread->index, sizeof(*loop));
+	if (!loop) {
+		collect->failed = true;
+		return;
+	}
+	value = event->value.i;
+	count(collect, &loop->latency, value);
+	if (loop->last_ns)
+		count(collect, &loop->period, event->ns - loop->last_ns);
+	else
+		loop->first_ns = event->ns;
+	loop->last_ns = event->ns;
+	loop->name = event->name;
+	loop->process = event->thread->process;
+	if (value > loop->worst_ns) {
+		loop->worst_ns = value;
+		loop->worst_at_ns = event->ns - value;
+	}
+}
+
+/* ---- life cycle ---- */
+
+static const struct model_listener listener = {
+	.instance = on_instance, .taken = on_taken, .dropped = on_dropped, .call = on_call
+};
+static const struct spans_listener spans_listener = { .counter = on_counter };
+
+static void summary_collect_destroy(struct summary_collect *collect)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	if (!collect)
+		return;
+	for (uint32_t i = 0; i < collect->callbacks; i++) {
+		if (!collect->callback[i])
+			continue;
+		histogram_free(&collect->callback[i]->wait);
+		histogram_free(&collect->callback[i]->late);
+		histogram_free(&collect->callback[i]->period);
+		free(collect->callback[i]);
+	}
+	for (uint32_t i = 0; i < collect->services; i++)
+		histogram_free(&collect->service[i].total);
+	while ((slot = map_next(&collect->loops, &at))) {
+		struct collect_loop *loop = slot->value;
+
+		histogram_free(&loop->latency);
+		histogram_free(&loop->period);
+	}
+	map_free_all(&collect->loops);
+	free(collect->callback);
+	free(collect->subscription);
+	free(collect->thread);
+	free(collect->service);
+	free(collect);
+}
+
+int summary_collect_create(struct summary_collect **out, const struct summary_sources *sources,
+			   struct kymo_err *err)
+{
+	struct summary_collect *collect = calloc(1, sizeof(*collect));
+
+	if (!collect)
+		return err_no_memory(err);
+	collect->from = *sources;
+	if (model_listen(sources->model, &listener, collect) ||
+	    (sources->spans && spans_listen(sources->spans, &spans_listener, collect))) {
+		summary_collect_destroy(collect);
+		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
+	}
+	view_listen(sources->view, on_wait, collect);
+	*out = collect;
+	return 0;
+}
+
+PASS_LISTENER(summary_collect);

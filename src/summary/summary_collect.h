@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A summary of what one pass over a trace found. The collector listens beside other analyses; what
+ * they already have, it takes from them when the trace has been read.
+ *
+ *   ... create model, stats, chains (worst: SUMMARY_WORST_MAX, hops), why_callbacks, view, spans,
+ * spans_stats summary_collect_create(&collect, &sources, &err);	pass_add(&passes,
+ * &summary_collect_pass, collect); pass_run(&passes, reader, &options, &err);
+ *   summary_collect_take(collect, summary);
+ */
+#ifndef KYMO_SUMMARY_SUMMARY_COLLECT_H
+#define KYMO_SUMMARY_SUMMARY_COLLECT_H
+
+#include "analysis/chains/chains.h"
+#include "analysis/executors/executor_view.h"
+#include "analysis/model/model.h"
+#include "analysis/pass/pass.h"
+#include "analysis/spans/spans.h"
+#include "analysis/spans/spans_stats.h"
+#include "analysis/stats/stats.h"
+#include "analysis/why/why.h"
+#include "summary/summary.h"
+
+/* The analyses of the same pass. They must stay valid until summary_collect_take(). */
+struct summary_sources {
+	struct model *model;
+	struct stats *stats;
+	struct chains *chains;
+	struct why_callbacks *callbacks;
+	struct view *view;
+	struct spans *spans; /* NULL: no spans and loops */
+	struct spans_stats *spans_stats;
+	int64_t begin_ns, end_ns; /* only what begins inside; INT64_MIN, INT64_MAX: all */
+};
+
+struct summary_collect;
+
+/**
+ * summary_collect_create() - listen to the model, the spans and the view of @sources
+ *
+ * Return: 0, or -1 with @err.
+ */
+int summary_collect_create(struct summary_collect **collect, const struct summary_sources *sources,
+			   struct kymo_err *err);
+
+/**
+ * summary_collect_take() - after the pass: fill @summary, which is new
+ *
+ * Return: 0; -1: no memory.
+ */
+int summary_collect_take(struct summary_collect *collect, struct summary *summary);
+
+/**
+ * summary_options() - what the chains and the runs of callbacks must keep for a summary of
+ * [@begin_ns, @end_ns] of @reader
+ */
+void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
+		     struct chains_options *chains, struct why_callbacks_options *callbacks);
+
+/**
+ * summary_of_trace() - read the trace once, and fill @summary, which is new
+ * @begin_ns, @end_ns: only what begins inside; INT64_MIN, INT64_MAX: all
+ * @progress: as for pass_run(), without the window; NULL: none
+ *
+ * Context: blocks. Return: 0, or -1 with @err.
+ */
+int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,
+		     int64_t end_ns, const struct pass_options *progress, struct kymo_err *err);
+
+/* For pass_add(). */
+extern const struct pass_ops summary_collect_pass;
+
+#endif

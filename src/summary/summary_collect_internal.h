@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by summary_collect.c (what is heard during the pass), summary_take.c and
+ * summary_take_chains.c (afterwards). */
+#ifndef KYMO_SUMMARY_COLLECT_INTERNAL_H
+#define KYMO_SUMMARY_COLLECT_INTERNAL_H
+
+#include "base/map.h"
+#include "summary/summary_collect.h"
+
+/* The worst wait of the whole is among the worst waits of its callback, nearly always. */
+#define COLLECT_WAITS 16u
+
+/* A run that waited for other runs. */
+struct collect_wait {
+	int64_t start_ns; /* of the run */
+	int64_t blocked_ns;
+	const struct model_callback *by; /* the one that made up most of it, */
+	int64_t by_ns;                   /* and how much */
+	bool is_group, is_assumed;
+};
+
+struct collect_run {
+	int64_t start_ns, duration_ns;
+};
+
+struct collect_callback {
+	struct histogram wait, late, period;
+	struct collect_wait worst[COLLECT_WAITS]; /* longest first */
+	unsigned worsts;
+	struct collect_run longest[SUMMARY_WORST_MAX]; /* longest first; duration 0: none */
+	int64_t last_start_ns;                         /* 0: none */
+	uint64_t half_late, overrun;
+	int64_t late_ns; /* sum */
+};
+
+struct collect_subscription {
+	uint64_t received, never, not_yet, overwritten, cleared;
+	int64_t first_ns; /* its first message was published then; 0: none yet */
+};
+
+struct collect_thread {
+	uint64_t runs;
+	int64_t busy_ns;
+};
+
+struct collect_service {
+	uint64_t calls, unanswered;
+	struct histogram total;
+};
+
+/* Cycles of one loop on one thread. */
+struct collect_loop {
+	const struct spans_name *name; /* of its counter: "loop_latency_ns" */
+	const struct model_process *process;
+	struct histogram latency, period;
+	int64_t last_ns, first_ns;
+	int64_t worst_ns, worst_at_ns;
+};
+
+struct summary_collect {
+	struct summary_sources from;
+	struct collect_callback **callback;
+	struct collect_subscription *subscription;
+	struct collect_thread *thread;
+	struct collect_service *service; /* by index of the client */
+	uint32_t callbacks, subscriptions, threads, services;
+	struct map loops; /* (name, thread) -> struct collect_loop */
+	bool failed;
+};
+
+/* What was collected of the callback with this index; NULL: it did not run. */
+const struct collect_callback *collect_callback_at(const struct summary_collect *collect,
+						   uint32_t index);
+/* The wait of the run of callback @index that began at @start_ns; NULL: not among the worst. */
+const struct collect_wait *collect_wait_of(const struct summary_collect *collect, uint32_t index,
+					   int64_t start_ns);
+
+/*
+ * Parts of an instance, as they come; collect_parts_put() keeps the longest ones in the order of
+ * time.
+ */
+struct collect_parts {
+	struct summary_part part[CHAINS_SEGMENTS_MAX];
+	unsigned count;
+};
+
+void collect_parts_add(struct collect_parts *parts, const struct summary_part *part);
+/* A wait of up to @most_ns: the part for the one that made up most of it, and the rest. */
+void collect_parts_wait(struct summary *summary, struct collect_parts *parts,
+			const struct collect_wait *wait, const struct summary_part *part,
+			int64_t most_ns);
+void collect_parts_put(const struct collect_parts *parts, struct summary_instance *instance);
+
+/* Names of the summary. */
+const char *collect_callback_name(struct summary *summary, const struct model_callback *callback);
+const char *collect_node_name(struct summary *summary, const struct model_callback *callback);
+bool collect_is_startup(const struct model_callback *callback);
+
+/* summary_take_chains.c */
+void collect_take_chains(struct summary_collect *collect, struct summary *summary);
+/* summary_take_runs.c */
+void collect_take_callbacks(struct summary_collect *collect, struct summary *summary);
+
+#endif

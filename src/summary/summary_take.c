@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the pass: entities of all kinds but chains and callbacks, and what the summary says of
+ * itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "summary/summary_collect_internal.h"
+
+static struct summary_entity *entity_of(struct summary *summary, enum summary_kind kind,
+					const char *name, const char *of)
+{
+	return summary_entity(summary, kind, *name ? name : "(not known)", of ? of : "");
+}
+
+static void merge(struct summary *summary, struct summary_entity *entity,
+		  enum summary_distribution which, const struct histogram *from)
+{
+	summary->failed |= histogram_merge(&entity->histogram[which], from) != 0;
+}
+
+static void seen(struct summary_entity *entity, int64_t first_ns, int64_t last_ns)
+{
+	if (first_ns && (!entity->first_ns || first_ns < entity->first_ns))
+		entity->first_ns = first_ns;
+	if (last_ns > entity->last_ns)
+		entity->last_ns = last_ns;
+}
+
+/* ---- messages ---- */
+
+static void take_topics(struct summary_collect *collect, struct summary *summary)
+{
+	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_TOPIC); i++) {
+		const struct model_topic *topic = model_topic(collect->from.model, i);
+		const struct stats_topic *s = stats_topic(collect->from.stats, i);
+		const uint64_t sent = s->sent + s->sent_intra;
+		struct summary_entity *entity;
+
+		if (!s->published && !s->taken && !s->taken_intra)
+			continue;
+		entity = entity_of(summary, SUMMARY_TOPIC, topic->name, "");
+		if (!entity)
+			return;
+		entity->is_startup = chains_is_infrastructure(topic);
+		entity->count[SUMMARY_PUBLISHED] += s->published;
+		entity->count[SUMMARY_RECEIVED] += s->taken + s->taken_intra;
+		entity->count[SUMMARY_NEVER_SENT] += s->published > sent ? s->published - sent : 0;
+		entity->count[SUMMARY_OVERWRITTEN] += s->overwritten;
+		entity->count[SUMMARY_CLEARED] += s->cleared;
+		merge(summary, entity, SUMMARY_LATENCY, &s->latency);
+		seen(entity, s->first_ns, s->last_ns);
+		summary->trust.other_host += s->other_host;
+	}
+}
+
+static void take_subscriptions(struct summary_collect *collect, struct summary *summary)
+{
+	for (uint32_t i = 0; i < collect->subscriptions; i++) {
+		const struct collect_subscription *s = &collect->subscription[i];
+		const struct model_subscription *subscription;
+		struct summary_entity *entity, *topic;
+		const char *topic_name;
+		char name[512];
+
+		if (!s->received && !s->never && !s->not_yet && !s->overwritten && !s->cleared)
+			continue;
+		subscription = model_subscription(collect->from.model, i);
+		topic_name = subscription->topic ? subscription->topic->name : "(not known)";
+		snprintf(name, sizeof(name), "%s %s",
+			 subscription->node ? subscription->node->full_name : "(not known)",
+			 topic_name);
+		entity = entity_of(summary, SUMMARY_SUBSCRIPTION, name, topic_name);
+		topic = entity_of(summary, SUMMARY_TOPIC, topic_name, "");
+		if (!entity || !topic)
+			return;
+		if (subscription->node) {
+			entity->label = summary_text(summary, subscription->node->full_name);
+			snprintf(name, sizeof(name), "%s -> %s", topic_name, entity->label);
+			entity->ask = summary_text(summary, name);
+		}
+		entity->is_startup = topic->is_startup;
+		entity->count[SUMMARY_RECEIVED] += s->received;
+		entity->count[SUMMARY_OVERWRITTEN] += s->overwritten;
+		entity->count[SUMMARY_CLEARED] += s->cleared;
+		entity->count[SUMMARY_NOT_YET] += s->not_yet;
+		entity->count[SUMMARY_NEVER_RECEIVED] += s->never;
+		topic->count[SUMMARY_NOT_YET] += s->not_yet;
+		topic->count[SUMMARY_NEVER_RECEIVED] += s->never;
+	}
+}
+
+static void take_services(struct summary_collect *collect, struct summary *summary)
+{
+	for (uint32_t i = 0; i < collect->services; i++) {
+		const struct collect_service *s = &collect->service[i];
+		struct summary_entity *entity;
+
+		if (!s->calls)
+			continue;
+		entity = entity_of(summary, SUMMARY_SERVICE,
+				   model_client(collect->from.model, i)->name, "");
+		if (!entity)
+			return;
+		entity->count[SUMMARY_RUNS] += s->calls;
+		entity->count[SUMMARY_UNFINISHED] += s->unanswered;
+		merge(summary, entity, SUMMARY_LATENCY, &s->total);
+	}
+}
+
+/* ---- threads, processes, executors ---- */
+
+static void take_threads(struct summary_collect *collect, struct summary *summary)
+{
+	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_THREAD); i++) {
+		const struct model_thread *thread = model_thread(collect->from.model, i);
+		const struct model_process *process = thread->process;
+		const struct collect_thread *t = i < collect->threads ? &collect->thread[i] : NULL;
+		struct summary_entity *entity;
+		char name[256];
+
+		snprintf(name, sizeof(name), "%s/%s", process->name, thread->name);
+		entity = entity_of(summary, SUMMARY_THREAD, name, process->name);
+		if (!entity)
+			return;
+		if (!t || !t->runs)
+			continue;
+		entity->count[SUMMARY_RUNS] += t->runs;
+		entity->count[SUMMARY_RUN_NS] += (uint64_t)t->busy_ns;
+		entity = entity_of(summary, SUMMARY_PROCESS, process->name, "");
+		if (!entity)
+			return;
+		entity->count[SUMMARY_RUNS] += t->runs;
+		entity->count[SUMMARY_RUN_NS] += (uint64_t)t->busy_ns;
+	}
+	/* Also those that ran nothing. */
+	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_PROCESS); i++)
+		(void)entity_of(summary, SUMMARY_PROCESS,
+				model_process(collect->from.model, i)->name, "");
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "perception: /costmap, /detector": an executor is named by the nodes it runs. Up to four of them.
+ */
+static void name_executor(struct summary_collect *collect, unsigned executor, char *buffer,
+			  size_t size)
+{
+	const struct model *model = collect->from.model;
+	const char *node[256];
+	unsigned nodes = 0, used = 0;
+
+	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK) && nodes < COUNT_OF(node);
+	     i++) {
+		const struct model_node *of = model_callback_node(model_callback(model, i));
+
+		if (of && view_executor_of_callback(collect->from.view, i) == (int)executor)
+			node[nodes++] = of->full_name;
+	}
+	qsort(node, nodes, sizeof(*node), by_text);
+	snprintf(buffer, size, "%s:", model_thread(model, executor)->process->name);
+	for (unsigned i = 0; i < nodes; i++) {
+		if (i && strcmp(node[i], node[i - 1]) == 0)
+			continue;
+		if (used == 4) {
+			(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), ", ...");
+			return;
+		}
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s %s",
+			       used++ ? "," : "", node[i]);
+	}
+}
+
+static void take_executors(struct summary_collect *collect, struct summary *summary)
+{
+	const struct model *model = collect->from.model;
+
+	for (unsigned i = 0; i < model_count(model, MODEL_THREAD); i++) {
+		struct summary_entity *entity;
+		char name[1024];
+
+		if (!view_thread(collect->from.view, i)->thread ||
+		    view_executor_of(collect->from.view, i) != i)
+			continue;
+		name_executor(collect, i, name, sizeof(name));
+		entity = entity_of(summary, SUMMARY_EXECUTOR, name,
+				   model_thread(model, i)->process->name);
+		if (!entity)
+			return;
+		for (unsigned c = 0; c < model_count(model, MODEL_CALLBACK); c++) {
+			const struct view_callback *callback = view_callback(collect->from.view, c);
+
+			if (view_executor_of_callback(collect->from.view, c) != (int)i)
+				continue;
+			entity->count[SUMMARY_RUNS] += callback->runs;
+			entity->count[SUMMARY_RUN_NS] += (uint64_t)callback->running_ns;
+			entity->count[SUMMARY_WAITED] += callback->blocked;
+			entity->count[SUMMARY_WAITED_NS] +=
+				(uint64_t)(callback->thread_ns + callback->group_ns);
+		}
+	}
+}
+
+/* ---- spans and loops ---- */
+
+/* The entity of the loop that event @name of @category belongs to, without the tail; NULL: of none.
+ */
+static struct summary_entity *loop_of(struct summary *summary, const struct spans_name *name,
+				      const char *tail, const char *process)
+{
+	size_t length = strlen(name->name), cut = strlen(tail);
+	char text[512];
+
+	if (length <= cut || strcmp(name->name + length - cut, tail) != 0)
+		return NULL;
+	snprintf(text, sizeof(text), "%s:%.*s", name->category, (int)(length - cut), name->name);
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (summary->entity[i]->kind == SUMMARY_LOOP &&
+		    strcmp(summary->entity[i]->name, text) == 0 &&
+		    strcmp(summary->entity[i]->of, process) == 0)
+			return summary->entity[i];
+	return NULL;
+}
+
+static void take_loops(struct summary_collect *collect, struct summary *summary)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	while ((slot = map_next(&collect->loops, &at))) {
+		const struct collect_loop *loop = slot->value;
+		struct summary_instance worst = { .begin_ns = loop->worst_at_ns,
+						  .value_ns = loop->worst_ns };
+		struct summary_entity *entity;
+		char name[512];
+
+		snprintf(name, sizeof(name), "%s:%s", loop->name->category, loop->name->name);
+		name[strlen(name) - strlen("_latency_ns")] = '\0';
+		entity = entity_of(summary, SUMMARY_LOOP, name, loop->process->name);
+		if (!entity)
+			return;
+		entity->count[SUMMARY_RUNS] += loop->latency.count;
+		merge(summary, entity, SUMMARY_LATENCY, &loop->latency);
+		merge(summary, entity, SUMMARY_PERIOD, &loop->period);
+		seen(entity, loop->first_ns, loop->last_ns);
+		if (loop->worst_ns)
+			summary_add_worst(entity, &worst);
+	}
+}
+
+static void take_instants(struct summary_collect *collect, struct summary *summary)
+{
+	const struct spans_stats *stats = collect->from.spans_stats;
+
+	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_INSTANTS); i++) {
+		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_INSTANTS, i);
+		struct summary_entity *loop;
+
+		loop = loop_of(summary, row->name, "_missed", row->process->name);
+		if (loop)
+			loop->count[SUMMARY_MISSED] += row->count;
+		loop = loop_of(summary, row->name, "_overrun", row->process->name);
+		if (loop)
+			loop->count[SUMMARY_OVERRUN] += row->count;
+	}
+}
+
+static void take_spans(struct summary_collect *collect, struct summary *summary)
+{
+	const struct spans_stats *stats = collect->from.spans_stats;
+
+	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_SPANS); i++) {
+		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_SPANS, i);
+		const char *process = row->process->name;
+		struct summary_entity *entity = loop_of(summary, row->name, "", process);
+		char name[512];
+
+		if (!entity && loop_of(summary, row->name, "_sleep", process))
+			continue;
+		if (!entity) {
+			snprintf(name, sizeof(name), "%s:%s", row->name->category, row->name->name);
+			entity = entity_of(summary, SUMMARY_SPAN, name, process);
+			if (!entity)
+				return;
+			entity->count[SUMMARY_RUNS] += row->duration.count;
+			seen(entity, row->first_ns, row->last_ns);
+		}
+		entity->count[SUMMARY_UNFINISHED] += row->unfinished;
+		merge(summary, entity, SUMMARY_DURATION, &row->duration);
+	}
+}
+
+/* ---- the whole ---- */
+
+static void take_loss(struct summary_collect *collect, struct summary *summary)
+{
+	const struct stats *stats = collect->from.stats;
+	struct summary_trust *trust = &summary->trust;
+	uint64_t most = 0;
+
+	trust->lost_events = stats_lost_events(stats);
+	trust->lost_packets = stats_lost_packets(stats);
+	for (unsigned i = 0; i < stats_loss_count(stats); i++) {
+		const struct stats_loss *loss = stats_loss(stats, i);
+
+		if (!trust->lost_begin_ns || (uint64_t)loss->begin_ns < trust->lost_begin_ns)
+			trust->lost_begin_ns = (uint64_t)loss->begin_ns;
+		if ((uint64_t)loss->end_ns > trust->lost_end_ns)
+			trust->lost_end_ns = (uint64_t)loss->end_ns;
+		if (loss->thread && loss->events >= most) {
+			most = loss->events;
+			trust->lost_of = summary_text(summary, loss->thread->process->name);
+		}
+	}
+	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_CALLBACK); i++) {
+		const struct model_callback *callback = model_callback(collect->from.model, i);
+
+		trust->callbacks++;
+		trust->unnamed += !callback->subscription && !callback->timer &&
+				  !callback->service && !callback->added_ns &&
+				  !callback->registered_ns;
+	}
+}
+
+static void take_facts(struct summary_collect *collect, struct summary *summary)
+{
+	const struct model_facts *facts = model_facts(collect->from.model);
+	const struct summary_sources *from = &collect->from;
+
+	summary->windows = 1;
+	summary->clock = "system";
+	summary->events = facts->events;
+	summary->ros_events = facts->ros_events;
+	summary->nodes = model_count(from->model, MODEL_NODE);
+	if (facts->events) {
+		summary->origin_ns = facts->first_ns;
+		summary->begin_ns =
+			facts->first_ns > from->begin_ns ? facts->first_ns : from->begin_ns;
+		summary->end_ns = facts->last_ns < from->end_ns ? facts->last_ns : from->end_ns;
+	}
+	for (unsigned i = 0; i < model_count(from->model, MODEL_PROCESS); i++) {
+		const char *host = model_process(from->model, i)->hostname;
+
+		if (*host && *summary->host && strcmp(host, summary->host) != 0)
+			summary->host = "several";
+		else if (*host)
+			summary->host = summary_text(summary, host);
+	}
+}
+
+int summary_collect_take(struct summary_collect *collect, struct summary *summary)
+{
+	take_facts(collect, summary);
+	take_loss(collect, summary);
+	collect_take_chains(collect, summary);
+	collect_take_callbacks(collect, summary);
+	take_topics(collect, summary);
+	take_subscriptions(collect, summary);
+	take_services(collect, summary);
+	take_executors(collect, summary);
+	take_threads(collect, summary);
+	if (collect->from.spans_stats) {
+		take_loops(collect, summary);
+		take_instants(collect, summary);
+		take_spans(collect, summary);
+	}
+	summary->failed |= collect->failed;
+	return summary->failed ? -1 : 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the pass: chains, and what their worst arrivals are made of. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "summary/summary_collect_internal.h"
+
+struct chain {
+	struct summary_collect *collect;
+	struct summary *summary;
+	const struct chains_path *step[CHAINS_STEPS_MAX];
+	unsigned steps;
+	const struct chains_stats *stats;
+};
+
+/* ---- names ---- */
+
+static const char *step_name(struct chain *chain, unsigned at)
+{
+	const struct chains_path *step = chain->step[at];
+	char label[CHAINS_LABEL_MAX];
+
+	if (step->publisher)
+		return summary_text(chain->summary, chains_step_label(step, label, sizeof(label)));
+	return collect_node_name(chain->summary, step->callback);
+}
+
+/* "/scan -> /obstacles -> /cmd_vel": its topics, and the node where it ends if that is no topic. */
+static const char *chain_label(struct chain *chain)
+{
+	char text[1024] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < chain->steps && used < sizeof(text); i++)
+		if (chain->step[i]->publisher || i + 1 == chain->steps)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used ? " -> " : "", step_name(chain, i));
+	return summary_text(chain->summary, text);
+}
+
+/* Its ends, as `kymo why` takes them: "/lidar -> /cmd_vel"; "" if one of them has no such name. */
+static const char *chain_ask(struct chain *chain)
+{
+	const unsigned ends[] = { 0, chain->steps - 1 };
+	char text[1024];
+
+	for (unsigned i = 0; i < COUNT_OF(ends); i++) {
+		const struct chains_path *step = chain->step[ends[i]];
+
+		if (step->callback && !model_callback_node(step->callback))
+			return "";
+	}
+	snprintf(text, sizeof(text), "%s -> %s", step_name(chain, 0),
+		 step_name(chain, chain->steps - 1));
+	return summary_text(chain->summary, text);
+}
+
+/* ---- one arrival ---- */
+
+static const enum summary_what what_of[] = {
+	[CHAINS_RUN] = SUMMARY_RAN,
+	[CHAINS_CACHED] = SUMMARY_KEPT,
+	[CHAINS_PUBLISH] = SUMMARY_PUBLISHING,
+	[CHAINS_TRANSPORT] = SUMMARY_ON_ITS_WAY,
+	[CHAINS_WAIT] = SUMMARY_WAITED_FOR,
+	[CHAINS_TAKE] = SUMMARY_TAKING,
+};
+
+/* Who was it: the names of part @p of the chain's segments. */
+static void name_part(struct chain *chain, unsigned p, struct summary_part *part)
+{
+	const unsigned at = chain->stats->part[p].step;
+
+	part->by = "";
+	switch (part->what) {
+	case SUMMARY_PUBLISHING:
+		part->who = step_name(chain, at - 1);
+		break;
+	case SUMMARY_ON_ITS_WAY:
+		part->who = step_name(chain, at - 1);
+		part->by = step_name(chain, at);
+		break;
+	case SUMMARY_KEPT:
+		part->who = at ? step_name(chain, at - 1) : "";
+		break;
+	default:
+		part->who = collect_callback_name(chain->summary, chain->step[at]->callback);
+	}
+}
+
+/*
+ * Waiting for other runs, and on its way: the chain knows how long the receiving thread ran other
+ * callbacks. The wait of that run, if it is among the worst ones, also knows whose runs, and what
+ * held its group on other threads.
+ */
+static void add_wait(struct chain *chain, const struct chains_arrival *arrival,
+		     const struct chains_part *of, struct summary_part *way,
+		     const struct summary_part *wait, struct collect_parts *parts)
+{
+	const struct chains_path *step = chain->step[of->step];
+	const struct collect_wait *known =
+		arrival->hop ? collect_wait_of(chain->collect, step->callback->index,
+					       arrival->hop[of->step].start_ns)
+			     : NULL;
+	const int64_t both = way->ns + wait->ns;
+
+	if (!known || !known->by) {
+		collect_parts_add(parts, way);
+		collect_parts_add(parts, wait);
+		return;
+	}
+	collect_parts_wait(chain->summary, parts, known, wait, both);
+	way->ns = both - (known->blocked_ns < both ? known->blocked_ns : both);
+	collect_parts_add(parts, way);
+}
+
+static void parts_of(struct chain *chain, const struct chains_arrival *arrival,
+		     struct collect_parts *parts)
+{
+	struct summary_part part, way = { 0 };
+
+	for (unsigned p = 0; p < chain->stats->parts; p++) {
+		const struct chains_part *of = &chain->stats->part[p];
+
+		part = (struct summary_part){
+			.what = what_of[of->segment],
+			.ns = arrival->part_ns[p],
+			.usual_ns = (int64_t)histogram_quantile(&chain->stats->part_ns[p], 0.5),
+		};
+		/* What is not longer than the error of two clocks is no fact. */
+		if (chain->stats->part_error_ns[p] > part.ns)
+			continue;
+		name_part(chain, p, &part);
+		if (of->segment == CHAINS_TRANSPORT) {
+			way = part;
+			continue;
+		}
+		if (of->segment == CHAINS_WAIT)
+			add_wait(chain, arrival, of, &way, &part, parts);
+		else
+			collect_parts_add(parts, &part);
+	}
+}
+
+/* ---- one chain ---- */
+
+static void take_times(struct chain *chain, struct summary_entity *entity)
+{
+	static const enum summary_counter counter_of[] = {
+		[CHAINS_RUN] = SUMMARY_RUN_NS,         [CHAINS_CACHED] = SUMMARY_KEPT_NS,
+		[CHAINS_PUBLISH] = SUMMARY_PUBLISH_NS, [CHAINS_TRANSPORT] = SUMMARY_WAY_NS,
+		[CHAINS_WAIT] = SUMMARY_WAIT_NS,       [CHAINS_TAKE] = SUMMARY_TAKE_NS,
+	};
+
+	for (unsigned p = 0; p < chain->stats->parts; p++)
+		entity->count[counter_of[chain->stats->part[p].segment]] +=
+			chain->stats->part_ns[p].sum;
+	entity->count[SUMMARY_RUNS] += chain->stats->total.count;
+	chain->summary->failed |=
+		histogram_merge(&entity->histogram[SUMMARY_LATENCY], &chain->stats->total) != 0;
+}
+
+static void take_chain(struct chain *chain, const struct chains_path *path)
+{
+	char name[4096];
+	struct summary_entity *entity;
+
+	chain->steps = chains_steps(path, chain->step);
+	chain->stats = path->stats;
+	entity = summary_entity(chain->summary, SUMMARY_CHAIN,
+				chains_label(path, name, sizeof(name)), "");
+	if (!entity)
+		return;
+	entity->label = chain_label(chain);
+	entity->ask = chain_ask(chain);
+	take_times(chain, entity);
+	for (unsigned i = 0; i < chain->stats->worst_count; i++) {
+		const struct chains_arrival *arrival = &chain->stats->worst[i];
+		struct summary_instance instance = { .begin_ns = arrival->begin_ns,
+						     .value_ns = arrival->total_ns,
+						     .error_ns = chain->stats->error_ns };
+		struct collect_parts parts = { .count = 0 };
+
+		parts_of(chain, arrival, &parts);
+		collect_parts_put(&parts, &instance);
+		summary_add_worst(entity, &instance);
+	}
+}
+
+void collect_take_chains(struct summary_collect *collect, struct summary *summary)
+{
+	const struct chains *chains = collect->from.chains;
+
+	for (unsigned i = 0; i < chains_path_count(chains); i++) {
+		const struct chains_path *path = chains_path(chains, i);
+		struct chain chain = { .collect = collect, .summary = summary };
+
+		if (path->stats && path->stats->total.count && chains_is_chain(chains, path))
+			take_chain(&chain, path);
+	}
+}

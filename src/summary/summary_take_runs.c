@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the pass: callbacks and timers, and what their worst instances are made of. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "summary/summary_collect_internal.h"
+
+/* ---- names ---- */
+
+/* A callback without a name is the n-th of its process: an address says nothing about another run.
+ */
+const char *collect_callback_name(struct summary *summary, const struct model_callback *callback)
+{
+	char label[512];
+
+	if (callback->subscription || callback->timer || callback->service || *callback->symbol)
+		return summary_text(summary, model_callback_label(callback, label, sizeof(label)));
+	snprintf(label, sizeof(label), "(unnamed %" PRIu32 ") of %s", callback->index + 1,
+		 callback->process->name);
+	return summary_text(summary, label);
+}
+
+const char *collect_node_name(struct summary *summary, const struct model_callback *callback)
+{
+	const struct model_node *node = model_callback_node(callback);
+
+	return node ? summary_text(summary, node->full_name)
+		    : collect_callback_name(summary, callback);
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+	const size_t length = strlen(text), cut = strlen(tail);
+
+	return length >= cut && strcmp(text + length - cut, tail) == 0;
+}
+
+/* The services of parameters, which every node has. */
+static bool is_parameter_service(const char *name)
+{
+	static const char *const tails[] = { "/describe_parameters", "/get_parameter_types",
+					     "/get_parameters",      "/list_parameters",
+					     "/set_parameters",      "/set_parameters_atomically",
+					     "/get_type_description" };
+
+	for (unsigned i = 0; i < sizeof(tails) / sizeof(*tails); i++)
+		if (ends_with(name, tails[i]))
+			return true;
+	return false;
+}
+
+bool collect_is_startup(const struct model_callback *callback)
+{
+	if (callback->subscription)
+		return chains_is_infrastructure(callback->subscription->topic);
+	return callback->service && is_parameter_service(callback->service->name);
+}
+
+/* ---- parts ---- */
+
+void collect_parts_add(struct collect_parts *parts, const struct summary_part *part)
+{
+	if (part->ns > 0 && parts->count < CHAINS_SEGMENTS_MAX)
+		parts->part[parts->count++] = *part;
+}
+
+void collect_parts_wait(struct summary *summary, struct collect_parts *parts,
+			const struct collect_wait *wait, const struct summary_part *part,
+			int64_t most_ns)
+{
+	const int64_t blocked_ns = wait->blocked_ns < most_ns ? wait->blocked_ns : most_ns;
+	struct summary_part piece = *part;
+
+	piece.ns = wait->by_ns < blocked_ns ? wait->by_ns : blocked_ns;
+	piece.by = collect_callback_name(summary, wait->by);
+	piece.is_group = wait->is_group;
+	piece.is_assumed = wait->is_assumed;
+	collect_parts_add(parts, &piece);
+	piece.ns = blocked_ns - piece.ns;
+	piece.by = "";
+	piece.usual_ns = 0;
+	piece.is_group = piece.is_assumed = false;
+	collect_parts_add(parts, &piece);
+}
+
+/* The longest ones, in the order in which they came. */
+void collect_parts_put(const struct collect_parts *parts, struct summary_instance *instance)
+{
+	for (unsigned i = 0; i < parts->count; i++) {
+		unsigned longer = 0;
+
+		for (unsigned j = 0; j < parts->count; j++)
+			longer += parts->part[j].ns > parts->part[i].ns ||
+				  (parts->part[j].ns == parts->part[i].ns && j < i);
+		if (longer < SUMMARY_PARTS_MAX)
+			instance->part[instance->parts++] = parts->part[i];
+	}
+}
+
+/* ---- one callback ---- */
+
+struct run {
+	struct summary_collect *collect;
+	struct summary *summary;
+	const struct model_callback *callback;
+	const struct collect_callback *own; /* NULL: nothing */
+	const struct stats_callback *stats;
+	const struct histogram *total;
+};
+
+static int64_t usual(const struct histogram *histogram)
+{
+	return (int64_t)histogram_quantile(histogram, 0.5);
+}
+
+/* Of the time before its start: 0 if most runs did not wait. */
+static int64_t usual_wait(const struct run *run)
+{
+	return run->own && run->own->wait.count * 2 > run->total->count ? usual(&run->own->wait)
+									: 0;
+}
+
+static int64_t usual_before(const struct run *run)
+{
+	const int64_t before = usual(run->total) - usual(&run->stats->duration) - usual_wait(run);
+
+	return before > 0 ? before : 0;
+}
+
+static int64_t add_wait(const struct run *run, struct collect_parts *parts, int64_t start_ns,
+			int64_t most_ns)
+{
+	const struct collect_wait *wait =
+		collect_wait_of(run->collect, run->callback->index, start_ns);
+	const struct summary_part part = { .what = SUMMARY_WAITED_FOR,
+					   .who = collect_callback_name(run->summary,
+									run->callback),
+					   .by = "",
+					   .usual_ns = usual_wait(run) };
+
+	if (!wait || !wait->by || most_ns <= 0)
+		return 0;
+	collect_parts_wait(run->summary, parts, wait, &part, most_ns);
+	return wait->blocked_ns < most_ns ? wait->blocked_ns : most_ns;
+}
+
+static void parts_of_run(const struct run *run, const struct why_run *at,
+			 struct collect_parts *parts)
+{
+	const struct why_hop *hop = &at->hop[at->hops - 1];
+	const char *name = collect_callback_name(run->summary, run->callback);
+	const char *topic = at->hops > 1 && at->hop[0].publisher->topic
+				    ? summary_text(run->summary, at->hop[0].publisher->topic->name)
+				    : "";
+	struct summary_part part = { .who = topic, .by = "" };
+	int64_t waited_ns, sent_ns = hop->at.send_ns ? hop->at.send_ns : hop->at.publish_ns;
+
+	if (at->hops > 1) {
+		part.what = SUMMARY_PUBLISHING;
+		part.ns = sent_ns - hop->at.publish_ns;
+		collect_parts_add(parts, &part);
+		waited_ns = add_wait(run, parts, hop->at.start_ns, hop->at.take_ns - sent_ns);
+		part.what = SUMMARY_ON_ITS_WAY;
+		part.by = collect_node_name(run->summary, run->callback);
+		part.ns = hop->at.take_ns - sent_ns - waited_ns;
+		part.usual_ns = usual_before(run);
+		collect_parts_add(parts, &part);
+		part = (struct summary_part){ .what = SUMMARY_TAKING,
+					      .who = name,
+					      .by = "",
+					      .ns = hop->at.start_ns - hop->at.take_ns };
+		collect_parts_add(parts, &part);
+	} else if (hop->due_ns) {
+		waited_ns = add_wait(run, parts, hop->at.start_ns, hop->at.start_ns - hop->due_ns);
+		part = (struct summary_part){ .what = SUMMARY_BEING_LATE,
+					      .who = name,
+					      .by = "",
+					      .ns = hop->at.start_ns - hop->due_ns - waited_ns,
+					      .usual_ns = usual_before(run) };
+		collect_parts_add(parts, &part);
+	}
+	part = (struct summary_part){ .what = SUMMARY_RAN,
+				      .who = name,
+				      .by = "",
+				      .ns = hop->at.end_ns - hop->at.start_ns,
+				      .usual_ns = usual(&run->stats->duration) };
+	collect_parts_add(parts, &part);
+}
+
+static int64_t error_of_run(const struct why_run *at)
+{
+	const struct why_hop *last = &at->hop[at->hops - 1];
+
+	return at->hops > 1 ? model_clock_error(at->hop[0].publisher->process,
+						last->callback->process, last->at.take_ns)
+			    : 0;
+}
+
+static void add_worst(const struct run *run, struct summary_entity *entity,
+		      const struct why_callback *why)
+{
+	for (unsigned i = 0; i < why->worst_count; i++) {
+		const struct why_run *at = &why->worst[i];
+		struct summary_instance instance = {
+			.begin_ns = at->hop[at->hops - 1].at.end_ns - at->total_ns,
+			.value_ns = at->total_ns,
+			.error_ns = error_of_run(at),
+		};
+		struct collect_parts parts = { .count = 0 };
+
+		parts_of_run(run, at, &parts);
+		collect_parts_put(&parts, &instance);
+		summary_add_worst(entity, &instance);
+	}
+}
+
+/* Without times of arrival, or on another clock, a run is its duration. */
+static void add_longest(const struct run *run, struct summary_entity *entity)
+{
+	for (unsigned i = 0; run->own && i < SUMMARY_WORST_MAX; i++) {
+		const struct collect_run *longest = &run->own->longest[i];
+		struct summary_instance instance = { .begin_ns = longest->start_ns,
+						     .value_ns = longest->duration_ns,
+						     .parts = 1 };
+
+		if (!longest->duration_ns)
+			return;
+		instance.part[0] =
+			(struct summary_part){ .what = SUMMARY_RAN,
+					       .who = entity->name,
+					       .by = "",
+					       .ns = longest->duration_ns,
+					       .usual_ns = usual(&run->stats->duration) };
+		summary_add_worst(entity, &instance);
+	}
+}
+
+/*
+ * Does the timer follow a clock of its own? Then most of its starts come at another interval than
+ * its period, while nothing in the trace held them up.
+ */
+static bool has_other_clock(const struct run *run)
+{
+	const struct model_node *node = model_callback_node(run->callback);
+	const int64_t period_ns = run->callback->timer->period_ns;
+	int64_t off_ns;
+
+	if (node && node->has_clock)
+		return true;
+	if (!run->own || !run->own->period.count || period_ns <= 0)
+		return false;
+	off_ns = usual(&run->own->period) - period_ns;
+	off_ns = off_ns < 0 ? -off_ns : off_ns;
+	return off_ns > period_ns / 4 && run->own->wait.sum * 2 < (uint64_t)run->own->late_ns &&
+	       run->stats->duration.sum * 2 < run->own->period.sum;
+}
+
+static void add_timer(const struct run *run, const struct summary_entity *callback)
+{
+	struct summary *summary = run->summary;
+	struct summary_entity *timer =
+		summary_entity(summary, SUMMARY_TIMER, callback->name, callback->of);
+
+	if (!timer)
+		return;
+	timer->period_ns = run->callback->timer->period_ns;
+	timer->ask = callback->ask;
+	timer->is_other_clock |= callback->is_other_clock;
+	timer->count[SUMMARY_RUNS] += run->stats->duration.count;
+	timer->first_ns = callback->first_ns;
+	timer->last_ns = callback->last_ns;
+	if (!run->own)
+		return;
+	timer->count[SUMMARY_LATE] += run->own->half_late;
+	timer->count[SUMMARY_OVERRUN] += run->own->overrun;
+	summary->failed |= histogram_merge(&timer->histogram[SUMMARY_WAIT], &run->own->late) ||
+			   histogram_merge(&timer->histogram[SUMMARY_PERIOD], &run->own->period);
+}
+
+static void add_counts(const struct run *run, struct summary_entity *entity)
+{
+	const struct view_callback *view =
+		view_callback(run->collect->from.view, run->callback->index);
+
+	entity->count[SUMMARY_RUNS] += run->stats->duration.count;
+	entity->count[SUMMARY_UNFINISHED] += run->stats->unfinished;
+	entity->count[SUMMARY_RUN_NS] += run->stats->duration.sum;
+	entity->count[SUMMARY_WAITED] += view->blocked;
+	entity->count[SUMMARY_WAITED_NS] += (uint64_t)(view->thread_ns + view->group_ns);
+	if (run->stats->first_ns && (!entity->first_ns || run->stats->first_ns < entity->first_ns))
+		entity->first_ns = run->stats->first_ns;
+	if (run->stats->last_ns > entity->last_ns)
+		entity->last_ns = run->stats->last_ns;
+	run->summary->failed |=
+		histogram_merge(&entity->histogram[SUMMARY_DURATION], &run->stats->duration) ||
+		(run->own && histogram_merge(&entity->histogram[SUMMARY_WAIT], &run->own->wait));
+}
+
+/* Without its init events, only its messages tell that a callback is of /rosout or
+ * /parameter_events. */
+static bool receives_startup(const struct why_callback *why)
+{
+	const struct model_publisher *publisher =
+		why->worst_count ? why->worst[0].hop[0].publisher : NULL;
+
+	return publisher && chains_is_infrastructure(publisher->topic);
+}
+
+static void take_callback(struct run *run)
+{
+	char label[512];
+	const struct why_callback *why =
+		why_callback(run->collect->from.callbacks, run->callback->index);
+	struct summary *summary = run->summary;
+	struct summary_entity *entity = summary_entity(
+		summary, SUMMARY_CALLBACK, collect_callback_name(summary, run->callback),
+		run->callback->process->name);
+	static const struct histogram none;
+
+	if (!entity)
+		return;
+	run->total = why ? &why->total : &none;
+	entity->is_startup = collect_is_startup(run->callback) || (why && receives_startup(why));
+	entity->ask =
+		summary_text(summary, model_callback_label(run->callback, label, sizeof(label)));
+	if (run->callback->timer) {
+		entity->is_other_clock |= has_other_clock(run);
+		entity->period_ns = run->callback->timer->period_ns;
+	}
+	add_counts(run, entity);
+	if (why && !entity->is_other_clock) {
+		summary->failed |=
+			histogram_merge(&entity->histogram[SUMMARY_LATENCY], &why->total) != 0;
+		add_worst(run, entity, why);
+	} else {
+		summary->failed |= histogram_merge(&entity->histogram[SUMMARY_LATENCY],
+						   &run->stats->duration) != 0;
+		add_longest(run, entity);
+	}
+	if (run->callback->timer)
+		add_timer(run, entity);
+}
+
+static void take_culprits(struct summary_collect *collect, struct summary *summary)
+{
+	const struct view_pair *pair;
+
+	for (unsigned i = 0; (pair = view_pair(collect->from.view, i)); i++) {
+		struct summary_entity *entity = summary_entity(
+			summary, SUMMARY_CALLBACK, collect_callback_name(summary, pair->callback),
+			pair->callback->process->name);
+		const struct summary_culprit culprit = {
+			.by = collect_callback_name(summary, pair->by),
+			.is_group = pair->is_group,
+			.is_assumed = pair->is_assumed,
+			.count = pair->count,
+			.ns = (uint64_t)pair->ns,
+			.worst_ns = (uint64_t)pair->worst_ns,
+		};
+
+		if (entity)
+			summary_add_culprit(summary, entity, &culprit);
+	}
+}
+
+void collect_take_callbacks(struct summary_collect *collect, struct summary *summary)
+{
+	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_CALLBACK); i++) {
+		struct run run = {
+			.collect = collect,
+			.summary = summary,
+			.callback = model_callback(collect->from.model, i),
+			.own = collect_callback_at(collect, i),
+			.stats = stats_callback(collect->from.stats, i),
+		};
+
+		if (run.stats->duration.count || run.stats->unfinished)
+			take_callback(&run);
+	}
+	take_culprits(collect, summary);
+}

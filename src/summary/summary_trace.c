@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a whole trace: the analyses that it needs, and one pass. */
+#include <string.h>
+
+#include "summary/summary_collect.h"
+
+static bool has_calls(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0)
+			return true;
+	return false;
+}
+
+void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
+		     struct chains_options *chains, struct why_callbacks_options *callbacks)
+{
+	*chains = (struct chains_options){
+		.calls = has_calls(reader),
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.worst = SUMMARY_WORST_MAX,
+		.hops = true,
+		.follow_ns = INT64_MIN,
+	};
+	*callbacks = (struct why_callbacks_options){
+		.worst = SUMMARY_WORST_MAX,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+	};
+}
+
+/* Each analysis of @from; the pass destroys them. */
+static int create_all(struct summary_sources *from, struct summary_collect **collect,
+		      const struct kymo_ctf_reader *reader, struct passes *passes,
+		      struct kymo_err *err)
+{
+	const int64_t begin_ns = from->begin_ns, end_ns = from->end_ns;
+	struct why_callbacks_options callbacks;
+	struct chains_options chains;
+
+	summary_options(reader, begin_ns, end_ns, &chains, &callbacks);
+	if (model_create(&from->model, err))
+		return -1;
+	pass_add(passes, &model_pass, from->model);
+	if (stats_create(&from->stats, from->model, begin_ns, end_ns, err))
+		return -1;
+	pass_add(passes, &stats_pass, from->stats);
+	if (spans_create(&from->spans, from->model, err))
+		return -1;
+	pass_add(passes, &spans_pass, from->spans);
+	if (spans_stats_create(&from->spans_stats, from->spans, begin_ns, end_ns, err))
+		return -1;
+	pass_add(passes, &spans_stats_pass, from->spans_stats);
+	if (view_create(&from->view, from->model, begin_ns, end_ns, err))
+		return -1;
+	pass_add(passes, &view_pass, from->view);
+	if (chains_create(&from->chains, from->model, &chains, err))
+		return -1;
+	pass_add(passes, &chains_pass, from->chains);
+	if (why_callbacks_create(&from->callbacks, from->model, &callbacks, err))
+		return -1;
+	pass_add(passes, &why_callbacks_pass, from->callbacks);
+	if (summary_collect_create(collect, from, err))
+		return -1;
+	pass_add(passes, &summary_collect_pass, *collect);
+	return 0;
+}
+
+int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,
+		     int64_t end_ns, const struct pass_options *progress, struct kymo_err *err)
+{
+	struct summary_sources from = { .begin_ns = begin_ns, .end_ns = end_ns };
+	struct summary_collect *collect = NULL;
+	struct passes passes = { 0 };
+	struct pass_options options = progress ? *progress : (struct pass_options){ 0 };
+	int status;
+
+	options.has_window = true;
+	options.begin_ns = begin_ns;
+	options.end_ns = end_ns;
+	status = create_all(&from, &collect, reader, &passes, err) ||
+		 pass_run(&passes, reader, &options, err);
+	if (!status && summary_collect_take(collect, summary))
+		status = err_no_memory(err);
+	passes_free(&passes);
+	return status ? -1 : 0;
+}
