@@ -18,6 +18,12 @@
 #define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
 
 static const struct report_section sections[] = {
+	{ .name = "findings",
+	  .of_findings = true,
+	  .may_be_empty = true,
+	  .needs = REPORT_SUMMARY,
+	  .print = report_findings,
+	  .none = "Nothing stands out." },
 	{ .name = "hosts",
 	  .usual = true,
 	  .may_be_empty = true,
@@ -187,6 +193,10 @@ static bool is_wanted(const struct report_options *options, const struct report_
 	if ((section->expected && options->expect) || (section->behaviour && options->behaviours) ||
 	    (section->realtime && (options->realtimes || !options->sections)))
 		return true;
+	/* In CSV, the first section of the usual ones has no heading: it stays what it was. */
+	if (section->of_findings && !options->sections && options->format != TABLE_CSV &&
+	    !selection_any(options->selection))
+		return true;
 	for (i = 0; i < options->sections; i++)
 		if (strcmp(options->section[i], section->name) == 0)
 			return true;
@@ -270,6 +280,11 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 
 	if (report_gather(&report, needs, err))
 		goto out;
+	if (options->first && report_first(&report)) {
+		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
+		status = KYMO_EXIT_OK;
+		goto out;
+	}
 	report.hosts = report_host_count(&report);
 	report.hides_startup = report_hides_startup(&report);
 	*lost = report_lost_events(&report) || stats_lost_packets(report.stats);

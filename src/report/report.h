@@ -7,6 +7,7 @@
 #define KYMO_REPORT_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/align/align.h"
@@ -65,6 +66,16 @@ struct report_options {
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
 	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
 	const char *told_worst, *told_why;
+	bool first;          /* as text: the first screen rather than the tables, if it has rows */
+	const char *operand; /* what commands name the trace; "": they need not */
+	/*
+	 * For the first finding of a trace with the kernel's events: `kymo why`'s sentence about
+	 * what @ask names, into
+	 * @text. NULL: no such events. Return: 0, or -1 with @err.
+	 */
+	int (*explain)(void *context, const char *ask, char *text, size_t size,
+		       struct kymo_err *err);
+	void *explain_context;
 };
 
 /**

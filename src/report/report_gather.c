@@ -64,6 +64,44 @@ static int new_costs(struct report *report, struct kymo_err *err)
 	return costs_spans(report->costs, report->spans) ? err_no_memory(err) : 0;
 }
 
+static int new_chains(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+	struct why_callbacks_options callbacks;
+	struct chains_options chains;
+
+	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
+	return chains_create(&report->chains, report->model, &chains, err);
+}
+
+static int new_callbacks(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+	struct why_callbacks_options callbacks;
+	struct chains_options chains;
+
+	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
+	return why_callbacks_create(&report->callbacks, report->model, &callbacks, err);
+}
+
+static int new_collect(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+	const struct summary_sources from = {
+		.model = report->model,
+		.stats = report->stats,
+		.chains = report->chains,
+		.callbacks = report->callbacks,
+		.view = report->view,
+		.spans = report->spans,
+		.spans_stats = report->spans_stats,
+		.begin_ns = o->begin_ns,
+		.end_ns = o->end_ns,
+	};
+
+	return summary_collect_create(&report->collect, &from, err);
+}
+
 static int new_caret(struct report *report, struct kymo_err *err)
 {
 	return report->options->paths ? caret_create(&report->caret, report->model, report->options->paths, err) : 0;
@@ -95,7 +133,10 @@ static const struct analysis {
 	{ 0, new_spans_stats, &spans_stats_pass, SLOT(spans_stats) },
 	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
 	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
-	{ REPORT_VIEW, new_view, &view_pass, SLOT(view) },
+	{ REPORT_VIEW | REPORT_SUMMARY, new_view, &view_pass, SLOT(view) },
+	{ REPORT_SUMMARY, new_chains, &chains_pass, SLOT(chains) },
+	{ REPORT_SUMMARY, new_callbacks, &why_callbacks_pass, SLOT(callbacks) },
+	{ REPORT_SUMMARY, new_collect, &summary_collect_pass, SLOT(collect) },
 	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
 	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },
@@ -107,6 +148,8 @@ static const struct analysis {
 
 void report_forget(struct report *report)
 {
+	summary_free(report->summary);
+	report->summary = NULL;
 	passes_free(&report->passes);
 	for (size_t i = 0; i < COUNT_OF(analyses); i++)
 		memset((char *)report + analyses[i].slot, 0, sizeof(void *));
@@ -121,6 +164,17 @@ int report_read(struct report *report, const struct passes *passes, struct kymo_
 	};
 
 	return pass_run(passes, report->reader, &options, err);
+}
+
+/* What was collected, and what the recorder and the reader know of what is missing. */
+static int summarize(struct report *report, struct kymo_err *err)
+{
+	report->summary = summary_new();
+	if (!report->summary || summary_collect_take(report->collect, report->summary))
+		return err_no_memory(err);
+	report->summary->trust.lost_events = report_lost_events(report);
+	report->summary->trust.damaged = kymo_ctf_warning_count(report->reader);
+	return 0;
 }
 
 int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
@@ -138,5 +192,7 @@ int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
 		if (created)
 			pass_add(&report->passes, analysis->ops, created);
 	}
-	return report_read(report, &report->passes, err);
+	if (report_read(report, &report->passes, err))
+		return -1;
+	return report->collect ? summarize(report, err) : 0;
 }

@@ -4,6 +4,7 @@
 #define KYMO_REPORT_INTERNAL_H
 
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/chains/chains.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_view.h"
 #include "analysis/model/model.h"
@@ -14,9 +15,11 @@
 #include "analysis/stats/stats.h"
 #include "analysis/stats/stats_activity.h"
 #include "analysis/stats/stats_intervals.h"
+#include "analysis/why/why.h"
 #include "caret/paths/caret_paths.h"
 #include "report/report.h"
 #include "report/report_cells.h"
+#include "summary/summary_collect.h"
 
 struct report {
 	const struct report_options *options;
@@ -37,6 +40,10 @@ struct report {
 	struct behaviour *behaviour;
 	struct costs *costs;
 	struct sched_totals *totals;
+	struct chains *chains;
+	struct why_callbacks *callbacks;
+	struct summary_collect *collect;
+	struct summary *summary;        /* of what was collected; NULL: nothing was */
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
 	unsigned hosts;
 	struct kymo_err *err;
@@ -59,12 +66,14 @@ enum report_need {
 	REPORT_EXPECT = 1 << 5,
 	REPORT_BEHAVIOUR = 1 << 14,
 	REPORT_PATHS = 1 << 6,
+	REPORT_SUMMARY = 1 << 7,
 };
 
 struct report_section {
 	const char *name;
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
+	bool of_findings;               /* usual when all is looked at, but not in CSV */
 	bool paths;			/* usual when paths were named */
 	bool expected;			/* usual when something is expected */
 	bool behaviour;                 /* usual when a model is given */
@@ -92,6 +101,11 @@ struct report_rows {
 	struct report_row *row;
 	unsigned count, capacity;
 };
+
+/* section_findings.c */
+void report_findings(struct report *report);
+/* The first screen. Return: was there something to show? */
+bool report_first(struct report *report);
 
 /* section_tables.c */
 void report_callbacks(struct report *report);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/input/answer.h"
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/sched/sched.h"
 #include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
@@ -161,17 +162,61 @@ static int ask_why(struct answer *answer, struct report_options *report, const s
 		.context = &answer->progress,
 	};
 
-	if (report->sections || selection_any(report->selection) || !has_callbacks(answer->reader))
+	if (report->first || report->sections || selection_any(report->selection) ||
+	    !has_callbacks(answer->reader))
 		return 0;
 	report->told_worst = said->worst;
 	report->told_why = said->why;
 	return why_say(answer->reader, &why, said, err);
 }
 
-static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
+/* For report_options.explain. */
+struct explainer {
+	struct answer *answer;
+	const struct report_options *report;
+};
+
+static int explain(void *context, const char *ask, char *text, size_t size, struct kymo_err *err)
 {
+	const struct explainer *explainer = context;
+	const bool is_chain = strstr(ask, "->");
+	const struct why_options why = {
+		.pattern = is_chain ? ask : NULL,
+		.callback = is_chain ? NULL : ask,
+		.worst = 1,
+		.begin_ns = explainer->report->begin_ns,
+		.end_ns = explainer->report->end_ns,
+		.clock = explainer->report->clock,
+		.align = explainer->report->align,
+		.progress = progress_trace,
+		.context = &explainer->answer->progress,
+	};
 	struct why_said said;
 
+	if (why_say(explainer->answer->reader, &why, &said, err))
+		return -1;
+	snprintf(text, size, "%s", said.why);
+	return 0;
+}
+
+/* The first screen answers "what is wrong?". Whoever asks for something else gets tables. */
+static bool wants_first(const struct report_options *report, const struct options *o)
+{
+	return o->format == TABLE_TEXT && !report->sections && !o->all && !o->sort && !o->limit &&
+	       !selection_any(report->selection) && !report->paths && !report->expect &&
+	       !report->realtimes && !report->behaviours;
+}
+
+static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
+{
+	struct explainer explainer = { answer, report };
+	struct why_said said;
+
+	report->first = wants_first(report, o);
+	if (sched_is_there(answer->reader)) {
+		report->explain = explain;
+		report->explain_context = &explainer;
+	}
 	if (answer_begin(answer, o->format, err) || ask_why(answer, report, o, &said, err))
 		return -1;
 	/* Some sections are printed while the trace is read: they are progress enough. */
@@ -206,8 +251,21 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	return answer_close(answer, status, o->strict);
 }
 
+/* The operands as a shell takes them, for the commands that the report names. Return: @buffer. */
+static char *quoted(char *buffer, size_t size, int argc, char **argv)
+{
+	char word[1024];
+
+	*buffer = '\0';
+	for (int i = 0; i < argc; i++)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), "%s%s", i ? " " : "",
+			       text_shell(word, sizeof(word), argv[i]));
+	return buffer;
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
+	char operand[2048];
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
@@ -230,6 +288,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.limit = o.limit,
 		.window_ns = o.window_ns,
 		.unlimited = o.all,
+		.operand = quoted(operand, sizeof(operand), argc, argv),
 	};
 	if (o.model && behaviours_read(&behaviours, o.model, err))
 		return -1;

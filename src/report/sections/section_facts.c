@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Around the sections: facts about the trace, why there is nothing to show, remarks, what next. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/text.h"
+#include "report/first/first.h"
 #include "report/report_internal.h"
 
 static void date_text(int64_t ns, char *buffer, unsigned size)
@@ -234,6 +236,24 @@ static bool has_no_callbacks(const struct report *report, const struct model_pro
 	return has_owner;
 }
 
+/* On the first screen, in lines that fit. */
+__attribute__((format(printf, 2, 3))) static void remark(struct report *report, const char *format,
+							 ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!report->options->first) {
+		table_note(report->table, "%s", text);
+		return;
+	}
+	table_note(report->table, "%s", "");
+	first_note(report->table, text);
+}
+
 static void remark_python(struct report *report)
 {
 	char first[128] = "", others[48] = "";
@@ -251,47 +271,62 @@ static void remark_python(struct report *report)
 		return;
 	if (count > 1)
 		snprintf(others, sizeof(others), " and %u more processes", count - 1);
-	table_note(report->table,
-		   "No callbacks of %s%s are in the trace. If it is a Python program: rclpy has no "
-		   "tracepoints for callbacks. Start it with `kymo run` or `kymo record`, which "
-		   "load a hook for them, or with `python3 -m kymo.rclpy_hook NODE.py`.",
-		   first, others);
+	remark(report,
+	       "No callbacks of %s%s are in the trace. If it is a Python program: rclpy has no "
+	       "tracepoints for callbacks. Start it with `kymo run` or `kymo record`, which "
+	       "load a hook for them, or with `python3 -m kymo.rclpy_hook NODE.py`.",
+	       first, others);
 }
 
 void report_remarks(struct report *report)
 {
 	const struct model_facts *facts = model_facts(report->model);
-	struct table *t = report->table;
 
 	if (facts->ros_events && !model_count(report->model, MODEL_NODE))
-		table_note(t, "The trace contains no node: recording began after the programs started, or their "
-			   "first events were lost. So callbacks and topics have no names. Start programs with "
-			   "`kymo run`, and `kymo record` has the names whenever it begins.");
+		remark(report, "The trace contains no node: recording began after the programs "
+			       "started, or their "
+			       "first events were lost. So callbacks and topics have no names. "
+			       "Start programs with "
+			       "`kymo run`, and `kymo record` has the names whenever it begins.");
 	remark_python(report);
 	if (facts->publishes_without_timestamp)
-		table_note(t, "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
-			   "rmw_publish has no time stamp: they cannot be matched with what other "
-			   "processes received, so they have no latency.",
-			   facts->publishes_without_timestamp);
+		remark(report,
+		       "%" PRIu64 " messages were published by ROS 2 Iron or older, whose "
+		       "rmw_publish has no time stamp: they cannot be matched with what other "
+		       "processes received, so they have no latency.",
+		       facts->publishes_without_timestamp);
 	if (facts->intra_unknown && !facts->intra_publishes)
-		table_note(t, "%" PRIu64 " callbacks received their message within their process, which ROS 2 Humble does "
-			   "not trace: such messages are not listed under a topic and have no latency.", facts->intra_unknown);
+		remark(report,
+		       "%" PRIu64 " callbacks received their message within their process, which "
+		       "ROS 2 Humble does "
+		       "not trace: such messages are not listed under a topic and have no latency.",
+		       facts->intra_unknown);
 	if (facts->odd_event)
-		table_note(t, "The trace declares %s with other fields than ROS 2 does, so this event was ignored. "
-			   "`kymo list` shows its fields.", facts->odd_event);
+		remark(report,
+		       "The trace declares %s with other fields than ROS 2 does, so this event was "
+		       "ignored. "
+		       "`kymo list` shows its fields.",
+		       facts->odd_event);
 	if (facts->unfinished)
-		table_note(t, "Runs of callbacks without an end in the trace (an exception, a "
-			   "deferred response, lost events, the end of the recording): %" PRIu64
-			   ". Their durations are not known and not counted.", facts->unfinished);
+		remark(report,
+		       "Runs of callbacks without an end in the trace (an exception, a "
+		       "deferred response, lost events, the end of the recording): %" PRIu64
+		       ". Their durations are not known and not counted.",
+		       facts->unfinished);
 	if (spans_facts(report->spans)->unfinished)
-		table_note(t, "Spans without an end in the trace: %" PRIu64 ". Their durations are not "
-			   "counted.", spans_facts(report->spans)->unfinished);
+		remark(report,
+		       "Spans without an end in the trace: %" PRIu64 ". Their durations are not "
+		       "counted.",
+		       spans_facts(report->spans)->unfinished);
 	if (spans_facts(report->spans)->ends_without_begin)
-		table_note(t, "Ends of spans whose begin is not in the trace, ignored: %" PRIu64 ".",
-			   spans_facts(report->spans)->ends_without_begin);
-	if (report_lost_events(report) || stats_lost_packets(report->stats))
-		table_note(t, "Events were lost: counts may be too low, and messages that were never received "
-			   "or whose publish was not traced may be too many.");
+		remark(report,
+		       "Ends of spans whose begin is not in the trace, ignored: %" PRIu64 ".",
+		       spans_facts(report->spans)->ends_without_begin);
+	if (!report->options->first &&
+	    (report_lost_events(report) || stats_lost_packets(report->stats)))
+		remark(report, "Events were lost: counts may be too low, and messages that were "
+			       "never received "
+			       "or whose publish was not traced may be too many.");
 }
 
 void report_worst(const struct report *report)

@@ -262,8 +262,7 @@ static bool is_whole(const struct why_options *options)
 	return options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX;
 }
 
-/* The passes: which instances are the worst, and what they are made of. */
-static int find(struct why_answer *answer, struct kymo_err *err)
+static struct chains_options chains_of(const struct why_answer *answer)
 {
 	const struct why_options *o = answer->options;
 	struct chains_options chains = {
@@ -280,9 +279,30 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 	for (unsigned i = 0; i < kymo_ctf_class_count(answer->reader); i++)
 		chains.calls |= strcmp(kymo_ctf_class(answer->reader, i)->name,
 				       "ros2:rmw_take_response") == 0;
+	return chains;
+}
+
+/* The passes: which instances are the worst, and what they are made of. */
+static int find(struct why_answer *answer, struct kymo_err *err)
+{
+	const struct why_options *o = answer->options;
+	struct chains_options chains;
+
+	if (why_choose_finding(answer, err))
+		return -1;
+	chains = chains_of(answer);
 	if (pass(answer, &chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
+	if (!answer->target.is_found && (answer->options != o || *answer->name)) {
+		/* What the finding names cannot be taken apart: the worst of all, then. */
+		answer->options = o;
+		*answer->name = '\0';
+		chains = chains_of(answer);
+		if (pass(answer, &chains, NULL, 0, err))
+			return -1;
+		why_choose(answer);
+	}
 	if (answer->target.is_found && only_target(answer, &chains, err))
 		return -1;
 	if (is_whole(o) && o->told_lost > answer->lost_events) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: whose instances are taken apart. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "report/why/report_why_internal.h"
@@ -38,6 +39,7 @@ static const struct chains_path *worst_chain(const struct why_answer *answer)
 	bool named = answer->options->message != 0;
 	const struct chains_path *best = NULL;
 	int64_t most = -1, value;
+	char label[sizeof(answer->name)];
 
 	for (unsigned i = 0; i < chains_path_count(answer->chains); i++) {
 		const struct chains_path *path = chains_path(answer->chains, i);
@@ -45,6 +47,9 @@ static const struct chains_path *worst_chain(const struct why_answer *answer)
 
 		if (!stats || !stats->total.count || !chains_is_chain(answer->chains, path) ||
 		    (named && !stats->named.part_ns))
+			continue;
+		if (*answer->name &&
+		    strcmp(chains_label(path, label, sizeof(label)), answer->name) != 0)
 			continue;
 		value = named ? stats->named.total_ns : excess(&stats->total);
 		if (value > most) {
@@ -68,8 +73,12 @@ static bool is_startup(const struct model_callback *callback, const struct why_c
 static int64_t callback_value(const struct why_answer *answer, const struct model_callback *callback)
 {
 	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
+	char label[WHY_LABEL_MAX];
 
 	if (!runs || !runs->total.count)
+		return -1;
+	if (*answer->name &&
+	    strcmp(model_callback_label(callback, label, sizeof(label)), answer->name) != 0)
 		return -1;
 	if (answer->options->message)
 		return runs->named.total_ns;

@@ -22,6 +22,10 @@ struct why_target {
 
 struct why_answer {
 	const struct why_options *options;
+	struct why_options chosen; /* when nothing was named: what the first finding names, */
+	char ask[4096];            /* as a pattern, */
+	char name[4096];           /* or as the name of a chain or a callback; "": not so */
+	char finding[2048]; /* the first finding, if it is not about a slow instance; or "" */
 	const char *path;
 	struct kymo_ctf_reader *reader;
 	struct table *table;
@@ -47,6 +51,12 @@ struct why_answer {
 };
 
 #define WHY_LABEL_MAX 512
+
+/*
+ * report_why_finding.c: when nothing was named, choose what the first finding of the summary names.
+ * Sets answer->options. Return: 0, or -1 with @err.
+ */
+int why_choose_finding(struct why_answer *answer, struct kymo_err *err);
 
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);

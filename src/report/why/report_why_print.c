@@ -289,6 +289,8 @@ void why_print(struct why_answer *answer)
 	struct table *t = answer->table;
 	char text[8192];
 
+	if (*answer->finding)
+		table_value_text(t, "finding", "Finding", answer->finding);
 	table_value_text(t, "sentence", "Why", why_sentence(answer, 0, text, sizeof(text)));
 	if (*why_lost_text(answer, text, sizeof(text)) || answer->options->format != TABLE_TEXT)
 		table_value_text(t, "lost_messages", "Lost on the way", text);

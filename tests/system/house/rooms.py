@@ -98,11 +98,12 @@ ROOMS = {
 
     "summary": "abi base analysis",
 
-    "report": "abi base ctf/read analysis caret/paths",
+    "report": "abi base ctf/read analysis caret/paths summary",
     "report/flow": "report",
-    "report/why": "report report/flow",
+    "report/why": "report report/flow summary",
     "report/running": "",
-    "report/sections": "report",
+    "report/first": "",
+    "report/sections": "report report/first",
 
     "caret": "abi base",
     "caret/filter": "",
@@ -199,6 +200,7 @@ DOORS = {
     "analysis/tables": "tables",
     "summary": "findings summary summary_collect",
     "report/flow": "flow flow_text",
+    "report/first": "first",
     "report/why": "report_why",
     "report/running": "running",
     "report/sections": "expect realtime_names",

@@ -79,7 +79,7 @@ for event in named:main: named:plan_begin: named:plan_end: function:stop_begin: 
 	has " $event"
 done
 # Of a program without ROS 2, nothing is said about ROS 2.
-"$KYMO_BUILD/bin/kymo" report "$work/named.trace" >"$work/text" || die "named: report"
+"$KYMO_BUILD/bin/kymo" report --section spans "$work/named.trace" >"$work/text" || die "named: report"
 has 'named +plan ' && has 'ROS 2|Nodes|one host' 0
 for verb in flow why; do
 	"$KYMO_BUILD/bin/kymo" "$verb" "$work/named.trace" >"$work/text" 2>&1 && die "$verb shows something"

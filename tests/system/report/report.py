@@ -37,7 +37,7 @@ def formats():
     # The slowest stands first.
     order = [c["max_ns"] for c in whole["callbacks"]]
     check(order == sorted(order, reverse=True) and order[0] > 10**6, "order", order)
-    text = report(BASIC)[0]
+    text = report(BASIC, "--limit", "20")[0]
     for part in ("/perception/filter", "subscription", "/sensing/image_raw", "void (Filter::?)(...)",
                  "Lost: nothing", "Next:", "kymo export"):
         check(part in text, "text lacks", part)
@@ -67,7 +67,7 @@ def first_block(*words):
 
 def startup():
     """What nodes do when they start is hidden from people, and a burst has no rate."""
-    text = report(BASIC)[0]
+    text = report(BASIC, "--limit", "20")[0]
     check("parameter_events" not in text and "6 start-up callbacks hidden; --all shows them\n" in text and
           "1 start-up topic hidden; --all shows it\n" in text, "start-up is shown", text)
     every = report(BASIC, "--all")[0]
@@ -82,20 +82,54 @@ def startup():
     check("/parameter_events" in report(BASIC, "--topic", "/parameter_events")[0], "asked for, and not shown")
 
 
+def first_finding(name, trace, why, whole):
+    """`kymo why` explains what the report names first, with the same numbers."""
+    findings = whole["findings"]
+    told = why.get("chain", why.get("callback"))
+    if not findings or findings[0]["kind"] == "trust":
+        check("Nothing stands out" in report(trace)[0], name, "no finding, and not said")
+        return
+    first = findings[0]
+    if first["kind"] == "loss":
+        check(first["text"] == why["finding"], name, first, why.get("finding"))
+    else:
+        check(first["name"] == told and first["worst_ns"] == why["latency_ns"], name, first, told, why["latency_ns"])
+    if first["cause"] == "waited_for":
+        check(f"because {first['culprit']} held" in why["sentence"], name, first["culprit"], why["sentence"])
+    # Words are the same; lines are folded.
+    screen = " ".join(report(trace)[0].split())
+    check(" 1 " + " ".join(first["text"].split()) in screen, name, "on the screen", first["text"], screen[:500])
+    check([f["harm_ns"] for f in findings if f["kind"] != "chain"] ==
+          sorted((f["harm_ns"] for f in findings if f["kind"] != "chain"), reverse=True), name, "not ranked by harm")
+
+
 def worst():
-    """The report ends with the answer of `kymo why`, whatever else it shows."""
-    for name in ("pair_basic_st", "pair_pipeline_mt", "pair_lifecycle", "pair_intra", "many_contexts", "discarded"):
+    """One answer for the report and `kymo why`, on the first screen and for programs."""
+    kinds = set()
+    for name in ("pair_basic_st", "pair_pipeline_mt", "pair_lifecycle", "pair_intra", "many_contexts", "discarded", "streamed_relayd"):
         trace = os.path.join(TRACES, name, "ctf")
         if not os.path.isdir(trace):
             continue
         why = json.loads(run(KYMO, "why", trace, "--format", "json").stdout)
         whole = as_json(trace)
         check((whole["worst"], whole["why"]) == (why.get("chain", why.get("callback")), why["sentence"]), name, whole["worst"], why["sentence"])
-        text = report(trace)[0]
-        check(f"\nWorst: {whole['worst']}\nWhy: {why['sentence']}\n" in text, name, "in the text", text[-2000:])
+        first_finding(name, trace, why, whole)
+        kinds.update(f["kind"] for f in whole["findings"])
+        check(max(map(len, report(trace)[0].split("\n"))) <= 80, name, "a line is wider than 80 columns")
         waits = [w["wait_ns"] for w in whole["waits"]]
         check(waits == sorted(waits, reverse=True), name, "the longest wait stands first", waits)
+    check({"chain", "loss"} <= kinds, "some kinds of findings were never seen", kinds)
     check("worst" not in as_json(BASIC, "--section", "waits") and "worst" not in as_json(BASIC, "--node", "/perception/*"), "worst of a part")
+
+
+def not_findings():
+    """Timers of a simulated clock are not late, and what nodes do when they start harms nobody."""
+    for trace in existing(os.path.join(TRACES, "streamed_relayd", "ctf")):
+        timers = as_json(trace, "--section", "timers")["timers"]
+        check(timers, "no timers")
+        for finding in as_json(trace)["findings"]:
+            check("parameter_events" not in finding["text"] and "simtime" not in finding["text"], finding["text"])
+        check("1 of a simulation's clock" in report(trace)[0], "a timer of a simulated clock is judged")
 
 
 def filters():
@@ -149,7 +183,10 @@ def loss_of(trace):
     check(r["lost_events"] == 5731, "lost", r["lost_events"])
     check(sum(x["events"] for x in r["loss"]) == 5731, "loss rows")
     check(all(x["begin_ns"] <= x["end_ns"] for x in r["loss"]), "loss ranges")
-    text, _ = report(trace, "--strict", status=4)
+    first = report(trace, "--strict", status=4)[0]
+    check(first.startswith("INCOMPLETE: 5,731 events lost (12 %), 12 of 153 callbacks without a name\n") and "Counts below are too low" in first,
+          "loss on the first screen", first[:300])
+    text, _ = report(trace, "--strict", "--all", status=4)
     check("Lost: 5731 events" in text and "Lost events, by thread" in text, "loss as text")
     check("# lost_events,5731" in report(trace, "--strict", "-f", "csv", status=4)[0], "loss as csv")
 
@@ -204,6 +241,7 @@ def broken(scratch):
 formats()
 startup()
 worst()
+not_findings()
 filters()
 who_waits()
 loss()

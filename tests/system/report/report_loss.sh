@@ -34,9 +34,11 @@ has out "# lost_events,$dropped"
 # Without the start of the programs there are no names, and that is no "Lost: nothing" either.
 "$kymo" record -q -o "$scratch/named" -- "$KYMO_BUILD/tests/hostile_names" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
 run 0 "$kymo" report "$scratch/named"
-! grep -q '^Incomplete' "$scratch/out" || fail "a whole trace: $(head -1 "$scratch/out")"
+! grep -qi '^Incomplete' "$scratch/out" || fail "a whole trace: $(head -1 "$scratch/out")"
 rm "$scratch"/named/ust/*_init
 run 0 "$kymo" report "$scratch/named"
+head -1 "$scratch/out" | grep -q '^INCOMPLETE: 34 of 34 callbacks without a name$' || fail "first screen without names: $(head -1 "$scratch/out")"
+run 0 "$kymo" report --all "$scratch/named"
 head -1 "$scratch/out" | grep -q '^Incomplete: 34 of 34 callbacks have no name: ' || fail "without names: $(head -1 "$scratch/out")"
 has out "Lost: nothing that was counted"
 run 0 "$kymo" report --format json "$scratch/named"

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen: its head, its order, and what to type next; see first.h. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/first/first_internal.h"
+
+/* ---- texts ---- */
+
+char *first_at(const struct summary *summary, const struct first_options *options, int64_t ns,
+	       char *buffer, size_t size)
+{
+	if (options->clock)
+		snprintf(buffer, size, "%.3f s", (double)simclock_stamp(options->clock, ns) / 1e9);
+	else
+		snprintf(buffer, size, "%+.3f s", (double)(ns - summary->origin_ns) / 1e9);
+	return buffer;
+}
+
+char *first_short(char *buffer, size_t size, const char *name, unsigned width)
+{
+	const size_t length = strlen(name), kept = width > 3 ? width - 3 : 0;
+	const size_t tail = kept / 2, head = kept - tail;
+
+	if (length <= width)
+		snprintf(buffer, size, "%s", name);
+	else
+		snprintf(buffer, size, "%.*s...%s", (int)head, name, name + length - tail);
+	return buffer;
+}
+
+/* Where a line of up to @room bytes may end; a longer word has a line of its own. */
+static size_t line_of(const char *text, size_t room)
+{
+	size_t length = strlen(text), end;
+
+	if (length <= room)
+		return length;
+	/* Not between a number and its unit. */
+	for (end = room; end && (text[end] != ' ' || isdigit((unsigned char)text[end - 1])); end--)
+		;
+	if (!end)
+		for (end = room; text[end] && text[end] != ' '; end++)
+			;
+	return end;
+}
+
+unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
+		    bool print)
+{
+	const char *before = first;
+	unsigned lines = 0;
+
+	do {
+		size_t used = line_of(text, FIRST_WIDTH - strlen(before));
+
+		if (print)
+			table_note(table, "%s%.*s", before, (int)used, text);
+		text += used;
+		text += strspn(text, " ");
+		before = indent;
+		lines++;
+	} while (*text);
+	return lines;
+}
+
+/* ---- the head ---- */
+
+static unsigned entities_of(const struct summary *summary, enum summary_kind kind)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < summary->entities; i++)
+		count += summary->entity[i]->kind == kind;
+	return count;
+}
+
+static char *counted(char *buffer, size_t size, uint64_t count, const char *what,
+		     const char *plural)
+{
+	char text[32];
+
+	snprintf(buffer, size, "%s %s", summary_number(text, count), count == 1 ? what : plural);
+	return buffer;
+}
+
+/* The last part of a path. Return: @buffer. */
+static char *name_of(const char *path, char *buffer, size_t size)
+{
+	size_t end = strlen(path), begin;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin && path[begin - 1] != '/'; begin--)
+		;
+	snprintf(buffer, size, "%.*s", (int)(end - begin), path + begin);
+	return buffer;
+}
+
+static bool is_complete(const struct summary_trust *trust)
+{
+	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed;
+}
+
+/* "INCOMPLETE: 5,731 events lost (13 %), 3 of 31 callbacks without a name". Return: @buffer. */
+static char *incomplete_words(const struct summary *summary, char *buffer, size_t size)
+{
+	const struct summary_trust *trust = &summary->trust;
+	const uint64_t lost = trust->lost_events;
+	char text[64], share[32] = "";
+
+	snprintf(buffer, size, "INCOMPLETE:");
+	if (lost && summary->events)
+		snprintf(share, sizeof(share), " (%.2g %%)",
+			 100.0 * (double)lost / (double)(lost + summary->events));
+	if (lost || trust->lost_packets)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), " %s lost%s,",
+			       lost ? counted(text, sizeof(text), lost, "event", "events")
+				    : counted(text, sizeof(text), trust->lost_packets, "packet",
+					      "packets"),
+			       share);
+	if (trust->damaged)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), " damaged in %s,",
+			       counted(text, sizeof(text), trust->damaged, "place", "places"));
+	if (trust->unnamed)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
+			       " %" PRIu64 " of %" PRIu64 " callbacks without a name,",
+			       trust->unnamed, trust->callbacks);
+	buffer[strlen(buffer) - 1] = '\0';
+	return buffer;
+}
+
+/* What the loss means for the numbers below. */
+static unsigned print_doubt(struct table *table, const struct summary *summary,
+			    const struct first_options *options)
+{
+	const struct summary_trust *trust = &summary->trust;
+	char text[512], begin[48], end[48];
+	unsigned lines = 0;
+	size_t used;
+
+	if (trust->lost_events || trust->lost_packets) {
+		snprintf(text, sizeof(text),
+			 "Counts below are too low; messages that seem lost may "
+			 "only be unrecorded.");
+		used = strlen(text);
+		if (trust->lost_begin_ns && trust->lost_end_ns)
+			(void)snprintf(text + used, sizeof(text) - used, " Lost from %s to %s%s%s.",
+				       first_at(summary, options, (int64_t)trust->lost_begin_ns,
+						begin, sizeof(begin)),
+				       first_at(summary, options, (int64_t)trust->lost_end_ns, end,
+						sizeof(end)),
+				       trust->lost_of ? ", most of it in " : "",
+				       trust->lost_of ? trust->lost_of : "");
+		lines += first_fold(table, "", "", text, true);
+	}
+	if (trust->unnamed)
+		lines +=
+			first_fold(table, "", "",
+				   "Names are missing because the trace does not have the start of "
+				   "these programs.",
+				   true);
+	if (trust->damaged)
+		lines += first_fold(table, "", "",
+				    "The trace is damaged: `kymo info` lists the places.", true);
+	return lines;
+}
+
+static unsigned print_head(struct table *table, const struct summary *summary,
+			   const struct first_options *options)
+{
+	const unsigned loops = entities_of(summary, SUMMARY_LOOP);
+	const unsigned spans = entities_of(summary, SUMMARY_SPAN);
+	const int64_t length_ns = summary->end_ns - summary->begin_ns;
+	char line[1024], time[TEXT_QUANTITY_MAX], processes[64], things[160], events[64],
+		trust[256];
+	char of_loops[64], of_spans[64], name[256];
+	const bool is_whole = is_complete(&summary->trust);
+	unsigned lines = 0;
+
+	counted(processes, sizeof(processes), entities_of(summary, SUMMARY_PROCESS), "process",
+		"processes");
+	counted(events, sizeof(events), summary->events, "event", "events");
+	if (summary->ros_events)
+		counted(things, sizeof(things), summary->nodes, "node", "nodes");
+	else
+		snprintf(things, sizeof(things), "%s%s%s",
+			 loops ? counted(of_loops, sizeof(of_loops), loops, "loop", "loops") : "",
+			 loops ? ", " : "",
+			 counted(of_spans, sizeof(of_spans), spans, "span", "spans"));
+	snprintf(line, sizeof(line), "%s   %s   %s, %s, %s%s",
+		 name_of(options->name, name, sizeof(name)),
+		 text_ns(time, length_ns > 0 ? length_ns : 0), processes, things, events,
+		 is_whole ? ", none lost" : "");
+	if (!is_whole)
+		lines = first_fold(table, "", "    ",
+				   incomplete_words(summary, trust, sizeof(trust)), true);
+	return lines + first_fold(table, "", "    ", line, true) +
+	       print_doubt(table, summary, options);
+}
+
+/* ---- the screen ---- */
+
+bool first_has_rows(const struct summary *summary)
+{
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (summary->entity[i]->count[SUMMARY_RUNS] ||
+		    summary->entity[i]->count[SUMMARY_PUBLISHED] ||
+		    summary->entity[i]->count[SUMMARY_UNFINISHED])
+			return true;
+	return false;
+}
+
+void first_note(struct table *table, const char *text)
+{
+	(void)first_fold(table, "", "", text, true);
+}
+
+void first_print_next(struct table *table, const struct summary *summary,
+		      const struct first_options *options)
+{
+	const char *operand = strlen(options->operand) < 12 ? options->operand : "TRACE";
+	const char *gap = *operand ? " " : "";
+
+	table_note(table, "%s", "");
+	if (options->is_file)
+		table_note(table,
+			   "This is a summary: `kymo why` and `kymo flow` need the trace itself.");
+	else
+		table_note(table,
+			   "kymo report%s%s --all  all tables   kymo %s%s%s   kymo help report",
+			   gap, operand, summary->ros_events ? "flow" : "list", gap, operand);
+}
+
+void first_print(struct table *table, const struct summary *summary,
+		 const struct first_options *options)
+{
+	/* The last two are an empty line and what to type next; one stands before the findings. */
+	unsigned lines = print_head(table, summary, options) + 3, rows = 5;
+
+	table_note(table, "%s", "");
+	lines += first_text_findings(table, summary, options);
+	while (rows > 2 && lines + first_tables(table, summary, rows, false) > FIRST_LINES)
+		rows--;
+	(void)first_tables(table, summary, rows, true);
+}

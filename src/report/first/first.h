@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first screen of `kymo report`, from a summary: what was looked at and whether it can be
+ * trusted, the findings, the worst five of each kind, and what to type next. It fits 80 columns,
+ * and 24 lines if there is little to say.
+ */
+#ifndef KYMO_REPORT_FIRST_H
+#define KYMO_REPORT_FIRST_H
+
+#include "analysis/simclock/simclock.h"
+#include "base/table.h"
+#include "summary/findings.h"
+#include "summary/summary.h"
+
+struct first_options {
+	const char *name;    /* of the trace, as the user named it */
+	const char *operand; /* what commands name it, in the quotes of a shell; "": they need no
+				name */
+	const struct simclock *clock; /* times are of this; NULL: since the trace began */
+	const char
+		*cause; /* `kymo why`'s sentence about the first finding; NULL: the summary's own */
+	bool is_file;   /* the summary was read from a file: there is no trace for other verbs */
+};
+
+/** first_print() - the screen but for its last line, as text. Context: allocates. */
+void first_print(struct table *table, const struct summary *summary,
+		 const struct first_options *options);
+
+/** first_print_next() - its last line: what to type next. */
+void first_print_next(struct table *table, const struct summary *summary,
+		      const struct first_options *options);
+
+/** first_note() - a paragraph in lines that fit. */
+void first_note(struct table *table, const char *text);
+
+/** first_print_findings() - the findings: as text, or as the section "findings" of JSON and CSV. */
+void first_print_findings(struct table *table, const struct summary *summary,
+			  const struct first_options *options, unsigned max);
+
+/** first_print_machine() - what the summary has, as sections of JSON or CSV. */
+void first_print_machine(struct table *table, const struct summary *summary,
+			 const struct first_options *options);
+
+/** first_has_rows() - is there anything to show? */
+bool first_has_rows(const struct summary *summary);
+
+#endif

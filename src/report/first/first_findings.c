@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The findings: as sentences with the command that explains more, and as a table for programs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "report/first/first_internal.h"
+
+/* ---- for people ---- */
+
+/* "kymo why TRACE '/scan -> /cmd_vel'"; "" if there is nothing to type. */
+static void command_for(const struct summary_finding *finding, const char *operand,
+			const struct first_options *options, char *buffer, size_t size)
+{
+	const char *gap = *operand ? " " : "";
+	char ask[1100];
+
+	*buffer = '\0';
+	if (options->is_file)
+		return;
+	if (*summary_finding_ask(finding))
+		snprintf(buffer, size, "kymo why%s%s %s", gap, operand,
+			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
+	else if (finding->kind == SUMMARY_FINDING_LOOP || finding->kind == SUMMARY_FINDING_SPAN)
+		snprintf(buffer, size, "kymo report%s%s --section spans", gap, operand);
+	else if (finding->kind == SUMMARY_FINDING_TRUST)
+		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
+}
+
+/* A trace with a long name is "TRACE", so that the line fits. */
+static void command_of(const struct summary_finding *finding, const struct first_options *options,
+		       char *buffer, size_t size)
+{
+	command_for(finding, options->operand, options, buffer, size);
+	if (strlen(buffer) + 4 > FIRST_WIDTH && strlen(options->operand) > 5)
+		command_for(finding, "TRACE", options, buffer, size);
+}
+
+/* "at +4.325 s, 6 times" */
+static void where_of(const struct summary *summary, const struct summary_finding *finding,
+		     const struct first_options *options, char *buffer, size_t size)
+{
+	char at[48], times[32];
+
+	*buffer = '\0';
+	if (!finding->at_ns)
+		return;
+	first_at(summary, options, finding->at_ns, at, sizeof(at));
+	if (finding->times > 1 && finding->kind != SUMMARY_FINDING_LOOP)
+		snprintf(buffer, size, "at %s, %s times", at,
+			 summary_number(times, finding->times));
+	else
+		snprintf(buffer, size, "at %s", at);
+}
+
+/* Place and command in one line if they fit, best below those of the other findings. */
+static unsigned print_where(struct table *table, const char *where, const char *command, bool print)
+{
+	const size_t both = 4 + strlen(where) + strlen(command);
+	size_t gap = strlen(where) < 24 ? 24 - strlen(where) : 2;
+
+	if (!*where && !*command)
+		return 0;
+	gap = both + gap > FIRST_WIDTH ? 2 : gap;
+	if (!*where || !*command || both + gap <= FIRST_WIDTH) {
+		if (print)
+			table_note(table, "    %s%*s%s", where, *where && *command ? (int)gap : 0,
+				   "", command);
+		return 1;
+	}
+	if (print) {
+		table_note(table, "    %s", where);
+		table_note(table, "    %s", command);
+	}
+	return 2;
+}
+
+static unsigned print_finding(struct table *table, const struct summary *summary,
+			      const struct summary_finding *finding, unsigned number,
+			      const struct first_options *options, bool print)
+{
+	char text[2048], where[96], command[2200], before[16];
+	unsigned lines;
+
+	summary_finding_text(summary, finding, text, sizeof(text));
+	if (number == 1 && options->cause && *options->cause)
+		snprintf(text, sizeof(text), "%s: %s.",
+			 finding->entity ? finding->entity->label : "", options->cause);
+	snprintf(before, sizeof(before), "%2u  ", number);
+	lines = first_fold(table, before, "    ", text, print);
+	where_of(summary, finding, options, where, sizeof(where));
+	command_of(finding, options, command, sizeof(command));
+	return lines + print_where(table, where, command, print);
+}
+
+static unsigned print_nothing(struct table *table, const struct summary *summary,
+			      const struct first_options *options)
+{
+	char text[1400], time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX], command[1200] = "";
+	struct summary_finding slowest;
+	unsigned lines;
+
+	if (!summary_slowest(summary, &slowest))
+		return first_fold(table, "", "", "Nothing stands out.", true);
+	text_ns(time, slowest.worst_ns);
+	text_ns(p99,
+		(int64_t)histogram_quantile(&slowest.entity->histogram[SUMMARY_LATENCY], 0.99));
+	snprintf(text, sizeof(text),
+		 "Nothing stands out. Slowest reaction: %s, %s at worst (p99 %s).",
+		 slowest.entity->label, time, p99);
+	lines = first_fold(table, "ok  ", "    ", text, true);
+	command_of(&slowest, options, command, sizeof(command));
+	return lines + print_where(table, "", command, true);
+}
+
+unsigned first_text_findings(struct table *table, const struct summary *summary,
+			     const struct first_options *options)
+{
+	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
+	unsigned count = summary_findings(summary, finding, SUMMARY_FINDINGS_MAX), lines = 0, shown;
+
+	/* What is lost stands in the head already. */
+	if (count && finding[count - 1].kind == SUMMARY_FINDING_TRUST && !summary->trust.other_host)
+		count--;
+	if (!count)
+		return print_nothing(table, summary, options);
+	for (shown = 0; shown < count && shown < FIRST_FINDINGS; shown++) {
+		const struct summary_finding *next = &finding[shown];
+
+		if (shown >= 2 &&
+		    lines + print_finding(table, summary, next, shown + 1, options, false) >
+			    FIRST_FINDINGS_LINES)
+			break;
+		lines += print_finding(table, summary, next, shown + 1, options, true);
+	}
+	if (count > shown) {
+		table_note(table, "    %u more: kymo report%s%s --section findings", count - shown,
+			   *options->operand ? " " : "",
+			   strlen(options->operand) < 30 ? options->operand : "TRACE");
+		lines++;
+	}
+	return lines;
+}
+
+/* ---- for programs ---- */
+
+static const struct table_column columns[] = {
+	{ "rank", "Rank" },    { "kind", "Kind" },       { "name", "Of" },
+	{ "text", "Finding" }, { "at_ns", NULL },        { "at", "At" },
+	{ "times", "Times" },  { "worst_ns", "Worst" },  { "usual_ns", "usually" },
+	{ "harm_ns", "Harm" }, { "culprit", "Culprit" }, { "culprit_ns", NULL },
+	{ "cause", NULL },     { "process", NULL },      { "command", "Command" },
+};
+
+static void machine_row(struct table *t, const struct summary *summary,
+			const struct summary_finding *finding, unsigned rank,
+			const struct first_options *options)
+{
+	const struct summary_part *cause = &finding->cause;
+	const char *culprit = !cause->who ? NULL : *cause->by ? cause->by : cause->who;
+	char text[2200];
+
+	table_u64(t, rank);
+	table_text(t, summary_finding_kind_name(finding->kind));
+	table_text(t, finding->entity ? finding->entity->name : NULL);
+	table_text(t, summary_finding_text(summary, finding, text, sizeof(text)));
+	if (finding->at_ns) {
+		table_time(t, finding->at_ns);
+		table_text(t, first_at(summary, options, finding->at_ns, text, sizeof(text)));
+	} else {
+		table_none(t);
+		table_none(t);
+	}
+	table_u64(t, finding->times);
+	table_ns(t, finding->worst_ns);
+	table_ns(t, finding->usual_ns);
+	table_ns(t, finding->harm_ns);
+	table_text(t, culprit);
+	if (culprit)
+		table_ns(t, cause->ns);
+	else
+		table_none(t);
+	table_text(t, culprit ? summary_what_name(cause->what) : NULL);
+	table_text(t, finding->entity && *finding->entity->of ? finding->entity->of : NULL);
+	command_of(finding, options, text, sizeof(text));
+	table_text(t, *text ? text : NULL);
+}
+
+void first_print_findings(struct table *table, const struct summary *summary,
+			  const struct first_options *options, unsigned max)
+{
+	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
+	unsigned count = summary_findings(summary, finding, SUMMARY_FINDINGS_MAX);
+
+	table_section(table, "findings", "Findings, most harmful first", columns,
+		      COUNT_OF(columns));
+	for (unsigned i = 0; i < count && i < max; i++)
+		machine_row(table, summary, &finding[i], i + 1, options);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by first.c (head, next), first_findings.c and first_tables.c. */
+#ifndef KYMO_REPORT_FIRST_INTERNAL_H
+#define KYMO_REPORT_FIRST_INTERNAL_H
+
+#include "report/first/first.h"
+
+#define FIRST_WIDTH 80u
+#define FIRST_LINES 24u
+#define FIRST_FINDINGS 5u
+#define FIRST_FINDINGS_LINES 9u /* more findings than two only as far as these go */
+
+/* @text in lines of up to FIRST_WIDTH columns, @indent before each but the first. Return: lines. */
+unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
+		    bool print);
+/* "+4.325 s", or the time of the simulation. Return: @buffer. */
+char *first_at(const struct summary *summary, const struct first_options *options, int64_t ns,
+	       char *buffer, size_t size);
+/* Names that are longer than @width lose their middle. Return: @buffer. */
+char *first_short(char *buffer, size_t size, const char *name, unsigned width);
+
+/* first_findings.c: the findings as text. Return: lines. */
+unsigned first_text_findings(struct table *table, const struct summary *summary,
+			     const struct first_options *options);
+
+/* first_tables.c: tables of up to @rows rows each. Return: lines. */
+unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows,
+		      bool print);
+
+#endif

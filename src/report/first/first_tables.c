@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the first screen: the worst rows of each kind, and one line about the rest. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "report/first/first_internal.h"
+
+#define NAME_WIDTH 33u
+
+struct ranked {
+	const struct summary_entity *entity;
+	uint64_t key;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int order;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	order = strcmp(x->entity->name, y->entity->name);
+	return order ? order : strcmp(x->entity->of, y->entity->of);
+}
+
+/* The entities of a kind, longest first; @hidden: how many of them belong to the start of nodes. */
+struct list {
+	struct ranked *row;
+	unsigned count, size, hidden;
+};
+
+static struct list list_of(const struct summary *summary, enum summary_kind kind,
+			   enum summary_distribution by)
+{
+	struct list list = { 0 };
+
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+		const struct histogram *h = &entity->histogram[by];
+
+		if (entity->kind != kind || !h->count)
+			continue;
+		list.hidden += entity->is_startup;
+		if (!entity->is_startup && ARRAY_ROOM(list.row, list.count, list.size))
+			list.row[list.count++] = (struct ranked){ entity, h->max };
+	}
+	if (list.count)
+		qsort(list.row, list.count, sizeof(*list.row), by_key);
+	return list;
+}
+
+/* ---- cells ---- */
+
+static void cells_times(struct table *t, const struct histogram *h)
+{
+	table_ns(t, (int64_t)histogram_quantile(h, 0.5));
+	table_ns(t, (int64_t)histogram_quantile(h, 0.99));
+	table_ns(t, (int64_t)h->max);
+}
+
+static void cell_count(struct table *t, uint64_t count)
+{
+	table_u64(t, count);
+}
+
+/* Where most of a chain's time went. */
+static const char *mostly(const struct summary_entity *entity)
+{
+	static const struct {
+		enum summary_counter counter;
+		const char *word;
+	} words[] = {
+		{ SUMMARY_RUN_NS, "running" },     { SUMMARY_WAIT_NS, "waiting" },
+		{ SUMMARY_WAY_NS, "transport" },   { SUMMARY_PUBLISH_NS, "publishing" },
+		{ SUMMARY_KEPT_NS, "being kept" }, { SUMMARY_TAKE_NS, "taking" },
+	};
+	unsigned most = 0;
+
+	for (unsigned i = 1; i < COUNT_OF(words); i++)
+		if (entity->count[words[i].counter] > entity->count[words[most].counter])
+			most = i;
+	return words[most].word;
+}
+
+static void cell_busy(struct table *t, const struct summary *summary, uint64_t ns)
+{
+	char text[32];
+
+	if (summary->end_ns <= summary->begin_ns) {
+		table_none(t);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.1f %%",
+		 100.0 * (double)ns / (double)(summary->end_ns - summary->begin_ns));
+	table_text(t, text);
+}
+
+static void cell_name(struct table *t, const struct summary_entity *entity)
+{
+	char text[256];
+
+	table_text(t, first_short(text, sizeof(text), entity->label, NAME_WIDTH));
+}
+
+/* ---- tables ---- */
+
+static void chain_row(struct table *t, const struct summary *summary,
+		      const struct summary_entity *entity)
+{
+	(void)summary;
+	cell_name(t, entity);
+	cell_count(t, entity->count[SUMMARY_RUNS]);
+	cells_times(t, &entity->histogram[SUMMARY_LATENCY]);
+	table_text(t, mostly(entity));
+}
+
+static void run_row(struct table *t, const struct summary *summary,
+		    const struct summary_entity *entity)
+{
+	const struct histogram *duration = &entity->histogram[SUMMARY_DURATION];
+
+	cell_name(t, entity);
+	cell_count(t, entity->count[SUMMARY_RUNS]);
+	cells_times(t, duration);
+	cell_busy(t, summary, duration->sum);
+}
+
+static void loop_row(struct table *t, const struct summary *summary,
+		     const struct summary_entity *entity)
+{
+	(void)summary;
+	cell_name(t, entity);
+	cell_count(t, entity->count[SUMMARY_RUNS]);
+	cells_times(t, &entity->histogram[SUMMARY_LATENCY]);
+	cell_count(t, entity->count[SUMMARY_MISSED]);
+}
+
+static const struct kind {
+	enum summary_kind kind;
+	enum summary_distribution by;
+	const char *key, *one;
+	const char *section; /* its full table in `kymo report` */
+	struct table_column column[6];
+	void (*print)(struct table *t, const struct summary *summary,
+		      const struct summary_entity *entity);
+} kinds[] = {
+	{ SUMMARY_CHAIN,
+	  SUMMARY_LATENCY,
+	  "chains",
+	  "chain",
+	  "kymo flow",
+	  { { "name", "Chains" },
+	    { "arrived", "arrived" },
+	    { "usual_ns", "usually" },
+	    { "p99_ns", "p99" },
+	    { "worst_ns", "worst" },
+	    { "mostly", "mostly" } },
+	  chain_row },
+	{ SUMMARY_CALLBACK,
+	  SUMMARY_DURATION,
+	  "callbacks",
+	  "callback",
+	  "--section callbacks",
+	  { { "name", "Callbacks" },
+	    { "runs", "runs" },
+	    { "usual_ns", "usually" },
+	    { "p99_ns", "p99" },
+	    { "worst_ns", "worst" },
+	    { "busy", "busy" } },
+	  run_row },
+	{ SUMMARY_LOOP,
+	  SUMMARY_LATENCY,
+	  "loops",
+	  "loop",
+	  "--section spans",
+	  { { "name", "Loops: how late they woke" },
+	    { "cycles", "cycles" },
+	    { "usual_ns", "usually" },
+	    { "p99_ns", "p99" },
+	    { "worst_ns", "worst" },
+	    { "missed", "missed" } },
+	  loop_row },
+	{ SUMMARY_SPAN,
+	  SUMMARY_DURATION,
+	  "spans",
+	  "span",
+	  "--section spans",
+	  { { "name", "Spans" },
+	    { "count", "count" },
+	    { "usual_ns", "usually" },
+	    { "p99_ns", "p99" },
+	    { "worst_ns", "worst" },
+	    { "busy", "busy" } },
+	  run_row },
+};
+
+static unsigned print_kind(struct table *table, const struct summary *summary,
+			   const struct kind *kind, unsigned rows, bool print)
+{
+	struct list list = list_of(summary, kind->kind, kind->by);
+	const unsigned shown = list.count < rows ? list.count : rows;
+	unsigned lines = shown ? shown + 2 : 0;
+
+	if (print && shown)
+		table_section(table, kind->key, NULL, kind->column, COUNT_OF(kind->column));
+	for (unsigned i = 0; print && i < shown; i++)
+		kind->print(table, summary, list.row[i].entity);
+	free(list.row);
+	return lines;
+}
+
+/* ---- one line about messages and timers ---- */
+
+static void count_topics(const struct summary *summary, unsigned *topics, uint64_t *lost,
+			 uint64_t *not_yet)
+{
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+
+		if (entity->kind != SUMMARY_TOPIC || entity->is_startup)
+			continue;
+		++*topics;
+		*lost += entity->count[SUMMARY_NEVER_RECEIVED] + entity->count[SUMMARY_OVERWRITTEN];
+		*not_yet += entity->count[SUMMARY_NOT_YET];
+	}
+}
+
+static void topics_text(const struct summary *summary, char *buffer, size_t size)
+{
+	unsigned topics = 0;
+	uint64_t lost = 0, not_yet = 0;
+	char count[32];
+
+	*buffer = '\0';
+	count_topics(summary, &topics, &lost, &not_yet);
+	if (!topics)
+		return;
+	if (lost)
+		snprintf(buffer, size, "Topics: %u, %s %s %s received. ", topics,
+			 summary_number(count, lost), lost == 1 ? "message" : "messages",
+			 summary->trust.lost_events ? "perhaps not" : "never");
+	else if (not_yet)
+		snprintf(buffer, size, "Topics: %u, all received (but %s before discovery). ",
+			 topics, summary_number(count, not_yet));
+	else
+		snprintf(buffer, size, "Topics: %u, all received. ", topics);
+}
+
+static void timers_text(const struct summary *summary, char *buffer, size_t size)
+{
+	unsigned timers = 0, other = 0, late = 0;
+
+	*buffer = '\0';
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+
+		if (entity->kind != SUMMARY_TIMER)
+			continue;
+		timers++;
+		other += entity->is_other_clock;
+		late += !entity->is_other_clock && entity->count[SUMMARY_OVERRUN];
+	}
+	if (!timers)
+		return;
+	snprintf(buffer, size, "Timers: %u", timers);
+	if (other)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
+			       ", %u of a simulation's clock", other);
+	if (late)
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
+			       ", %u a period late at times. ", late);
+	else
+		(void)snprintf(buffer + strlen(buffer), size - strlen(buffer), ", %s. ",
+			       other == timers ? "not judged" : "none a period late");
+}
+
+/* "8 more callbacks: --section callbacks" of each table that was cut. */
+static void more_text(const struct summary *summary, unsigned rows, char *buffer, size_t size)
+{
+	*buffer = '\0';
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		struct list list = list_of(summary, kinds[i].kind, kinds[i].by);
+		const size_t used = strlen(buffer);
+
+		free(list.row);
+		if (list.count > rows)
+			(void)snprintf(buffer + used, size - used, "%u more %s: %s. ",
+				       list.count - rows,
+				       list.count - rows == 1 ? kinds[i].one : kinds[i].key,
+				       kinds[i].section);
+		else if (list.hidden)
+			(void)snprintf(buffer + used, size - used, "%u start-up %s hidden: --all. ",
+				       list.hidden, list.hidden == 1 ? kinds[i].one : kinds[i].key);
+	}
+}
+
+unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows, bool print)
+{
+	char text[1024], topics[256], timers[256], more[512];
+	unsigned lines = 0;
+
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
+		lines += print_kind(table, summary, &kinds[i], rows, print);
+	topics_text(summary, topics, sizeof(topics));
+	timers_text(summary, timers, sizeof(timers));
+	more_text(summary, rows, more, sizeof(more));
+	snprintf(text, sizeof(text), "%s%s%s", topics, timers, more);
+	if (*text && text[strlen(text) - 1] == ' ')
+		text[strlen(text) - 1] = '\0';
+	if (*text)
+		lines += first_fold(table, "", "", text, print) + (lines ? 1 : 0);
+	return lines;
+}
+
+/* ---- for programs ---- */
+
+static const struct table_column machine_columns[] = {
+	{ "name", "Name" },          { "process", "Of" },         { "runs", "Runs" },
+	{ "published", NULL },       { "received", NULL },        { "never_received", NULL },
+	{ "not_yet", NULL },         { "overwritten", NULL },     { "missed", NULL },
+	{ "overrun", NULL },         { "duration_p50_ns", NULL }, { "duration_p99_ns", NULL },
+	{ "duration_max_ns", NULL }, { "latency_count", NULL },   { "latency_p50_ns", NULL },
+	{ "latency_p99_ns", NULL },  { "latency_max_ns", NULL },  { "waited_ns", NULL },
+	{ "period_p50_ns", NULL },
+};
+
+static void cells_or_none(struct table *t, const struct histogram *h)
+{
+	if (h->count) {
+		cells_times(t, h);
+		return;
+	}
+	for (unsigned i = 0; i < 3; i++)
+		table_none(t);
+}
+
+static void machine_row(struct table *t, const struct summary_entity *entity)
+{
+	static const enum summary_counter counters[] = {
+		SUMMARY_RUNS,    SUMMARY_PUBLISHED,   SUMMARY_RECEIVED, SUMMARY_NEVER_RECEIVED,
+		SUMMARY_NOT_YET, SUMMARY_OVERWRITTEN, SUMMARY_MISSED,   SUMMARY_OVERRUN,
+	};
+	const struct histogram *period = &entity->histogram[SUMMARY_PERIOD];
+
+	table_text(t, entity->name);
+	table_text(t, *entity->of ? entity->of : NULL);
+	for (unsigned i = 0; i < COUNT_OF(counters); i++)
+		table_u64(t, entity->count[counters[i]]);
+	cells_or_none(t, &entity->histogram[SUMMARY_DURATION]);
+	table_u64(t, entity->histogram[SUMMARY_LATENCY].count);
+	cells_or_none(t, &entity->histogram[SUMMARY_LATENCY]);
+	table_u64(t, entity->count[SUMMARY_WAITED_NS]);
+	if (period->count)
+		table_ns(t, (int64_t)histogram_quantile(period, 0.5));
+	else
+		table_none(t);
+}
+
+void first_print_machine(struct table *table, const struct summary *summary,
+			 const struct first_options *options)
+{
+	static const char *const keys[SUMMARY_KINDS] = {
+		"callbacks", "timers",  "topics",    "subscriptions", "chains", "services",
+		"executors", "threads", "processes", "loops",         "spans",
+	};
+
+	table_value_text(table, "trace", "Trace", options->name);
+	table_value_ns(table, "duration_ns", "Duration",
+		       summary->end_ns > summary->begin_ns ? summary->end_ns - summary->begin_ns
+							   : 0);
+	table_value_u64(table, "events", "Events", summary->events);
+	table_value_u64(table, "lost_events", "Lost events", summary->trust.lost_events);
+	table_value_u64(table, "lost_packets", "Lost packets", summary->trust.lost_packets);
+	first_print_findings(table, summary, options, SUMMARY_FINDINGS_MAX);
+	for (unsigned kind = 0; kind < SUMMARY_KINDS; kind++) {
+		table_section(table, keys[kind], "", machine_columns, COUNT_OF(machine_columns));
+		for (unsigned i = 0; i < summary->entities; i++)
+			if (summary->entity[i]->kind == kind)
+				machine_row(table, summary->entity[i]);
+	}
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kymo why` without a name explains what `kymo report` names first: one chooser for both. */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/why/report_why_internal.h"
+#include "summary/findings.h"
+#include "summary/summary_collect.h"
+
+static bool is_named(const struct why_options *options)
+{
+	return options->pattern || options->callback || options->message;
+}
+
+static bool is_explained(const struct summary_finding *finding)
+{
+	return finding->kind == SUMMARY_FINDING_CHAIN || *summary_finding_ask(finding);
+}
+
+/* A lost message is explained by the chain from its topic to who did not receive it; the others by
+ * their names. */
+static void choose(struct why_answer *answer, const struct summary *summary)
+{
+	struct summary_finding finding;
+	const char *ask;
+
+	if (!summary_findings(summary, &finding, 1) || !is_explained(&finding))
+		if (!summary_slowest(summary, &finding))
+			return;
+	ask = finding.kind == SUMMARY_FINDING_CHAIN ? finding.entity->name
+						    : summary_finding_ask(&finding);
+	if (strlen(ask) >= sizeof(answer->ask))
+		return;
+	if (finding.kind == SUMMARY_FINDING_LOSS || finding.kind == SUMMARY_FINDING_TIMER)
+		summary_finding_text(summary, &finding, answer->finding, sizeof(answer->finding));
+	if (finding.kind != SUMMARY_FINDING_LOSS) {
+		snprintf(answer->name, sizeof(answer->name), "%s", ask);
+		return;
+	}
+	snprintf(answer->ask, sizeof(answer->ask), "%s", ask);
+	answer->chosen = *answer->options;
+	answer->chosen.pattern = answer->ask;
+	answer->options = &answer->chosen;
+}
+
+int why_choose_finding(struct why_answer *answer, struct kymo_err *err)
+{
+	const struct why_options *o = answer->options;
+	const struct pass_options progress = { .progress = o->progress, .context = o->context };
+	struct summary *summary;
+	int status;
+
+	/* Other rules of what a chain is: `kymo report` does not know them. */
+	if (is_named(o) || o->all_topics || o->latest)
+		return 0;
+	summary = summary_new();
+	if (!summary)
+		return err_no_memory(err);
+	status = summary_of_trace(summary, answer->reader, o->begin_ns, o->end_ns, &progress, err);
+	if (!status) {
+		if (o->told_lost > summary->trust.lost_events && o->begin_ns == INT64_MIN &&
+		    o->end_ns == INT64_MAX)
+			summary->trust.lost_events = o->told_lost;
+		choose(answer, summary);
+	}
+	summary_free(summary);
+	return status;
+}
