@@ -99,6 +99,7 @@ struct spans_event {
 	struct spans_arg value;
 	/* For end(): */
 	int64_t begin_ns;
+	int64_t self_ns;                /* end less begin, without the spans directly inside */
 	bool unfinished;		/* its end is not in the trace */
 };
 
@@ -163,6 +164,19 @@ struct spans_facts {
  */
 const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index);
 const struct spans_facts *spans_facts(const struct spans *spans);
+
+/* The unit of a counter's values. */
+struct spans_unit {
+	const char *name; /* "ns", "bytes", "percent", ... */
+	double ns;        /* of a duration: how many ns one of it is; 0: not a duration */
+};
+
+/**
+ * spans_unit() - the unit that the end of a counter's name tells, as in "queue_bytes"
+ *
+ * Return: NULL: none of the known ones.
+ */
+const struct spans_unit *spans_unit(const char *counter);
 
 /* For pass_add(). */
 extern const struct pass_ops spans_pass;

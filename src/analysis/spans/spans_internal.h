@@ -42,6 +42,7 @@ struct open_span {
 	int64_t begin_ns;
 	/* Earliest allowed end: its begin, or the end of the last span inside. */
 	int64_t last_ns;
+	int64_t inner_ns; /* duration of the spans directly inside that have ended */
 	bool dynamic;
 };
 

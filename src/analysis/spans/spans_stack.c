@@ -63,9 +63,12 @@ static void pop(struct spans *spans, struct stack *stack, struct user_track *tra
 	event.track = track ? &track->pub : NULL;
 	event.begin_ns = open->begin_ns;
 	event.ns = later(ns, open->last_ns);
+	event.self_ns = event.ns - event.begin_ns - open->inner_ns;
 	event.unfinished = !end;
-	if (stack->count)
+	if (stack->count) {
 		stack->open[stack->count - 1].last_ns = event.ns;
+		stack->open[stack->count - 1].inner_ns += event.ns - event.begin_ns;
+	}
 	if (track)
 		away_remove(open->owner, open->number);
 	spans->facts.unfinished += !end;

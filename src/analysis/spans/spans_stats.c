@@ -79,7 +79,8 @@ static void on_end(void *context, const struct spans_event *event)
 		return;
 	}
 	count_at(row, event->begin_ns);
-	if (histogram_add(&row->duration, (uint64_t)event->ns - (uint64_t)event->begin_ns))
+	if (histogram_add(&row->duration, (uint64_t)event->ns - (uint64_t)event->begin_ns) ||
+	    histogram_add(&row->self, (uint64_t)event->self_ns))
 		stats->failed = true;
 }
 
@@ -138,6 +139,7 @@ void spans_stats_destroy(struct spans_stats *stats)
 
 		for (unsigned i = 0; i < list->count; i++) {
 			histogram_free(&list->row[i]->duration);
+			histogram_free(&list->row[i]->self);
 			free(list->row[i]);
 		}
 		free(list->row);

@@ -186,7 +186,7 @@ DOORS = {
     "analysis/pass": "pass",
     "analysis/model": "model model_events model_concern model_symbol",
     "analysis/simclock": "simclock",
-    "analysis/spans": "spans spans_stats",
+    "analysis/spans": "loops spans spans_stats",
     "analysis/stats": "stats stats_activity stats_graph stats_intervals stats_windows",
     "analysis/chains": "chains",
     "analysis/sched": "sched sched_runs sched_totals",
