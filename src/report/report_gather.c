@@ -35,6 +35,7 @@ NEW_FROM(model, activity)
 NEW_FROM(model, view)
 NEW_FROM(model, report_expect)
 NEW_FROM(spans, spans_stats)
+NEW_FROM(spans, loops)
 
 static int new_totals(struct report *report, struct kymo_err *err)
 {
@@ -131,6 +132,7 @@ static const struct analysis {
 	{ 0, new_stats, &stats_pass, SLOT(stats) },
 	{ 0, new_spans, &spans_pass, SLOT(spans) },
 	{ 0, new_spans_stats, &spans_stats_pass, SLOT(spans_stats) },
+	{ 0, new_loops, &loops_pass, SLOT(loops) },
 	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
 	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
 	{ REPORT_VIEW | REPORT_SUMMARY, new_view, &view_pass, SLOT(view) },

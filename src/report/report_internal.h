@@ -10,6 +10,7 @@
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
 #include "analysis/sched/sched_totals.h"
+#include "analysis/spans/loops.h"
 #include "analysis/spans/spans.h"
 #include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
@@ -31,6 +32,7 @@ struct report {
 	struct stats *stats;
 	struct spans *spans;
 	struct spans_stats *spans_stats;
+	struct loops *loops;
 	/* NULL: no section needs it, or the trace has nothing for it */
 	struct intervals *intervals;
 	struct activity *activity;
@@ -117,6 +119,7 @@ bool report_topic_is_of_node(const struct report *report, const struct model_top
 double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate);
 
 /* section_spans.c */
+void report_loops(struct report *report);
 void report_spans(struct report *report);
 void report_instants(struct report *report);
 void report_counters(struct report *report);

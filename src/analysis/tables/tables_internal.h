@@ -25,6 +25,7 @@
 #include "analysis/executors/executor_waits.h"
 #include "analysis/model/model_events.h"
 #include "analysis/sched/sched_runs.h"
+#include "analysis/spans/loops.h"
 #include "analysis/spans/spans.h"
 #include "analysis/tables/tables.h"
 #include "base/map.h"
@@ -193,6 +194,11 @@ struct span_row {
 	unsigned depth;
 };
 
+struct loop_row {
+	uint64_t id;
+	struct loop_cycle cycle;
+};
+
 struct any_row {
 	uint64_t id;
 	const struct kymo_ctf_event *event;
@@ -226,6 +232,7 @@ struct tables_row {
 		struct window_row window;
 		struct behaviour_row behaviour;
 		struct span_row span;
+		struct loop_row loop;
 		struct any_row any;
 	};
 };
@@ -272,6 +279,7 @@ struct tables_scan {
 	struct spans *spans;
 	struct waits *waits;		/* NULL: not requested */
 	struct windows *windows;        /* NULL: not requested */
+	struct loops *loops;            /* NULL: not requested */
 	struct behaviour *behaviour;    /* NULL: not requested, or no model was given */
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
@@ -326,6 +334,7 @@ int tables_listen(struct tables_scan *scan, struct kymo_err *err);
 
 /* tables_spans.c */
 extern const struct spans_listener tables_spans_listener;
+int tables_loops_attach(struct tables_scan *scan, struct kymo_err *err);
 void tables_spans_settle(struct tables_scan *scan);	/* call it when the queue is empty */
 void tables_spans_free(struct tables_scan *scan);
 

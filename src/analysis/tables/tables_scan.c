@@ -120,6 +120,7 @@ static int finish(struct tables_scan *scan, struct kymo_err *err)
 	}
 	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ||
 			       (scan->windows && windows_failed(scan->windows)) ||
+			       (scan->loops && loops_failed(scan->loops)) ||
 			       (scan->behaviour && behaviour_failed(scan->behaviour))
 		       ? err_no_memory(err)
 		       : 0;
@@ -221,7 +222,7 @@ static int attach(struct tables_scan *scan, struct kymo_err *err)
 {
 	return model_create(&scan->model, err) || spans_create(&scan->spans, scan->model, err) ||
 			       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
-			       tables_windows_attach(scan, err) ||
+			       tables_windows_attach(scan, err) || tables_loops_attach(scan, err) ||
 			       tables_behaviours_attach(scan, err) ||
 			       tables_costs_attach(scan, err) || tables_kernel_attach(scan, err) ||
 			       spans_attach(scan->spans, scan->reader, err)
@@ -325,6 +326,7 @@ void tables_scan_end(struct tables_scan *scan)
 	for (unsigned i = 0; scan->reader && i < kymo_ctf_warning_count(scan->reader); i++)
 		tables_keep_warning(scan->tables, kymo_ctf_warning(scan->reader, i));
 	tables_spans_free(scan);
+	loops_destroy(scan->loops);
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
 	waits_destroy(scan->waits);

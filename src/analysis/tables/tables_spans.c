@@ -181,3 +181,23 @@ const struct spans_listener tables_spans_listener = {
 	.instant = on_instant,
 	.counter = on_counter,
 };
+
+/* ---- cycles of loops ---- */
+
+static void on_cycle(void *context, const struct loop_cycle *cycle)
+{
+	struct tables_row *row = tables_row_new(context, TABLE_loop_cycles);
+
+	if (row)
+		row->loop.cycle = *cycle;
+}
+
+int tables_loops_attach(struct tables_scan *scan, struct kymo_err *err)
+{
+	if (!tables_wants(scan, TABLE_loop_cycles))
+		return 0;
+	if (loops_create(&scan->loops, scan->spans, INT64_MIN, INT64_MAX, err))
+		return -1;
+	loops_listen(scan->loops, on_cycle, scan);
+	return 0;
+}

@@ -162,6 +162,7 @@ struct pft_look {
 	uint32_t machine;		/* of a track at the top; others belong to that of their parent */
 	bool counter;			/* it has values, and no slices */
 	enum pft_unit unit;		/* of the values */
+	const char *unit_name;          /* of others, with a static text; NULL: none */
 };
 
 /** pft_track_like() - a track of its own that looks like @look. */

@@ -78,6 +78,8 @@ static void put_look(const struct pft_track *track)
 		pb_open(pb, 8);
 		if (track->look.unit)
 			pb_uint(pb, 3, track->look.unit);
+		if (track->look.unit_name)
+			pb_bytes(pb, 6, track->look.unit_name, strlen(track->look.unit_name));
 		pb_close(pb);
 	} else {
 		pb_uint(pb, 11, track->look.ranked ? BY_RANK : BY_NAME);

@@ -42,6 +42,7 @@ static void kinds(void)
 		kymo_end_named();
 	kymo_instant_named("all", "named instant");
 	kymo_counter_named("all", "named counter", 1e6);
+	kymo_counter_named("units", "load_percent", 50);
 }
 
 static void *thread_main(void *nothing)
@@ -136,7 +137,8 @@ QUERIES = {
     "slices": "select category, name, count(*), sum(dur < 0) from slice where dur != 0 group by 1, 2",
     "instants": "select category, name, count(*) from slice where dur = 0 group by 1, 2",
     "counters": "select t.name, c.value from counter c join process_counter_track t on c.track_id = t.id "
-                "where t.name not glob 'loop_*' order by t.name",
+                "where t.name not glob 'lo*_*' order by t.name",
+    "units": "select name, unit from process_counter_track where name glob '*_percent' or name glob '*latency_ns' order by name",
     "latencies": "select count(*), sum(value > 0) from counter c join process_counter_track t "
                  "on c.track_id = t.id where t.name = 'loop_latency_ns'",
     "args": "select s.name, replace(key, 'debug.', ''), display_value from slice s join args "
@@ -233,6 +235,7 @@ def main(check, reader, scratch):
     check.ok("loop: it sleeps in between", 1 <= slices.get(("all", "loop_sleep"), 0) <= 4, slices)
     check.equal("loop: cycles and sleeps alternate", rows["alternate"], [[0]])
     check.equal("loop: latencies", rows["latencies"][0][0], 5)
+    check.equal("units of counters", rows["units"], [["load_percent", "percent"], ["loop_latency_ns", "ns"]])
     check.ok("loop: an overrun and a missed deadline",
              both.get(("all", "loop_overrun"), 0) >= 1 and both.get(("all", "loop_missed"), 0) >= 1, both)
     check.ok("loop: how late", int(args.get("loop_overrun", {}).get("late_ns", 0)) > 0 and

@@ -90,6 +90,16 @@ for what in c cpp; do
 	grep -oE 'test:loop(_sleep)?_(begin|end)' "$work/text" | awk '
 		/_begin/ { if (open++) exit 1 } /_end/ { if (--open) exit 1 } END { exit open }' ||
 		die "$what: spans overlap"
+	# The report and SQL count what the program counted.
+	"$KYMO_BUILD/bin/kymo" report "$work/trace" --section loops --format csv | tail -n +2 >"$work/said"
+	grep -q "^test,loop,loop,9,[45][0-9]*,.*,$missed,$overruns,$skipped," "$work/said" || die "$what: report: $(cat "$work/said")"
+	"$KYMO_BUILD/bin/kymo" query -q "$work/trace" --format csv "SELECT count(*), count(missed_ns), count(overrun_ns), sum(skipped), min(cycle),
+		sum(abs(begin_ns - due_ns - latency_ns) + abs(end_ns - begin_ns - busy_ns)) FROM loop_cycles" | tail -n +2 >"$work/said"
+	[ "$(cat "$work/said")" = "9,$missed,$overruns,$skipped,2,0" ] || die "$what: loop_cycles: $(cat "$work/said")"
+	# Each latency is the one that the program wrote into the counter.
+	"$KYMO_BUILD/bin/kymo" query -q "$work/trace" --format csv "SELECT count(*) FROM loop_cycles c JOIN counters v
+		ON v.name = 'loop_latency_ns' AND v.value = c.latency_ns" | tail -n +2 >"$work/said"
+	[ "$(cat "$work/said")" -ge 9 ] || die "$what: latencies: $(cat "$work/said")"
 	"${compiler[@]}" -DKYMO_COMPILE_OUT -o "$work/loop" || die "$what: does not compile out"
 	"$work/loop" >"$work/out" || die "$what: is another loop when compiled out: $(cat "$work/out")"
 done

@@ -22,6 +22,8 @@ same "arguments in turn" "$(one "SELECT group_concat(json_extract(args, '\$.i'))
 same "depth" "$(one "SELECT group_concat(DISTINCT depth) FROM spans WHERE name IN ('inner', 'outer')" | tr -d '"' | tr , '\n' | sort | tr -d '\n')" 01
 same "nesting" "$(one "SELECT count(*) FROM spans a JOIN spans b ON a.thread_id = b.thread_id AND a.depth = b.depth + 1
 	WHERE b.name = 'outer' AND a.name = 'inner' AND a.begin_ns >= b.begin_ns AND a.end_ns <= b.end_ns")" 2
+same "self times" "$(one "SELECT count(*) FROM spans o WHERE o.name = 'outer' AND o.duration_ns - o.self_ns =
+	(SELECT sum(i.duration_ns) FROM spans i WHERE i.depth = o.depth + 1 AND i.thread_id = o.thread_id AND i.begin_ns >= o.begin_ns AND i.end_ns <= o.end_ns)")" 1
 same "instants" "$(one "SELECT count(*) FROM instants WHERE name = 'step' AND flow = 42 AND json_extract(args, '\$.flow') = 42")" \
 	"$(grep -c 'test:step: ' text)"
 same "counters" "$(one "SELECT value FROM counters WHERE name = 'load'")" 0.5
