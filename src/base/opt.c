@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 
+struct opt_screen opt_screen;
+
 /* What each kind of value looks like, for errors: "... is not a whole number". */
 static const char *const expects[] = {
 	[OPT_FLAG] = "nothing",
@@ -41,7 +43,9 @@ static int choice_value(const char *choices, const char *value)
 
 static bool store(const struct opt *opt, void *target, const char *value)
 {
-	void *at = (char *)target + opt->offset;
+	void *at = opt->offset & OPT_SCREEN_BIT
+			   ? (char *)&opt_screen + (opt->offset & ~OPT_SCREEN_BIT)
+			   : (char *)target + opt->offset;
 	struct opt_list *list;
 	int index;
 

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -51,6 +52,18 @@ struct opt {
 #define OPT_CHOICE_WITH(index, number)	((index) | ((int)(number) + 1) << 6)
 #define OPT_CHOICE_INDEX(value)		((value) & 63)
 #define OPT_CHOICE_NUMBER(value)	(((value) >> 6) - 1)	/* -1: without */
+
+/* What options of several verbs say about the terminal. Their rows have OPT_SCREEN(member) as the
+ * offset. */
+struct opt_screen {
+	bool wide, no_pager;
+	int color; /* 0: auto, 1: always, 2: never */
+};
+
+extern struct opt_screen opt_screen;
+
+#define OPT_SCREEN_BIT (~(SIZE_MAX >> 1))
+#define OPT_SCREEN(member) (OPT_SCREEN_BIT | offsetof(struct opt_screen, member))
 
 struct verb {
 	const char *name;

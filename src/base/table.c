@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/table_internal.h"
 #include "base/text.h"
@@ -15,30 +14,75 @@
 int table_open(struct table **table, FILE *out, enum table_format format)
 {
 	struct table *t = calloc(1, sizeof *t);
-	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
 	if (!t)
 		return -ENOMEM;
 	t->out = out;
 	t->format = format;
 	t->first_key = true;
-	if (format == TABLE_TEXT)
-		t->bold = (!no_color || !*no_color) && term && strcmp(term, "dumb") &&
-			  isatty(fileno(out));
 	if (format == TABLE_JSON)
 		fputc('{', out);
 	*table = t;
 	return 0;
 }
 
+void table_look(struct table *t, const struct table_look *look)
+{
+	if (t->format == TABLE_TEXT)
+		t->look = *look;
+}
+
 void table_fit(struct table *t, unsigned width)
 {
-	t->fit = width;
+	table_look(t, &(struct table_look){ .terminal = true, .width = width });
+}
+
+const struct table_look *table_looks(const struct table *t)
+{
+	return &t->look;
+}
+
+void table_mark(struct table *t, enum table_mark mark)
+{
+	t->mark = mark;
 }
 
 void table_whole(struct table *t)
 {
 	t->whole = true;
+}
+
+/* ---- JSON, written cell by cell ---- */
+
+static void json_key(struct table *t, const char *key)
+{
+	fputs(t->first_key ? "\n" : ",\n", t->out);
+	t->first_key = false;
+	text_put_json(t->out, key);
+	fputs(": ", t->out);
+}
+
+static void json_value(struct table *t, const struct table_spelling *value)
+{
+	if (!value->exact)
+		fputs("null", t->out);
+	else if (value->number)
+		fputs(value->exact, t->out);
+	else
+		text_put_json(t->out, value->exact);
+}
+
+static void json_cell(struct table *t, const struct table_spelling *cell)
+{
+	if (!t->column)
+		fputs(t->rows ? ",\n  {" : "\n  {", t->out);
+	else
+		fputs(", ", t->out);
+	text_put_json(t->out, t->columns[t->column].key);
+	fputs(": ", t->out);
+	json_value(t, cell);
+	if (t->column + 1 == t->column_count)
+		fputc('}', t->out);
 }
 
 /* ---- cells ---- */
@@ -52,7 +96,7 @@ static void cell(struct table *t, struct table_spelling cell)
 			  cell.text ? cell.text : "-");
 		break;
 	case TABLE_JSON:
-		table_json_cell(t, &cell);
+		json_cell(t, &cell);
 		break;
 	case TABLE_CSV:
 		if (t->column)
@@ -63,6 +107,7 @@ static void cell(struct table *t, struct table_spelling cell)
 			text_put_csv(t->out, cell.exact ? cell.exact : "", !t->column);
 		break;
 	}
+	t->mark = TABLE_NORMAL;
 	if (++t->column < t->column_count)
 		return;
 	t->column = 0;
@@ -97,12 +142,20 @@ void table_text(struct table *t, const char *text)
 		cell(t, (struct table_spelling){ text, text, false });
 }
 
+static void count(struct table *t, const char *exact)
+{
+	char text[TEXT_QUANTITY_MAX];
+
+	cell(t, (struct table_spelling){
+			table_text_count(t, t->columns[t->column].key, exact, text), exact, true });
+}
+
 void table_u64(struct table *t, uint64_t value)
 {
 	char text[TEXT_QUANTITY_MAX];
 
 	(void)snprintf(text, sizeof text, "%" PRIu64, value);
-	cell(t, (struct table_spelling){ text, text, true });
+	count(t, text);
 }
 
 void table_i64(struct table *t, int64_t value)
@@ -110,7 +163,7 @@ void table_i64(struct table *t, int64_t value)
 	char text[TEXT_QUANTITY_MAX];
 
 	(void)snprintf(text, sizeof text, "%" PRId64, value);
-	cell(t, (struct table_spelling){ text, text, true });
+	count(t, text);
 }
 
 void table_clock(struct table *t, int64_t (*stamp)(const void *context, int64_t ns), const void *context)
@@ -216,12 +269,14 @@ void table_section(struct table *t, const char *key, const char *title,
 	t->rows = 0;
 	t->header_done = false;
 	memset(t->shape, 0, sizeof t->shape);
+	for (unsigned i = 0; i < column_count; i++)
+		t->shape[i].rank = i;
 	switch (t->format) {
 	case TABLE_TEXT:
 		table_text_title(t, title);
 		break;
 	case TABLE_JSON:
-		table_json_key(t, key);
+		json_key(t, key);
 		fputc('[', t->out);
 		break;
 	case TABLE_CSV:
@@ -248,12 +303,12 @@ static void fact(struct table *t, const char *key, const char *title, struct tab
 			break;
 		if (after_rows)
 			fputc('\n', t->out);
-		fprintf(t->out, "%s: %s\n", title, value.text ? value.text : "-");
+		table_text_fact(t, key, title, &value);
 		t->begun = true;
 		break;
 	case TABLE_JSON:
-		table_json_key(t, key);
-		table_json_value(t, &value);
+		json_key(t, key);
+		json_value(t, &value);
 		break;
 	case TABLE_CSV:
 		fprintf(t->out, "# %s,", key);
@@ -310,7 +365,10 @@ void table_note(struct table *t, const char *format, ...)
 	va_end(args);
 	if (after_rows && *text) /* an empty note is this empty line itself */
 		fputc('\n', t->out);
-	fprintf(t->out, "%s\n", presentable(t, text));
+	fputs(t->mark ? table_paint(t, t->mark) : "", t->out);
+	table_fit_lines(t, presentable(t, text), 0, strspn(text, " "));
+	fprintf(t->out, "%s\n", t->mark ? table_paint(t, TABLE_NORMAL) : "");
+	t->mark = TABLE_NORMAL;
 	t->begun = true;
 }
 
@@ -319,6 +377,10 @@ int table_close(struct table *t)
 	int error;
 
 	end_section(t);
+	if (t->left_out && t->look.more)
+		fprintf(t->out, "%s%u column%s more: %s%s\n", table_paint(t, TABLE_USUAL),
+			t->left_out, t->left_out == 1 ? "" : "s", t->look.more,
+			table_paint(t, TABLE_NORMAL));
 	if (t->format == TABLE_JSON)
 		fputs(t->first_key ? "}\n" : "\n}\n", t->out);
 	error = t->error;

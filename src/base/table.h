@@ -22,6 +22,7 @@
 #ifndef KYMO_BASE_TABLE_H
 #define KYMO_BASE_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -37,12 +38,60 @@ struct table;
 /** table_open() - begin output of one command. Return: 0, or -ENOMEM. Context: allocates. */
 int table_open(struct table **table, FILE *out, enum table_format format);
 
-/**
- * table_fit() - cut long texts (to "...", not below 32 columns) where a row is wider than @width
- *
- * For the sections that follow, in text only; 0: never, as it is after table_open().
+/*
+ * How text meets its reader. Zeroed, as after table_open() of a pipe: everything, plain.
  */
+struct table_look {
+	bool terminal;  /* a person reads: 1,234 from a thousand on, units below each other */
+	bool color;     /* escape sequences */
+	bool unicode;   /* a cut name has "…" instead of "..." */
+	unsigned width; /* columns of a row; 0: as wide as it gets */
+	const char *more; /* what prints the columns that were left out, for the line that counts
+			     them; NULL: no such line */
+};
+
+/**
+ * table_look() - print the sections that follow so; in text only
+ *
+ * Where a row is wider than the terminal, names are shortened in the middle, sentences are folded,
+ * and the least important columns are left out (table_rank()). A line at the end of the output
+ * counts the columns that were left out.
+ */
+void table_look(struct table *table, const struct table_look *look);
+
+/** table_fit() - table_look() of a terminal of @width columns, without colours and last line. */
 void table_fit(struct table *table, unsigned width);
+
+/** table_looks() - what table_look() was given, for what a room prints itself. */
+const struct table_look *table_looks(const struct table *table);
+
+/**
+ * table_rank() - which columns of the present section matter most
+ * @keys: keys with blanks between them, the most important first. Others follow in their order.
+ *
+ * The first column is never left out. Call this before the first cell.
+ */
+void table_rank(struct table *table, const char *keys);
+
+/* What the next cell, fact or note is to its reader. Without colours the words must say it. */
+enum table_mark {
+	TABLE_NORMAL,
+	TABLE_BAD,      /* red: it is wrong */
+	TABLE_DOUBTFUL, /* yellow */
+	TABLE_FIRST,    /* bold: read this first */
+	TABLE_USUAL,    /* dim: nothing to see */
+};
+
+/**
+ * table_mark() - mark the next cell, fact or note
+ *
+ * Counts of lost and dropped events are marked without this.
+ */
+void table_mark(struct table *table, enum table_mark mark);
+
+/** table_paint() - the escape sequence that begins @mark, or "" without colours; TABLE_NORMAL ends
+ * it. For what a room prints itself. */
+const char *table_paint(const struct table *table, enum table_mark mark);
 
 /** table_whole() - print texts of more than 512 columns whole, which are cut otherwise; in text
  * only. */

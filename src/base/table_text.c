@@ -14,107 +14,171 @@
 #define ROWS_HELD 4096
 #define PAD_MAX \
 	100 /* a longer cell does not widen its column: other rows would be blanks up to there */
-#define CELL_MAX 512    /* columns of a cell that are printed, unless table_whole() */
-#define FIT_MIN 32	/* columns of text that table_fit() always leaves: a time, most names */
+#define CELL_MAX 512 /* columns of a cell that are printed, unless table_whole() */
 
-/* Bytes of the first @columns code points of @text, which is UTF-8. */
-static size_t head_of(const char *text, size_t columns)
+/* A cell that is being printed; what does not fit is printed in the lines below. */
+struct printed {
+	enum table_side side;
+	enum table_mark mark;
+	const char *text;
+};
+
+static void put(struct table *t, enum table_mark mark, const char *text, size_t length)
 {
-	size_t used = 0;
+	const bool painted = mark != TABLE_NORMAL && *table_paint(t, mark);
 
-	while (columns-- && text[used]) {
-		size_t length = text_utf8_length(text + used);
-
-		used += length ? length : 1;
-	}
-	return used;
+	fprintf(t->out, "%*s%s%.*s%s", (int)t->blanks, "", painted ? table_paint(t, mark) : "",
+		(int)length, text, painted ? table_paint(t, TABLE_NORMAL) : "");
+	t->blanks = 0;
 }
 
-/* One cell with its distance to the one before. Blanks wait for something to stand behind them. */
-static void text_cell(struct table *t, unsigned column, bool right, const char *text)
+/* A text of @width columns in @most: a name loses its middle, anything else its end. */
+static void put_cut(struct table *t, enum table_mark mark, const char *text, size_t width,
+		    size_t most)
 {
-	size_t width = text_width(text);
-	size_t most = t->shape[column].cut ? t->shape[column].width
-		      : t->whole           ? SIZE_MAX
-					   : CELL_MAX;
-	bool cut = width > most;
-	size_t space = width < t->shape[column].width ? t->shape[column].width - width : 0;
-	bool first = true, last = true;
+	const char *dots = t->look.unicode ? "\xe2\x80\xa6" : "...";
+	size_t mark_width = text_width(dots), head, tail;
+	char line[TABLE_CELL_MAX];
 
-	for (unsigned i = 0; i < column; i++)
-		first &= !table_is_shown(t, i);
-	for (unsigned i = column + 1; i < t->column_count; i++)
-		last &= !table_is_shown(t, i);
-	t->blanks += (first ? 0 : 2) + (right ? space : 0);
-	if (*text) {
-		size_t length = cut ? head_of(text, most - 3) : strlen(text);
-
-		fprintf(t->out, "%*s%.*s%s", (int)t->blanks, "", (int)length, text, cut ? "..." : "");
-		t->blanks = 0;
+	if (most <= mark_width + 1) {
+		put(t, mark, text, table_fit_head(text, most));
+		return;
 	}
-	t->blanks += right ? 0 : space;
-	if (last) {
+	tail = t->look.width ? (most - mark_width) / 2 : 0;
+	head = table_fit_head(text, most - mark_width - tail);
+	(void)snprintf(line, sizeof line, "%.*s%s%s", (int)head, text, dots,
+		       text + table_fit_head(text, width - tail));
+	put(t, mark, line, strlen(line));
+}
+
+/* The present line of a cell. Return: columns. */
+static size_t put_text(struct table *t, unsigned column, struct printed *cell)
+{
+	const struct table_shape *shape = &t->shape[column];
+	size_t width = text_width(cell->text), next = strlen(cell->text), length;
+	size_t most = shape->cut ? shape->width : t->whole ? SIZE_MAX : CELL_MAX;
+
+	if (!*cell->text)
+		return 0;
+	if (shape->cut && shape->prose) {
+		length = table_fit_fold(cell->text, most, &next);
+		put(t, cell->mark, cell->text, length);
+		width = table_fit_width(cell->text, length);
+	} else if (width > most) {
+		put_cut(t, cell->mark, cell->text, width, most);
+		width = most;
+	} else {
+		put(t, cell->mark, cell->text, next);
+	}
+	cell->text += next;
+	return width;
+}
+
+/* Columns that a number keeps free behind it, so that units stand below each other. */
+static size_t behind(const struct table *t, unsigned column, const char *text)
+{
+	const char *blank = strrchr(text, ' ');
+	const struct table_shape *shape = &t->shape[column];
+
+	return t->look.terminal && blank && shape->unit > strlen(blank)
+		       ? shape->unit - strlen(blank)
+		       : 0;
+}
+
+static void put_cell(struct table *t, unsigned column, struct printed *cell)
+{
+	const struct table_shape *shape = &t->shape[column];
+	bool right = cell->side == TABLE_RIGHT || (cell->side == TABLE_AS_OTHERS && shape->right);
+	size_t width, after = cell->side == TABLE_RIGHT ? behind(t, column, cell->text) : 0;
+
+	if (right) {
+		width = text_width(cell->text) + after;
+		t->blanks += shape->width > width ? shape->width - width : 0;
+		(void)put_text(t, column, cell);
+		t->blanks += after;
+	} else {
+		width = put_text(t, column, cell);
+		t->blanks += shape->width > width ? shape->width - width : 0;
+	}
+}
+
+/* A row, in as many lines as its longest sentence has. Blanks wait for something to stand behind
+ * them. */
+static void put_row(struct table *t, struct printed *cells)
+{
+	bool more;
+
+	do {
+		bool first = true;
+
+		more = false;
+		for (unsigned i = 0; i < t->column_count; i++) {
+			if (!table_is_shown(t, i))
+				continue;
+			t->blanks += first ? 0 : 2;
+			put_cell(t, i, &cells[i]);
+			more |= *cells[i].text != 0;
+			first = false;
+		}
 		fputc('\n', t->out);
 		t->blanks = 0;
-	}
+	} while (more);
 }
 
-/* Cut the widest columns of text, until a row fits or none is left that may be cut. */
-static void text_fit(struct table *t)
+/* Numbers whose units stand below each other may take more room than the widest of them. */
+static void widen(struct table *t, unsigned column)
 {
-	size_t total = 0;
-	struct table_shape *widest;
+	struct table_shape *shape = &t->shape[column];
+	size_t title = text_width(t->columns[column].title), number = shape->digits + shape->unit;
 
-	for (unsigned i = 0; i < t->column_count; i++)
-		total += table_is_shown(t, i) ? t->shape[i].width + (total ? 2 : 0) : 0;
-	for (; total > t->fit; total--) {
-		widest = NULL;
-		for (unsigned i = 0; i < t->column_count; i++) {
-			size_t least = table_is_shown(t, i) ? text_width(t->columns[i].title) : SIZE_MAX;
-
-			if (!t->shape[i].right && t->shape[i].width > FIT_MIN &&
-			    t->shape[i].width > least && (!widest || t->shape[i].width > widest->width))
-				widest = &t->shape[i];
-		}
-		if (!widest)
-			return;
-		widest->width--;
-		widest->cut = true;
-	}
+	if (t->look.terminal && shape->right && shape->width < number)
+		shape->width = number;
+	if (shape->width < title)
+		shape->width = title;
 }
 
 static void header(struct table *t)
 {
+	struct printed cells[TABLE_COLUMNS_MAX] = { 0 };
+	bool titled = false;
+
 	if (t->header_done)
 		return;
 	t->header_done = true;
-	for (unsigned i = 0; i < t->column_count; i++) {
-		if (table_is_shown(t, i) && t->shape[i].width < text_width(t->columns[i].title))
-			t->shape[i].width = text_width(t->columns[i].title);
-	}
-	if (t->fit)
-		text_fit(t);
-	for (unsigned i = 0; i < t->column_count; i++) {
+	for (unsigned i = 0; i < t->column_count; i++)
 		if (table_is_shown(t, i))
-			text_cell(t, i, t->shape[i].right, t->columns[i].title);
+			widen(t, i);
+	if (t->look.width)
+		table_fit_columns(t);
+	for (unsigned i = 0; t->look.width && i < t->column_count; i++)
+		t->shape[i].cut |= !t->shape[i].right; /* rows that come later are held to it */
+	for (unsigned i = 0; i < t->column_count; i++) {
+		if (!table_is_shown(t, i))
+			continue;
+		cells[i] = (struct printed){ TABLE_AS_OTHERS, TABLE_USUAL, t->columns[i].title };
+		titled |= *cells[i].text != 0;
 	}
+	if (titled)
+		put_row(t, cells);
 }
 
 /* Write the held rows. */
 void table_text_flush(struct table *t)
 {
 	const char *at = t->held.text;
+	struct printed cells[TABLE_COLUMNS_MAX];
 
 	if (t->held_rows)
 		header(t);
 	for (uint64_t row = 0; row < t->held_rows; row++) {
 		for (unsigned i = 0; i < t->column_count; i++) {
-			if (!table_is_shown(t, i))
+			if (!t->columns[i].title)
 				continue;
-			text_cell(t, i, *at == TABLE_RIGHT || (*at == TABLE_AS_OTHERS && t->shape[i].right),
-				  at + 1);
-			at += 1 + strlen(at + 1) + 1;
+			cells[i] = (struct printed){ (enum table_side)at[0], (enum table_mark)at[1],
+						     at + 2 };
+			at += 2 + strlen(at + 2) + 1;
 		}
+		put_row(t, cells);
 	}
 	t->held_rows = 0;
 	t->held.size = 0;
@@ -124,14 +188,22 @@ void table_text_hold(struct table *t, enum table_side side, const char *text)
 {
 	size_t width = text_width(text);
 	struct table_shape *shape = &t->shape[t->column];
+	enum table_mark mark = t->mark;
 
-	if (!table_is_shown(t, t->column))
+	if (!t->columns[t->column].title)
 		return;
-	shape->cut |= t->fit && width > PAD_MAX;
-	if (width > shape->width)
-		shape->width = width < PAD_MAX ? width : PAD_MAX;
-	shape->right |= side == TABLE_RIGHT;
-	json_text_raw(&t->held, &(char){ (char)side }, 1);
+	if (mark == TABLE_NORMAL)
+		mark = side == TABLE_RIGHT       ? table_text_mark(t->columns[t->column].key, text)
+		       : side == TABLE_AS_OTHERS ? TABLE_USUAL
+						 : TABLE_NORMAL;
+	shape->cut |= t->look.width && width > PAD_MAX;
+	if (!t->header_done) {
+		table_fit_cell(shape, text, side == TABLE_RIGHT);
+		if (width > shape->width)
+			shape->width = width < PAD_MAX ? width : PAD_MAX;
+		shape->right |= side == TABLE_RIGHT;
+	}
+	json_text_raw(&t->held, (const char[]){ (char)side, (char)mark }, 2);
 	json_text_raw(&t->held, text, strlen(text) + 1);
 	if (t->held.failed)
 		t->error = ENOMEM;
@@ -142,12 +214,31 @@ void table_text_title(struct table *t, const char *title)
 	if (t->begun)
 		fputc('\n', t->out);
 	t->begun = true;
-	if (title && *title)
-		fprintf(t->out, t->bold ? "\033[1m%s\033[0m\n" : "%s\n", title);
+	if (title && *title) {
+		fputs(table_paint(t, TABLE_FIRST), t->out);
+		table_fit_lines(t, title, 0, 2);
+		fprintf(t->out, "%s\n", table_paint(t, TABLE_NORMAL));
+	}
 }
 
 void table_text_row(struct table *t)
 {
 	if (++t->held_rows == ROWS_HELD || t->header_done)
 		table_text_flush(t);
+}
+
+void table_text_fact(struct table *t, const char *key, const char *title,
+		     const struct table_spelling *value)
+{
+	char grouped[TEXT_QUANTITY_MAX];
+	const char *text = value->text ? value->text : "-";
+
+	if (value->number && value->text == value->exact)
+		text = table_text_count(t, key, text, grouped);
+	if (t->mark == TABLE_NORMAL && value->number)
+		t->mark = table_text_mark(key, text);
+	fprintf(t->out, "%s: %s", title, t->mark ? table_paint(t, t->mark) : "");
+	table_fit_lines(t, text, text_width(title) + 2, 2);
+	fprintf(t->out, "%s\n", t->mark ? table_paint(t, TABLE_NORMAL) : "");
+	t->mark = TABLE_NORMAL;
 }

@@ -20,6 +20,7 @@
 #include "base/shared_map.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verb_table.h"
 
 #define VERB(name) extern const struct verb verb_##name;
@@ -92,10 +93,8 @@ struct help_options {
 	int format;
 };
 
-static const struct opt help_opts[] = {
-	CLI_OPT_FORMAT(struct help_options),
-	CLI_OPT_END
-};
+static const struct opt help_opts[] = { CLI_OPT_FORMAT(struct help_options), CLI_OPT_SCREEN(0),
+					CLI_OPT_END };
 
 static int help(int argc, char **argv)
 {
@@ -110,6 +109,7 @@ static int help(int argc, char **argv)
 		if (!verb)
 			return unknown_verb(argv[0]);
 	}
+	screen_page();
 	if (options.format != TABLE_TEXT)
 		return verb_table_print(verbs, verb, (enum table_format)options.format);
 	if (verb)
@@ -207,8 +207,9 @@ static int finish(int status)
 {
 	bool failed = ferror(stdout);
 
-	errno = 0;
-	if (!fflush(stdout) && !failed)
+	errno = screen_end();
+	failed |= errno != 0;
+	if (!failed && !fflush(stdout))
 		return status;
 	if (status != KYMO_EXIT_OK || errno == EPIPE || reader_went_away())
 		return status;
@@ -241,6 +242,7 @@ int main(int argc, char **argv)
 	if (!verb)
 		return unknown_verb(argv[1]);
 	if (opt_asks_help(verb->opts, argc - 2, argv + 2)) {
+		screen_page();
 		opt_help(verb, stdout);
 		return finish(KYMO_EXIT_OK);
 	}

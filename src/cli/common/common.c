@@ -8,13 +8,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/text.h"
+#include "cli/common/screen.h"
 
 int cli_fail(const char *verb, const struct kymo_err *err)
 {
@@ -48,18 +48,13 @@ int cli_table(const char *verb, int format, struct table **table)
 {
 	struct kymo_err err;
 
-	if (!table_open(table, stdout, (enum table_format)format))
+	if (!table_open(table, stdout, (enum table_format)format)) {
+		screen_dress(*table);
 		return 0;
+	}
 	(void)err_no_memory(&err);
 	(void)cli_fail(verb, &err);
 	return -1;
-}
-
-unsigned cli_terminal_width(FILE *out)
-{
-	struct winsize size = { 0 };
-
-	return ioctl(fileno(out), TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 void cli_cell(struct table *table, bool known, uint64_t value)

@@ -21,6 +21,23 @@
 /* int format: enum table_format */
 #define CLI_OPT_FORMAT(type) \
 	{ "format", 'f', OPT_CHOICE, offsetof(type, format), NULL, "how to print", "table|json|csv" }
+/* Of a verb whose text meets a terminal; see screen.h. No member of @type. */
+#define CLI_OPT_SCREEN(wide_letter)                                                     \
+	{ "wide",   wide_letter,                                                        \
+	  OPT_FLAG, OPT_SCREEN(wide),                                                   \
+	  NULL,     "print all columns whole, though rows are wider than the terminal", \
+	  NULL },                                                                       \
+		{ "color",                                                              \
+		  0,                                                                    \
+		  OPT_CHOICE,                                                           \
+		  OPT_SCREEN(color),                                                    \
+		  NULL,                                                                 \
+		  "when to use colors",                                                 \
+		  "auto|always|never" },                                                \
+	{                                                                               \
+		"no-pager", 0, OPT_FLAG, OPT_SCREEN(no_pager), NULL,                    \
+			"do not show a long text through a pager", NULL                 \
+	}
 /* const char *output */
 #define CLI_OPT_OUTPUT(type, value, help) \
 	{ "output", 'o', OPT_TEXT, offsetof(type, output), value, help, NULL }
@@ -107,9 +124,6 @@ int cli_one_operand(int argc, char **argv, struct kymo_err *err);
 
 /** cli_table() - a table on standard output. Return: 0, or -1: no memory, which was said. */
 int cli_table(const char *verb, int format, struct table **table);
-
-/** cli_terminal_width() - columns of the terminal behind @out; 0 if it is none or does not say. */
-unsigned cli_terminal_width(FILE *out);
 
 /** cli_cell() - a number in @table; an empty cell if it is not @known. */
 void cli_cell(struct table *table, bool known, uint64_t value);

@@ -10,6 +10,7 @@
 
 #include "base/now.h"
 #include "base/text.h"
+#include "cli/common/screen.h"
 
 #define FIRST_NS 400000000	/* shorter works show nothing */
 #define EACH_NS 100000000
@@ -52,7 +53,7 @@ void progress_show(struct progress *progress, uint64_t events, double done)
 	char number[TEXT_QUANTITY_MAX], rate[TEXT_QUANTITY_MAX], left[TEXT_QUANTITY_MAX];
 	int64_t now, spent;
 
-	if (!progress->on)
+	if (!progress->on || screen_pages())
 		return;
 	now = now_ns();
 	spent = now - progress->begun_ns;
@@ -101,7 +102,7 @@ void progress_trace(void *context, uint64_t events, uint64_t clock_ns)
 
 void progress_clear(struct progress *progress)
 {
-	if (!progress->visible)
+	if (!progress->visible || screen_pages())
 		return;
 	fputs("\r\033[K", stderr);
 	fflush(stderr);

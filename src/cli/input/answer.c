@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "cli/common/screen.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/trace_time.h"
 
@@ -62,8 +63,10 @@ int answer_follow(struct answer *answer, const char *verb, int argc, char **argv
 
 int answer_begin(struct answer *answer, int format, struct kymo_err *err)
 {
+	screen_page();
 	if (table_open(&answer->table, stdout, (enum table_format)format))
 		return err_no_memory(err);
+	screen_dress(answer->table);
 	progress_begin(&answer->progress, false);
 	progress_extent(&answer->progress, answer->reader);
 	table_clock(answer->table, answer->clock ? cli_stamp : NULL, answer->clock);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "recorder/doctor/doctor.h"
 #include "base/array.h"
 
@@ -16,6 +17,7 @@ struct options {
 static const struct opt opts[] = {
 	CLI_OPT_PID(struct options, "check a running process"),
 	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SCREEN(0),
 	CLI_OPT_END,
 };
 
@@ -61,6 +63,7 @@ static int print(struct findings *findings, unsigned problems, int format)
 	static const char *const results[] = { "ok", "warning", "problem" };
 	struct table *table;
 
+	screen_page();
 	if (cli_table("doctor", format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "checks", NULL, columns, COUNT_OF(columns));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/input/answer.h"
 #include "cli/input/event_print.h"
 #include "cli/input/trace_time.h"
@@ -22,6 +23,7 @@ struct dump_options {
 static const struct opt opts[] = { { "format", 'f', OPT_CHOICE,
 				     offsetof(struct dump_options, format), NULL, "how to print",
 				     "text|json|columns" },
+				   CLI_OPT_SCREEN(0),
 				   CLI_OPT_EVENT_PRINT(struct dump_options),
 				   CLI_OPT_SELECTION(struct dump_options, 0),
 				   CLI_OPT_WINDOW(struct dump_options, "what is"),
@@ -112,6 +114,16 @@ static int print_events(struct dump *d, struct kymo_err *err)
 	return d->options->follow ? follow(d, err) : event_print_all(&d->print, err);
 }
 
+/* Lines are cut at the edge of the screen. A pager would hold back what --follow prints. */
+static void dress(const struct dump_options *o)
+{
+	opt_screen.no_pager |= o->follow;
+	if (o->format != DUMP_COLUMNS)
+		screen_page();
+	if (o->format == DUMP_TEXT)
+		screen_chop();
+}
+
 static int dump_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct dump_options options = { 0 };
@@ -125,6 +137,7 @@ static int dump_run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	answer.warnings = UINT_MAX;
 	cli_print_hosts("dump", answer.align);
+	dress(&options);
 	/* On a terminal the events themselves show the progress. */
 	dump.events = (struct events){
 		.reader = answer.reader,

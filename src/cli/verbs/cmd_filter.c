@@ -17,12 +17,9 @@ struct options {
 	bool quiet;
 };
 
-static const struct opt opts[] = {
-	FILTER_OPTS(struct options, filter),
-	CLI_OPT_FORMAT(struct options),
-	CLI_OPT_QUIET(struct options),
-	CLI_OPT_END
-};
+static const struct opt opts[] = { FILTER_OPTS(struct options, filter),
+				   CLI_OPT_FORMAT(struct options), CLI_OPT_SCREEN(0),
+				   CLI_OPT_QUIET(struct options), CLI_OPT_END };
 
 /* ---- asking ---- */
 

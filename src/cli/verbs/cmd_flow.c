@@ -22,6 +22,7 @@ struct options {
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SCREEN(0),
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "chain", 'c', OPT_U64, offsetof(struct options, chain), "N",
 	  "show only the chain with this number, with its segments", NULL },

@@ -21,6 +21,7 @@ struct info_options {
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct info_options),
+	CLI_OPT_SCREEN(0),
 	{ "all", 'a', OPT_FLAG, offsetof(struct info_options, all), NULL,
 	  "show every thread, stream and loss; without it, tables for people stop after 20 rows",
 	  NULL },

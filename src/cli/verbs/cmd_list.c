@@ -7,6 +7,7 @@
 
 #include "abi/points.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/input/answer.h"
 #include "cli/input/input_events.h"
 #include "cli/input/trace_time.h"
@@ -30,6 +31,7 @@ static const struct opt opts[] = {
 	CLI_OPT_CLOCK(struct list_options),
 	CLI_OPT_MERGE(struct list_options),
 	CLI_OPT_FORMAT(struct list_options),
+	CLI_OPT_SCREEN(0),
 	CLI_OPT_END
 };
 
@@ -81,6 +83,7 @@ static int list_points(const struct list_options *options)
 	};
 	struct table *table;
 
+	screen_page();
 	if (cli_table("list", options->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "points", "Tracepoints", columns, COUNT_OF(columns));

@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/ls/recordings.h"
 
 #define ROWS_MAX 20 /* in text without --all */
@@ -24,6 +25,7 @@ static const struct opt opts[] = {
 	  "list every recording; without it, the table for people stops after the newest 20",
 	  NULL },
 	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SCREEN(0),
 	CLI_OPT_END
 };
 
@@ -145,11 +147,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	} else if (recordings_find(&recordings, directory, err)) {
 		return -1;
 	}
+	screen_page();
 	if (cli_table("ls", options.format, &table)) {
 		recordings_free(&recordings);
 		return KYMO_EXIT_FAILED;
 	}
-	table_fit(table, cli_terminal_width(stdout));
 	if (options.format != TABLE_TEXT)
 		show_programs(table, directory, &recordings);
 	else if (recordings.count)

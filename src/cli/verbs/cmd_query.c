@@ -7,6 +7,7 @@
 
 #include "analysis/behaviour/behaviour.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/query/query_print.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_runs.h"
@@ -19,25 +20,23 @@ struct options {
 	struct cli_times times;
 	int64_t window_ns;
 	const char *model;
-	bool schema, wide, quiet, strict;
+	bool schema, quiet, strict;
 };
 
-static const struct opt opts[] = {
-	CLI_OPT_FORMAT(struct options),
-	{ "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
-	  "print all tables with their columns and documentation", NULL },
-	{ "wide", 'w', OPT_FLAG, offsetof(struct options, wide), NULL,
-	  "do not cut long texts if rows are wider than the terminal", NULL },
-	CLI_OPT_SELECTION(struct options, 'n'),
-	CLI_OPT_WINDOW(struct options, "what begins"),
-	CLI_OPT_OVER_TIME(struct options, "table"),
-	CLI_OPT_MODEL(struct options, "table behaviours"),
-	CLI_OPT_CLOCK(struct options),
-	CLI_OPT_MERGE(struct options),
-	CLI_OPT_QUIET(struct options),
-	CLI_OPT_STRICT(struct options),
-	CLI_OPT_END
-};
+static const struct opt opts[] = { CLI_OPT_FORMAT(struct options),
+				   CLI_OPT_SCREEN('w'),
+				   { "schema", 0, OPT_FLAG, offsetof(struct options, schema), NULL,
+				     "print all tables with their columns and documentation",
+				     NULL },
+				   CLI_OPT_SELECTION(struct options, 'n'),
+				   CLI_OPT_WINDOW(struct options, "what begins"),
+				   CLI_OPT_OVER_TIME(struct options, "table"),
+				   CLI_OPT_MODEL(struct options, "table behaviours"),
+				   CLI_OPT_CLOCK(struct options),
+				   CLI_OPT_MERGE(struct options),
+				   CLI_OPT_QUIET(struct options),
+				   CLI_OPT_STRICT(struct options),
+				   CLI_OPT_END };
 
 /* SQL, or a command of the prompt. A path that exists is a trace, and so is what looks like a path.
  */
@@ -106,7 +105,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 	int status;
 
 	if (!sql && isatty(STDIN_FILENO))
-		return query_prompt(query, path, options->format, options->wide);
+		return query_prompt(query, path, options->format);
 	input = sql ? strdup(sql) : read_input(&err);
 	if (!input && sql)
 		(void)err_no_memory(&err);
@@ -119,7 +118,7 @@ static int ask(struct query *query, const char *path, const char *sql, const str
 		return cli_fail("query", &err);
 	}
 	progress_begin(&progress, options->quiet);
-	status = query_script(query, input, options->format, options->wide, &progress, &err);
+	status = query_script(query, input, options->format, &progress, &err);
 	free(input);
 	return status ? fail(&err) : KYMO_EXIT_OK;
 }
@@ -138,6 +137,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
 		return -1;
 	if (options.schema) {
+		screen_page();
 		status = query_print_schema(-1, options.format, stdout);
 		return status && status != -EPIPE ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
 	}

@@ -36,6 +36,7 @@ struct options {
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SCREEN(0),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
 	  "print this section; may be repeated", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),

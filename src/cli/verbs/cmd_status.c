@@ -9,6 +9,7 @@
 #include "base/now.h"
 #include "cli/common/ask.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/info/status_refused.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/rundir.h"
@@ -25,14 +26,16 @@ struct options {
 	int64_t interval;		/* -1: not given */
 };
 
-static const struct opt opts[] = {
-	{ "watch", 'w', OPT_FLAG, offsetof(struct options, watch), NULL,
-	  "print again every second, until interrupted", NULL },
-	{ "interval", 'i', OPT_TIME, offsetof(struct options, interval), "TIME",
-	  "time between two readings, for the rate (100ms, with --watch 1s; 0: read once, without rates)", NULL },
-	CLI_OPT_FORMAT(struct options),
-	CLI_OPT_END
-};
+static const struct opt opts[] = { { "watch", 'w', OPT_FLAG, offsetof(struct options, watch), NULL,
+				     "print again every second, until interrupted", NULL },
+				   { "interval", 'i', OPT_TIME, offsetof(struct options, interval),
+				     "TIME",
+				     "time between two readings, for the rate (100ms, with --watch "
+				     "1s; 0: read once, without rates)",
+				     NULL },
+				   CLI_OPT_FORMAT(struct options),
+				   CLI_OPT_SCREEN(0),
+				   CLI_OPT_END };
 
 static const struct table_column columns[] = {
 	{ "pid", "pid" }, { "name", "name" }, { "state", "state" }, { "alive", "process" },
@@ -321,6 +324,7 @@ static int once(const struct options *options, struct kymo_err *err)
 		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
 		status = read_view(&now, err);
 	}
+	screen_page();
 	if (status == KYMO_EXIT_OK)
 		status = print(&now, &before.list, options->format);
 	free_view(&before);

@@ -20,6 +20,7 @@ struct options {
 
 static const struct opt opts[] = {
 	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_SCREEN(0),
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
 	  "explain the N longest instances (default 1, at most 100)", NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,

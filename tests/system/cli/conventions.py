@@ -291,7 +291,7 @@ def on_terminal(place, *words, typed=b"", **more):
     child, terminal = pty.fork()
     if not child:
         os.chdir(place.work)
-        os.execvpe(words[0], words, {**place.environment, "TERM": "xterm", **more})
+        os.execvpe(words[0], words, {**place.environment, "TERM": "xterm", "KYMO_PAGER": "", **more})
     seen = b""
     try:
         while piece := os.read(terminal, 65536):

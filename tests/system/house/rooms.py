@@ -138,7 +138,7 @@ DOORS = {
     "export/graph": "dot",
     "export/rows": "rows",
     "export/archive": "archive",
-    "cli/common": "ask common detach progress",
+    "cli/common": "ask common detach progress screen",
     "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",

@@ -23,6 +23,7 @@ if not os.path.isdir(os.path.join(SHARED, "data")):
 KYMO = os.path.join(BUILD, "bin", "kymo")
 TESTS = os.path.join(BUILD, "tests")       # the programs of tests/tools
 ROBOT = os.path.join(BUILD, "robot", "robot")
+os.environ["KYMO_PAGER"] = ""              # nobody types q
 failures = []
 
 

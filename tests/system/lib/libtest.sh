@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the shell tests: a private directory that vanishes, and checks that say what they saw.
 set -u
+export KYMO_PAGER=	# nobody types q
 : "${KYMO_BUILD:?the build directory}" "${KYMO_SOURCE:?the source directory}"
 kymo=$KYMO_BUILD/bin/kymo
 : "${KYMO_SHARED:=$([ -d "$KYMO_SOURCE/../shared/data" ] && echo "$KYMO_SOURCE/../shared" || echo "$KYMO_BUILD/tests/shared")}"

@@ -166,6 +166,7 @@ kymo, trace, scratch = sys.argv[1:]
 pid, terminal = pty.fork()
 if not pid:
     os.environ.update(XDG_STATE_HOME=scratch + "/state", TERM="dumb")
+    os.environ["LC_ALL"] = "C"
     os.execv(kymo, [kymo, "query", trace])
 seen = b""
 
@@ -189,7 +190,7 @@ fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 whole = b"x" * 150
 long = b"SELECT 1 AS n, replace(hex(zeroblob(75)), '0', 'x') AS t;\n"
 os.write(terminal, long)
-expect(b"\n1  " + b"x" * 94 + b"...\r\n")
+expect(b"\n1  " + b"x" * 47 + b"..." + b"x" * 47 + b"\r\n")
 os.write(terminal, b".wide on\n")
 expect(b"whole")
 os.write(terminal, long)

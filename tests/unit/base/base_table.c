@@ -240,36 +240,128 @@ static void wide(struct table *t)
 	}
 }
 
+static void look(struct table *t, unsigned width)
+{
+	table_look(t,
+		   &(struct table_look){
+			   .terminal = true, .unicode = true, .width = width, .more = "--wide" });
+}
+
 static void narrow(struct table *t)
 {
-	table_fit(t, 78);
+	look(t, 77);
 	wide(t);
 }
 
 static void narrower(struct table *t)
 {
-	table_fit(t, 20);
+	look(t, 40);
 	wide(t);
 }
 
-/* Only as much as it takes, the longest first; never numbers, never below 32; not in csv. */
+static void narrowest(struct table *t)
+{
+	look(t, 20);
+	wide(t);
+}
+
+/* Names lose their middle, the longest first, then columns are left out, the last first; not in
+ * csv. */
 static void cut_to_fit(void **state)
 {
 	char *text = printed(TABLE_TEXT, narrow), *whole;
 
 	(void)state;
-	assert_non_null(strstr(text, "\n012345678901234567890123456789...  \xc3\xa4\xc3\xa4\xc3\xa4 "
-			       "678901234567890123456789012...  1000000\n"));
+	assert_non_null(strstr(text, "\n0123456789012345…567890123456789  "
+				     "äää 678901234567…678901234567890  1,000,000\n"));
 	assert_non_null(strstr(text, "\nshort "));
+	assert_null(strstr(text, "--wide"));
 	free(text);
 	text = printed(TABLE_TEXT, narrower);
-	assert_non_null(strstr(text, "\n01234567890123456789012345678...  \xc3\xa4\xc3\xa4\xc3\xa4 "
-			       "6789012345678901234567890...  1000000\n"));
+	assert_string_equal(text, "A\n"
+				  "0123456789012345678901234567890123456789\n"
+				  "short\n"
+				  "2 columns more: --wide\n");
+	free(text);
+	text = printed(TABLE_TEXT, narrowest);
+	assert_non_null(strstr(text, "\n0123456789…123456789\n"));
 	free(text);
 	text = printed(TABLE_CSV, narrow);
 	whole = printed(TABLE_CSV, wide);
 	assert_string_equal(text, whole);
 	free(whole);
+	free(text);
+}
+
+static void ranked(struct table *t)
+{
+	static const struct table_column columns[] = {
+		{ "name", "Name" },   { "pid", "PID" },   { "count", "Count" },
+		{ "empty", "Empty" }, { "lost", "Lost" },
+	};
+
+	look(t, 28);
+	table_section(t, "s", NULL, columns, 5);
+	table_rank(t, "name lost");
+	for (unsigned row = 0; row < 2; row++) {
+		table_text(t, "a name of twenty-one!");
+		table_u64(t, 27522);
+		table_u64(t, 27522);
+		table_text(t, row ? NULL : "");
+		table_u64(t, row);
+	}
+}
+
+/* What matters stays, and what is empty goes first. */
+static void importance(void **state)
+{
+	char *text = printed(TABLE_TEXT, ranked);
+
+	(void)state;
+	assert_string_equal(text, "Name                   Lost\n"
+				  "a name of twenty-one!     0\n"
+				  "a name of twenty-one!     1\n"
+				  "3 columns more: --wide\n");
+	free(text);
+}
+
+static void people_read(struct table *t)
+{
+	static const struct table_column columns[] = {
+		{ "time_ns", "Time" }, { "pid", "PID" },   { "count", "Count" },
+		{ "lost", "Lost" },    { "what", "What" },
+	};
+
+	table_look(t, &(struct table_look){ .terminal = true, .color = true, .width = 60 });
+	table_value_u64(t, "events", "Events", 89388);
+	table_section(t, "s", NULL, columns, 5);
+	for (unsigned row = 0; row < 2; row++) {
+		table_ns(t, row ? 1230000 : 45600000000);
+		table_u64(t, 27522);
+		table_u64(t, row ? 27522 : 999);
+		table_u64(t, row * 1000);
+		if (row)
+			table_mark(t, TABLE_FIRST);
+		table_text(t, row ? "a sentence of eight words is folded here" : "");
+	}
+	table_note(t, "A note that is longer than the line is folded at a blank, too.");
+}
+
+/* Thousands, units below each other, losses in red, sentences folded. */
+static void for_people(void **state)
+{
+	char *text = printed(TABLE_TEXT, people_read);
+
+	(void)state;
+	assert_string_equal(text,
+			    "Events: 89,388\n\n"
+			    "   \033[2mTime\033[0m    \033[2mPID\033[0m   \033[2mCount\033[0m   "
+			    "\033[2mLost\033[0m  \033[2mWhat\033[0m\n"
+			    "45.6 s   27522     999      0\n"
+			    "1.23 ms  27522  27,522  \033[31m1,000\033[0m  "
+			    "\033[1ma sentence of eight words is\033[0m\n"
+			    "                               \033[1mfolded here\033[0m\n\n"
+			    "A note that is longer than the line is folded at a blank,\ntoo.\n");
 	free(text);
 }
 
@@ -319,6 +411,8 @@ int main(void)
 		cmocka_unit_test(empty_and_foreign),
 		cmocka_unit_test(many_rows),
 		cmocka_unit_test(cut_to_fit),
+		cmocka_unit_test(importance),
+		cmocka_unit_test(for_people),
 		cmocka_unit_test(csv_calculates_nothing),
 		cmocka_unit_test(long_cells),
 		cmocka_unit_test(full_disk),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/common/screen.h"
 #include "cli/input/trace_time.h"
 
 /* ---- results ---- */
@@ -166,7 +167,7 @@ static int run_statements(struct result *result, struct query *query, const char
 	return more < 0 ? -1 : 0;
 }
 
-int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
+int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
 		struct progress *progress, struct kymo_err *err)
 {
 	struct result *result = calloc(1, sizeof(*result));
@@ -177,8 +178,8 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 		return err_no_memory(err);
 	}
 	result->format = format;
-	if (!wide)
-		table_fit(result->table, cli_terminal_width(out));
+	if (out == stdout)
+		screen_dress(result->table);
 	table_whole(result->table);
 	query_watch(query, on_progress, progress);
 	status = run_statements(result, query, sql, out, progress, err);
@@ -257,6 +258,8 @@ int query_print_schema(int number, enum table_format format, FILE *out)
 
 	if (table_open(&table, out, format))
 		return -ENOMEM;
+	if (out == stdout)
+		screen_dress(table);
 	if (format != TABLE_TEXT) {
 		table_section(table, "columns", NULL, columns, 5);
 		for (unsigned i = first; i < end; i++)

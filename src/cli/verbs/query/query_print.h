@@ -14,12 +14,11 @@
 
 /**
  * query_print() - run all statements of @sql and print a table for each
- * @wide: texts stay whole; else long ones are cut where @out is a terminal and rows do not fit
  * @progress: shown while events are read
  *
  * Return: 0, or -1 with @err filled; what was printed before stays.
  */
-int query_print(struct query *query, const char *sql, enum table_format format, bool wide, FILE *out,
+int query_print(struct query *query, const char *sql, enum table_format format, FILE *out,
 		struct progress *progress, struct kymo_err *err);
 
 /** query_print_error() - @err on stderr, line by line and without what a terminal would obey */
@@ -36,13 +35,11 @@ int query_print_schema(int table, enum table_format format, FILE *out);
 /**
  * query_prompt() - read statements and dot commands from the terminal until the user leaves
  *
- * @wide: as in query_print(), to begin with
- *
  * Ctrl-C ends the statement that runs, or drops the one that is being written.
  * Context: owns SIGINT while it runs.
  * Return: exit status.
  */
-int query_prompt(struct query *query, const char *path, enum table_format format, bool wide);
+int query_prompt(struct query *query, const char *path, enum table_format format);
 
 /** query_is_command() - does @text begin with a dot, as the commands of the prompt? Context:
  * wait-free. */
@@ -55,7 +52,7 @@ bool query_is_command(const char *text);
  *
  * Return: 0; -1 with @err filled; what was printed before stays.
  */
-int query_script(struct query *query, char *text, enum table_format format, bool wide,
+int query_script(struct query *query, char *text, enum table_format format,
 		 struct progress *progress, struct kymo_err *err);
 
 #endif

@@ -14,13 +14,14 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "base/opt.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/query/query_print.h"
 
 struct prompt {
 	struct query *query;
 	enum table_format format;
-	bool wide;			/* texts are not cut to the terminal */
 	char history[CLI_PATH_MAX];	/* "": kept nowhere */
 	char *statement;		/* written so far; NULL: none */
 };
@@ -198,11 +199,12 @@ static int set_format(struct prompt *prompt, const char *argument)
 
 static int set_wide(struct prompt *prompt, const char *argument)
 {
+	(void)prompt;
 	if (strcmp(argument, "on") && strcmp(argument, "off") && *argument)
 		puts("Write .wide on, or .wide off.");
 	else
-		prompt->wide = !*argument ? !prompt->wide : !strcmp(argument, "on");
-	printf("Long texts are %s.\n", prompt->wide ? "whole" : "cut to the terminal");
+		opt_screen.wide = !*argument ? !opt_screen.wide : !strcmp(argument, "on");
+	printf("Long texts are %s.\n", opt_screen.wide ? "whole" : "cut to the terminal");
 	return 0;
 }
 
@@ -269,8 +271,8 @@ static void run_statement(struct prompt *prompt)
 	progress_begin(&progress, false);
 	running = prompt->query;
 	block_interrupts(false);
-	status = query_print(prompt->query, prompt->statement, prompt->format, prompt->wide,
-			     stdout, &progress, &err);
+	status = query_print(prompt->query, prompt->statement, prompt->format, stdout, &progress,
+			     &err);
 	block_interrupts(true);
 	running = NULL;
 	if (status)
@@ -330,9 +332,9 @@ static void loop(struct prompt *prompt)
 		puts("");
 }
 
-int query_prompt(struct query *query, const char *path, enum table_format format, bool wide)
+int query_prompt(struct query *query, const char *path, enum table_format format)
 {
-	struct prompt prompt = { .query = query, .format = format, .wide = wide };
+	struct prompt prompt = { .query = query, .format = format };
 	struct sigaction action = { .sa_handler = on_interrupt }, before;
 	char clean[CLI_PATH_MAX];
 
@@ -387,12 +389,13 @@ static int script_command(struct prompt *prompt, char *line, struct kymo_err *er
 			  : status;
 }
 
-int query_script(struct query *query, char *text, enum table_format format, bool wide,
+int query_script(struct query *query, char *text, enum table_format format,
 		 struct progress *progress, struct kymo_err *err)
 {
-	struct prompt prompt = { .query = query, .format = format, .wide = wide };
+	struct prompt prompt = { .query = query, .format = format };
 	int status = 0;
 
+	screen_page();
 	while (!status && text[strspn(text, " \t\n;")]) {
 		const bool command = query_is_command(text);
 		char *next, *end;
@@ -403,8 +406,7 @@ int query_script(struct query *query, char *text, enum table_format format, bool
 		next = *end ? end + 1 : end;
 		*end = 0;
 		status = command ? script_command(&prompt, text, err)
-				 : query_print(query, text, prompt.format, prompt.wide, stdout,
-					       progress, err);
+				 : query_print(query, text, prompt.format, stdout, progress, err);
 		text = next;
 	}
 	return status < 0 ? -1 : 0;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See screen.h. */
+#include "cli/common/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/opt.h"
+#include "base/table.h"
+#include "base/text.h"
+
+#define WIDTH_MAX 10000
+
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || !*term || !strcmp(term, "dumb");
+}
+
+bool screen_is_terminal(void)
+{
+	return screen_pages() || isatty(STDOUT_FILENO);
+}
+
+unsigned screen_width(void)
+{
+	static unsigned known; /* the pager takes the terminal away */
+	const char *columns = getenv("COLUMNS");
+	struct winsize size = { 0 };
+	uint64_t width;
+
+	if (opt_screen.wide || !screen_is_terminal())
+		return 0;
+	if (columns && text_read_u64(columns, &width) && width && width < WIDTH_MAX)
+		return (unsigned)width;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		known = size.ws_col;
+	return known;
+}
+
+static bool has_color(bool terminal)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (opt_screen.color)
+		return opt_screen.color == 1;
+	return terminal && !is_dumb() && (!no_color || !*no_color);
+}
+
+const char *screen_paint(FILE *out, const char *escape)
+{
+	return has_color(out == stdout ? screen_is_terminal() : isatty(fileno(out))) ? escape : "";
+}
+
+/* As the locale says it, which programs that never call setlocale() do not know. */
+static bool is_unicode(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+void screen_dress(struct table *table)
+{
+	const bool terminal = screen_is_terminal();
+
+	table_look(table, &(struct table_look){
+				  .terminal = terminal,
+				  .color = has_color(terminal),
+				  .unicode = is_unicode(),
+				  .width = screen_width(),
+				  .more = "--wide",
+			  });
+}

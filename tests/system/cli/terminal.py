@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, quick
+"""What verbs print on a terminal: no row is wider than the terminal, what is left out is counted and --wide has it, colours are used as they
+were asked for, and the pager runs for long texts only and leaves nothing behind. The terminal is a pty of a fixed size."""
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED, check, in_directory, private, until
+
+TRACE = os.path.join(SHARED, "data/ros2-traces/pair_basic_st")
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+VERBS = [("report",), ("report", "--all"), ("why",), ("flow",), ("list",), ("info",), ("query", "SELECT * FROM callbacks"), ("query", "--schema"),
+         ("dump", "-n", "40"), ("doctor",), ("ls",), ("help",), ("report", "--help")]
+
+
+class Terminal:
+    """A command on a terminal of @rows and @columns. No pager, unless @more names one."""
+
+    def __init__(self, place, size, *words, **more):
+        environment = {**place, "TERM": "xterm", "LC_ALL": "C.UTF-8", "KYMO_PAGER": "", "PATH": os.environ["PATH"], **more}
+        for name in ("COLUMNS", "LINES", "LESS", "PAGER", "NO_COLOR"):
+            if name not in more:
+                environment.pop(name, None)
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+            os.execve(KYMO, [KYMO, *words], environment)
+        self.data = b""
+
+    def read(self, text=None):
+        """Read until @text has come, or to the end."""
+        while text is None or text.encode() not in self.data:
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:     # the other end was closed
+                more = b""
+            if not more:
+                check(text is None, f"'{text}' did not come, but:", self.data[-2000:])
+                break
+            self.data += more
+        return self
+
+    def type(self, keys):
+        os.write(self.fd, keys.encode())
+        return self
+
+    def end(self):
+        """Return: the exit status, or minus the signal; and what was printed."""
+        self.read()
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status), self.data.decode().replace("\r\n", "\n")
+
+
+def lines_of(text):
+    """The lines as they are seen: progress that was erased is none."""
+    return [line.split("\r")[-1] for line in ESCAPE.sub("", text).split("\n")]
+
+
+def operands(words):
+    return words if words[0] in ("doctor", "ls", "help") or words[-1].startswith("--help") or "--schema" in words else (words[0], TRACE, *words[1:])
+
+
+def fits(place):
+    for size in (24, 80), (50, 200), (24, 40):
+        for words in VERBS if size[1] == 80 else VERBS[:7]:
+            _, text = Terminal(place, size, *operands(words)).end()
+            wide = [line for line in lines_of(text) if len(line) > size[1]]
+            check(not wide or "help" in " ".join(words), words, "at", size, "has rows that are too wide:", wide[:2])
+            check(len(text) > 60, words, "printed nothing:", text)
+
+
+def leaves_out(place):
+    words = ("report", TRACE, "--section", "callbacks")
+    narrow = Terminal(place, (24, 80), *words).end()[1]
+    wide = Terminal(place, (24, 80), *words, "--wide").end()[1]
+    piped = subprocess.run([KYMO, *words], env={**place, "TERM": "xterm"}, capture_output=True, text=True, check=True).stdout
+    count = int(re.search(r"^(\d+) columns more: --wide$", ESCAPE.sub("", narrow), re.M).group(1))
+    header = re.search(r"^Node .*$", piped, re.M).group(0)
+    kept = next(line for line in lines_of(narrow) if line.startswith("Node "))
+    titles = re.split(r"\s\s+", header)
+    check(len(titles) == len(re.split(r"\s\s+", kept)) + count, "of", titles, "only", kept, "and", count)
+    check("more: --wide" not in wide and header.split() == next(line for line in lines_of(wide) if line.startswith("Node ")).split(),
+          "--wide leaves out:", wide)
+    check("\x1b" not in piped and "…" not in piped, "a pipe gets", piped)
+
+
+def colors(place):
+    def colored(*words, **more):
+        return "\x1b[" in Terminal(place, (24, 80), "info", TRACE, *words, **more).end()[1]
+    check(colored(), "no colours on a terminal")
+    check(not colored(NO_COLOR="1") and not colored(TERM="dumb") and not colored("--color", "never"), "colours that nobody wants")
+    check(colored("--color", "always", NO_COLOR="1"), "--color always is not stronger than NO_COLOR")
+    piped = subprocess.run([KYMO, "info", TRACE, "--color", "always"], env=place, capture_output=True, check=True).stdout
+    check(b"\x1b[" in piped, "--color always, in a pipe:", piped)
+    check("\x1b" not in Terminal(place, (24, 80), "info", TRACE, "--format", "json").end()[1], "JSON with colours")
+
+
+def is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def pages(place, work):
+    """A pager of the test writes its pid, shows a line, and waits for a key."""
+    marker, script = os.path.join(work, "pager"), os.path.join(work, "page")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\necho $$ > {marker}\nhead -n1 >/dev/null\necho PAGER\nread key </dev/tty\ncat >/dev/null\necho END $key\n")
+    os.chmod(script, 0o700)
+    status, text = Terminal(place, (24, 80), "query", TRACE, "SELECT 1", KYMO_PAGER=script).end()
+    check(status == 0 and not os.path.exists(marker), "a pager for a text of three lines", text)
+    status, text = Terminal(place, (24, 80), "query", TRACE, "SELECT * FROM nothing", KYMO_PAGER=script).end()
+    check(status == 2 and "nothing" in text, "an error is not shown, or its status is lost:", status, text)
+
+    status, text = Terminal(place, (24, 80), "list", TRACE, KYMO_PAGER=script).read("PAGER").type("x\n").end()
+    check(status == 0 and "END x" in text, "the pager did not get the keys:", status, text)
+    # The status of the verb, not that of the pager: --expect is not kept.
+    status, text = Terminal(place, (24, 80), "dump", TRACE, "--strict", KYMO_PAGER="cat >/dev/null; exit 9").end()
+    check(status == 0, "the pager's status became kymo's:", status, text)
+    for words in ("--no-pager",), ():
+        os.remove(marker) if os.path.exists(marker) else None
+        Terminal(place, (24, 80), "list", TRACE, *words, KYMO_PAGER=script if words else "cat").end()
+        check(not os.path.exists(marker), "a pager that nobody wants")
+
+
+def is_left(place, work):
+    """The user leaves the pager before all was written; and Ctrl-C while the command works."""
+    marker, script = os.path.join(work, "pid"), os.path.join(work, "leave")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\necho $$ > {marker}\nhead -n3\necho PAGER\nread key </dev/tty\n")
+    os.chmod(script, 0o700)
+    for keys in "q\n", "\x03":
+        status, text = Terminal(place, (24, 80), "dump", TRACE, "--wide", KYMO_PAGER=script).read("PAGER").type(keys).end()
+        check(status == (0 if keys == "q\n" else -signal.SIGINT), repr(keys), "ends with", status, text)
+        with open(marker, encoding="utf-8") as file:
+            pid = int(file.read())
+        until("the end of the pager", lambda pid=pid: is_gone(pid))
+
+
+def less(place):
+    """The real one: a page, then q."""
+    if not any(os.access(os.path.join(path, "less"), os.X_OK) for path in os.environ["PATH"].split(":")):
+        print("skipped in part: no less")
+        return
+    more = {"KYMO_PAGER": "less"}
+    status, text = Terminal(place, (24, 80), "list", TRACE, **more).read(":").type("q").end()
+    check(status == 0 and "ros2:" in text, "less:", status, text)
+
+
+@in_directory
+def main(work):
+    place = private(work, ROS_TRACE_DIR=work)
+    fits(place)
+    leaves_out(place)
+    colors(place)
+    pages(place, work)
+    is_left(place, work)
+    less(place)
