@@ -10,12 +10,12 @@
 
 #include "base/now.h"
 #include "live/live.h"
-#include "recorder/runtime/status.h"
 #include "top/follow.h"
 #include "top/taking.h"
 
 #define STEP_NS 40000000             /* between two looks at the keyboard */
 #define READ_NS ((int64_t)200000000) /* between two looks at the files */
+#define RETRY_NS ((int64_t)1000000000)
 #define KEEP_BYTES (256ull << 20)    /* of a relay's session, for `kymo why` */
 
 struct source {
@@ -26,6 +26,8 @@ struct source {
 	struct taking *taking;
 	char name[1100], note[1200];
 	const char *path;
+	bool programs;    /* running ones; else a trace or a session */
+	int64_t retry_ns; /* CLOCK_MONOTONIC: when to look for a recorder again */
 	bool forgets; /* a relay's session became too long to keep it */
 	int (*step)(void *context, struct kymo_err *err);
 	void *context;
@@ -51,30 +53,73 @@ static void catch_signals(void)
 	(void)sigaction(SIGHUP, &action, NULL);
 }
 
-static void note_taking(struct source *source)
+static int open_programs(struct source *source, struct kymo_err *err)
+{
+	const struct taking_options options = { source->options->pid, source->options->version };
+	const char *beside;
+
+	if (taking_begin(&source->taking, &options, err) < 0)
+		return -1;
+	beside = taking_beside(source->taking);
+	source->kind = beside ? SOURCE_BESIDE : SOURCE_ALONE;
+	source->path = taking_path(source->taking);
+	(void)snprintf(source->name, sizeof(source->name), "%s", beside ? beside : "");
+	return 0;
+}
+
+static void note_programs(struct source *source)
 {
 	struct board_totals totals;
 
 	board_totals(source->board, &totals);
-	if (source->kind == SOURCE_ALONE && !totals.processes && !source->follow.over)
+	source->note[0] = 0;
+	if (source->kind == SOURCE_ALONE && !totals.processes)
 		(void)snprintf(source->note, sizeof(source->note),
 			       "waiting for programs: start them with \"kymo run\"");
-	else if (source->follow.over)
-		(void)snprintf(source->note, sizeof(source->note),
-			       "the recorder has ended; these are its last numbers");
-	else
-		source->note[0] = 0;
 }
 
-static int read_files(struct source *source, struct kymo_err *err)
+/* Recorders come and go: with the next one, or alone again, the rows go on. The next one gets some
+ * time to begin. */
+static void change_recorder(struct source *source)
+{
+	struct kymo_err err;
+
+	if (source->taking) {
+		follow_close(&source->follow);
+		source->follow = (struct follow){ .board = source->board,
+						  .renews = true,
+						  .from_begin = true };
+		source->path = NULL;
+		taking_end(source->taking);
+		source->taking = NULL;
+		source->retry_ns = now_ns() + RETRY_NS;
+		(void)snprintf(source->note, sizeof(source->note),
+			       "the recorder has ended; looking for the next one");
+	} else if (now_ns() >= source->retry_ns && open_programs(source, &err) < 0) {
+		source->retry_ns = now_ns() + RETRY_NS;
+		(void)snprintf(source->note, sizeof(source->note), "%s", err.text);
+	}
+}
+
+static int read_programs(struct source *source, struct kymo_err *err)
+{
+	/* What it wrote before it ended is read, too. */
+	const bool over = !source->taking || taking_is_over(source->taking);
+
+	if (source->taking && follow_files(&source->follow, source->path, err) < 0)
+		return -1;
+	if (over)
+		change_recorder(source);
+	else
+		note_programs(source);
+	return 0;
+}
+
+static int read_trace(struct source *source, struct kymo_err *err)
 {
 	if (follow_files(&source->follow, source->path, err) < 0)
 		return -1;
-	if (source->taking && taking_is_over(source->taking))
-		source->follow.over = true;
-	if (source->taking)
-		note_taking(source);
-	else if (source->kind == SOURCE_GROWING && source->follow.over)
+	if (source->kind == SOURCE_GROWING && source->follow.over)
 		(void)snprintf(source->note, sizeof(source->note),
 			       "the recording has ended; these are its last numbers");
 	return 0;
@@ -91,7 +136,7 @@ static int run_files(struct source *source, struct kymo_err *err)
 	while (rc == 0 && !stopped) {
 		if (whole || now_ns() - read_ns >= READ_NS) {
 			read_ns = now_ns();
-			if (read_files(source, err) < 0)
+			if ((source->programs ? read_programs : read_trace)(source, err) < 0)
 				return -1;
 		}
 		rc = source->step(source->context, err);
@@ -187,58 +232,13 @@ static int open_trace(struct source *source, struct kymo_err *err)
 	return 0;
 }
 
-static void find_pid(void *context, const struct process_status *status)
-{
-	int *pid = context;
-
-	if (status->alive != ALIVE_DEAD && (status->host_pid == *pid || (int)status->pid == *pid))
-		*pid = 0;
-}
-
-static int check_pid(int pid, struct kymo_err *err)
-{
-	struct rundir dir;
-	int missing = pid;
-	int rc = rundir_open(&dir, NULL, false, err);
-
-	if (rc < 0)
-		return -1;
-	if (rc == 0) {
-		rc = status_read(&dir, find_pid, NULL, &missing, err);
-		rundir_close(&dir);
-		if (rc < 0)
-			return -1;
-	}
-	return missing ? err_set(err, KYMO_EXIT_EMPTY,
-				 "process %d was not started with \"kymo run\", or has ended; "
-				 "\"kymo status\" "
-				 "lists the programs that can be watched",
-				 pid)
-		       : 0;
-}
-
-static int open_programs(struct source *source, struct kymo_err *err)
-{
-	const struct taking_options options = { source->options->pid, source->options->version };
-	const char *beside;
-
-	if (options.pid && check_pid(options.pid, err) < 0)
-		return -1;
-	if (taking_begin(&source->taking, &options, err) < 0)
-		return -1;
-	beside = taking_beside(source->taking);
-	source->kind = beside ? SOURCE_BESIDE : SOURCE_ALONE;
-	source->path = taking_path(source->taking);
-	(void)snprintf(source->name, sizeof(source->name), "%s", beside ? beside : "");
-	return 0;
-}
-
 static int open_kind(struct source *source, struct kymo_err *err)
 {
 	const struct url *url = source->options->url;
 
 	if (source->options->trace)
 		return open_trace(source, err);
+	source->programs = !url;
 	if (!url)
 		return open_programs(source, err);
 	source->kind = SOURCE_RELAY;
@@ -259,7 +259,7 @@ int source_open(struct source **out, const struct top_options *options, struct k
 	if (open_kind(source, err) < 0)
 		goto fail;
 	board.whole = source->kind == SOURCE_COMPLETE;
-	board.local = source->kind == SOURCE_ALONE || source->kind == SOURCE_BESIDE;
+	board.local = source->programs;
 	if (board_create(&source->board, &board, err) < 0)
 		goto fail;
 	source->follow = (struct follow){ .board = source->board,

@@ -19,10 +19,12 @@
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
 #include "recorder/runtime/domain.h"
+#include "recorder/runtime/status.h"
 #include "relay/store/store_tree.h"
 
 #define MOST_BYTES (64ull << 20) /* that the trace has; the oldest of them go */
 #define CHUNK_BYTES (8ull << 20)
+#define OWN_NAME "/kymo-top."
 #define ASK_MS 10000
 
 struct taking {
@@ -71,6 +73,7 @@ static int record_alone(const struct taking *taking, struct kymo_err *err)
 			     .streams = STREAMS_PROCESS,
 			     .files = { .rotate_size = CHUNK_BYTES, .max_size = MOST_BYTES } },
 		.started = on_started,
+		.yields = true,
 	};
 	struct record_result result;
 
@@ -177,7 +180,7 @@ static int make_directory(struct taking *taking, struct kymo_err *err)
 	static const char *const places[] = { "/dev/shm", "/tmp" };
 
 	for (unsigned i = 0; i < COUNT_OF(places); i++) {
-		(void)snprintf(taking->directory, sizeof(taking->directory), "%s/kymo-top.XXXXXX",
+		(void)snprintf(taking->directory, sizeof(taking->directory), "%s" OWN_NAME "XXXXXX",
 			       places[i]);
 		if (mkdtemp(taking->directory)) {
 			(void)snprintf(taking->path, sizeof(taking->path), "%s/trace",
@@ -229,14 +232,45 @@ static int find_recorder(struct taking *taking, struct kymo_err *err)
 {
 	struct domain_info info;
 
-	taking->dir.fd = -1;
 	if (rundir_open(&taking->dir, NULL, true, err) < 0 ||
 	    domain_inspect(&taking->dir, &info, err) < 0)
 		return -1;
 	taking->is_beside = info.active;
-	if (info.active)
-		(void)snprintf(taking->beside, sizeof(taking->beside), "%s", info.trace_path);
+	/* Another `kymo top` is no recording. */
+	if (info.active && !strstr(info.trace_path, OWN_NAME))
+		(void)snprintf(taking->beside, sizeof(taking->beside), "%s",
+			       info.trace_path[0] ? info.trace_path : "(in memory)");
 	return 0;
+}
+
+static void find_pid(void *context, const struct process_status *status)
+{
+	int *pid = context;
+
+	if (status->alive != ALIVE_DEAD && (status->host_pid == *pid || (int)status->pid == *pid))
+		*pid = 0;
+}
+
+static int check_pid(int pid, struct kymo_err *err)
+{
+	struct rundir dir;
+	int missing = pid;
+	int rc = rundir_open(&dir, NULL, false, err);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0) {
+		rc = status_read(&dir, find_pid, NULL, &missing, err);
+		rundir_close(&dir);
+		if (rc < 0)
+			return -1;
+	}
+	return missing ? err_set(err, KYMO_EXIT_EMPTY,
+				 "process %d was not started with \"kymo run\", or has ended; "
+				 "\"kymo status\" "
+				 "lists the programs that can be watched",
+				 pid)
+		       : 0;
 }
 
 int taking_begin(struct taking **out, const struct taking_options *options, struct kymo_err *err)
@@ -246,9 +280,9 @@ int taking_begin(struct taking **out, const struct taking_options *options, stru
 	if (!taking)
 		return err_no_memory(err);
 	taking->options = *options;
-	taking->child = -1;
-	if (find_recorder(taking, err) < 0 || make_directory(taking, err) < 0 ||
-	    start_child(taking, err) < 0) {
+	taking->child = taking->dir.fd = -1;
+	if ((options->pid && check_pid(options->pid, err) < 0) || find_recorder(taking, err) < 0 ||
+	    make_directory(taking, err) < 0 || start_child(taking, err) < 0) {
 		taking_end(taking);
 		return -1;
 	}
@@ -279,7 +313,7 @@ const char *taking_path(const struct taking *taking)
 
 const char *taking_beside(const struct taking *taking)
 {
-	return taking->is_beside ? taking->beside : NULL;
+	return taking->beside[0] ? taking->beside : NULL;
 }
 
 bool taking_is_over(struct taking *taking)

@@ -3,8 +3,8 @@
  * Takes the events of running programs into a small trace of its own, in memory, which vanishes at
  * the end:
  *
- *   nobody records      a recorder of our own; at its end the programs are as before
- *   a recorder runs     one more sink of that recorder; its own trace is not touched
+ *   nobody records      a recorder of our own; at its end the programs are as before. It makes room
+ * for others a recorder runs     one more sink of that recorder; its own trace is not touched
  *
  * A child process does it, so that nothing gets lost while the screen is busy. The child ends with
  * its parent, however the parent ends, and leaves nothing behind.

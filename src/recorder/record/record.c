@@ -115,6 +115,15 @@ static void on_stop_request(void *context, struct control_call *call, struct jso
 		on_duration(&recorder->deadline);
 }
 
+static void on_yield_request(void *context, struct control_call *call, struct json_object *request)
+{
+	struct recorder *recorder = context;
+
+	(void)request;
+	if (record_yield(recorder->options, call))
+		on_duration(&recorder->deadline);
+}
+
 /* A client that waits for its snapshot. */
 struct client {
 	struct flight_waiter waiter;	/* first */
@@ -186,15 +195,11 @@ static void on_snapshot_request(void *context, struct control_call *call, struct
 }
 
 static const struct control_request requests[] = {
-	{"stop", on_stop_request},
-	{"pause", record_pause},
-	{"resume", record_resume},
-	{"snapshot", on_snapshot_request},
-	{"sink_add", record_sink_add},
-	{"sink_list", record_sink_list},
-	{"sink_remove", record_sink_remove},
-	{"filter", record_filter},
-	{0},
+	{ "stop", on_stop_request },         { "yield", on_yield_request },
+	{ "pause", record_pause },           { "resume", record_resume },
+	{ "snapshot", on_snapshot_request }, { "sink_add", record_sink_add },
+	{ "sink_list", record_sink_list },   { "sink_remove", record_sink_remove },
+	{ "filter", record_filter },         { 0 },
 };
 
 static void on_snapshot_signal(uv_signal_t *handle, int number)
@@ -367,6 +372,8 @@ int record_run(const struct record_options *options, struct record_result *resul
 			return -1;
 		session.sink = flight_sink(recorder.flight);
 	}
+	if (!options->yields)
+		record_ask_to_yield(options->session.runtime_dir);
 	recorder.soft_files = command_limit_files(RLIM_INFINITY);
 	hold_signals(SIG_BLOCK);
 	if (session_begin(&session, &recorder.session, err) < 0) {

@@ -29,6 +29,8 @@ struct record_options {
 	size_t kernel_ring;     /* with it: bytes per CPU; 0: the usual size */
 	bool syscalls;			/* with it: also system calls */
 	bool cycles;			/* with it: also CPU cycles */
+	bool yields; /* end when another recorder wants to begin: what is recorded is only looked at
+		      */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
@@ -59,6 +61,8 @@ struct record_result {
  * trace's end and its summary, is not cut short. With flight, SIGUSR1 asks for a snapshot. As many
  * files may be open as the system allows: the soft limit is raised to the hard one, but not for the
  * command.
+ *
+ * If another recorder that yields has the runtime directory, it is asked to end first.
  *
  * Return: 0; -1 with @err. @result is valid in both cases as far as it came.
  * Context: blocks; uses the default libuv loop's signal handling, one call at a time.

@@ -51,6 +51,17 @@ void record_pause(void *recorder, struct control_call *call, struct json_object 
 void record_resume(void *recorder, struct control_call *call, struct json_object *request);
 
 /*
+ * One recorder makes room for another (record_yield.c): {"request":"yield"}.
+ *
+ * record_yield() - Return: whether the session is to end. record_ask_to_yield() - as a recorder
+ * that wants to begin: ask the one that has @runtime_dir (NULL: the usual one), and wait until it
+ * has ended. One that does not yield is left alone, and session_begin() reports it. Context: blocks
+ * for some seconds at most.
+ */
+bool record_yield(const struct record_options *options, struct control_call *call);
+void record_ask_to_yield(const char *runtime_dir);
+
+/*
  * Sinks that are added and removed during the recording (record_sinks.c):
  *
  *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N, "compress":0|1}

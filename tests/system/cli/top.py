@@ -46,7 +46,7 @@ class Terminal:
 
     def read(self):
         """Take over what the program has written within a moment. Return: whether it still runs."""
-        if select.select([self.fd], [], [], 0.1)[0]:
+        if select.select([self.fd], [], [], 0.3)[0]:
             with contextlib.suppress(OSError):
                 data = os.read(self.fd, 65536)
                 self.stream.feed(data)
@@ -91,6 +91,8 @@ def running(env, *command):
 
 
 def states(env):
+    """Return: the state of each process, by name. Not more often than five times a second: each look is a process."""
+    time.sleep(0.2)
     done = run(KYMO, "status", "--format", "json", env=env, status=None)
     return {process["name"]: process["state"] for process in json.loads(done.stdout or "{}").get("processes", [])}
 
@@ -114,7 +116,7 @@ def is_robot(result, what):
 
 def alone(env):
     """Programs that nobody records: they are watched, and are as before afterwards."""
-    result = once("--interval", "2s", env=env)
+    result = once("--interval", "1s", env=env)
     is_robot(result, "running programs")
     check((result["state"], result["processes"], result["nodes"]) == ("counting only", 3, 9), "the head is", result)
     check(any(row["cpu"] is not None for row in result["threads"]), "no thread has a CPU time", result["threads"])
@@ -143,7 +145,7 @@ def beside(directory, env):
     trace = os.path.join(directory, "beside")
     recorder = subprocess.Popen([KYMO, "record", "-q", "-o", trace], env=env)
     until("the recorder", lambda: set(states(env).values()) == {"record"})
-    result = once("--interval", "2s", env=env)
+    result = once("--interval", "1s", env=env)
     is_robot(result, "beside a recording")
     check((result["state"], result["source"]) == ("recording", trace), "the head is", result["state"], result["source"])
     growing = once(trace, "--interval", "1s", env=env)
@@ -178,11 +180,28 @@ def relayed(directory):
     with Relay() as relay:
         sender = subprocess.Popen([KYMO, "record", "-q", "--relay", f"net://127.0.0.1:{relay.control}:{relay.data}/robot", "--",
                                    *robot(60)], env=env, stdout=subprocess.DEVNULL)
-        result = once(f"net://127.0.0.1:{relay.live}/robot", "--interval", "3s")
+        result = once(f"net://127.0.0.1:{relay.live}/robot", "--interval", "1s")
         is_robot(result, "a session")
         check(result["state"] == "live", "the state is", result["state"])
         sender.send_signal(signal.SIGINT)
         sender.wait(60)
+
+
+def others(directory, env):
+    """Recorders and other tops come and go, and the screen goes on."""
+    top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
+    top.shows("nobody", r"3 processes, 9 nodes · counting only")
+    check(once("--interval", "300ms", env=env)["state"] == "counting only", "a second top is a recording")
+    trace = os.path.join(directory, "others")
+    recorder = subprocess.Popen([KYMO, "record", "-q", "-o", trace], env=env)
+    until("a recorder", lambda: os.path.isdir(trace) or recorder.poll() is not None)
+    top.shows("the recording", r"3 processes, 9 nodes · recording others")
+    rows = top.shows("rows", r"^[!> ] /perc\S+ timer 96 ms +\d")
+    run(KYMO, "stop", env=env)
+    check(recorder.wait(60) == 0, "the recorder ended with", recorder.returncode)
+    top.shows("nobody again", r"3 processes, 9 nodes · counting only")
+    check(rows and top.end() == 0, "q did not end it well")
+    check(accounts(trace)["ended"] and accounts(trace)["totals"]["recorded"] > 0, "the recording has", accounts(trace)["totals"])
 
 
 def screen(env):
@@ -271,6 +290,7 @@ def test(directory):
         beside(directory, env)
         if pyte:
             screen(env)
+            others(directory, env)
     if pyte:
         screen_of_a_trace(trace)
         in_directory(early)
