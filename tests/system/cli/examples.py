@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import BUILD, KYMO, SOURCE, ros_domain, until
@@ -298,8 +299,9 @@ class Scenes:
         if not pid:
             os.chdir(self.work)
             os.execvpe("bash", ["bash", "-c", line], dict(self.environment, TERM="linux"))
+        termios.tcsetwinsize(screen, (24, 80))
         with contextlib.suppress(OSError):		# of a terminal whose program has ended
-            while b"? help" not in out:
+            while b"callbacks" not in out:
                 out += os.read(screen, 65536)
             os.write(screen, b"q")
             while data := os.read(screen, 65536):
