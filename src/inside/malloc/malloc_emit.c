@@ -2,53 +2,22 @@
 #include "inside/malloc/malloc_emit.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-static __thread bool inside;		/* this thread is recording an event */
-static __thread bool had_ring;
+#include "inside/tracer/tracer_guest.h"
+
+static __thread struct kymo_guest guest;
 static bool in_vain; /* the allocator belongs to a sanitizer that needs all for itself: record
 			nothing */
 static volatile bool may_register; /* true in the constructor; volatile: the compiler assumes that
 				      malloc() does not read it */
 
-/* Before registration all enable bytes are set, also that of KYMO_POINT_MUTED, which no recorder ever sets. */
-static bool is_registered(void)
-{
-	return !kymo_enable_byte(KYMO_POINT_MUTED);
-}
-
-/*
- * An allocation never registers a process: otherwise each child of fork() would become a traced process. Nor does an allocation
- * register a thread that is ending: otherwise the thread would never give its ring back.
- */
-static bool may_emit(void)
-{
-	if (inside || in_vain || !(is_registered() || may_register))
-		return false;
-	if (kymo__thread->ring)
-		had_ring = true;
-	return kymo__thread->ring || !had_ring;
-}
-
 void malloc_emit(unsigned id, const void *payload, size_t size)
 {
-	struct kymo_record record;
-	const int saved = errno;
-
-	if (!may_emit())
-		return;
-	inside = true;
-	kymo_signal_fence();
-	if (kymo_try_reserve_sp(&record, id, size) || kymo__reserve(&record, id, size)) {
-		memcpy(record.at, payload, size);
-		kymo_commit_sp(&record);
-	}
-	kymo_signal_fence();
-	inside = false;
-	errno = saved;
+	if (!in_vain && kymo_guest_may_emit(&guest, may_register))
+		kymo_guest_emit(&guest, id, payload, size);
 }
 
 enum malloc_beside malloc_beside(void)
