@@ -24,6 +24,8 @@
 #define STUB_HAS_ros2_caret	0
 #define STUB_HAS_agnocast	0
 #define STUB_HAS_lttng_ust_libc	0
+#define STUB_HAS_lttng_ust_cyg_profile 0
+#define STUB_HAS_lttng_ust_statedump 0
 #define STUB_HAS_lttng_ust_pthread 0
 
 #define STUB_EXPORT(symbol, function, provider, from, to)					\

@@ -136,11 +136,20 @@ static struct module_file *file_of(struct modules *modules, const char *path)
 	return file;
 }
 
+/* Kymo records a fixed number of bytes, with zeros behind a shorter build id. */
 static bool is_same(const struct module *module, const struct module_file *file)
 {
-	return !module->build_id_size ||
-	       (module->build_id_size == file->functions.build_id_size &&
-		memcmp(module->build_id, file->functions.build_id, module->build_id_size) == 0);
+	const unsigned size = file->functions.build_id_size;
+
+	if (!module->build_id_size)
+		return true;
+	if (!size || module->build_id_size < size ||
+	    memcmp(module->build_id, file->functions.build_id, size) != 0)
+		return false;
+	for (unsigned i = size; i < module->build_id_size; i++)
+		if (module->build_id[i])
+			return false;
+	return true;
 }
 
 static const char *readable(struct module_file *file, const struct elf_function *function)

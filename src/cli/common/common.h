@@ -51,6 +51,14 @@
 #define CLI_OPT_MALLOC(type) \
 	{ "malloc", 0, OPT_FLAG, offsetof(type, malloc), NULL, \
 	  "also record what the command allocates and frees, and mutexes that it waits for", NULL }
+/* bool functions */
+#define CLI_OPT_FUNCTIONS(type)                                                                \
+	{                                                                                      \
+		"functions", 0, OPT_FLAG, offsetof(type, functions), NULL,                     \
+			"also record entry and exit of each function, in programs built with " \
+			"-finstrument-functions",                                              \
+			NULL                                                                   \
+	}
 /* bool strict */
 #define CLI_OPT_STRICT(type) \
 	{ "strict", 0, OPT_FLAG, offsetof(type, strict), NULL, "exit with 4 if events were lost", NULL }

@@ -29,7 +29,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, agent, kernel_all, syscalls, cycles, malloc;
+	bool all, paused, wait, agent, kernel_all, syscalls, cycles, malloc, functions;
 	bool strict, quiet;
 	int64_t duration, block;
 	uint64_t ring_size;
@@ -80,6 +80,7 @@ static const struct opt opts[] = {
 	  "there are none",
 	  NULL },
 	CLI_OPT_MALLOC(struct options),
+	CLI_OPT_FUNCTIONS(struct options),
 	{ "paused", 0, OPT_FLAG, offsetof(struct options, paused), NULL,
 	  "begin with a pause: only facts are recorded until \"kymo resume\"", NULL },
 	{ "wait", 0, OPT_FLAG, offsetof(struct options, wait), NULL,
@@ -188,7 +189,8 @@ static int prepare_command(const struct options *options, char **command,
 	struct launch launch = { .fallback_libdir = KYMO_LIBDIR,
 				 .ring_size = options->ring_size,
 				 .block_ns = options->block,
-				 .malloc = options->malloc };
+				 .malloc = options->malloc,
+				 .functions = options->functions };
 
 	if (options->processes.count)
 		return err_set(err, KYMO_EXIT_USAGE, "a command and --pid exclude each other");
@@ -234,6 +236,11 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 		return err_set(err, KYMO_EXIT_USAGE, "no command after \"--\"");
 	if (options->duration < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--duration cannot be negative");
+	if (argc == 0 && options->functions)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--functions requires a command; start other programs with \"kymo run "
+			"--functions\"");
 	if (argc == 0 && options->malloc)
 		return err_set(err, KYMO_EXIT_USAGE, "--malloc requires a command; start other programs with \"kymo run "
 			       "--malloc\"");

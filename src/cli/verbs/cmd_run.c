@@ -16,7 +16,7 @@
 struct options {
 	uint64_t ring_size;
 	int64_t block;
-	bool flight, malloc;
+	bool flight, malloc, functions;
 	struct filter_wishes filter;
 };
 
@@ -31,6 +31,7 @@ static const struct opt opts[] = {
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "keep the latest events in shared memory while no recorder is running", NULL },
 	CLI_OPT_MALLOC(struct options),
+	CLI_OPT_FUNCTIONS(struct options),
 	FILTER_OPTS(struct options, filter),
 	CLI_OPT_END
 };
@@ -79,6 +80,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	launch.block_ns = options.block;
 	launch.flight = options.flight;
 	launch.malloc = options.malloc;
+	launch.functions = options.functions;
 	rules = launch_find(argv[0], err) < 0 ? NULL : read_rules(&options.filter, err);
 	if (rules) {
 		launch.rules = *rules ? rules : NULL;

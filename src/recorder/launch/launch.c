@@ -56,7 +56,9 @@ struct setting {
 };
 
 #define SETTINGS_MAX 10
-#define MALLOC_SPARE (8u << 20) /* calls of malloc() are many times the program's other events */
+#define FREQUENT_SPARE                                                                          \
+	(8u << 20) /* calls of malloc() and of all functions are many times the program's other \
+		      events */
 
 static void set_number(struct setting *setting, const char *name, const char *format,
 		       uint64_t value)
@@ -68,9 +70,22 @@ static void set_number(struct setting *setting, const char *name, const char *fo
 static int set_preload(const struct launch *launch, struct setting *setting, struct kymo_err *err)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], more[sizeof setting->value];
+	char library[PATH_MAX], more[sizeof setting->value], functions[sizeof setting->value];
 
 	setting->name = "LD_PRELOAD";
+	if (launch->functions) {
+		if (preload_beside(library, sizeof library, PRELOAD_FUNCTIONS_LIBRARY,
+				   launch->fallback_libdir) < 0)
+			return err_set(
+				err, KYMO_EXIT_FAILED,
+				"cannot find %s, which --functions needs: it is neither in lib "
+				"beside the "
+				"directory of kymo nor where it is installed; install kymo again",
+				PRELOAD_FUNCTIONS_LIBRARY);
+		if (preload_value(functions, sizeof functions, library, before, err) < 0)
+			return -1;
+		before = functions;
+	}
 	if (launch->malloc) {
 		if (preload_beside(library, sizeof library, PRELOAD_MALLOC_LIBRARY, launch->fallback_libdir) < 0)
 			return err_set(err, KYMO_EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
@@ -140,8 +155,8 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 	if (launch->block_ns)
 		set_number(&setting[count++], "KYMO_BLOCK", "%" PRIu64 "us",
 			   (uint64_t)(launch->block_ns + 999) / 1000);
-	if (launch->malloc && !getenv("KYMO_RING_SPARE"))
-		set_number(&setting[count++], "KYMO_RING_SPARE", "%" PRIu64, MALLOC_SPARE);
+	if ((launch->malloc || launch->functions) && !getenv("KYMO_RING_SPARE"))
+		set_number(&setting[count++], "KYMO_RING_SPARE", "%" PRIu64, FREQUENT_SPARE);
 	if (launch->flight)
 		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
 	if (launch->rules) {

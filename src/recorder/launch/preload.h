@@ -9,6 +9,7 @@
 
 #define PRELOAD_LIBRARY "libkymo-ros2.so"
 #define PRELOAD_MALLOC_LIBRARY "libkymo-malloc.so"
+#define PRELOAD_FUNCTIONS_LIBRARY "libkymo-functions.so"
 #define PRELOAD_PYTHON_FILE "python/sitecustomize.py" /* loads the hook for rclpy */
 
 /**

@@ -306,8 +306,10 @@ int report_profile(struct report *report)
 	report_more(report, print.shown, print.all);
 	report->rows += print.all;
 	if (!profile.events)
-		tell_missing(report, "The trace has no func_entry: build with -finstrument-functions "
-				     "and preload liblttng-ust-cyg-profile-fast.so.");
+		tell_missing(report,
+			     "The trace has no func_entry: build with -finstrument-functions "
+			     "and record with kymo record --functions, or preload "
+			     "liblttng-ust-cyg-profile-fast.so.");
 	if (profile.events && !profile.modules.count)
 		table_note(report->table, "Functions have no names: the trace does not say what was "
 			   "loaded where. Record lttng_ust_statedump:*, too (lttng enable-event -u).");

@@ -18,9 +18,9 @@ sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import BUILD, SOURCE, check, run, skip
 
 HEADERS = {"libkymo": ["kymo/kymo.h", "kymo/loop.h", "kymo/thread.h"], "libkymo-session": ["kymo/session.h", "kymo/sink.h"],
-           "libkymo-ctf": ["kymo/ctf.h", "kymo/err.h"], "libkymo-ros2": [], "libkymo-malloc": []}
+           "libkymo-ctf": ["kymo/ctf.h", "kymo/err.h"], "libkymo-ros2": [], "libkymo-malloc": [], "libkymo-functions": []}
 # The preload libraries define functions of others, which is what they are for.
-INTERPOSERS = ("libkymo-ros2", "libkymo-malloc")
+INTERPOSERS = ("libkymo-ros2", "libkymo-malloc", "libkymo-functions")
 LINKER = ("__start_kymo_sites", "__stop_kymo_sites")
 
 

@@ -30,6 +30,7 @@ ROOMS = {
     "inside/tracer": "",
     "inside/ros2": "inside/tracer",
     "inside/malloc": "inside/tracer",
+    "inside/functions": "inside/tracer",
 
     "ctf": "abi base",
     "ctf/format": "",
