@@ -14,7 +14,7 @@ import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_kernel import lossless_tasks, skip_without, with_tracefs
-from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, lossless, record, run, sanitized, skip, until_lossless
+from lib_test import BUILD, KYMO, SHARED, accounts, answer, in_directory, lossless, query, record, run, sanitized, skip, until_lossless
 
 CALLS = os.path.join(BUILD, "tests", "syscalls")
 ROUNDS = 20
@@ -67,6 +67,26 @@ def recorded(directory, source):
     assert len(exits["getppid"]) == PARENTS * ROUNDS and len(set(exits["getppid"])) == 1, exits["getppid"]
     assert exits["read"] == [1] * ROUNDS and exits["close"] == [-9] * ROUNDS, exits
     return trace
+
+
+# Many threads that end at once: what is read too late is of a thread that nobody knows any more.
+SHORT = 5000
+THREADS = f"""
+import os, threading
+for _ in range({SHORT}):
+    thread = threading.Thread(target=os.getppid)
+    thread.start()
+    thread.join()
+"""
+
+
+def short_threads(directory):
+    """Each one's call is there, although the recorder's own calls, which read the rings, are in the same rings."""
+    trace = os.path.join(directory, "trace")
+    said = record(trace, "--syscalls", "--", sys.executable, "-c", THREADS).stderr
+    lossless_tasks("were lost" in said, said)
+    calls = query(trace, "SELECT tid, end_ns FROM system_calls WHERE name = 'getppid'")
+    assert len(calls) == SHORT == len({c["tid"] for c in calls}) and all(c["end_ns"] for c in calls), len(calls)
 
 
 def lint(trace, *names, status=0):
@@ -193,6 +213,7 @@ def main(directory):
         skip("this kernel has no tracepoints of system calls")
     for source in accounts(probe)["kernel"]["source"], "perf_event_open":
         until_lossless(functools.partial(recorded, source=source))
+    until_lossless(short_threads)
     until_lossless(check_lint)
     as_strace(directory)
 
