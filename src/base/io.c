@@ -2,7 +2,10 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int write_all(int fd, const void *data, size_t size)
@@ -25,4 +28,21 @@ bool fds_exceed(int fd, unsigned eighths)
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd >= limit.rlim_cur / 8 * eighths;
+}
+
+void make_parents(const char *path)
+{
+	const size_t size = strlen(path);
+	char part[PATH_MAX];
+
+	if (size >= sizeof(part))
+		return;
+	memcpy(part, path, size + 1);
+	for (size_t i = 1; i < size; i++) {
+		if (part[i] != '/' || part[i + 1 + strspn(part + i + 1, "/")] == '\0')
+			continue;
+		part[i] = '\0';
+		(void)mkdir(part, 0777);
+		part[i] = '/';
+	}
 }

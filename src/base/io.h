@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File descriptors: writing all of some bytes, and how many descriptors are left. */
+/* File descriptors: writing all of some bytes, and how many descriptors are left; the directories
+ * above a path. */
 #ifndef KYMO_BASE_IO_H
 #define KYMO_BASE_IO_H
 
@@ -24,5 +25,13 @@ int write_all(int fd, const void *data, size_t size);
  * Context: makes a system call.
  */
 bool fds_exceed(int fd, unsigned eighths);
+
+/**
+ * make_parents() - create the directories above @path that do not exist, as mkdir -p does; with
+ * 0777 and the umask
+ *
+ * What fails shows when @path is created. Context: blocks.
+ */
+void make_parents(const char *path);
 
 #endif

@@ -89,6 +89,11 @@ static int set(const struct opt *opt, void *target, const char *value, struct ky
 	if (opt->kind == OPT_LIST)
 		return err_set(err, KYMO_EXIT_USAGE, "option --%s: at most %d times", opt->name,
 			       OPT_LIST_MAX);
+	if (opt->kind == OPT_SWITCH)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"option --%s: unknown value '%s'; write --%s without a value, or --%s=%s",
+			opt->name, value, opt->name, opt->name, opt->choices);
 	if (opt->choices)
 		return err_set(err, KYMO_EXIT_USAGE, "option --%s: '%s' is not one of %s", opt->name,
 			       value, opt->choices);

@@ -150,24 +150,26 @@ static const struct report_section sections[] = {
 
 /* ---- which sections ---- */
 
-const char *report_section_names(void)
-{
-	static char names[1024];
-	unsigned i;
-
-	if (!*names)
-		for (i = 0; i < SECTIONS; i++)
-			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-				 i ? ", " : "", sections[i].name);
-	return names;
-}
-
 static const struct report_section *section_named(const char *name)
 {
 	for (unsigned i = 0; i < SECTIONS; i++)
 		if (strcmp(sections[i].name, name) == 0)
 			return &sections[i];
 	return NULL;
+}
+
+static int unknown_section(const char *name, struct kymo_err *err)
+{
+	struct text_nearest best = { 0 };
+
+	for (unsigned i = 0; i < SECTIONS; i++)
+		text_nearest_try(&best, name, sections[i].name);
+	for (unsigned i = 0; i < TABLES; i++)
+		text_nearest_try(&best, name, tables_table[i].name);
+	return best.name ? err_set(err, KYMO_EXIT_USAGE,
+				   "unknown section '%.64s'; did you mean %s?", name, best.name)
+			 : err_set(err, KYMO_EXIT_USAGE,
+				   "unknown section '%.64s'; --help lists the sections", name);
 }
 
 int report_check(const struct report_options *options, struct kymo_err *err)
@@ -177,8 +179,7 @@ int report_check(const struct report_options *options, struct kymo_err *err)
 		const struct report_section *section = section_named(name);
 
 		if (!section && tables_find(name) < 0)
-			return err_set(err, KYMO_EXIT_USAGE, "unknown section '%s'; the sections are: %s, and all tables of kymo query",
-				       name, report_section_names());
+			return unknown_section(name, err);
 		if (section && section->paths && !options->paths)
 			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs a path: name one with "
 				       "--path '/node -> /topic -> /node', or pass CARET's file with --architecture", name);

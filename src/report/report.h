@@ -84,9 +84,6 @@ struct report_options {
  */
 int report_check(const struct report_options *options, struct kymo_err *err);
 
-/** report_section_names() - "callbacks, topics, ..." for help texts. */
-const char *report_section_names(void);
-
 /**
  * report_run() - read the whole trace and write the sections into @table
  * @path: of the trace, as the user named it

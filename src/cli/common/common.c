@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "cli/common/screen.h"
 
@@ -215,23 +216,16 @@ int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *e
 	return join(path, argv[0], "", err);
 }
 
-/* mkdir -p */
 static int make_directories(const char *path, struct kymo_err *err)
 {
-	char partial[CLI_PATH_MAX];
+	char checked[CLI_PATH_MAX];
 	struct stat status;
 
-	if (join(partial, path, "", err))
+	if (join(checked, path, "", err))
 		return -1;
-	for (char *slash = partial + 1; *slash; slash++) {
-		if (*slash != '/')
-			continue;
-		*slash = 0;
-		(void)mkdir(partial, 0777);	/* the last mkdir() shows whether it worked */
-		*slash = '/';
-	}
-	if (!mkdir(partial, 0777) || (errno == EEXIST && !stat(partial, &status) &&
-				      S_ISDIR(status.st_mode)))
+	make_parents(checked);
+	if (!mkdir(checked, 0777) ||
+	    (errno == EEXIST && !stat(checked, &status) && S_ISDIR(status.st_mode)))
 		return 0;
 	return err_set(err, KYMO_EXIT_FAILED,
 		       "cannot create the directory %s for traces: %s; set ROS_TRACE_DIR to another place, or choose one with -o",

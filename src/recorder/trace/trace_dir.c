@@ -45,6 +45,7 @@ int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo
 	*absolute = NULL;
 	if (strlen(path) > PATH_MAX - 128)
 		return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long: %.80s...", path);
+	make_parents(path);
 	if (mkdir(path, 0755) < 0) {
 		*existed = true;
 		if (errno == EEXIST && !is_empty(path))

@@ -13,7 +13,8 @@
 #define TRACE_DIR_EARLIER "kymo-earlier.jsonl"
 
 /**
- * trace_dir_make() - create @path, or use it if it is an empty directory
+ * trace_dir_make() - create @path and the directories above it, or use it if it is an empty
+ * directory
  * @existed: set to whether it existed
  * @absolute: its absolute path, malloc'ed; NULL after a failure
  *

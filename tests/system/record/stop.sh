@@ -109,11 +109,17 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 assert status == 41, status
 END
 
-# What does not end is named.
-run 1 "$kymo" record -q -d 0.2 -o "$scratch/deaf" -- sh -c 'trap "" INT TERM; "$0" --rate 1000 --seconds 0.1 "$1"; exec sleep 600' \
+# What does not end is named. The directories above the trace are created.
+run 1 "$kymo" record -q -d 0.2 -o "$scratch/deaf/to/all" -- sh -c 'trap "" INT TERM; "$0" --rate 1000 --seconds 0.1 "$1"; exec sleep 600' \
 	"$numbers" "$scratch/n6"
 has err "1 process of the command did not end and still runs: "
 has err ' (sleep); end them with "kill -KILL '
+kill -KILL "$(sed -n 's/.*kill -KILL \([0-9]*\)"$/\1/p' "$scratch/err")" || fail "not the process: $(cat "$scratch/err")"
+
+test -d "$scratch/deaf/to/all/ust" || fail "no trace"
+run 1 "$kymo" record -q -d 0.2 -o "$scratch/deaf/to/nothing" -- sh -c 'trap "" INT TERM; exec sleep 600'
+has err "1 process of the command did not end and still runs: "
+has err "nothing was traced"
 kill -KILL "$(sed -n 's/.*kill -KILL \([0-9]*\)"$/\1/p' "$scratch/err")" || fail "not the process: $(cat "$scratch/err")"
 
 # The socket of a recorder that was killed is in nobody's way.

@@ -195,7 +195,7 @@ def empty_and_wrong(scratch):
     text, _ = report(BASIC, "--node", "/nobody", status=6)
     check("matches --node" in text, "an empty result says why")
     check("matches --node" in as_json(BASIC, "--node", "/nobody", status=6)["why_empty"], "in json")
-    report(BASIC, "--section", "nonsense", status=2)
+    check("did you mean timers?" in report(BASIC, "--section", "timer", status=2)[1], "the nearest section")
     report(BASIC, "--begin", "never", status=2)
     report(BASIC, "--begin", "+2s", "--end", "+1s", status=2)
     for trace in existing(os.path.join(TRACES, "rotated_files")):

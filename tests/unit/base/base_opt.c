@@ -182,8 +182,9 @@ static void refusals(void **state)
 		{ "--format tabl", "not one of" },
 		{ "--format |", "not one of" },
 		{ "--quiet=yes", "takes no value" },
-		{ "--kernel=maybe", "'maybe' is not one of if-possible|never" },
-		{ "--kernel=", "'' is not one of if-possible|never" },
+		{ "--kernel=maybe", "unknown value 'maybe'; write --kernel without a value, or "
+				    "--kernel=if-possible|never" },
+		{ "--kernel=", "unknown value ''; write --kernel" },
 		{ "--pid -1", "'-1' is not a whole number" },
 		{ "--pid 18446744073709551616", "not a whole number" },
 		{ "--pid 1x", "not a whole number" },

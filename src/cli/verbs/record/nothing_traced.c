@@ -113,7 +113,9 @@ static void command_without(const struct record_result *result, char *const *com
 
 int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
-	int status = result->command_ended && result->command_status ? result->command_status : KYMO_EXIT_EMPTY;
+	const int status = result->command_ended && result->command_status ? result->command_status
+			   : result->command_left                          ? KYMO_EXIT_FAILED
+									   : KYMO_EXIT_EMPTY;
 
 	if (result->stats.processes && !result->stats.init_events)
 		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 
@@ -45,6 +46,7 @@ static int make_output(struct flight_show *show, struct kymo_err *err)
 
 	if (!output)
 		return 0;
+	make_parents(output);
 	show->made = mkdir(output, 0777) == 0;
 	if (!show->made && (errno != EEXIST || stat(output, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return err_set(err, KYMO_EXIT_FAILED, "cannot create the directory %s for snapshots: %s; choose another "
