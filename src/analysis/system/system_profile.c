@@ -4,7 +4,8 @@
  *
  * The idea: each thread has a stack of open calls. An entry pushes a call and finds or creates the
  * child of the function above it in the call tree. An exit pops the call and adds its duration to
- * that node of the tree.
+ * that node of the tree. The run of a callback of ROS 2 is a call, too: so the tree has what each
+ * function costs within each callback.
  */
 #include "analysis/system/system_profile.h"
 
@@ -12,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, SWITCH, MODULES };
+enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, CALLBACK_START, CALLBACK_END, SWITCH, MODULES };
 
 static const struct kymo_ctf_bind wanted[MODULES] = {
 	[FAST_ENTRY] = { "lttng_ust_cyg_profile_fast:func_entry", { "addr" } },
 	[FAST_EXIT] = { "lttng_ust_cyg_profile_fast:func_exit", { NULL } },
 	[ENTRY] = { "lttng_ust_cyg_profile:func_entry", { "addr" } },
 	[EXIT] = { "lttng_ust_cyg_profile:func_exit", { "addr" } },
+	[CALLBACK_START] = { "ros2:callback_start", { "callback" } },
+	[CALLBACK_END] = { "ros2:callback_end", { "callback" } },
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
 };
 
@@ -82,7 +85,7 @@ static int on_switch(struct profile *profile, const struct kymo_ctf_event *event
 /* ---- calls ---- */
 
 static struct profile_call *call_of(struct profile *profile, struct profile_thread *thread,
-				    struct profile_call *parent, uint64_t address)
+				    struct profile_call *parent, uint64_t address, bool is_callback)
 {
 	struct profile_call *call = map_get(&profile->calls, address, parent->index);
 
@@ -99,6 +102,7 @@ static struct profile_call *call_of(struct profile *profile, struct profile_thre
 	}
 	call->index = ++profile->call_count;
 	call->address = address;
+	call->is_callback = is_callback;
 	call->parent = parent;
 	call->depth = parent->depth + 1;
 	call->sibling = parent->child;
@@ -127,7 +131,8 @@ static void abandon(struct profile_thread *thread, unsigned depth)
 			thread->frame[thread->depth].call->unfinished++;
 }
 
-static void enter(struct profile *profile, struct profile_thread *thread, uint64_t address, int64_t ns)
+static void enter(struct profile *profile, struct profile_thread *thread, uint64_t address,
+		  bool is_callback, int64_t ns)
 {
 	struct profile_call *parent = thread->root;
 	struct profile_frame *frame;
@@ -147,7 +152,7 @@ static void enter(struct profile *profile, struct profile_thread *thread, uint64
 	*frame = (struct profile_frame){ .address = address, .start_ns = ns,
 					 .cpu_ns = cpu_now(thread, ns) };
 	if (ns >= profile->begin_ns && ns <= profile->end_ns)
-		frame->call = call_of(profile, thread, parent, address);
+		frame->call = call_of(profile, thread, parent, address, is_callback);
 }
 
 static void leave(struct profile *profile, struct profile_thread *thread, int64_t ns)
@@ -206,17 +211,23 @@ static int on_function(struct profile *profile, const struct kymo_ctf_event *eve
 	os_thread_name(thread, event->procname, SIZE_MAX, event->vpid);
 	thread->stream = event->stream;
 	thread->trace = event->trace;
-	profile->events++;
 	runs(thread, event->ns);
+	if (event->bound < CALLBACK_START) {
+		profile->events++;
+		thread->has_functions = true;
+	}
 	switch (event->bound) {
 	case FAST_ENTRY:
 	case ENTRY:
-		enter(profile, thread, event->value[0].u, event->ns);
+	case CALLBACK_START:
+		enter(profile, thread, event->value[0].u, event->bound == CALLBACK_START,
+		      event->ns);
 		break;
 	case FAST_EXIT:
 		leave(profile, thread, event->ns);
 		break;
 	case EXIT:
+	case CALLBACK_END:
 		leave_named(profile, thread, event->value[0].u, event->ns);
 		break;
 	}

@@ -25,13 +25,14 @@
 
 #define PROFILE_DEPTH_MAX 256u		/* deeper calls count for their caller at this depth */
 #define PROFILE_PATHS_MAX 1000000u
-#define PROFILE_BINDS (5u + MODULES_BINDS)
+#define PROFILE_BINDS (7u + MODULES_BINDS)
 
-/* A function, called by its parent. */
+/* A function, called by its parent; or the runs of a callback of ROS 2. */
 struct profile_call {
 	struct profile_call *parent, *child, *sibling;	/* child, child->sibling, ... */
 	uint64_t address;
 	uint32_t index, depth;
+	bool is_callback; /* address is that of the callback's object */
 	uint64_t calls, unfinished;
 	int64_t total_ns, own_ns;	/* own: without the functions that it called */
 	int64_t cpu_ns;			/* part of total_ns on a CPU; only with sched_switch */
@@ -49,6 +50,7 @@ struct profile_thread {
 	uint32_t trace;			/* the trace of its functions */
 	struct profile_call *root;	/* the parent of the outermost calls; NULL: no calls */
 	uint32_t calls;			/* number of different paths */
+	bool has_functions;             /* otherwise it has run callbacks only */
 	struct profile_frame *frame;
 	/* Number of open calls, including calls deeper than the limit. */
 	unsigned depth;

@@ -224,18 +224,46 @@ struct profile_print {
 	unsigned shown, all;
 };
 
+/* The name of the callback that a run was of; of those that had the same address, the latest. NULL:
+ * not known. */
+static const char *callback_name(const struct profile_print *print, const struct profile_call *call,
+				 char *out, size_t size)
+{
+	const struct report *report = print->report;
+	const char *host = kymo_ctf_trace(report->reader, print->thread->trace)->hostname;
+
+	for (unsigned i = model_count(report->model, MODEL_CALLBACK); i; i--) {
+		const struct model_callback *callback = model_callback(report->model, i - 1);
+
+		if (callback->address == call->address &&
+		    callback->process->pid == print->thread->os.pid &&
+		    strcmp(callback->process->hostname, host) == 0)
+			return model_callback_label(callback, out, size);
+	}
+	return NULL;
+}
+
+static const char *call_name(const struct profile_print *print, const struct profile_call *call,
+			     const char **file, char *out, size_t size)
+{
+	if (!call->is_callback)
+		return modules_name(&print->profile->modules, print->thread->trace,
+				    print->thread->os.pid, call->address, file);
+	*file = "callback";
+	return callback_name(print, call, out, size);
+}
+
 static void call_row(struct profile_print *print, const struct profile_call *call)
 {
 	bool text = print->report->options->format == TABLE_TEXT;
 	unsigned indent = text ? (call->depth - 1) * 2 : 0;
 	struct table *t = print->report->table;
-	char name[512], shorter[96];
-	const char *file, *function = modules_name(&print->profile->modules, print->thread->trace,
-						   print->thread->os.pid, call->address, &file);
+	char name[512], label[256], shorter[96];
+	const char *file, *function = call_name(print, call, &file, label, sizeof(label));
 
 	cells_thread(t, &print->thread->os);
 	table_u64(t, call->depth - 1);
-	if (function && text)
+	if (function && text && !call->is_callback)
 		function = symbol_short(function, shorter, sizeof(shorter));
 	if (function)
 		snprintf(name, sizeof(name), "%*s%s", indent < 80 ? (int)indent : 80, "", function);
@@ -301,7 +329,8 @@ int report_profile(struct report *report)
 	table_section(report->table, "profile", "Call trees by thread", profile_columns,
 		      COUNT_OF(profile_columns));
 	for (i = 0; (print.thread = profile_thread(&profile, i)); i++)
-		if (print.thread->root && wants_thread(report, &profile.threads, &print.thread->os))
+		if (print.thread->has_functions &&
+		    wants_thread(report, &profile.threads, &print.thread->os))
 			print_calls(&print, print.thread->root);
 	report_more(report, print.shown, print.all);
 	report->rows += print.all;
