@@ -12,6 +12,7 @@
 
 #include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
+#include "report/why/report_why_spans.h"
 
 /* ---- a pass ---- */
 
@@ -236,6 +237,12 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
+	else if (!model_facts(answer->model)->ros_events && o->callback)
+		snprintf(buffer, size,
+			 "The trace has no loop or span '%s'. `kymo report --section loops "
+			 "--section spans` "
+			 "lists those that it has.",
+			 o->callback);
 	else if (!model_facts(answer->model)->ros_events)
 		snprintf(buffer, size, "%s", flow_no_ros(answer->reader));
 	else if (o->callback && near_node(answer))
@@ -365,7 +372,9 @@ int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_o
 	answer->table = table;
 	if (!find(answer, err)) {
 		*lost = answer->lost_events || answer->lost_packets;
-		status = print_answer(answer);
+		status = answer->instances ? 0 : why_spans_answer(answer, NULL, err);
+		if (status >= 0)
+			status = status ? KYMO_EXIT_OK : print_answer(answer);
 	}
 	answer_free(answer);
 	return status;
@@ -384,6 +393,8 @@ int why_say(struct kymo_ctf_reader *reader, const struct why_options *options,
 	if (!status && answer->instances) {
 		why_target_label(answer, said->worst, sizeof(said->worst));
 		why_sentence(answer, 0, said->why, sizeof(said->why));
+	} else if (!status && why_spans_answer(answer, said, err) < 0) {
+		status = -1;
 	}
 	answer_free(answer);
 	return status;
