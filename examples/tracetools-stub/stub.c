@@ -22,6 +22,7 @@
 /* Rows of other providers are not of tracetools. */
 #define STUB_HAS_ros2		1
 #define STUB_HAS_ros2_caret	0
+#define STUB_HAS_ros2_kymo 0
 #define STUB_HAS_agnocast	0
 #define STUB_HAS_lttng_ust_libc	0
 #define STUB_HAS_lttng_ust_cyg_profile 0

@@ -153,10 +153,12 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 		      __VA_OPT__(,) __VA_ARGS__)				\
 }
 
-/* Whether the facts of a provider report new objects. Facts of provider ros2 do; CARET's facts report objects that already exist. */
+/* Whether the facts of a provider report new objects. Facts of provider ros2 do; the others report
+ * objects that already exist. */
 #define MAKES_ros2	true
 #define MAKES_ros2_caret false
 #define MAKES_lttng_ust_statedump false
+#define MAKES_ros2_kymo false
 
 #define EMIT_INIT(provider, id, ...)						\
 static __attribute__((noinline, unused))					\
