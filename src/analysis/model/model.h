@@ -136,6 +136,7 @@ struct model_gid {
 struct model_topic {
 	uint32_t index;
 	const char *name;
+	const char *type; /* of its messages: "sensor_msgs/msg/Imu"; "" when not in the trace */
 	uint32_t publishers, subscriptions;	/* so far */
 };
 
@@ -147,6 +148,9 @@ struct model_publisher {
 	const struct model_topic *topic;
 	uint64_t depth;
 	struct model_gid gid;
+	const char *type; /* of its messages; "" when not in the trace */
+	uint64_t
+		type_size; /* bytes of each message of the type; 0: they differ, or are not known */
 	int64_t born_ns;
 };
 
@@ -158,6 +162,8 @@ struct model_subscription {
 	const struct model_topic *topic;
 	uint64_t depth;
 	struct model_gid gid;
+	const char *type; /* as of a publisher */
+	uint64_t type_size;
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
 };
@@ -281,9 +287,11 @@ struct model_message {
 	int64_t send_ns;
 	int64_t source_ns;	/* source timestamp: the publisher's wall clock; 0: none */
 	/*
-	 * In the message's header, recorded by some versions of CARET's rclcpp; 0: not in the trace.
+	 * In the message's header, recorded by kymo and by some versions of CARET's rclcpp; 0: not
+	 * in the trace.
 	 */
 	int64_t stamp_ns;
+	uint64_t size;          /* bytes, serialized; 0: not in the trace */
 	bool is_intra;		/* it passed through a ring buffer of the same process */
 	/*
 	 * Of the message object: in published() the publisher's object, in taken() and in instances
@@ -299,6 +307,16 @@ struct model_message {
 	int64_t callback_ns;	/* start of the callback; 0: none */
 	uint64_t to_instance;	/* id of that callback run; 0: none */
 };
+
+/**
+ * model_message_age() - the time from the stamp in the header of a received message to the start of
+ * its callback, or to its take if it has no callback
+ * @age_ns: set to it; below zero if the clocks of two hosts differ
+ *
+ * Return: false: the message has no stamp, was not received, or the two are more than a day apart:
+ * then the stamp is of another clock, as that of a simulation or of a recording that is played.
+ */
+bool model_message_age(const struct model_message *message, int64_t *age_ns);
 
 /* One run of a callback. */
 struct model_instance {

@@ -34,6 +34,7 @@ static struct model_message message_of(const struct sent *sent)
 		.send_ns = sent->send_ns,
 		.source_ns = sent->source_ns,
 		.stamp_ns = sent->stamp_ns,
+		.size = sent->size,
 	};
 }
 
@@ -233,6 +234,7 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 	sent->rcl_ns = chained ? thread->publish.rcl_ns : 0;
 	sent->stamp_ns = chained ? thread->publish.stamp_ns : 0;
 	sent->send_ns = now->ns;
+	sent->size = publisher->pub.type_size;
 	if (frame) {
 		sent->from = frame->callback;
 		sent->from_instance = frame->id;
@@ -299,6 +301,7 @@ void model_rmw_publish(struct model *model, const struct now *now)
 	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;
+	model_content_sent(thread, sent, args->message.u);
 	/*
 	 * On Humble and Iron, CARET and kymo record the source timestamp after the write; other
 	 * tracers do not record it.
@@ -351,7 +354,8 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 		message = message_of(sent);
 	} else {
 		message = (struct model_message){ .topic = &subscription->topic->pub,
-						  .source_ns = source_ns };
+						  .source_ns = source_ns,
+						  .size = subscription->pub.type_size };
 	}
 	message.address = address;
 	message.subscription = &subscription->pub;
@@ -389,6 +393,7 @@ static void doubt_messages(struct model *model, struct thread *thread)
 {
 	flush_messages(model, thread);
 	thread->publish.message = 0;
+	thread->content.message = 0;
 }
 
 static void forget_sent(struct model *model)

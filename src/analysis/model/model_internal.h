@@ -53,11 +53,12 @@ enum handle {
 	HANDLE_GID_PUBLISHER,
 	HANDLE_GID_SUBSCRIPTION,
 	HANDLE_GID_CLIENT,
+	HANDLE_TYPE, /* by the address of the middleware's object */
 	HANDLE_MEMBER_TIMER,
 	HANDLE_MEMBER_SUBSCRIPTION,
 	HANDLE_MEMBER_SERVICE,
 	HANDLE_MEMBER_CLIENT,
-	HANDLE_COPY,			/* model_caret.c: a message's address within the process */
+	HANDLE_COPY, /* model_caret.c: a message's address within the process */
 };
 
 /* Work that costs time per event and is done only if a listener needs the result. */
@@ -122,6 +123,12 @@ struct thread {
 		int64_t ns, rcl_ns, stamp_ns;
 		struct publisher *publisher;
 	} publish;
+	/* What the message that is about to be written contains. */
+	struct {
+		uint64_t handle, message; /* 0: none */
+		uint64_t size;
+		int64_t stamp_ns;
+	} content;
 	/*
 	 * A message that was written and whose source timestamp comes in a later event (CARET on
 	 * Humble).
@@ -271,11 +278,12 @@ struct model_part {
 	void (*finish)(struct model *model);
 };
 
-extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle, model_links, model_flow,
-	model_intra, model_runs, model_steps, model_executors, model_services, model_caret;
+extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
+	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
+	model_services, model_caret, model_content;
 
 /* model_bind.c */
-#define MODEL_PARTS 12
+#define MODEL_PARTS 13
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 #define EMIT(model, what, ...)								\
@@ -354,6 +362,13 @@ void model_link_ended(const struct frame *frame, int64_t ns);
 /* model_caret.c */
 void model_copy_published(struct model *model, const struct process *process,
 			  const struct model_message *message);
+
+/* model_content.c */
+/* The type of the messages of a middleware's object, for a new publisher or subscription. */
+void model_content_type(struct model *model, const struct process *process, uint64_t rmw_handle,
+			struct topic *topic, const char **name, uint64_t *size);
+/* @sent is @message, which @thread writes: what it contains. */
+void model_content_sent(struct thread *thread, struct sent *sent, uint64_t message);
 
 /* model_flow.c */
 /* The handler; CARET records the event under another name. */

@@ -61,6 +61,7 @@ struct sent {
 	uint64_t id;			/* 0: the entry is free */
 	struct publisher *publisher;
 	int64_t source_ns, publish_ns, rcl_ns, send_ns, stamp_ns;
+	uint64_t size;
 	struct thread *thread;
 	const struct callback *from;
 	uint64_t from_instance;

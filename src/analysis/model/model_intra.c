@@ -144,6 +144,7 @@ static void on_rclcpp_intra_publish(struct model *model, const struct now *now)
 		.topic = publisher ? publisher->pub.topic : NULL,
 		.publish_thread = &thread->pub,
 		.publish_ns = now->ns,
+		.size = publisher ? publisher->pub.type_size : 0,
 		.is_intra = true,
 		.address = args->message.u,
 		.from = frame ? &frame->callback->pub : NULL,
@@ -184,6 +185,7 @@ static struct model_message message_unknown(const struct buffer *buffer)
 	return (struct model_message){
 		.topic = subscription ? subscription->pub.topic : NULL,
 		.subscription = subscription ? &subscription->pub : NULL,
+		.size = subscription ? subscription->pub.type_size : 0,
 		.is_intra = true,
 	};
 }
@@ -223,6 +225,7 @@ static void on_rclcpp_ring_buffer_enqueue(struct model *model, const struct now 
 		return;
 	place->message.publisher = &thread->intra.publisher->pub;
 	place->message.topic = thread->intra.publisher->pub.topic;
+	place->message.size = thread->intra.publisher->pub.type_size;
 }
 
 static void on_rclcpp_ring_buffer_dequeue(struct model *model, const struct now *now)

@@ -157,6 +157,8 @@ static void on_rcl_publisher_init(struct model *model, const struct now *now)
 	publisher->pub.depth = args->queue_depth.u;
 	publisher->pub.gid = gid_of(model, now->process, HANDLE_GID_PUBLISHER,
 				    publisher->pub.rmw_handle);
+	model_content_type(model, now->process, publisher->pub.rmw_handle, topic,
+			   &publisher->pub.type, &publisher->pub.type_size);
 	publisher->pub.born_ns = now->true_ns;
 	publisher->topic = topic;
 	topic->pub.publishers++;
@@ -197,6 +199,8 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 				       subscription->pub.rmw_handle);
 	subscription->pub.group = model_member_of(model, now->process, HANDLE_MEMBER_SUBSCRIPTION,
 						  subscription->pub.handle, now->true_ns);
+	model_content_type(model, now->process, subscription->pub.rmw_handle, topic,
+			   &subscription->pub.type, &subscription->pub.type_size);
 	subscription->pub.born_ns = now->true_ns;
 	subscription->topic = topic;
 	subscription->next = topic->subscriptions;

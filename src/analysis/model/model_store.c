@@ -109,6 +109,7 @@ struct topic *model_topic_named(struct model *model, const struct kymo_ctf_value
 	if (!topic)
 		return NULL;
 	topic->pub.name = model_keep(model, text, strlen(text));
+	topic->pub.type = "";
 	if (map_put(&model->topics, hash, probe, topic))
 		model->out_of_memory = true;
 	return topic;

@@ -98,6 +98,13 @@ int64_t tables_latency(const struct model_message *message)
 	return tables_apart(message, message->publish_ns, message->callback_ns);
 }
 
+int64_t tables_age(const struct model_message *message)
+{
+	int64_t age_ns;
+
+	return model_message_age(message, &age_ns) ? age_ns : NONE;
+}
+
 double tables_counter(const struct spans_arg *value)
 {
 	switch (value->kind) {
