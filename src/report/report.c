@@ -13,6 +13,10 @@
 #define NONE_OF_PROGRAMS "The trace has no spans, counters or instants of this kind; programs emit them with kymo.h " \
 	"(docs/programs.md)."
 
+#define NONE_OF_CONTENT(what)                                                                    \
+	"The trace has no " what " of messages; kymo records them with CycloneDDS and Fast DDS " \
+	"(docs/ros2.md)."
+
 #define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; %s."
 
 #define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
@@ -68,6 +72,14 @@ static const struct report_section sections[] = {
 	{ .name = "takes", .needs = REPORT_INTERVALS, .print = report_takes },
 	{ .name = "intervals", .needs = REPORT_INTERVALS, .print = report_intervals },
 	{ .name = "between-runs", .needs = REPORT_INTERVALS, .print = report_between_runs },
+	{ .name = "bandwidth",
+	  .needs = REPORT_CONTENT,
+	  .print = report_bandwidth,
+	  .none = NONE_OF_CONTENT("sizes") },
+	{ .name = "ages",
+	  .needs = REPORT_CONTENT,
+	  .print = report_ages,
+	  .none = NONE_OF_CONTENT("stamps") },
 	{ .name = "utilisation", .needs = REPORT_INTERVALS, .print = report_utilisation },
 	{ .name = "communications", .needs = REPORT_ACTIVITY, .print = report_communications },
 	{ .name = "frequency", .needs = REPORT_ACTIVITY, .print = report_frequency },

@@ -32,6 +32,7 @@ static int new_spans(struct report *report, struct kymo_err *err)
 NEW_FROM(model, stats)
 NEW_FROM(model, intervals)
 NEW_FROM(model, activity)
+NEW_FROM(model, content)
 NEW_FROM(model, view)
 NEW_FROM(model, report_expect)
 NEW_FROM(spans, spans_stats)
@@ -135,6 +136,7 @@ static const struct analysis {
 	{ 0, new_loops, &loops_pass, SLOT(loops) },
 	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
 	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
+	{ REPORT_CONTENT, new_content, &content_pass, SLOT(content) },
 	{ REPORT_VIEW | REPORT_SUMMARY, new_view, &view_pass, SLOT(view) },
 	{ REPORT_SUMMARY, new_chains, &chains_pass, SLOT(chains) },
 	{ REPORT_SUMMARY, new_callbacks, &why_callbacks_pass, SLOT(callbacks) },

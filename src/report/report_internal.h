@@ -15,6 +15,7 @@
 #include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
 #include "analysis/stats/stats_activity.h"
+#include "analysis/stats/stats_content.h"
 #include "analysis/stats/stats_intervals.h"
 #include "analysis/why/why.h"
 #include "caret/paths/caret_paths.h"
@@ -36,6 +37,7 @@ struct report {
 	/* NULL: no section needs it, or the trace has nothing for it */
 	struct intervals *intervals;
 	struct activity *activity;
+	struct content *content;
 	struct caret *caret;
 	struct report_expect *report_expect;
 	struct view *view;
@@ -69,6 +71,7 @@ enum report_need {
 	REPORT_BEHAVIOUR = 1 << 14,
 	REPORT_PATHS = 1 << 6,
 	REPORT_SUMMARY = 1 << 7,
+	REPORT_CONTENT = 1 << 15,
 };
 
 struct report_section {
@@ -129,6 +132,8 @@ void report_publications(struct report *report);
 void report_takes(struct report *report);
 void report_intervals(struct report *report);
 void report_between_runs(struct report *report);
+void report_bandwidth(struct report *report);
+void report_ages(struct report *report);
 void report_behaviour(struct report *report);
 void report_utilisation(struct report *report);
 
