@@ -2,7 +2,11 @@
 /* When to read a growing trace directory again. See watch.h. */
 #include "live/watch.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -11,6 +15,7 @@
 #define FILES_NS	((int64_t)50000000)	/* between reads, without synchronisation points */
 #define HOLD_NS		((int64_t)200000000)	/* a recorder's threads write a packet at least as often */
 #define QUIET_NS	((int64_t)1000000000)	/* after this time without growth nothing is held back */
+#define OLD_SECONDS 60 /* a trace whose files did not change for so long is complete */
 
 enum kind { PLAIN, ALIVE, GONE };
 
@@ -33,6 +38,34 @@ static enum kind read_sync(const struct kymo_ctf_reader *reader, unsigned i, str
 		kind = ALIVE;
 	(void)close(fd);
 	return kind;
+}
+
+/* Is each file of trace @i older than a minute? A recorder that flushes seldom may still write to
+ * it, so that is asked once. */
+static bool is_old(const struct kymo_ctf_reader *reader, unsigned i)
+{
+	const time_t since = time(NULL) - OLD_SECONDS;
+	const struct dirent *entry;
+	bool old = true;
+	DIR *dir = opendir(kymo_ctf_trace(reader, i)->path);
+	struct stat st;
+
+	if (!dir)
+		return false;
+	while (old && (entry = readdir(dir)))
+		old = fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		      !S_ISREG(st.st_mode) || st.st_mtime < since;
+	(void)closedir(dir);
+	return old;
+}
+
+static unsigned count_old(const struct kymo_ctf_reader *reader)
+{
+	unsigned count = 0;
+
+	while (count < kymo_ctf_trace_count(reader) && is_old(reader, count))
+		count++;
+	return count;
 }
 
 /* The epoch of a time of the trace's clock; the streams of a trace share one clock. */
@@ -72,7 +105,7 @@ void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int6
 		if (until < watch->until)
 			watch->until = until;
 		points += sync.number;
-		gone += kind == GONE;
+		gone += kind == GONE || (kind == PLAIN && watch->old == traces);
 	}
 	watch->over = traces && gone == traces && watch->begun;
 	watch->due = watch->over || !watch->begun || points != watch->points || now_ns - watch->looked_ns >= FILES_NS;
@@ -85,6 +118,10 @@ void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool 
 	watch->looked_ns = now_ns;
 	if (grew || !watch->begun)
 		watch->grown_ns = now_ns;
+	if (reader && !watch->begun)
+		watch->old = count_old(reader);
+	else if (grew)
+		watch->old = 0;
 	watch->begun = reader != NULL;
 	/* A new trace was not checked yet. */
 	if (!reader || kymo_ctf_trace_count(reader) != watch->traces) {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows a trace directory while a recorder or relay writes it, on this machine or on a shared file system, without a
- * connection: by locks and synchronisation points if the writer has them (ctf/format/lock.h), else by the clock.
+ * Follows a trace directory while a recorder or relay writes it, on this machine or on a shared
+ * file system, without a connection: by locks and synchronisation points if the writer has them
+ * (ctf/format/lock.h), else by the clock.
  *
- * The reader itself respects locks (kymo_ctf_refresh()). This file decides when to read again, and up to which time all
- * streams are complete:
+ * The reader itself respects locks (kymo_ctf_refresh()). This file decides when to read again, and
+ * up to which time all streams are complete:
  *
- *   index/sync exists, its writer lives       up to its last point; before the first one nothing is complete
- *   index/sync exists, its writer is gone     all
- *   no index/sync, the trace grows            up to a moment ago: a recorder writes its packets at least that often
- *   no index/sync, the trace stopped growing  all
+ *   index/sync exists, its writer lives       up to its last point; before the first one nothing is
+ * complete index/sync exists, its writer is gone     all no index/sync, the trace grows up to a
+ * moment ago: a recorder writes its packets at least that often no index/sync, the trace stopped
+ * growing  all no index/sync, nobody wrote for a minute  all; it is complete, unless it grows after
+ * all
  */
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H
@@ -24,6 +26,8 @@ struct watch {
 	int64_t looked_ns, grown_ns;	/* when the files were read; when they had grown */
 	unsigned traces;		/* of the reader, when it was checked */
 	bool begun;
+	unsigned old; /* traces that nobody wrote for a minute before they were opened; all were
+			 looked at */
 
 	/* Results of watch_check(). */
 	bool due;			/* read the files now */
