@@ -16,7 +16,7 @@ done
 # library PAGE HEADER ORDER [HEADER]: the page, and one that leads to it for each name that it tells of
 library() {
 	others=
-	for other in kymo kymo.hpp kymo-loop kymo-thread kymo-session kymo-sink kymo-ctf; do
+	for other in kymo kymo.hpp kymo-loop kymo-cyclic kymo-thread kymo-session kymo-sink kymo-ctf; do
 		[ "$other" = "$1" ] || others="$others, $other(3)"
 	done
 	# shellcheck disable=SC2086 # no further header is no argument
@@ -31,6 +31,7 @@ library() {
 	library kymo kymo.h 'cc program.c $(pkg-config --cflags --libs kymo)'
 	library kymo.hpp kymo.hpp 'c++ -std=c++17 program.cpp $(pkg-config --cflags --libs kymo)'
 	library kymo-loop loop.h 'cc program.c $(pkg-config --cflags --libs kymo)'
+	library kymo-cyclic cyclic.hpp 'c++ -std=c++17 program.cpp $(pkg-config --cflags --libs kymo) -pthread'
 	library kymo-thread thread.h 'cc program.c $(pkg-config --cflags --libs kymo)'
 	library kymo-session session.h 'cc program.c $(pkg-config --cflags --libs kymo-session kymo)'
 	library kymo-sink sink.h 'cc program.c $(pkg-config --cflags --libs kymo-session kymo)'
