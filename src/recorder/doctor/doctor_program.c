@@ -97,6 +97,20 @@ static void missing(struct doctor *doctor, const struct libraries *libraries)
 		doctor_say(doctor, LIBRARIES_FOUND, libraries->count - 1);
 }
 
+/* The shared runtime of gcc; the one of clang is part of the program, and accepts other libraries
+ * before it. */
+static void sanitizer(struct doctor *doctor, const struct libraries *libraries)
+{
+	for (unsigned i = 1; i < libraries->count; i++) {
+		const char *name = basename(libraries->item[i].name);
+
+		if (strncmp(name, "libasan.so", 10) == 0) {
+			doctor_say(doctor, SANITIZER_SHARED, name);
+			return;
+		}
+	}
+}
+
 struct callers {
 	unsigned users;		/* files that call tracepoints */
 	unsigned symbols;
@@ -242,6 +256,7 @@ static void program_file(struct doctor *doctor, const char *path)
 	}
 	if (loadable(doctor, &libraries->item[0].elf)) {
 		missing(doctor, libraries);
+		sanitizer(doctor, libraries);
 		tracepoints(doctor, libraries);
 		doctor_own_malloc(doctor, &libraries->item[0].elf);
 	}

@@ -178,6 +178,14 @@ for file in damaged*; do
 	[ $? -le 3 ] || fail "$file: $(head -3 err)"
 done
 
+# gcc's sanitizer is a library that wants to be the first; in clang's programs it is none.
+if gcc -o "$scratch/asan" -x c -fsanitize=address - <<<"$nothing" 2>/dev/null; then
+	doctor 1 ./asan && is AddressSanitizer ok " expects to be the first library"
+	KYMO_DIR=$scratch/beside "$kymo" run -- ./asan || fail "a program with a sanitizer under kymo run"
+fi
+doctor 0 ./plain
+! grep -q AddressSanitizer out || fail "./plain has no sanitizer"
+
 run 3 "$kymo" doctor ./no-such-program && empty out && has err "no program ./no-such-program"
 run 3 "$kymo" doctor no-such-program && has err "in PATH"
 run 3 "$kymo" doctor /usr && has err "not a file"
