@@ -15,12 +15,13 @@
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
-	  "perfetto|sqlite|csv|json|dot|svg|caret-architecture|ctf|caret|chrome" },
+	  "perfetto|sqlite|csv|json|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
-		       "-json, .dot, .svg, -ctf, -caret or .trace.json, or architecture.yaml)"),
+		       "-json, .dot, .svg, -flame.svg, -ctf, -caret or .trace.json, or "
+		       "architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json: only this table; may be repeated (default: all except events)",
 	  NULL },
@@ -68,6 +69,11 @@ static bool may_be_json(int format, const char *suffix)
 	return format == EXPORT_JSON && !strcmp(suffix, ".json");
 }
 
+static bool may_be_svg(int format, const char *suffix)
+{
+	return format == EXPORT_FLAME && !strcmp(suffix, ".svg");
+}
+
 /* Without --format, the suffix of the file chooses; a name without one is Perfetto's. */
 static int choose_format(struct export_request *options, struct kymo_err *err)
 {
@@ -75,10 +81,11 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		const char *suffix;
 		enum export_format format;
 	} known[] = {
-		{".pftrace", EXPORT_PERFETTO}, {".perfetto-trace", EXPORT_PERFETTO},
-		{".tar", EXPORT_PERFETTO},     {".sqlite", EXPORT_SQLITE},
-		{".dot", EXPORT_DOT},          {".svg", EXPORT_SVG},
-		{".json", EXPORT_CHROME},      {".yaml", EXPORT_ARCHITECTURE},
+		{ ".pftrace", EXPORT_PERFETTO }, { ".perfetto-trace", EXPORT_PERFETTO },
+		{ ".tar", EXPORT_PERFETTO },     { ".sqlite", EXPORT_SQLITE },
+		{ ".dot", EXPORT_DOT },          { ".svg", EXPORT_SVG },
+		{ ".json", EXPORT_CHROME },      { ".yaml", EXPORT_ARCHITECTURE },
+		{ ".folded", EXPORT_FLAME },
 	};
 	const char *output = options->output ? options->output : "";
 	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
@@ -89,7 +96,8 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		if (options->format == FORMAT_BY_SUFFIX)
 			options->format = (int)known[i].format;
 		if (options->format != (int)known[i].format &&
-		    !may_be_json(options->format, known[i].suffix))
+		    !may_be_json(options->format, known[i].suffix) &&
+		    !may_be_svg(options->format, known[i].suffix))
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "-o %s: %s is the suffix of another format than --format; "
 				       "leave out --format, or choose another name",
@@ -108,11 +116,12 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 			       output, ends_with(name, ".csv") ? "CSV" : "JSON Lines",
 			       ends_with(name, ".csv") ? "csv" : "json",
 			       ends_with(name, ".csv") ? "csv" : "json", output);
-	return err_set(err, KYMO_EXIT_USAGE,
-		       "-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
-		       ".dot, .svg, .json and .yaml; for another name choose the format with "
-		       "--format",
-		       output);
+	return err_set(
+		err, KYMO_EXIT_USAGE,
+		"-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
+		".dot, .svg, .folded, .json and .yaml; for another name choose the format with "
+		"--format",
+		output);
 }
 
 static int check(const struct export_request *options, int traces, struct kymo_err *err)
@@ -127,6 +136,10 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "--node, --topic and --process do not work with --format ctf; choose a window with --begin and --end");
+	if (selection_any(&options->selection) && options->format == EXPORT_FLAME)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--node, --topic and --process do not work with --format flamegraph");
 	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture and ctf: "
 			       "events keep the times they were recorded with, and the simulation's times are among them");
@@ -181,11 +194,19 @@ static int export_perfetto_or_archive(const struct export_request *request, bool
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	static int (*const exporters[EXPORT_FORMATS])(const struct export_request *request, bool *lost, struct kymo_err *err) = {
-		[EXPORT_PERFETTO] = export_perfetto_or_archive, [EXPORT_CHROME] = export_perfetto,
-		[EXPORT_SQLITE] = export_tables, [EXPORT_CSV] = export_tables, [EXPORT_JSON] = export_tables,
-		[EXPORT_DOT] = export_graph, [EXPORT_SVG] = export_graph, [EXPORT_ARCHITECTURE] = export_architecture,
-		[EXPORT_CTF] = export_ctf, [EXPORT_CARET] = export_caret,
+	static int (*const exporters[EXPORT_FORMATS])(const struct export_request *request,
+						      bool *lost, struct kymo_err *err) = {
+		[EXPORT_PERFETTO] = export_perfetto_or_archive,
+		[EXPORT_CHROME] = export_perfetto,
+		[EXPORT_SQLITE] = export_tables,
+		[EXPORT_CSV] = export_tables,
+		[EXPORT_JSON] = export_tables,
+		[EXPORT_DOT] = export_graph,
+		[EXPORT_SVG] = export_graph,
+		[EXPORT_FLAME] = export_flame,
+		[EXPORT_ARCHITECTURE] = export_architecture,
+		[EXPORT_CTF] = export_ctf,
+		[EXPORT_CARET] = export_caret,
 	};
 	struct export_request request = {
 		.verb = "export",
@@ -218,59 +239,108 @@ const struct verb verb_export = {
 	.synopsis = "[TRACE...]",
 	.summary = "write a trace in the format of another tool",
 	.description =
-		"Writes TRACE, or without it the newest trace, in the format of another tool. perfetto is for "
-		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv and json contain the "
-		"tables of `kymo query`; dot and svg show the dependency graph. An existing file is only "
-		"overwritten with --force. The trace is read and written as a stream: memory does not grow with "
+		"Writes TRACE, or without it the newest trace, in the format of another tool. "
+		"perfetto is for "
+		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv and "
+		"json contain the "
+		"tables of `kymo query`; dot and svg show the dependency graph. An existing file "
+		"is only "
+		"overwritten with --force. The trace is read and written as a stream: memory does "
+		"not grow with "
 		"it.\n\n"
-		"perfetto: callbacks are slices of category \"callback\" on their threads, as many as `kymo report` "
-		"counts. A callback whose end is not in the trace has the category \"unfinished\": an instant where "
-		"it began, or an open slice if it ran when the trace ended. Below \"ROS 2\" each node has tracks "
-		"with an instant per message published, taken or dropped, its lifecycle states, the runs of its "
-		"timers, and the calls of its services and clients. Arrows lead from a callback over the messages "
-		"it published to the callbacks that received them, and from a request over the service to the "
-		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and dropped messages. With "
-		"--executors, tracks beside the threads show what executors did besides callbacks; that is most "
-		"of a file. \"TRACE DATA LOST\" marks where events were lost while recording, with their number. "
-		"--node and --topic keep what has no node or topic: spans, and timers with --topic.\n\n"
-		"--split cuts the file into parts. Each opens alone; put one after the other, they open together. "
-		"Spans that go on are cut with the file. --follow writes what a recorder writes, a moment later; "
-		"the file can be opened meanwhile, and also after the recorder and kymo export were killed.\n\n"
-		"Several traces, each of one host, become one archive (.tar) with a file for each and a manifest "
-		"that names the hosts; it opens as a whole. With -o NAME.pftrace they become one file, as a "
-		"directory that contains all of them does. Viewers draw arrows within a file only, so only one "
-		"file has the arrows between hosts. In one file, the hosts' clocks are compared by the messages "
-		"between them, as in `kymo report`; in an archive, times are aligned by the hosts' wall clocks. "
-		"--begin and --end count for each trace of an archive, and from the first begin of all in one "
+		"perfetto: callbacks are slices of category \"callback\" on their threads, as many "
+		"as `kymo report` "
+		"counts. A callback whose end is not in the trace has the category \"unfinished\": "
+		"an instant where "
+		"it began, or an open slice if it ran when the trace ended. Below \"ROS 2\" each "
+		"node has tracks "
+		"with an instant per message published, taken or dropped, its lifecycle states, "
+		"the runs of its "
+		"timers, and the calls of its services and clients. Arrows lead from a callback "
+		"over the messages "
+		"it published to the callbacks that received them, and from a request over the "
+		"service to the "
+		"response. Below \"ROS 2 topics\" are counters of rate, latency, waiting and "
+		"dropped messages. With "
+		"--executors, tracks beside the threads show what executors did besides callbacks; "
+		"that is most "
+		"of a file. \"TRACE DATA LOST\" marks where events were lost while recording, with "
+		"their number. "
+		"--node and --topic keep what has no node or topic: spans, and timers with "
+		"--topic.\n\n"
+		"--split cuts the file into parts. Each opens alone; put one after the other, they "
+		"open together. "
+		"Spans that go on are cut with the file. --follow writes what a recorder writes, a "
+		"moment later; "
+		"the file can be opened meanwhile, and also after the recorder and kymo export "
+		"were killed.\n\n"
+		"Several traces, each of one host, become one archive (.tar) with a file for each "
+		"and a manifest "
+		"that names the hosts; it opens as a whole. With -o NAME.pftrace they become one "
+		"file, as a "
+		"directory that contains all of them does. Viewers draw arrows within a file only, "
+		"so only one "
+		"file has the arrows between hosts. In one file, the hosts' clocks are compared by "
+		"the messages "
+		"between them, as in `kymo report`; in an archive, times are aligned by the hosts' "
+		"wall clocks. "
+		"--begin and --end count for each trace of an archive, and from the first begin of "
+		"all in one "
 		"file.\n\n"
-		"chrome: the same as Chrome's JSON, for programs that only read that. It is larger, has no "
+		"chrome: the same as Chrome's JSON, for programs that only read that. It is "
+		"larger, has no "
 		"clocks, and arrows begin at messages instead of callbacks.\n\n"
-		"Spans, instants and counters of programs that use kymo.h are on their threads, on their custom "
-		"tracks and on counter tracks, with their fields as arguments and their flows as arrows. A span "
-		"whose end is not in the trace ends with the span around it, or where events were lost, and has "
+		"Spans, instants and counters of programs that use kymo.h are on their threads, on "
+		"their custom "
+		"tracks and on counter tracks, with their fields as arguments and their flows as "
+		"arrows. A span "
+		"whose end is not in the trace ends with the span around it, or where events were "
+		"lost, and has "
 		"the argument \"unfinished\".\n\n"
-		"sqlite: one database with all tables, indexed by time and by the ids that joins use; the table "
-		"columns documents every column. csv: a directory with a file TABLE.csv for each table. json: a "
-		"directory with a file TABLE.jsonl for each table, one object per line. With --table and -o - one "
-		"table of csv or json goes to standard output. --begin and --end choose what happened; objects "
-		"always exist. --node, --topic and --process leave out rows that name others; tables that name "
+		"sqlite: one database with all tables, indexed by time and by the ids that joins "
+		"use; the table "
+		"columns documents every column. csv: a directory with a file TABLE.csv for each "
+		"table. json: a "
+		"directory with a file TABLE.jsonl for each table, one object per line. With "
+		"--table and -o - one "
+		"table of csv or json goes to standard output. --begin and --end choose what "
+		"happened; objects "
+		"always exist. --node, --topic and --process leave out rows that name others; "
+		"tables that name "
 		"none stay whole.\n\n"
-		"dot, svg: nodes with their callbacks, and the topics between them, with counts, rates, durations "
-		"and latencies. Red: messages were lost or runs did not end. Orange, dashed: no publisher, no "
-		"subscriber, no message, or it never ran. Graphviz's program dot draws svg; it must be installed.\n\n"
+		"dot, svg: nodes with their callbacks, and the topics between them, with counts, "
+		"rates, durations "
+		"and latencies. Red: messages were lost or runs did not end. Orange, dashed: no "
+		"publisher, no "
+		"subscriber, no message, or it never ran. Graphviz's program dot draws svg; it "
+		"must be installed.\n\n"
+		"flamegraph: the spans of programs that use kymo.h, by the time that each stack of "
+		"spans took "
+		"itself, with threads as roots: an SVG file that a browser searches and zooms, or "
+		"with -o "
+		"NAME.folded a line of text for each stack, in nanoseconds, for other tools. "
+		"Sleeps of loops are "
+		"left out.\n\n"
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
 		"create_architecture_file` chooses; see docs/caret.md.\n\n"
-		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new directory with "
-		"CTF. docs/caret.md explains what they need in a trace. Several traces, each of one host, become "
-		"directories in it, with times of the first host's clock: caret_analyze accepts a list of them.\n\n"
-		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new directory. Compressed "
-		"files are unpacked, and damaged packets are left out. With --begin and --end it contains only "
+		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new "
+		"directory with "
+		"CTF. docs/caret.md explains what they need in a trace. Several traces, each of "
+		"one host, become "
+		"directories in it, with times of the first host's clock: caret_analyze accepts a "
+		"list of them.\n\n"
+		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new "
+		"directory. Compressed "
+		"files are unpacked, and damaged packets are left out. With --begin and --end it "
+		"contains only "
 		"the events of that window, and the facts of kymo's traces up to its end.\n\n"
-		"Times are CLOCK_MONOTONIC in perfetto, chrome, caret and ctf, and nanoseconds since 1970 in "
-		"tables. With --clock sim they are those of the simulation, in tables as its clock showed them; "
-		"in perfetto and chrome time goes on where the simulation jumped back, so that nothing covers "
-		"what was before.\n\n"
-		CLI_CLOCK_HELP,
+		"Times are CLOCK_MONOTONIC in perfetto, chrome, caret and ctf, and nanoseconds "
+		"since 1970 in "
+		"tables. With --clock sim they are those of the simulation, in tables as its clock "
+		"showed them; "
+		"in perfetto and chrome time goes on where the simulation jumped back, so that "
+		"nothing covers "
+		"what was before.\n\n" CLI_CLOCK_HELP,
 	.examples =
 		"kymo export\n"
 		"kymo export session-20261120220000 -o /tmp/robot.pftrace\n"
@@ -279,8 +349,10 @@ const struct verb verb_export = {
 		"kymo export left-robot right-robot -o robots.tar\n"
 		"kymo export left-robot right-robot -o robots.pftrace\n"
 		"kymo export --format sqlite -o robot.sqlite\n"
-		"kymo export --format csv --table messages --begin +10s --end +20s -o - > messages.csv\n"
+		"kymo export --format csv --table messages --begin +10s --end +20s -o - > "
+		"messages.csv\n"
 		"kymo export --format svg -o robot.svg\n"
+		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"
 		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",

@@ -94,6 +94,7 @@ ROOMS = {
     "export/pft": "",
     "export/perfetto": "export/pft",
     "export/graph": "",
+    "export/flame": "",
     "export/rows": "",
     "export/archive": "export/perfetto",
 
@@ -137,6 +138,7 @@ DOORS = {
     "export/pft": "pft",
     "export/perfetto": "perfetto",
     "export/graph": "dot",
+    "export/flame": "flame",
     "export/rows": "rows",
     "export/archive": "archive",
     "cli/common": "ask common detach progress screen",

@@ -12,9 +12,19 @@
 #include "cli/common/common.h"
 #include "cli/input/input_traces.h"
 
-enum export_format {			/* as the choices of --format */
-	EXPORT_PERFETTO, EXPORT_SQLITE, EXPORT_CSV, EXPORT_JSON, EXPORT_DOT, EXPORT_SVG, EXPORT_ARCHITECTURE, EXPORT_CTF,
-	EXPORT_CARET, EXPORT_CHROME, EXPORT_FORMATS
+enum export_format { /* as the choices of --format */
+		     EXPORT_PERFETTO,
+		     EXPORT_SQLITE,
+		     EXPORT_CSV,
+		     EXPORT_JSON,
+		     EXPORT_DOT,
+		     EXPORT_SVG,
+		     EXPORT_FLAME,
+		     EXPORT_ARCHITECTURE,
+		     EXPORT_CTF,
+		     EXPORT_CARET,
+		     EXPORT_CHROME,
+		     EXPORT_FORMATS
 };
 
 struct behaviours;
@@ -66,6 +76,10 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */
 int export_graph(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_flame() - the flame graph of spans: SVG, or folded stacks if the output ends in .folded.
+ */
+int export_flame(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_architecture() - CARET's architecture file, of the nodes of all traces. */
 int export_architecture(const struct export_request *request, bool *lost, struct kymo_err *err);
