@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
 """Sizes and header stamps of messages: of every publication and take what a serializer wrote, byte by byte. With the type supports of
-CycloneDDS (introspection) and Fast DDS, in C and C++, in the layouts of Humble and Jazzy. A middleware that kymo does not know: none."""
+CycloneDDS (introspection; the real one has the same sizes) and Fast DDS, in C and C++, in the layouts of Humble and Jazzy. A middleware that kymo does not know: none."""
 import os
+import shutil
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, dump, require
-from lib_test import BUILD, SOURCE, in_directory, query, record, report, run
+from lib_test import BUILD, SOURCE, in_directory, query, record, report, ros_domain, run
 
 TYPES = {"/scan": "test_msgs/msg/Scan", "/speed": "test_msgs/msg/Speed", "/late": "test_msgs/msg/LateScan"}
 COLUMNS = "topic_name AS topic, size_bytes AS size, header_stamp_ns AS stamp"
@@ -25,6 +26,21 @@ def compiled(work):
     run(*COMPILE, "-O0", "-o", f"{work}/messages", source, f"-L{work}", "-lrmw_implementation",
         f"-L{BUILD}/stub/jazzy/lib", "-ltracetools", "-Wl,--allow-shlib-undefined")
     return f"{work}/messages"
+
+
+def check_real(work, expected):
+    """CycloneDDS itself writes messages of the same size. It gives a message to a reader of its own process without the network."""
+    if not shutil.which("idlc") or not os.path.exists("/usr/include/dds/dds.h"):
+        print("skipped in part: no CycloneDDS with idlc")
+        return
+    run("idlc", "-x", "final", f"{SOURCE}/tests/rclcpp/messages.idl", cwd=work)
+    run(os.environ.get("CC", "cc"), "-I", work, "-o", f"{work}/messages_dds", f"{SOURCE}/tests/rclcpp/messages_dds.c",
+        f"{work}/messages.c", "-lddsc")
+    uri = "<General><Interfaces><NetworkInterface address='127.0.0.1'/></Interfaces><AllowMulticast>false</AllowMulticast></General>"
+    said = run(f"{work}/messages_dds", "40", str(ros_domain()), env=dict(os.environ, CYCLONEDDS_URI=uri)).stdout
+    sizes = [int(line) for line in said.split()]
+    typed = [size for topic, size, _ in expected if topic == "/scan"]
+    check(len(sizes) == 40 and sizes == typed, "CycloneDDS", sizes, typed)
 
 
 def check_messages(trace, said):
@@ -82,6 +98,8 @@ def main(work):
             expected = check_messages(trace, said)
             if generation != "humble":  # which has no such tracepoint
                 check_intra(trace, expected)
+            elif middleware == "rmw_cyclonedds_cpp":
+                check_real(work, expected)
             check_types(trace)
             check_report(trace, expected)
     # A type of fixed size without a header needs no event for each message.
