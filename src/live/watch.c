@@ -68,13 +68,17 @@ static unsigned count_old(const struct kymo_ctf_reader *reader)
 	return count;
 }
 
-/* The epoch of a time of the trace's clock; the streams of a trace share one clock. */
+/*
+ * The epoch of a time of the trace's clock; the streams of a trace share one clock. A trace without
+ * event classes, such as ust/ of a recording without programs of ROS 2, has nothing to convert with
+ * but its offset, which kymo's traces have in nanoseconds.
+ */
 static int64_t epoch_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		if (kymo_ctf_class(reader, i)->trace == trace)
 			return kymo_ctf_epoch(reader, trace, kymo_ctf_class(reader, i)->stream_class, clock);
-	return INT64_MIN;
+	return (int64_t)clock + kymo_ctf_trace(reader, trace)->clock_offset_ns;
 }
 
 static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_reader *reader, unsigned trace, int64_t now_ns)
