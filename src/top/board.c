@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "top/board_internal.h"
 
+#define HASH_BASE 0xcbf29ce484222325ull      /* FNV-1a */
 #define FIRST_LENGTH_NS ((int64_t)100000000) /* of a slice of a whole trace */
 
 /* ---- rows ---- */
@@ -18,10 +19,15 @@ static uint64_t mix(uint64_t hash, const char *text)
 	return (hash ^ 0xff) * 0x100000001b3ull; /* "a", "bc" is not "ab", "c" */
 }
 
+uint64_t board_hash(const char *text)
+{
+	return mix(HASH_BASE, text);
+}
+
 /* A thread is known by its number, whatever it is called meanwhile. */
 static uint64_t key_of(const struct board_row *row)
 {
-	const uint64_t page = 0xcbf29ce484222325ull + row->page;
+	const uint64_t page = HASH_BASE + row->page;
 
 	return row->tid ? page
 			: mix(mix(mix(mix(page, row->name), row->what), row->process), row->ask);
@@ -260,6 +266,8 @@ void board_threads_wanted(struct board *board, bool wanted)
 
 void board_finish(struct board *board)
 {
+	if (board->spans)
+		spans_finish(board->spans);
 	if (board->model)
 		model_finish(board->model);
 	if (board->chains)
@@ -277,6 +285,7 @@ void board_destroy(struct board *board)
 		free(board->row[page]);
 	}
 	map_free(&board->by_key);
+	map_free(&board->kinds);
 	map_free_all(&board->processes);
 	free(board->process);
 	free(board);

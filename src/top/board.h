@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `kymo top` shows: callbacks, topics, chains, executors and threads, each with what happened
- * to it in the last BOARD_SLICES slices of time.
+ * What `kymo top` shows: callbacks, topics, chains, executors, threads and spans, each with what
+ * happened to it in the last BOARD_SLICES slices of time.
  *
  *   now ▶  slice 59   one interval (usually a second): how often, how long, the worst, who was in
  * the way slice 58
@@ -35,6 +35,7 @@ enum board_page {
 	BOARD_CHAINS,
 	BOARD_EXECUTORS,
 	BOARD_THREADS,
+	BOARD_SPANS, /* of kymo.h */
 	BOARD_PAGES
 };
 
@@ -85,6 +86,12 @@ int board_attach(struct board *board, struct kymo_ctf_reader *reader, struct kym
 
 /** board_detach() - the reader is about to be closed. */
 void board_detach(struct board *board);
+
+/**
+ * board_has_new_kinds() - whether the reader has spans of which the board was not told, because
+ * they were declared behind board_attach(): it has to be attached again
+ */
+bool board_has_new_kinds(struct board *board);
 
 /** board_skip() - @skip: events are read for their names only and are not counted. */
 void board_skip(struct board *board, bool skip);

@@ -6,6 +6,7 @@
 #include "analysis/chains/chains.h"
 #include "analysis/executors/executor_waits.h"
 #include "analysis/model/model.h"
+#include "analysis/spans/spans.h"
 #include "base/array.h"
 #include "base/histogram.h"
 #include "base/map.h"
@@ -51,6 +52,10 @@ struct board {
 	struct kymo_ctf_reader *reader;
 	struct model *model;
 	struct waits *waits;
+	struct spans *spans;
+	struct map kinds; /* hash of the names of spans and the like that the board knows ->
+			     anything */
+	unsigned classes; /* of the reader that the spans know */
 	struct chains *chains;
 	unsigned traces;                  /* of the reader that the model knows */
 	struct array row_of[BOARD_PAGES]; /* of struct row *, by the model's index */
@@ -87,6 +92,15 @@ static inline unsigned board_slot(const struct board *board, unsigned back)
 /* board_listen.c */
 int board_listen(struct board *board, struct kymo_err *err);
 void board_unlisten(struct board *board);
+
+/** board_hash() - of a text. */
+uint64_t board_hash(const char *text);
+
+/* board_spans.c */
+int board_listen_spans(struct board *board, struct kymo_err *err);
+
+/* Whether rows of @process are shown. */
+bool board_wants_process(const struct board *board, const struct model_process *process);
 
 /* board_chains.c: what the analysis of chains collected goes into the present slice. */
 void board_take_chains(struct board *board);

@@ -24,7 +24,7 @@ static struct row *row_at(struct board *board, enum board_page page, unsigned in
 	return *row;
 }
 
-static bool is_selected_process(const struct board *board, const struct model_process *process)
+bool board_wants_process(const struct board *board, const struct model_process *process)
 {
 	return (!board->options.pid || process->pid == board->options.pid) &&
 	       selection_process(board->options.selection, process->name, process->pid);
@@ -107,7 +107,7 @@ static bool hides_callback(const struct board *board, const struct model_callbac
 	const struct model_node *node = model_callback_node(callback);
 
 	return !selection_node(board->options.selection, node ? node->full_name : "") ||
-	       !is_selected_process(board, callback->process) ||
+	       !board_wants_process(board, callback->process) ||
 	       hides_topic(board, callback->subscription ? callback->subscription->topic : NULL);
 }
 
@@ -143,7 +143,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	row[0] = callback_row(board, instance->callback);
 	/* A nested run is inside another one, and takes no more of the thread's time. */
 	if (!instance->depth && instance->thread &&
-	    is_selected_process(board, instance->thread->process)) {
+	    board_wants_process(board, instance->thread->process)) {
 		row[1] = row_at(board, BOARD_EXECUTORS, instance->thread->index, instance,
 				make_executor);
 		row[2] = row_at(board, BOARD_THREADS, instance->thread->index, instance->thread,
@@ -167,7 +167,7 @@ static void on_published(void *context, const struct model_message *message)
 {
 	struct board *board = context;
 	struct row *row =
-		message->publisher && is_selected_process(board, message->publisher->process)
+		message->publisher && board_wants_process(board, message->publisher->process)
 			? topic_row(board, message->topic)
 			: NULL;
 
@@ -184,7 +184,7 @@ static void on_taken(void *context, const struct model_message *message)
 	struct row *row = topic_row(board, message->topic);
 
 	if (!row ||
-	    (message->take_thread && !is_selected_process(board, message->take_thread->process)))
+	    (message->take_thread && !board_wants_process(board, message->take_thread->process)))
 		return;
 	board_now(board, row)->more++;
 	/* Clocks of two hosts are not comparable. */
@@ -234,7 +234,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	    2 * (wait->thread_ns + wait->group_ns) < wait->to_ns - wait->from_ns)
 		return;
 	wait_of(board, callback_row(board, instance->callback), wait);
-	if (instance->thread && is_selected_process(board, instance->thread->process))
+	if (instance->thread && board_wants_process(board, instance->thread->process))
 		wait_of(board,
 			row_at(board, BOARD_EXECUTORS, instance->thread->index, instance,
 			       make_executor),
@@ -289,7 +289,8 @@ int board_event(struct board *board, const struct kymo_ctf_event *event, struct 
 		board->begin_ns[board->at] = event->ns;
 	if (event->ns > board->last_ns)
 		board->last_ns = event->ns;
-	if (model_event(board->model, event) < 0 || board->no_memory)
+	if (spans_event(board->spans, event) != 0 || model_event(board->model, event) < 0 ||
+	    board->no_memory)
 		return err_no_memory(err);
 	return 0;
 }
@@ -313,7 +314,7 @@ int board_listen(struct board *board, struct kymo_err *err)
 		return err_no_memory(err);
 	if (chains_create(&board->chains, board->model, &chains, err) < 0)
 		return -1;
-	return model_attach(board->model, board->reader, err);
+	return board_listen_spans(board, err);
 }
 
 /* Objects of the next model have other numbers; a message's number says nothing any more. */
@@ -324,6 +325,8 @@ void board_unlisten(struct board *board)
 	if (board->model)
 		board->nodes = model_count(board->model, MODEL_NODE);
 	model_destroy(board->model);
+	spans_destroy(board->spans);
+	board->spans = NULL;
 	waits_destroy(board->waits);
 	chains_destroy(board->chains);
 	board->model = NULL;

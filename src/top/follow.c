@@ -6,7 +6,10 @@
 
 #include "base/now.h"
 
-#define TRACES_MAX 64u /* chunks that a reader has seen before it is opened again */
+#define TRACES_LEAST 64u              /* a reader that has seen so many traces, */
+#define TRACES_TIMES 3u               /* and so many times as many as at first, is opened again */
+#define RENEW_NS ((int64_t)100000000) /* not more often than this, and each time half as often */
+#define RENEW_TIMES 5u                /* but not rarer than after so many times */
 #define TURN_NS \
 	((int64_t)40000000) /* of reading a whole trace, between two looks at the keyboard */
 #define TURN_EVENTS 4096u
@@ -20,6 +23,8 @@ static int open_reader(struct follow *follow, const char *path, struct kymo_err 
 			       ? 0
 			       : err_set(err, follow->why.status, "%s", follow->why.text);
 	}
+	follow->traces = kymo_ctf_trace_count(follow->reader);
+	follow->opened_ns = now_ns();
 	kymo_ctf_growing(follow->reader, !follow->whole);
 	if (board_attach(follow->board, follow->reader, err) < 0)
 		return -1;
@@ -82,11 +87,22 @@ static void close_reader(struct follow *follow)
 	follow->reader = NULL;
 }
 
-/* A reader keeps what it knows of every chunk that it has seen. */
+/* A reader keeps what it knows of every chunk that it has seen. The board is told of kinds of spans
+ * when it is attached. */
+static bool is_worn(const struct follow *follow)
+{
+	const unsigned traces = kymo_ctf_trace_count(follow->reader);
+
+	return follow->renews && traces >= TRACES_LEAST && traces >= TRACES_TIMES * follow->traces;
+}
+
 static int renew(struct follow *follow, const char *path, struct kymo_err *err)
 {
-	if (!follow->renews || !follow->reader || kymo_ctf_trace_count(follow->reader) < TRACES_MAX)
+	if (!follow->reader || now_ns() - follow->opened_ns < RENEW_NS << follow->renewals ||
+	    (!is_worn(follow) && !board_has_new_kinds(follow->board)))
 		return 0;
+	if (follow->renewals < RENEW_TIMES)
+		follow->renewals++;
 	close_reader(follow);
 	follow->watch = (struct watch){ 0 };
 	return open_reader(follow, path, err) < 0 ? -1 : 0;

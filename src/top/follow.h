@@ -23,6 +23,9 @@ struct follow {
 
 	/* Its own. */
 	struct kymo_ctf_reader *reader; /* NULL: nothing could be opened yet */
+	unsigned traces;                /* when it was opened, at opened_ns of CLOCK_MONOTONIC */
+	int64_t opened_ns;
+	unsigned renewals;
 	struct watch watch;
 	int64_t until; /* events up to this time, epoch, were read */
 	uint64_t warnings;

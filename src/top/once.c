@@ -110,6 +110,13 @@ static const struct column thread_columns[] = {
 	{ { "pid", "Pid" }, PID },          { { "tid", "Tid" }, TID },
 	{ { "count", NULL }, COUNT },
 };
+static const struct column span_columns[] = {
+	{ { "span", "Span" }, NAME },          { { "category", "Category" }, WHAT },
+	{ { "rate_hz", "Hz" }, RATE },         { { "usual_ns", "Usually" }, USUALLY },
+	{ { "worst_ns", "Worst" }, WORST },    { { "busy", "Busy" }, BUSY },
+	{ { "process", "Process" }, PROCESS }, { { "pid", "Pid" }, PID },
+	{ { "count", NULL }, COUNT },
+};
 #define COLUMNS_MAX 11u
 
 static void cell_text(struct table *table, const char *text)
@@ -208,6 +215,7 @@ static int put_page(struct table *table, const struct board *board, enum board_p
 		{ "Chains, longest first", chain_columns, COUNT_OF(chain_columns) },
 		{ "Executors, longest wait first", executor_columns, COUNT_OF(executor_columns) },
 		{ "Threads, most CPU first", thread_columns, COUNT_OF(thread_columns) },
+		{ "Spans, longest first", span_columns, COUNT_OF(span_columns) },
 	};
 	struct table_column heading[COLUMNS_MAX];
 	struct view_row *rows;

@@ -11,6 +11,17 @@
 
 #include "base/now.h"
 
+/* A program without ROS 2 has no callbacks. */
+static void prefer_spans(struct screen *screen)
+{
+	if (screen->moved || board_count(screen->board, BOARD_CALLBACKS) ||
+	    !board_count(screen->board, BOARD_SPANS))
+		return;
+	screen->moved = true;
+	if (screen->view.page == BOARD_CALLBACKS)
+		screen->view.page = BOARD_SPANS;
+}
+
 /* The slice is over if it lasted for an interval; while the screen is frozen, it goes on. */
 static int tick(struct screen *screen, struct kymo_err *err)
 {
@@ -20,6 +31,7 @@ static int tick(struct screen *screen, struct kymo_err *err)
 		return 0;
 	screen->tick_ns = now;
 	screen->dirty = true;
+	prefer_spans(screen);
 	board_threads_wanted(screen->board, screen->view.page == BOARD_THREADS);
 	if (source_kind(screen->source) == SOURCE_COMPLETE || source_is_over(screen->source))
 		return 0;

@@ -19,6 +19,7 @@ struct screen {
 	int64_t tick_ns; /* CLOCK_MONOTONIC: of the last slice */
 	bool utf8, colors;
 	bool frozen, dirty, ends;
+	bool moved; /* the user chose a page, or it was chosen for the user */
 
 	struct view_row *rows; /* those of the view; NULL: none */
 	int count;

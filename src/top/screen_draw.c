@@ -225,7 +225,7 @@ static void draw_foot(const struct screen *screen, int y)
 	if (*screen->view.filter)
 		(void)snprintf(text, sizeof(text), " /%s", screen->view.filter);
 	else
-		(void)snprintf(text, sizeof(text), " Enter why  / filter  ? help");
+		(void)snprintf(text, sizeof(text), " Enter why  ? help");
 	screen_put(screen, y, x, text, COLS - x, A_DIM);
 }
 

@@ -13,7 +13,7 @@
 #define ESCAPE 27
 
 static const char help[] =
-	"Pages     1 callbacks  2 topics  3 chains  4 executors  5 threads\n"
+	"Pages     1 callbacks  2 topics  3 chains  4 executors  5 threads  6 spans\n"
 	"          Tab, Right, Left   the next one, the one before\n"
 	"\n"
 	"Rows      Up, Down, PgUp, PgDn, Home, End (k, j, g, G)   choose one\n"
@@ -153,6 +153,7 @@ static void choose_page(struct screen *screen, int page)
 	screen->view.page = (enum board_page)((page + BOARD_PAGES) % BOARD_PAGES);
 	screen->at = screen->top = 0;
 	screen->chosen = NULL;
+	screen->moved = true;
 	board_threads_wanted(screen->board, screen->view.page == BOARD_THREADS);
 }
 

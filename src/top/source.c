@@ -15,6 +15,8 @@
 
 #define STEP_NS 40000000             /* between two looks at the keyboard */
 #define READ_NS ((int64_t)200000000) /* between two looks at the files */
+#define TRACE_NS \
+	((int64_t)3000000) /* and this longer for each trace, but not longer than the interval */
 #define RETRY_NS ((int64_t)1000000000)
 #define KEEP_BYTES (256ull << 20)    /* of a relay's session, for `kymo why` */
 
@@ -125,6 +127,18 @@ static int read_trace(struct source *source, struct kymo_err *err)
 	return 0;
 }
 
+/* Each trace costs some system calls. */
+static int64_t period_ns(const struct source *source)
+{
+	const unsigned traces =
+		source->follow.reader ? kymo_ctf_trace_count(source->follow.reader) : 0;
+	const int64_t period = READ_NS + traces * TRACE_NS;
+
+	return period < source->options->interval_ns || source->options->interval_ns < READ_NS
+		       ? period
+		       : source->options->interval_ns;
+}
+
 static int run_files(struct source *source, struct kymo_err *err)
 {
 	const struct timespec pause = { .tv_nsec = STEP_NS };
@@ -134,7 +148,7 @@ static int run_files(struct source *source, struct kymo_err *err)
 
 	catch_signals();
 	while (rc == 0 && !stopped) {
-		if (whole || now_ns() - read_ns >= READ_NS) {
+		if (whole || now_ns() - read_ns >= period_ns(source)) {
 			read_ns = now_ns();
 			if ((source->programs ? read_programs : read_trace)(source, err) < 0)
 				return -1;

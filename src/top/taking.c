@@ -23,7 +23,7 @@
 #include "relay/store/store_tree.h"
 
 #define MOST_BYTES (64ull << 20) /* that the trace has; the oldest of them go */
-#define CHUNK_BYTES (8ull << 20)
+#define CHUNK_BYTES (32ull << 20)
 #define OWN_NAME "/kymo-top."
 #define ASK_MS 10000
 

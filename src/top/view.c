@@ -38,6 +38,12 @@ const struct view_page view_page[BOARD_PAGES] = {
 			      VIEW_WORST },
 			    7,
 			    VIEW_CPU },
+	[BOARD_SPANS] = { "spans",
+			  "SPAN",
+			  { VIEW_NAME, VIEW_RATE, VIEW_USUALLY, VIEW_WORST, VIEW_BUSY, VIEW_PROCESS,
+			    VIEW_PID },
+			  7,
+			  VIEW_WORST },
 };
 
 const struct view_heading view_heading[VIEW_COLUMNS] = {

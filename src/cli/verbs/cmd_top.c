@@ -27,7 +27,7 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
 	  "how to print, with --once; json has all pages", "table|json|csv" },
 	{ "page", 0, OPT_CHOICE, offsetof(struct options, page), NULL,
-	  "what to show first, or with --once", "callbacks|topics|chains|executors|threads" },
+	  "what to show first, or with --once", "callbacks|topics|chains|executors|threads|spans" },
 	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME",
 	  "time between two looks (default 1s)", NULL },
 	CLI_OPT_SELECTION(struct options, 0),
@@ -114,7 +114,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_top = {
 	.name = "top",
 	.synopsis = "[PID | TRACE | URL]",
-	.summary = "watch what a robot does now: callbacks, topics, chains, executors, threads",
+	.summary =
+		"watch what a robot does now: callbacks, topics, chains, executors, threads, spans",
 	.description = "Shows what stands out, and tables that you can sort, filter and ask, "
 		       "redrawn every second. Press ? for the keys.\n\n"
 		       "Without an operand, top watches all programs that were started with \"kymo "

@@ -18,7 +18,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_relay import Relay
-from lib_test import KYMO, accounts, check, in_directory, private, query, record_robot, robot, run, until
+from lib_test import BUILD, KYMO, accounts, check, in_directory, private, query, record_robot, robot, run, until
 
 try:
     import pyte
@@ -209,7 +209,7 @@ def screen(env):
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
     top.shows("head", r"^kymo top · 3 processes, 9 nodes · counting only · 0\.3 s")
     top.shows("row", r"^[!> ] /perception\S+ +timer 96 ms|^[!> ] /perc\S+ timer 96 ms +\d")
-    top.shows("foot", r"^1 callbacks 2 topics 3 chains 4 executors 5 threads .* \? help$")
+    top.shows("foot", r"^1 callbacks 2 topics 3 chains 4 executors 5 threads 6 spans .* \? help$")
     check(all(len(line) <= 80 for line in top.text().splitlines()), "a row is too long:\n" + top.text())
     top.keys("2")
     top.shows("topic", r"^[!> ] /scan +\d")
@@ -265,6 +265,22 @@ def early(directory):
         check(top.end() == 0, "q did not end it well")
 
 
+def program(directory):
+    """A program of kymo.h alone, which begins after top: its spans come first."""
+    env = private(directory)
+    os.makedirs(env["KYMO_DIR"], mode=0o700)
+    top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
+    top.shows("note", "waiting for programs")
+    cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL)
+    top.shows("a span", r"vWORST.*\n[!> ] \w+ .* \d")
+    top.shows("the page", r"^ +SPAN ")
+    spans = once("--page", "spans", env=env)["spans"]
+    check(spans and all(row["count"] > 0 and row["process"] == "cyclic" for row in spans), "spans are", spans)
+    check(top.end() == 0, "q did not end it well")
+    cyclic.terminate()
+    cyclic.wait(60)
+
+
 def refused(directory, trace):
     os.mkdir(os.path.join(directory, "nobody"))
     env = private(os.path.join(directory, "nobody"))
@@ -294,6 +310,7 @@ def test(directory):
     if pyte:
         screen_of_a_trace(trace)
         in_directory(early)
+        in_directory(program)
     else:
         print("skipped in part: the screen needs python3-pyte")
 
