@@ -75,7 +75,8 @@ class Terminal:
 
 
 def once(*words, env=None, status=0):
-    return json.loads(run(KYMO, "top", "--once", "--format", "json", *words, env=env, status=status).stdout)
+    out = run(KYMO, "top", "--once", "--format", "json", *words, env=env, status=status).stdout
+    return json.loads(out) if out else {"nodes": 0, "spans": []}
 
 
 @contextlib.contextmanager
@@ -114,9 +115,17 @@ def is_robot(result, what):
     check(result["lost"] == 0, what, "lost", result["lost"])
 
 
+def whole_robot(*words, env=None):
+    """Return: what one look shows, as soon as all nodes exist and a message went all the way."""
+    def look():
+        result = once(*words, "--interval", "1s", env=env, status=(0, 6))
+        return result["nodes"] == 9 and any(row["chain"].startswith("/scan -> /obstacles") for row in result["chains"]) and result
+    return until("all of the robot", look)
+
+
 def alone(env):
     """Programs that nobody records: they are watched, and are as before afterwards."""
-    result = once("--interval", "1s", env=env)
+    result = whole_robot(env=env)
     is_robot(result, "running programs")
     check((result["state"], result["processes"], result["nodes"]) == ("counting only", 3, 9), "the head is", result)
     check(any(row["cpu"] is not None for row in result["threads"]), "no thread has a CPU time", result["threads"])
@@ -145,7 +154,7 @@ def beside(directory, env):
     trace = os.path.join(directory, "beside")
     recorder = subprocess.Popen([KYMO, "record", "-q", "-o", trace], env=env)
     until("the recorder", lambda: set(states(env).values()) == {"record"})
-    result = once("--interval", "1s", env=env)
+    result = whole_robot(env=env)
     is_robot(result, "beside a recording")
     check((result["state"], result["source"]) == ("recording", trace), "the head is", result["state"], result["source"])
     growing = once(trace, "--interval", "1s", env=env)
@@ -180,7 +189,7 @@ def relayed(directory):
     with Relay() as relay:
         sender = subprocess.Popen([KYMO, "record", "-q", "--relay", f"net://127.0.0.1:{relay.control}:{relay.data}/robot", "--",
                                    *robot(60)], env=env, stdout=subprocess.DEVNULL)
-        result = once(f"net://127.0.0.1:{relay.live}/robot", "--interval", "1s")
+        result = whole_robot(f"net://127.0.0.1:{relay.live}/robot")
         is_robot(result, "a session")
         check(result["state"] == "live", "the state is", result["state"])
         sender.send_signal(signal.SIGINT)
@@ -274,7 +283,7 @@ def program(directory):
     cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL)
     top.shows("a span", r"vWORST.*\n[!> ] \w+ .* \d")
     top.shows("the page", r"^ +SPAN ")
-    spans = once("--page", "spans", env=env)["spans"]
+    spans = until("spans", lambda: once("--page", "spans", env=env, status=(0, 6))["spans"])
     check(spans and all(row["count"] > 0 and row["process"] == "cyclic" for row in spans), "spans are", spans)
     check(top.end() == 0, "q did not end it well")
     cyclic.terminate()
