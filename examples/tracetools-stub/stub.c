@@ -25,6 +25,7 @@
 #define STUB_HAS_ros2_kymo 0
 #define STUB_HAS_agnocast	0
 #define STUB_HAS_lttng_ust_libc	0
+#define STUB_HAS_kymo_libc 0
 #define STUB_HAS_lttng_ust_cyg_profile 0
 #define STUB_HAS_lttng_ust_statedump 0
 #define STUB_HAS_lttng_ust_pthread 0

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIND_MAX 24u
-#define LIBC_ROWS 6u		/* rows of memory_bind() for libc; the other rows are the kernel's */
+#define BIND_MAX 32u
+#define LIBC_ROWS 7u /* rows of memory_bind() for libc; the other rows are the kernel's */
 
 #define OWNER_FIELD 1u		/* of LOCK_REQ */
 

@@ -11,7 +11,18 @@
 #define PAGE_BYTES 4096
 #define ORDER_MAX 20
 
-enum { MALLOC, CALLOC, REALLOC, FREE, MEMALIGN, POSIX_MEMALIGN, PAGE_ALLOC, PAGE_FREE, SWITCH };
+enum {
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	FREE,
+	MEMALIGN,
+	POSIX_MEMALIGN,
+	SUM,
+	PAGE_ALLOC,
+	PAGE_FREE,
+	SWITCH
+};
 
 static const struct kymo_ctf_bind wanted[] = {
 	[MALLOC] = { "lttng_ust_libc:malloc", { "size", "ptr" } },
@@ -21,6 +32,7 @@ static const struct kymo_ctf_bind wanted[] = {
 	[MEMALIGN] = { "lttng_ust_libc:memalign", { "alignment", "size", "ptr" } },
 	[POSIX_MEMALIGN] = { "lttng_ust_libc:posix_memalign",
 			     { "out_ptr", "alignment", "size", "result" } },
+	[SUM] = { "kymo_libc:sum", { "allocations", "frees", "allocated", "freed", "most" } },
 	[PAGE_ALLOC] = { "kmem_mm_page_alloc", { "order" } },
 	[PAGE_FREE] = { "kmem_mm_page_free", { "order" } },
 	[SWITCH] = { "sched_switch", { "next_tid", "next_comm" } },
@@ -138,6 +150,27 @@ static int block_allocate(struct memory *memory, const struct pair *who, uint64_
 	return map_put(&memory->blocks, address, who->process->os.index, (void *)(uintptr_t)(bytes + 1));
 }
 
+/* Many calls in one event: their balance, and its maximum on the way. */
+static void use_sum(const struct memory *memory, struct memory_use *use,
+		    const struct kymo_ctf_event *event)
+{
+	const struct kymo_ctf_value *value = event->value;
+	uint64_t allocated = value[2].u, freed = value[3].u;
+	int64_t most = value[4].i;
+
+	/* Of a damaged trace. */
+	if (allocated > INT64_MAX / 2 || freed > INT64_MAX / 2 || most < 0 ||
+	    (uint64_t)most > allocated)
+		return;
+	use_change(memory, use, event->ns, most);
+	use_change(memory, use, event->ns, (int64_t)allocated - (int64_t)freed - most);
+	if (!inside(memory, event->ns))
+		return;
+	use->allocations += value[0].u;
+	use->frees += value[1].u;
+	use->allocated += allocated;
+}
+
 static uint64_t product(uint64_t a, uint64_t b)
 {
 	uint64_t result;
@@ -175,6 +208,10 @@ static int on_user(struct memory *memory, const struct kymo_ctf_event *event)
 		return block_allocate(memory, &who, value[2].u, value[1].u);
 	case POSIX_MEMALIGN:
 		return value[3].u ? 0 : block_allocate(memory, &who, value[0].u, value[2].u);
+	case SUM:
+		use_sum(memory, &who.thread->user, event);
+		use_sum(memory, &who.process->user, event);
+		break;
 	case FREE:
 		block_free(memory, &who, value[0].u);
 		break;

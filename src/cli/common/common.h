@@ -47,10 +47,16 @@
 /* bool quiet */
 #define CLI_OPT_QUIET(type) \
 	{ "quiet", 'q', OPT_FLAG, offsetof(type, quiet), NULL, "print errors only", NULL }
-/* bool malloc */
-#define CLI_OPT_MALLOC(type) \
-	{ "malloc", 0, OPT_FLAG, offsetof(type, malloc), NULL, \
-	  "also record what the command allocates and frees, and mutexes that it waits for", NULL }
+/* int malloc, CLI_MALLOC_SUMS: only sums */
+#define CLI_OPT_MALLOC(type)                                                                     \
+	{                                                                                        \
+		"malloc", 0, OPT_SWITCH, offsetof(type, malloc), NULL,                           \
+			"also record what the command allocates and frees, and mutexes that it " \
+			"waits for; =sums: "                                                     \
+			"not each call, but the sums of each run of a callback",                 \
+			"sums"                                                                   \
+	}
+#define CLI_MALLOC_SUMS 2
 /* bool functions */
 #define CLI_OPT_FUNCTIONS(type)                                                                \
 	{                                                                                      \

@@ -29,7 +29,8 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, agent, kernel_all, syscalls, cycles, malloc, functions;
+	bool all, paused, wait, agent, kernel_all, syscalls, cycles, functions;
+	int malloc;
 	bool strict, quiet;
 	int64_t duration, block;
 	uint64_t ring_size;
@@ -190,6 +191,7 @@ static int prepare_command(const struct options *options, char **command,
 				 .ring_size = options->ring_size,
 				 .block_ns = options->block,
 				 .malloc = options->malloc,
+				 .malloc_sums = options->malloc == CLI_MALLOC_SUMS,
 				 .functions = options->functions };
 
 	if (options->processes.count)

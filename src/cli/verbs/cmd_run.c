@@ -16,7 +16,8 @@
 struct options {
 	uint64_t ring_size;
 	int64_t block;
-	bool flight, malloc, functions;
+	int malloc;
+	bool flight, functions;
 	struct filter_wishes filter;
 };
 
@@ -80,6 +81,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	launch.block_ns = options.block;
 	launch.flight = options.flight;
 	launch.malloc = options.malloc;
+	launch.malloc_sums = options.malloc == CLI_MALLOC_SUMS;
 	launch.functions = options.functions;
 	rules = launch_find(argv[0], err) < 0 ? NULL : read_rules(&options.filter, err);
 	if (rules) {

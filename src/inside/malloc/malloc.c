@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "inside/malloc/malloc_emit.h"
+#include "inside/malloc/malloc_sums.h"
 
 #define ARENA_SIZE	(64u << 10)
 #define ARENA_ALIGN	16u
@@ -104,6 +105,22 @@ static inline bool ready(void)
 	} while (0)
 #define NUMBER(pointer) ((uint64_t)(uintptr_t)(pointer))
 
+/* The event of a call or, with KYMO_MALLOC=sums, @count: its part of the thread's sums. */
+#define RECORD(id, count, ...)                         \
+	do {                                           \
+		if (malloc_wanted(KYMO_POINT_##id)) {  \
+			if (malloc_sums)               \
+				count;                 \
+			else                           \
+				EMIT(id, __VA_ARGS__); \
+		}                                      \
+	} while (0)
+
+static size_t size_of(void *ptr)
+{
+	return is_arena(ptr) ? 0 : malloc_size(ptr);
+}
+
 /*
  * Beside a sanitizer, call the function below as if this one did not exist. The call must be the
  * last of a function, so that the compiler jumps: then the function below sees the caller.
@@ -124,16 +141,14 @@ KYMO_EXPORT void *malloc(size_t size)
 	if (STEPS_ASIDE)
 		return below.malloc(size);
 	ptr = ready() ? below.malloc(size) : arena_take(size, 0);
-	if (malloc_wanted(KYMO_POINT_libc_malloc))
-		EMIT(libc_malloc, size, NUMBER(ptr));
+	RECORD(libc_malloc, malloc_count(ptr, size_of(ptr), NULL, 0), size, NUMBER(ptr));
 	return ptr;
 }
 
 /* The event is recorded before the call: after it, another thread may already have the same memory. */
 KYMO_EXPORT void free(void *ptr)
 {
-	if (malloc_wanted(KYMO_POINT_libc_free))
-		EMIT(libc_free, NUMBER(ptr));
+	RECORD(libc_free, malloc_count(NULL, 0, ptr, size_of(ptr)), NUMBER(ptr));
 	if (!is_arena(ptr) && ready())
 		below.free(ptr);
 }
@@ -149,8 +164,7 @@ KYMO_EXPORT void *calloc(size_t nmemb, size_t size)
 		ptr = below.calloc(nmemb, size);
 	else
 		ptr = __builtin_mul_overflow(nmemb, size, &bytes) ? NULL : arena_take(bytes, 0);
-	if (malloc_wanted(KYMO_POINT_libc_calloc))
-		EMIT(libc_calloc, nmemb, size, NUMBER(ptr));
+	RECORD(libc_calloc, malloc_count(ptr, size_of(ptr), NULL, 0), nmemb, size, NUMBER(ptr));
 	return ptr;
 }
 
@@ -167,14 +181,18 @@ static void *from_arena(const char *in_ptr, size_t size)
 
 static void *resize(void *in_ptr, size_t size)
 {
+	const size_t before = malloc_sums ? size_of(in_ptr) : 0;
 	void *ptr;
 
 	if (is_arena(in_ptr))
 		ptr = from_arena(in_ptr, size);
 	else
 		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);	/* not ready: then in_ptr is NULL */
-	if (malloc_wanted(KYMO_POINT_libc_realloc))
-		EMIT(libc_realloc, NUMBER(in_ptr), size, NUMBER(ptr));
+	/* If it fails, the old block stays. */
+	RECORD(libc_realloc,
+	       malloc_count(ptr, size_of(ptr), ptr || !size ? in_ptr : NULL,
+			    ptr || !size ? before : 0),
+	       NUMBER(in_ptr), size, NUMBER(ptr));
 	return ptr;
 }
 
@@ -204,8 +222,8 @@ KYMO_EXPORT void *memalign(size_t alignment, size_t size)
 	if (STEPS_ASIDE)
 		return below.memalign(alignment, size);
 	ptr = ready() ? below.memalign(alignment, size) : arena_take(size, alignment);
-	if (malloc_wanted(KYMO_POINT_libc_memalign))
-		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
+	RECORD(libc_memalign, malloc_count(ptr, size_of(ptr), NULL, 0), alignment, size,
+	       NUMBER(ptr));
 	return ptr;
 }
 
@@ -216,8 +234,8 @@ KYMO_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 	if (STEPS_ASIDE)
 		return below.aligned_alloc(alignment, size);
 	ptr = ready() ? below.aligned_alloc(alignment, size) : arena_take(size, alignment);
-	if (malloc_wanted(KYMO_POINT_libc_memalign))
-		EMIT(libc_memalign, alignment, size, NUMBER(ptr));
+	RECORD(libc_memalign, malloc_count(ptr, size_of(ptr), NULL, 0), alignment, size,
+	       NUMBER(ptr));
 	return ptr;
 }
 
@@ -236,7 +254,10 @@ KYMO_EXPORT int posix_memalign(void **out_ptr, size_t alignment, size_t size)
 		*out_ptr = arena_take(size, alignment);
 		payload.result = *out_ptr ? 0 : ENOMEM;
 	}
-	if (malloc_wanted(KYMO_POINT_libc_posix_memalign)) {
+	if (malloc_wanted(KYMO_POINT_libc_posix_memalign) && malloc_sums) {
+		if (!payload.result)
+			malloc_count(*out_ptr, size_of(*out_ptr), NULL, 0);
+	} else if (malloc_wanted(KYMO_POINT_libc_posix_memalign)) {
 		payload.out_ptr = payload.result ? 0 : NUMBER(*out_ptr);
 		malloc_emit(KYMO_POINT_libc_posix_memalign, &payload, sizeof(payload));
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "inside/malloc/malloc_sums.h"
 #include "inside/tracer/tracer_guest.h"
 
 static __thread struct kymo_guest guest;
@@ -14,9 +15,14 @@ static bool in_vain; /* the allocator belongs to a sanitizer that needs all for 
 static volatile bool may_register; /* true in the constructor; volatile: the compiler assumes that
 				      malloc() does not read it */
 
+bool malloc_may_emit(void)
+{
+	return !in_vain && kymo_guest_may_emit(&guest, may_register);
+}
+
 void malloc_emit(unsigned id, const void *payload, size_t size)
 {
-	if (!in_vain && kymo_guest_may_emit(&guest, may_register))
+	if (malloc_may_emit())
 		kymo_guest_emit(&guest, id, payload, size);
 }
 
@@ -78,8 +84,10 @@ static void load(void)
 {
 	void *volatile first;
 
+	malloc_sums_find();
 	may_register = true;
 	first = malloc(1);
 	free(first);
+	malloc_sums_record();
 	may_register = false;
 }

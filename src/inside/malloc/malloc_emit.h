@@ -33,6 +33,9 @@ enum malloc_beside malloc_beside(void);
  * acquires the loader's locks. */
 bool malloc_is_linker(const void *code);
 
+/** malloc_may_emit() - would malloc_emit() record an event of this thread? Context: wait-free. */
+bool malloc_may_emit(void);
+
 /**
  * malloc_emit() - record an event with @size bytes of @payload
  *

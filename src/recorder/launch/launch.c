@@ -55,7 +55,7 @@ struct setting {
 	const char *rest; /* what follows the value; NULL: nothing */
 };
 
-#define SETTINGS_MAX 10
+#define SETTINGS_MAX 11
 #define FREQUENT_SPARE                                                                          \
 	(8u << 20) /* calls of malloc() and of all functions are many times the program's other \
 		      events */
@@ -67,37 +67,45 @@ static void set_number(struct setting *setting, const char *name, const char *fo
 	(void)snprintf(setting->value, sizeof setting->value, format, value);
 }
 
+/* Put another library of ours in front of @value, for the option that needs it. */
+static int preload_more(const struct launch *launch, const char *name, const char *option,
+			char *value, size_t size, struct kymo_err *err)
+{
+	char library[PATH_MAX], before[4096];
+
+	(void)snprintf(before, sizeof before, "%s", value);
+	if (preload_beside(library, sizeof library, name, launch->fallback_libdir) < 0)
+		return err_set(
+			err, KYMO_EXIT_FAILED,
+			"cannot find %s, which %s needs: it is neither in lib beside the directory "
+			"of kymo nor where it is installed, and not built with sanitizers",
+			name, option);
+	return preload_value(value, size, library, before, err);
+}
+
+/* libkymo-malloc comes first: it has the begin and end of callbacks, and calls the next one. */
 static int set_preload(const struct launch *launch, struct setting *setting, struct kymo_err *err)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], more[sizeof setting->value], functions[sizeof setting->value];
+	char library[PATH_MAX], more[sizeof setting->value] = "";
 
 	setting->name = "LD_PRELOAD";
 	if (launch->functions) {
-		if (preload_beside(library, sizeof library, PRELOAD_FUNCTIONS_LIBRARY,
-				   launch->fallback_libdir) < 0)
-			return err_set(
-				err, KYMO_EXIT_FAILED,
-				"cannot find %s, which --functions needs: it is neither in lib "
-				"beside the "
-				"directory of kymo nor where it is installed; install kymo again",
-				PRELOAD_FUNCTIONS_LIBRARY);
-		if (preload_value(functions, sizeof functions, library, before, err) < 0)
-			return -1;
-		before = functions;
-	}
-	if (launch->malloc) {
-		if (preload_beside(library, sizeof library, PRELOAD_MALLOC_LIBRARY, launch->fallback_libdir) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "cannot find %s, which --malloc needs: it is neither in lib beside the directory "
-				       "of kymo nor where it is installed, and not built with sanitizers",
-				       PRELOAD_MALLOC_LIBRARY);
-		if (preload_value(more, sizeof more, library, before, err) < 0)
+		if (before && strlen(before) >= sizeof more)
+			return err_set(err, KYMO_EXIT_FAILED, "LD_PRELOAD is longer than %zu bytes",
+				       sizeof more);
+		(void)snprintf(more, sizeof more, "%s", before ? before : "");
+		if (preload_more(launch, PRELOAD_FUNCTIONS_LIBRARY, "--functions", more,
+				 sizeof more, err) < 0)
 			return -1;
 		before = more;
 	}
-	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0)
+	if (preload_find(library, sizeof library, launch->fallback_libdir, err) < 0 ||
+	    preload_value(setting->value, sizeof setting->value, library, before, err) < 0)
 		return -1;
-	return preload_value(setting->value, sizeof setting->value, library, before, err);
+	return launch->malloc ? preload_more(launch, PRELOAD_MALLOC_LIBRARY, "--malloc",
+					     setting->value, sizeof setting->value, err)
+			      : 0;
 }
 
 /*
@@ -157,6 +165,10 @@ static int settings_make(const struct launch *launch, struct setting setting[SET
 			   (uint64_t)(launch->block_ns + 999) / 1000);
 	if ((launch->malloc || launch->functions) && !getenv("KYMO_RING_SPARE"))
 		set_number(&setting[count++], "KYMO_RING_SPARE", "%" PRIu64, FREQUENT_SPARE);
+	if (launch->malloc_sums) {
+		setting[count].name = "KYMO_MALLOC";
+		(void)snprintf(setting[count++].value, sizeof setting->value, "sums");
+	}
 	if (launch->flight)
 		set_number(&setting[count++], "KYMO_FLIGHT", "%" PRIu64, 1);
 	if (launch->rules) {

@@ -18,6 +18,7 @@ struct launch {
 	const char *rules;		/* appended to KYMO_FILTER; NULL: as it is */
 	bool flight;			/* KYMO_FLIGHT=1; false: as it is */
 	bool malloc;			/* also preload libkymo-malloc.so */
+	bool malloc_sums;               /* and KYMO_MALLOC=sums */
 	bool functions;                 /* also preload libkymo-functions.so */
 	bool plain;                     /* no LD_PRELOAD: the command cannot load the libraries */
 };

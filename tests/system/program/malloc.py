@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, answer, in_directory, kymo, query, record, run, skip
+from lib_test import BUILD, KYMO, answer, compiled, in_directory, kymo, query, record, run, skip
 
 COSTS = os.path.join(BUILD, "tests", "costs")
 LIBRARY = os.path.join(BUILD, "lib", "libkymo-malloc.so")
@@ -20,7 +20,7 @@ CALLBACKS = {
     2: {"malloc": 1, "realloc": 2, "calloc": 1, "posix_memalign": 1, "memalign": 1, "free": 5},
     3: {"malloc": 1}, 4: {}, 5: {}, 6: {},
 }
-LINE = re.compile(r"(lttng_ust_libc|lttng_ust_pthread|ros2|control)\S*:(\w+): .*?vtid = (\d+).*?\}, \{(.*)\}")
+LINE = re.compile(r"(lttng_ust_libc|lttng_ust_pthread|kymo_libc|ros2|control)\S*:(\w+): .*?vtid = (\d+).*?\}, \{(.*)\}")
 OTHERS = [
     [sys.executable, "-c", "import subprocess, threading\nt = threading.Thread(target=lambda: [bytearray(n) for n in range(9999)])\n"
      "t.start(); t.join(); print(subprocess.run(['/bin/echo', 'child'], capture_output=True).stdout)"],
@@ -112,6 +112,44 @@ def leaks(trace):
         assert sum(row["callback"] is not None for row in told) == count, (window, told)
 
 
+def sums(trace, directory):
+    """--malloc=sums: the same allocations and frees of each callback and of the process, in fewer events."""
+    few = os.path.join(directory, "sums")
+    record(few, "--malloc=sums", "--", COSTS, str(ROUNDS), input="go\n")
+    names = collections.Counter(name for _, name, _ in events(few))
+    assert names["kymo_libc:sum"] > ROUNDS and not any(name.startswith("lttng_ust_libc") for name in names), names
+    each, summed = ({row["callback"]: row for row in query(path, (
+        "SELECT callback, count(*) AS runs, sum(allocations) AS allocations, sum(allocated_bytes) AS bytes, sum(lock_waits) AS locks, "
+        "max(allocations) AS most FROM callback_costs GROUP BY 1"))} for path in (trace, few))
+    assert set(each) == set(summed), (each, summed)
+    for callback, row in each.items():
+        ours = summed[callback]
+        assert all(ours[key] == row[key] for key in ("runs", "allocations", "most", "locks")), (row, ours)
+        assert row["bytes"] <= ours["bytes"] <= 1.2 * row["bytes"] + 64 * row["allocations"], (row, ours)
+    # A thread without callbacks, at its end; and one of 10000 calls.
+    plain = os.path.join(directory, "threads")
+    record(plain, "--malloc=sums", "--", compiled(directory, THREADS, "-O0"))
+    counted = collections.Counter()
+    for thread, name, fields in events(plain):
+        if name == "kymo_libc:sum":
+            counted[thread] += fields["allocations"]
+    assert sorted(counted.values())[-2:] != [] and {5, 10000} <= set(counted.values()), counted
+
+
+THREADS = """#include <pthread.h>
+#include <stdlib.h>
+static void *few(void *unused) { for (int i = 0; i < 5; i++) free(malloc(10)); return unused; }
+static void *many(void *unused) { for (int i = 0; i < 10000; i++) free(malloc(10)); return unused; }
+int main(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, few, NULL) || pthread_join(thread, NULL) || pthread_create(&thread, NULL, many, NULL) ||
+	       pthread_join(thread, NULL);
+}
+"""
+
+
 def main(directory):
     if not os.path.exists(LIBRARY):
         skip("not built with a sanitizer")
@@ -119,6 +157,7 @@ def main(directory):
     record(trace, "--malloc", "--", COSTS, str(ROUNDS), input="go\n")
     in_callbacks(trace)
     leaks(trace)
+    sums(trace, directory)
     print("bytes at the end, by thread:", dict(adds_up(trace, directory)))
     plain = os.path.join(directory, "plain")
     record(plain, "--", COSTS, "3", input="go\n")
