@@ -65,6 +65,11 @@ static void print_no_ring(const char *verb, const struct session_stats *stats)
 		      "rings\n",
 		      stderr);
 		break;
+	case EDQUOT:
+		fputs("the quota of its user in the file system of KYMO_DIR is used up; raise the "
+		      "quota\n",
+		      stderr);
+		break;
 	case EFBIG:
 		fputs("the limit of the process for the size of files is too small; start it with "
 		      "a larger \"ulimit -f\"\n",
