@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/report_internal.h"
+#include "summary/summary_file.h"
 
 #define NONE_OF_PROGRAMS "The trace has no spans, counters or instants of this kind; programs emit them with kymo.h " \
 	"(docs/programs.md)."
@@ -250,6 +251,8 @@ static unsigned needs_of(const struct report_options *options)
 {
 	unsigned needs = 0;
 
+	if (options->summary)
+		return REPORT_SUMMARY;
 	for (unsigned i = 0; i < SECTIONS; i++)
 		needs |= is_wanted(options, &sections[i]) ? sections[i].needs : 0;
 	return needs;
@@ -299,6 +302,11 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 
 	if (report_gather(&report, needs, err))
 		goto out;
+	if (options->summary) {
+		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
+		status = summary_write(report.summary, options->summary, err) ? -1 : KYMO_EXIT_OK;
+		goto out;
+	}
 	if (options->first && report_first(&report)) {
 		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
 		status = KYMO_EXIT_OK;

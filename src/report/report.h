@@ -66,6 +66,7 @@ struct report_options {
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
 	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
 	const char *told_worst, *told_why;
+	const char *summary; /* write a summary to this file instead of tables; NULL: no */
 	bool first;          /* as text: the first screen rather than the tables, if it has rows */
 	const char *operand; /* what commands name the trace; "": they need not */
 	/*

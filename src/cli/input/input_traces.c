@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "accounts/accounts.h"
 #include "cli/common/progress.h"
+#include "summary/summary_file.h"
 
 static void name_all(struct cli_traces *traces)
 {
@@ -36,6 +37,12 @@ int cli_traces(struct cli_traces *traces, int argc, char **argv, struct kymo_err
 	for (int i = 0; i < argc; i++) {
 		if (cli_trace(1, &argv[i], path, err))
 			return -1;
+		if (summary_is_file(argv[i]))
+			return err_set(
+				err, KYMO_EXIT_INPUT,
+				"%s is a summary, and not a trace: only `kymo report` reads it, "
+				"alone or with other summaries",
+				argv[i]);
 		traces->path[traces->count++] = argv[i];
 	}
 	name_all(traces);

@@ -12,6 +12,7 @@
 #include "cli/common/common.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
+#include "cli/input/report_summary.h"
 #include "cli/input/trace_time.h"
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
@@ -20,6 +21,7 @@
 
 struct options {
 	int format;
+	const char *output;
 	struct opt_list section;
 	struct selection selection;
 	int sort;
@@ -35,7 +37,9 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_FORMAT(struct options),
+	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
+	  "how to print; summary: a small file, with --output", "table|json|csv|summary" },
+	CLI_OPT_OUTPUT(struct options, "FILE", "where --format summary goes"),
 	CLI_OPT_SCREEN(0),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
 	  "print this section; may be repeated", NULL },
@@ -163,8 +167,8 @@ static int ask_why(struct answer *answer, struct report_options *report, const s
 		.context = &answer->progress,
 	};
 
-	if (report->first || report->sections || selection_any(report->selection) ||
-	    !has_callbacks(answer->reader))
+	if (report->first || report->summary || report->sections ||
+	    selection_any(report->selection) || !has_callbacks(answer->reader))
 		return 0;
 	report->told_worst = said->worst;
 	report->told_why = said->why;
@@ -218,7 +222,7 @@ static int print_report(struct answer *answer, struct report_options *report, co
 		report->explain = explain;
 		report->explain_context = &explainer;
 	}
-	if (answer_begin(answer, o->format, err) || ask_why(answer, report, o, &said, err))
+	if (answer_begin(answer, report->format, err) || ask_why(answer, report, o, &said, err))
 		return -1;
 	/* Some sections are printed while the trace is read: they are progress enough. */
 	answer->progress.on &= !report->sections || !isatty(STDOUT_FILENO);
@@ -264,6 +268,28 @@ static char *quoted(char *buffer, size_t size, int argc, char **argv)
 	return buffer;
 }
 
+static int check_output(const struct options *o, struct kymo_err *err)
+{
+	if (o->format == REPORT_FORMAT_SUMMARY && !o->output)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--format summary needs a file to write: --output FILE");
+	if (o->format != REPORT_FORMAT_SUMMARY && o->output)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--output is for --format summary; write the others with > FILE");
+	if (o->output && (o->section.count || selection_any(&o->selection)))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "a summary is of all nodes and topics, and has no sections");
+	return 0;
+}
+
+static int of_summaries(int argc, char **argv, const struct options *o, struct kymo_err *err)
+{
+	bool lost = false;
+	int status = report_summary(argc, argv, o->format, o->output, &lost, err);
+
+	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char operand[2048];
@@ -276,10 +302,13 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct answer answer;
 	int status = -1;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, err))
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
+	if (report_summary_named(argc, argv))
+		return of_summaries(argc, argv, &o, err);
 	report = (struct report_options){
-		.format = o.format,
+		.format = o.format == REPORT_FORMAT_SUMMARY ? TABLE_TEXT : o.format,
+		.summary = o.output,
 		.section = o.section.item,
 		.sections = o.section.count,
 		.not_realtime = &not_realtime,
@@ -354,6 +383,10 @@ const struct verb verb_report = {
 		"else is exact. A wait is "
 		"blocked time if other callbacks run on the thread that then runs the "
 		"waiting callback.\n\n" CLI_CLOCK_HELP "\n\n"
+		"--format summary writes a small file without the single events: counters, "
+		"distributions and worst "
+		"instances, which report reads instead of traces; several files add up "
+		"(docs/summary.md).\n\n"
 		"--model FILE names activities, regions and states of your robot by the events "
 		"at which they begin and end; the section behaviour says how long they were, "
 		"and whether they kept their budgets (docs/behaviour.md).\n\n"
@@ -370,6 +403,7 @@ const struct verb verb_report = {
 		    "kymo report TRACE --expect callback_list.csv\n"
 		    "kymo report TRACE --realtime-file realtime.txt\n"
 		    "kymo report left-robot right-robot\n"
+		    "kymo report TRACE --format summary -o monday.summary\n"
 		    "kymo report TRACE --path '/camera -> /image -> /detector' --section "
 		    "response-segments\n"
 		    "kymo report TRACE --section callback_instances --format csv > instances.csv",

@@ -117,7 +117,7 @@ ROOMS = {
 
     "top": "base ctf/read recorder relay live analysis report",
 
-    "cli": "abi base accounts ctf/read recorder relay live caret analysis query export report top cli/common",
+    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -142,7 +142,7 @@ DOORS = {
     "export/rows": "rows",
     "export/archive": "archive",
     "cli/common": "ask common detach progress screen",
-    "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths trace_time",
+    "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths report_summary trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
@@ -201,7 +201,7 @@ DOORS = {
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
-    "summary": "findings summary summary_collect",
+    "summary": "findings summary summary_collect summary_file",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

@@ -132,6 +132,28 @@ def not_findings():
         check("1 of a simulation's clock" in report(trace)[0], "a timer of a simulated clock is judged")
 
 
+def summary(scratch):
+    """A file of a summary opens with the same finding; two of them add up; others do not take it."""
+    one, both = os.path.join(scratch, "a.summary"), os.path.join(scratch, "b.summary")
+    check(report(BASIC, "--format", "summary", "-o", one)[0] == "", "printed, too")
+    of_file, of_trace = as_json(one), as_json(BASIC)
+    check(of_file["events"] == of_trace["events"] and of_file["findings"][0]["name"] == of_trace["findings"][0]["name"] and
+          of_file["findings"][0]["worst_ns"] == of_trace["findings"][0]["worst_ns"], "another finding", of_file["findings"])
+    counts = {c["name"]: c["runs"] for c in of_file["callbacks"]}
+    check(sum(counts.values()) == sum(c["count"] for c in of_trace["callbacks"]), "runs", counts)
+    check(os.path.getsize(one) < 120 * sum(map(len, (v for v in of_file.values() if isinstance(v, list)))), "size", os.path.getsize(one))
+    run(KYMO, "report", one, one, "--format", "summary", "-o", both)
+    check({c["name"]: c["runs"] for c in as_json(both)["callbacks"]} == {n: 2 * c for n, c in counts.items()}, "two files")
+    text = report(one)[0]
+    check(text.startswith("a.summary   2.52 s") and " 1  /sensing/imu" in text and "need the trace itself" in text, text)
+    check("only `kymo report` reads it" in run(KYMO, "why", one, status=3).stderr, "why of a summary")
+    report(BASIC, "--format", "summary", status=2)
+    report(BASIC, "-o", one, status=2)
+    with open(both, "wb") as out:
+        out.write(open(one, "rb").read()[:-200])
+    report(both, status=3)
+
+
 def filters():
     node = as_json(BASIC, "--node", "/perception/*", "-s", "callbacks", "-s", "callback_instances")
     check({c["node"] for c in node["callbacks"]} == {"/perception/filter", "/perception/fusion"},
@@ -242,6 +264,7 @@ formats()
 startup()
 worst()
 not_findings()
+in_directory(summary)
 filters()
 who_waits()
 loss()

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A summary as a small file: JSON, compressed as gzip does it, so that `zcat FILE | python3 -m
+ * json.tool` shows it. docs/summary.md describes the members.
+ *
+ * Histograms are written with their coarse buckets: counts, sums, minimum and maximum stay exact, a
+ * quantile is within 3.2 % afterwards, and there is no deviation. One worst instance is kept. So an
+ * entity takes about a hundred bytes. Histograms and counters of files that are read and merged
+ * equal those of a file of the whole.
+ */
+#ifndef KYMO_SUMMARY_FILE_H
+#define KYMO_SUMMARY_FILE_H
+
+#include "base/err.h"
+#include "summary/summary.h"
+
+/**
+ * summary_write() - write @summary to the file @path, which is replaced when all is written
+ *
+ * Context: blocks. Return: 0, or -1 with @err.
+ */
+int summary_write(const struct summary *summary, const char *path, struct kymo_err *err);
+
+/**
+ * summary_read() - read a file of summary_write()
+ * @summary: set to what summary_free() frees
+ *
+ * The file is not trusted. Context: blocks. Return: 0, or -1 with @err (KYMO_EXIT_INPUT).
+ */
+int summary_read(struct summary **summary, const char *path, struct kymo_err *err);
+
+/** summary_is_file() - is @path a file that begins as a summary does? Context: blocks. */
+bool summary_is_file(const char *path);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a summary from a file that another program wrote; see summary_file.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/json_get.h"
+#include "base/file.h"
+#include "summary/summary_file.h"
+
+#define BYTES_MAX (256u << 20) /* of the JSON */
+#define ENTITIES_MAX 1000000u
+
+static const char magic[] = "{\"kymo_summary\":";
+
+/* ---- the file ---- */
+
+/* A gzip file, or what is inside one. A pipe or a device is none. */
+static gzFile open_file(const char *path)
+{
+	int fd = file_open(path);
+	gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+
+	if (fd < 0)
+		errno = -fd;
+	return file;
+}
+
+bool summary_is_file(const char *path)
+{
+	char begin[sizeof(magic) - 1];
+	gzFile file = open_file(path);
+	bool is_one;
+
+	if (!file)
+		return false;
+	is_one = gzread(file, begin, sizeof(begin)) == (int)sizeof(begin) &&
+		 memcmp(begin, magic, sizeof(begin)) == 0;
+	(void)gzclose(file);
+	return is_one;
+}
+
+static int load(const char *path, char **text, struct kymo_err *err)
+{
+	gzFile file = open_file(path);
+	size_t size = 0, room = 0;
+	int got = 1;
+
+	*text = NULL;
+	if (!file)
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, file_why(-errno));
+	while (got > 0 && size < BYTES_MAX) {
+		char *larger = *text;
+
+		if (room < size + 65537) {
+			room = 2 * room + 65537;
+			larger = realloc(*text, room);
+		}
+		if (!larger)
+			break;
+		*text = larger;
+		got = gzread(file, *text + size, 65536);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	(void)gzclose(file);
+	if (!got && *text) {
+		(*text)[size] = '\0';
+		return 0;
+	}
+	free(*text);
+	*text = NULL;
+	return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path,
+		       got < 0 ? "the file is damaged or incomplete" : "it is too large");
+}
+
+/* ---- members ---- */
+
+/* What no time of a robot is: sums and differences of smaller ones have room. */
+#define TIME_MAX ((int64_t)1 << 61)
+
+static int64_t get_i64(struct json_object *object, const char *key)
+{
+	struct json_object *member = json_get(object, key);
+	int64_t value =
+		json_object_is_type(member, json_type_int) ? json_object_get_int64(member) : 0;
+
+	return value > -TIME_MAX && value < TIME_MAX ? value : 0;
+}
+
+static bool get_bool(struct json_object *object, const char *key)
+{
+	return json_object_get_boolean(json_get(object, key));
+}
+
+static const char *get_text(struct summary *summary, struct json_object *object, const char *key)
+{
+	return summary_text(summary, json_get_text(object, key));
+}
+
+static size_t length_of(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+static int64_t get_time(const struct summary *summary, struct json_object *object, const char *key)
+{
+	return json_get(object, key) ? summary->origin_ns + get_i64(object, key) : 0;
+}
+
+static uint64_t element(struct json_object *array, size_t index)
+{
+	struct json_object *value = json_object_array_get_idx(array, index);
+
+	return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
+}
+
+/* ---- entities ---- */
+
+/* The buckets must have as many values as the histogram says. Return: 0; -1: they do not; -ENOMEM.
+ */
+static int read_histogram(struct histogram *histogram, struct json_object *object)
+{
+	struct json_object *buckets = json_get(object, "buckets");
+	const size_t length = length_of(buckets);
+	uint64_t bucket = 0, sum = 0;
+
+	if (!object)
+		return 0;
+	histogram->count = json_get_u64(object, "count");
+	histogram->sum = json_get_u64(object, "sum");
+	histogram->min = json_get_u64(object, "min");
+	histogram->max = json_get_u64(object, "max");
+	for (size_t i = 0; i + 1 < length; i += 2) {
+		const uint64_t count = element(buckets, i + 1);
+
+		bucket += element(buckets, i);
+		if (bucket >= HISTOGRAM_COARSE_MAX || count > UINT32_MAX)
+			return -1;
+		if (histogram_fill(histogram, histogram_coarse_middle((unsigned)bucket), count))
+			return -ENOMEM;
+		sum += count;
+	}
+	return sum == histogram->count && histogram->min <= histogram->max &&
+			       histogram->max < (uint64_t)TIME_MAX
+		       ? 0
+		       : -1;
+}
+
+static void read_part(struct summary *summary, struct summary_instance *instance,
+		      struct json_object *object)
+{
+	const char *what = json_get_text(object, "what");
+	struct summary_part part = { .who = get_text(summary, object, "who"),
+				     .by = get_text(summary, object, "by"),
+				     .is_group = get_bool(object, "group"),
+				     .is_assumed = get_bool(object, "assumed"),
+				     .ns = get_i64(object, "ns"),
+				     .usual_ns = get_i64(object, "usual_ns") };
+
+	while (part.what < SUMMARY_WHATS &&
+	       strcmp(what ? what : "", summary_what_name(part.what)) != 0)
+		part.what++;
+	if (part.what < SUMMARY_WHATS && part.ns >= 0 && part.usual_ns >= 0 &&
+	    instance->parts < SUMMARY_PARTS_MAX)
+		instance->part[instance->parts++] = part;
+}
+
+static void read_worst(struct summary *summary, struct summary_entity *entity,
+		       struct json_object *object)
+{
+	struct json_object *parts = json_get(object, "parts");
+	struct summary_instance instance = {
+		.begin_ns = summary->origin_ns + get_i64(object, "begin_ns"),
+		.value_ns = get_i64(object, "ns"),
+		.error_ns = get_i64(object, "error_ns"),
+	};
+
+	for (size_t p = 0; p < length_of(parts) && p < SUMMARY_PARTS_MAX; p++)
+		read_part(summary, &instance, json_object_array_get_idx(parts, p));
+	if (object && instance.value_ns >= 0)
+		summary_add_worst(entity, &instance);
+}
+
+static void read_culprits(struct summary *summary, struct summary_entity *entity,
+			  struct json_object *array)
+{
+	for (size_t i = 0; i < length_of(array) && i < 4096; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+		const struct summary_culprit culprit = {
+			.by = get_text(summary, object, "by"),
+			.is_group = get_bool(object, "group"),
+			.is_assumed = get_bool(object, "assumed"),
+			.count = json_get_u64(object, "count"),
+			.ns = json_get_u64(object, "ns"),
+			.worst_ns = json_get_u64(object, "worst_ns"),
+		};
+
+		summary_add_culprit(summary, entity, &culprit);
+	}
+}
+
+/* Return: the kind of this name; SUMMARY_KINDS: none, of a later version. */
+static enum summary_kind kind_of(const char *name)
+{
+	unsigned kind = 0;
+
+	while (name && kind < SUMMARY_KINDS && strcmp(name, summary_kind_name(kind)) != 0)
+		kind++;
+	return name ? kind : SUMMARY_KINDS;
+}
+
+static int read_entity(struct summary *summary, struct json_object *object)
+{
+	const enum summary_kind kind = kind_of(json_get_text(object, "kind"));
+	const char *name = json_get_text(object, "name");
+	struct summary_entity *entity;
+
+	if (kind == SUMMARY_KINDS || !name)
+		return 0;
+	entity = summary_entity(summary, kind, name, json_get_text(object, "of"));
+	if (!entity || entity->count[SUMMARY_RUNS] || entity->worsts)
+		return entity ? -1 : -ENOMEM; /* twice */
+	if (json_get(object, "label"))
+		entity->label = get_text(summary, object, "label");
+	entity->ask = get_text(summary, object, "ask");
+	entity->period_ns = get_i64(object, "period_ns");
+	entity->is_startup = get_bool(object, "startup");
+	entity->is_other_clock = get_bool(object, "other_clock");
+	entity->first_ns = get_time(summary, object, "first_ns");
+	entity->last_ns = get_time(summary, object, "last_ns");
+	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
+		entity->count[i] = json_get_u64(object, summary_counter_name(i));
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
+		int status = read_histogram(&entity->histogram[i],
+					    json_get(object, summary_distribution_name(i)));
+
+		if (status)
+			return status;
+	}
+	read_culprits(summary, entity, json_get(object, "culprits"));
+	read_worst(summary, entity, json_get(object, "worst"));
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void read_facts(struct summary *summary, struct json_object *object)
+{
+	struct json_object *trust = json_get(object, "trust");
+	const char *lost_of = json_get_text(trust, "lost_of");
+
+	summary->events = json_get_u64(object, "events");
+	/* Also what a time counts from, when no event tells. */
+	summary->origin_ns = 0;
+	if (summary->events) {
+		summary->origin_ns = get_i64(object, "origin_ns");
+		summary->begin_ns = get_i64(object, "begin_ns");
+		summary->end_ns = get_i64(object, "end_ns");
+	}
+	summary->host = get_text(summary, object, "host");
+	summary->clock = get_text(summary, object, "clock");
+	summary->ros_events = json_get_u64(object, "ros_events");
+	summary->windows = json_get_u64(object, "windows");
+	summary->nodes = json_get_u64(object, "nodes");
+	summary->trust = (struct summary_trust){
+		.lost_events = json_get_u64(trust, "lost_events"),
+		.lost_packets = json_get_u64(trust, "lost_packets"),
+		.lost_begin_ns = (uint64_t)get_time(summary, trust, "lost_begin_ns"),
+		.lost_end_ns = (uint64_t)get_time(summary, trust, "lost_end_ns"),
+		.lost_of = lost_of ? summary_text(summary, lost_of) : NULL,
+		.damaged = json_get_u64(trust, "damaged"),
+		.callbacks = json_get_u64(trust, "callbacks"),
+		.unnamed = json_get_u64(trust, "unnamed"),
+		.other_host = json_get_u64(trust, "other_host"),
+	};
+}
+
+/* Return: 0; -1: it is not as it should be; -ENOMEM. */
+static int read_all(struct summary *summary, struct json_object *object)
+{
+	struct json_object *entities = json_get(object, "entities");
+	const size_t count = length_of(entities);
+	int status = count > ENTITIES_MAX ? -1 : 0;
+
+	read_facts(summary, object);
+	if (summary->events && summary->end_ns < summary->begin_ns)
+		return -1;
+	for (size_t i = 0; i < count && !status; i++)
+		status = read_entity(summary, json_object_array_get_idx(entities, i));
+	return summary->failed ? -ENOMEM : status;
+}
+
+int summary_read(struct summary **out, const char *path, struct kymo_err *err)
+{
+	struct summary *summary = NULL;
+	struct json_object *object;
+	char *text;
+	int status;
+
+	if (load(path, &text, err))
+		return -1;
+	object = json_tokener_parse(text);
+	free(text);
+	if (json_get_u64(object, "kymo_summary") != 1) {
+		json_object_put(object);
+		return err_set(
+			err, KYMO_EXIT_INPUT,
+			"%s is not a summary that this version of kymo reads: write it again "
+			"with `kymo report --format summary`",
+			path);
+	}
+	summary = summary_new();
+	status = summary ? read_all(summary, object) : -ENOMEM;
+	json_object_put(object);
+	if (!status) {
+		*out = summary;
+		return 0;
+	}
+	summary_free(summary);
+	if (status == -ENOMEM)
+		return err_no_memory(err);
+	return err_set(err, KYMO_EXIT_INPUT,
+		       "%s: the summary contradicts itself: the file is damaged", path);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a summary as JSON; see summary_file.h. What is 0 or empty is left out. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/json_text.h"
+#include "summary/summary_file.h"
+
+static void put_u64(struct json_text *json, const char *key, uint64_t value)
+{
+	if (value)
+		json_text_u64(json, key, value);
+}
+
+static void put_text(struct json_text *json, const char *key, const char *text)
+{
+	if (text && *text)
+		json_text_string(json, key, text);
+}
+
+/* Times are written from the origin on: they are short then. */
+static void put_time(struct json_text *json, const char *key, const struct summary *summary,
+		     int64_t ns)
+{
+	if (ns)
+		json_text_i64(json, key, ns - summary->origin_ns);
+}
+
+/* [bucket, count, distance to the next bucket, count, ...] */
+static void put_buckets(struct json_text *json, const struct histogram *histogram)
+{
+	uint64_t middle, count, sum = 0;
+	unsigned at = 0, last = 0, now = 0;
+
+	json_text_open(json, "buckets", '[');
+	while (histogram_next(histogram, &at, &middle, &count)) {
+		const unsigned bucket = histogram_coarse(middle);
+
+		if (sum && bucket != now) {
+			json_text_u64(json, NULL, now - last);
+			json_text_u64(json, NULL, sum);
+			last = now;
+			sum = 0;
+		}
+		now = bucket;
+		sum += count;
+	}
+	json_text_u64(json, NULL, now - last);
+	json_text_u64(json, NULL, sum);
+	json_text_close(json, ']');
+}
+
+static void put_histogram(struct json_text *json, const char *key,
+			  const struct histogram *histogram)
+{
+	if (!histogram->count)
+		return;
+	json_text_open(json, key, '{');
+	json_text_u64(json, "count", histogram->count);
+	put_u64(json, "sum", histogram->sum);
+	put_u64(json, "min", histogram->min);
+	put_u64(json, "max", histogram->max);
+	put_buckets(json, histogram);
+	json_text_close(json, '}');
+}
+
+static void put_part(struct json_text *json, const struct summary_part *part)
+{
+	json_text_open(json, NULL, '{');
+	json_text_string(json, "what", summary_what_name(part->what));
+	put_text(json, "who", part->who);
+	put_text(json, "by", part->by);
+	if (part->is_group)
+		json_text_bool(json, "group", true);
+	if (part->is_assumed)
+		json_text_bool(json, "assumed", true);
+	json_text_i64(json, "ns", part->ns);
+	if (part->usual_ns)
+		json_text_i64(json, "usual_ns", part->usual_ns);
+	json_text_close(json, '}');
+}
+
+/* What an instance is made of that took as long as usually, nobody asks a file. */
+static bool has_parts(const struct summary_entity *entity)
+{
+	const uint64_t usual = histogram_quantile(&entity->histogram[SUMMARY_LATENCY], 0.5);
+
+	return entity->worst[0].parts && (uint64_t)entity->worst[0].value_ns >= 2 * usual;
+}
+
+/* The worst one of all is among the worst ones of the parts, so that one of each is enough. */
+static void put_worst(struct json_text *json, const struct summary *summary,
+		      const struct summary_entity *entity)
+{
+	const struct summary_instance *instance = &entity->worst[0];
+
+	if (!entity->worsts)
+		return;
+	json_text_open(json, "worst", '{');
+	json_text_i64(json, "begin_ns", instance->begin_ns - summary->origin_ns);
+	json_text_i64(json, "ns", instance->value_ns);
+	if (instance->error_ns)
+		json_text_i64(json, "error_ns", instance->error_ns);
+	if (has_parts(entity)) {
+		json_text_open(json, "parts", '[');
+		for (unsigned p = 0; p < instance->parts; p++)
+			put_part(json, &instance->part[p]);
+		json_text_close(json, ']');
+	}
+	json_text_close(json, '}');
+}
+
+static void put_culprits(struct json_text *json, const struct summary_entity *entity)
+{
+	if (!entity->culprits)
+		return;
+	json_text_open(json, "culprits", '[');
+	for (unsigned i = 0; i < entity->culprits; i++) {
+		const struct summary_culprit *culprit = &entity->culprit[i];
+
+		json_text_open(json, NULL, '{');
+		put_text(json, "by", culprit->by);
+		if (culprit->is_group)
+			json_text_bool(json, "group", true);
+		if (culprit->is_assumed)
+			json_text_bool(json, "assumed", true);
+		json_text_u64(json, "count", culprit->count);
+		json_text_u64(json, "ns", culprit->ns);
+		json_text_u64(json, "worst_ns", culprit->worst_ns);
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
+static void put_entity(struct json_text *json, const struct summary *summary,
+		       const struct summary_entity *entity)
+{
+	json_text_open(json, NULL, '{');
+	json_text_string(json, "kind", summary_kind_name(entity->kind));
+	json_text_string(json, "name", entity->name);
+	put_text(json, "of", entity->of);
+	if (entity->label != entity->name)
+		put_text(json, "label", entity->label);
+	put_text(json, "ask", entity->ask);
+	if (entity->period_ns)
+		json_text_i64(json, "period_ns", entity->period_ns);
+	if (entity->is_startup)
+		json_text_bool(json, "startup", true);
+	if (entity->is_other_clock)
+		json_text_bool(json, "other_clock", true);
+	put_time(json, "first_ns", summary, entity->first_ns);
+	put_time(json, "last_ns", summary, entity->last_ns);
+	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
+		put_u64(json, summary_counter_name(i), entity->count[i]);
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
+		put_histogram(json, summary_distribution_name(i), &entity->histogram[i]);
+	put_culprits(json, entity);
+	put_worst(json, summary, entity);
+	json_text_close(json, '}');
+}
+
+static void put_trust(struct json_text *json, const struct summary *summary)
+{
+	const struct summary_trust *trust = &summary->trust;
+
+	json_text_open(json, "trust", '{');
+	put_u64(json, "lost_events", trust->lost_events);
+	put_u64(json, "lost_packets", trust->lost_packets);
+	put_time(json, "lost_begin_ns", summary, (int64_t)trust->lost_begin_ns);
+	put_time(json, "lost_end_ns", summary, (int64_t)trust->lost_end_ns);
+	put_text(json, "lost_of", trust->lost_of);
+	put_u64(json, "damaged", trust->damaged);
+	put_u64(json, "callbacks", trust->callbacks);
+	put_u64(json, "unnamed", trust->unnamed);
+	put_u64(json, "other_host", trust->other_host);
+	json_text_close(json, '}');
+}
+
+static void put_summary(struct json_text *json, const struct summary *summary)
+{
+	json_text_open(json, NULL, '{');
+	json_text_u64(json, "kymo_summary", 1);
+	if (summary->events) {
+		json_text_i64(json, "origin_ns", summary->origin_ns);
+		json_text_i64(json, "begin_ns", summary->begin_ns);
+		json_text_i64(json, "end_ns", summary->end_ns);
+	}
+	put_text(json, "host", summary->host);
+	put_text(json, "clock", summary->clock);
+	json_text_u64(json, "events", summary->events);
+	json_text_u64(json, "ros_events", summary->ros_events);
+	json_text_u64(json, "windows", summary->windows);
+	json_text_u64(json, "nodes", summary->nodes);
+	put_trust(json, summary);
+	json_text_open(json, "entities", '[');
+	for (unsigned i = 0; i < summary->entities; i++)
+		put_entity(json, summary, summary->entity[i]);
+	json_text_close(json, ']');
+	json_text_close(json, '}');
+	json_text_raw(json, "\n", 1);
+}
+
+/* Beside it first, so that there is never half a file of this name. */
+static int put_file(const char *path, const char *beside, const struct json_text *json,
+		    struct kymo_err *err)
+{
+	gzFile file = gzopen(beside, "wb9");
+	bool failed;
+
+	if (!file)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path, strerror(errno));
+	failed = gzwrite(file, json->text, (unsigned)json->size) != (int)json->size;
+	failed |= gzclose(file) != Z_OK;
+	if (!failed && rename(beside, path) == 0)
+		return 0;
+	(void)err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path,
+		      errno ? strerror(errno) : "the disk may be full");
+	(void)unlink(beside);
+	return -1;
+}
+
+int summary_write(const struct summary *summary, const char *path, struct kymo_err *err)
+{
+	struct json_text json = { .one_line = true };
+	size_t size = strlen(path) + sizeof(".part");
+	char *beside = malloc(size);
+	int status;
+
+	if (beside)
+		snprintf(beside, size, "%s.part", path);
+	put_summary(&json, summary);
+	if (!beside || json.failed || json.size > INT32_MAX)
+		status = err_no_memory(err);
+	else
+		status = put_file(path, beside, &json, err);
+	free(beside);
+	free(json.text);
+	return status;
+}
