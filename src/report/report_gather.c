@@ -95,8 +95,8 @@ static int new_collect(struct report *report, struct kymo_err *err)
 		.chains = report->chains,
 		.callbacks = report->callbacks,
 		.view = report->view,
-		.spans = report->spans,
 		.spans_stats = report->spans_stats,
+		.loops = report->loops,
 		.begin_ns = o->begin_ns,
 		.end_ns = o->end_ns,
 	};

@@ -195,43 +195,15 @@ static void on_call(void *context, const struct model_call *call)
 
 /* ---- loops of kymo.h ---- */
 
-/* A loop named "loop" counts its wake-up latency as "loop_latency_ns", once a cycle. */
-static bool is_latency(const struct spans_name *name)
-{
-	static const char tail[] = "_latency_ns";
-	size_t length = strlen(name->name);
-
-	return length > sizeof(tail) - 1 &&
-	       strcmp(name->name + length - (sizeof(tail) - 1), tail) == 0;
-}
-
-static void on_counter(void *context, const struct spans_event *event)
+static void on_cycle(void *context, const struct loop_cycle *cycle)
 {
 	struct summary_collect *collect = context;
-	struct collect_loop *loop;
-	int64_t value;
+	const int64_t late_ns = cycle->begin_ns - cycle->due_ns;
+	struct collect_loop *loop = ARRAY_AT(collect->loop, collect->loops, cycle->loop->index);
 
-	if (!event->thread || !is_latency(event->name) || !is_inside(collect, event->ns) ||
-	    (event->value.kind != SPANS_UNSIGNED && event->value.kind != SPANS_SIGNED))
-		return;
-	loop = map_at(&collect->loops, event->name->index, event->thread->index, sizeof(*loop));
-	if (!loop) {
-		collect->failed = true;
-		return;
-	}
-	value = event->value.i;
-	count(collect, &loop->latency, value);
-	if (loop->last_ns)
-		count(collect, &loop->period, event->ns - loop->last_ns);
-	else
-		loop->first_ns = event->ns;
-	loop->last_ns = event->ns;
-	loop->name = event->name;
-	loop->process = event->thread->process;
-	if (value > loop->worst_ns) {
-		loop->worst_ns = value;
-		loop->worst_at_ns = event->ns - value;
-	}
+	collect->failed |= !loop;
+	if (loop && late_ns > loop->worst_ns)
+		*loop = (struct collect_loop){ late_ns, cycle->due_ns };
 }
 
 /* ---- life cycle ---- */
@@ -239,13 +211,9 @@ static void on_counter(void *context, const struct spans_event *event)
 static const struct model_listener listener = {
 	.instance = on_instance, .taken = on_taken, .dropped = on_dropped, .call = on_call
 };
-static const struct spans_listener spans_listener = { .counter = on_counter };
 
 static void summary_collect_destroy(struct summary_collect *collect)
 {
-	const struct map_slot *slot;
-	size_t at = 0;
-
 	if (!collect)
 		return;
 	for (uint32_t i = 0; i < collect->callbacks; i++) {
@@ -258,13 +226,7 @@ static void summary_collect_destroy(struct summary_collect *collect)
 	}
 	for (uint32_t i = 0; i < collect->services; i++)
 		histogram_free(&collect->service[i].total);
-	while ((slot = map_next(&collect->loops, &at))) {
-		struct collect_loop *loop = slot->value;
-
-		histogram_free(&loop->latency);
-		histogram_free(&loop->period);
-	}
-	map_free_all(&collect->loops);
+	free(collect->loop);
 	free(collect->callback);
 	free(collect->subscription);
 	free(collect->thread);
@@ -280,12 +242,13 @@ int summary_collect_create(struct summary_collect **out, const struct summary_so
 	if (!collect)
 		return err_no_memory(err);
 	collect->from = *sources;
-	if (model_listen(sources->model, &listener, collect) ||
-	    (sources->spans && spans_listen(sources->spans, &spans_listener, collect))) {
+	if (model_listen(sources->model, &listener, collect)) {
 		summary_collect_destroy(collect);
 		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
 	}
 	view_listen(sources->view, on_wait, collect);
+	if (sources->loops)
+		loops_listen(sources->loops, on_cycle, collect);
 	*out = collect;
 	return 0;
 }

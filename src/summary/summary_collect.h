@@ -15,7 +15,7 @@
 #include "analysis/executors/executor_view.h"
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
-#include "analysis/spans/spans.h"
+#include "analysis/spans/loops.h"
 #include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
 #include "analysis/why/why.h"
@@ -28,15 +28,15 @@ struct summary_sources {
 	struct chains *chains;
 	struct why_callbacks *callbacks;
 	struct view *view;
-	struct spans *spans; /* NULL: no spans and loops */
-	struct spans_stats *spans_stats;
+	struct spans_stats *spans_stats; /* NULL: no spans and loops */
+	struct loops *loops;
 	int64_t begin_ns, end_ns; /* only what begins inside; INT64_MIN, INT64_MAX: all */
 };
 
 struct summary_collect;
 
 /**
- * summary_collect_create() - listen to the model, the spans and the view of @sources
+ * summary_collect_create() - listen to the model, the view and the loops of @sources
  *
  * Return: 0, or -1 with @err.
  */

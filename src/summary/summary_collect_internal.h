@@ -4,7 +4,6 @@
 #ifndef KYMO_SUMMARY_COLLECT_INTERNAL_H
 #define KYMO_SUMMARY_COLLECT_INTERNAL_H
 
-#include "base/map.h"
 #include "summary/summary_collect.h"
 
 /* The worst wait of the whole is among the worst waits of its callback, nearly always. */
@@ -48,13 +47,9 @@ struct collect_service {
 	struct histogram total;
 };
 
-/* Cycles of one loop on one thread. */
+/* The cycle of a loop that woke latest. */
 struct collect_loop {
-	const struct spans_name *name; /* of its counter: "loop_latency_ns" */
-	const struct model_process *process;
-	struct histogram latency, period;
-	int64_t last_ns, first_ns;
-	int64_t worst_ns, worst_at_ns;
+	int64_t worst_ns, at_ns;
 };
 
 struct summary_collect {
@@ -63,8 +58,8 @@ struct summary_collect {
 	struct collect_subscription *subscription;
 	struct collect_thread *thread;
 	struct collect_service *service; /* by index of the client */
-	uint32_t callbacks, subscriptions, threads, services;
-	struct map loops; /* (name, thread) -> struct collect_loop */
+	uint32_t callbacks, subscriptions, threads, services, loops;
+	struct collect_loop *loop; /* by index of the loop */
 	bool failed;
 };
 

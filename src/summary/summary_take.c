@@ -207,66 +207,52 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 
 /* ---- spans and loops ---- */
 
-/* The entity of the loop that event @name of @category belongs to, without the tail; NULL: of none.
- */
-static struct summary_entity *loop_of(struct summary *summary, const struct spans_name *name,
-				      const char *tail, const char *process)
+static struct summary_entity *name_entity(struct summary *summary, enum summary_kind kind,
+					  const struct spans_name *name, const char *process)
 {
-	size_t length = strlen(name->name), cut = strlen(tail);
 	char text[512];
 
-	if (length <= cut || strcmp(name->name + length - cut, tail) != 0)
-		return NULL;
-	snprintf(text, sizeof(text), "%s:%.*s", name->category, (int)(length - cut), name->name);
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (summary->entity[i]->kind == SUMMARY_LOOP &&
-		    strcmp(summary->entity[i]->name, text) == 0 &&
-		    strcmp(summary->entity[i]->of, process) == 0)
-			return summary->entity[i];
-	return NULL;
+	snprintf(text, sizeof(text), "%s:%s", name->category, name->name);
+	return entity_of(summary, kind, text, process);
 }
 
 static void take_loops(struct summary_collect *collect, struct summary *summary)
 {
-	const struct map_slot *slot;
-	size_t at = 0;
+	const struct loops *loops = collect->from.loops;
 
-	while ((slot = map_next(&collect->loops, &at))) {
-		const struct collect_loop *loop = slot->value;
-		struct summary_instance worst = { .begin_ns = loop->worst_at_ns,
-						  .value_ns = loop->worst_ns };
+	for (unsigned i = 0; i < loops_count(loops); i++) {
+		const struct loop *loop = loops_at(loops, i);
 		struct summary_entity *entity;
-		char name[512];
 
-		snprintf(name, sizeof(name), "%s:%s", loop->name->category, loop->name->name);
-		name[strlen(name) - strlen("_latency_ns")] = '\0';
-		entity = entity_of(summary, SUMMARY_LOOP, name, loop->process->name);
+		if (!loop->cycles)
+			continue;
+		entity =
+			name_entity(summary, SUMMARY_LOOP, loop->name, loop->thread->process->name);
 		if (!entity)
 			return;
-		entity->count[SUMMARY_RUNS] += loop->latency.count;
+		entity->count[SUMMARY_RUNS] += loop->cycles;
+		entity->count[SUMMARY_UNFINISHED] += loop->unfinished;
+		entity->count[SUMMARY_MISSED] += loop->missed;
+		entity->count[SUMMARY_OVERRUN] += loop->overruns;
+		merge(summary, entity, SUMMARY_DURATION, &loop->busy);
 		merge(summary, entity, SUMMARY_LATENCY, &loop->latency);
 		merge(summary, entity, SUMMARY_PERIOD, &loop->period);
 		seen(entity, loop->first_ns, loop->last_ns);
-		if (loop->worst_ns)
-			summary_add_worst(entity, &worst);
+		if (i < collect->loops && collect->loop[i].worst_ns)
+			summary_add_worst(entity, &(struct summary_instance){
+							  .begin_ns = collect->loop[i].at_ns,
+							  .value_ns = collect->loop[i].worst_ns });
 	}
 }
 
-static void take_instants(struct summary_collect *collect, struct summary *summary)
+/* A span that is a loop, or the sleep of one, is no work of its own. */
+static bool is_of_loop(const struct loops *loops, const struct spans_row *row)
 {
-	const struct spans_stats *stats = collect->from.spans_stats;
-
-	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_INSTANTS); i++) {
-		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_INSTANTS, i);
-		struct summary_entity *loop;
-
-		loop = loop_of(summary, row->name, "_missed", row->process->name);
-		if (loop)
-			loop->count[SUMMARY_MISSED] += row->count;
-		loop = loop_of(summary, row->name, "_overrun", row->process->name);
-		if (loop)
-			loop->count[SUMMARY_OVERRUN] += row->count;
-	}
+	for (unsigned i = 0; i < loops_count(loops); i++)
+		if (loops_at(loops, i)->name == row->name &&
+		    loops_at(loops, i)->thread->process == row->process)
+			return true;
+	return loops_is_sleep(loops, row->process, row->name);
 }
 
 static void take_spans(struct summary_collect *collect, struct summary *summary)
@@ -275,22 +261,17 @@ static void take_spans(struct summary_collect *collect, struct summary *summary)
 
 	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_SPANS); i++) {
 		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_SPANS, i);
-		const char *process = row->process->name;
-		struct summary_entity *entity = loop_of(summary, row->name, "", process);
-		char name[512];
+		struct summary_entity *entity;
 
-		if (!entity && loop_of(summary, row->name, "_sleep", process))
+		if (is_of_loop(collect->from.loops, row))
 			continue;
-		if (!entity) {
-			snprintf(name, sizeof(name), "%s:%s", row->name->category, row->name->name);
-			entity = entity_of(summary, SUMMARY_SPAN, name, process);
-			if (!entity)
-				return;
-			entity->count[SUMMARY_RUNS] += row->duration.count;
-			seen(entity, row->first_ns, row->last_ns);
-		}
+		entity = name_entity(summary, SUMMARY_SPAN, row->name, row->process->name);
+		if (!entity)
+			return;
+		entity->count[SUMMARY_RUNS] += row->duration.count;
 		entity->count[SUMMARY_UNFINISHED] += row->unfinished;
 		merge(summary, entity, SUMMARY_DURATION, &row->duration);
+		seen(entity, row->first_ns, row->last_ns);
 	}
 }
 
@@ -365,7 +346,6 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
 	take_threads(collect, summary);
 	if (collect->from.spans_stats) {
 		take_loops(collect, summary);
-		take_instants(collect, summary);
 		take_spans(collect, summary);
 	}
 	summary->failed |= collect->failed;

@@ -2,6 +2,7 @@
 /* The summary of a whole trace: the analyses that it needs, and one pass. */
 #include <string.h>
 
+#include "analysis/spans/spans.h"
 #include "summary/summary_collect.h"
 
 static bool has_calls(const struct kymo_ctf_reader *reader)
@@ -38,6 +39,7 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 	const int64_t begin_ns = from->begin_ns, end_ns = from->end_ns;
 	struct why_callbacks_options callbacks;
 	struct chains_options chains;
+	struct spans *spans;
 
 	summary_options(reader, begin_ns, end_ns, &chains, &callbacks);
 	if (model_create(&from->model, err))
@@ -46,12 +48,15 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 	if (stats_create(&from->stats, from->model, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &stats_pass, from->stats);
-	if (spans_create(&from->spans, from->model, err))
+	if (spans_create(&spans, from->model, err))
 		return -1;
-	pass_add(passes, &spans_pass, from->spans);
-	if (spans_stats_create(&from->spans_stats, from->spans, begin_ns, end_ns, err))
+	pass_add(passes, &spans_pass, spans);
+	if (spans_stats_create(&from->spans_stats, spans, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &spans_stats_pass, from->spans_stats);
+	if (loops_create(&from->loops, spans, begin_ns, end_ns, err))
+		return -1;
+	pass_add(passes, &loops_pass, from->loops);
 	if (view_create(&from->view, from->model, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &view_pass, from->view);

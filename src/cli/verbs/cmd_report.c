@@ -207,9 +207,9 @@ static int explain(void *context, const char *ask, char *text, size_t size, stru
 /* The first screen answers "what is wrong?". Whoever asks for something else gets tables. */
 static bool wants_first(const struct report_options *report, const struct options *o)
 {
-	return o->format == TABLE_TEXT && !report->sections && !o->all && !o->sort && !o->limit &&
-	       !selection_any(report->selection) && !report->paths && !report->expect &&
-	       !report->realtimes && !report->behaviours;
+	return o->format == TABLE_TEXT && !report->sections && !o->all && !opt_screen.wide &&
+	       !o->sort && !o->limit && !selection_any(report->selection) && !report->paths &&
+	       !report->expect && !report->realtimes && !report->behaviours;
 }
 
 static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)

@@ -155,6 +155,7 @@ static unsigned print_doubt(struct table *table, const struct summary *summary,
 						sizeof(end)),
 				       trust->lost_of ? ", most of it in " : "",
 				       trust->lost_of ? trust->lost_of : "");
+		table_mark(table, TABLE_DOUBTFUL);
 		lines += first_fold(table, "", "", text, true);
 	}
 	if (trust->unnamed)
@@ -195,9 +196,11 @@ static unsigned print_head(struct table *table, const struct summary *summary,
 		 name_of(options->name, name, sizeof(name)),
 		 text_ns(time, length_ns > 0 ? length_ns : 0), processes, things, events,
 		 is_whole ? ", none lost" : "");
-	if (!is_whole)
+	if (!is_whole) {
+		table_mark(table, TABLE_BAD);
 		lines = first_fold(table, "", "    ",
 				   incomplete_words(summary, trust, sizeof(trust)), true);
+	}
 	return lines + first_fold(table, "", "    ", line, true) +
 	       print_doubt(table, summary, options);
 }

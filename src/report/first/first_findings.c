@@ -23,7 +23,8 @@ static void command_for(const struct summary_finding *finding, const char *opera
 		snprintf(buffer, size, "kymo why%s%s %s", gap, operand,
 			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
 	else if (finding->kind == SUMMARY_FINDING_LOOP || finding->kind == SUMMARY_FINDING_SPAN)
-		snprintf(buffer, size, "kymo report%s%s --section spans", gap, operand);
+		snprintf(buffer, size, "kymo report%s%s --section %s", gap, operand,
+			 finding->kind == SUMMARY_FINDING_LOOP ? "loops" : "spans");
 	else if (finding->kind == SUMMARY_FINDING_TRUST)
 		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
 }
@@ -88,10 +89,35 @@ static unsigned print_finding(struct table *table, const struct summary *summary
 		snprintf(text, sizeof(text), "%s: %s.",
 			 finding->entity ? finding->entity->label : "", options->cause);
 	snprintf(before, sizeof(before), "%2u  ", number);
+	if (print)
+		table_mark(table, TABLE_FIRST);
 	lines = first_fold(table, before, "    ", text, print);
 	where_of(summary, finding, options, where, sizeof(where));
 	command_of(finding, options, command, sizeof(command));
 	return lines + print_where(table, where, command, print);
+}
+
+static unsigned print_nothing_of_programs(struct table *table, const struct summary *summary)
+{
+	const struct summary_entity *worst = NULL;
+	char text[700], time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX];
+
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+
+		if (entity->kind == SUMMARY_LOOP &&
+		    (!worst || entity->histogram[SUMMARY_LATENCY].max >
+				       worst->histogram[SUMMARY_LATENCY].max))
+			worst = entity;
+	}
+	if (!worst)
+		return first_fold(table, "ok  ", "    ", "Nothing stands out.", true);
+	text_ns(time, (int64_t)worst->histogram[SUMMARY_LATENCY].max);
+	text_ns(p99, (int64_t)histogram_quantile(&worst->histogram[SUMMARY_LATENCY], 0.99));
+	snprintf(text, sizeof(text),
+		 "Nothing stands out. Latest wake-up: %s, %s late at worst (p99 %s).", worst->label,
+		 time, p99);
+	return first_fold(table, "ok  ", "    ", text, true);
 }
 
 static unsigned print_nothing(struct table *table, const struct summary *summary,
@@ -102,7 +128,7 @@ static unsigned print_nothing(struct table *table, const struct summary *summary
 	unsigned lines;
 
 	if (!summary_slowest(summary, &slowest))
-		return first_fold(table, "", "", "Nothing stands out.", true);
+		return print_nothing_of_programs(table, summary);
 	text_ns(time, slowest.worst_ns);
 	text_ns(p99,
 		(int64_t)histogram_quantile(&slowest.entity->histogram[SUMMARY_LATENCY], 0.99));

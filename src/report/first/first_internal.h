@@ -6,7 +6,7 @@
 #include "report/first/first.h"
 
 #define FIRST_WIDTH 80u
-#define FIRST_LINES 24u
+#define FIRST_LINES 23u /* a prompt follows */
 #define FIRST_FINDINGS 5u
 #define FIRST_FINDINGS_LINES 9u /* more findings than two only as far as these go */
 

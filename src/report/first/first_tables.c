@@ -175,7 +175,7 @@ static const struct kind {
 	  SUMMARY_LATENCY,
 	  "loops",
 	  "loop",
-	  "--section spans",
+	  "--section loops",
 	  { { "name", "Loops: how late they woke" },
 	    { "cycles", "cycles" },
 	    { "usual_ns", "usually" },
