@@ -173,6 +173,8 @@ class Scenes:
             text = file.read()
             file.seek(0)
             file.write(re.sub(r"^named_paths:.*", PATH, text, flags=re.M))
+        for name in ("monday", "tuesday", "week"):
+            into("kymo", "report", "TRACE", "--format", "summary", "-o", f"{name}.summary")
         into("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "relay.key", "-out", "relay.pem", "-days", "1",
              "-subj", "/CN=relay")
         for name, text in (("home/perfetto-ui/index.html", "<title>a UI</title>\n"), ("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
