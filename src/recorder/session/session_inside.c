@@ -46,6 +46,19 @@ static int fail(const struct kymo_err *err)
 	return fail(&fail_err);							\
 } while (0)
 
+/* A relay is no directory; what follows would complain about one. */
+static int check_path(const char *path)
+{
+	if (!path)
+		FAIL("the path of the trace is NULL");
+	if (strstr(path, "://"))
+		FAIL("a session inside a program cannot send to '%s': it writes a trace directory "
+		     "or a .pftrace file; to send "
+		     "to a relay, record the program from outside: kymo record --relay URL",
+		     path);
+	return 0;
+}
+
 /* ---- on the session's thread ---- */
 
 static void set_up_thread(const struct kymo_session *inside)
@@ -263,7 +276,7 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
 		options = &defaults;
 	if (!path && (options->size != sizeof *options || !options->sink))
 		FAIL("the path of the trace is NULL, and kymo_session_options.sink too");
-	if (check_options(options) < 0 || claim_process() < 0)
+	if ((path && check_path(path) < 0) || check_options(options) < 0 || claim_process() < 0)
 		return -1;
 	inside = inside_new(options);
 	if (!inside) {
@@ -316,8 +329,8 @@ int kymo_session_add_sink(struct kymo_session *session, const char *path)
 {
 	struct request request = { .what = ADD, .path = path };
 
-	if (!path)
-		FAIL("the path of the trace is NULL");
+	if (check_path(path) < 0)
+		return -1;
 	return call(session, &request, NULL);
 }
 

@@ -33,7 +33,8 @@ const char *flow_no_ros(const struct kymo_ctf_reader *reader)
 		    strcmp(kymo_ctf_trace(reader, class->trace)->tracer, "kymo") == 0)
 			return "The trace has no events of ROS 2, but events of kymo.h: `kymo "
 			       "report` shows their "
-			       "spans, counters and instants.";
+			       "loops, spans, counters and instants, and `kymo why` explains the "
+			       "worst of them.";
 	}
 	return "The trace has no events of ROS 2. `kymo info` lists what it contains.";
 }
