@@ -8,16 +8,16 @@
 
 static const struct table_column bandwidth_columns[] = {
 	{ "topic", "Topic" },
-	{ "type", "Type" },
 	{ "published", "Published" },
+	{ "bytes_per_second", "Bytes/s" },
+	{ "bytes", "In all" },
 	{ "size_min_bytes", "Size min" },
 	{ "size_mean_bytes", "mean" },
 	{ "size_p99_bytes", NULL },
 	{ "size_max_bytes", "max" },
-	{ "bytes", "In all" },
-	{ "bytes_per_second", "Per second" },
 	{ "received", NULL },
 	{ "received_bytes", "Received" },
+	{ "type", "Type" },
 };
 
 static void bandwidth_row(struct report *report, const struct report_row *row)
@@ -25,25 +25,26 @@ static void bandwidth_row(struct report *report, const struct report_row *row)
 	const struct model_topic *topic = row->of;
 	const struct content_topic *content = content_topic(report->content, topic->index);
 	const struct histogram *published = &content->published;
+	const double mean = histogram_mean(published);
+	const double rate_hz =
+		report_rate(report, published->count, content->first_ns, content->last_ns);
 	struct table *t = report->table;
-	double rate_hz = report_rate(report, published->count, content->first_ns, content->last_ns);
 
 	table_text(t, topic->name);
-	cell_name(t, *topic->type ? topic->type : NULL);
 	table_u64(t, published->count);
+	CELL_IF(t, rate_hz > 0, table_bytes(t, (uint64_t)(rate_hz * mean + 0.5)));
 	if (published->count) {
+		table_bytes(t, published->sum);
 		table_bytes(t, published->min);
-		table_bytes(t, (uint64_t)(histogram_mean(published) + 0.5));
+		table_bytes(t, (uint64_t)(mean + 0.5));
 		table_bytes(t, histogram_quantile(published, 0.99));
 		table_bytes(t, published->max);
-		table_bytes(t, published->sum);
 	} else {
 		cells_none(t, 5);
 	}
-	CELL_IF(t, rate_hz > 0,
-		table_bytes(t, (uint64_t)(rate_hz * histogram_mean(published) + 0.5)));
 	table_u64(t, content->received.count);
 	CELL_IF(t, content->received.count, table_bytes(t, content->received.sum));
+	cell_name(t, *topic->type ? topic->type : NULL);
 }
 
 void report_bandwidth(struct report *report)
