@@ -221,6 +221,35 @@ static void plan(struct fault *fault, const char *text, double when_ms)
 	fault->at = (unsigned)(when_ms / fault->kind->period_ms) + 1;
 }
 
+/* The callbacks that --slow can make slower, and how long they usually work. */
+static const struct slow_place {
+	const char *name;
+	int64_t work_ns;
+} slow_places[] = { { "detector", 300 * US }, { "planner", 200 * US }, { "costmap", 400 * US } };
+#define SLOW_PLACES (sizeof(slow_places) / sizeof(*slow_places))
+
+static const struct slow_place *slow_place;
+static long slow_percent;
+
+static void plan_slow(const char *text)
+{
+	const size_t length = strcspn(text, ":");
+
+	slow_percent = text[length] ? strtol(text + length + 1, NULL, 10) : 0;
+	for (size_t i = 0; i < SLOW_PLACES && !slow_place; i++)
+		if (strlen(slow_places[i].name) == length &&
+		    strncmp(slow_places[i].name, text, length) == 0)
+			slow_place = &slow_places[i];
+	if (slow_place && slow_percent >= 1 && slow_percent <= 1000)
+		return;
+	fprintf(stderr,
+		"robot: '%s' is not PLACE:PERCENT, 1 to 1000, with a place of these:", text);
+	for (size_t i = 0; i < SLOW_PLACES; i++)
+		fprintf(stderr, " %s", slow_places[i].name);
+	fputc('\n', stderr);
+	exit(2);
+}
+
 /* What else the machine does is none of the faults: it shall not get in between, where that is permitted. Threads inherit it. */
 static void come_first(void)
 {
@@ -236,6 +265,8 @@ void faults_init(const struct rc_options *options)
 
 	if (options->faults)
 		come_first();
+	if (options->slow)
+		plan_slow(options->slow);
 	count = options->faults;
 	for (unsigned i = 0; i < count; i++) {
 		plan(&planned[i], options->fault[i], ms + CHANCE_MS * chance(&state));
@@ -249,8 +280,15 @@ static bool is_due(struct fault *fault, const char *place)
 	return strcmp(fault->kind->place, place) == 0 && ++fault->visits == fault->at;
 }
 
+static void take_longer(const char *place)
+{
+	if (slow_place && strcmp(place, slow_place->name) == 0)
+		work_for(slow_place->work_ns * slow_percent / 100);
+}
+
 void faults_visit(const char *place)
 {
+	take_longer(place);
 	for (struct fault *fault = planned; fault < planned + count; fault++) {
 		int64_t cpu_ns = cpu_now_ns();
 

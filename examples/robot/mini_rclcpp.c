@@ -51,6 +51,7 @@ struct rc_options rc_main_options(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "fault", required_argument, NULL, 'f' },
+		{ "slow", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct rc_options options = { .domain = DEFAULT_DOMAIN, .seed = 1 };
@@ -66,12 +67,16 @@ struct rc_options rc_main_options(int argc, char **argv)
 			options.seconds = strtod(optarg, NULL);
 		else if (option == 'f' && options.faults < RC_FAULTS_MAX)
 			options.fault[options.faults++] = optarg;
+		else if (option == 'w')
+			options.slow = optarg;
 		else
 			understood = false;
 	}
 	if (understood && optind == argc && options.domain <= 230 && options.seconds >= 0)
 		return options;
-	fprintf(stderr, "usage: %s [--domain 0..230] [--seed N] [--seconds N] [--fault KIND[:MS]]...\n",
+	fprintf(stderr,
+		"usage: %s [--domain 0..230] [--seed N] [--seconds N] [--fault KIND[:MS]]... "
+		"[--slow PLACE:PERCENT]\n",
 		argv[0]);
 	exit(2);
 }

@@ -37,6 +37,7 @@ struct rc_options {
 	double seconds;		/* how long to run; 0: until SIGINT or SIGTERM */
 	const char *fault[RC_FAULTS_MAX];	/* KIND[:MS], see faults.h */
 	unsigned faults;
+	const char *slow; /* PLACE:PERCENT, see faults.h; NULL: none */
 };
 
 struct rc_context {
