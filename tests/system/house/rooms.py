@@ -115,6 +115,8 @@ ROOMS = {
     "caret/paths": "analysis ctf/read",
     "caret/export": "ctf/read ctf/write",
 
+    "compare": "base summary analysis/pass",
+
     "top": "base ctf/read recorder relay live analysis report",
 
     "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report top cli/common",
@@ -147,6 +149,7 @@ DOORS = {
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
     "cli/verbs/ls": "recordings",
+    "compare": "change compare compare_print verdict",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/open": "ui_server",
     "cli/verbs/query": "query_print query_prompt",

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two sides of runs, compared entity by entity.
+ *
+ *   struct compare_options options = { .design = { 6, 6, true } };
+ *   compare(&comparison, base, new, &options, &err);
+ *   ... comparison.row[0] is the worst change ...
+ *   compare_free(&comparison);
+ *
+ * Each run is a summary. Entities are matched by kind, name and owner. An entity that is in all
+ * runs has a row for each of its metrics that has enough instances in every run; one that is on one
+ * side only has appeared or is gone.
+ *
+ * Context of all functions: not thread-safe; they allocate and do not block.
+ */
+#ifndef KYMO_COMPARE_COMPARE_H
+#define KYMO_COMPARE_COMPARE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "compare/change.h"
+#include "compare/verdict.h"
+#include "summary/summary.h"
+
+#define COMPARE_RUNS_MAX 200u /* of both sides */
+
+enum compare_unit {
+	COMPARE_NS,
+	COMPARE_PER_SECOND,
+	COMPARE_SHARE, /* of one */
+};
+
+/* One metric of one entity. */
+struct compare_row {
+	const struct summary_entity *entity; /* of one of the runs */
+	const char *metric;                  /* "duration p50", "lost" */
+	enum compare_unit unit;
+	bool is_less_worse; /* a rate: it is worse when it falls */
+	double base, new; /* mean of the runs, in its unit; of times and rates the geometric mean */
+	struct change change; /* of what is worse when it grows */
+	struct verdict_of verdict;
+	const struct compare_row
+		*part; /* WORSE, a chain: the callback that grew most; NULL: none did */
+};
+
+struct comparison {
+	struct compare_row
+		*row; /* worse first, then not known, better, not worse; largest change first */
+	unsigned rows;
+	unsigned count[VERDICTS];
+	unsigned few;       /* metrics that had too few instances in a run */
+	unsigned irregular; /* entities that are in some runs of a side only */
+	const struct summary_entity **appeared, **gone;
+	unsigned appeareds, gones;
+	double **value; /* private */
+};
+
+struct compare_options {
+	struct change_design design;
+	double limit;     /* instead of the limits of the metrics, 0.1: a tenth; 0: these */
+	const char *only; /* glob of names; NULL: all */
+};
+
+/**
+ * compare() - compare the sides
+ * @base, @new: [design.bases], [design.news] summaries, which must stay valid as long as
+ * @comparison
+ *
+ * Return: 0; -1 with @err.
+ */
+int compare(struct comparison *comparison, const struct summary *const *base,
+	    const struct summary *const *new, const struct compare_options *options,
+	    struct kymo_err *err);
+void compare_free(struct comparison *comparison);
+
+#endif

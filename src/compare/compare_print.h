@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A comparison for people, for programs, and for the pages of CI services.
+ *
+ * Context of all functions: not thread-safe; they write to @out and block as it does.
+ */
+#ifndef KYMO_COMPARE_COMPARE_PRINT_H
+#define KYMO_COMPARE_COMPARE_PRINT_H
+
+#include <stdio.h>
+
+#include "base/table.h"
+#include "compare/compare.h"
+
+struct compare_print {
+	const struct compare_options *options;
+	const char *base, *new; /* what the sides are called */
+	unsigned most;          /* entities to show of each verdict; 0: all */
+	unsigned left_out_base,
+		left_out_new; /* runs that were not judged, because events were lost in them */
+};
+
+/** compare_print_text() - at most 80 columns unless a name is longer. */
+void compare_print_text(FILE *out, const struct comparison *comparison,
+			const struct compare_print *print);
+
+/** compare_print_table() - all rows, in the sections metrics, appeared and gone; for JSON and CSV.
+ */
+void compare_print_table(struct table *table, const struct comparison *comparison,
+			 const struct compare_print *print);
+
+/** compare_print_junit() - as test results in XML: a test a metric; worse failed, not known was
+ * skipped. */
+void compare_print_junit(FILE *out, const struct comparison *comparison,
+			 const struct compare_print *print);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison for programs: rows for JSON and CSV, test results in XML. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "compare/compare_print.h"
+#include "compare/compare_words.h"
+
+static const struct table_column columns[] = {
+	{ "verdict", "Verdict" },
+	{ "kind", "Kind" },
+	{ "name", "Name" },
+	{ "of", "Of" },
+	{ "metric", "Metric" },
+	{ "unit", "Unit" },
+	{ "base", "Base" },
+	{ "new", "New" },
+	{ "change", "Change" },
+	{ "change_low", "At least" },
+	{ "change_high", "At most" },
+	{ "p", "p" },
+	{ "q", "q" },
+	{ "suspect", "Suspect" },
+	{ "runs_needed", "Runs needed" },
+	{ "part", "Part" },
+	{ "part_ns", "Of it" },
+};
+static const struct table_column entity_columns[] = { { "kind", "Kind" },
+						      { "name", "Name" },
+						      { "of", "Of" } };
+
+static const char *const unit_name[] = { "ns", "per_second", "share" };
+
+static void cell(struct table *table, double value)
+{
+	if (isfinite(value))
+		table_f64(table, value);
+	else
+		table_none(table);
+}
+
+static void text_or_none(struct table *table, const char *text)
+{
+	if (text && *text)
+		table_text(table, text);
+	else
+		table_none(table);
+}
+
+static void put_row(struct table *table, const struct compare_row *row)
+{
+	const double sign = row->is_less_worse ? -1 : 1;
+	const double low = row->is_less_worse ? -row->change.high : row->change.low;
+	const double high = row->is_less_worse ? -row->change.low : row->change.high;
+
+	table_text(table, verdict_name(row->verdict.verdict));
+	table_text(table, summary_kind_name(row->entity->kind));
+	table_text(table, row->entity->name);
+	text_or_none(table, row->entity->of);
+	table_text(table, row->metric);
+	table_text(table, unit_name[row->unit]);
+	table_f64(table, row->base);
+	table_f64(table, row->new);
+	table_f64(table, expm1(sign * row->change.estimate));
+	cell(table, isfinite(low) ? expm1(low) : low);
+	cell(table, isfinite(high) ? expm1(high) : high);
+	table_f64(table, row->change.p_up);
+	table_f64(table, row->change.q_up);
+	table_u64(table, row->verdict.is_suspect);
+	if (row->verdict.runs)
+		table_u64(table, row->verdict.runs);
+	else
+		table_none(table);
+	text_or_none(table, row->part ? row->part->entity->name : NULL);
+	if (row->part)
+		table_ns(table, (int64_t)(row->part->new - row->part->base));
+	else
+		table_none(table);
+}
+
+static void put_entities(struct table *table, const char *key, const char *title,
+			 const struct summary_entity *const *entity, unsigned count)
+{
+	table_section(table, key, title, entity_columns, COUNT_OF(entity_columns));
+	for (unsigned i = 0; i < count; i++) {
+		table_text(table, summary_kind_name(entity[i]->kind));
+		table_text(table, entity[i]->name);
+		text_or_none(table, entity[i]->of);
+	}
+}
+
+void compare_print_table(struct table *table, const struct comparison *comparison,
+			 const struct compare_print *print)
+{
+	table_section(table, "metrics", "Metrics", columns, COUNT_OF(columns));
+	for (unsigned i = 0; i < comparison->rows; i++)
+		put_row(table, &comparison->row[i]);
+	put_entities(table, "appeared", "New", comparison->appeared, comparison->appeareds);
+	put_entities(table, "gone", "Gone", comparison->gone, comparison->gones);
+	table_value_u64(table, "base_runs", "Base runs", print->options->design.bases);
+	table_value_u64(table, "new_runs", "New runs", print->options->design.news);
+	table_value_u64(table, "paired", "Paired", print->options->design.paired);
+	table_value_u64(table, "base_runs_left_out", "Base runs left out", print->left_out_base);
+	table_value_u64(table, "new_runs_left_out", "New runs left out", print->left_out_new);
+	table_value_u64(table, "metrics_with_too_few_instances", "Metrics with too few instances",
+			comparison->few);
+	table_value_u64(table, "entities_in_some_runs", "Entities in some runs only",
+			comparison->irregular);
+}
+
+/* ---- JUnit ---- */
+
+/* Text inside of an attribute; control characters are not allowed in XML at all. */
+static void put_xml(FILE *out, const char *text)
+{
+	char clean[2048];
+
+	text_clean(clean, sizeof(clean), text);
+	for (const char *at = clean; *at; at++) {
+		switch (*at) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*at, out);
+		}
+	}
+}
+
+static void put_case(FILE *out, const struct compare_row *row, const struct compare_print *print)
+{
+	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], change[COMPARE_CHANGE_MAX],
+		more[COMPARE_CHANGE_MAX];
+
+	fprintf(out, "  <testcase classname=\"%s ", summary_kind_name(row->entity->kind));
+	put_xml(out, row->entity->name);
+	fprintf(out, "\" name=\"%s\">", row->metric);
+	(void)compare_value(base, row->unit, row->base);
+	(void)compare_value(new, row->unit, row->new);
+	(void)compare_change(change, row);
+	if (row->verdict.verdict == VERDICT_WORSE) {
+		fprintf(out, "<failure message=\"%s -&gt; %s, %s", base, new, change);
+		if (row->part) {
+			fprintf(out, "; of it %s in ",
+				text_ns(base, (int64_t)(row->part->new - row->part->base)));
+			put_xml(out, row->part->entity->name);
+		}
+		fputs("\"/>", out);
+	} else if (row->verdict.verdict == VERDICT_UNKNOWN) {
+		fprintf(out, "<skipped message=\"not known: %s -&gt; %s, %s; %s\"/>", base, new,
+			change, compare_more(more, row, &print->options->design));
+	}
+	fputs("</testcase>\n", out);
+}
+
+void compare_print_junit(FILE *out, const struct comparison *comparison,
+			 const struct compare_print *print)
+{
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuite name=\"kymo diff\" tests=\"%u\" failures=\"%u\" skipped=\"%u\">\n",
+		comparison->rows, comparison->count[VERDICT_WORSE],
+		comparison->count[VERDICT_UNKNOWN]);
+	for (unsigned i = 0; i < comparison->rows; i++)
+		put_case(out, &comparison->row[i], print);
+	fputs("</testsuite>\n", out);
+}

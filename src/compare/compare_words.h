@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of a comparison, for all its formats. Private to src/compare. */
+#ifndef KYMO_COMPARE_COMPARE_WORDS_H
+#define KYMO_COMPARE_COMPARE_WORDS_H
+
+#include "base/text.h"
+#include "compare/compare.h"
+
+#define COMPARE_CHANGE_MAX 120u
+
+/** compare_value() - "12.4 ms", "40.0 Hz", "1.20 %". Return: @out. */
+char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double value);
+
+/** compare_change() - "+22 % (+15 to +28 %)", with the direction of the value itself. Return: @out.
+ */
+char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row);
+
+/** compare_more() - "about 9 pairs would tell". Return: @out. */
+char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
+		   const struct change_design *design);
+
+#endif

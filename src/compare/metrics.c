@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* A share has no logarithm at 0, so this much is added: changes of far less than a thousandth do
+ * not count. */
+#define SHARE_ADDED 0.001
+#define INSTANCES_MIN 10.0
+
+#define US 1000.0
+/* The tail varies more from run to run than the middle does. */
+#define LOWER                                   \
+	{                                       \
+		.ratio = 0.05, .least = 10 * US \
+	}
+#define MIDDLE                                  \
+	{                                       \
+		.ratio = 0.10, .least = 10 * US \
+	}
+#define UPPER                                   \
+	{                                       \
+		.ratio = 0.15, .least = 10 * US \
+	}
+#define TAIL                                    \
+	{                                       \
+		.ratio = 0.20, .least = 10 * US \
+	}
+
+/* The runs that nothing disturbed: what the code itself takes varies least there, so the limit is
+ * narrow. */
+#define OWN(entity, what, distribution)                                                    \
+	{                                                                                  \
+		.kind = entity, .name = what " p10", .of = distribution, .quantile = 0.10, \
+		.limit = LOWER                                                             \
+	}
+#define TIMES(entity, what, distribution)                                                  \
+	{ .kind = entity,                                                                  \
+	  .name = what " p50",                                                             \
+	  .of = distribution,                                                              \
+	  .quantile = 0.50,                                                                \
+	  .limit = MIDDLE },                                                               \
+		{ .kind = entity,                                                          \
+		  .name = what " p90",                                                     \
+		  .of = distribution,                                                      \
+		  .quantile = 0.90,                                                        \
+		  .limit = UPPER },                                                        \
+	{                                                                                  \
+		.kind = entity, .name = what " p99", .of = distribution, .quantile = 0.99, \
+		.limit = TAIL                                                              \
+	}
+#define RATE(entity, counter)                                                                      \
+	{                                                                                          \
+		.kind = entity, .name = "rate", .unit = COMPARE_PER_SECOND, .is_less_worse = true, \
+		.count = counter, .limit = {                                                       \
+			.ratio = 0.10                                                              \
+		}                                                                                  \
+	}
+/* Half a percentage point more is worse. */
+#define SHARE(entity, what, all, part)                                                            \
+	{                                                                                         \
+		.kind = entity, .name = what, .unit = COMPARE_SHARE, .count = all, .other = part, \
+		.limit = {                                                                        \
+			.ratio = 0.10,                                                            \
+			.least = 0.005,                                                           \
+			.is_count = true                                                          \
+		}                                                                                 \
+	}
+
+static const struct metric metrics[] = {
+	TIMES(SUMMARY_CHAIN, "latency", SUMMARY_LATENCY),
+	RATE(SUMMARY_CHAIN, SUMMARY_RUNS),
+	OWN(SUMMARY_CALLBACK, "duration", SUMMARY_DURATION),
+	TIMES(SUMMARY_CALLBACK, "duration", SUMMARY_DURATION),
+	RATE(SUMMARY_CALLBACK, SUMMARY_RUNS),
+	TIMES(SUMMARY_TIMER, "late", SUMMARY_WAIT),
+	TIMES(SUMMARY_TOPIC, "latency", SUMMARY_LATENCY),
+	RATE(SUMMARY_TOPIC, SUMMARY_PUBLISHED),
+	SHARE(SUMMARY_TOPIC, "lost", SUMMARY_RECEIVED, SUMMARY_NEVER_RECEIVED),
+	TIMES(SUMMARY_SERVICE, "latency", SUMMARY_LATENCY),
+	TIMES(SUMMARY_LOOP, "wake-up", SUMMARY_LATENCY),
+	TIMES(SUMMARY_LOOP, "duration", SUMMARY_DURATION),
+	SHARE(SUMMARY_LOOP, "missed", SUMMARY_RUNS, SUMMARY_MISSED),
+	OWN(SUMMARY_SPAN, "duration", SUMMARY_DURATION),
+	TIMES(SUMMARY_SPAN, "duration", SUMMARY_DURATION),
+};
+
+const struct metric *metric_at(enum summary_kind kind, unsigned at)
+{
+	for (unsigned i = 0; i < COUNT_OF(metrics); i++)
+		if (metrics[i].kind == kind && !at--)
+			return &metrics[i];
+	return NULL;
+}
+
+const struct metric *metric_named(enum summary_kind kind, const char *name)
+{
+	for (unsigned i = 0; i < COUNT_OF(metrics); i++)
+		if (metrics[i].kind == kind && !strcmp(metrics[i].name, name))
+			return &metrics[i];
+	return NULL;
+}
+
+bool metric_of(const struct metric *metric, const struct summary *summary,
+	       const struct summary_entity *entity, double *log_of)
+{
+	const struct histogram *histogram = &entity->histogram[metric->of];
+	const double count = (double)entity->count[metric->count],
+		     other = (double)entity->count[metric->other];
+	const double seconds = (double)(summary->end_ns - summary->begin_ns) / 1e9;
+	double value, all;
+
+	if (metric->unit == COMPARE_NS) {
+		if ((double)histogram->count * fmin(metric->quantile, 1 - metric->quantile) <
+		    INSTANCES_MIN - 1e-9)
+			return false;
+		value = (double)histogram_quantile(histogram, metric->quantile);
+		*log_of = log(value < 1 ? 1 : value);
+		return true;
+	}
+	if (metric->unit == COMPARE_PER_SECOND) {
+		*log_of = seconds > 0 ? log(count / seconds) : 0;
+		return seconds > 0 && count >= INSTANCES_MIN;
+	}
+	/* Cycles that missed their deadline are among all cycles; messages never received are not
+	 * among those received. */
+	all = metric->kind == SUMMARY_LOOP ? count : count + other;
+	*log_of = log(other / (all > 0 ? all : 1) + SHARE_ADDED);
+	return all >= INSTANCES_MIN;
+}
+
+double metric_unlog(const struct metric *metric, double value)
+{
+	const double back = exp(value) - (metric->unit == COMPARE_SHARE ? SHARE_ADDED : 0);
+
+	return back > 0 ? back : 0;
+}
+
+double metric_base(const struct metric *metric, double value)
+{
+	return value + (metric->unit == COMPARE_SHARE ? SHARE_ADDED : 0);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metrics of each kind of entity, and how much each may grow. Private to src/compare. */
+#ifndef KYMO_COMPARE_METRICS_H
+#define KYMO_COMPARE_METRICS_H
+
+#include <stdbool.h>
+
+#include "compare/compare.h"
+
+struct metric {
+	enum summary_kind kind;
+	const char *name;
+	enum compare_unit unit;
+	bool is_less_worse;
+	enum summary_distribution of; /* NS: which distribution */
+	double quantile;              /* NS: which quantile */
+	enum summary_counter count;   /* PER_SECOND: what is counted; SHARE: of this ... */
+	enum summary_counter other;   /* ... and this together, the share of this */
+	struct verdict_limit limit;
+};
+
+/** metric_at() - the metrics of @kind in turn; NULL behind the last one. */
+const struct metric *metric_at(enum summary_kind kind, unsigned at);
+
+/** metric_named() - the metric of @kind with @name. */
+const struct metric *metric_named(enum summary_kind kind, const char *name);
+
+/**
+ * metric_of() - the logarithm of @metric in one run
+ *
+ * Return: false: too few instances. A quantile q needs 10 / (1 - q), so that ten instances are
+ * beyond it; rates and shares need 10.
+ */
+bool metric_of(const struct metric *metric, const struct summary *summary,
+	       const struct summary_entity *entity, double *log);
+
+/** metric_unlog() - from a logarithm of metric_of() back to the unit. */
+double metric_unlog(const struct metric *metric, double log);
+
+/** metric_base() - what limits are compared with: the value, of shares what metric_of() takes the
+ * logarithm of. */
+double metric_base(const struct metric *metric, double value);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/rearrange.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many rearrangements there are; CHANGE_ALL + 1: more than that. */
+static unsigned number_of(const struct change_design *design)
+{
+	const unsigned runs = design->bases + design->news;
+	double number = 1;
+
+	if (design->paired)
+		return design->bases > 12 ? CHANGE_ALL + 1 : 1u << design->bases;
+	for (unsigned i = 0; i < design->news && number <= CHANGE_ALL; i++)
+		number = number * (runs - i) / (i + 1);
+	return number > CHANGE_ALL ? CHANGE_ALL + 1 : (unsigned)(number + 0.5);
+}
+
+/* As the runs were: the new ones are the last ones; no pair is turned round. */
+static void real(uint8_t *row, const struct change_design *design)
+{
+	memset(row, 0, design->bases);
+	if (!design->paired)
+		memset(row + design->bases, 1, design->news);
+}
+
+/*
+ * The next selection of as many runs, in the order of the numbers that the bytes are, highest last:
+ * the first pair "1 0" of neighbours becomes "0 1", and the ones before it move to the front. The
+ * real selection is the last one, so what follows it is the first.
+ */
+static void next_selection(uint8_t *row, unsigned width)
+{
+	unsigned ones = 0, i;
+
+	for (i = 0; i + 1 < width && !(row[i] && !row[i + 1]); i++)
+		ones += row[i];
+	if (i + 1 < width) {
+		row[i] = 0;
+		row[i + 1] = 1;
+	} else {
+		ones += row[i];
+		i = width;
+	}
+	memset(row, 1, ones);
+	memset(row + ones, 0, i - ones);
+}
+
+/* The next number in binary. */
+static void next_number(uint8_t *row, unsigned width)
+{
+	for (unsigned i = 0; i < width; i++) {
+		row[i] = !row[i];
+		if (row[i])
+			return;
+	}
+}
+
+/* xorshift64* by Vigna, of a fixed seed: the same runs give the same answer. */
+static uint32_t draw(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return (uint32_t)(*state * 2685821657736338717u >> 32);
+}
+
+static void shuffle(uint8_t *row, const struct change_design *design, unsigned width,
+		    uint64_t *state)
+{
+	if (design->paired) {
+		for (unsigned i = 0; i < width; i++)
+			row[i] = draw(state) & 1;
+		return;
+	}
+	real(row, design);
+	for (unsigned i = width; i > 1; i--) {
+		const unsigned other = draw(state) % i;
+		const uint8_t one = row[i - 1];
+
+		row[i - 1] = row[other];
+		row[other] = one;
+	}
+}
+
+int rearrangements_make(struct rearrangements *all, const struct change_design *design)
+{
+	const unsigned number = number_of(design);
+	const bool every = number <= CHANGE_ALL;
+	uint64_t state = 0x9e3779b97f4a7c15u;
+
+	all->width = design->paired ? design->bases : design->bases + design->news;
+	all->count = every ? number : CHANGE_DRAWS + 1;
+	all->rows = calloc(all->count, all->width + 1);
+	if (!all->rows)
+		return -ENOMEM;
+	real(all->rows, design);
+	for (unsigned i = 1; i < all->count; i++) {
+		uint8_t *row = all->rows + (size_t)i * all->width;
+
+		memcpy(row, row - all->width, all->width);
+		if (!every)
+			shuffle(row, design, all->width, &state);
+		else if (design->paired)
+			next_number(row, all->width);
+		else
+			next_selection(row, all->width);
+	}
+	return 0;
+}
+
+void rearrangements_free(struct rearrangements *all)
+{
+	free(all->rows);
+	all->rows = NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare/verdict.h"
+
+#include <math.h>
+
+/* So many runs a side have bounds, and so few pairs: below, no rearrangement is rare enough. */
+#define RUNS_MIN 4u
+#define PAIRS_MIN 6u
+
+/*
+ * The width of an interval shrinks with the root of the number of runs. It has to become as short
+ * as the estimate is away from the nearest limit that it would cross.
+ */
+static unsigned runs_needed(const struct change_design *design, const struct change *change,
+			    double limit)
+{
+	const unsigned least = design->paired ? PAIRS_MIN : RUNS_MIN;
+	const unsigned runs = design->bases < design->news ? design->bases : design->news;
+	const double distance = fabs(fabs(change->estimate) - limit);
+	double half = change->estimate > limit || change->estimate < 0
+			      ? change->estimate - change->low
+			      : change->high - change->estimate;
+	double needed;
+
+	if (!isfinite(half))
+		return least;
+	if (distance <= 0)
+		return 0;
+	needed = ceil(runs * (half / distance) * (half / distance)) + 1;
+	if (needed < runs + 1)
+		needed = runs + 1;
+	return needed <= VERDICT_RUNS_MAX ? (unsigned)needed : 0;
+}
+
+struct verdict_of verdict(const struct change_design *design, const struct change *change,
+			  double base, const struct verdict_limit *limit)
+{
+	const double ratio = log1p(limit->ratio), least = log1p(limit->least / base);
+	const double most = ratio > least ? ratio : least;
+	struct verdict_of of = { .verdict = VERDICT_UNKNOWN };
+
+	if (limit->is_count && design->bases == 1 && design->news == 1)
+		of.verdict = change->estimate > most ? VERDICT_WORSE : VERDICT_NOT_WORSE;
+	else if (change->low > most && change->q_up <= CHANGE_ALARM)
+		of.verdict = VERDICT_WORSE;
+	else if (change->high < -most && change->q_down <= CHANGE_ALARM)
+		of.verdict = VERDICT_BETTER;
+	else if (change->high <= most)
+		of.verdict = VERDICT_NOT_WORSE;
+	if (of.verdict != VERDICT_UNKNOWN)
+		return of;
+	of.is_suspect = change->estimate > most;
+	of.runs = runs_needed(design, change, most);
+	return of;
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+	static const char *const name[VERDICTS] = { "worse", "not known", "better", "not worse" };
+
+	return name[verdict];
+}

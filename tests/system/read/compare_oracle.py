@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread, plain
+"""The statistics of kymo diff against scipy: p of the exact permutation test, both bounds of its inversion, and p of all metrics together."""
+import itertools
+import os
+import subprocess
+import sys
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import TESTS, check
+
+try:
+    import numpy as np
+    from scipy import stats
+except ImportError:
+    print("skipped: no python3-scipy")
+    sys.exit(77)
+
+ERROR, FLOOR = 0.05, 0.005
+CASES = int(os.environ.get("KYMO_CASES", "100"))
+
+
+def cases(chance):
+    """Small designs, most metrics without a change, some with one."""
+    for _ in range(CASES):
+        paired, bases = bool(chance.integers(2)), int(chance.integers(2, 8))
+        news = bases if paired else int(chance.integers(2, 6))
+        metrics = int(chance.integers(1, 5))
+        value = chance.normal(0, 0.05, (metrics, bases + news))
+        grown = chance.random((metrics, 1)) < 0.4
+        yield paired, bases, news, value + grown * np.r_[np.zeros(bases), np.full(news, chance.normal(0, 0.1))]
+
+
+def permutation_p(base, new, paired, side):
+    def difference(x, y, axis=-1):
+        return np.mean(x, axis=axis) - np.mean(y, axis=axis)
+    return stats.permutation_test((new, base), difference, permutation_type="samples" if paired else "independent",
+                                  alternative=side, n_resamples=np.inf, vectorized=True).pvalue
+
+
+def check_bound(base, new, paired, bound, side):
+    """Just beyond the bound the shifted test says no, just inside it does not."""
+    for step in (-1e-7, 1e-7):
+        outside = step < 0 if side == "greater" else step > 0
+        p = permutation_p(base, new - (bound + step), paired, side)
+        check((p <= ERROR + 1e-12) == outside, "bound", side, bound, step, "has p", p, base, new)
+
+
+def statistic(value, bases, paired, row):
+    """Of one rearrangement: row says which pairs are turned round, or which runs are new."""
+    if paired:
+        difference = np.where(row, -1, 1) * (value[bases:] - value[:bases])
+        return difference.mean() / (np.sqrt(difference.var(ddof=1) / bases) + FLOOR)
+    new, base = value[row], value[~row]
+    squares = ((new - new.mean()) ** 2).sum() + ((base - base.mean()) ** 2).sum()
+    error = np.sqrt(squares / (len(value) - 2) * (1 / len(new) + 1 / len(base)))
+    return (new.mean() - base.mean()) / (error + FLOOR)
+
+
+def together(paired, bases, news, value, sign):
+    """Step-down maxT, by its definition."""
+    if paired:
+        rows = [np.array(row, bool) for row in itertools.product((0, 1), repeat=bases)]
+        real = np.zeros(bases, bool)
+    else:
+        rows = [np.isin(np.arange(bases + news), chosen) for chosen in itertools.combinations(range(bases + news), news)]
+        real = np.arange(bases + news) >= bases
+    observed = np.array([sign * statistic(one, bases, paired, real) for one in value])
+    all_ways = np.array([[sign * statistic(one, bases, paired, row) for one in value] for row in rows])
+    order, least, q = np.argsort(-observed, kind="stable"), 0, np.zeros(len(value))
+    for at, metric in enumerate(order):
+        largest = all_ways[:, order[at:]].max(axis=1)
+        least = max(least, np.mean(largest >= observed[metric] - 1e-12))
+        q[metric] = least
+    return q
+
+
+def main():
+    asked = list(cases(np.random.default_rng(1)))
+    text = "".join(f"{int(paired)} {bases} {news} {len(value)}\n" + "\n".join(" ".join(map(repr, map(float, row))) for row in value) + "\n"
+                   for paired, bases, news, value in asked)
+    answers = iter(subprocess.run([os.path.join(TESTS, "change_judge")], input=text, capture_output=True, text=True,
+                                  check=True).stdout.splitlines())
+    compared = 0
+    for paired, bases, news, value in asked:
+        said = [list(map(float, next(answers).split())) for _ in value]
+        for (_, low, high, p_up, *_), row in zip(said, value):
+            base, new = row[:bases], row[bases:]
+            p = permutation_p(base, new, paired, "greater")
+            check(abs(p - p_up) < 1e-9, "p", p, "not", p_up, paired, base, new)
+            for bound, side in ((low, "greater"), (high, "less")):
+                if np.isfinite(bound):
+                    check_bound(base, new, paired, bound, side)
+            compared += 1
+        for column, sign in ((5, 1), (6, -1)):
+            q = together(paired, bases, news, value, sign)
+            check(np.allclose(q, [row[column] for row in said], atol=1e-9), "q", q, said)
+    check(compared > CASES and next(answers, None) is None, "compared", compared)
+    print(f"{compared} metrics of {CASES} comparisons as scipy has them")
+
+
+main()

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sides of summaries that are made by hand: matching, metrics, verdicts, blame, and what is on one
+ * side only. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "compare/compare.h"
+#include "compare/compare_print.h"
+
+#define RUNS 6u
+#define SCANS 200u
+
+/* A little of everything, the same in each call. */
+static uint32_t chance(void)
+{
+	static uint32_t seed = 1;
+
+	seed = seed * 1664525 + 1013904223;
+	return seed >> 16;
+}
+
+static void add_times(struct summary_entity *entity, enum summary_distribution of, int64_t ns,
+		      unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(
+			histogram_add(&entity->histogram[of],
+				      (uint64_t)(ns + ns * (int64_t)chance() / 65536 / 50)),
+			0);
+	entity->count[SUMMARY_RUNS] += count;
+}
+
+static struct summary *make_run(double slower, uint64_t lost)
+{
+	struct summary *summary = summary_new();
+	struct summary_entity *entity;
+
+	assert_non_null(summary);
+	summary->begin_ns = 1;
+	summary->end_ns = 5000000001;
+	summary->host = "robot";
+	entity = summary_entity(summary, SUMMARY_CALLBACK, "/detector /scan", "/detector");
+	add_times(entity, SUMMARY_DURATION, (int64_t)(400000 * slower), SCANS);
+	entity = summary_entity(summary, SUMMARY_CALLBACK, "/planner /obstacles", "/planner");
+	add_times(entity, SUMMARY_DURATION, 300000, SCANS);
+	entity = summary_entity(
+		summary, SUMMARY_CHAIN,
+		"/lidar timer 25 ms -> /scan -> /detector -> /obstacles -> /planner", "");
+	add_times(entity, SUMMARY_LATENCY, (int64_t)(400000 * slower) + 500000, SCANS);
+	entity = summary_entity(summary, SUMMARY_TOPIC, "/scan", "");
+	entity->count[SUMMARY_PUBLISHED] = SCANS;
+	entity->count[SUMMARY_RECEIVED] = SCANS - lost;
+	entity->count[SUMMARY_NEVER_RECEIVED] = lost;
+	entity = summary_entity(summary, SUMMARY_CALLBACK, "/rosout of everybody", "");
+	entity->is_startup = true;
+	add_times(entity, SUMMARY_DURATION, (int64_t)(1000000 * slower), SCANS);
+	return summary;
+}
+
+struct sides {
+	const struct summary *base[RUNS], *new[RUNS];
+};
+
+static void make_sides(struct sides *sides, double slower, uint64_t lost)
+{
+	for (unsigned i = 0; i < RUNS; i++) {
+		sides->base[i] = make_run(1, 0);
+		sides->new[i] = make_run(slower, lost);
+	}
+}
+
+static void free_sides(struct sides *sides)
+{
+	for (unsigned i = 0; i < RUNS; i++) {
+		summary_free((struct summary *)sides->base[i]);
+		summary_free((struct summary *)sides->new[i]);
+	}
+}
+
+static const struct compare_row *row_of(const struct comparison *c, const char *name,
+					const char *metric)
+{
+	for (unsigned i = 0; i < c->rows; i++)
+		if (!strcmp(c->row[i].entity->name, name) && !strcmp(c->row[i].metric, metric))
+			return &c->row[i];
+	return NULL;
+}
+
+static const struct compare_options pairs = { .design = { RUNS, RUNS, true } };
+
+static void a_callback_that_takes_longer(void **state)
+{
+	const struct compare_row *row;
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1.3, 0);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	row = row_of(&c, "/detector /scan", "duration p50");
+	assert_non_null(row);
+	assert_int_equal(row->verdict.verdict, VERDICT_WORSE);
+	assert_true(row->change.estimate > 0.25 &&
+		    row->change.estimate < 0.27); /* log 1.3 = 0.262 */
+	assert_int_equal(row_of(&c, "/planner /obstacles", "duration p50")->verdict.verdict,
+			 VERDICT_NOT_WORSE);
+	row = row_of(&c, "/lidar timer 25 ms -> /scan -> /detector -> /obstacles -> /planner",
+		     "latency p50");
+	assert_int_equal(row->verdict.verdict, VERDICT_WORSE);
+	assert_non_null(row->part);
+	assert_string_equal(row->part->entity->name, "/detector /scan");
+	assert_null(row_of(&c, "/rosout of everybody", "duration p50"));
+	assert_int_equal(c.row[0].verdict.verdict, VERDICT_WORSE);
+	assert_int_equal(c.few, 3); /* 200 instances are too few for p99 */
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+static void sides_that_are_equal(void **state)
+{
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_true(c.rows > 5);
+	assert_int_equal(c.count[VERDICT_NOT_WORSE], c.rows);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+static void messages_that_are_lost(void **state)
+{
+	const struct compare_options one = { .design = { 1, 1, false } };
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 20);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(row_of(&c, "/scan", "lost")->verdict.verdict, VERDICT_WORSE);
+	assert_float_equal(row_of(&c, "/scan", "lost")->new, 0.1, 1e-9);
+	assert_int_equal(c.count[VERDICT_WORSE], 1);
+	compare_free(&c);
+	/* It does not depend on the machine: one run a side is enough. */
+	assert_int_equal(compare(&c, sides.base, sides.new, &one, NULL), 0);
+	assert_int_equal(row_of(&c, "/scan", "lost")->verdict.verdict, VERDICT_WORSE);
+	assert_int_equal(row_of(&c, "/detector /scan", "duration p50")->verdict.verdict,
+			 VERDICT_UNKNOWN);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+static void entities_of_one_side(void **state)
+{
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		(void)summary_entity((struct summary *)sides.base[i], SUMMARY_TOPIC, "/old", "");
+		(void)summary_entity((struct summary *)sides.new[i], SUMMARY_TOPIC, "/new", "");
+	}
+	(void)summary_entity((struct summary *)sides.new[2], SUMMARY_TOPIC, "/sometimes", "");
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(c.appeareds, 1);
+	assert_string_equal(c.appeared[0]->name, "/new");
+	assert_int_equal(c.gones, 1);
+	assert_string_equal(c.gone[0]->name, "/old");
+	assert_int_equal(c.irregular, 1);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+static void names_are_text(void **state)
+{
+	struct compare_print print = { .options = &pairs, .base = "base", .new = "new", .most = 5 };
+	struct comparison c;
+	struct sides sides;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		add_times(summary_entity((struct summary *)sides.base[i], SUMMARY_SPAN,
+					 "<&\"\x1b[2J>", ""),
+			  SUMMARY_DURATION, 100000, 30);
+		add_times(summary_entity((struct summary *)sides.new[i], SUMMARY_SPAN,
+					 "<&\"\x1b[2J>", ""),
+			  SUMMARY_DURATION, 200000, 30);
+	}
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	compare_print_junit(out, &c, &print);
+	compare_print_text(out, &c, &print);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "&lt;&amp;&quot;"));
+	assert_non_null(strstr(text, "<failure message=\"10"));
+	assert_null(strchr(text, '\x1b'));
+	free(text);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_callback_that_takes_longer),
+		cmocka_unit_test(sides_that_are_equal),
+		cmocka_unit_test(messages_that_are_lost),
+		cmocka_unit_test(entities_of_one_side),
+		cmocka_unit_test(names_are_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
