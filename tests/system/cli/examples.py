@@ -79,6 +79,8 @@ SCENES = [
     (r"kymo start", "started", {0}),
     (r"kymo (pause|resume|filter|stop|status|snapshot|sink)\b", "recording", {0}),
     (r"kymo rm\b", "removed", {0}),
+    (r"kymo diff\b", "compared", {0, 5, NOTHING}),
+    (r"kymo bench\b", "benched", {0, 5}),
     (r"kymo recover", "recover", {0, NOTHING}),
 ]
 
@@ -116,7 +118,7 @@ def commands():
             match = re.match(r"(?:    |\$ )?(?:\$ )?((?:sudo |[A-Z_]+=\S+ )*kymo [a-z].*)", line)
             if match and (fenced or line.startswith("    ")) and name not in ELSEWHERE:
                 text = re.split(r"  +(?:#|[a-z])|  +|\s#", match[1])[0].strip()
-                if not re.search(r"\[[A-Z'-]", text):		# a synopsis
+                if not re.search(r"\[[A-Z'-]|^kymo top ·", text):		# a synopsis; the first line of a screen
                     found.setdefault(text, name)
         with open(path, encoding="utf-8") as file:
             for table in re.findall(r"^\|[^|]*\| you now type \|.*\n((?:\|.*\n)*)", file.read(), re.M):
@@ -364,6 +366,20 @@ class Scenes:
         for name in re.findall(r"[\w/-]*session\S*", line):
             shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
         return self.run(f"cd {place} && yes | {line.replace('rm ', 'rm --yes ', 1)} && ! ls -d $(ls) 2>&1 | grep session")
+
+    def benched(self, line):
+        """Both commands are a short program with spans; 6 pairs are enough."""
+        line = re.sub(r"--(base|new) ('[^']*'|\S+)", rf"--\1 '{BUILD}/tests/spans_for 20000 30'", line).replace("--pairs 10", "--pairs 6")
+        output = f"--output {tempfile.mkdtemp(dir=self.work)}/bench"
+        line = line.replace(">", f"{output} >") if ">" in line else f"{line} {output}"
+        return self.run(line, KYMO_DIR=os.path.join(self.work, "run-bench"))
+
+    def compared(self, line):
+        """Every run that it names is the recording that other lines read."""
+        place = tempfile.mkdtemp(dir=self.work)
+        for name in set(re.findall(r"(?:base|new)\d|\w+\.trace", line)) | {"runs/base/1", "runs/base/2", "runs/new/1", "runs/new/2"}:
+            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
+        return self.run(f"cd {place} && {line}")
 
     def prompt(self, line):
         return self.run(f"echo 'SELECT * FROM nodes' | {line}")

@@ -119,7 +119,7 @@ ROOMS = {
 
     "top": "base ctf/read recorder relay live analysis report",
 
-    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report top cli/common",
+    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report compare top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -128,6 +128,8 @@ ROOMS = {
     "cli/verbs/info": "cli/input",
     "cli/verbs/live": "cli/input",
     "cli/verbs/ls": "",
+    "cli/verbs/diff": "cli/input cli/verbs/ls",
+    "cli/verbs/bench": "",
     "cli/verbs/open": "",
     "cli/verbs/query": "cli/input",
     "cli/verbs/record": "cli/input cli/verbs/export",
@@ -149,6 +151,8 @@ DOORS = {
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
     "cli/verbs/ls": "recordings",
+    "cli/verbs/bench": "bench_run",
+    "cli/verbs/diff": "diff_answer diff_runs",
     "compare": "change compare compare_print verdict",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/open": "ui_server",

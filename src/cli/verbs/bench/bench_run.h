@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of `kymo bench`: a command, recorded, and what else the machine did meanwhile. */
+#ifndef KYMO_CLI_BENCH_RUN_H
+#define KYMO_CLI_BENCH_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct bench_run {
+	const char *command; /* for sh -c */
+	const char *path;    /* of the recording */
+	const char *log;     /* of what recorder and command print */
+	int64_t duration_ns; /* ends the command after so long; 0: it ends by itself */
+	bool kernel;         /* with the kernel's events, if kymo may record them */
+};
+
+/* Shares of all CPUs, 0 to 1, while the run was recorded. */
+struct bench_load {
+	double others; /* other programs of this machine */
+	double stolen; /* other machines of the same host */
+};
+
+/**
+ * bench_run() - record @run to its end
+ *
+ * Context: starts a process and waits for it. Return: 0; -1 with @err: the command failed, or
+ * nothing was recorded.
+ */
+int bench_run(const struct bench_run *run, struct bench_load *load, struct kymo_err *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo diff: is the new side worse than the base side? */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/common/common.h"
+#include "cli/verbs/diff/diff_answer.h"
+
+struct options {
+	struct diff_options diff;
+};
+
+static const struct opt opts[] = {
+	{ "paired", 'p', OPT_FLAG, offsetof(struct options, diff.paired), NULL,
+	  "the runs were recorded in turn: the n-th run of each side belong together", NULL },
+	DIFF_OPTS(struct options),
+	{ "anyway", 0, OPT_FLAG, offsetof(struct options, diff.anyway), NULL,
+	  "also compare runs of different hosts", NULL },
+	CLI_OPT_END
+};
+
+/* "base/ (6 runs)" would be long: the operand, or the first of several. */
+static void name_side(char name[64], char **operand, int count)
+{
+	const int shown = snprintf(name, 64, "%.*s", 40, operand[0]);
+
+	if (count > 1 && shown > 0)
+		(void)snprintf(name + shown, 64 - (size_t)shown, " and %d more", count - 1);
+}
+
+static int find_sides(struct diff *d, int argc, char **argv, int dashdash, struct kymo_err *err)
+{
+	const int bases = dashdash >= 0 ? dashdash : argc / 2;
+
+	if (dashdash < 0 && argc != 2)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"which runs are the new ones? kymo diff BASE NEW, or with several runs a "
+			"side: kymo diff BASE... -- NEW...");
+	if (!bases || bases == argc)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "one side has no runs: kymo diff BASE... -- NEW...");
+	name_side(d->base_name, argv, bases);
+	name_side(d->new_name, argv + bases, argc - bases);
+	for (int i = 0; i < argc; i++)
+		if (diff_runs_find(i < bases ? &d->base : &d->new, argv[i], err))
+			return -1;
+	if (d->options.paired && d->base.count != d->new.count)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--paired: %u base runs and %u new ones cannot be pairs",
+			       d->base.count, d->new.count);
+	if (d->base.count + d->new.count > COMPARE_RUNS_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "%u runs; kymo diff compares at most %u",
+			       d->base.count + d->new.count, COMPARE_RUNS_MAX);
+	return 0;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { 0 };
+	struct diff *d = calloc(1, sizeof(*d));
+	int dashdash = -1, status;
+
+	if (!d)
+		return err_no_memory(err);
+	d->verb = "diff";
+	status = opt_parse(opts, &options, &argc, &argv, &dashdash, err);
+	d->options = options.diff;
+	if (!status)
+		status = find_sides(d, argc, argv, dashdash, err);
+	if (!status)
+		status = diff_answer(d, err);
+	diff_runs_free(&d->base);
+	diff_runs_free(&d->new);
+	free(d);
+	return status;
+}
+
+const struct verb verb_diff = {
+	.name = "diff",
+	.synopsis = "BASE NEW | BASE... -- NEW...",
+	.summary = "say what became worse between two sides of several runs",
+	.description =
+		"Compares the runs of a base side with those of a new side. Each operand is a "
+		"trace, a summary (kymo report --format summary), or a directory of "
+		"recordings, which are taken oldest first. The run is the unit: one run says what "
+		"happened; what "
+		"became slower only several runs of each side can tell. Record 6 of each, in turn "
+		"(base, new, base, new, ...), and add "
+		"--paired.\n\n"
+		"Callbacks, topics, chains, timers, services, loops and spans are matched by name. "
+		"Each of their metrics (p10, p50, p90 "
+		"and p99 of times, rates, shares that were lost or missed) gets a verdict:\n\n"
+		"  worse      it grew by more than the limit, and the runs prove it\n"
+		"  better     it fell by more than the limit, and the runs prove it\n"
+		"  not worse  it did not grow by more than the limit, and the runs prove it\n"
+		"  not known  the runs prove neither; kymo says about how many would\n\n"
+		"The change is printed with an interval: each of its ends is wrong in at most 5 of "
+		"100 comparisons. If nothing "
+		"changed, at most 2 of 100 comparisons find any change at all, however many "
+		"metrics there are. "
+		"A time must also grow by 10 us to be worse.\n\n"
+		"Exits with 5 if a metric is worse, with 6 if nothing can be compared or, with "
+		"--require, if a metric is not "
+		"known.",
+	.examples = "kymo diff before.trace after.trace\n"
+		    "kymo diff --paired runs/base runs/new\n"
+		    "kymo diff base1 base2 base3 base4 -- new1 new2 new3 new4\n"
+		    "kymo diff --format junit --paired runs/base runs/new >diff.xml",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/diff/diff_answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/common/common.h"
+#include "compare/compare_print.h"
+
+/* Two machines are not one: what differs would be the machine. */
+static int check_hosts(const struct diff *d, struct kymo_err *err)
+{
+	const char *host = d->base.summary[0]->host;
+
+	for (unsigned i = 0; !d->options.anyway && i < d->base.count + d->new.count; i++) {
+		const struct diff_runs *side = i < d->base.count ? &d->base : &d->new;
+		const unsigned at = i < d->base.count ? i : i - d->base.count;
+
+		if (side->summary[at] && strcmp(side->summary[at]->host, host))
+			return err_set(
+				err, KYMO_EXIT_INPUT,
+				"the runs are of different hosts ('%s' and '%s'), so a difference "
+				"may be the machine's; to compare them nevertheless: --anyway",
+				host, side->summary[at]->host);
+	}
+	return 0;
+}
+
+static int read_sides(struct diff *d, struct kymo_err *err)
+{
+	if (diff_runs_read(&d->base, d->options.with_losses, err) ||
+	    diff_runs_read(&d->new, d->options.with_losses, err) || check_hosts(d, err))
+		return -1;
+	d->compare = (struct compare_options){
+		.design = { d->base.count - d->base.left_out, d->new.count - d->new.left_out,
+			    d->options.paired },
+		.limit = (double)d->options.limit / 100,
+		.only = d->options.only,
+	};
+	if (d->options.paired && (d->base.left_out || d->new.left_out))
+		return err_set(
+			err, KYMO_EXIT_INPUT,
+			"--paired: events were lost in %u runs, so pairs are missing; compare "
+			"without --paired, or add --with-losses",
+			d->base.left_out + d->new.left_out);
+	return 0;
+}
+
+static int print(const struct diff *d, const struct comparison *comparison)
+{
+	const struct compare_print how = {
+		.options = &d->compare,
+		.base = d->base_name,
+		.new = d->new_name,
+		.most = d->options.all ? 0 : 5,
+		.left_out_base = d->base.left_out,
+		.left_out_new = d->new.left_out,
+	};
+	struct table *table;
+
+	if (d->options.format == DIFF_JSON || d->options.format == DIFF_CSV) {
+		if (cli_table(d->verb, d->options.format == DIFF_JSON ? TABLE_JSON : TABLE_CSV,
+			      &table))
+			return KYMO_EXIT_FAILED;
+		compare_print_table(table, comparison, &how);
+		return cli_close(d->verb, table, KYMO_EXIT_OK);
+	}
+	if (d->options.format == DIFF_JUNIT)
+		compare_print_junit(stdout, comparison, &how);
+	else
+		compare_print_text(stdout, comparison, &how);
+	return fflush(stdout) ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
+}
+
+int diff_answer(struct diff *d, struct kymo_err *err)
+{
+	struct comparison comparison;
+	int status;
+
+	if (read_sides(d, err) ||
+	    compare(&comparison, (const struct summary *const *)d->base.summary,
+		    (const struct summary *const *)d->new.summary, &d->compare, err))
+		return -1;
+	status = print(d, &comparison);
+	if (status == KYMO_EXIT_OK && comparison.count[VERDICT_WORSE])
+		status = KYMO_EXIT_BUDGET;
+	else if (status == KYMO_EXIT_OK &&
+		 (!comparison.rows || (d->options.require && comparison.count[VERDICT_UNKNOWN])))
+		status = KYMO_EXIT_EMPTY;
+	compare_free(&comparison);
+	return status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the runs of two sides to what `kymo diff` and `kymo bench` print, and their exit status. */
+#ifndef KYMO_CLI_DIFF_ANSWER_H
+#define KYMO_CLI_DIFF_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "cli/verbs/diff/diff_runs.h"
+#include "compare/compare.h"
+
+enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_CSV, DIFF_JUNIT };
+
+struct diff_options {
+	int format; /* enum diff_format */
+	bool paired, all, require, with_losses, anyway;
+	uint64_t limit; /* percent; 0: those of the metrics */
+	const char *only;
+};
+
+/* Option rows that both verbs have; the struct of the verb has a member struct diff_options diff.
+ */
+#define DIFF_OPTS(type)                                                                            \
+	{ "format",                                                                                \
+	  'f',                                                                                     \
+	  OPT_CHOICE,                                                                              \
+	  offsetof(type, diff.format),                                                             \
+	  NULL,                                                                                    \
+	  "how to print",                                                                          \
+	  "table|json|csv|junit" },                                                                \
+		{ "limit",                                                                         \
+		  'l',                                                                             \
+		  OPT_U64,                                                                         \
+		  offsetof(type, diff.limit),                                                      \
+		  "PERCENT",                                                                       \
+		  "how much a time or a rate may change (default: p10 5, p50 10, p90 15, p99 20, " \
+		  "rates 10)",                                                                     \
+		  NULL },                                                                          \
+		{ "only",   0,                                                                     \
+		  OPT_TEXT, offsetof(type, diff.only),                                             \
+		  "GLOB",   "only entities whose name matches",                                    \
+		  NULL },                                                                          \
+		{ "require", 'r',                                                                  \
+		  OPT_FLAG,  offsetof(type, diff.require),                                         \
+		  NULL,      "exit with 6 if a metric is not known yet",                           \
+		  NULL },                                                                          \
+		{ "with-losses", 0,                                                                \
+		  OPT_FLAG,      offsetof(type, diff.with_losses),                                 \
+		  NULL,          "also judge runs in which events were lost",                      \
+		  NULL },                                                                          \
+	{                                                                                          \
+		"all", 'a', OPT_FLAG, offsetof(type, diff.all), NULL,                              \
+			"show all entities, not five of a kind", NULL                              \
+	}
+
+struct diff {
+	const char *verb;
+	struct diff_options options;
+	struct diff_runs base, new;
+	struct compare_options compare; /* set by diff_answer() */
+	char base_name[64], new_name[64];
+};
+
+/**
+ * diff_answer() - read all runs, compare the sides, and print the answer
+ *
+ * Context: blocks; shows progress on stderr. Return: the exit status, or -1 with @err.
+ */
+int diff_answer(struct diff *diff, struct kymo_err *err);
+
+#endif

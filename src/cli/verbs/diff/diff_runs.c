@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/diff/diff_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/common/progress.h"
+#include "cli/input/input_runs.h"
+#include "cli/input/input_traces.h"
+#include "cli/verbs/ls/recordings.h"
+#include "summary/summary_collect.h"
+#include "summary/summary_file.h"
+
+static int add(struct diff_runs *runs, const char *path, struct kymo_err *err)
+{
+	if (runs->count == COMPARE_RUNS_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "more than %u runs of one side",
+			       COMPARE_RUNS_MAX);
+	runs->path[runs->count] = strdup(path);
+	if (!runs->path[runs->count])
+		return err_no_memory(err);
+	runs->count++;
+	return 0;
+}
+
+int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err *err)
+{
+	struct recordings found = { 0 };
+	struct stat status;
+	int rc = 0;
+
+	if (stat(operand, &status) || !S_ISDIR(status.st_mode) || recording_is(operand))
+		return add(runs, operand, err);
+	if (recordings_find(&found, operand, err))
+		return -1;
+	/* They are newest first. */
+	for (unsigned i = found.count; rc == 0 && i-- > 0;)
+		rc = add(runs, found.item[i].path, err);
+	if (rc == 0 && !found.count)
+		rc = add(runs, operand,
+			 err); /* not of kymo: the reader says whether it is a trace */
+	recordings_free(&found);
+	return rc;
+}
+
+/* The trace @path, of one recording. */
+static int read_trace(struct summary *summary, const char *path, struct kymo_err *err)
+{
+	struct kymo_ctf_reader *reader;
+	struct cli_traces traces;
+	struct progress progress;
+	struct pass_options options = { .progress = progress_trace, .context = &progress };
+	struct align *align;
+	int rc;
+
+	cli_traces_one(&traces, path);
+	if (cli_traces_open(&traces, "diff", &reader, &align, err))
+		return -1;
+	rc = cli_one_run("diff", &traces, reader, err);
+	if (rc == 0) {
+		progress_begin(&progress, false);
+		progress_extent(&progress, reader);
+		rc = summary_of_trace(summary, reader, INT64_MIN, INT64_MAX, &options, err);
+		progress_clear(&progress);
+	}
+	align_destroy(align);
+	kymo_ctf_close(reader);
+	return rc;
+}
+
+static int read_one(struct summary **summary, const char *path, struct kymo_err *err)
+{
+	*summary = NULL;
+	if (summary_is_file(path))
+		return summary_read(summary, path, err);
+	*summary = summary_new();
+	if (!*summary)
+		return err_no_memory(err);
+	if (read_trace(*summary, path, err) == 0)
+		return 0;
+	summary_free(*summary);
+	*summary = NULL;
+	return err->text[0] ? err_wrap(err, "%s", path) : -1;
+}
+
+static bool has_losses(const struct summary *summary)
+{
+	return summary->trust.lost_events || summary->trust.lost_packets || summary->trust.damaged;
+}
+
+int diff_runs_read(struct diff_runs *runs, bool with_losses, struct kymo_err *err)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < runs->count; i++) {
+		if (read_one(&runs->summary[kept], runs->path[i], err))
+			return -1;
+		if (with_losses || !has_losses(runs->summary[kept])) {
+			kept++;
+			continue;
+		}
+		runs->left_out++;
+		summary_free(runs->summary[kept]);
+		runs->summary[kept] = NULL;
+	}
+	if (kept)
+		return 0;
+	return err_set(
+		err, KYMO_EXIT_INPUT,
+		"events were lost in all %u runs of a side; record again with larger buffers "
+		"(--ring-size), or compare them nevertheless: --with-losses",
+		runs->count);
+}
+
+void diff_runs_free(struct diff_runs *runs)
+{
+	for (unsigned i = 0; i < runs->count; i++) {
+		free(runs->path[i]);
+		summary_free(runs->summary[i]);
+	}
+	*runs = (struct diff_runs){ 0 };
+}

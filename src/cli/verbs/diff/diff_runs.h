@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runs of a side of `kymo diff`: what its operands name, each read into a summary. */
+#ifndef KYMO_CLI_DIFF_RUNS_H
+#define KYMO_CLI_DIFF_RUNS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "compare/compare.h"
+#include "summary/summary.h"
+
+struct diff_runs {
+	char *path[COMPARE_RUNS_MAX];
+	struct summary *summary[COMPARE_RUNS_MAX]; /* NULL: not read yet */
+	unsigned count;
+	unsigned left_out; /* because events were lost in them */
+};
+
+/**
+ * diff_runs_find() - add the runs that @operand names: a trace, a summary, or all recordings of a
+ * directory, oldest first
+ *
+ * Return: 0, or -1 with @err: nothing is there.
+ */
+int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err *err);
+
+/**
+ * diff_runs_read() - read all runs into summaries; those in which events were lost are left out
+ * unless @with_losses
+ *
+ * Context: blocks; shows progress on stderr. Return: 0, or -1 with @err.
+ */
+int diff_runs_read(struct diff_runs *runs, bool with_losses, struct kymo_err *err);
+void diff_runs_free(struct diff_runs *runs);
+
+#endif

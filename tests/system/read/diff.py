@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""kymo bench records two sides in turn, and kymo diff compares them: what is worse is found and fails, what is not does not, in text,
+JSON, CSV and JUnit."""
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+import xml.etree.ElementTree as tree
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, TESTS, check, private, run
+
+PAIRS = 6
+SPANS = os.path.join(TESTS, "spans_for")
+
+
+def bench(place, environment):
+    """Spans of 0.1 ms on the base side, of 1 ms on the new one: no load makes these alike."""
+    def kymo(*words, status):
+        return run(KYMO, "bench", *words, status=status, env=environment, cwd=place)
+
+    done = kymo("--base", f"{SPANS} 100000 120", "--new", f"{SPANS} 1000000 120", "-o", "runs", status=5)
+    check(done.stdout.startswith(f"{PAIRS} pairs of runs   base -> new\n"), "head:", done.stdout)
+    check("WORSE      span control:step" in done.stdout, "text:", done.stdout)
+    check("other programs took" in done.stderr and "next:  kymo diff --paired runs/base runs/new" in done.stderr, done.stderr)
+    for side in ("base", "new"):
+        names = [f"{i:03}" for i in range(1, PAIRS + 1)]
+        check(sorted(os.listdir(os.path.join(place, "runs", side))) == names, side, os.listdir(os.path.join(place, "runs", side)))
+    check(sorted(os.listdir(os.path.join(place, "runs/warm-up"))) == ["base", "new"], os.listdir(os.path.join(place, "runs/warm-up")))
+
+    for words, status, said in (
+            (("--base", "true"), 2, "which commands"), (("--base", "true", "--new", "true", "-p", "3"), 2, "fewer can prove nothing"),
+            (("--base", "true", "--new", "true", "-o", "runs"), 1, "choose another one with -o"),
+            (("--base", "echo loud; exit 3", "--new", "echo loud; exit 3", "-o", "failed"), 1, "failed with status 3")):
+        error = kymo(*words, status=status).stderr
+        check(said in error and error.startswith("kymo bench: "), words, "says", error)
+    with open(os.path.join(place, "failed/logs", os.listdir(os.path.join(place, "failed/logs"))[0]), encoding="utf-8") as log:
+        check("loud" in log.read(), "what the command printed is not in its log")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        environment = private(place)
+        bench(place, environment)
+
+        def diff(*words, status):
+            return run(KYMO, "diff", *words, status=status, env=environment, cwd=os.path.join(place, "runs"))
+
+        text = diff("base", "new", status=5).stdout
+        check("WORSE      span control:step" in text and "duration p50" in text, "text:", text)
+        check(text.startswith("6 runs a side   base -> new\n"), "head:", text)
+        check(all(len(line) <= 80 for line in text.splitlines()), "wider than 80 columns:", text)
+
+        rows = json.loads(diff("--paired", "base", "new", "--format", "json", status=5).stdout)
+        half = next(row for row in rows["metrics"] if row["metric"] == "duration p50")
+        check(half["verdict"] == "worse" and half["kind"] == "span" and half["name"] == "control:step", "worse:", half)
+        check(half["change_low"] <= half["change"] <= half["change_high"] and half["change_low"] > 1, "interval:", half)
+        check(rows["base_runs"] == rows["new_runs"] == PAIRS and rows["paired"], "runs:", rows)
+        table = list(csv.DictReader(io.StringIO(diff("--paired", "base", "new", "--format", "csv", status=5).stdout.split("\n# ")[0])))
+        check([row["verdict"] for row in table] == [row["verdict"] for row in rows["metrics"]], "csv:", table)
+
+        junit = diff("base", "new", "--format", "junit", status=5).stdout
+        suite = tree.fromstring(junit)
+        failed = [case.get("name") for case in suite if case.find("failure") is not None]
+        check("duration p50" in failed and int(suite.get("failures")) == len(failed), "junit:", failed)
+        check(junit == diff("base", "new", "--format", "junit", status=5).stdout, "the same input gives other bytes")
+
+        check("better" in diff("new", "base", status=0).stdout, "the other way round nothing is better")
+        runs = [f"base/{i:03}" for i in range(1, PAIRS + 1)]
+        text = diff(*runs, "--", *runs, status=0).stdout
+        check(text.startswith("6 runs a side   base/001 and 5 more -> base/001 and 5 more"), "operands:", text)
+        text = diff("base/001", "new/001", status=0).stdout
+        check("One run a side cannot tell" in text and "not known  span control:step" in text, "one run:", text)
+
+        for path in ("base/001", "new/001"):
+            run(KYMO, "report", "--format", "summary", "-o", path.replace("/", "-") + ".summary", path, env=environment,
+                cwd=os.path.join(place, "runs"))
+        summaries = json.loads(diff("base-001.summary", "new-001.summary", "--format", "json", status=0).stdout)
+        check(any(row["metric"] == "duration p50" and row["change"] > 5 for row in summaries["metrics"]), "summaries:", summaries)
+
+        for words, status, said in (
+                (("base",), 2, "which runs are the new ones"), (("base", "new", "new"), 2, "which runs are the new ones"),
+                (("base", "--"), 2, "has no runs"), (("base", "nothing"), 3, "nothing"),
+                (("--paired", "base", "new/001"), 2, "cannot be pairs")):
+            error = diff(*words, status=status).stderr
+            check(said in error and error.startswith("kymo diff: "), words, "says", error)
+
+
+main()
