@@ -210,10 +210,14 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 static struct summary_entity *name_entity(struct summary *summary, enum summary_kind kind,
 					  const struct spans_name *name, const char *process)
 {
+	struct summary_entity *entity;
 	char text[512];
 
 	snprintf(text, sizeof(text), "%s:%s", name->category, name->name);
-	return entity_of(summary, kind, text, process);
+	entity = entity_of(summary, kind, text, process);
+	if (entity)
+		entity->ask = entity->name;
+	return entity;
 }
 
 static void take_loops(struct summary_collect *collect, struct summary *summary)

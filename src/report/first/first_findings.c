@@ -22,9 +22,6 @@ static void command_for(const struct summary_finding *finding, const char *opera
 	if (*summary_finding_ask(finding))
 		snprintf(buffer, size, "kymo why%s%s %s", gap, operand,
 			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
-	else if (finding->kind == SUMMARY_FINDING_LOOP || finding->kind == SUMMARY_FINDING_SPAN)
-		snprintf(buffer, size, "kymo report%s%s --section %s", gap, operand,
-			 finding->kind == SUMMARY_FINDING_LOOP ? "loops" : "spans");
 	else if (finding->kind == SUMMARY_FINDING_TRUST)
 		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
 }

@@ -301,7 +301,8 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 	if (pass(answer, &chains, NULL, 0, err))
 		return -1;
 	why_choose(answer);
-	if (!answer->target.is_found && (answer->options != o || *answer->name)) {
+	if (!answer->target.is_found && !answer->is_of_programs &&
+	    (answer->options != o || *answer->name)) {
 		/* What the finding names cannot be taken apart: the worst of all, then. */
 		answer->options = o;
 		*answer->name = '\0';

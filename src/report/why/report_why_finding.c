@@ -33,13 +33,18 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 		return;
 	if (finding.kind == SUMMARY_FINDING_LOSS || finding.kind == SUMMARY_FINDING_TIMER)
 		summary_finding_text(summary, &finding, answer->finding, sizeof(answer->finding));
-	if (finding.kind != SUMMARY_FINDING_LOSS) {
+	answer->is_of_programs =
+		finding.kind == SUMMARY_FINDING_LOOP || finding.kind == SUMMARY_FINDING_SPAN;
+	if (finding.kind != SUMMARY_FINDING_LOSS && !answer->is_of_programs) {
 		snprintf(answer->name, sizeof(answer->name), "%s", ask);
 		return;
 	}
 	snprintf(answer->ask, sizeof(answer->ask), "%s", ask);
 	answer->chosen = *answer->options;
-	answer->chosen.pattern = answer->ask;
+	if (answer->is_of_programs)
+		answer->chosen.callback = answer->ask;
+	else
+		answer->chosen.pattern = answer->ask;
 	answer->options = &answer->chosen;
 }
 

@@ -25,6 +25,7 @@ struct why_answer {
 	struct why_options chosen; /* when nothing was named: what the first finding names, */
 	char ask[4096];            /* as a pattern, */
 	char name[4096];           /* or as the name of a chain or a callback; "": not so */
+	bool is_of_programs;       /* it names a loop or a span */
 	char finding[2048]; /* the first finding, if it is not about a slow instance; or "" */
 	const char *path;
 	struct kymo_ctf_reader *reader;
