@@ -38,7 +38,7 @@ for events in ${*:-1000000 10000000 100000000}; do
 	measure "kymo report" "$count" "$kymo" report "$dir/trace"
 	measure "kymo flow" "$count" "$kymo" flow "$dir/trace"
 	measure "kymo query, count" "$count" "$kymo" query "$dir/trace" 'SELECT count(*), max(duration_ns) FROM callback_instances'
-	measure "kymo list --node" "$count" "$kymo" list "$dir/trace" --node '*'
+	measure "kymo events --node" "$count" "$kymo" list "$dir/trace" --node '*'
 	command -v babeltrace2 >/dev/null && measure "babeltrace2 -o dummy" "$count" babeltrace2 "$dir/trace" -o dummy
 	echo
 done

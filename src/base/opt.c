@@ -144,7 +144,7 @@ struct walk {
 	int argc;
 	char **argv;
 	int at;
-	bool help;	/* --help or -h was among the options */
+	enum opt_help help;
 };
 
 static int take_value(struct walk *walk, const struct opt *opt, const char *inline_value,
@@ -165,7 +165,7 @@ static int long_option(struct walk *walk, const char *text, struct kymo_err *err
 	const struct opt *opt = find_name(walk->opts, text, length);
 
 	if (!opt && !strcmp(text, "help")) {
-		walk->help = true;
+		walk->help = OPT_HELP_FULL;
 		return 0;
 	}
 	if (!opt)
@@ -185,7 +185,8 @@ static int short_options(struct walk *walk, const char *letters, struct kymo_err
 		const struct opt *opt = find_letter(walk->opts, *letters);
 
 		if (!opt && *letters == 'h') {
-			walk->help = true;
+			if (!walk->help)
+				walk->help = OPT_HELP_SHORT;
 			continue;
 		}
 		if (!opt)
@@ -230,7 +231,7 @@ int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int
 	return 0;
 }
 
-bool opt_asks_help(const struct opt *opts, int argc, char **argv)
+enum opt_help opt_asks_help(const struct opt *opts, int argc, char **argv)
 {
 	struct walk walk = { .opts = opts, .argc = argc, .argv = argv };
 

@@ -72,6 +72,11 @@ struct verb {
 	const char *description;	/* paragraphs for --help and the man page */
 	const char *examples;	/* lines for --help and the man page */
 	const struct opt *opts;	/* ends with a zeroed entry */
+	const char *common; /* names of options for the short help, with blanks between them; NULL:
+			       the first ones */
+	/* Headings of --help: lines "What is shown: section node topic"; other options follow. May
+	 * be NULL. */
+	const char *groups;
 	/*
 	 * @argv: the arguments behind the verb, not parsed, ending with NULL.
 	 * Return: the exit status; -1 with @err, which main() prints.
@@ -91,14 +96,21 @@ struct verb {
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
 	      struct kymo_err *err);
 
-/** opt_asks_help() - whether --help or -h is among the options (not as a value, not after --). */
-bool opt_asks_help(const struct opt *opts, int argc, char **argv);
+enum opt_help { OPT_HELP_NONE, OPT_HELP_SHORT, OPT_HELP_FULL };
+
+/** opt_asks_help() - whether --help (full) or -h (short) is among the options (not as a value, not
+ * after --). */
+enum opt_help opt_asks_help(const struct opt *opts, int argc, char **argv);
 
 /** opt_usage() - print "kymo VERB [OPTION...] SYNOPSIS", without a newline. */
 void opt_usage(const struct verb *verb, FILE *out);
 
 /** opt_help() - print usage, description, options and examples of @verb. */
 void opt_help(const struct verb *verb, FILE *out);
+
+/** opt_help_short() - print usage, four examples and the common options, on one screen of 24 lines.
+ */
+void opt_help_short(const struct verb *verb, FILE *out);
 
 /** opt_man() - print the manual page kymo-<verb>(1) of @verb as roff with man(7) macros. */
 void opt_man(const struct verb *verb, const char *version, FILE *out);

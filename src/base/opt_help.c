@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/opt.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define HELP_COLUMN 28	/* where the explanations begin */
@@ -97,6 +98,48 @@ static void block(FILE *out, const char *indent, const char *text)
 	}
 }
 
+static void option_line(FILE *out, const struct opt *opt)
+{
+	help_line(out, opt->letter, opt->name, value_of(opt), opt->kind == OPT_SWITCH, opt->help);
+}
+
+/* Whether a word of @names, up to @end, is @name. */
+static bool has_word(const char *names, const char *end, const char *name)
+{
+	while (names < end) {
+		size_t length = strcspn(names, " \n");
+
+		if (strlen(name) == length && !memcmp(names, name, length))
+			return true;
+		names += length + strspn(names + length, " \n");
+	}
+	return false;
+}
+
+/* @group is a line "Heading: name name". */
+static void help_group(const struct verb *verb, const char *group, FILE *out)
+{
+	const char *names = strchr(group, ':'), *end = group + strcspn(group, "\n");
+
+	fprintf(out, "\n%.*s:\n", (int)(names - group), group);
+	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
+		if (has_word(names + 2, end, opt->name))
+			option_line(out, opt);
+}
+
+static bool is_grouped(const char *groups, const char *name)
+{
+	bool found = false;
+
+	while (*groups && !found) {
+		const char *end = groups + strcspn(groups, "\n");
+
+		found = has_word(strchr(groups, ':') + 2, end, name);
+		groups = end + (*end != 0);
+	}
+	return found;
+}
+
 void opt_help(const struct verb *verb, FILE *out)
 {
 	fputs("Usage: ", out);
@@ -108,11 +151,99 @@ void opt_help(const struct verb *verb, FILE *out)
 		fputs("\n", out);
 	}
 	block(out, "", verb->description ? verb->description : verb->summary);
-	fputs("\nOptions:\n", out);
+	for (const char *group = verb->groups; group && *group;
+	     group += strcspn(group, "\n"), group += *group != 0)
+		help_group(verb, group, out);
+	fputs(verb->groups ? "\nOther options:\n" : "\nOptions:\n", out);
 	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
-		help_line(out, opt->letter, opt->name, value_of(opt), opt->kind == OPT_SWITCH,
-			  opt->help);
-	help_line(out, 'h', "help", NULL, false, "show this help");
+		if (!verb->groups || !is_grouped(verb->groups, opt->name))
+			option_line(out, opt);
+	help_line(out, 'h', "help", NULL, false, "show this help; -h: a short one");
+}
+
+/* ---- the short help ---- */
+
+#define SHORT_OPTIONS 8
+#define SHORT_EXAMPLES 4
+
+/* The first clause of @help, in one line. */
+static void short_line(FILE *out, const struct opt *opt)
+{
+	const size_t room = HELP_WIDTH - HELP_COLUMN;
+	size_t length = strcspn(opt->help, ";(");
+	char text[HELP_WIDTH];
+
+	while (length && opt->help[length - 1] == ' ')
+		length--;
+	if (length > room) {
+		for (length = room - 4; length && opt->help[length] != ' '; length--)
+			;
+		(void)snprintf(text, sizeof text, "%.*s ...", (int)length, opt->help);
+	} else {
+		(void)snprintf(text, sizeof text, "%.*s", (int)length, opt->help);
+	}
+	help_line(out, opt->letter, opt->name, value_of(opt), opt->kind == OPT_SWITCH, text);
+}
+
+static const struct opt *option_named(const struct verb *verb, const char *name, size_t length)
+{
+	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
+		if (strlen(opt->name) == length && !memcmp(opt->name, name, length))
+			return opt;
+	return NULL;
+}
+
+/* Lines that begin with a blank go on with the example before. */
+static size_t first_examples(const char *text)
+{
+	size_t used = 0;
+
+	for (unsigned lines = 0; text[used] && lines < SHORT_EXAMPLES; lines++) {
+		size_t end = used + strcspn(text + used, "\n");
+
+		if (text[end] && text[end + 1] == ' ') {
+			if (lines + 2 > SHORT_EXAMPLES)
+				break;
+			end += 1 + strcspn(text + end + 1, "\n");
+			lines++;
+		}
+		used = end + (text[end] == '\n');
+	}
+	return used;
+}
+
+void opt_help_short(const struct verb *verb, FILE *out)
+{
+	const char *names = verb->common;
+	unsigned shown = 0, all = 0;
+	char examples[1024];
+
+	fputs("Usage: ", out);
+	opt_usage(verb, out);
+	fputs("\n\n", out);
+	wrap(out, verb->summary, strlen(verb->summary), 0, 0);
+	if (verb->examples && *verb->examples) {
+		(void)snprintf(examples, sizeof examples, "%.*s",
+			       (int)first_examples(verb->examples), verb->examples);
+		fputs("\nExamples:\n", out);
+		block(out, "  ", examples);
+	}
+	for (const struct opt *opt = verb->opts; opt && opt->name; opt++)
+		all++;
+	if (all)
+		fputs("\nCommon options:\n", out);
+	for (size_t length; names && *names && shown < SHORT_OPTIONS;
+	     names += length + strspn(names + length, " ")) {
+		const struct opt *opt = option_named(verb, names, length = strcspn(names, " "));
+
+		if (opt)
+			short_line(out, opt), shown++;
+	}
+	for (const struct opt *opt = verb->opts;
+	     !verb->common && opt && opt->name && shown < SHORT_OPTIONS; opt++, shown++)
+		short_line(out, opt);
+	fprintf(out, "\nkymo %s --help: %s\n", verb->name,
+		all > shown ? "all options, and what they mean" : "the whole text");
 }
 
 /* ---- roff, the man(7) macros ---- */

@@ -270,7 +270,7 @@ void table_section(struct table *t, const char *key, const char *title,
 	t->header_done = false;
 	memset(t->shape, 0, sizeof t->shape);
 	for (unsigned i = 0; i < column_count; i++)
-		t->shape[i].rank = i;
+		t->shape[i].rank = table_fit_rank(columns[i].key, i);
 	switch (t->format) {
 	case TABLE_TEXT:
 		table_text_title(t, title);

@@ -67,7 +67,8 @@ const struct table_look *table_looks(const struct table *table);
 
 /**
  * table_rank() - which columns of the present section matter most
- * @keys: keys with blanks between them, the most important first. Others follow in their order.
+ * @keys: keys with blanks between them, the most important first. Others follow as without this:
+ * names, counts and the worst value before the rest.
  *
  * The first column is never left out. Call this before the first cell.
  */

@@ -186,12 +186,38 @@ void table_fit_lines(struct table *t, const char *text, size_t at, size_t indent
 	fputs(text, t->out);
 }
 
+static bool is_among(const char *key, const char *const *keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+/* By name, because the same keys occur in most tables: what it is and how bad it was stays, and
+ * what tells only apart, or can be calculated, goes first. */
+unsigned table_fit_rank(const char *key, unsigned column)
+{
+	static const char *const first[] = {
+		"name",    "node",  "source",   "topic", "path",  "victim", "culprit",
+		"segment", "where", "kind",     "who",   "count", "max_ns", "p99_ns",
+		"wait_ns", "ns",    "usual_ns", "bar",   "text",  "remedy", "reason",
+	};
+	static const char *const last[] = {
+		"symbol",     "process",       "pid",          "tid",      "host",
+		"threads",    "min_ns",        "deviation_ns", "total_ns", "total_blocked_ns",
+		"publishers", "subscriptions", "node_handle",  "handle",
+	};
+
+	if (is_among(key, first, COUNT_OF(first)))
+		return TABLE_COLUMNS_MAX + column;
+	return (is_among(key, last, COUNT_OF(last)) ? 3 : 2) * TABLE_COLUMNS_MAX + column;
+}
+
 void table_rank(struct table *t, const char *keys)
 {
 	unsigned rank = 0;
 
-	for (unsigned i = 0; i < t->column_count; i++)
-		t->shape[i].rank = TABLE_COLUMNS_MAX + i;
 	for (size_t length; *keys; keys += length + strspn(keys + length, " ")) {
 		length = strcspn(keys, " ");
 		for (unsigned i = 0; i < t->column_count; i++)

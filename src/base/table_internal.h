@@ -101,6 +101,9 @@ enum table_mark table_text_mark(const char *key, const char *digits);
 /** table_fit_columns() - shorten and leave out columns until a row fits the terminal. */
 void table_fit_columns(struct table *table);
 
+/** table_fit_rank() - the rank of a column of which table_rank() says nothing. */
+unsigned table_fit_rank(const char *key, unsigned column);
+
 /** table_fit_cell() - what a cell adds to the shape of its column. */
 void table_fit_cell(struct table_shape *shape, const char *text, bool right);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completion scripts for bash, zsh and fish. Each shell gets the same three facts: the verbs, the options of each verb,
- * and the words that an option with choices accepts. Words after -- are completed as a command of their own; everything
- * else as file names.
+ * Completion scripts for bash, zsh and fish. Each shell gets the same facts: the verbs, the options
+ * of each verb, and the words that an option with choices accepts. Names of nodes, topics,
+ * processes, callbacks and recordings come from `kymo --complete`. Words after -- are completed as
+ * a command of their own; everything else as file names.
  */
 #include "cli/verb_table.h"
 #include "base/array.h"
+#include "analysis/tables/tables.h"
+#include "report/report.h"
 
 #include <string.h>
 
@@ -23,6 +26,42 @@ static void choices(FILE *out, const char *text, const char *separator)
 	}
 }
 
+/* The kind of --complete that knows values of this option; NULL: none does. */
+static const char *values_of(const struct opt *opt)
+{
+	static const char *const kinds[] = { "node", "topic", "process" };
+
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		if (!strcmp(opt->name, kinds[i]) && opt->kind == OPT_LIST)
+			return kinds[i];
+	return NULL;
+}
+
+/* Of `report`: the only option of this name whose values are known without a trace. */
+static bool is_section(const struct opt *opt)
+{
+	return !strcmp(opt->name, "section");
+}
+
+static void section_words(FILE *out)
+{
+	fputs("help", out);
+	for (unsigned i = 0; report_section_name(i); i++)
+		fprintf(out, " %s", report_section_name(i));
+	for (unsigned i = 0; i < TABLES; i++)
+		fprintf(out, " %s", tables_table[i].name);
+}
+
+/* What the verb's operands are, besides files; NULL: nothing known. */
+static const char *operands_of(const struct verb *verb)
+{
+	if (!strcmp(verb->name, "rm"))
+		return "session";
+	if (!strcmp(verb->name, "why"))
+		return "callback session";
+	return strstr(verb->synopsis, "[TRACE") == verb->synopsis ? "session" : NULL;
+}
+
 static void verb_names(FILE *out, const struct verb *const *verbs)
 {
 	fputs("help", out);
@@ -32,10 +71,26 @@ static void verb_names(FILE *out, const struct verb *const *verbs)
 
 /* ---- bash ---- */
 
+static void bash_values(FILE *out, const struct opt *opt)
+{
+	fprintf(out, "\t\t--%s=|--%s", opt->name, opt->name);
+	if (opt->letter)
+		fprintf(out, "|-%c", opt->letter);
+	if (is_section(opt)) {
+		fputs(") COMPREPLY=($(compgen -W '", out);
+		section_words(out);
+		fputs("' -- \"$cur\")); return ;;\n", out);
+	} else {
+		fprintf(out, ") _kymo_values %s; return ;;\n", values_of(opt));
+	}
+}
+
 static void bash_verb(FILE *out, const struct verb *verb)
 {
 	fprintf(out, "\t%s)\n\t\tcase $prev$equals in\n", verb->name);
 	for (const struct opt *opt = verb->opts; opt->name; opt++) {
+		if (values_of(opt) || is_section(opt))
+			bash_values(out, opt);
 		if (opt->kind != OPT_CHOICE && opt->kind != OPT_SWITCH)
 			continue;
 		fprintf(out, "\t\t--%s=", opt->name); /* a switch has its value behind "=" only */
@@ -50,15 +105,23 @@ static void bash_verb(FILE *out, const struct verb *verb)
 	fputs("\t\tesac\n\t\twords='--help", out);
 	for (const struct opt *opt = verb->opts; opt->name; opt++)
 		fprintf(out, " --%s", opt->name);
-	fputs("' ;;\n", out);
+	fprintf(out, "' values='%s' ;;\n", operands_of(verb) ? operands_of(verb) : "");
 }
 
 static void bash(const struct verb *const *verbs, FILE *out)
 {
+	/* Names of a trace must not be expanded by the shell, as compgen -W does. */
 	fputs("# bash completion for kymo\n"
+	      "_kymo_values()\n{\n"
+	      "\tlocal kind word plain=${cur//\\\\/}\n"
+	      "\tfor kind; do\n"
+	      "\t\twhile IFS= read -r word; do\n"
+	      "\t\t\t[[ $word != \"$plain\"* ]] || COMPREPLY+=(\"$(printf %q \"$word\")\")\n"
+	      "\t\tdone < <(\"${COMP_WORDS[0]}\" --complete \"$kind\" 2>/dev/null)\n"
+	      "\tdone\n}\n"
 	      "_kymo()\n{\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= "
-	      "equals= i\n"
+	      "values= equals= i\n"
 	      "\tCOMPREPLY=()\n" /* then bash completes file names, which it quotes */
 	      "\tif [ \"$cur\" = = ]; then\n\t\tcur= equals==\n" /* --option=value is three words */
 	      "\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]} "
@@ -83,8 +146,10 @@ static void bash(const struct verb *const *verbs, FILE *out)
 	      "\t--completion)\n\t\tCOMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
 	      "\t\treturn ;;\n\tesac\n"
 	      "\tcase $cur in\n"
-	      "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n\tesac\n}\n"
-	      "complete -o default -F _kymo kymo\n", out);
+	      "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+	      "\t*) case $prev in -*) ;; *) _kymo_values $values ;; esac ;;\n\tesac\n}\n"
+	      "complete -o default -F _kymo kymo\n",
+	      out);
 }
 
 /* ---- zsh ---- */
@@ -126,6 +191,12 @@ static void zsh_option(FILE *out, const struct opt *opt)
 			fprintf(out, "%s:%s:(", opt->kind == OPT_SWITCH ? ":" : "", opt->name);
 			choices(out, opt->choices, " ");
 			fputc(')', out);
+		} else if (is_section(opt)) {
+			fputs(":NAME:(", out);
+			section_words(out);
+			fputc(')', out);
+		} else if (values_of(opt)) {
+			fprintf(out, ":GLOB: _kymo_values %s", values_of(opt));
 		} else if (opt->kind != OPT_FLAG && opt->kind != OPT_SWITCH) {
 			fprintf(out, ":%s:%s", opt->value ? opt->value : opt->name, is_file(opt) ? "_files" : "");
 		}
@@ -135,7 +206,15 @@ static void zsh_option(FILE *out, const struct opt *opt)
 
 static void zsh(const struct verb *const *verbs, FILE *out)
 {
-	fputs("#compdef kymo\n# zsh completion for kymo\n_kymo() {\n\tlocal -a verbs\n\tverbs=(\n", out);
+	fputs("#compdef kymo\n# zsh completion for kymo\n"
+	      "_kymo_values() {\n\tlocal kind\n\tlocal -a values\n"
+	      "\tfor kind; do values+=(${(f)\"$(_call_program values kymo --complete $kind "
+	      "2>/dev/null)\"}); done\n"
+	      "\tcompadd -a values\n}\n"
+	      "_kymo_operands() { local kinds=$1; _alternative \"files:file:_files\" "
+	      "\"values:name: _kymo_values $kinds\" }\n"
+	      "_kymo() {\n\tlocal -a verbs\n\tverbs=(\n",
+	      out);
 	for (const struct verb *const *verb = verbs; *verb; verb++) {
 		fprintf(out, "\t\t'%s:", (*verb)->name);
 		zsh_text(out, (*verb)->summary);
@@ -152,7 +231,11 @@ static void zsh(const struct verb *const *verbs, FILE *out)
 		fprintf(out, "\t%s)\n\t\t_arguments '(- *)--help[show help]'", (*verb)->name);
 		for (const struct opt *opt = (*verb)->opts; opt->name; opt++)
 			zsh_option(out, opt);
-		fputs(" \\\n\t\t\t'*:operand:_files' ;;\n", out);
+		if (operands_of(*verb))
+			fprintf(out, " \\\n\t\t\t'*:operand: _kymo_operands \"%s\"' ;;\n",
+				operands_of(*verb));
+		else
+			fputs(" \\\n\t\t\t'*:operand:_files' ;;\n", out);
 	}
 	fputs("\thelp|--man) _describe verb verbs ;;\n"
 	      "\t--completion) compadd bash zsh fish ;;\n\tesac\n}\n"
@@ -195,6 +278,13 @@ static void fish(const struct verb *const *verbs, FILE *out)
 				fputs(opt->kind == OPT_CHOICE ? " -x -a '" : " -a '", out);
 				choices(out, opt->choices, " ");
 				fputc('\'', out);
+			} else if (is_section(opt)) {
+				fputs(" -x -a '", out);
+				section_words(out);
+				fputc('\'', out);
+			} else if (values_of(opt)) {
+				fprintf(out, " -x -a '(kymo --complete %s 2>/dev/null)'",
+					values_of(opt));
 			} else if (opt->kind != OPT_FLAG) {
 				fputs(" -r", out);
 			}

@@ -40,7 +40,7 @@ static const struct verb *find_verb(const char *name)
 		if (!strcmp(verbs[i]->name, name))
 			return verbs[i];
 	}
-	return NULL;
+	return strcmp(name, "list") ? NULL : &verb_events; /* its name before */
 }
 
 static void overview(FILE *out)
@@ -60,16 +60,19 @@ static void overview(FILE *out)
 	      "  kymo report\n", out);
 }
 
-/*
- * The beginning of a verb is that verb. `stop` ends recordings, so it is proposed only to who typed
- * its first letter.
- */
+/* What ends or removes something is proposed only if nothing else is near. */
+static bool is_harmful(const char *verb)
+{
+	return !strcmp(verb, "stop") || !strcmp(verb, "rm");
+}
+
+/* The beginning of a verb is that verb. */
 static void try_verb(struct text_nearest *best, const char *name, const char *verb)
 {
 	if (strlen(name) >= 2 && strncmp(name, verb, strlen(name)) == 0 &&
 	    (!best->name || best->distance))
 		*best = (struct text_nearest){ verb, 0 };
-	else if (strcmp(verb, "stop") != 0 || *name == 's')
+	else
 		text_nearest_try(best, name, verb);
 }
 
@@ -79,11 +82,15 @@ static int unknown_verb(const char *name)
 	char clean[256];
 
 	for (unsigned i = 0; verbs[i]; i++)
+		if (!is_harmful(verbs[i]->name))
+			try_verb(&best, name, verbs[i]->name);
+	for (unsigned i = 0; verbs[i] && !best.name; i++)
 		try_verb(&best, name, verbs[i]->name);
 	text_clean(clean, sizeof clean, name);
 	fprintf(stderr, "kymo: unknown %s '%s'", *name == '-' ? "option" : "verb", clean);
 	if (best.name)
-		fprintf(stderr, "; did you mean '%s'?\n", best.name);
+		fprintf(stderr, "; did you mean '%s'%s?\n", best.name,
+			strcmp(best.name, "stop") ? "" : ", which ends a recording");
 	else
 		fputs("; 'kymo help' lists the verbs\n", stderr);
 	return KYMO_EXIT_USAGE;
@@ -163,6 +170,14 @@ static int completion(int argc, char **argv)
 	return KYMO_EXIT_USAGE;
 }
 
+/* For the scripts of --completion. */
+static int complete(int argc, char **argv)
+{
+	if (argc == 1)
+		complete_values(argv[0]);
+	return KYMO_EXIT_OK;
+}
+
 static int man(int argc, char **argv)
 {
 	const struct verb *verb;
@@ -186,9 +201,15 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } global[] = {
-	{ "help", help }, { "--help", help }, { "-h", help },
-	{ "--version", version }, { "-V", version }, { "version", version },
-	{ "--completion", completion }, { "--man", man },
+	{ "help", help },
+	{ "--help", help },
+	{ "-h", help },
+	{ "--version", version },
+	{ "-V", version },
+	{ "version", version },
+	{ "--completion", completion },
+	{ "--complete", complete },
+	{ "--man", man },
 };
 
 /* Whether standard output is a pipe whose reader went away, such as `head`. */
@@ -224,6 +245,19 @@ static void on_file_limit(int number)
 	(void)number;
 }
 
+static bool asks_help(const struct verb *verb, int argc, char **argv)
+{
+	const enum opt_help help = opt_asks_help(verb->opts, argc, argv);
+
+	if (help)
+		screen_page();
+	if (help == OPT_HELP_FULL)
+		opt_help(verb, stdout);
+	else if (help == OPT_HELP_SHORT)
+		opt_help_short(verb, stdout);
+	return help != OPT_HELP_NONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct kymo_err err = { 0 };
@@ -241,11 +275,8 @@ int main(int argc, char **argv)
 	verb = find_verb(argv[1]);
 	if (!verb)
 		return unknown_verb(argv[1]);
-	if (opt_asks_help(verb->opts, argc - 2, argv + 2)) {
-		screen_page();
-		opt_help(verb, stdout);
+	if (asks_help(verb, argc - 2, argv + 2))
 		return finish(KYMO_EXIT_OK);
-	}
 	/* Here, so that no verb can forget it. A handler, because a command would inherit an
 	 * ignored signal. */
 	shared_map_guard();

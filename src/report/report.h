@@ -85,6 +85,12 @@ struct report_options {
  */
 int report_check(const struct report_options *options, struct kymo_err *err);
 
+/** report_list_sections() - a table of all sections, with a line about each, into @table. */
+void report_list_sections(struct table *table);
+
+/** report_section_name() - the name of section @number, from 0; NULL behind the last. */
+const char *report_section_name(unsigned number);
+
 /**
  * report_run() - read the whole trace and write the sections into @table
  * @path: of the trace, as the user named it

@@ -76,6 +76,7 @@ enum report_need {
 
 struct report_section {
 	const char *name;
+	const char *text;               /* one line for --section help */
 	bool usual;			/* shown when no section is asked for */
 	bool may_be_empty;		/* no rows are an answer, not a riddle */
 	bool of_findings;               /* usual when all is looked at, but not in CSV */

@@ -192,4 +192,13 @@ int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err 
  */
 int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err);
 
+/**
+ * complete_values() - print what a shell may offer for a value, one per line
+ * @kind: "node", "topic", "process", "callback" (of the newest trace) or "session"
+ *
+ * Prints nothing if that is not known. Ends the process after a second. Context: blocks as the disk
+ * does.
+ */
+void complete_values(const char *kind);
+
 #endif

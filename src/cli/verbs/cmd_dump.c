@@ -75,9 +75,9 @@ static int explain_nothing(const struct dump *d)
 		o->event.count ? "matches --event" : "is in the trace",
 		window ? " between --begin and --end" : "",
 		objects ? " that belongs to --node, --topic and --process" : "",
-		o->event.count ? "list` shows the names of all" :
-		objects ? "report --section nodes` and `--section topics` show what there is" :
-			  "info` shows its begin and end");
+		o->event.count ? "events` shows the names of all"
+		: objects      ? "report --section nodes` and `--section topics` show what there is"
+			       : "info` shows its begin and end");
 	return KYMO_EXIT_EMPTY;
 }
 
@@ -209,6 +209,7 @@ const struct verb verb_dump = {
 		    "kymo dump my_session --node /planner --event 'ros2:*init'\n"
 		    "kymo dump left-robot right-robot --format json\n"
 		    "kymo dump my_session --begin +1.5s --end +2s --format json",
+	.common = "count event node begin end follow format",
 	.opts = opts,
 	.run = dump_run,
 };

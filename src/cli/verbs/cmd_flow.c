@@ -117,32 +117,47 @@ const struct verb verb_flow = {
 	.name = "flow",
 	.synopsis = "[TRACE...] ['FROM -> TO']",
 	.summary = "follow messages through callbacks: chains, their latency, and where they stop",
-	.description =
-		"A callback publishes a message, another callback receives it and publishes in turn: that is a "
-		"chain. It leads from a timer, or from a message of unknown origin, to a callback that publishes "
-		"nothing. If you name no chain, flow lists all different chains of the trace, the longest first: "
-		"how many began and arrived, and their end-to-end latency. For the first three it also shows how "
-		"long each segment took, where chains stopped and why, and the longest instance. Without TRACE: "
-		"the newest trace.\n\n"
-		"You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" between them; globs are "
-		"allowed, and anything may lie between two of them. A chain that begins or ends with a topic does "
-		"so where the publish call begins; with a node, where its callback starts or returns.\n\n"
-		"Segments: run (the callback, until it publishes), publish (the publish call, until the "
-		"middleware has the message), transport (until the message is taken), wait (the part of that time "
-		"in which the taking thread ran other callbacks), take (until the callback starts), and cached "
-		"(stored by a callback until another callback publishes). They add up to the latency.\n\n"
-		"Traces of several hosts are read as one. Their clocks are compared by the messages between them; "
-		"a time that is not longer than the error of that comparison is printed as \"<error\".\n\n"
-		"\"~>\" is an indirect link: a message_link of the trace, or an assumption of --latest.\n\n"
-		CLI_CLOCK_HELP "\n\n"
-		"Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with --strict; 6 when "
-		"there was nothing to show (the output says why).",
-	.examples =
-		"kymo flow\n"
-		"kymo flow TRACE '/scan -> /cmd_vel'\n"
-		"kymo flow TRACE '/lidar_driver -> /perception/* -> /base_driver:/cmd_vel' --worst 10\n"
-		"kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
-		"kymo flow TRACE --message 1234",
+	.description = "A callback publishes a message, another callback receives it and publishes "
+		       "in turn: that is a "
+		       "chain. It leads from a timer, or from a message of unknown origin, to a "
+		       "callback that publishes "
+		       "nothing. If you name no chain, flow lists all different chains of the "
+		       "trace, the longest first: "
+		       "how many began and arrived, and their end-to-end latency. For the first "
+		       "three it also shows how "
+		       "long each segment took, where chains stopped and why, and the longest "
+		       "instance. Without TRACE: "
+		       "the newest trace.\n\n"
+		       "You name a chain as a list of nodes, topics or NODE:TOPIC with \"->\" "
+		       "between them; globs are "
+		       "allowed, and anything may lie between two of them. A chain that begins or "
+		       "ends with a topic does "
+		       "so where the publish call begins; with a node, where its callback starts "
+		       "or returns.\n\n"
+		       "Segments: run (the callback, until it publishes), publish (the publish "
+		       "call, until the "
+		       "middleware has the message), transport (until the message is taken), wait "
+		       "(the part of that time "
+		       "in which the taking thread ran other callbacks), take (until the callback "
+		       "starts), and cached "
+		       "(stored by a callback until another callback publishes). They add up to "
+		       "the latency.\n\n"
+		       "Traces of several hosts are read as one. Their clocks are compared by the "
+		       "messages between them; "
+		       "a time that is not longer than the error of that comparison is printed as "
+		       "\"<error\".\n\n"
+		       "\"~>\" is an indirect link: a message_link of the trace, or an assumption "
+		       "of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
+		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
+		       "--strict; 6 when "
+		       "there was nothing to show (the output says why).",
+	.examples = "kymo flow\n"
+		    "kymo flow TRACE '/scan -> /cmd_vel'\n"
+		    "kymo flow TRACE '/lidar_driver -> /perception/* -> /base_driver:/cmd_vel' "
+		    "--worst 10\n"
+		    "kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
+		    "kymo flow TRACE --message 1234",
+	.common = "chain worst message at node topic begin wide",
 	.opts = opts,
 	.run = run,
 };

@@ -457,25 +457,32 @@ const struct verb verb_info = {
 	.name = "info",
 	.synopsis = "[TRACE...]",
 	.summary = "show what a trace contains, and what is missing in it",
-	.description =
-		"Shows time span, hosts, processes and threads, streams, events, bytes and packets of all CTF "
-		"traces below TRACE, and every loss with its place in time: events that the tracer discarded, and "
-		"packets that are missing. Without TRACE: the newest trace.\n\n"
-		"If kymo recorded the trace, info also shows the recorder's own accounts (kymo.json).\n\n"
-		"Traces of several hosts are read as one, by the first host's clock. The section hosts shows how "
-		"well the other clocks compare to it, the section recorders what became of each trace.\n\n"
-		"A loss before a stream's first packet counts if that packet is the first of the stream (its "
-		"sequence number is 0 or missing).\n\n"
-		"With --begin, --end, --node, --topic or --process, everything is about these events; what only "
-		"whole files have (bytes, packets, streams, the recorder's accounts) is left out. `kymo dump "
-		"--help` explains which process, node and topic an event belongs to.\n\n"
-		CLI_TIME_HELP,
-	.examples =
-		"kymo info\n"
-		"kymo info my_session --strict\n"
-		"kymo info my_session --begin +10s --end +20s --process planner\n"
-		"kymo info left-robot right-robot\n"
-		"kymo info my_session --format json",
+	.description = "Shows time span, hosts, processes and threads, streams, events, bytes and "
+		       "packets of all CTF "
+		       "traces below TRACE, and every loss with its place in time: events that the "
+		       "tracer discarded, and "
+		       "packets that are missing. Without TRACE: the newest trace.\n\n"
+		       "If kymo recorded the trace, info also shows the recorder's own accounts "
+		       "(kymo.json).\n\n"
+		       "Traces of several hosts are read as one, by the first host's clock. The "
+		       "section hosts shows how "
+		       "well the other clocks compare to it, the section recorders what became of "
+		       "each trace.\n\n"
+		       "A loss before a stream's first packet counts if that packet is the first "
+		       "of the stream (its "
+		       "sequence number is 0 or missing).\n\n"
+		       "With --begin, --end, --node, --topic or --process, everything is about "
+		       "these events; what only "
+		       "whole files have (bytes, packets, streams, the recorder's accounts) is "
+		       "left out. `kymo dump "
+		       "--help` explains which process, node and topic an event belongs "
+		       "to.\n\n" CLI_TIME_HELP,
+	.examples = "kymo info\n"
+		    "kymo info my_session --strict\n"
+		    "kymo info my_session --begin +10s --end +20s --process planner\n"
+		    "kymo info left-robot right-robot\n"
+		    "kymo info my_session --format json",
+	.common = "begin end process strict format",
 	.opts = opts,
 	.run = info_run,
 };

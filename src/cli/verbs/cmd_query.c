@@ -219,6 +219,7 @@ const struct verb verb_query = {
 		    "kymo query TRACE .tables\n"
 		    "kymo query --schema\n"
 		    "kymo query TRACE",
+	.common = "schema format wide node topic begin end",
 	.opts = opts,
 	.run = run,
 };

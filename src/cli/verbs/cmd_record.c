@@ -612,6 +612,7 @@ const struct verb verb_record = {
 		    "kymo record --hosts --expect 3\n"
 		    "kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o "
 		    "spikes\n",
+	.common = "output duration pid topic flight trigger kernel malloc",
 	.opts = opts,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 #include "analysis/behaviour/behaviour.h"
 #include "analysis/sched/sched.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
 #include "cli/input/report_summary.h"
@@ -42,7 +43,7 @@ static const struct opt opts[] = {
 	CLI_OPT_OUTPUT(struct options, "FILE", "where --format summary goes"),
 	CLI_OPT_SCREEN(0),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
-	  "print this section; may be repeated", NULL },
+	  "print this section; may be repeated; help: list all sections", NULL },
 	CLI_OPT_SELECTION(struct options, 'n'),
 	{ "sort", 0, OPT_CHOICE, offsetof(struct options, sort), NULL,
 	  "order of callbacks, topics and spans; except for node: largest first",
@@ -290,6 +291,17 @@ static int of_summaries(int argc, char **argv, const struct options *o, struct k
 	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
 }
 
+static int list_sections(int format)
+{
+	struct table *table;
+
+	screen_page();
+	if (cli_table("report", format, &table))
+		return KYMO_EXIT_FAILED;
+	report_list_sections(table);
+	return cli_close("report", table, KYMO_EXIT_OK);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char operand[2048];
@@ -306,6 +318,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	if (report_summary_named(argc, argv))
 		return of_summaries(argc, argv, &o, err);
+	if (o.section.count && !strcmp(o.section.item[0], "help"))
+		return list_sections(o.format);
 	report = (struct report_options){
 		.format = o.format == REPORT_FORMAT_SUMMARY ? TABLE_TEXT : o.format,
 		.summary = o.output,
@@ -407,6 +421,12 @@ const struct verb verb_report = {
 		    "kymo report TRACE --path '/camera -> /image -> /detector' --section "
 		    "response-segments\n"
 		    "kymo report TRACE --section callback_instances --format csv > instances.csv",
+	.common = "section node topic begin end limit wide format",
+	.groups = "What is shown: section node topic process sort limit all window begin end clock "
+		  "merge\n"
+		  "How it is printed: format output wide color no-pager\n"
+		  "What is expected: expect realtime realtime-file model strict\n"
+		  "Paths: path architecture first-callback last-callback",
 	.opts = opts,
 	.run = run,
 };

@@ -178,6 +178,7 @@ const struct verb verb_why = {
 		    "kymo why TRACE control:step\n"
 		    "kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
 		    "kymo why TRACE 1234 --format json",
+	.common = "worst latest begin end all wide format",
 	.opts = opts,
 	.run = run,
 };

@@ -235,7 +235,7 @@ void first_print_next(struct table *table, const struct summary *summary,
 	else
 		table_note(table,
 			   "kymo report%s%s --all  all tables   kymo %s%s%s   kymo help report",
-			   gap, operand, summary->ros_events ? "flow" : "list", gap, operand);
+			   gap, operand, summary->ros_events ? "flow" : "events", gap, operand);
 }
 
 void first_print(struct table *table, const struct summary *summary,

@@ -190,10 +190,10 @@ const char *report_why_empty(const struct report *report)
 		       "whether a program can be traced.";
 	if (!facts->ros_events && !spans_facts(report->spans)->events)
 		return "The trace has events, but none about ROS 2 callbacks or messages, and none "
-		       "of kymo.h. `kymo list` shows what it contains.";
+		       "of kymo.h. `kymo events` shows what it contains.";
 	if (!facts->ros_events && options->begin_ns == INT64_MIN && options->end_ns == INT64_MAX)
 		return "The trace has events of kymo.h, but none for this section. "
-		       "`kymo list` shows what it contains.";
+		       "`kymo events` shows what it contains.";
 	if (facts->ros_events && facts->ros_events == facts->init_events)
 		return "The trace has only initialization events: nodes were created, but no callback "
 		       "ran and no message was sent while it was recorded. `--section nodes` shows "
@@ -305,7 +305,7 @@ void report_remarks(struct report *report)
 		remark(report,
 		       "The trace declares %s with other fields than ROS 2 does, so this event was "
 		       "ignored. "
-		       "`kymo list` shows its fields.",
+		       "`kymo events` shows its fields.",
 		       facts->odd_event);
 	if (facts->unfinished)
 		remark(report,

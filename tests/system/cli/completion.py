@@ -20,6 +20,9 @@ import tempfile
 import termios
 import time
 
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import SHARED
+
 PATIENCE = 60
 PROMPT = "ready> "
 LOADER = "/usr/share/bash-completion/bash_completion"		# finds what completes kymo by itself, in XDG_DATA_DIRS
@@ -36,6 +39,8 @@ CASES = [
     ("kymo record -o a\\ tra", ["kymo", "record", "-o", "a trace/"]),
     ("kymo record --malloc -- kymo_a_rob", ["kymo", "record", "--malloc", "--", "kymo_a_robot"]),
     ("kymo record -- kymo_a_robot a\\ tra", ["kymo", "record", "--", "kymo_a_robot", "a trace/"]),
+    ("kymo report --section cyc", ["kymo", "report", "--section", "cycles"]),
+    ("kymo report --node /pla", ["kymo", "report", "--node", "/planning/planner"]),
     ("kymo help exp", ["kymo", "help", "export"]),
     ("kymo --completion zs", ["kymo", "--completion", "zsh"]),
 ]
@@ -120,6 +125,8 @@ def try_shell(shell, share):
     with tempfile.TemporaryDirectory(prefix="kymo-completion-") as place:
         for folder in "a trace", "report", "bin", "home":
             os.mkdir(os.path.join(place, folder))
+        os.makedirs(f"{place}/home/.ros/tracing")
+        os.symlink(f"{SHARED}/data/ros2-traces/pair_basic_st", f"{place}/home/.ros/tracing/session-20260101000000")
         robot = os.path.join(place, "bin", "kymo_a_robot")
         with open(robot, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\n")

@@ -15,11 +15,11 @@ import termios
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, SHARED, check, in_directory, private, until
+from lib_test import KYMO, SHARED, answer, check, in_directory, private, until
 
 TRACE = os.path.join(SHARED, "data/ros2-traces/pair_basic_st")
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-VERBS = [("report",), ("report", "--all"), ("why",), ("flow",), ("list",), ("info",), ("query", "SELECT * FROM callbacks"), ("query", "--schema"),
+VERBS = [("report",), ("report", "--all"), ("why",), ("flow",), ("events",), ("info",), ("query", "SELECT * FROM callbacks"), ("query", "--schema"),
          ("dump", "-n", "40"), ("doctor",), ("ls",), ("help",), ("report", "--help")]
 
 
@@ -106,6 +106,21 @@ def colors(place):
     check("\x1b" not in Terminal(place, (24, 80), "info", TRACE, "--format", "json").end()[1], "JSON with colours")
 
 
+def helps(place):
+    """-h fits a screen, --help has each option, and no verb that ends something is proposed while another one is near."""
+    for row in answer("help")["verbs"]:
+        short, full = (subprocess.run([KYMO, row["verb"], option], env=place, capture_output=True, text=True, check=True).stdout
+                       for option in ("-h", "--help"))
+        check(short.startswith("Usage:") and short.count("\n") <= 24, row["verb"], "-h is", short)
+        for option in answer("help", row["verb"])["options"]:
+            check(re.search(rf"^  .*--{option['option']}(?![a-z-])", full, re.M), row["verb"], "--help lacks", option["option"])
+    for typed, wanted in ("stat", "'status'"), ("topp", "'top'"), ("stp", "ends a recording"), ("sotp", "'top'"):
+        told = subprocess.run([KYMO, typed], env=place, capture_output=True, text=True, check=False).stderr
+        check(wanted in told, typed, "is answered by", told)
+    listed = answer("report", "--section", "help")["sections"]
+    check({"callbacks", "waits", "publish_instances"} <= {row["section"] for row in listed} and all(row["text"] for row in listed), listed)
+
+
 def is_gone(pid):
     try:
         os.kill(pid, 0)
@@ -166,6 +181,7 @@ def main(work):
     fits(place)
     leaves_out(place)
     colors(place)
+    helps(place)
     pages(place, work)
     is_left(place, work)
     less(place)

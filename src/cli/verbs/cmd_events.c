@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo list: the events of a trace with their fields, or the table of tracepoints. */
+/* kymo events: the events of a trace with their fields, or the table of tracepoints. */
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-#define FIELDS_MAX 1024	/* bytes of the text that lists a class's fields */
+#define FIELDS_MAX 1024 /* bytes of the text that lists a class's fields */
 
 static bool wanted(const struct list_options *options, const char *name)
 {
@@ -73,18 +73,19 @@ static void append(char *out, size_t size, const char *name, const char *type)
 static int list_points(const struct list_options *options)
 {
 	static const struct table_column columns[] = {
-		{ "name", "NAME" }, { "phase", "PHASE" }, { "versions", "TRACETOOLS" },
+		{ "name", "NAME" },     { "phase", "PHASE" },  { "versions", "TRACETOOLS" },
 		{ "fields", "FIELDS" }, { "text", "MEANING" },
 	};
 	static const char *const kinds[] = {
-		[KYMO_KIND_PTR] = "u64 (hex)", [KYMO_KIND_U64] = "u64", [KYMO_KIND_I64] = "i64",
-		[KYMO_KIND_BOOL] = "i32", [KYMO_KIND_STR] = "string", [KYMO_KIND_GID16] = "u8[16]",
-		[KYMO_KIND_GID24] = "u8[24]", [KYMO_KIND_PTRS] = "u64 (hex)[]",
+		[KYMO_KIND_PTR] = "u64 (hex)", [KYMO_KIND_U64] = "u64",
+		[KYMO_KIND_I64] = "i64",       [KYMO_KIND_BOOL] = "i32",
+		[KYMO_KIND_STR] = "string",    [KYMO_KIND_GID16] = "u8[16]",
+		[KYMO_KIND_GID24] = "u8[24]",  [KYMO_KIND_PTRS] = "u64 (hex)[]",
 	};
 	struct table *table;
 
 	screen_page();
-	if (cli_table("list", options->format, &table))
+	if (cli_table("events", options->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "points", "Tracepoints", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < KYMO_POINTS_TABLE; i++) {
@@ -96,14 +97,15 @@ static int list_points(const struct list_options *options)
 			continue;
 		version_text(versions, sizeof versions, point);
 		for (unsigned k = 0; k < point->field_count; k++)
-			append(fields, sizeof fields, point->field[k].name, kinds[point->field[k].kind]);
+			append(fields, sizeof fields, point->field[k].name,
+			       kinds[point->field[k].kind]);
 		table_text(table, name);
 		table_text(table, point->phase == KYMO_PHASE_INIT ? "init" : "run");
 		table_text(table, versions);
 		table_text(table, fields);
 		table_text(table, point->text);
 	}
-	return cli_close("list", table, KYMO_EXIT_OK);
+	return cli_close("events", table, KYMO_EXIT_OK);
 }
 
 /* ---- events of a trace ---- */
@@ -111,7 +113,7 @@ static int list_points(const struct list_options *options)
 struct row {
 	const struct kymo_ctf_event_class *class;
 	uint64_t count;
-	int64_t first_ns, last_ns;	/* epoch */
+	int64_t first_ns, last_ns; /* epoch */
 };
 
 static void describe(const struct kymo_ctf_event_class *class, char fields[FIELDS_MAX])
@@ -157,7 +159,8 @@ static unsigned merge_rows(struct row *row, unsigned count)
 	return count ? kept + 1 : 0;
 }
 
-static int count_events(struct events *events, struct row *row, int64_t *begin_ns, struct kymo_err *err)
+static int count_events(struct events *events, struct row *row, int64_t *begin_ns,
+			struct kymo_err *err)
 {
 	struct kymo_ctf_event event;
 	bool any = false;
@@ -184,8 +187,8 @@ static int print_rows(struct table *table, const struct list_options *options, b
 		      const struct row *row, unsigned count, int64_t begin_ns)
 {
 	static const struct table_column columns[] = {
-		{"name", "NAME"},    {"count", "COUNT"},   {"first_ns", "FIRST"},
-		{"last_ns", "LAST"}, {"fields", "FIELDS"},
+		{ "name", "NAME" },    { "count", "COUNT" },   { "first_ns", "FIRST" },
+		{ "last_ns", "LAST" }, { "fields", "FIELDS" },
 	};
 	char fields[FIELDS_MAX];
 	bool any = false;
@@ -209,11 +212,13 @@ static int print_rows(struct table *table, const struct list_options *options, b
 		table_text(table, fields);
 	}
 	if (!any)
-		table_value_text(table, "why_empty", "Nothing to show", limited ?
-				 "no event matches the options; `kymo list` without options shows all" :
-				 options->event.count ?
-				 "no event's name matches --event; `kymo list` without it shows all" :
-				 "the metadata of the trace declare no event");
+		table_value_text(table, "why_empty", "Nothing to show",
+				 limited ? "no event matches the options; `kymo events` without "
+					   "options shows all"
+				 : options->event.count
+					 ? "no event's name matches --event; `kymo events` without "
+					   "it shows all"
+					 : "the metadata of the trace declare no event");
 	return any ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
 }
 
@@ -266,28 +271,31 @@ static int list_run(int argc, char **argv, struct kymo_err *err)
 	if (options.points)
 		return list_points(&options);
 	if (cli_one_operand(argc, argv, err) ||
-	    answer_open(&answer, "list", argc, argv, times, err))
+	    answer_open(&answer, "events", argc, argv, times, err))
 		return -1;
 	answer.warnings = UINT_MAX;
 	return answer_close(&answer, list_events(&options, &answer, err), false);
 }
 
-const struct verb verb_list = {
-	.name = "list",
+const struct verb verb_events = {
+	.name = "events",
 	.synopsis = "[TRACE]",
 	.summary = "list the events of a trace, or the tracepoints",
-	.description =
-		"Lists every event that the metadata of TRACE declares: how often it occurs, when it occurs first "
-		"and last (since the trace's beginning), and its fields with their types. Without TRACE: the "
-		"newest trace. With --begin, --end, --node, --topic or --process: only events that occur there, "
-		"and how often. `kymo dump --help` explains which process, node and topic an event belongs to.\n\n"
-		"With --points: the tracepoints that kymo can record, and the tracetools versions that have them.\n\n"
-		CLI_CLOCK_HELP,
-	.examples =
-		"kymo list\n"
-		"kymo list my_session --event 'ros2:rcl_*'\n"
-		"kymo list my_session --node /planner --begin +10s\n"
-		"kymo list --points --format csv",
+	.description = "Lists every event that the metadata of TRACE declares: how often it "
+		       "occurs, when it occurs first "
+		       "and last (since the trace's beginning), and its fields with their types. "
+		       "Without TRACE: the "
+		       "newest trace. With --begin, --end, --node, --topic or --process: only "
+		       "events that occur there, "
+		       "and how often. `kymo dump --help` explains which process, node and topic "
+		       "an event belongs to.\n\n"
+		       "With --points: the tracepoints that kymo can record, and the tracetools "
+		       "versions that have them.\n\n" CLI_CLOCK_HELP,
+	.examples = "kymo events\n"
+		    "kymo events my_session --event 'ros2:rcl_*'\n"
+		    "kymo events my_session --node /planner --begin +10s\n"
+		    "kymo events --points --format csv",
+	.common = "points event node begin end format",
 	.opts = opts,
 	.run = list_run,
 };
