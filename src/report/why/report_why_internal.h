@@ -120,4 +120,17 @@ char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size
 void why_print(struct why_answer *answer);
 void why_print_parts(struct why_answer *answer);
 
+#define WHY_BAR_MIN 12
+#define WHY_BAR_MAX 32
+
+/**
+ * why_bar() - marks where a part of an instance begins and how long it is, on the scale of the
+ * instance
+ * @begin_ns: since the begin of the instance
+ *
+ * Its width is what names and times leave of the terminal. Return: @buffer.
+ */
+const char *why_bar(const struct table *table, int64_t begin_ns, int64_t ns, int64_t total_ns,
+		    char buffer[WHY_BAR_MAX + 1]);
+
 #endif

@@ -9,8 +9,6 @@
 #include "report/report.h"
 #include "report/why/report_why_internal.h"
 
-#define BAR_WIDTH 32
-
 /* ---- parts ---- */
 
 #define PART_COLUMNS(host) { \
@@ -36,30 +34,6 @@
 }
 static const struct table_column part_columns[] = PART_COLUMNS(NULL), host_part_columns[] = PART_COLUMNS("Host");
 
-/* The column of a time in a bar of @total_ns; damaged times may be anywhere. */
-static int column_of(int64_t ns, int64_t total_ns)
-{
-	const double at = (double)ns * BAR_WIDTH / (double)total_ns;
-
-	return at < 0 ? 0 : at > BAR_WIDTH ? BAR_WIDTH : (int)at;
-}
-
-/* Where the part begins in the instance, with marks in proportion to its time. */
-static const char *bar(const struct why_instance *instance, const struct why_part *part, char *buffer)
-{
-	int64_t total = instance->total_ns > 0 ? instance->total_ns : 1;
-	int from = column_of(part->begin_ns - instance->begin_ns, total);
-	int marks = column_of(part->ns, total), to, i;
-
-	from = from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
-	to = from + (marks < 1 ? 1 : marks);
-	to = to > BAR_WIDTH ? BAR_WIDTH : to;
-	for (i = 0; i < to; i++)
-		buffer[i] = i < from ? ' ' : '#';
-	buffer[i] = '\0';
-	return buffer;
-}
-
 static const char *host_of(const struct why_part *part)
 {
 	return part->thread ? part->thread->process->hostname : NULL;
@@ -77,7 +51,7 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	const struct why_instance *instance = &answer->instance[rank];
 	const struct why_part *usual = why_part_in(&answer->usual_parts, part);
 	struct table *t = answer->table;
-	char text[WHY_LABEL_MAX], line[BAR_WIDTH + 1];
+	char text[WHY_LABEL_MAX], line[WHY_BAR_MAX + 1];
 	bool is_text = answer->options->format == TABLE_TEXT;
 	int64_t error_ns = why_part_error(instance, part);
 
@@ -100,7 +74,9 @@ static void part_row(struct why_answer *answer, unsigned rank, const struct why_
 	table_u64(t, part->major);
 	table_u64(t, part->is_group);
 	table_u64(t, part->is_assumed);
-	table_text(t, is_text ? bar(instance, part, line) : NULL);
+	table_text(t, is_text ? why_bar(t, part->begin_ns - instance->begin_ns, part->ns,
+					instance->total_ns, line)
+			      : NULL);
 }
 
 /* What the usual instance spent and this one did not: the columns add up. */

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "report/why/report_why_spans.h"
 
-#define BAR_WIDTH 24
-
 static const char *const kind_names[] = {
 	[SPAN_LATE] = "late",
 	[SPAN_PREEMPTED] = "preempted",
@@ -142,28 +140,11 @@ static const struct table_column part_columns[] = {
 	{ "bar", "" },
 };
 
-/* Where the part begins in the instance, with marks in proportion to its time. */
-static const char *bar(const struct span_instance *instance, const struct span_part *part,
-		       char *buffer)
-{
-	const double total = (double)(instance->end_ns - instance->begin_ns) + 1;
-	int from = (int)((double)(part->begin_ns - instance->begin_ns) * BAR_WIDTH / total);
-	int marks = (int)((double)part->ns * BAR_WIDTH / total + 0.5), i = 0;
-
-	from = from < 0 ? 0 : from >= BAR_WIDTH ? BAR_WIDTH - 1 : from;
-	for (marks += marks == 0; i < from; i++)
-		buffer[i] = ' ';
-	for (; i < BAR_WIDTH && marks > 0; marks--)
-		buffer[i++] = '#';
-	buffer[i] = '\0';
-	return buffer;
-}
-
 static void part_row(const struct span_answer *answer, struct table *t, unsigned rank,
 		     const struct span_part *part)
 {
 	const struct span_instance *instance = &answer->worst[rank];
-	char by[WHY_COMM_SIZE + 32], line[BAR_WIDTH + 1];
+	char by[WHY_COMM_SIZE + 32], line[WHY_BAR_MAX + 1];
 
 	table_u64(t, rank + 1);
 	table_text(t, kind_names[part->kind]);
@@ -175,7 +156,11 @@ static void part_row(const struct span_answer *answer, struct table *t, unsigned
 	table_time(t, part->begin_ns);
 	table_ns(t, part->begin_ns - instance->begin_ns);
 	table_u64(t, part->pieces);
-	table_text(t, answer->options->format == TABLE_TEXT ? bar(instance, part, line) : NULL);
+	if (answer->options->format == TABLE_TEXT)
+		table_text(t, why_bar(t, part->begin_ns - instance->begin_ns, part->ns,
+				      instance->end_ns - instance->begin_ns, line));
+	else
+		table_none(t);
 }
 
 /* What the usual instance spent and this one did not: the columns add up. */

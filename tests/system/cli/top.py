@@ -242,7 +242,7 @@ def screen(env):
     top.shows("only costmap", r"CALLBACK[^\n]*\n[!> ] /perc[^\n]*costmap")
     top.keys("\r")
     top.shows("answer of why", r"Why +/perception/costmap")
-    top.shows("its parts", r"executing +/perception/costmap")
+    top.shows("its parts", r"executing +/percep")
     top.keys("x?")
     top.shows("help", r"^Keys\n.*Pages +1 callbacks")
     top.keys("x")
