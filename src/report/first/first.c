@@ -225,13 +225,15 @@ void first_note(struct table *table, const char *text)
 void first_print_next(struct table *table, const struct summary *summary,
 		      const struct first_options *options)
 {
-	const char *operand = strlen(options->operand) < 12 ? options->operand : "TRACE";
-	const char *gap = *operand ? " " : "";
+	const char *operand = options->operand, *gap = *operand ? " " : "";
 
 	table_note(table, "%s", "");
 	if (options->is_file)
 		table_note(table,
 			   "This is a summary: `kymo why` and `kymo flow` need the trace itself.");
+	else if (strlen(operand) >=
+		 12) /* a path as long as it is: what can be typed as it stands */
+		table_note(table, "kymo report %s --all", operand);
 	else
 		table_note(table,
 			   "kymo report%s%s --all  all tables   kymo %s%s%s   kymo help report",
