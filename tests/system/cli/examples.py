@@ -69,7 +69,7 @@ SCENES = [
     (r"--clock sim", "without_clock", {3, NOTHING}),
     (r"kymo top .*--once", "recording", {0}),
     (r"kymo top\b", "on_terminal", {0}),
-    (r"kymo (ls|info|list|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
+    (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
     (r"kymo live", "relayed", {0}),

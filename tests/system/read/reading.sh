@@ -54,7 +54,7 @@ chmod -R u+w "$runs"
 cp -r "$runs/b" "$runs/a"
 offset=$(grep -a -o 'offset = [0-9]*' "$fixture/metadata" | tail -1 | cut -d' ' -f3)
 sed -i "s/offset = $offset/offset = $((offset - 60000000000))/" "$runs/a/ust/metadata"
-for verb in report why flow info dump list query export 'export --format sqlite' 'export --format ctf' 'export --format svg' \
+for verb in report why flow info dump events query export 'export --format sqlite' 'export --format ctf' 'export --format svg' \
 	'export --format caret-architecture' open; do
 	run 2 "$kymo" $verb "$runs"
 	[ ! -s "$scratch/out" ] || fail "$verb of several recordings answers: $(cat "$scratch/out")"

@@ -30,6 +30,8 @@ def stopped_recorder(work):
     """A recorder that stands still costs one wait, and not one for each event."""
     environment = dict(os.environ, KYMO_RING_SIZE="16K", KYMO_BLOCK="1s")
     recorder = subprocess.Popen([KYMO, "record", "-q", "-o", f"{work}/stopped"])
+    # What the program writes before anybody records is neither recorded nor dropped.
+    until("a recorder that answers", lambda: run(KYMO, "resume", status=None).returncode == 0)
     program = subprocess.Popen([KYMO, "run", "--", NUMBERS, "--threads", "1", "--rate", "20000", "--seconds", "60", f"{work}/noted"],
                                env=environment)
 
