@@ -190,7 +190,8 @@ int recordings_find(struct recordings *recordings, const char *directory, struct
 		recordings_free(recordings);
 		return -1;
 	}
-	qsort(recordings->item, recordings->count, sizeof(*recordings->item), newest_first);
+	if (recordings->count)
+		qsort(recordings->item, recordings->count, sizeof(*recordings->item), newest_first);
 	return 0;
 }
 
