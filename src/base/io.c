@@ -23,6 +23,22 @@ int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+int pwrite_all(int fd, const void *data, size_t size, off_t offset)
+{
+	for (const char *at = data; size;) {
+		const ssize_t done = pwrite(fd, at, size, offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? -errno : -ENOSPC;
+		at += done;
+		offset += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
 bool fds_exceed(int fd, unsigned eighths)
 {
 	struct rlimit limit;

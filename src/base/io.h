@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /**
  * write_all() - write @size bytes, however many write(2) accepts at a time
@@ -13,6 +14,10 @@
  * Context: blocks.
  */
 int write_all(int fd, const void *data, size_t size);
+
+/** pwrite_all() - the same at @offset of a file: a first part that was accepted does not hide why
+ * the rest was not. */
+int pwrite_all(int fd, const void *data, size_t size, off_t offset);
 
 /**
  * fds_exceed() - whether @eighths of the descriptors that RLIMIT_NOFILE allows are in use

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ctf/write/metadata.h"
 
 /* Another descriptor of the metadata that is held locked, or -1: somebody removed it. */
@@ -34,8 +35,7 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	const char *name = length ? "metadata" : "metadata.part";
 	int flags = length ? O_NOFOLLOW : O_CREAT | O_EXCL;
 	const bool held = length && writer->share.active && writer->share.metadata >= 0;
-	ssize_t done;
-	int fd, rc = 0;
+	int fd, rc;
 
 	while ((fd = held ? metadata_again(&writer->share)
 			  : openat(writer->dir_fd, name, O_WRONLY | O_CLOEXEC | flags, 0644)) < 0)
@@ -44,17 +44,15 @@ static int file_append(struct ctf_writer *writer, const char *text, size_t size)
 	if (writer->share.active && !held)
 		(void)ctf_lock_all(fd, length); /* until it is closed */
 	writer_announce(writer, name, length, size, NULL, 0);
-	done = pwrite(fd, text, size, writer->metadata_length);
-	if (done != (ssize_t)size) {
-		rc = done < 0 ? -errno : -ENOSPC;
+	rc = pwrite_all(fd, text, size, writer->metadata_length);
+	if (rc < 0)
 		(void)writer_cut(fd, length); /* the next append overwrites it */
-	}
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (!length && rc == 0 && renameat(writer->dir_fd, name, writer->dir_fd, "metadata") < 0)
 		rc = -errno;
 	if (rc == 0)
-		writer->metadata_length += done;
+		writer->metadata_length += (off_t)size;
 	if (rc == 0 && held)
 		(void)ctf_lock_ready(writer->share.metadata, length, size);
 	else if (rc < 0 && !length)
