@@ -46,8 +46,11 @@ def spans_and_loops(check, scratch):
     record(trace, "-q", "--", compiled(scratch, PROGRAM))
     lossless(sum(p["dropped"] for p in accounts(trace)["processes"]))
     worst = query(trace, "SELECT *, end_ns - due_ns AS total_ns FROM loop_cycles ORDER BY end_ns - due_ns DESC LIMIT 3")
-    found = answer("why", trace, "--worst", "3")
-    check.ok("without a name, the loop", found["worst"].startswith("loop arm:step of thread program"), found["worst"])
+    # Which of them stands out most depends on where a busy machine held the program up.
+    found = answer("why", trace)
+    check.ok("without a name, the loop or a span", found["worst"].startswith(("loop arm:step of thread program", "span arm:")), found["worst"])
+    found = answer("why", trace, "step", "--worst", "3")
+    check.ok("the loop by its name", found["worst"].startswith("loop arm:step of thread program"), found["worst"])
     check.equal("the worst cycles", [(i["cycle"], i["latency_ns"], i["late_ns"]) for i in found["instances"]],
                 [(w["cycle"], w["total_ns"], w["latency_ns"]) for w in worst])
     check.equal("missed by", found["instances"][0]["missed_ns"], worst[0]["missed_ns"])
