@@ -101,7 +101,16 @@ struct kymo_process {
  */
 #ifdef KYMO_PLAIN_ATOMICS
 #define kymo_store_before(word, value) ((void)__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST))
+
+/*
+ * A spare block that the consumer has read belongs to the next producer. The consumer orders the
+ * two producers' writes: it acquires wpos, and releases rpos. TSan does not see the consumer's
+ * part, even in the same process: the consumer maps the rings at other addresses. For TSan the next
+ * producer acquires wpos.
+ */
+#define kymo_after_producer(ring) ((void)__atomic_load_n(&(ring)->wpos, __ATOMIC_ACQUIRE))
 #else
+#define kymo_after_producer(ring) ((void)(ring))
 #define kymo_store_before(word, value)                           \
 	do {                                                     \
 		__atomic_store_n(word, value, __ATOMIC_RELAXED); \

@@ -46,9 +46,14 @@ void kymo_spare_install(struct kymo_process *process, uint32_t count, uint8_t *a
 static bool was_read(const struct kymo_process *process, uint64_t use)
 {
 	const uint64_t blocks = use & ((1ull << USE_BLOCK_BITS) - 1); /* up to this one */
+	const struct kymo_ring *ring = process->ring[use >> USE_BLOCK_BITS];
 
-	return !use || __atomic_load_n(&process->ring[use >> USE_BLOCK_BITS]->rpos,
-				       __ATOMIC_ACQUIRE) >= blocks * KYMO_SPARE_BLOCK;
+	if (!use)
+		return true;
+	if (__atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE) < blocks * KYMO_SPARE_BLOCK)
+		return false;
+	kymo_after_producer(ring);
+	return true;
 }
 
 /*
@@ -64,7 +69,7 @@ static int take(struct kymo_process *process, uint32_t ring, uint64_t block, boo
 
 	for (uint32_t i = 0; i < tries; i++) {
 		const uint32_t next = at + 1 < count ? at + 1 : 0;
-		uint64_t use = __atomic_load_n(&process->spare_use[at], __ATOMIC_RELAXED);
+		uint64_t use = __atomic_load_n(&process->spare_use[at], __ATOMIC_ACQUIRE);
 
 		if (was_read(process, use) &&
 		    __atomic_compare_exchange_n(&process->spare_use[at], &use, USE(ring, block),
