@@ -115,7 +115,9 @@ def worst():
         check((whole["worst"], whole["why"]) == (why.get("chain", why.get("callback")), why["sentence"]), name, whole["worst"], why["sentence"])
         first_finding(name, trace, why, whole)
         kinds.update(f["kind"] for f in whole["findings"])
-        check(max(map(len, report(trace)[0].split("\n"))) <= 80, name, "a line is wider than 80 columns")
+        # What can be typed as it stands is as long as the path.
+        wide = [line for line in report(trace)[0].split("\n") if len(line.replace(trace, "TRACE")) > 80]
+        check(not wide, name, "wider than 80 columns", wide)
         waits = [w["wait_ns"] for w in whole["waits"]]
         check(waits == sorted(waits, reverse=True), name, "the longest wait stands first", waits)
     check({"chain", "loss"} <= kinds, "some kinds of findings were never seen", kinds)
