@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics of each kind of entity, and how much each may grow. Private to src/compare. */
+/* The metrics of each kind of entity, and how much each may grow. */
 #ifndef KYMO_COMPARE_METRICS_H
 #define KYMO_COMPARE_METRICS_H
 

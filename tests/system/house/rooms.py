@@ -117,9 +117,11 @@ ROOMS = {
 
     "compare": "base summary analysis/pass",
 
+    "check": "base summary compare",
+
     "top": "base ctf/read recorder relay live analysis report",
 
-    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report compare top cli/common",
+    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report compare check top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -153,7 +155,8 @@ DOORS = {
     "cli/verbs/ls": "recordings",
     "cli/verbs/bench": "bench_run",
     "cli/verbs/diff": "diff_answer diff_runs",
-    "compare": "change compare compare_print verdict",
+    "check": "budget check check_print",
+    "compare": "change ci compare compare_print metrics verdict",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/open": "ui_server",
     "cli/verbs/query": "query_print query_prompt",

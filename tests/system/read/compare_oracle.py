@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, plain
-"""The statistics of kymo diff against scipy: p of the exact permutation test, both bounds of its inversion, and p of all metrics together."""
+"""The statistics of kymo diff against scipy: p of the exact permutation test, both bounds of its inversion, and p of all metrics together. The bounds
+of quantiles of kymo check against scipy's binomial distribution."""
 import itertools
 import os
 import subprocess
@@ -76,7 +77,24 @@ def together(paired, bases, news, value, sign):
     return q
 
 
+def bounds(chance):
+    """The upper bound is the smallest rank k with P(Binomial(n, q) <= k - 1) >= confidence; the lower one is its mirror image."""
+    asked = [(int(10 ** chance.uniform(0, 7)), round(chance.uniform(0.001, 0.999), 4), round(chance.uniform(0.5, 0.9999), 4))
+             for _ in range(20 * CASES)]
+    text = "".join(f"{n} {q!r} {confidence!r}\n" for n, q, confidence in asked)
+    answers = subprocess.run([os.path.join(TESTS, "bound_of")], input=text, capture_output=True, text=True, check=True).stdout
+    for (n, q, confidence), answer in zip(asked, answers.splitlines(), strict=True):
+        upper, lower, least = map(int, answer.split())
+        rank = int(stats.binom.ppf(confidence, n, q)) + 1
+        check(upper == (rank if rank <= n else 0), "upper bound", upper, "not", rank, n, q, confidence)
+        rank = int(stats.binom.ppf(confidence, n, 1 - q)) + 1
+        check(lower == (n + 1 - rank if rank <= n else 0), "lower bound", lower, n, q, confidence)
+        check(1 - q ** least >= confidence - 1e-9 and (least < 2 or 1 - q ** (least - 1) < confidence + 1e-9), "least", least, q, confidence)
+    print(f"{len(asked)} bounds of quantiles as scipy has them")
+
+
 def main():
+    bounds(np.random.default_rng(2))
     asked = list(cases(np.random.default_rng(1)))
     text = "".join(f"{int(paired)} {bases} {news} {len(value)}\n" + "\n".join(" ".join(map(repr, map(float, row))) for row in value) + "\n"
                    for paired, bases, news, value in asked)

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of budgets; docs/check.md defines it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "check/budget.h"
+
+#define FILE_MAX (1 << 20)
+
+static const char *const sections[SUMMARY_KINDS + 1] = {
+	[SUMMARY_CHAIN] = "chains", [SUMMARY_CALLBACK] = "callbacks",
+	[SUMMARY_TOPIC] = "topics", [SUMMARY_TIMER] = "timers",
+	[SUMMARY_LOOP] = "loops",   [SUMMARY_SERVICE] = "services",
+	[SUMMARY_SPAN] = "spans",   [SUMMARY_PROCESS] = "processes",
+	[BUDGET_WHOLE] = "loss",
+};
+
+const char *budget_section(enum summary_kind kind)
+{
+	return sections[kind];
+}
+
+struct reading {
+	struct budgets *to;
+	yaml_document_t document;
+	struct kymo_err *err;
+	bool failed;
+};
+
+/* ---- nodes of YAML ---- */
+
+static unsigned line_of(const yaml_node_t *node)
+{
+	return node ? (unsigned)node->start_mark.line + 1 : 1;
+}
+
+static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
+{
+	if (!r->failed)
+		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s; see docs/check.md", r->to->path,
+			      line_of(node), what);
+	r->failed = true;
+}
+
+static void *kept(struct reading *r, void *memory)
+{
+	if (!memory && !r->failed)
+		(void)err_no_memory(r->err);
+	r->failed |= !memory;
+	return memory;
+}
+
+static const yaml_node_t *at(struct reading *r, int item)
+{
+	return yaml_document_get_node(&r->document, item);
+}
+
+static const char *raw_text(const yaml_node_t *node)
+{
+	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
+}
+
+static const char *text_of(struct reading *r, const yaml_node_t *node, const char *what)
+{
+	const char *text = raw_text(node);
+
+	if (!*text) {
+		wrong(r, node, what);
+		return "";
+	}
+	text = kept(r, pool_text(&r->to->pool, text, strlen(text)));
+	return text ? text : "";
+}
+
+/* Calls @item for @node, or, of a list, for each of its items. */
+static void each(struct reading *r, const yaml_node_t *node,
+		 void (*item)(struct reading *r, const yaml_node_t *node, void *context),
+		 void *context)
+{
+	if (!node || node->type != YAML_SEQUENCE_NODE) {
+		item(r, node, context);
+		return;
+	}
+	for (yaml_node_item_t *i = node->data.sequence.items.start;
+	     i < node->data.sequence.items.top && !r->failed; i++)
+		item(r, at(r, *i), context);
+}
+
+/* ---- budgets ---- */
+
+/* The entities that the budgets which follow are about. */
+struct about {
+	enum summary_kind kind;
+	const char *name;
+};
+
+static void read_budget(struct reading *r, const yaml_node_t *node, void *context)
+{
+	const struct about *about = context;
+	struct budgets *to = r->to;
+	struct budget budget = { .name = about->name, .line = line_of(node) };
+	struct kymo_err why;
+
+	budget.text = text_of(r, node, "expected a budget, such as '- latency p99 <= 20 ms'");
+	if (r->failed)
+		return;
+	if (budget_parse(&budget, about->kind, budget.text, &why)) {
+		wrong(r, node, why.text);
+		return;
+	}
+	if (kept(r, ARRAY_ROOM(to->budget, to->count, to->capacity) ? to->budget : NULL))
+		to->budget[to->count++] = budget;
+}
+
+static void read_entities(struct reading *r, const yaml_node_t *node, enum summary_kind kind)
+{
+	struct about about = { kind, "" };
+
+	if (kind == BUDGET_WHOLE) {
+		each(r, node, read_budget, &about);
+		return;
+	}
+	if (!node || node->type != YAML_MAPPING_NODE) {
+		wrong(r, node, "expected names, each with a list of budgets");
+		return;
+	}
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top && !r->failed; pair++) {
+		about.name = text_of(r, at(r, pair->key), "expected a name");
+		each(r, at(r, pair->value), read_budget, &about);
+	}
+}
+
+/* ---- the other keys ---- */
+
+static void read_base(struct reading *r, const yaml_node_t *node, void *context)
+{
+	struct budgets *to = r->to;
+	const char *base = text_of(r, node, "expected a summary, a trace or a directory of them"),
+		   *slash = strrchr(to->path, '/');
+	const size_t directory = *base == '/' || !slash ? 0 : (size_t)(slash - to->path) + 1;
+	char *path;
+
+	(void)context;
+	if (r->failed)
+		return;
+	/* Beside the file of budgets, wherever that is read from. */
+	path = kept(r, pool_new(&to->pool, directory + strlen(base) + 1));
+	if (!path || !kept(r, ARRAY_ROOM(to->base, to->bases, to->bases_size) ? to->base : NULL))
+		return;
+	memcpy(path, to->path, directory);
+	memcpy(path + directory, base, strlen(base));
+	to->base[to->bases++] = path;
+}
+
+static void read_runs(struct reading *r, const yaml_node_t *node)
+{
+	char rest;
+
+	if (sscanf(raw_text(node), "%4u of %4u%c", &r->to->keep, &r->to->of, &rest) != 2 ||
+	    !r->to->keep || r->to->keep > r->to->of)
+		wrong(r, node, "'runs' is, for example, '2 of 3'");
+}
+
+static void read_confidence(struct reading *r, const yaml_node_t *node)
+{
+	char *end;
+	double percent = strtod(raw_text(node), &end);
+
+	if ((strcmp(end, "%") != 0 && strcmp(end, " %") != 0) || !(percent >= 50) ||
+	    percent > 99.99)
+		wrong(r, node, "'confidence' is, for example, '95 %', and at least 50 %");
+	r->to->confidence = percent / 100;
+}
+
+static void unknown(struct reading *r, const yaml_node_t *node, const char *key)
+{
+	static const char *const others[] = { "runs", "confidence", "base" };
+	struct text_nearest nearest = { 0 };
+	char text[256];
+
+	for (unsigned i = 0; i < COUNT_OF(sections); i++)
+		if (sections[i])
+			text_nearest_try(&nearest, key, sections[i]);
+	for (unsigned i = 0; i < COUNT_OF(others); i++)
+		text_nearest_try(&nearest, key, others[i]);
+	if (nearest.name)
+		(void)snprintf(text, sizeof(text), "'%.60s' is not known; did you mean '%s'?", key,
+			       nearest.name);
+	else
+		(void)snprintf(text, sizeof(text),
+			       "'%.60s' is not known; write chains, callbacks, topics, timers, "
+			       "loops, services, spans, processes, loss, runs, confidence or base",
+			       key);
+	wrong(r, node, text);
+}
+
+static void read_key(struct reading *r, const yaml_node_t *key, const yaml_node_t *value)
+{
+	const char *name = raw_text(key);
+
+	for (unsigned kind = 0; kind < COUNT_OF(sections); kind++)
+		if (sections[kind] && !strcmp(sections[kind], name)) {
+			read_entities(r, value, (enum summary_kind)kind);
+			return;
+		}
+	if (!strcmp(name, "runs"))
+		read_runs(r, value);
+	else if (!strcmp(name, "confidence"))
+		read_confidence(r, value);
+	else if (!strcmp(name, "base"))
+		each(r, value, read_base, NULL);
+	else
+		unknown(r, key, name);
+}
+
+static void read_file(struct reading *r, const yaml_node_t *root)
+{
+	if (!root || root->type != YAML_MAPPING_NODE) {
+		wrong(r, root,
+		      "expected sections such as 'topics:'; kymo check --init writes a file");
+		return;
+	}
+	for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+	     pair < root->data.mapping.pairs.top && !r->failed; pair++)
+		read_key(r, at(r, pair->key), at(r, pair->value));
+	if (r->failed)
+		return;
+	if (!r->to->count)
+		wrong(r, root, "the file has no budget");
+	for (unsigned i = 0; i < r->to->count && !r->to->bases; i++)
+		if (r->to->budget[i].op == BUDGET_WITHIN && !r->failed) {
+			(void)err_set(r->err, KYMO_EXIT_INPUT,
+				      "%s:%u: 'within' needs a base line: add 'base: FILE'",
+				      r->to->path, r->to->budget[i].line);
+			r->failed = true;
+		}
+}
+
+static int load(struct reading *r, const char *text, size_t size)
+{
+	yaml_parser_t parser;
+	int loaded;
+
+	if (!yaml_parser_initialize(&parser))
+		return err_no_memory(r->err);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	loaded = yaml_parser_load(&parser, &r->document);
+	if (!loaded)
+		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: not YAML: %s", r->to->path,
+			      parser.problem_mark.line + 1,
+			      parser.problem ? parser.problem : "broken");
+	yaml_parser_delete(&parser);
+	return loaded ? 0 : -1;
+}
+
+int budgets_read(struct budgets *budgets, const char *path, struct kymo_err *err)
+{
+	struct reading r = { .to = budgets, .err = err };
+	char *text;
+	size_t size;
+	int status;
+
+	*budgets = (struct budgets){ .path = path, .keep = 1, .of = 1, .confidence = 0.95 };
+	if (file_load(path, FILE_MAX, &text, &size, err))
+		return -1;
+	status = load(&r, text, size);
+	free(text);
+	if (status)
+		return -1;
+	read_file(&r, yaml_document_get_root_node(&r.document));
+	yaml_document_delete(&r.document);
+	return r.failed ? -1 : 0;
+}
+
+void budgets_free(struct budgets *budgets)
+{
+	pool_free(&budgets->pool);
+	free(budgets->budget);
+	free(budgets->base);
+}

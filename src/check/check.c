@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "check/bound.h"
+#include "check/check_internal.h"
+
+const char *check_verdict_name(enum check_verdict verdict)
+{
+	static const char *const name[CHECK_VERDICTS] = { "violated", "not known", "not judged",
+							  "kept" };
+
+	return name[verdict];
+}
+
+bool check_is_judged(const struct checking *c, unsigned at)
+{
+	return c->options->with_losses || !check_has_loss(c->run[at]);
+}
+
+const struct summary_entity *check_find(const struct summary *summary,
+					const struct summary_entity *entity)
+{
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (summary->entity[i]->kind == entity->kind &&
+		    !strcmp(summary->entity[i]->name, entity->name) &&
+		    !strcmp(summary->entity[i]->of, entity->of))
+			return summary->entity[i];
+	return NULL;
+}
+
+/* ---- one run ---- */
+
+/* Is @value beyond the limit? Then so are larger ones, or smaller ones. */
+static bool is_beyond(const struct budget *budget, double value)
+{
+	switch (budget->op) {
+	case BUDGET_AT_MOST:
+		return value > budget->limit;
+	case BUDGET_AT_LEAST:
+		return value < budget->limit;
+	case BUDGET_EQUAL:
+		return value != budget->limit;
+	case BUDGET_WITHIN: /* check_base.c judges it */
+		break;
+	}
+	return false;
+}
+
+/* A glob need not match something in each run; a name has to. */
+static bool is_glob(const char *name)
+{
+	return strpbrk(name, "*?[") != NULL;
+}
+
+static enum check_verdict of_run(const struct checking *c, struct check_row *row,
+				 const struct summary *summary, double *value, double *bound,
+				 uint64_t *count)
+{
+	const struct budget *budget = row->budget;
+	const struct summary_entity *entity = row->entity ? check_find(summary, row->entity) : NULL;
+
+	*value = *bound = NAN;
+	*count = 0;
+	if (row->entity && !entity) {
+		(void)snprintf(row->why, sizeof(row->why), "it is missing in some of the runs");
+		return is_glob(budget->name) ? CHECK_UNKNOWN : CHECK_VIOLATED;
+	}
+	*value = check_measure(budget, summary, entity, count);
+	if (isnan(*value) || budget->op == BUDGET_WITHIN)
+		return CHECK_UNKNOWN;
+	if (is_beyond(budget, *value))
+		return CHECK_VIOLATED;
+	if (budget->metric->unit != BUDGET_TIME || budget->how != BUDGET_QUANTILE)
+		return CHECK_KEPT;
+	*bound = check_bound(budget, entity, c->budgets->confidence, budget->op == BUDGET_AT_MOST);
+	return isnan(*bound) || is_beyond(budget, *bound) ? CHECK_UNKNOWN : CHECK_KEPT;
+}
+
+/* ---- one row ---- */
+
+static bool is_worse(const struct check_row *row, double value)
+{
+	if (isnan(row->value) || isnan(value))
+		return !isnan(value);
+	return row->budget->op == BUDGET_AT_LEAST ? value < row->value : value > row->value;
+}
+
+/* k of n runs, whatever their number is: 2 of 3 is 4 of 6. */
+static enum check_verdict of_runs(const struct checking *c, const struct check_row *row)
+{
+	const unsigned kept = row->runs[CHECK_KEPT], violated = row->runs[CHECK_VIOLATED],
+		       judged = kept + violated + row->runs[CHECK_UNKNOWN],
+		       needed = (unsigned)(((uint64_t)judged * c->budgets->keep + c->budgets->of -
+					    1) /
+					   c->budgets->of);
+
+	if (!judged)
+		return CHECK_NOT_JUDGED;
+	if (violated > judged - needed)
+		return CHECK_VIOLATED;
+	return kept >= needed ? CHECK_KEPT : CHECK_UNKNOWN;
+}
+
+static void say_why(const struct checking *c, struct check_row *row)
+{
+	const struct budget *budget = row->budget;
+	const double q = budget->op == BUDGET_AT_LEAST ? 1 - budget->quantile : budget->quantile;
+
+	if (row->verdict == CHECK_NOT_JUDGED)
+		(void)snprintf(row->why, sizeof(row->why), "events were lost");
+	else if (row->verdict == CHECK_UNKNOWN && !*row->why && isnan(row->value))
+		(void)snprintf(row->why, sizeof(row->why), "nothing was measured");
+	else if (row->verdict == CHECK_UNKNOWN && !*row->why && isnan(row->bound))
+		(void)snprintf(row->why, sizeof(row->why),
+			       "too few to be sure: at least %llu are needed",
+			       (unsigned long long)bound_instances(q, c->budgets->confidence));
+}
+
+static int judge_row(struct checking *c, const struct budget *budget,
+		     const struct summary_entity *entity)
+{
+	struct check *out = c->out;
+	struct check_row row = { .budget = budget,
+				 .entity = entity,
+				 .value = NAN,
+				 .bound = NAN,
+				 .limit = budget->op == BUDGET_WITHIN ? NAN : budget->limit };
+	const bool is_of_loss = !entity && strcmp(budget->metric->name, "events") == 0;
+
+	for (unsigned i = 0; i < c->runs; i++) {
+		double value, bound;
+		uint64_t count;
+		enum check_verdict verdict = CHECK_NOT_JUDGED;
+
+		if (is_of_loss || check_is_judged(c, i)) {
+			verdict = of_run(c, &row, c->run[i], &value, &bound, &count);
+			if (is_worse(&row, value)) {
+				row.value = value;
+				row.bound = bound;
+				row.count = count;
+			}
+		}
+		row.runs[verdict]++;
+	}
+	row.verdict = of_runs(c, &row);
+	if (budget->op != BUDGET_WITHIN || row.verdict == CHECK_NOT_JUDGED)
+		say_why(c, &row);
+	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
+		return -1;
+	out->row[out->rows++] = row;
+	return 0;
+}
+
+/* ---- one budget: all entities that it means ---- */
+
+static bool is_first(const struct checking *c, unsigned run, const struct summary_entity *entity)
+{
+	for (unsigned i = 0; i < run; i++)
+		if (check_find(c->run[i], entity))
+			return false;
+	return true;
+}
+
+static int missing(struct checking *c, const struct budget *budget)
+{
+	struct text_nearest nearest = { 0 };
+	struct check *out = c->out;
+	struct check_row row = { .budget = budget,
+				 .verdict = CHECK_VIOLATED,
+				 .value = NAN,
+				 .bound = NAN,
+				 .limit = NAN };
+
+	for (unsigned r = 0; r < c->runs; r++)
+		for (unsigned i = 0; i < c->run[r]->entities; i++)
+			if (c->run[r]->entity[i]->kind == budget->metric->kind) {
+				text_nearest_try(&nearest, budget->name,
+						 c->run[r]->entity[i]->name);
+				text_nearest_try(&nearest, budget->name,
+						 c->run[r]->entity[i]->label);
+			}
+	row.runs[CHECK_VIOLATED] = c->runs;
+	if (nearest.name)
+		(void)snprintf(row.why, sizeof(row.why), "no run has it; did you mean '%.80s'?",
+			       nearest.name);
+	else
+		(void)snprintf(row.why, sizeof(row.why), "no run has it");
+	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
+		return -1;
+	out->row[out->rows++] = row;
+	return 0;
+}
+
+static int judge_budget(struct checking *c, const struct budget *budget)
+{
+	bool found = false;
+
+	if (budget->metric->kind == BUDGET_WHOLE)
+		return judge_row(c, budget, NULL);
+	for (unsigned r = 0; r < c->runs; r++)
+		for (unsigned i = 0; i < c->run[r]->entities; i++) {
+			const struct summary_entity *entity = c->run[r]->entity[i];
+
+			if (!check_means(budget, entity))
+				continue;
+			found = true;
+			if (is_first(c, r, entity) && judge_row(c, budget, entity))
+				return -1;
+		}
+	return found ? 0 : missing(c, budget);
+}
+
+/* ---- all of it ---- */
+
+/* How far beyond the limit, as a ratio. */
+static double excess(const struct check_row *row)
+{
+	if (isnan(row->value) || isnan(row->limit))
+		return HUGE_VAL;
+	if (row->budget->op == BUDGET_AT_LEAST)
+		return row->value > 0 ? row->limit / row->value : HUGE_VAL;
+	return row->limit > 0 ? row->value / row->limit : 1 + row->value;
+}
+
+static int by_harm(const void *left, const void *right)
+{
+	const struct check_row *a = left, *b = right;
+	const double x = excess(a), y = excess(b);
+
+	if (a->verdict != b->verdict)
+		return (int)a->verdict - (int)b->verdict;
+	if (x != y)
+		return x < y ? 1 : -1;
+	if (a->budget->line != b->budget->line)
+		return a->budget->line < b->budget->line ? -1 : 1;
+	return a->entity && b->entity ? strcmp(a->entity->name, b->entity->name) : 0;
+}
+
+int check_judge(struct check *check, const struct budgets *budgets,
+		const struct summary *const *run, unsigned runs, const struct summary *const *base,
+		unsigned bases, const struct check_options *options, struct kymo_err *err)
+{
+	struct checking c = { budgets, options, run, base, runs, bases, check };
+	int status = 0;
+
+	*check = (struct check){ .runs = runs };
+	for (unsigned i = 0; i < runs; i++)
+		check->runs_with_loss += check_has_loss(run[i]);
+	for (unsigned i = 0; i < budgets->count && !status; i++)
+		status = judge_budget(&c, &budgets->budget[i]);
+	if (!status)
+		status = check_against_base(&c);
+	if (status) {
+		check_free(check);
+		return err_no_memory(err);
+	}
+	for (unsigned i = 0; i < check->rows; i++)
+		check->count[check->row[i].verdict]++;
+	if (check->rows)
+		qsort(check->row, check->rows, sizeof(*check->row), by_harm);
+	return 0;
+}
+
+void check_free(struct check *check)
+{
+	free(check->row);
+	*check = (struct check){ 0 };
+}
