@@ -83,7 +83,8 @@ static const struct entry chapters[] = {
 	{ "Start programs, record them",
 	  "run record start pause resume filter stop status snapshot sink recover ls rm" },
 	{ "Watch what happens now", "top" },
-	{ "Read the answers", "info events dump report flow why diff bench query export open" },
+	{ "Read the answers",
+	  "info events dump report flow why diff bench check query export open" },
 	{ "Watch from elsewhere, several hosts", "relay live agent" },
 	{ "When nothing is recorded", "doctor" },
 };

@@ -81,6 +81,7 @@ SCENES = [
     (r"kymo rm\b", "removed", {0}),
     (r"kymo diff\b", "compared", {0, 5, NOTHING}),
     (r"kymo bench\b", "benched", {0, 5}),
+    (r"kymo check\b", "checked", {0, 5, NOTHING}),
     (r"kymo recover", "recover", {0, NOTHING}),
 ]
 
@@ -373,6 +374,14 @@ class Scenes:
         output = f"--output {tempfile.mkdtemp(dir=self.work)}/bench"
         line = line.replace(">", f"{output} >") if ">" in line else f"{line} {output}"
         return self.run(line, KYMO_DIR=os.path.join(self.work, "run-bench"))
+
+    def checked(self, line):
+        """In a place with a file of budgets that the trace keeps, and with runs."""
+        place = tempfile.mkdtemp(dir=self.work)
+        for name in ("TRACE", "runs/1", "runs/2"):
+            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
+        first = "" if "--init" in line else f"{KYMO} check --init -o budgets.yaml TRACE && "
+        return self.run(f"cd {place} && {first}{line}")
 
     def compared(self, line):
         """Every run that it names is the recording that other lines read."""

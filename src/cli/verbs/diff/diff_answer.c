@@ -28,8 +28,8 @@ static int check_hosts(const struct diff *d, struct kymo_err *err)
 
 static int read_sides(struct diff *d, struct kymo_err *err)
 {
-	if (diff_runs_read(&d->base, d->options.with_losses, err) ||
-	    diff_runs_read(&d->new, d->options.with_losses, err) || check_hosts(d, err))
+	if (diff_runs_read(&d->base, d->verb, d->options.with_losses, err) ||
+	    diff_runs_read(&d->new, d->verb, d->options.with_losses, err) || check_hosts(d, err))
 		return -1;
 	d->compare = (struct compare_options){
 		.design = { d->base.count - d->base.left_out, d->new.count - d->new.left_out,

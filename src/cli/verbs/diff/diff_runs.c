@@ -45,7 +45,8 @@ int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err 
 }
 
 /* The trace @path, of one recording. */
-static int read_trace(struct summary *summary, const char *path, struct kymo_err *err)
+static int read_trace(struct summary *summary, const char *verb, const char *path,
+		      struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 	struct cli_traces traces;
@@ -55,9 +56,9 @@ static int read_trace(struct summary *summary, const char *path, struct kymo_err
 	int rc;
 
 	cli_traces_one(&traces, path);
-	if (cli_traces_open(&traces, "diff", &reader, &align, err))
+	if (cli_traces_open(&traces, verb, &reader, &align, err))
 		return -1;
-	rc = cli_one_run("diff", &traces, reader, err);
+	rc = cli_one_run(verb, &traces, reader, err);
 	if (rc == 0) {
 		progress_begin(&progress, false);
 		progress_extent(&progress, reader);
@@ -69,7 +70,8 @@ static int read_trace(struct summary *summary, const char *path, struct kymo_err
 	return rc;
 }
 
-static int read_one(struct summary **summary, const char *path, struct kymo_err *err)
+static int read_one(struct summary **summary, const char *verb, const char *path,
+		    struct kymo_err *err)
 {
 	*summary = NULL;
 	if (summary_is_file(path))
@@ -77,7 +79,7 @@ static int read_one(struct summary **summary, const char *path, struct kymo_err 
 	*summary = summary_new();
 	if (!*summary)
 		return err_no_memory(err);
-	if (read_trace(*summary, path, err) == 0)
+	if (read_trace(*summary, verb, path, err) == 0)
 		return 0;
 	summary_free(*summary);
 	*summary = NULL;
@@ -89,12 +91,12 @@ static bool has_losses(const struct summary *summary)
 	return summary->trust.lost_events || summary->trust.lost_packets || summary->trust.damaged;
 }
 
-int diff_runs_read(struct diff_runs *runs, bool with_losses, struct kymo_err *err)
+int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses, struct kymo_err *err)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < runs->count; i++) {
-		if (read_one(&runs->summary[kept], runs->path[i], err))
+		if (read_one(&runs->summary[kept], verb, runs->path[i], err))
 			return -1;
 		if (with_losses || !has_losses(runs->summary[kept])) {
 			kept++;

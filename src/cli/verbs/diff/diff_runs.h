@@ -27,10 +27,12 @@ int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err 
 /**
  * diff_runs_read() - read all runs into summaries; those in which events were lost are left out
  * unless @with_losses
+ * @verb: "diff", for what is printed while they are read
  *
  * Context: blocks; shows progress on stderr. Return: 0, or -1 with @err.
  */
-int diff_runs_read(struct diff_runs *runs, bool with_losses, struct kymo_err *err);
+int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses,
+		   struct kymo_err *err);
 void diff_runs_free(struct diff_runs *runs);
 
 #endif

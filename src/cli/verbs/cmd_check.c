@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo check: does a robot keep its budgets? */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check/budget.h"
+#include "check/check_print.h"
+#include "cli/common/common.h"
+#include "cli/verbs/diff/diff_runs.h"
+#include "compare/ci.h"
+
+#define BUDGETS_FILE "budgets.yaml"
+
+struct options {
+	const char *config, *output, *junit;
+	int format, annotate;
+	bool init, all, require, with_losses;
+};
+
+static const struct opt opts[] = {
+	{ "config", 'c', OPT_TEXT, offsetof(struct options, config), "FILE",
+	  "the budgets (default: " BUDGETS_FILE ")", NULL },
+	{ "init", 'i', OPT_FLAG, offsetof(struct options, init), NULL,
+	  "write a file of budgets that these runs keep", NULL },
+	CLI_OPT_OUTPUT(struct options, "FILE", "where --init writes (default: to the screen)"),
+	CLI_OPT_FORMAT(struct options),
+	{ "junit", 'j', OPT_TEXT, offsetof(struct options, junit), "FILE",
+	  "also write the verdicts as JUnit XML", NULL },
+	{ "annotate", 0, OPT_CHOICE, offsetof(struct options, annotate), NULL,
+	  "also annotate what is violated: github prints annotations, gitlab writes the "
+	  "report " CI_GITLAB_FILE,
+	  CI_CHOICES },
+	{ "require", 'r', OPT_FLAG, offsetof(struct options, require), NULL,
+	  "exit with 6 if a budget is not known to be kept", NULL },
+	{ "with-losses", 0, OPT_FLAG, offsetof(struct options, with_losses), NULL,
+	  "also judge runs in which events were lost", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "also show the budgets that are kept", NULL },
+	CLI_OPT_END
+};
+
+struct checked {
+	struct options o;
+	struct diff_runs run, base;
+	struct budgets budgets;
+	struct check check;
+};
+
+static int find_runs(struct checked *c, int argc, char **argv, struct kymo_err *err)
+{
+	char path[CLI_PATH_MAX];
+
+	if (!argc)
+		return cli_trace(0, argv, path, err) || diff_runs_find(&c->run, path, err) ? -1 : 0;
+	for (int i = 0; i < argc; i++)
+		if (diff_runs_find(&c->run, argv[i], err))
+			return -1;
+	return 0;
+}
+
+static const struct summary *const *summaries(const struct diff_runs *runs)
+{
+	return (const struct summary *const *)runs->summary;
+}
+
+/* ---- a first file ---- */
+
+static int write_init(struct checked *c, struct kymo_err *err)
+{
+	FILE *out = c->o.output ? fopen(c->o.output, "wxe") : stdout;
+	unsigned budgets;
+	bool failed;
+
+	if (!out)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "cannot write %s: %s; choose another file with -o", c->o.output,
+			       strerror(errno));
+	budgets =
+		check_init(out, summaries(&c->run), c->run.count - c->run.left_out, c->run.path[0]);
+	failed = ferror(out) || fflush(out);
+	if (c->o.output)
+		failed |= fclose(out) != 0;
+	if (failed)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s",
+			       c->o.output ? c->o.output : "the output");
+	if (!c->o.output)
+		return budgets ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
+	printf("%u budgets in %s\nnext:  kymo check -c %s TRACE\n", budgets, c->o.output,
+	       c->o.output);
+	return budgets ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
+}
+
+static int init(struct checked *c, int argc, char **argv, struct kymo_err *err)
+{
+	if (find_runs(c, argc, argv, err) ||
+	    diff_runs_read(&c->run, "check", c->o.with_losses, err))
+		return -1;
+	return write_init(c, err);
+}
+
+/* ---- verdicts ---- */
+
+static int read_base(struct checked *c, struct kymo_err *err)
+{
+	bool is_needed = false;
+
+	for (unsigned i = 0; i < c->budgets.count; i++)
+		is_needed |= c->budgets.budget[i].op == BUDGET_WITHIN;
+	if (!is_needed)
+		return 0;
+	for (unsigned i = 0; i < c->budgets.bases; i++)
+		if (diff_runs_find(&c->base, c->budgets.base[i], err))
+			return err_wrap(err, "the base line");
+	return diff_runs_read(&c->base, "check", c->o.with_losses, err)
+		       ? err_wrap(err, "the base line")
+		       : 0;
+}
+
+static int print(const struct checked *c, struct kymo_err *err)
+{
+	struct ci_suite suite = { .name = "kymo check", .file = c->budgets.path };
+	struct table *table;
+	int status = KYMO_EXIT_OK;
+
+	if (c->o.format == TABLE_TEXT) {
+		check_print_text(stdout, &c->check, &c->budgets, c->o.all);
+		status = fflush(stdout) ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
+	} else if (cli_table("check", c->o.format, &table)) {
+		return KYMO_EXIT_FAILED;
+	} else {
+		check_print_table(table, &c->check, &c->budgets);
+		status = cli_close("check", table, KYMO_EXIT_OK);
+	}
+	check_cases(&suite, &c->check);
+	if (ci_write(&suite, c->o.junit, (enum ci_service)c->o.annotate, err))
+		status = -1;
+	ci_free(&suite);
+	return status;
+}
+
+static int answer(struct checked *c, int argc, char **argv, struct kymo_err *err)
+{
+	const struct check_options options = { .with_losses = c->o.with_losses };
+	const unsigned *count = c->check.count;
+	int status;
+
+	if (!c->o.config && access(BUDGETS_FILE, F_OK) != 0)
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "no budgets: there is no " BUDGETS_FILE
+			       " here; name a file with -c, "
+			       "or write a first one: kymo check --init -o " BUDGETS_FILE " TRACE");
+	if (budgets_read(&c->budgets, c->o.config ? c->o.config : BUDGETS_FILE, err))
+		return -1;
+	/* Runs with losses stay: whether events were lost may be what a budget is about. */
+	if (find_runs(c, argc, argv, err) || diff_runs_read(&c->run, "check", true, err) ||
+	    read_base(c, err) ||
+	    check_judge(&c->check, &c->budgets, summaries(&c->run), c->run.count,
+			summaries(&c->base), c->base.count - c->base.left_out, &options, err))
+		return -1;
+	status = print(c, err);
+	if (status != KYMO_EXIT_OK)
+		return status;
+	if (count[CHECK_VIOLATED])
+		return KYMO_EXIT_BUDGET;
+	if (count[CHECK_NOT_JUDGED] == c->check.rows ||
+	    (c->o.require && count[CHECK_KEPT] < c->check.rows))
+		return KYMO_EXIT_EMPTY;
+	return KYMO_EXIT_OK;
+}
+
+static int check_options(const struct options *o, struct kymo_err *err)
+{
+	if (o->output && !o->init)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--output is for --init; write the others with > FILE");
+	if (o->annotate == CI_GITHUB && o->format != TABLE_TEXT)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--annotate github prints lines between those of --format: leave one out");
+	if (o->init && (o->config || o->junit || o->annotate))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--init writes a file of budgets and judges nothing: leave out "
+			       "--config, --junit and --annotate");
+	return 0;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct checked *c = calloc(1, sizeof(*c));
+	int status = -1;
+
+	if (!c)
+		return err_no_memory(err);
+	if (!opt_parse(opts, &c->o, &argc, &argv, NULL, err) && !check_options(&c->o, err))
+		status = c->o.init ? init(c, argc, argv, err) : answer(c, argc, argv, err);
+	check_free(&c->check);
+	budgets_free(&c->budgets);
+	diff_runs_free(&c->run);
+	diff_runs_free(&c->base);
+	free(c);
+	return status;
+}
+
+const struct verb verb_check = {
+	.name = "check",
+	.synopsis = "[TRACE...]",
+	.summary = "say whether runs keep their budgets: latencies, rates, losses",
+	.description =
+		"Reads a file of budgets and the runs of a robot, and says which budgets the runs "
+		"violate. Each operand is a trace, a summary (kymo report --format summary), or a "
+		"directory of recordings. Without TRACE: the newest trace.\n\n"
+		"A file of budgets has names as kymo report prints them:\n\n"
+		"  chains:\n"
+		"    /scan -> /cmd_vel:\n"
+		"      - latency p99 <= 20 ms\n"
+		"  topics:\n"
+		"    /scan:\n"
+		"      - rate >= 9.5 Hz\n"
+		"      - lost = 0\n\n"
+		"kymo check --init writes the first one from a trace. docs/check.md has all "
+		"budgets.\n\n"
+		"  violated    the value is beyond the limit\n"
+		"  kept        it is not; of a quantile, its upper confidence bound is not either\n"
+		"  not known   too few instances to be sure, or, against a base line, too few "
+		"runs\n"
+		"  not judged  events were lost, so the value may be wrong\n\n"
+		"Exits with 5 if a budget is violated, with 6 if none can be judged or, with "
+		"--require, if one is not known to be kept.",
+	.examples = "kymo check --init -o budgets.yaml TRACE\n"
+		    "kymo check TRACE\n"
+		    "kymo check -c budgets.yaml --junit check.xml TRACE\n"
+		    "kymo check -c budgets.yaml --annotate github runs/",
+	.opts = opts,
+	.run = run,
+};

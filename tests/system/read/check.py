@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""kymo check: a first file of budgets passes on its own runs; a span that is too long, and a name that does not exist, fail in text, JSON,
+JUnit and annotations; a base line of runs judges relative budgets."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+import xml.etree.ElementTree as tree
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, TESTS, check, private, run
+
+SPANS = os.path.join(TESTS, "spans_for")
+
+BUDGETS = """spans:
+  control:step:
+    - duration p50 <= 0.5 ms
+    - duration p50 >= 0.1 ms
+    - duration p99.99 <= 10 s
+  control:stop:
+    - rate >= 1 Hz
+loss:
+  - events = 0
+"""
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        environment = private(place)
+
+        def kymo(*words, status=0):
+            return run(KYMO, *words, status=status, env=environment, cwd=place)
+
+        def write(name, text):
+            with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        # Spans of 0.1 ms and of 1 ms: no load makes these alike.
+        for i in range(4):
+            kymo("record", "-q", "-o", f"base/{i}", "--", SPANS, "100000", "120")
+            kymo("record", "-q", "-o", f"new/{i}", "--", SPANS, "1000000", "120")
+            kymo("report", f"base/{i}", "--format", "summary", "-o", f"{i}.summary")
+
+        check("no budgets" in kymo("check", "new/0", status=3).stderr, "without a file")
+        said = kymo("check", "--init", "-o", "budgets.yaml", "base").stdout
+        check("next:  kymo check -c budgets.yaml TRACE" in said, "init:", said)
+        check("Nothing is violated" in kymo("check", "base").stdout, "its own runs do not keep them")
+        check("Nothing is violated" in kymo("check", "0.summary", "1.summary").stdout, "nor do summaries of them")
+        check("choose another file" in kymo("check", "--init", "-o", "budgets.yaml", "base", status=1).stderr, "overwritten")
+        said = kymo("check", "new/0", status=5).stdout
+        check(" VIOLATED   span control:step\n            duration p90 <= " in said and "Violated: 2 of 3" in said, "too long:", said)
+
+        write("mine.yaml", BUDGETS)
+        said = kymo("check", "-c", "mine.yaml", "new/0", "new/1", "--junit", "check.xml", "--annotate", "github", status=5).stdout
+        check(all(len(line) <= 80 for line in said.splitlines() if not line.startswith("::")), "wider than 80 columns:", said)
+        check("did you mean 'control:step'?" in said and "(mine.yaml:7)" in said, "a name that is missing:", said)
+        check("at least" in said and "not known  span control:step" in said, "too few instances:", said)
+        commands = [line for line in said.splitlines() if line.startswith("::")]
+        check(len(commands) == 2 and commands[1].startswith("::error file=mine.yaml,line=3,title=kymo check::span control:step"), commands)
+        suite = tree.parse(os.path.join(place, "check.xml")).getroot()
+        results = [(case.get("name"), [child.tag for child in case]) for case in suite]
+        check(sorted(results) == [("duration p50 <= 0.5 ms", ["failure"]), ("duration p50 >= 0.1 ms", []),
+                                  ("duration p99.99 <= 10 s", ["skipped"]), ("events = 0", []), ("rate >= 1 Hz", ["failure"])], results)
+        rows = json.loads(kymo("check", "-c", "mine.yaml", "new", "--format", "json", "--annotate", "gitlab", status=5).stdout)["budgets"]
+        half = next(row for row in rows if row["line"] == 3)
+        check(half["verdict"] == "violated" and half["value"] > half["limit"] == 500000 and half["runs_violated"] == 4, half)
+        with open(os.path.join(place, "gl-code-quality-report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        check([(row["location"]["path"], row["location"]["lines"]["begin"], row["severity"]) for row in report] ==
+              [("mine.yaml", 7, "major"), ("mine.yaml", 3, "major")] and len({row["fingerprint"] for row in report}) == 2, report)
+
+        # Against a base line. Four runs a side tell; one does not, and says so.
+        os.mkdir(os.path.join(place, "lines"))
+        for i in range(4):
+            shutil.move(os.path.join(place, f"{i}.summary"), os.path.join(place, "lines"))
+        write("lines/relative.yaml", "base: [0.summary, 1.summary, 2.summary, 3.summary]\nspans: {'*': duration p50 within 10 %}\n")
+        said = kymo("check", "-c", "lines/relative.yaml", "new", status=5).stdout
+        check("VIOLATED   span control:step" in said and "against the base line" in said, "against a base line:", said)
+        check("not known: 1" in kymo("check", "-c", "lines/relative.yaml", "new/0").stdout, "one run proved something")
+        kymo("check", "-c", "lines/relative.yaml", "new/0", "--require", status=6)
+
+        for words, status, says in (
+                (("-c", "nothing.yaml", "new/0"), 3, "nothing.yaml"), (("-c", "mine.yaml", "nothing"), 3, "nothing"),
+                (("--init", "-c", "mine.yaml", "new/0"), 2, "leave out"), (("-o", "x", "new/0"), 2, "--output is for --init"),
+                (("-c", "mine.yaml", "-f", "csv", "--annotate", "github", "new/0"), 2, "leave one out")):
+            error = kymo("check", *words, status=status).stderr
+            check(says in error and error.startswith("kymo check: "), words, "says", error)
+
+
+main()
