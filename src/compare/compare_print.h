@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/table.h"
+#include "compare/ci.h"
 #include "compare/compare.h"
 
 struct compare_print {
@@ -29,9 +30,8 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 void compare_print_table(struct table *table, const struct comparison *comparison,
 			 const struct compare_print *print);
 
-/** compare_print_junit() - as test results in XML: a test a metric; worse failed, not known was
- * skipped. */
-void compare_print_junit(FILE *out, const struct comparison *comparison,
-			 const struct compare_print *print);
+/** compare_cases() - all rows as tests: worse failed, not known was skipped. */
+void compare_cases(struct ci_suite *suite, const struct comparison *comparison,
+		   const struct compare_print *print);
 
 #endif

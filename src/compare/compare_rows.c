@@ -110,69 +110,38 @@ void compare_print_table(struct table *table, const struct comparison *compariso
 			comparison->irregular);
 }
 
-/* ---- JUnit ---- */
+/* ---- CI services ---- */
 
-/* Text inside of an attribute; control characters are not allowed in XML at all. */
-static void put_xml(FILE *out, const char *text)
+static void add_case(struct ci_suite *suite, const struct compare_row *row,
+		     const struct compare_print *print)
 {
-	char clean[2048];
+	static const enum ci_result result[VERDICTS] = {
+		[VERDICT_WORSE] = CI_FAILED,
+		[VERDICT_UNKNOWN] = CI_SKIPPED,
+		[VERDICT_BETTER] = CI_PASSED,
+		[VERDICT_NOT_WORSE] = CI_PASSED,
+	};
+	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX],
+		change[COMPARE_CHANGE_MAX], more[COMPARE_CHANGE_MAX], group[640], tail[700] = "";
 
-	text_clean(clean, sizeof(clean), text);
-	for (const char *at = clean; *at; at++) {
-		switch (*at) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*at, out);
-		}
-	}
+	(void)snprintf(group, sizeof(group), "%s %s", summary_kind_name(row->entity->kind),
+		       row->entity->name);
+	if (row->verdict.verdict == VERDICT_WORSE && row->part)
+		(void)snprintf(tail, sizeof(tail), "; of it %s in %s",
+			       text_ns(part, (int64_t)(row->part->new - row->part->base)),
+			       row->part->entity->name);
+	else if (row->verdict.verdict == VERDICT_UNKNOWN)
+		(void)snprintf(tail, sizeof(tail), "; %s",
+			       compare_more(more, row, &print->options->design));
+	ci_add(suite, result[row->verdict.verdict], group, row->metric, 0, "%s%s: %s -> %s, %s%s",
+	       row->verdict.verdict == VERDICT_UNKNOWN ? "not known: " : "", row->metric,
+	       compare_value(base, row->unit, row->base), compare_value(new, row->unit, row->new),
+	       compare_change(change, row), tail);
 }
 
-static void put_case(FILE *out, const struct compare_row *row, const struct compare_print *print)
+void compare_cases(struct ci_suite *suite, const struct comparison *comparison,
+		   const struct compare_print *print)
 {
-	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], change[COMPARE_CHANGE_MAX],
-		more[COMPARE_CHANGE_MAX];
-
-	fprintf(out, "  <testcase classname=\"%s ", summary_kind_name(row->entity->kind));
-	put_xml(out, row->entity->name);
-	fprintf(out, "\" name=\"%s\">", row->metric);
-	(void)compare_value(base, row->unit, row->base);
-	(void)compare_value(new, row->unit, row->new);
-	(void)compare_change(change, row);
-	if (row->verdict.verdict == VERDICT_WORSE) {
-		fprintf(out, "<failure message=\"%s -&gt; %s, %s", base, new, change);
-		if (row->part) {
-			fprintf(out, "; of it %s in ",
-				text_ns(base, (int64_t)(row->part->new - row->part->base)));
-			put_xml(out, row->part->entity->name);
-		}
-		fputs("\"/>", out);
-	} else if (row->verdict.verdict == VERDICT_UNKNOWN) {
-		fprintf(out, "<skipped message=\"not known: %s -&gt; %s, %s; %s\"/>", base, new,
-			change, compare_more(more, row, &print->options->design));
-	}
-	fputs("</testcase>\n", out);
-}
-
-void compare_print_junit(FILE *out, const struct comparison *comparison,
-			 const struct compare_print *print)
-{
-	fprintf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<testsuite name=\"kymo diff\" tests=\"%u\" failures=\"%u\" skipped=\"%u\">\n",
-		comparison->rows, comparison->count[VERDICT_WORSE],
-		comparison->count[VERDICT_UNKNOWN]);
 	for (unsigned i = 0; i < comparison->rows; i++)
-		put_case(out, &comparison->row[i], print);
-	fputs("</testsuite>\n", out);
+		add_case(suite, &comparison->row[i], print);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """kymo bench records two sides in turn, and kymo diff compares them: what is worse is found and fails, what is not does not, in text,
-JSON, CSV and JUnit."""
+JSON, CSV, JUnit and annotations."""
 import csv
 import io
 import json
@@ -69,6 +69,16 @@ def main():
         check("duration p50" in failed and int(suite.get("failures")) == len(failed), "junit:", failed)
         check(junit == diff("base", "new", "--format", "junit", status=5).stdout, "the same input gives other bytes")
 
+        text = diff("base", "new", "--junit", "diff.xml", "--annotate", "github", status=5).stdout
+        with open(os.path.join(place, "runs/diff.xml"), encoding="utf-8") as file:
+            check(file.read() == junit, "--junit writes other XML than --format junit")
+        commands = [line for line in text.splitlines() if line.startswith("::error title=kymo diff::span control:step duration p")]
+        check(len(commands) == len(failed), "annotations:", commands, failed)
+        diff("base", "new", "--annotate", "gitlab", status=5)
+        with open(os.path.join(place, "runs/gl-code-quality-report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        check(len(report) == len(failed) and all(row["location"] == {"path": "new", "lines": {"begin": 1}} for row in report), report)
+
         check("better" in diff("new", "base", status=0).stdout, "the other way round nothing is better")
         runs = [f"base/{i:03}" for i in range(1, PAIRS + 1)]
         text = diff(*runs, "--", *runs, status=0).stdout
@@ -85,7 +95,8 @@ def main():
         for words, status, said in (
                 (("base",), 2, "which runs are the new ones"), (("base", "new", "new"), 2, "which runs are the new ones"),
                 (("base", "--"), 2, "has no runs"), (("base", "nothing"), 3, "nothing"),
-                (("--paired", "base", "new/001"), 2, "cannot be pairs")):
+                (("--paired", "base", "new/001"), 2, "cannot be pairs"),
+                (("base", "new", "-f", "json", "--annotate", "github"), 2, "leave one out")):
             error = diff(*words, status=status).stderr
             check(said in error and error.startswith("kymo diff: "), words, "says", error)
 

@@ -188,6 +188,7 @@ static void names_are_text(void **state)
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	struct ci_suite suite = { .name = "kymo: x, y", .file = "new" };
 
 	(void)state;
 	make_sides(&sides, 1, 0);
@@ -200,11 +201,19 @@ static void names_are_text(void **state)
 			  SUMMARY_DURATION, 200000, 30);
 	}
 	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
-	compare_print_junit(out, &c, &print);
+	compare_cases(&suite, &c, &print);
+	ci_put_junit(&suite, out);
+	ci_put_github(&suite, out);
+	ci_put_gitlab(&suite, out);
+	ci_free(&suite);
 	compare_print_text(out, &c, &print);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "&lt;&amp;&quot;"));
-	assert_non_null(strstr(text, "<failure message=\"10"));
+	assert_non_null(strstr(text, "<failure message=\"duration p50: 10"));
+	assert_non_null(
+		strstr(text, "::error title=kymo%3A x%2C y::span <&\"\\x1b[2J> duration p50: 10"));
+	assert_non_null(strstr(text, "%25 ("));
+	assert_non_null(strstr(text, "\"description\": \"span <&\\\"\\\\x1b[2J> duration p50: 10"));
 	assert_null(strchr(text, '\x1b'));
 	free(text);
 	compare_free(&c);

@@ -46,7 +46,26 @@ static int read_sides(struct diff *d, struct kymo_err *err)
 	return 0;
 }
 
-static int print(const struct diff *d, const struct comparison *comparison)
+static int print_as(const struct diff *d, const struct comparison *comparison,
+		    const struct compare_print *how, const struct ci_suite *suite)
+{
+	struct table *table;
+
+	if (d->options.format == DIFF_JSON || d->options.format == DIFF_CSV) {
+		if (cli_table(d->verb, d->options.format == DIFF_JSON ? TABLE_JSON : TABLE_CSV,
+			      &table))
+			return KYMO_EXIT_FAILED;
+		compare_print_table(table, comparison, how);
+		return cli_close(d->verb, table, KYMO_EXIT_OK);
+	}
+	if (d->options.format == DIFF_JUNIT)
+		ci_put_junit(suite, stdout);
+	else
+		compare_print_text(stdout, comparison, how);
+	return fflush(stdout) ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
+}
+
+static int print(const struct diff *d, const struct comparison *comparison, struct kymo_err *err)
 {
 	const struct compare_print how = {
 		.options = &d->compare,
@@ -56,20 +75,17 @@ static int print(const struct diff *d, const struct comparison *comparison)
 		.left_out_base = d->base.left_out,
 		.left_out_new = d->new.left_out,
 	};
-	struct table *table;
+	char name[32];
+	struct ci_suite suite = { .name = name, .file = d->new_name };
+	int status;
 
-	if (d->options.format == DIFF_JSON || d->options.format == DIFF_CSV) {
-		if (cli_table(d->verb, d->options.format == DIFF_JSON ? TABLE_JSON : TABLE_CSV,
-			      &table))
-			return KYMO_EXIT_FAILED;
-		compare_print_table(table, comparison, &how);
-		return cli_close(d->verb, table, KYMO_EXIT_OK);
-	}
-	if (d->options.format == DIFF_JUNIT)
-		compare_print_junit(stdout, comparison, &how);
-	else
-		compare_print_text(stdout, comparison, &how);
-	return fflush(stdout) ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
+	(void)snprintf(name, sizeof(name), "kymo %s", d->verb);
+	compare_cases(&suite, comparison, &how);
+	status = print_as(d, comparison, &how, &suite);
+	if (ci_write(&suite, d->options.junit, (enum ci_service)d->options.annotate, err))
+		status = -1;
+	ci_free(&suite);
+	return status;
 }
 
 int diff_answer(struct diff *d, struct kymo_err *err)
@@ -77,11 +93,15 @@ int diff_answer(struct diff *d, struct kymo_err *err)
 	struct comparison comparison;
 	int status;
 
+	if (d->options.annotate == CI_GITHUB && d->options.format != DIFF_TEXT)
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--annotate github prints lines between those of --format: leave one out");
 	if (read_sides(d, err) ||
 	    compare(&comparison, (const struct summary *const *)d->base.summary,
 		    (const struct summary *const *)d->new.summary, &d->compare, err))
 		return -1;
-	status = print(d, &comparison);
+	status = print(d, &comparison, err);
 	if (status == KYMO_EXIT_OK && comparison.count[VERDICT_WORSE])
 		status = KYMO_EXIT_BUDGET;
 	else if (status == KYMO_EXIT_OK &&

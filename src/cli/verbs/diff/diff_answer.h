@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "cli/verbs/diff/diff_runs.h"
+#include "compare/ci.h"
 #include "compare/compare.h"
 
 enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_CSV, DIFF_JUNIT };
@@ -16,6 +17,8 @@ enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_CSV, DIFF_JUNIT };
 struct diff_options {
 	int format; /* enum diff_format */
 	bool paired, all, require, with_losses, anyway;
+	int annotate; /* enum ci_service */
+	const char *junit;
 	uint64_t limit; /* percent; 0: those of the metrics */
 	const char *only;
 };
@@ -30,6 +33,18 @@ struct diff_options {
 	  NULL,                                                                                    \
 	  "how to print",                                                                          \
 	  "table|json|csv|junit" },                                                                \
+		{ "junit",  'j',                                                                   \
+		  OPT_TEXT, offsetof(type, diff.junit),                                            \
+		  "FILE",   "also write the verdicts as JUnit XML",                                \
+		  NULL },                                                                          \
+		{ "annotate",                                                                      \
+		  0,                                                                               \
+		  OPT_CHOICE,                                                                      \
+		  offsetof(type, diff.annotate),                                                   \
+		  NULL,                                                                            \
+		  "also annotate what is worse: github prints annotations, gitlab writes the "     \
+		  "report " CI_GITLAB_FILE,                                                        \
+		  CI_CHOICES },                                                                    \
 		{ "limit",                                                                         \
 		  'l',                                                                             \
 		  OPT_U64,                                                                         \
