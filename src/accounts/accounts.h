@@ -71,6 +71,7 @@ struct accounts {
 	bool ended;			/* the recorder completed the trace */
 	uint64_t recorded, dropped, unwritten;	/* of an ended recording, else 0: then only the streams know */
 	struct accounts_root root;
+	struct accounts_host host;
 	struct accounts_totals totals;
 	struct accounts_kernel kernel;	/* source "": no events of the kernel */
 	struct accounts_chunks chunks;
@@ -101,5 +102,30 @@ struct accounts {
  */
 void accounts_read(struct accounts *accounts, const char *directory, char problem[512]);
 void accounts_free(struct accounts *accounts);
+
+/*
+ * What a machine is to measurements: where one of these differs, two recordings do not tell whether
+ * a program became slower.
+ */
+enum accounts_machine {
+	MACHINE_CPU,
+	MACHINE_CPUS,
+	MACHINE_GOVERNOR,
+	MACHINE_KERNEL,
+	MACHINE_OS,
+	MACHINE_RMW,
+	MACHINE_KYMO,
+	MACHINE_PARTS
+};
+
+#define MACHINE_TEXT_MAX 128 /* bytes, with the NUL */
+
+/** accounts_machine_name() - "cpu", "cpus", ... */
+const char *accounts_machine_name(enum accounts_machine part);
+
+/** accounts_machine() - @part of the machine of a recording; "" if it is not known. Return: @text.
+ */
+char *accounts_machine(const struct accounts *accounts, enum accounts_machine part,
+		       char text[MACHINE_TEXT_MAX]);
 
 #endif

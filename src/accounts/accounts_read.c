@@ -136,6 +136,7 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 
 	a->present = true;
 	read_group(a, root, ACCOUNTS_ROOT, &a->root);
+	read_group(a, json_get(root, "host"), ACCOUNTS_HOST, &a->host);
 	read_group(a, json_get(root, "totals"), ACCOUNTS_TOTALS, &a->totals);
 	/* The counts of a killed recorder are old; the next recorder counted what it had not written yet. */
 	a->ended = a->root.ended;

@@ -71,6 +71,7 @@ struct drained_process {
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
+	char rmw[64]; /* RMW_IMPLEMENTATION in its environment; "": not set, or not known */
 	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
 	unsigned merged_rings;		/* of its rings */
 	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */

@@ -316,6 +316,7 @@ static void add_region(struct session *session, struct home *home, const char *n
 		if (!readable)
 			refuse_clock(session, process);
 		else if (take_in(session, process)) {
+			session_read_rmw(process);
 			join(session, process);
 			return;
 		}

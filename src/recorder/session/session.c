@@ -45,6 +45,7 @@ static struct session *session_new(const struct session_options *options)
 	if (!session)
 		return NULL;
 	session->options = *options;
+	session_read_machine(&session->machine);
 	session->period_ms = PERIOD_MIN_MS;
 	session->clock_period_ns = CLOCK_PERIOD_NS;
 	session->clock = calloc(CLOCKS_MAX, sizeof *session->clock);

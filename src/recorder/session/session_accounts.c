@@ -11,9 +11,14 @@
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
-static struct json_object *host(void)
+static struct json_object *host(const struct session_machine *machine)
 {
-	struct accounts_host host = { 0 };
+	struct accounts_host host = {
+		.cpu = *machine->cpu ? machine->cpu : NULL,
+		.cpus = machine->cpus ? machine->cpus : ACCOUNTS_UNKNOWN,
+		.governor = *machine->governor ? machine->governor : NULL,
+		.os = *machine->os ? machine->os : NULL,
+	};
 	char boot_id[64] = "";
 	struct utsname name;
 	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -175,7 +180,7 @@ static struct json_object *accounts(const struct session *session, const struct 
 	root = root_of(session, sink, &stats);
 	if (ros_domains_limited(&session->ros))
 		json_object_object_add(root, "ros_domains", ros_domains_json(&session->ros));
-	json_object_object_add(root, "host", host());
+	json_object_object_add(root, "host", host(&session->machine));
 	json_object_object_add(root, "totals", totals(&stats));
 	if (sink->earlier.processes)
 		json_object_object_add(root, "earlier", totals(&sink->earlier));

@@ -68,6 +68,7 @@ void session_account_process(struct json_text *json, const struct sink_process *
 			      .start_ns = (int64_t)process->region.birth_ns,
 			      .state = session_end_name(process),
 			      .tracetools = process->tracetools_version,
+			      .rmw = *process->rmw ? process->rmw : NULL,
 			      .recorded = counts.recorded,
 			      .dropped = counts.dropped + counts.dropped_no_ring,
 			      .dropped_no_ring = counts.dropped_no_ring,

@@ -29,8 +29,15 @@ struct leaving {
 	struct session_stats stats;	/* what it holds */
 };
 
+/* Texts are "" where they are not known. */
+struct session_machine {
+	char cpu[128], governor[32], os[128];
+	uint64_t cpus;
+};
+
 struct session {
 	struct session_options options;
+	struct session_machine machine;
 	enum kymo_state state;		/* its processes', ... */
 	struct ros_domains ros;		/* ... RECORD holds for these domains; processes of others are in PREPARE */
 	struct pause *pause;
@@ -71,6 +78,15 @@ struct session {
 	bool flush;			/* the next poll takes everything */
 	bool write_failed;		/* by a sink, at least once */
 };
+
+/* ---- session_host.c ---- */
+
+/** session_read_machine() - what the kernel and the distribution say. Context: reads files. */
+void session_read_machine(struct session_machine *machine);
+
+/** session_read_rmw() - which middleware @process, which runs, was started with. Context: reads a
+ * file. */
+void session_read_rmw(struct drained_process *process);
 
 /* ---- discover.c ---- */
 

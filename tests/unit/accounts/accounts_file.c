@@ -57,9 +57,20 @@ static struct accounts *read_back(struct place *place)
 }
 
 static const struct accounts_process process = {
-	.pid = 4711, .host_pid = 14711, .uid = ACCOUNTS_UNKNOWN, .procname = "planner", .exe = "/opt/planner",
-	.ros_domain = ACCOUNTS_UNKNOWN, .state = "exited", .tracetools = "4.1.1", .recorded = 100, .dropped = 3, .unwritten = 2,
-	.filter = "topic !/rosout", .wanted = true,
+	.pid = 4711,
+	.host_pid = 14711,
+	.uid = ACCOUNTS_UNKNOWN,
+	.procname = "planner",
+	.exe = "/opt/planner",
+	.ros_domain = ACCOUNTS_UNKNOWN,
+	.state = "exited",
+	.tracetools = "4.1.1",
+	.rmw = "rmw_x",
+	.recorded = 100,
+	.dropped = 3,
+	.unwritten = 2,
+	.filter = "topic !/rosout",
+	.wanted = true,
 };
 static const struct accounts_thread thread = { .tid = 4712, .name = "executor", .recorded = 60, .dropped = 1 };
 
@@ -73,6 +84,7 @@ static struct json_object *written(bool ended)
 	const struct accounts_snapshot snapshot = { .cause = "trigger", .at_ns = 1500, .trigger = "callback > 10ms", .what = "/scan",
 						    .value = 12000000, .pid = 4711, .procname = "planner", .tid = ACCOUNTS_UNKNOWN };
 	const struct accounts_clock_changes changes = { .slept = 1, .slept_ns = 9, .set = 1, .set_ns = -5 };
+	const struct accounts_host host = { .kernel = "6.1", .cpu = "Fast", .cpus = 8 };
 	struct json_object *whole = accounts_object(ACCOUNTS_ROOT, &root), *array = json_object_new_array();
 	struct json_object *object = accounts_object(ACCOUNTS_PROCESS, &process), *threads = json_object_new_array();
 
@@ -80,6 +92,7 @@ static struct json_object *written(bool ended)
 	json_object_object_add(object, "threads", threads);
 	json_object_array_add(array, object);
 	json_object_object_add(whole, "processes", array);
+	json_object_object_add(whole, "host", accounts_object(ACCOUNTS_HOST, &host));
 	json_object_object_add(whole, "totals", accounts_object(ACCOUNTS_TOTALS, &totals));
 	json_object_object_add(whole, "kernel", accounts_object(ACCOUNTS_KERNEL, &kernel));
 	json_object_object_add(whole, "snapshot", accounts_object(ACCOUNTS_SNAPSHOT, &snapshot));
@@ -91,6 +104,7 @@ static void what_is_written_is_read(void **state)
 {
 	struct place *place = *state;
 	struct json_object *whole = written(true);
+	char text[MACHINE_TEXT_MAX];
 	const struct accounts *a;
 
 	write_text(place, json_object_to_json_string(whole));
@@ -106,6 +120,11 @@ static void what_is_written_is_read(void **state)
 	assert_string_equal(a->kernel.source, "tracefs");
 	assert_int_equal(a->kernel.lost, 5);
 	assert_int_equal(a->clock_changes.set_ns, -5);
+	assert_string_equal(accounts_machine(a, MACHINE_CPU, text), "Fast");
+	assert_string_equal(accounts_machine(a, MACHINE_CPUS, text), "8");
+	assert_string_equal(accounts_machine(a, MACHINE_GOVERNOR, text), "");
+	assert_string_equal(accounts_machine(a, MACHINE_RMW, text), "rmw_x");
+	assert_string_equal(accounts_machine(a, MACHINE_KYMO, text), "1.2");
 	assert_int_equal(a->process_count, 1);
 	assert_int_equal(a->process[0].is.pid, 4711);
 	assert_string_equal(a->process[0].is.state, "exited");
