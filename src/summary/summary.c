@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "summary/summary_machine_internal.h"
 
 /* Texts by their hash, and entities by the copies of their names. */
 struct summary_names {
@@ -30,6 +31,8 @@ struct summary *summary_new(void)
 	summary->begin_ns = summary->origin_ns = INT64_MAX;
 	summary->end_ns = INT64_MIN;
 	summary->host = summary->clock = "";
+	for (unsigned part = 0; part < MACHINE_PARTS; part++)
+		summary->machine[part] = "";
 	return summary;
 }
 
@@ -227,6 +230,7 @@ int summary_merge(struct summary *into, const struct summary *from)
 		into->host = "several";
 	if (is_first)
 		into->clock = summary_text(into, from->clock);
+	summary_machine_merge(into, from);
 	into->begin_ns = from->begin_ns < into->begin_ns ? from->begin_ns : into->begin_ns;
 	into->end_ns = from->end_ns > into->end_ns ? from->end_ns : into->end_ns;
 	into->origin_ns = from->origin_ns < into->origin_ns ? from->origin_ns : into->origin_ns;

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accounts/accounts.h"
 #include "base/histogram.h"
 
 enum summary_kind {
@@ -157,6 +158,8 @@ struct summary {
 			    */
 	const char *host;  /* "": not known; "several" */
 	const char *clock; /* "system", or what a simulation's clock is called */
+	/* By enum accounts_machine; "": not known; "several". */
+	const char *machine[MACHINE_PARTS];
 	uint64_t events, ros_events, windows;
 	uint64_t nodes;
 	struct summary_trust trust;
@@ -200,6 +203,15 @@ void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
  * Return: 0; -1: no memory (@into has a part of @from then).
  */
 int summary_merge(struct summary *into, const struct summary *from);
+
+/**
+ * summary_machine_differs() - what of the machines of @a and @b is known and not the same
+ * @text: set to "cpu 'X' and 'Y', os 'A' and 'B'"
+ *
+ * Without a known CPU on one side, the names of the hosts are compared. Return: false: nothing is.
+ */
+bool summary_machine_differs(const struct summary *a, const struct summary *b, char *text,
+			     size_t size);
 
 /** summary_number() - "4,989": from a thousand on with commas. Return: @buffer. */
 char *summary_number(char buffer[32], uint64_t value);

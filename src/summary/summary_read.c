@@ -247,7 +247,8 @@ static int read_entity(struct summary *summary, struct json_object *object)
 
 static void read_facts(struct summary *summary, struct json_object *object)
 {
-	struct json_object *trust = json_get(object, "trust");
+	struct json_object *trust = json_get(object, "trust"),
+			   *machine = json_get(object, "machine");
 	const char *lost_of = json_get_text(trust, "lost_of");
 
 	summary->events = json_get_u64(object, "events");
@@ -260,6 +261,9 @@ static void read_facts(struct summary *summary, struct json_object *object)
 	}
 	summary->host = get_text(summary, object, "host");
 	summary->clock = get_text(summary, object, "clock");
+	for (unsigned part = 0; part < MACHINE_PARTS; part++)
+		summary->machine[part] = get_text(
+			summary, machine, accounts_machine_name((enum accounts_machine)part));
 	summary->ros_events = json_get_u64(object, "ros_events");
 	summary->windows = json_get_u64(object, "windows");
 	summary->nodes = json_get_u64(object, "nodes");

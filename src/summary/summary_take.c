@@ -321,6 +321,9 @@ static void take_facts(struct summary_collect *collect, struct summary *summary)
 	summary->events = facts->events;
 	summary->ros_events = facts->ros_events;
 	summary->nodes = model_count(from->model, MODEL_NODE);
+	for (unsigned part = 0; part < MACHINE_PARTS; part++)
+		if (facts->machine[part])
+			summary->machine[part] = summary_text(summary, facts->machine[part]);
 	if (facts->events) {
 		summary->origin_ns = facts->first_ns;
 		summary->begin_ns =

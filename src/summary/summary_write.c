@@ -180,6 +180,15 @@ static void put_trust(struct json_text *json, const struct summary *summary)
 	json_text_close(json, '}');
 }
 
+static void put_machine(struct json_text *json, const struct summary *summary)
+{
+	json_text_open(json, "machine", '{');
+	for (unsigned part = 0; part < MACHINE_PARTS; part++)
+		put_text(json, accounts_machine_name((enum accounts_machine)part),
+			 summary->machine[part]);
+	json_text_close(json, '}');
+}
+
 static void put_summary(struct json_text *json, const struct summary *summary)
 {
 	json_text_open(json, NULL, '{');
@@ -191,6 +200,7 @@ static void put_summary(struct json_text *json, const struct summary *summary)
 	}
 	put_text(json, "host", summary->host);
 	put_text(json, "clock", summary->clock);
+	put_machine(json, summary);
 	json_text_u64(json, "events", summary->events);
 	json_text_u64(json, "ros_events", summary->ros_events);
 	json_text_u64(json, "windows", summary->windows);

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accounts/accounts.h"
 #include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "ctf/read/reader.h"
@@ -738,6 +739,8 @@ struct model_facts {
 	const char *odd_event;
 	uint64_t unfinished_calls;	/* service calls without a received response */
 	int64_t first_ns, last_ns;	/* of all events passed to model_event() */
+	/* By enum accounts_machine: what kymo.json says of it; "": nothing; "several". */
+	const char *machine[MACHINE_PARTS];
 };
 const struct model_facts *model_facts(const struct model *model);
 

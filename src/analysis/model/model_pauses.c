@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the recorder paused. A pause is no loss, and no file of the trace shows it but kymo.json,
- * which lies in the directory of the trace or above it: DIR/kymo.json of DIR/ust and of
+ * What only kymo.json says: when the recorder paused, which is no loss, and on what machine it was.
+ * The file lies in the directory of the trace or above it: DIR/kymo.json of DIR/ust and of
  * DIR/archives/CHUNK/ust.
  */
 #include <stdio.h>
@@ -70,6 +70,23 @@ static int keep(struct model *model, uint32_t index, const struct accounts *acco
 	return 0;
 }
 
+static int keep_machine(struct model *model, const struct accounts *accounts, bool is_first)
+{
+	for (unsigned part = 0; part < MACHINE_PARTS; part++) {
+		const char **kept = &model->facts.machine[part];
+		char text[MACHINE_TEXT_MAX];
+
+		(void)accounts_machine(accounts, (enum accounts_machine)part, text);
+		if (is_first || !**kept)
+			*kept = model_keep(model, text, strlen(text));
+		else if (*text && strcmp(text, *kept) != 0)
+			*kept = "several";
+		if (!*kept)
+			return -1;
+	}
+	return 0;
+}
+
 int model_read_pauses(struct model *model, const struct kymo_ctf_reader *reader)
 {
 	struct accounts accounts = { 0 };
@@ -78,7 +95,7 @@ int model_read_pauses(struct model *model, const struct kymo_ctf_reader *reader)
 
 	for (unsigned i = 0; i < kymo_ctf_trace_count(reader) && !status; i++) {
 		accounts_of(kymo_ctf_trace(reader, i)->path, &accounts, directory);
-		status = keep(model, i, &accounts);
+		status = keep(model, i, &accounts) || keep_machine(model, &accounts, !i) ? -1 : 0;
 	}
 	accounts_free(&accounts);
 	return status;

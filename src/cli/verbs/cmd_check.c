@@ -17,7 +17,7 @@
 struct options {
 	const char *config, *output, *junit;
 	int format, annotate;
-	bool init, all, require, with_losses;
+	bool init, all, require, with_losses, anyway;
 };
 
 static const struct opt opts[] = {
@@ -37,6 +37,8 @@ static const struct opt opts[] = {
 	  "exit with 6 if a budget is not known to be kept", NULL },
 	{ "with-losses", 0, OPT_FLAG, offsetof(struct options, with_losses), NULL,
 	  "also judge runs in which events were lost", NULL },
+	{ "anyway", 0, OPT_FLAG, offsetof(struct options, anyway), NULL,
+	  "also judge against a base line of a machine that differs", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also show the budgets that are kept", NULL },
 	CLI_OPT_END
@@ -114,9 +116,9 @@ static int read_base(struct checked *c, struct kymo_err *err)
 	for (unsigned i = 0; i < c->budgets.bases; i++)
 		if (diff_runs_find(&c->base, c->budgets.base[i], err))
 			return err_wrap(err, "the base line");
-	return diff_runs_read(&c->base, "check", c->o.with_losses, err)
-		       ? err_wrap(err, "the base line")
-		       : 0;
+	if (diff_runs_read(&c->base, "check", c->o.with_losses, err))
+		return err_wrap(err, "the base line");
+	return c->o.anyway ? 0 : diff_runs_alike(&c->base, &c->run, err);
 }
 
 static int print(const struct checked *c, struct kymo_err *err)

@@ -15,7 +15,9 @@ static const struct opt opts[] = {
 	  "the runs were recorded in turn: the n-th run of each side belong together", NULL },
 	DIFF_OPTS(struct options),
 	{ "anyway", 0, OPT_FLAG, offsetof(struct options, diff.anyway), NULL,
-	  "also compare runs of different hosts", NULL },
+	  "also compare runs of machines that differ (CPU, governor, kernel, distribution, RMW, "
+	  "kymo)",
+	  NULL },
 	CLI_OPT_END
 };
 

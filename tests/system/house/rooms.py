@@ -98,7 +98,7 @@ ROOMS = {
     "export/rows": "",
     "export/archive": "export/perfetto",
 
-    "summary": "abi base analysis",
+    "summary": "abi base accounts analysis",
 
     "report": "abi base ctf/read analysis caret/paths summary",
     "report/flow": "report",

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """kymo bench records two sides in turn, and kymo diff compares them: what is worse is found and fails, what is not does not, in text,
-JSON, CSV, JUnit and annotations."""
+JSON, CSV, JUnit and annotations. Machines that
+differ are refused."""
 import csv
+import gzip
 import io
 import json
 import os
@@ -42,9 +44,35 @@ def bench(place, environment):
         check("loud" in log.read(), "what the command printed is not in its log")
 
 
+def machines(runs, diff):
+    """Summaries of machines that differ are refused, naming what does; what one side does not know does not count."""
+    with open(os.path.join(runs, "base/001/kymo.json"), encoding="utf-8") as file:
+        accounts = json.load(file)
+    with gzip.open(os.path.join(runs, "base-001.summary"), "rt", encoding="utf-8") as file:
+        summary = json.load(file)
+    machine = summary["machine"]
+    check(machine["kernel"] == accounts["host"]["kernel"] and machine["cpus"] == str(os.sysconf("SC_NPROCESSORS_ONLN")), machine)
+    check(accounts["processes"][0]["rmw"] == machine["rmw"] == "rmw_of_this_test", machine)
+    machine["cpu"] = "A"
+
+    def write(name, **changes):
+        changed = {key: value for key, value in {**machine, **changes}.items() if value}
+        with gzip.open(os.path.join(runs, name), "wt", encoding="utf-8") as file:
+            json.dump({**summary, "machine": changed, "host": name}, file, separators=(",", ":"))
+
+    for name, changes in (("a", {}), ("b", {"cpu": "B"}), ("rmw", {"rmw": "rmw_other"}), ("less", {"rmw": "", "governor": ""}),
+                          ("unknown", {"cpu": ""})):
+        write(name, **changes)
+    diff("a", "less", status=0)				# names of hosts count only where the machine is not known
+    for other, says in (("b", "(cpu 'A' and 'B')"), ("rmw", "(rmw 'rmw_of_this_test' and 'rmw_other')"), ("unknown", "(host 'a' and 'unknown')")):
+        error = diff("a", other, status=3).stderr
+        check(says in error and "--anyway" in error, error)
+        diff("a", other, "--anyway", status=0)
+
+
 def main():
     with tempfile.TemporaryDirectory() as place:
-        environment = private(place)
+        environment = {**private(place), "RMW_IMPLEMENTATION": "rmw_of_this_test"}
         bench(place, environment)
 
         def diff(*words, status):
@@ -92,6 +120,7 @@ def main():
         summaries = json.loads(diff("base-001.summary", "new-001.summary", "--format", "json", status=0).stdout)
         check(any(row["metric"] == "duration p50" and row["change"] > 5 for row in summaries["metrics"]), "summaries:", summaries)
 
+        machines(os.path.join(place, "runs"), diff)
         for words, status, said in (
                 (("base",), 2, "which runs are the new ones"), (("base", "new", "new"), 2, "which runs are the new ones"),
                 (("base", "--"), 2, "has no runs"), (("base", "nothing"), 3, "nothing"),

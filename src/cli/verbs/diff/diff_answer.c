@@ -7,29 +7,20 @@
 #include "cli/common/common.h"
 #include "compare/compare_print.h"
 
-/* Two machines are not one: what differs would be the machine. */
-static int check_hosts(const struct diff *d, struct kymo_err *err)
+/* Within a side, too: its runs stand for the same thing. */
+static int check_machines(const struct diff *d, struct kymo_err *err)
 {
-	const char *host = d->base.summary[0]->host;
-
-	for (unsigned i = 0; !d->options.anyway && i < d->base.count + d->new.count; i++) {
-		const struct diff_runs *side = i < d->base.count ? &d->base : &d->new;
-		const unsigned at = i < d->base.count ? i : i - d->base.count;
-
-		if (side->summary[at] && strcmp(side->summary[at]->host, host))
-			return err_set(
-				err, KYMO_EXIT_INPUT,
-				"the runs are of different hosts ('%s' and '%s'), so a difference "
-				"may be the machine's; to compare them nevertheless: --anyway",
-				host, side->summary[at]->host);
-	}
-	return 0;
+	if (d->options.anyway)
+		return 0;
+	return diff_runs_alike(&d->base, &d->base, err) || diff_runs_alike(&d->base, &d->new, err)
+		       ? -1
+		       : 0;
 }
 
 static int read_sides(struct diff *d, struct kymo_err *err)
 {
 	if (diff_runs_read(&d->base, d->verb, d->options.with_losses, err) ||
-	    diff_runs_read(&d->new, d->verb, d->options.with_losses, err) || check_hosts(d, err))
+	    diff_runs_read(&d->new, d->verb, d->options.with_losses, err) || check_machines(d, err))
 		return -1;
 	d->compare = (struct compare_options){
 		.design = { d->base.count - d->base.left_out, d->new.count - d->new.left_out,

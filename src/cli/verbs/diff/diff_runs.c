@@ -115,6 +115,21 @@ int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses, s
 		runs->count);
 }
 
+int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
+		    struct kymo_err *err)
+{
+	char text[640];
+
+	for (unsigned i = 0; i < runs->count; i++)
+		if (runs->summary[i] &&
+		    summary_machine_differs(base->summary[0], runs->summary[i], text, sizeof(text)))
+			return err_set(err, KYMO_EXIT_INPUT,
+				       "the machines of the runs differ (%s), so a difference may "
+				       "be the machine's; to compare them nevertheless: --anyway",
+				       text);
+	return 0;
+}
+
 void diff_runs_free(struct diff_runs *runs)
 {
 	for (unsigned i = 0; i < runs->count; i++) {

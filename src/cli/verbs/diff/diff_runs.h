@@ -33,6 +33,14 @@ int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err 
  */
 int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses,
 		   struct kymo_err *err);
+
+/**
+ * diff_runs_alike() - was all of @runs recorded on a machine like that of the first of @base?
+ *
+ * Return: 0; -1 with @err (KYMO_EXIT_INPUT), which names what differs, and --anyway.
+ */
+int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
+		    struct kymo_err *err);
 void diff_runs_free(struct diff_runs *runs);
 
 #endif
