@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 
 from . import reader
-from .command import ask, EMPTY, Error, error_of, find
+from .command import ask, BUDGET, EMPTY, Error, error_of, find
 from .frames import frames, query
 from .session import check_loss
 
@@ -179,6 +179,23 @@ def _keep(what, values, limits):
         else:
             raise ValueError(f'a limit is max, mean or p50 ... p99, p99_9, not {name}')
         assert value <= nanoseconds(limit), f'{name} of {what} is {round(value)} ns, expected at most {limit}'
+
+
+def assert_budgets(file, *recordings):
+    """The recordings (or paths of traces) keep the budgets of the file, as `kymo check` judges them."""
+    traces = [getattr(recording, 'trace', recording) for recording in recordings]
+    answer = ask('check', '--config', file, *traces, ok=(0, BUDGET, EMPTY))
+    broken = [f'{row["kind"]} {row["name"] or ""}: {row["budget"]} ({file}:{row["line"]}); {_found(row)}'
+              for row in answer['budgets'] if row['verdict'] == 'violated']
+    assert not broken, 'violated budgets:\n' + '\n'.join(broken)
+    assert any(row['verdict'] != 'not judged' for row in answer['budgets']), \
+        f'events were lost in all recordings: no budget of {file} can be judged'
+
+
+def _found(row):
+    if row['value'] is None:
+        return row['why']
+    return f'it was {row["value"]:.6g} {"" if row["unit"] == "count" else row["unit"]}'.strip()
 
 
 def record(command, output=None, options=(), env=None, timeout=None):

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """kymo check: a first file of budgets passes on its own runs; a span that is too long, and a name that does not exist, fail in text, JSON,
-JUnit and annotations; a base line of runs judges relative budgets."""
+JUnit and annotations; a base line of runs judges relative budgets. So do the recipes of examples/ci."""
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, TESTS, check, private, run
+from lib_test import KYMO, ROBOT, SOURCE, TESTS, check, private, run
 
 SPANS = os.path.join(TESTS, "spans_for")
 
@@ -25,6 +26,49 @@ BUDGETS = """spans:
 loss:
   - events = 0
 """
+
+
+def recipe(place, environment):
+    """examples/ci: the script in a shell and as a job of GitHub and of GitLab, the jobs' files, and the test for pytest."""
+    recipes = os.path.join(SOURCE, "examples", "ci")
+    path = f"{os.path.dirname(KYMO)}:{os.environ['PATH']}"
+
+    def script(budgets, status, *command, **more):
+        return run(os.path.join(recipes, "check.sh"), budgets, *(command or (SPANS, "1000000", "30")), status=status, cwd=place,
+                   env={**environment, "PATH": path, "PLACE": f"ci-{len(os.listdir(place))}", **more})
+
+    with open(os.path.join(place, "kept.yaml"), "w", encoding="utf-8") as file:
+        file.write("spans: {'control:*': p50 >= 0.5 ms}\n")
+    check("Nothing is violated: 0 of 1 budget." in script("kept.yaml", 0).stdout, "check.sh fails though all is kept")
+    said = script("mine.yaml", 5, GITHUB_ACTIONS="true", RUNS="1").stdout
+    check("::error file=mine.yaml,line=3," in said, "check.sh for GitHub:", said)
+    os.remove(os.path.join(place, "gl-code-quality-report.json"))
+    script("mine.yaml", 5, GITLAB_CI="true", RUNS="1", PLACE="kymo-runs")
+    for made in ("gl-code-quality-report.json", "kymo-runs/check.xml"):
+        check(os.path.exists(os.path.join(place, made)), "check.sh for GitLab does not write", made)
+        with open(os.path.join(recipes, "gitlab-ci.yml"), encoding="utf-8") as file:
+            check(made in file.read(), "the job does not name", made)
+    with open(os.path.join(place, "unsure.yaml"), "w", encoding="utf-8") as file:
+        file.write("spans: {'control:*': p99.99 <= 10 s}\n")
+    script("unsure.yaml", 6, RUNS="1", REQUIRE="1")
+    # A command that is ended after a time has the status of its signal; one that fails ends the script.
+    script("unsure.yaml", 0, "sh", "-c", f"{SPANS} 100000 30; exit 130", RUNS="1", DURATION="1h")
+    script("unsure.yaml", 130, "sh", "-c", f"{SPANS} 100000 30; exit 130", RUNS="1")
+    script("unsure.yaml", 9, "sh", "-c", f"{SPANS} 100000 30; exit 9", RUNS="1", DURATION="1h")
+
+    if subprocess.run([sys.executable, "-c", "import pytest, yaml"], stderr=subprocess.DEVNULL, check=False).returncode:
+        print("skipped in part: no pytest or yaml")
+        return
+    import yaml		# pylint: disable=import-outside-toplevel
+    for name in ("github.yml", "gitlab-ci.yml"):
+        with open(os.path.join(recipes, name), encoding="utf-8") as file:
+            check("ci/check.sh ci/budgets.yaml" in str(yaml.safe_load(file)["jobs" if name == "github.yml" else "budgets"]), name)
+    tested = dict(environment, PATH=path, KYMO=KYMO, PYTHONPATH=os.path.join(SOURCE, "ros2", "kymo_py"), PYTHONDONTWRITEBYTECODE="1")
+    for command, status, says in ((f"{ROBOT} --seconds 1", (0, 1), ""), (f"{SPANS} 100000 30", 1, "topic /scan: rate >= 30 Hz")):
+        done = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "kymo.pytest_plugin", "--basetemp",
+                   os.path.join(place, "pytest"), os.path.join(recipes, "test_budgets.py"), status=status, cwd=place,
+                   env={**tested, "ROBOT": command})
+        check(says in done.stdout and ("1 passed" in done.stdout or "violated budgets" in done.stdout), command, done.stdout)
 
 
 def main():
@@ -82,6 +126,7 @@ def main():
         check("not known: 1" in kymo("check", "-c", "lines/relative.yaml", "new/0").stdout, "one run proved something")
         kymo("check", "-c", "lines/relative.yaml", "new/0", "--require", status=6)
 
+        recipe(place, environment)
         for words, status, says in (
                 (("-c", "nothing.yaml", "new/0"), 3, "nothing.yaml"), (("-c", "mine.yaml", "nothing"), 3, "nothing"),
                 (("--init", "-c", "mine.yaml", "new/0"), 2, "leave out"), (("-o", "x", "new/0"), 2, "--output is for --init"),
