@@ -35,6 +35,16 @@ enum report_sort {
 struct behaviours;
 struct expectations;
 
+/* What the section realtime found about one of the names that were asked for. */
+struct report_realtime {
+	uint64_t runs;    /* of what has that name; 0: it did not run */
+	uint64_t times;   /* how often they did what real-time code avoids, ... */
+	uint64_t in_runs; /* ... of the kind and the callback with most of them, in so many runs */
+	const char *what; /* that kind: "allocation"; NULL: nothing */
+	char who[200];    /* that callback or span */
+	char looked_at[128]; /* "allocations, mutexes"; "nothing" */
+};
+
 struct report_options {
 	enum table_format format;
 	const char *const *section;	/* names; none: what is usual */
@@ -49,6 +59,8 @@ struct report_options {
 	const struct caret_options *paths;	/* NULL: none were named */
 	const char *const *realtime;	/* globs of callbacks and spans that are to be real-time, '!GLOB' are not; none: what programs name */
 	unsigned realtimes;
+	struct report_realtime
+		*told_realtime;         /* [realtimes] filled by the section realtime; NULL: not */
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
 	const struct behaviours *behaviours; /* for the section behaviour; NULL: none */
 	bool *behaviour_failed; /* set: it did not keep its budgets, or nothing was measured */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether what was expected happened; see expect.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,11 +119,35 @@ struct verdict {
 	double expected;		/* -1: nothing */
 	enum result result;
 	struct series series;
+	const struct expectation *of; /* NULL: there is none */
 };
 
 static void cell(struct table *t, bool is, double value)
 {
 	CELL_IF(t, is, table_f64(t, value));
+}
+
+/* For expectations_verdict(). Without memory it is missing, as if nothing was measured. */
+static void keep(struct expectations *all, const struct verdict *v)
+{
+	const struct series *s = &v->series;
+	struct expect_verdict *kept;
+
+	if (!v->of || v->result == DONT_CARE || v->result == OUT_OF_SCOPE ||
+	    !ARRAY_ROOM(all->verdict, all->verdicts, all->verdicts_size))
+		return;
+	kept = &all->verdict[all->verdicts++];
+	*kept = (struct expect_verdict){
+		.line = v->of->line,
+		.is_kept = v->result == PASS,
+		.is_measured = v->result != NOT_MEASURED,
+		.what = v->what,
+		.unit = v->unit,
+		.count = s->count,
+		.mean = s->count ? s->sum / (double)s->count : 0,
+		.outside = s->count ? (double)(s->low + s->high) / (double)s->count : 0,
+	};
+	(void)snprintf(kept->object, sizeof(kept->object), "%s", v->object ? v->object : "");
 }
 
 static void row(struct report *report, unsigned *counts, const struct verdict *v)
@@ -132,6 +157,7 @@ static void row(struct report *report, unsigned *counts, const struct verdict *v
 	bool some = is_measured(s);
 
 	counts[v->result]++;
+	keep(report->options->expect, v);
 	if (report->options->format == TABLE_TEXT && v->result == OUT_OF_SCOPE)
 		return;
 	table_text(t, result_names[v->result]);
@@ -194,10 +220,15 @@ static void callback_rows(struct report *report, struct expectations *all, unsig
 		const struct activity_frequency *runs = activity_runs(report->activity, i);
 		struct expectation *e = expected_of(all, callback);
 		struct verdict v = {
-			.what = "callback frequency", .unit = "Hz", .expected = e ? e->value : -1,
+			.what = "callback frequency",
+			.unit = "Hz",
+			.expected = e ? e->value : -1,
 			.source = model_callback_source(callback, source, sizeof(source)),
-			.object = model_callback_node(callback) ? model_callback_node(callback)->full_name : NULL,
+			.object = model_callback_node(callback)
+					  ? model_callback_node(callback)->full_name
+					  : NULL,
 			.series = frequency_of(runs, e ? e->value : 0),
+			.of = e,
 		};
 
 		if (!report_wants_callback(report, callback) || !is_measured(&v.series))
@@ -223,8 +254,13 @@ static void topic_row(struct report *report, unsigned *counts, struct expectatio
 		      const struct activity_frequency *frequency)
 {
 	struct verdict v = {
-		.what = "topic frequency", .object = object, .source = e->name, .unit = "Hz", .expected = e->value,
+		.what = "topic frequency",
+		.object = object,
+		.source = e->name,
+		.unit = "Hz",
+		.expected = e->value,
 		.series = frequency_of(frequency, e->value),
+		.of = e,
 	};
 
 	if (!is_measured(&v.series))
@@ -266,8 +302,13 @@ static void path_row(struct report *report, unsigned *counts, struct expectation
 	for (unsigned i = 0; report->caret && i < caret_path_count(report->caret); i++) {
 		const struct caret_path *path = caret_path(report->caret, i);
 		struct verdict v = {
-			.what = "response time", .object = path->path->name, .source = caret_case_name(e->which),
-			.unit = "ms", .expected = e->value, .series = { .upper = e->value > 0 ? e->value : 0 },
+			.what = "response time",
+			.object = path->path->name,
+			.source = caret_case_name(e->which),
+			.unit = "ms",
+			.expected = e->value,
+			.series = { .upper = e->value > 0 ? e->value : 0 },
+			.of = e,
 		};
 
 		if (strcmp(path->path->name, e->name) != 0 || path->problem)
@@ -294,8 +335,12 @@ static void unmeasured_row(struct report *report, unsigned *counts, const struct
 		[EXPECT_TOPIC] = "topic frequency", [EXPECT_PATH] = "response time",
 	};
 	struct verdict v = {
-		.what = what[e->kind], .expected = e->value, .unit = e->kind == EXPECT_PATH ? "ms" : "Hz",
-		.object = e->kind == EXPECT_TOPIC ? NULL : e->name, .result = NOT_MEASURED,
+		.what = what[e->kind],
+		.expected = e->value,
+		.unit = e->kind == EXPECT_PATH ? "ms" : "Hz",
+		.object = e->kind == EXPECT_TOPIC ? NULL : e->name,
+		.result = NOT_MEASURED,
+		.of = e,
 	};
 	char period[32];
 
@@ -312,6 +357,7 @@ void report_validation(struct report *report)
 	unsigned counts[RESULTS] = { 0 };
 
 	table_section(report->table, "validation", "Validation: what was expected, and what happened", columns, COUNT_OF(columns));
+	all->verdicts = 0;
 	for (unsigned i = 0; i < all->count; i++)
 		all->item[i].measured = false;
 	callback_rows(report, all, counts);

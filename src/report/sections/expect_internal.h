@@ -20,11 +20,15 @@ struct expectation {
 	enum caret_case which;		/* EXPECT_PATH */
 	double value;			/* Hz; EXPECT_PATH: ms; 0 or less: nothing is expected */
 	bool measured;
+	char *text; /* the line, as it is written */
+	unsigned line;
 };
 
 struct expectations {
 	struct expectation *item;
 	unsigned count, broken;
+	struct expect_verdict *verdict;
+	unsigned verdicts, verdicts_size;
 };
 
 #endif

@@ -103,12 +103,16 @@ static struct expectation *add(struct expectations *all)
 	return larger;
 }
 
-static int take(struct expectations *all, char *const *field, unsigned fields, const char *file, unsigned line,
-		struct kymo_err *err)
+static int take(struct expectations *all, const char *text, char *const *field, unsigned fields,
+		const char *file, unsigned line, struct kymo_err *err)
 {
 	struct expectation *e = add(all);
 
 	if (!e)
+		return no_memory(err);
+	e->line = line;
+	e->text = strdup(text);
+	if (!e->text)
 		return no_memory(err);
 	e->name = strdup(field[0]);
 	e->value = number(field[fields - 1]);
@@ -134,7 +138,7 @@ static int take(struct expectations *all, char *const *field, unsigned fields, c
 
 int expectations_read(struct expectations **expectations, const char *file, struct kymo_err *err)
 {
-	char *field[FIELDS_MAX], *text = NULL;
+	char *field[FIELDS_MAX], *text = NULL, whole[512];
 	FILE *in = fopen(file, "re");
 	size_t room = 0;
 	unsigned fields;
@@ -147,6 +151,7 @@ int expectations_read(struct expectations **expectations, const char *file, stru
 	if (!*expectations)
 		status = no_memory(err);
 	for (unsigned line = 1; !status && getline(&text, &room, in) > 0; line++) {
+		(void)snprintf(whole, sizeof(whole), "%s", text);
 		fields = split(text, field);
 		if (!*field[0] || *field[0] == '#' || !strcmp(field[0], "node_name") || !strcmp(field[0], "topic_name"))
 			continue;
@@ -155,7 +160,7 @@ int expectations_read(struct expectations **expectations, const char *file, stru
 					 "NODE,subscription_callback,TOPIC,HZ, or TOPIC,HZ, or PATH,response_time,CASE,MS",
 					 file, line);
 		else
-			status = take(*expectations, field, fields, file, line, err);
+			status = take(*expectations, trim(whole), field, fields, file, line, err);
 	}
 	if (!status && ferror(in))
 		status = err_set(err, KYMO_EXIT_INPUT, "cannot read expectations from '%s': %s", file, strerror(errno));
@@ -175,12 +180,28 @@ void expectations_free(struct expectations *expectations)
 			regfree(&e->regex);
 		free(e->name);
 		free(e->topic);
+		free(e->text);
 	}
 	free(expectations->item);
+	free(expectations->verdict);
 	free(expectations);
 }
 
 unsigned expectations_broken(const struct expectations *expectations)
 {
 	return expectations ? expectations->broken : 0;
+}
+
+unsigned expectations_line(const struct expectations *expectations, unsigned at, const char **text)
+{
+	if (at >= expectations->count)
+		return 0;
+	*text = expectations->item[at].value > 0 ? expectations->item[at].text : NULL;
+	return expectations->item[at].line;
+}
+
+const struct expect_verdict *expectations_verdict(const struct expectations *expectations,
+						  unsigned at)
+{
+	return at < expectations->verdicts ? &expectations->verdict[at] : NULL;
 }

@@ -302,6 +302,54 @@ static void print_notes(struct report *report, const struct model *model, const 
 		*report->options->not_realtime = any || missing;
 }
 
+static void tell_one(struct report_realtime *told, uint64_t *most, const char *kind, uint64_t times,
+		     uint64_t in_runs, const struct subject *subject)
+{
+	told->times += times;
+	if (!times || times < *most)
+		return;
+	*most = times;
+	told->what = kind;
+	told->in_runs = in_runs;
+	(void)label_of(subject, told->who, sizeof(told->who));
+}
+
+static void tell_subject(struct report_realtime *told, uint64_t *most,
+			 const struct subject *subject)
+{
+	const struct costs_sum *its = subject->its;
+
+	told->runs += its->runs;
+	for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++)
+		if (what[kind] && its->with[kind])
+			tell_one(told, most, what[kind], its->sum.count[kind], its->with[kind],
+				 subject);
+	for (uint32_t i = 0; i < its->calls.count; i++)
+		tell_one(told, most, "system call", its->calls.call[i].count,
+			 its->calls.call[i].with, subject);
+}
+
+/* For report_options.told_realtime. */
+static void tell(struct report *report, const struct model *model, const struct costs *costs)
+{
+	char text[LABEL_MAX];
+
+	for (unsigned i = 0; i < report->options->realtimes; i++) {
+		struct report_realtime *told = &report->options->told_realtime[i];
+		struct subject subject;
+		struct named named;
+		uint64_t most = 0;
+
+		*told = (struct report_realtime){ 0 };
+		(void)snprintf(told->looked_at, sizeof(told->looked_at), "%s",
+			       looked_at(costs, text));
+		(void)named_at(report, costs, i, &named);
+		for (unsigned j = 0; subject_at(model, costs, j, &subject); j++)
+			if (subject.its && subject.its->runs && is_named(&named, &subject))
+				tell_subject(told, &most, &subject);
+	}
+}
+
 /* What programs named themselves, each name once. */
 static void print_own_names(struct report *report, const struct costs *costs)
 {
@@ -331,4 +379,6 @@ void report_realtime(struct report *report)
 	table_value_text(report->table, "looked_at", "Looked at", looked_at(costs, text));
 	table_section(report->table, "realtime", "Real-time: what callbacks and spans did that real-time code avoids", columns, COUNT_OF(columns));
 	print_notes(report, model, costs, print(report, model, costs));
+	if (report->options->told_realtime)
+		tell(report, model, costs);
 }
