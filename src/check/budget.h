@@ -55,6 +55,11 @@ struct budget {
 	unsigned line;
 };
 
+/* Two kinds of budgets are about events, of which a summary has none: who reads the trace tells
+ * what became of them (check_told). */
+#define BUDGET_REALTIME "real-time" /* the metric's name: @name must do nothing that blocks it */
+#define BUDGET_EXPECTED "expected"  /* a line of a list as caret_report has it */
+
 struct budgets {
 	const char *path;
 	struct budget *budget;
@@ -80,6 +85,20 @@ const char *budget_section(enum summary_kind kind);
  */
 int budgets_read(struct budgets *budgets, const char *path, struct kymo_err *err);
 void budgets_free(struct budgets *budgets);
+
+/** budget_is_told() - is it about events? */
+bool budget_is_told(const struct budget *budget);
+
+/**
+ * budgets_add_told() - add a budget about events, @metric BUDGET_REALTIME or BUDGET_EXPECTED
+ *
+ * Return: 0; -1: no memory.
+ */
+int budgets_add_told(struct budgets *budgets, const char *metric, const char *name,
+		     const char *text, unsigned line);
+
+/** budgets_empty() - a file without budgets, to add some to. */
+void budgets_empty(struct budgets *budgets, const char *path);
 
 /**
  * budget_parse() - read one budget, "latency p99 <= 20 ms", of entities of @kind

@@ -57,6 +57,35 @@ static const struct budget_metric metrics[] = {
 	{ .kind = BUDGET_WHOLE, .name = "events", .unit = BUDGET_COUNT },
 };
 
+static const struct budget_metric told_metrics[] = {
+	{ .kind = BUDGET_WHOLE, .name = BUDGET_REALTIME, .unit = BUDGET_COUNT },
+	{ .kind = BUDGET_WHOLE, .name = BUDGET_EXPECTED, .unit = BUDGET_COUNT },
+};
+
+bool budget_is_told(const struct budget *budget)
+{
+	return budget->metric >= told_metrics &&
+	       budget->metric < told_metrics + COUNT_OF(told_metrics);
+}
+
+int budgets_add_told(struct budgets *budgets, const char *metric, const char *name,
+		     const char *text, unsigned line)
+{
+	struct budget budget = {
+		.metric = &told_metrics[strcmp(metric, BUDGET_REALTIME) != 0],
+		.name = pool_text(&budgets->pool, name, strlen(name)),
+		.text = pool_text(&budgets->pool, text, strlen(text)),
+		.op = BUDGET_EQUAL,
+		.line = line,
+	};
+
+	if (!budget.name || !budget.text ||
+	    !ARRAY_ROOM(budgets->budget, budgets->count, budgets->capacity))
+		return -1;
+	budgets->budget[budgets->count++] = budget;
+	return 0;
+}
+
 const struct budget_metric *budget_metric_at(unsigned at)
 {
 	return at < COUNT_OF(metrics) ? &metrics[at] : NULL;

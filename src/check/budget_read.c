@@ -158,6 +158,19 @@ static void read_base(struct reading *r, const yaml_node_t *node, void *context)
 	to->base[to->bases++] = path;
 }
 
+static void read_realtime(struct reading *r, const yaml_node_t *node, void *context)
+{
+	const char *name = raw_text(node);
+
+	(void)context;
+	if (!*name || *name == '!' || strlen(name) > 400)
+		wrong(r, node, "expected a callback, a node, or a span as category:name");
+	if (!r->failed &&
+	    budgets_add_told(r->to, BUDGET_REALTIME, name,
+			     "no allocation, lock, page fault or system call", line_of(node)))
+		(void)kept(r, NULL);
+}
+
 static void read_runs(struct reading *r, const yaml_node_t *node)
 {
 	char rest;
@@ -180,7 +193,7 @@ static void read_confidence(struct reading *r, const yaml_node_t *node)
 
 static void unknown(struct reading *r, const yaml_node_t *node, const char *key)
 {
-	static const char *const others[] = { "runs", "confidence", "base" };
+	static const char *const others[] = { "runs", "confidence", "base", "real-time" };
 	struct text_nearest nearest = { 0 };
 	char text[256];
 
@@ -195,7 +208,8 @@ static void unknown(struct reading *r, const yaml_node_t *node, const char *key)
 	else
 		(void)snprintf(text, sizeof(text),
 			       "'%.60s' is not known; write chains, callbacks, topics, timers, "
-			       "loops, services, spans, processes, loss, runs, confidence or base",
+			       "loops, services, spans, processes, loss, real-time, runs, "
+			       "confidence or base",
 			       key);
 	wrong(r, node, text);
 }
@@ -213,6 +227,8 @@ static void read_key(struct reading *r, const yaml_node_t *key, const yaml_node_
 		read_runs(r, value);
 	else if (!strcmp(name, "confidence"))
 		read_confidence(r, value);
+	else if (!strcmp(name, "real-time"))
+		each(r, value, read_realtime, NULL);
 	else if (!strcmp(name, "base"))
 		each(r, value, read_base, NULL);
 	else
@@ -259,6 +275,11 @@ static int load(struct reading *r, const char *text, size_t size)
 	return loaded ? 0 : -1;
 }
 
+void budgets_empty(struct budgets *budgets, const char *path)
+{
+	*budgets = (struct budgets){ .path = path, .keep = 1, .of = 1, .confidence = 0.95 };
+}
+
 int budgets_read(struct budgets *budgets, const char *path, struct kymo_err *err)
 {
 	struct reading r = { .to = budgets, .err = err };
@@ -266,7 +287,7 @@ int budgets_read(struct budgets *budgets, const char *path, struct kymo_err *err
 	size_t size;
 	int status;
 
-	*budgets = (struct budgets){ .path = path, .keep = 1, .of = 1, .confidence = 0.95 };
+	budgets_empty(budgets, path);
 	if (file_load(path, FILE_MAX, &text, &size, err))
 		return -1;
 	status = load(&r, text, size);

@@ -158,6 +158,50 @@ static int judge_row(struct checking *c, const struct budget *budget,
 	return 0;
 }
 
+/* ---- budgets about events ---- */
+
+/* The worst of what was found about it in run @at. */
+static const struct check_told *told_of(const struct checking *c, const struct budget *budget,
+					unsigned at)
+{
+	const struct check_told *worst = NULL;
+
+	for (unsigned i = 0; i < c->options->tolds; i++) {
+		const struct check_told *told = &c->options->told[i];
+
+		if (told->budget == budget && told->run == at &&
+		    (!worst || told->verdict < worst->verdict))
+			worst = told;
+	}
+	return worst;
+}
+
+static int judge_told(struct checking *c, const struct budget *budget)
+{
+	struct check *out = c->out;
+	struct check_row row = { .budget = budget, .value = NAN, .bound = NAN, .limit = NAN };
+	enum check_verdict worst = CHECK_VERDICTS;
+
+	(void)snprintf(row.why, sizeof(row.why), "%s",
+		       "events were lost, or there are none: a summary has no single events");
+	for (unsigned i = 0; i < c->runs; i++) {
+		const struct check_told *told =
+			check_is_judged(c, i) ? told_of(c, budget, i) : NULL;
+
+		row.runs[told ? told->verdict : CHECK_NOT_JUDGED]++;
+		if (!told || told->verdict >= worst)
+			continue;
+		worst = told->verdict;
+		row.count = told->count;
+		memcpy(row.why, told->why, sizeof(row.why));
+	}
+	row.verdict = of_runs(c, &row);
+	if (!ARRAY_ROOM(out->row, out->rows, out->capacity))
+		return -1;
+	out->row[out->rows++] = row;
+	return 0;
+}
+
 /* ---- one budget: all entities that it means ---- */
 
 static bool is_first(const struct checking *c, unsigned run, const struct summary_entity *entity)
@@ -202,6 +246,8 @@ static int judge_budget(struct checking *c, const struct budget *budget)
 {
 	bool found = false;
 
+	if (budget_is_told(budget))
+		return judge_told(c, budget);
 	if (budget->metric->kind == BUDGET_WHOLE)
 		return judge_row(c, budget, NULL);
 	for (unsigned r = 0; r < c->runs; r++)

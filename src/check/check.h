@@ -49,8 +49,19 @@ struct check {
 	unsigned runs, runs_with_loss;
 };
 
+/* What reading the trace of a run found about a budget that is about events. */
+struct check_told {
+	const struct budget *budget;
+	unsigned run;
+	enum check_verdict verdict;
+	uint64_t count; /* of instances */
+	char why[160];
+};
+
 struct check_options {
 	bool with_losses; /* also judge runs in which events were lost */
+	const struct check_told *told; /* a run without one of a budget is not judged */
+	unsigned tolds;
 };
 
 /**

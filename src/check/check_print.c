@@ -36,7 +36,9 @@ static char *group(char out[GROUP_MAX], const struct check_row *row)
 			   : *row->entity->label ? row->entity->label
 						 : row->entity->name;
 
-	if (kind == BUDGET_WHOLE)
+	if (budget_is_told(row->budget))
+		(void)snprintf(out, GROUP_MAX, "%s %s", row->budget->metric->name, name);
+	else if (kind == BUDGET_WHOLE)
 		(void)snprintf(out, GROUP_MAX, "loss");
 	else
 		(void)snprintf(out, GROUP_MAX, "%s %s", summary_kind_name(kind), name);
@@ -154,10 +156,15 @@ static void put_table_row(struct table *table, const struct check_row *row)
 {
 	const struct budget *budget = row->budget;
 	const bool is_whole = budget->metric->kind == BUDGET_WHOLE;
+	const bool is_told = budget_is_told(budget);
 
 	table_text(table, check_verdict_name(row->verdict));
-	table_text(table, is_whole ? "loss" : summary_kind_name(budget->metric->kind));
-	table_text(table, row->entity ? row->entity->name : is_whole ? NULL : budget->name);
+	table_text(table, is_told    ? budget->metric->name
+			  : is_whole ? "loss"
+				     : summary_kind_name(budget->metric->kind));
+	table_text(table, row->entity            ? row->entity->name
+			  : is_whole && !is_told ? NULL
+						 : budget->name);
 	table_text(table, row->entity && *row->entity->of ? row->entity->of : NULL);
 	table_text(table, budget->text);
 	table_u64(table, budget->line);

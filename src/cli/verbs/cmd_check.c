@@ -9,13 +9,15 @@
 #include "check/budget.h"
 #include "check/check_print.h"
 #include "cli/common/common.h"
+#include "cli/verbs/check/check_events.h"
 #include "cli/verbs/diff/diff_runs.h"
 #include "compare/ci.h"
 
 #define BUDGETS_FILE "budgets.yaml"
 
 struct options {
-	const char *config, *output, *junit;
+	const char *config, *output, *junit, *architecture;
+	struct opt_list path;
 	int format, annotate;
 	bool init, all, require, with_losses, anyway;
 };
@@ -37,6 +39,10 @@ static const struct opt opts[] = {
 	  "exit with 6 if a budget is not known to be kept", NULL },
 	{ "with-losses", 0, OPT_FLAG, offsetof(struct options, with_losses), NULL,
 	  "also judge runs in which events were lost", NULL },
+	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
+	  "an architecture file of CARET, for response times in a list of expectations", NULL },
+	{ "path", 0, OPT_LIST, offsetof(struct options, path), "PATH",
+	  "a path of that file by name, or '/node -> /topic -> /node'; may be repeated", NULL },
 	{ "anyway", 0, OPT_FLAG, offsetof(struct options, anyway), NULL,
 	  "also judge against a base line of a machine that differs", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -49,6 +55,7 @@ struct checked {
 	struct diff_runs run, base;
 	struct budgets budgets;
 	struct check check;
+	struct check_events events;
 };
 
 static int find_runs(struct checked *c, int argc, char **argv, struct kymo_err *err)
@@ -143,9 +150,31 @@ static int print(const struct checked *c, struct kymo_err *err)
 	return status;
 }
 
+/* A file of budgets, or a list as `kymo report --expect` reads it. */
+static int read_budgets(struct checked *c, struct kymo_err *err)
+{
+	const char *path = c->o.config ? c->o.config : BUDGETS_FILE;
+
+	if (check_events_is_list(path))
+		return check_events_read_list(&c->events, &c->budgets, path, c->o.architecture,
+					      &c->o.path, err);
+	return budgets_read(&c->budgets, path, err);
+}
+
+static int judge(struct checked *c, struct kymo_err *err)
+{
+	struct check_options options = { .with_losses = c->o.with_losses };
+
+	if (check_events_judge(&c->events, &c->budgets, &c->run, err))
+		return -1;
+	options.told = c->events.told;
+	options.tolds = c->events.tolds;
+	return check_judge(&c->check, &c->budgets, summaries(&c->run), c->run.count,
+			   summaries(&c->base), c->base.count - c->base.left_out, &options, err);
+}
+
 static int answer(struct checked *c, int argc, char **argv, struct kymo_err *err)
 {
-	const struct check_options options = { .with_losses = c->o.with_losses };
 	const unsigned *count = c->check.count;
 	int status;
 
@@ -154,13 +183,11 @@ static int answer(struct checked *c, int argc, char **argv, struct kymo_err *err
 			       "no budgets: there is no " BUDGETS_FILE
 			       " here; name a file with -c, "
 			       "or write a first one: kymo check --init -o " BUDGETS_FILE " TRACE");
-	if (budgets_read(&c->budgets, c->o.config ? c->o.config : BUDGETS_FILE, err))
+	if (read_budgets(c, err))
 		return -1;
 	/* Runs with losses stay: whether events were lost may be what a budget is about. */
 	if (find_runs(c, argc, argv, err) || diff_runs_read(&c->run, "check", true, err) ||
-	    read_base(c, err) ||
-	    check_judge(&c->check, &c->budgets, summaries(&c->run), c->run.count,
-			summaries(&c->base), c->base.count - c->base.left_out, &options, err))
+	    read_base(c, err) || judge(c, err))
 		return -1;
 	status = print(c, err);
 	if (status != KYMO_EXIT_OK)
@@ -199,6 +226,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!opt_parse(opts, &c->o, &argc, &argv, NULL, err) && !check_options(&c->o, err))
 		status = c->o.init ? init(c, argc, argv, err) : answer(c, argc, argv, err);
 	check_free(&c->check);
+	check_events_free(&c->events);
 	budgets_free(&c->budgets);
 	diff_runs_free(&c->run);
 	diff_runs_free(&c->base);

@@ -86,6 +86,26 @@ def topics():
     check('NOT_MEASURED: 1' in text and 'OUT_OF_SCOPE: 8' in text, text)
 
 
+def checked():
+    """kymo check judges each line of the same list as the report does; a line has the worst verdict of what it is about."""
+    lines = ('# comment\n^/filter_node$,subscription_callback,/topic1,13\n^/filter_node$,subscription_callback,/topic1,5\n/topic3,10\n'
+             '/topic4,100\n/nowhere,1\n/nothing,0\nsensor,timer_callback,80000000,12\ntarget,response_time,all,1\ntarget,response_time,best,9999\n')
+    rows = report(lines, 5)
+    with tempfile.NamedTemporaryFile('w', suffix='.csv') as file:
+        file.write(lines)
+        file.flush()
+        done = run(KYMO, 'check', '-c', file.name, os.path.join(DEMO, 'ctf'), '--architecture', os.path.join(DEMO, 'architecture.yaml'),
+                   '--format', 'json', status=5)
+    budgets = {row['line']: row for row in json.loads(done.stdout)['budgets']}
+    check(sorted(budgets) == [2, 3, 4, 5, 6, 8, 9, 10] and all(row['kind'] == 'expected' for row in budgets.values()), budgets)
+    kept = sum(row['result'] == 'PASS' for row in rows)
+    # Of a timer's line there are two verdicts: of its frequency and its latency.
+    check(kept and sum(row['verdict'] == 'kept' for row in budgets.values()) in (kept, kept - 1), budgets, rows)
+    for line, verdict_of in ((2, 'violated'), (3, 'violated'), (4, 'kept'), (5, 'violated'), (6, 'violated'), (9, 'violated'), (10, 'kept')):
+        check(budgets[line]['verdict'] == verdict_of, line, budgets[line])
+    check('nothing was measured' in budgets[3]['why'] and budgets[5]['why'].startswith('topic frequency: mean '), budgets)
+
+
 def wrong():
     for line, what in (('a,b\nx,timer_callback,soon,1', 'FILE:2: '), ('(,timer_callback,1,1', 'FILE:1: '), ('a,b,c', 'FILE:1: '),
                        ('a,b,c,d,e', 'FILE:1: '), ('a,sometimes,c,1', 'sometimes'), ('p,response_time,fast,1', 'worst')):
@@ -97,5 +117,5 @@ def wrong():
 
 if not os.path.isdir(DEMO):
     skip('there is no shared/data')
-for test in frequencies, latencies, responses, topics, wrong:
+for test in frequencies, latencies, responses, topics, checked, wrong:
     test()
