@@ -380,6 +380,8 @@ class Scenes:
         place = tempfile.mkdtemp(dir=self.work)
         for name in ("TRACE", "runs/1", "runs/2"):
             shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
+        with open(os.path.join(place, "callback_list.csv"), "w", encoding="utf-8") as file:
+            file.write("/base_driver,subscription_callback,/cmd_vel,40\n")
         first = "" if "--init" in line else f"{KYMO} check --init -o budgets.yaml TRACE && "
         return self.run(f"cd {place} && {first}{line}")
 
