@@ -452,7 +452,9 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 			sections[i].print(&report);
 		if (sections[i].list && report_list(&report, sections[i].name))
 			goto out;
-		if (report.rows == rows && sections[i].none && !(sections[i].of_kernel && report.totals)) {
+		if (report.rows == rows && sections[i].none &&
+		    !(sections[i].of_kernel && report.totals) &&
+		    !(sections[i].of_findings && report_has_findings(&report))) {
 			report.none = none_of(&report, &sections[i]);
 			if ((options->sections > 1 || sections[i].may_be_empty) &&
 			    !is_said(&report, &sections[i]))

@@ -110,6 +110,8 @@ struct report_rows {
 
 /* section_findings.c */
 void report_findings(struct report *report);
+/* Return: does something stand out? */
+bool report_has_findings(const struct report *report);
 /* The first screen. Return: was there something to show? */
 bool report_first(struct report *report);
 

@@ -25,6 +25,13 @@ void report_findings(struct report *report)
 	first_print_findings(report->table, report->summary, &options, report_limit(report));
 }
 
+bool report_has_findings(const struct report *report)
+{
+	struct summary_finding finding;
+
+	return summary_findings(report->summary, &finding, 1) > 0;
+}
+
 /* With the kernel's events, `kymo why` knows more of what held up the first finding. */
 static void explain(struct report *report, char *text, size_t size)
 {

@@ -89,6 +89,7 @@ def first_finding(name, trace, why, whole):
     if not findings or findings[0]["kind"] == "trust":
         check("Nothing stands out" in report(trace)[0], name, "no finding, and not said")
         return
+    check("Nothing stands out" not in report(trace, "--all")[0], name, "findings, and then none")
     first = findings[0]
     if first["kind"] == "loss":
         check(first["text"] == why["finding"], name, first, why.get("finding"))
