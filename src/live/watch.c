@@ -104,7 +104,7 @@ void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int6
 			until = epoch_of(reader, i, sync.time - 1);
 		else if (kind == ALIVE)
 			until = INT64_MIN;
-		else if (kind == PLAIN)
+		else if (kind == PLAIN && watch->old != traces)
 			until = plain_until(watch, reader, i, now_ns);
 		if (until < watch->until)
 			watch->until = until;
