@@ -21,6 +21,9 @@ enum { LONG_DOUBLE = 3, STRING = 16, WSTRING = 17, MESSAGE = 18 };
 #define WCHAR_BYTES 4u    /* of a character of a wide string, as CycloneDDS writes it */
 #define MEMBERS_MAX 4096u /* of a type; more are not plausible */
 #define DEPTH_MAX 16u     /* of messages within messages */
+#define VISITS_MAX 16384u /* members of a type, with those of the messages in it */
+#define WORK_MAX 65536u   /* members that are looked at to measure one message */
+#define SEQUENCE_BYTES 16u /* that its count() reads, in C and in C++ */
 
 struct member {
 	const char *name;
@@ -89,29 +92,64 @@ static const struct members *type_of(const struct member *member)
 
 /* ---- is the table as expected? ---- */
 
-static bool is_known(const struct members *type, unsigned depth);
+/*
+ * The size of a message, as its table says it, bounds all that is read from it: each member must
+ * end within the message. VISITS_MAX bounds the work of reading the table, and WORK_MAX that of
+ * measuring a message. Together they bound the size when serialized, so that no sum below
+ * overflows.
+ */
+struct visit {
+	unsigned depth, members;
+};
 
-static bool is_known_member(const struct members *type, const struct member *member, unsigned depth)
+static bool is_known(const struct members *type, struct visit *visit);
+
+/* The least bytes of one element of @member in memory. */
+static uint64_t bytes_in_memory(const struct member *member)
 {
-	if (!member->name || !member->type || member->type > MESSAGE ||
-	    member->type == LONG_DOUBLE || member->offset >= type->size || member->flags[0] > 1 ||
-	    member->flags[1] > has_keys(type))
+	if (member->type == MESSAGE)
+		return type_of(member)->size;
+	return member->type >= STRING ? sizeof(struct string) : bytes_of[member->type];
+}
+
+static bool is_within(const struct members *type, const struct member *member)
+{
+	const uint64_t room = type->size - member->offset; /* offset < size */
+
+	if (is_sequence(type, member))
+		return SEQUENCE_BYTES <= room;
+	if (!is_array(type, member))
+		return bytes_in_memory(member) <= room;
+	return member->array_size <= room / bytes_in_memory(member);
+}
+
+static bool is_known_member(const struct members *type, const struct member *member,
+			    struct visit *visit)
+{
+	if (++visit->members > VISITS_MAX || !member->name || !member->type ||
+	    member->type > MESSAGE || member->type == LONG_DOUBLE || member->offset >= type->size ||
+	    member->flags[0] > 1 || member->flags[1] > has_keys(type))
 		return false;
 	if (is_array(type, member) &&
 	    (!member->count || (member->type >= STRING && !member->element)))
 		return false;
-	return member->type != MESSAGE ||
-	       (member->message && member->message->data && is_known(type_of(member), depth + 1));
+	if (member->type == MESSAGE &&
+	    (!member->message || !member->message->data || !is_known(type_of(member), visit)))
+		return false;
+	return is_within(type, member);
 }
 
-static bool is_known(const struct members *type, unsigned depth)
+static bool is_known(const struct members *type, struct visit *visit)
 {
-	if (depth > DEPTH_MAX || !type->space || !type->name || !type->count ||
-	    type->count > MEMBERS_MAX || !type->size || !members_of(type))
+	if (visit->depth > DEPTH_MAX || !type->space || !type->name || !type->count ||
+	    type->count > MEMBERS_MAX || !type->size || type->size > UINT32_MAX ||
+	    !members_of(type))
 		return false;
+	visit->depth++;
 	for (uint32_t i = 0; i < type->count; i++)
-		if (!is_known_member(type, &members_of(type)[i], depth))
+		if (!is_known_member(type, &members_of(type)[i], visit))
 			return false;
+	visit->depth--;
 	return true;
 }
 
@@ -126,6 +164,24 @@ static bool is_fixed(const struct members *type)
 			return false;
 	}
 	return true;
+}
+
+/* Members that are looked at to measure a message that has one element in each sequence, or
+ * WORK_MAX + 1: fixed arrays in fixed arrays multiply, see end_of_equals(). */
+static uint64_t work_of(const struct members *type)
+{
+	uint64_t work = 0;
+
+	for (uint32_t i = 0; i < type->count && work <= WORK_MAX; i++) {
+		const struct member *member = &members_of(type)[i];
+
+		work++;
+		if (member->type == MESSAGE)
+			work += work_of(type_of(member)) *
+				(is_array(type, member) && is_fixed(type_of(member)) ? 2 * ALIGN_MAX
+										     : 1);
+	}
+	return work > WORK_MAX ? WORK_MAX + 1 : work;
 }
 
 /* ---- where a message ends ---- */
@@ -240,7 +296,7 @@ static void find_stamp(struct kymo_type *known, const struct members *type)
 
 	stamp = header ? message_named(type_of(header), "stamp", "builtin_interfaces/msg/Time")
 		       : NULL;
-	if (!stamp)
+	if (!stamp || type_of(stamp)->size < KYMO_STAMP_BYTES)
 		return;
 	known->stamp_at = header->offset + stamp->offset;
 	known->begins_with_stamp =
@@ -250,13 +306,17 @@ static void find_stamp(struct kymo_type *known, const struct members *type)
 bool kymo_introspection_read(struct kymo_type *known, const void *members)
 {
 	const struct members *type = members;
+	struct visit visit = { 0 };
+	uint64_t fixed;
 
-	if (!is_known(type, 0))
+	if (!is_known(type, &visit) || work_of(type) > WORK_MAX)
+		return false;
+	fixed = is_fixed(type) ? kymo_introspection_size(type, NULL) : 0;
+	if (fixed > UINT32_MAX)
 		return false;
 	known->members = type;
+	known->fixed = (uint32_t)fixed;
 	kymo_type_name(known->name, type->space, type->name);
-	if (is_fixed(type))
-		known->fixed = (uint32_t)kymo_introspection_size(type, NULL);
 	find_stamp(known, type);
 	return true;
 }

@@ -32,8 +32,6 @@ struct serialized {
 	size_t length;
 };
 
-#define STAMP_BYTES 8u /* builtin_interfaces/msg/Time: seconds, nanoseconds */
-
 /* ---- the types of publishers and subscriptions ---- */
 
 #define TYPES_MAX 4096u /* more publishers and subscriptions have no sizes */
@@ -170,7 +168,7 @@ static bool read_serialized(struct content *content, uintptr_t object, const uin
 	content->size = serialized.length;
 	content->stamp_ns = 0;
 	if (entry && entry->begins_with_stamp && serialized.bytes &&
-	    serialized.length >= KYMO_CDR_HEADER + STAMP_BYTES)
+	    serialized.length >= KYMO_CDR_HEADER + KYMO_STAMP_BYTES)
 		content->stamp_ns = stamp_in(serialized.bytes + KYMO_CDR_HEADER,
 					     (serialized.bytes[1] & 1) !=
 						     (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__));

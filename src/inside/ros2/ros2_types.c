@@ -93,7 +93,7 @@ static bool read_fastrtps(struct kymo_type *type, const struct fastrtps *callbac
 	kymo_type_name(type->name, callbacks->space, callbacks->name);
 	type->measure = callbacks->size;
 	size = callbacks->max_size(&bounds);
-	if (bounds == PLAIN_TYPE && size)
+	if (bounds == PLAIN_TYPE && size && size <= UINT32_MAX - KYMO_CDR_HEADER)
 		type->fixed = (uint32_t)size + KYMO_CDR_HEADER;
 	return true;
 }

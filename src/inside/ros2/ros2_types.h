@@ -20,6 +20,7 @@
 #define KYMO_CDR_HEADER 4u /* bytes that name the encoding, before the first member */
 #define KYMO_TYPE_NAME_MAX 256u
 #define KYMO_NO_STAMP UINT32_MAX
+#define KYMO_STAMP_BYTES 8u /* builtin_interfaces/msg/Time: seconds, nanoseconds */
 
 /* What kymo knows about a type. */
 struct kymo_type {
@@ -61,7 +62,8 @@ void kymo_type_name(char to[], const char *space, const char *name);
 /**
  * kymo_introspection_read() - read the table of members at @members
  *
- * Return: false: the table has something that kymo does not know, so nothing is measured.
+ * Return: false: the table has something that kymo does not know, or a member that ends beyond its
+ * message, or more members than kymo follows for each message; so nothing is measured.
  * Context: wait-free.
  */
 bool kymo_introspection_read(struct kymo_type *type, const void *members);
