@@ -8,7 +8,7 @@ import re
 import struct
 import subprocess
 
-from lib_test import BUILD, KYMO, accounts
+from lib_test import BUILD, KYMO, accounts, until
 
 SUMS = os.path.join(BUILD, "tests/sums")
 SLOTS, OF_PROGRAM, PROGRAMS = 256, 16, 4        # as in sums.c
@@ -23,6 +23,20 @@ MAYBE = "WARNING: Tracer may have discarded events"     # in front of a trace th
 
 class Wrong(Exception):
     pass
+
+
+def read_or_empty(pid, name):
+    """Return: /proc/@pid/@name; empty: it has ended."""
+    try:
+        with open("/proc/%s/%s" % (pid, name), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def is_dead(pid):
+    """Gone, or a zombie: then its files are closed and its locks released."""
+    return read_or_empty(pid, "stat").rpartition(b")")[2].split()[:1] in ([], [b"Z"], [b"X"])
 
 
 def check(condition, message, *values):
@@ -93,13 +107,20 @@ class Program:
     def is_complete(self):
         return len(self.mine()) == self.threads + 2 * self.forks
 
+    def pids(self):
+        """Its processes as this namespace sees them: the program may be behind unshare, and has children."""
+        mine = b"\0%s\0%d\0" % (self.round.orders.path.encode(), self.first)
+        return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if read_or_empty(pid, "cmdline").endswith(mine)]
+
     def kill(self):
-        """Its children die with it."""
+        """Its children die with it. One that is still dying looks alive to a recorder, and its region stays for the next one."""
+        pids = self.pids()
         for number, _ in self.mine():
             self.round.dead.add(number)
         self.killed = True
         self.process.kill()
         self.process.wait()
+        until("the end of the program's processes", lambda: all(is_dead(pid) for pid in pids))
 
 
 class Trace:
