@@ -18,12 +18,12 @@ const WIDTH = 1300, SHELL = 215, DEADLINE_MS = 60000, WINDOW_S = 0.0275;
 // What is to be seen, from top to bottom, and the callback whose arrows are drawn.
 const TRACKS = [
 	['AsyncSliceTrack', 'publisher /scan'],
-	['ChromeSliceTrack', 'driver'],
+	['ChromeSliceTrack', 'driver '],
 	['AsyncSliceTrack', 'subscription /scan'],
-	['ChromeSliceTrack', 'perception'],
+	['ChromeSliceTrack', 'perception '],
 	['AsyncSliceTrack', 'publisher /obstacles'],
 	['AsyncSliceTrack', 'subscription /obstacles'],
-	['ChromeSliceTrack', 'control'],
+	['ChromeSliceTrack', 'control '],
 	['AsyncSliceTrack', 'publisher /cmd_vel'],
 	['AsyncSliceTrack', 'subscription /cmd_vel'],
 ];
@@ -151,7 +151,7 @@ async function draw(page, origin) {
 	await wait(page, () => window.globals && Object.values(globals.state.engines).some((engine) => engine.ready));
 	await page.evaluate((wanted) => {
 		for (const [kind, name] of wanted) {
-			const tracks = Object.values(globals.state.tracks).filter((t) => t.kind === kind && t.name.startsWith(name));
+			const tracks = Object.values(globals.state.tracks).filter((t) => t.kind === kind && t.name.includes(name));
 			if (!tracks.length)
 				throw new Error(`no track ${name}: is the trace one of examples/robot?`);
 			for (const track of tracks)

@@ -2,10 +2,10 @@
 /*
  * Counters below "ROS 2 topics" / topic:
  *
- *   rate		messages published in the second that begins there
- *   latency to NODE	from publish to the start of the subscription's callback, at that start
- *   waiting for NODE	how many newer messages the subscription's queue held when one was taken
- *   dropped		messages that were lost, so far
+ *   TOPIC rate			messages published in the second that begins there
+ *   TOPIC latency to NODE	from publish to the start of the subscription's callback, at that start
+ *   TOPIC waiting for NODE	how many newer messages the subscription's queue held when one was taken
+ *   TOPIC dropped		messages that were lost, so far
  *
  * They count what is shown. Seconds are those of the file, from its first event on.
  */
@@ -30,9 +30,14 @@ static struct topic_counters *counters_of(struct exporter *exporter, const struc
 	return counters;
 }
 
+/* @what: what it counts of @topic; @to: of which node, or "". */
 static struct pft_track *counter(struct exporter *exporter, const struct topic_counters *counters,
-				 const char *name, enum pft_unit unit)
+				 const struct model_topic *topic, const char *what, const char *to,
+				 enum pft_unit unit)
 {
+	char name[LABEL_MAX];
+
+	snprintf(name, sizeof(name), "%s %s%s", topic->name, what, to);
 	return pft_track_like(exporter->pft, counters->track,
 			      &(struct pft_look){ .name = name, .counter = true, .unit = unit });
 }
@@ -70,7 +75,7 @@ void export_count_published(struct exporter *exporter, const struct model_messag
 	if (!counters)
 		return;
 	if (!counters->rate)
-		counters->rate = counter(exporter, counters, "rate", PFT_UNIT_COUNT);
+		counters->rate = counter(exporter, counters, message->topic, "rate", "", PFT_UNIT_COUNT);
 	rate_until(exporter, counters, second_of(exporter, message->publish_ns));
 	counters->in_second++;
 	if (!counters->latest)
@@ -125,16 +130,14 @@ static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_
 	return count;
 }
 
-/* @to may be NULL: unknown. */
 static struct pft_track *counter_to(struct exporter *exporter, const struct topic_counters *counters,
-				    const char *what, const struct model_subscription *to,
+				    const char *what, const struct model_message *message,
 				    enum pft_unit unit)
 {
-	char name[LABEL_MAX];
+	const struct model_subscription *to = message->subscription;
 
-	snprintf(name, sizeof(name), "%s %s", what,
-		 to && to->node ? to->node->full_name : "(node unknown)");
-	return counter(exporter, counters, name, unit);
+	return counter(exporter, counters, message->topic, what, export_node_name(to ? to->node : NULL),
+		       unit);
 }
 
 static void count_waiting(struct exporter *exporter, const struct topic_counters *counters,
@@ -148,8 +151,7 @@ static void count_waiting(struct exporter *exporter, const struct topic_counters
 		return;
 	state->waited = waiting + 1;
 	if (!state->waiting)
-		state->waiting = counter_to(exporter, counters, "waiting for", message->subscription,
-					    PFT_UNIT_COUNT);
+		state->waiting = counter_to(exporter, counters, "waiting for ", message, PFT_UNIT_COUNT);
 	pft_counter_i64(state->waiting, export_time(exporter, message->take_ns), (int64_t)waiting);
 }
 
@@ -160,7 +162,7 @@ static void put_latency(struct exporter *exporter, const struct topic_counters *
 	    !export_comparable(message->publish_thread, message->take_thread))
 		return;
 	if (!*track)
-		*track = counter_to(exporter, counters, "latency to", message->subscription, PFT_UNIT_NS);
+		*track = counter_to(exporter, counters, "latency to ", message, PFT_UNIT_NS);
 	pft_counter_i64(*track, export_time(exporter, message->callback_ns),
 			message->callback_ns - message->publish_ns);
 }
@@ -191,6 +193,6 @@ void export_count_dropped(struct exporter *exporter, const struct model_message 
 	if (!counters)
 		return;
 	if (!counters->dropped)
-		counters->dropped = counter(exporter, counters, "dropped", PFT_UNIT_COUNT);
+		counters->dropped = counter(exporter, counters, message->topic, "dropped", "", PFT_UNIT_COUNT);
 	pft_counter_i64(counters->dropped, export_time(exporter, ns), (int64_t)++counters->drops);
 }

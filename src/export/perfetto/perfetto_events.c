@@ -29,9 +29,6 @@ void export_words(struct exporter *exporter)
 
 #define NUMBER(name, text) words->name = pft_string(exporter->pft, text);
 	EXPORT_WORDS(NUMBER)
-	words->drop[MODEL_DROP_OVERWRITTEN] = pft_string(exporter->pft, "dropped: overwritten");
-	words->drop[MODEL_DROP_CLEARED] = pft_string(exporter->pft, "dropped: cleared");
-	words->drop[MODEL_DROP_UNTAKEN] = pft_string(exporter->pft, "dropped: never taken");
 	for (int state = 0; state <= MODEL_EXECUTOR_EXECUTE; state++)
 		words->executor_state[state] = pft_string(
 			exporter->pft, model_executor_state_name((enum model_executor_state)state));
@@ -55,7 +52,7 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 	if (!export_in_window(exporter, message->publish_ns) ||
 	    !publisher_is_wanted(exporter, message))
 		return;
-	event.name = message->is_intra ? exporter->words.publish_intra : exporter->words.publish;
+	event.name = export_publication(exporter, message->publisher, message->is_intra);
 	if (message->address)
 		arg[event.args++] = (struct pft_arg){ exporter->words.message, PFT_POINTER,
 						      { .u = message->address } };
@@ -143,11 +140,12 @@ static void on_taken(void *context, const struct model_message *message)
 	/* A copy of the message that no callback receives is not on the path of the message. */
 	uint64_t flow = message->callback ?
 		export_flow(exporter, message, message->subscription) : 0;
-	struct pft_event event = { .name = exporter->words.take, .category = exporter->words.take,
+	struct pft_event event = { .category = exporter->words.take,
 				   .flow = &flow, .flows = flow != 0, .role = PFT_FLOW_PASSES };
 
 	if (!export_in_window(exporter, message->take_ns) || !subscriber_is_wanted(exporter, message))
 		return;
+	event.name = export_reception(exporter, message->subscription);
 	pft_instant(export_subscription(exporter, message->subscription),
 		    export_time(exporter, message->take_ns), &event);
 	export_count_taken(exporter, message);
@@ -162,12 +160,12 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	struct exporter *exporter = context;
 	bool untaken = why == MODEL_DROP_UNTAKEN;
 	int64_t ns = untaken ? message->publish_ns : exporter->now_ns;
-	struct pft_event event = { .name = exporter->words.drop[why],
-				   .category = exporter->words.dropped };
+	struct pft_event event = { .category = exporter->words.dropped };
 
 	if (!export_in_window(exporter, ns) ||
 	    !(untaken ? publisher_is_wanted : subscriber_is_wanted)(exporter, message))
 		return;
+	event.name = export_drop(exporter, message, why);
 	pft_instant(untaken || !message->subscription ?
 		    export_publisher(exporter, message->publisher) :
 		    export_subscription(exporter, message->subscription),
@@ -194,6 +192,11 @@ static void on_call_step(void *context, const struct model_call_step *step)
 
 /* ---- lifecycle, loss ---- */
 
+static uint32_t state_name(struct exporter *exporter, const struct model_transition *transition, const char *state)
+{
+	return export_named(exporter, "%s %s", export_node_name(transition->node), state);
+}
+
 static void on_transition(void *context, const struct model_transition *transition)
 {
 	struct exporter *exporter = context;
@@ -211,11 +214,11 @@ static void on_transition(void *context, const struct model_transition *transiti
 	if (!node->in_state) {
 		born_ns = transition->node->born_ns > exporter->options->begin_ns ?
 			  transition->node->born_ns : exporter->options->begin_ns;
-		event.name = pft_string(exporter->pft, transition->start);
+		event.name = state_name(exporter, transition, transition->start);
 		pft_begin(node->lifecycle, export_time(exporter, born_ns), &event);
 	}
 	pft_end(node->lifecycle, ns);
-	event.name = pft_string(exporter->pft, transition->goal);
+	event.name = state_name(exporter, transition, transition->goal);
 	pft_begin(node->lifecycle, ns, &event);
 	node->in_state = true;
 }

@@ -77,8 +77,15 @@ struct node_state {
 	bool in_state;
 };
 
+struct publisher_state {
+	struct pft_track *track;
+	uint32_t name, intra;		/* of its publications */
+};
+
 struct subscription_state {
 	struct pft_track *track, *latency, *waiting;
+	uint32_t name;			/* of what it takes; 0: not yet made */
+	uint32_t drop[3];		/* of what it loses, by enum model_drop */
 	uint32_t slot;			/* of its topic, where topic_state says so */
 	uint64_t waited;		/* last value of waiting, plus one; 0: none yet */
 };
@@ -86,9 +93,16 @@ struct subscription_state {
 /* Slices that overlap on one track get as many rows as they need, up to so many. */
 #define LANES_MAX 16
 
+/* What happens in a call, each with a name of its own. */
+enum call_part {
+	CALL_REQUEST, CALL_RESPONSE, CALL_RUN, CALL_SERVE,
+	CALL_PARTS
+};
+
 /* A timer, a service, a client. */
 struct lanes {
 	struct pft_track *track[LANES_MAX];
+	uint32_t name[CALL_PARTS];	/* of its slices; 0: not yet made */
 	int64_t end_ns[LANES_MAX];
 };
 
@@ -133,21 +147,16 @@ struct callback_state {
 	WORD(callback, "callback") WORD(unfinished, "unfinished") WORD(publish, "publish") \
 	WORD(take, "take") WORD(dropped, "dropped") WORD(lifecycle, "lifecycle") \
 	WORD(timer, "timer") WORD(call, "call") WORD(executor, "executor") \
-	WORD(link, "link") WORD(run, "run") WORD(tick, "tick") WORD(serve, "serve") \
-	WORD(request, "request") WORD(response, "response") WORD(node, "node") \
+	WORD(link, "link") WORD(run, "run") WORD(node, "node") \
 	WORD(topic, "topic") WORD(service, "service") WORD(period_ns, "period_ns") \
 	WORD(symbol, "symbol") WORD(is_intra_process, "is_intra_process") \
 	WORD(latency_ns, "latency_ns") WORD(source_timestamp, "source_timestamp") \
-	WORD(message, "message") \
-	WORD(publish_intra, "publish intra-process") \
-	WORD(cause, "used for a message") \
-	WORD(effect, "made of a message")
+	WORD(message, "message")
 /* clang-format on */
 
 #define EXPORT_WORD(name, text) uint32_t name;
 struct words {
 	EXPORT_WORDS(EXPORT_WORD)
-	uint32_t drop[3]; /* by enum model_drop */
 	uint32_t executor_state[3];
 };
 
@@ -257,6 +266,29 @@ void export_published(struct exporter *exporter, const struct model_topic *topic
 /** export_flow() - the arrow to @subscription, 0: none. */
 uint64_t export_flow(struct exporter *exporter, const struct model_message *message,
 		     const struct model_subscription *subscription);
+
+/*
+ * Names of events contain topic and node, as people search for them:
+ *
+ *   export_publication()	"/lidar_driver → /scan"
+ *   export_reception()		"/scan → /planner"
+ *   export_drop()		"/scan → /planner dropped: overwritten"
+ *
+ * @publisher, @subscription: NULL: not in the trace. Return: as pft_string(). Context: allocate, the first time.
+ */
+uint32_t export_publication(struct exporter *exporter, const struct model_publisher *publisher, bool intra);
+uint32_t export_reception(struct exporter *exporter, const struct model_subscription *subscription);
+uint32_t export_drop(struct exporter *exporter, const struct model_message *message, enum model_drop why);
+
+/** export_named() - the text of @format as pft_string(), for names that few events have. */
+__attribute__((format(printf, 2, 3)))
+uint32_t export_named(struct exporter *exporter, const char *format, ...);
+
+/** export_node_name() - of @node; NULL: "(node unknown)". */
+static inline const char *export_node_name(const struct model_node *node)
+{
+	return node ? node->full_name : "(node unknown)";
+}
 
 /** export_callback() - name and constant arguments of a callback, or NULL: out of memory. */
 const struct callback_state *export_callback(struct exporter *exporter,

@@ -50,8 +50,25 @@ static struct pft_track *lane_make(struct exporter *exporter, const struct owner
 	char name[LABEL_MAX];
 	struct pft_look look = { .name = name, .has_lanes = !first, .lane_of = first };
 
-	snprintf(name, sizeof(name), "%s %s", owner->kind, owner->name);
+	snprintf(name, sizeof(name), "%s %s %s", export_node_name(owner->node), owner->kind, owner->name);
 	return export_entity(exporter, owner->node, owner->entity, owner->index, &look);
+}
+
+/* "/planner calls /map"; as pft_string(). */
+static uint32_t part_name(struct exporter *exporter, const struct owner *owner, enum call_part part)
+{
+	struct lanes *lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
+	static const char *const verb[CALL_PARTS] = {
+		[CALL_REQUEST] = "calls",
+		[CALL_RESPONSE] = "gets the response of",
+		[CALL_RUN] = "uses the response of",
+		[CALL_SERVE] = "serves",
+	};
+
+	if (lanes && !lanes->name[part])
+		lanes->name[part] = export_named(exporter, "%s %s %s", export_node_name(owner->node), verb[part],
+						 owner->name);
+	return lanes ? lanes->name[part] : 0;
 }
 
 /* A row of @owner that is free from @begin_ns to @end_ns. Return: NULL: all are in use, or out of memory. */
@@ -101,7 +118,7 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 	bool reached = exporter->options->chrome || export_arrows_reach(instance->thread->process);
 	const struct model_callback *callback = instance->callback;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
-	struct pft_event event = { .name = exporter->words.tick, .category = exporter->words.timer };
+	struct pft_event event = { .name = call->name, .category = exporter->words.timer };
 	char period[32];
 	struct owner owner;
 	struct pft_track *track;
@@ -111,11 +128,12 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 	} else if (callback->service && !instance->call &&
 		   callback->kind == MODEL_CALLBACK_SERVICE) {
 		owner = of_service(callback->service);
-		event.name = exporter->words.serve;
+		event.name = part_name(exporter, &owner, CALL_SERVE);
 		event.category = exporter->words.service;
 	} else if (callback->subscription && !reached) {
 		owner = of_subscription(callback->subscription);
-		event.name = event.category = exporter->words.run;
+		event.name = export_reception(exporter, callback->subscription);
+		event.category = exporter->words.run;
 	} else {
 		return;
 	}
@@ -138,9 +156,10 @@ uint64_t export_call_flow(const struct exporter *exporter, uint64_t call)
 
 static void put_client(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
-	struct pft_event event = { .name = exporter->words.request, .category = exporter->words.call,
-				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
 	struct owner owner = of_client(call->client);
+	struct pft_event event = { .name = part_name(exporter, &owner, CALL_REQUEST),
+				   .category = exporter->words.call,
+				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
 	int64_t last_ns = call->response_end_ns ? call->response_end_ns : call->response_taken_ns;
 	struct pft_track *track;
 
@@ -151,23 +170,24 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 			    &event);
 	if (!call->response_taken_ns)
 		return;
-	event.name = exporter->words.response;
+	event.name = part_name(exporter, &owner, CALL_RESPONSE);
 	event.role = PFT_FLOW_PASSES;
 	pft_instant(track, export_time(exporter, call->response_taken_ns), &event);
 	pft_end(track, export_time(exporter, call->response_taken_ns));
 	if (!track || !call->response_end_ns)
 		return;
-	event = (struct pft_event){ .name = exporter->words.run, .category = exporter->words.call };
+	event = (struct pft_event){ .name = part_name(exporter, &owner, CALL_RUN),
+				    .category = exporter->words.call };
 	pft_begin(track, export_time(exporter, call->response_start_ns), &event);
 	pft_end(track, export_time(exporter, call->response_end_ns));
 }
 
 static void put_service(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
-	struct pft_event event = { .name = exporter->words.serve, .category = exporter->words.service,
-				   .flow = &flow, .flows = 1,
-				   .role = call->request_ns ? PFT_FLOW_PASSES : PFT_FLOW_BEGINS };
 	struct owner owner = of_service(call->service);
+	struct pft_event event = { .name = part_name(exporter, &owner, CALL_SERVE),
+				   .category = exporter->words.service, .flow = &flow, .flows = 1,
+				   .role = call->request_ns ? PFT_FLOW_PASSES : PFT_FLOW_BEGINS };
 	int64_t end_ns = call->response_ns ? call->response_ns : call->callback_end_ns;
 	struct pft_track *track;
 

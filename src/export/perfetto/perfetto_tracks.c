@@ -86,7 +86,7 @@ static struct pft_track *ros_track(struct exporter *exporter)
 static struct pft_track *node_track(struct exporter *exporter, const struct model_node *node)
 {
 	struct node_state *state;
-	struct pft_look look = { .name = node ? node->full_name : "(node unknown)", .ranked = true };
+	struct pft_look look = { .name = export_node_name(node), .ranked = true };
 
 	if (!node) {
 		if (!exporter->no_node)
@@ -115,21 +115,21 @@ static struct pft_track *topic_end(struct exporter *exporter, const struct model
 {
 	char name[LABEL_MAX];
 
-	snprintf(name, sizeof(name), "%s %s", entity == ENTITY_PUBLISHER ? "publisher" : "subscription",
-		 topic ? topic->name : "");
+	snprintf(name, sizeof(name), "%s %s %s", export_node_name(node),
+		 entity == ENTITY_PUBLISHER ? "publisher" : "subscription", topic ? topic->name : "");
 	return export_entity(exporter, node, entity, index, &(struct pft_look){ .name = name });
 }
 
 struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher)
 {
-	struct pft_track **track =
-		publisher ? TRACK_BY_INDEX(exporter, BY_PUBLISHER, publisher->index) : NULL;
+	struct publisher_state *state =
+		publisher ? BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state) : NULL;
 
-	if (track && !*track)
-		*track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER, publisher->index,
-				   publisher->topic);
-	return track ? *track : NULL;
+	if (state && !state->track)
+		state->track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER, publisher->index,
+					 publisher->topic);
+	return state ? state->track : NULL;
 }
 
 struct pft_track *export_subscription(struct exporter *exporter,
@@ -150,14 +150,15 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 {
 	struct pft_track *track;
 	struct node_state *state;
+	char name[LABEL_MAX];
 
 	if (!node)
 		return NULL;
 	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
 	if (!state || state->lifecycle)
 		return state;
-	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0,
-			      &(struct pft_look){ .name = "lifecycle" });
+	snprintf(name, sizeof(name), "%s lifecycle", node->full_name);
+	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0, &(struct pft_look){ .name = name });
 	state->lifecycle = track;	/* the node's own track was created first, so @state is still valid */
 	return state;
 }

@@ -133,8 +133,12 @@ static void describe(struct pft_track *track)
 
 void pft_describe_again(struct pft_track *track)
 {
-	if (track->described == track->pft->generation)
-		return;
+	if (track->described != track->pft->generation)
+		pft_describe_anew(track);
+}
+
+void pft_describe_anew(struct pft_track *track)
+{
 	if (track->parent)
 		pft_describe_again(track->parent);
 	describe(track);

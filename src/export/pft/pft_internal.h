@@ -175,6 +175,9 @@ void pft_strings_free(struct pft *pft);
  * this generation. */
 void pft_describe_again(struct pft_track *track);
 
+/** pft_describe_anew() - write the packet that describes @track, also if it was written in this generation. */
+void pft_describe_anew(struct pft_track *track);
+
 /** pft_tracks_free() */
 void pft_tracks_free(struct pft *pft);
 

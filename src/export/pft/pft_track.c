@@ -277,8 +277,11 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 		end_ns = begin_ns;
 	while (track->depth)
 		pft_end(track, begin_ns);
-	if (!pft->json)
+	if (!pft->json) {
+		/* The sequence starts here also for a reader of the rest of a file, which has seen nothing of the track. */
+		pft_describe_anew(track);
 		sequence_start(track, end_ns, F_PREVIOUS_DROPPED);
+	}
 	arg[event.args++] = (struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
 	if (lost_packets)
 		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,

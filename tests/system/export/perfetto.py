@@ -145,7 +145,7 @@ QUERIES = (
     "join slice c on f.slice_out = c.id join slice p on f.slice_in = p.id "
     "where c.category = 'callback' and p.category = 'publish'",
     # 6: published per topic, on the tracks of publishers
-    "select substr(t.name, 11) topic, count(*) from slice s join track t on s.track_id = t.id "
+    "select substr(t.name, instr(t.name, ' publisher ') + 11) topic, count(*) from slice s join track t on s.track_id = t.id "
     "where category = 'publish' and extract_arg(s.arg_set_id, 'debug.source_timestamp') is not null "
     "group by 1",
     # 7: losses in place

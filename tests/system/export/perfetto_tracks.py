@@ -38,12 +38,12 @@ ARROWS = ("select a.category || ' ' || a.name, b.category || ' ' || b.name, coun
           "group by 1, 2 order by 1, 2")
 
 ASKED = {
-    "publish": "select distinct node, 'publisher ' || topic_name, min(publish_ns), 0 from publications "
+    "publish": "select distinct node, 'publisher ' || topic_name, min(publish_ns), 0, topic_name from publications "
                "where publisher_id is not null group by publication_id, thread_id",
-    "take": "select subscriber_node, 'subscription ' || topic_name, take_ns, 0 from messages "
+    "take": "select subscriber_node, 'subscription ' || topic_name, take_ns, 0, topic_name from messages "
             "where take_ns is not null and subscription_id is not null "
             "and outcome in ('callback', 'taken')",
-    "timer": "select i.node, c.source, i.start_ns, i.duration_ns from callback_instances i "
+    "timer": "select i.node, 'timer ' || c.source, i.start_ns, i.duration_ns, i.callback from callback_instances i "
              "join callbacks c on c.id = callback_id where timer_id is not null",
     "lifecycle": "select coalesce(node, ''), state, start_ns, coalesce(duration_ns, -1) from lifecycle_states "
                  "where node is not null",
@@ -63,12 +63,13 @@ ASKED = {
 
 
 def of_tracks(rows, category, offset):
-    return sorted((node, track, ts + offset, dur) for kind, node, track, ts, dur, _ in rows
+    return sorted((node, track, ts + offset, dur, name.replace(" within the process", "")) for kind, node, track, ts, dur, name in rows
                   if kind == category)
 
 
-def named(rows):
-    return sorted((row[0] or UNKNOWN, *row[1:]) for row in rows)
+def named(rows, name):
+    """As tracks and slices are called: @name of a row's node and last column."""
+    return sorted((node or UNKNOWN, f"{node or UNKNOWN} {track}", ts, dur, name(node or UNKNOWN, what)) for node, track, ts, dur, what in rows)
 
 
 def waiting(told):
@@ -81,7 +82,7 @@ def waiting(told):
         newer = sum(at <= ns and other > number for at, other in ids[topic])
         value = min(newer, depth) if depth else newer
         if last.get(to) != value:
-            steps[topic, "waiting for " + (node or UNKNOWN)].append((ns, value))
+            steps[topic, f"{topic} waiting for {node or UNKNOWN}"].append((ns, value))
         last[to] = value
     return {key: sorted(value) for key, value in steps.items()}
 
@@ -91,19 +92,19 @@ def check_counters(check, name, rows, told, offset):
     for topic, counter, ts, value in rows:
         by_track[topic, counter].append((ts + offset, value))
     check.equal(f"{name}: latencies",
-                sorted((topic, counter[len("latency to "):], *value) for (topic, counter), values
-                       in by_track.items() if counter.startswith("latency to ") for value in values),
+                sorted((topic, counter[len(f"{topic} latency to "):], *value) for (topic, counter), values
+                       in by_track.items() if counter.startswith(f"{topic} latency to ") for value in values),
                 named_last(told["latency"]))
     rates = {topic: sum(value for _, value in values) for (topic, counter), values in by_track.items()
-             if counter == "rate"}
+             if counter == f"{topic} rate"}
     check.equal(f"{name}: rates add up to what was published", rates,
                 dict(collections.Counter(topic for topic, _, _ in told["published"])))
     drops = collections.Counter()
     for topic, _, count in told["counted"]:
         drops[topic] += count
     check.equal(f"{name}: drops", {topic: values[-1][1] for (topic, counter), values in by_track.items()
-                                   if counter == "dropped"}, dict(drops))
-    got = {key: sorted(values) for key, values in by_track.items() if key[1].startswith("waiting for ")}
+                                   if counter == f"{topic} dropped"}, dict(drops))
+    got = {key: sorted(values) for key, values in by_track.items() if " waiting for " in key[1]}
     want = waiting(told)
     check.equal(f"{name}: waiting", [(key, value) for key, value in got.items() if want.get(key) != value],
                 [(key, value) for key, value in want.items() if got.get(key) != value])
@@ -123,20 +124,23 @@ def ask(reader, name, trace):
 
 def check_trace(check, name, told, answers):
     tree, counters, executors, ((offset,),) = answers
-    check.equal(f"{name}: publications", of_tracks(tree, "publish", offset), named(told["publish"]))
-    check.equal(f"{name}: takes", of_tracks(tree, "take", offset), named(told["take"]))
+    check.equal(f"{name}: publications", of_tracks(tree, "publish", offset), named(told["publish"], "{} → {}".format))
+    check.equal(f"{name}: takes", of_tracks(tree, "take", offset), named(told["take"], lambda node, topic: f"{topic} → {node}"))
     check.equal(f"{name}: timers", of_tracks(tree, "timer", offset),
-                named((node, "timer " + source, *rest) for node, source, *rest in told["timer"]))
-    check.equal(f"{name}: states", sorted((node, state, ts + offset, dur) for kind, node, _, ts, dur, state
-                                          in tree if kind == "lifecycle"), sorted(told["lifecycle"]))
+                named(told["timer"], lambda node, callback: callback))
+    check.equal(f"{name}: states", sorted((node, track, state, ts + offset, dur) for kind, node, track, ts, dur, state
+                                          in tree if kind == "lifecycle"),
+                sorted((node, node + " lifecycle", f"{node} {state}", *rest) for node, state, *rest in told["lifecycle"]))
     dropped = collections.Counter(row[5].split()[-1].replace("taken", "untaken") for row in tree
                                   if row[0] == "dropped")
     lost = collections.Counter()
     for _, outcome, count in told["counted"]:
         lost[outcome] += count
     check.equal(f"{name}: what was dropped", dropped, lost)
-    check.equal(f"{name}: executors", sorted((tid, state, ts + offset, dur) for tid, state, ts, dur
+    check.equal(f"{name}: executors", sorted((tid, state.split()[0], ts + offset, dur) for tid, state, ts, dur
                                              in executors), sorted(told["executor"]))
+    check.equal(f"{name}: only what an executor executes has a name", {state for _, state, *_ in executors
+                                                                       if " " in state and not state.startswith("execute ")}, set())
     check_counters(check, name, counters, told, offset)
 
 
@@ -148,24 +152,25 @@ def check_calls(check, reader):
     kymo("export", "-q", trace, "-o", out)
     tree, arrows, offset, lanes = reader.query(
         out, TREE, ARROWS, OFFSET, "select count(*), sum(depth > 0), sum(dur < 0) from slice s "
-        "join track t on s.track_id = t.id where t.name like 'client %' and s.name = 'request'")
+        "join track t on s.track_id = t.id where t.name like '% client %' and s.name like '% calls %'")
     offset = offset[0][0]
     calls = table(trace, "select client_node, service_node, request_ns, response_taken_ns, request_taken_ns, "
                          "response_ns from service_calls")
-    slices = sorted((node, track, ts + offset, dur) for kind, node, track, ts, dur, name in tree
-                    if kind in ("call", "service") and name != "response")
-    want = [(client, "client /add", start, end - start if end else 0)
+    slices = sorted((node, track, ts + offset, dur, name) for kind, node, track, ts, dur, name in tree
+                    if kind in ("call", "service") and " response " not in name)
+    want = [(client, client + " client /add", start, end - start if end else 0, client + " calls /add")
             for client, _, start, end, _, _ in calls] + \
-           [(service, "service /add", start, end - start)
+           [(service, service + " service /add", start, end - start, service + " serves /add")
             for _, service, _, _, start, end in calls if service]
     check.equal("calls: requests and what served them", slices, sorted(want))
     check.equal("calls: no slice is in another, all end", lanes[0], [100, 0, 0])
     links = len(table(trace, "select id from causal_links"))
     check.ok("there are links", links > 0)
     check.equal("calls: arrows", arrows, [
-        ["call request", "service serve", 80], ["callback /adder /add", "call response", 80],
-        ["link used for a message", "link made of a message", links],
-        ["service serve", "callback /adder /add", 80]])
+        ["call /asker calls /add", "service /adder serves /add", 80],
+        ["callback /adder /add", "call /asker gets the response of /add", 80],
+        *(["link /adder used %s for /fused" % topic, "link /adder made /fused of %s" % topic, links // 2] for topic in ("/a", "/b")),
+        ["service /adder serves /add", "callback /adder /add", 80]])
 
 
 def of_process(trace, copy, host, wanted):

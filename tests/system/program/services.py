@@ -65,7 +65,7 @@ def check_perfetto(trace):
     run(KYMO, "export", trace, "--format", "chrome", "-o", f"{trace}.json")
     with open(f"{trace}.json", encoding="utf-8") as file:
         slices = [one["name"] for one in json.load(file)["traceEvents"] if one.get("cat") == "call" and one["ph"] in "BX"]
-    check(slices.count("run") == ANSWERED - THROWS and slices.count("request") == COUNT, trace, slices)
+    check(slices.count("/asker uses the response of /add") == ANSWERED - THROWS and slices.count("/asker calls /add") == COUNT, trace, slices)
 
 
 def main(work):
