@@ -15,6 +15,13 @@
  */
 #define ERROR_FLOOR 0.005
 
+/*
+ * Of few pairs, some metric among a hundred has differences that are nearly equal by chance, and
+ * beats every true change. So a share of how much the runs of a side vary among themselves counts,
+ * too: it is known better, and it is little where pairs share a drift of the machine only in part.
+ */
+#define WITHIN_SHARE (1.0 / 9)
+
 /* ---- one metric: interval and p ---- */
 
 static int by_value(const void *left, const void *right)
@@ -82,7 +89,7 @@ static void judge_one(const struct change_design *design, const struct rearrange
 	out->estimate = (typical[(count - 1) / 2] + typical[count / 2]) / 2;
 	out->p_up = (1.0 + down) / (1.0 + count);
 	out->p_down = (1.0 + up) / (1.0 + count);
-	bound = (unsigned)(CHANGE_ERROR * (count + 1) + 1e-9);
+	bound = (unsigned)(change_error(design) * (count + 1) + 1e-9);
 	if (bound) {
 		out->low = typical[bound - 1];
 		out->high = typical[count - bound];
@@ -96,6 +103,7 @@ struct fixed {
 	unsigned metric;
 	double observed;     /* its statistic as the runs were */
 	double sum, squares; /* of its values less their mean; paired: of the differences */
+	double shared;       /* paired: half the squares of the sums of a pair, less their mean */
 };
 
 struct together {
@@ -115,6 +123,15 @@ static double student(double difference, double squares, double freedom, double 
 	return difference / (error + ERROR_FLOOR);
 }
 
+/* The squares that the error of @pairs pairs with a mean difference of @mean comes from. */
+static double pairs_squares(const struct fixed *fixed, double pairs, double mean)
+{
+	const double between = fixed->squares - pairs * mean * mean;
+
+	/* Of both sides, about the mean of each. */
+	return between + WITHIN_SHARE * (fixed->shared + between / 2);
+}
+
 /* The statistic of metric @at in rearrangement @row; 1 in @row: new, paired: turned round. */
 static double statistic(const struct together *t, const struct fixed *fixed, const uint8_t *row)
 {
@@ -126,7 +143,7 @@ static double statistic(const struct together *t, const struct fixed *fixed, con
 		chosen += row[i] ? value[i] : 0;
 	if (t->design->paired) {
 		mean = (fixed->sum - 2 * chosen) / bases;
-		return student(mean, fixed->squares - bases * mean * mean, bases - 1, 1 / bases);
+		return student(mean, pairs_squares(fixed, bases, mean), bases - 1, 1 / bases);
 	}
 	mean = chosen / news;
 	others = (fixed->sum - chosen) / bases;
@@ -155,6 +172,11 @@ static void prepare(struct together *t, const double *const *value, double sign)
 		*fixed = (struct fixed){ .metric = m };
 		for (unsigned i = 0; i < runs; i++)
 			mean += value[m][i] / runs;
+		for (unsigned i = 0; t->design->paired && i < t->width; i++) {
+			const double both = value[m][i] + value[m][t->design->bases + i] - 2 * mean;
+
+			fixed->shared += both * both / 2;
+		}
 		for (unsigned i = 0; i < t->width; i++) {
 			centred[i] = sign * (t->design->paired
 						     ? value[m][t->design->bases + i] - value[m][i]

@@ -40,7 +40,20 @@
 struct change_design {
 	unsigned bases, news;
 	bool paired; /* base run i and new run i belong together; bases == news */
+	/* What this look at the runs may spend of CHANGE_ALARM and CHANGE_ERROR (looks.h); 0: all.
+	 */
+	double alarm, error;
 };
+
+static inline double change_alarm(const struct change_design *design)
+{
+	return design->alarm > 0 ? design->alarm : CHANGE_ALARM;
+}
+
+static inline double change_error(const struct change_design *design)
+{
+	return design->error > 0 ? design->error : CHANGE_ERROR;
+}
 
 /* Of one metric; logarithms of new / base. */
 struct change {

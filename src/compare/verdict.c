@@ -41,9 +41,9 @@ struct verdict_of verdict(const struct change_design *design, const struct chang
 
 	if (limit->is_count && design->bases == 1 && design->news == 1)
 		of.verdict = change->estimate > most ? VERDICT_WORSE : VERDICT_NOT_WORSE;
-	else if (change->low > most && change->q_up <= CHANGE_ALARM)
+	else if (change->low > most && change->q_up <= change_alarm(design))
 		of.verdict = VERDICT_WORSE;
-	else if (change->high < -most && change->q_down <= CHANGE_ALARM)
+	else if (change->high < -most && change->q_down <= change_alarm(design))
 		of.verdict = VERDICT_BETTER;
 	else if (change->high <= most)
 		of.verdict = VERDICT_NOT_WORSE;

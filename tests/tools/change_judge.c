@@ -11,7 +11,7 @@
 
 static int one(unsigned paired, unsigned bases, unsigned news, unsigned metrics)
 {
-	const struct change_design design = { bases, news, paired };
+	const struct change_design design = { .bases = bases, .news = news, .paired = paired };
 	const double **value = calloc(metrics, sizeof(*value));
 	struct change *change = calloc(metrics, sizeof(*change));
 

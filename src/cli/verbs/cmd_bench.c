@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo bench: records two commands in turn, and says whether the new one is worse. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/now.h"
-#include "base/text.h"
 #include "cli/common/common.h"
-#include "cli/verbs/bench/bench_run.h"
+#include "cli/verbs/bench/bench_pairs.h"
 #include "cli/verbs/diff/diff_answer.h"
+#include "compare/looks.h"
 
 #define PAIRS 6u
-#define PAIRS_LEAST 6u /* fewer can prove nothing */
-#define AGAIN 3u       /* a disturbed run is recorded again at most so many times */
+#define REJECT 25u /* percent of the CPUs */
+/* What a quiet machine has none of. */
+#define STOLEN_MOST 0.05
+#define HELD_MOST 0.02
 
 struct options {
 	struct diff_options diff;
@@ -31,15 +27,19 @@ static const struct opt opts[] = {
 	  "the base command, for sh -c", NULL },
 	{ "new", 'n', OPT_TEXT, offsetof(struct options, new), "CMD", "the new command", NULL },
 	{ "pairs", 'p', OPT_U64, offsetof(struct options, pairs), "N",
-	  "how many pairs to record (default 6, which is the least)", NULL },
+	  "record at most N pairs (default 6, which is the least); with 10 or more, stop as soon "
+	  "as "
+	  "the verdict is known",
+	  NULL },
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
 	  "end each command after TIME (default: it ends by itself)", NULL },
 	CLI_OPT_OUTPUT(struct options, "DIR", "keep the recordings in DIR, with base/ and new/"),
 	{ "kernel", 'k', OPT_FLAG, offsetof(struct options, kernel), NULL,
 	  "also record the kernel's events, if possible", NULL },
 	{ "reject", 0, OPT_U64, offsetof(struct options, reject), "PERCENT",
-	  "record a run again if other programs, or other machines of the host, took more of the "
-	  "CPUs (default: never)",
+	  "record a pair again if other programs took more of the CPUs (default 25; 100: never); "
+	  "at "
+	  "most half as many as there are pairs",
 	  NULL },
 	DIFF_OPTS(struct options),
 	CLI_OPT_QUIET(struct options),
@@ -48,203 +48,131 @@ static const struct opt opts[] = {
 
 struct bench {
 	struct options o;
-	char directory[CLI_PATH_MAX];
-	int64_t begun_ns;
-	unsigned done, all;    /* runs */
-	unsigned again;        /* disturbed runs that were recorded again */
-	double others, stolen; /* sums of the runs that count */
+	struct bench_pairs pairs;
+	struct looks looks;
+	struct diff diff;
+	struct comparison comparison;
 };
 
-static const char *const side_name[] = { "base", "new" };
+/* ---- looks ---- */
 
-/* ---- directories ---- */
-
-static int make(const char *path, struct kymo_err *err)
+static int add_pair(struct bench *b, unsigned pair, struct kymo_err *err)
 {
-	if (mkdir(path, 0777) == 0)
-		return 0;
-	return err_set(err, KYMO_EXIT_FAILED,
-		       "cannot create the directory %s: %s; choose another one with -o", path,
-		       strerror(errno));
+	char path[CLI_PATH_MAX + 32];
+
+	return diff_runs_find(&b->diff.base, bench_pairs_path(&b->pairs, false, pair, path), err) ||
+			       diff_runs_find(&b->diff.new,
+					      bench_pairs_path(&b->pairs, true, pair, path), err)
+		       ? -1
+		       : 0;
 }
 
-static int make_directories(struct bench *b, struct kymo_err *err)
+/* Each look has a share of the alarms that all of them together may give. */
+static int compare_now(struct bench *b, const struct look *look, struct kymo_err *err)
 {
-	static const char *const below[] = { "base", "new", "warm-up", "logs" };
-	char path[CLI_PATH_MAX + 16];
-
-	if (b->o.output)
-		(void)snprintf(b->directory, sizeof(b->directory), "%s", b->o.output);
-	else if (cli_new_session(b->directory, err))
-		return -1;
-	if (make(b->directory, err))
-		return -1;
-	for (unsigned i = 0; i < sizeof(below) / sizeof(*below); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", b->directory, below[i]);
-		if (make(path, err))
-			return -1;
-	}
-	return 0;
+	compare_free(&b->comparison);
+	b->diff.alarm = look->alarm;
+	b->diff.error = look->error;
+	return diff_compare(&b->diff, &b->comparison, err);
 }
 
-/* ---- progress ---- */
-
-static void show(const struct bench *b, unsigned pair, bool is_new)
+/* More pairs would not change it: something is worse, or everything is known. */
+static bool is_known(const struct comparison *comparison)
 {
-	const int64_t gone_ns = now_ns() - b->begun_ns;
-	char left[TEXT_QUANTITY_MAX];
-
-	if (b->o.quiet || !isatty(STDERR_FILENO))
-		return;
-	if (pair)
-		fprintf(stderr, "\r\033[Kpair %u of %u, %s", pair, (unsigned)b->o.pairs,
-			side_name[is_new]);
-	else
-		fprintf(stderr, "\r\033[Kwarm-up, %s", side_name[is_new]);
-	if (b->done)
-		fprintf(stderr, ", about %s left",
-			text_ns(left, gone_ns / b->done * (b->all - b->done)));
-	fflush(stderr);
+	return comparison->rows &&
+	       (comparison->count[VERDICT_WORSE] || !comparison->count[VERDICT_UNKNOWN]);
 }
 
-static void clear(const struct bench *b)
-{
-	if (!b->o.quiet && isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-}
-
-/* ---- runs ---- */
-
-static bool is_disturbed(const struct bench *b, const struct bench_load *load)
-{
-	const double most = (double)b->o.reject / 100;
-
-	return b->o.reject && (load->others > most || load->stolen > most);
-}
-
-/* Records one side of pair @pair; 0: of the warm-up. */
-static int record(struct bench *b, unsigned pair, bool is_new, struct kymo_err *err)
-{
-	char path[CLI_PATH_MAX + 32], log[CLI_PATH_MAX + 32];
-	struct bench_run run = { .command = is_new ? b->o.new : b->o.base,
-				 .path = path,
-				 .log = log,
-				 .duration_ns = b->o.duration,
-				 .kernel = b->o.kernel };
-	struct bench_load load = { 0 };
-
-	for (unsigned attempt = 0;; attempt++) {
-		if (pair)
-			(void)snprintf(path, sizeof(path), "%s/%s/%03u", b->directory,
-				       side_name[is_new], pair);
-		else
-			(void)snprintf(path, sizeof(path), "%s/warm-up/%s", b->directory,
-				       side_name[is_new]);
-		(void)snprintf(log, sizeof(log), "%s/logs/%s-%03u", b->directory, side_name[is_new],
-			       pair);
-		show(b, pair, is_new);
-		if (bench_run(&run, &load, err))
-			return -1;
-		if (!pair || attempt == AGAIN || !is_disturbed(b, &load))
-			break;
-		/* It is kept, but not as a run of the side. */
-		(void)snprintf(log, sizeof(log), "%s/warm-up/%s-%03u-%u", b->directory,
-			       side_name[is_new], pair, attempt);
-		if (rename(path, log) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "cannot rename %s: %s", path,
-				       strerror(errno));
-		b->again++;
-	}
-	b->done++;
-	b->others += pair ? load.others : 0;
-	b->stolen += pair ? load.stolen : 0;
-	return 0;
-}
-
-/* Which side comes first is chance: else what always comes second could be slower because it is
- * second. */
 static int record_all(struct bench *b, struct kymo_err *err)
 {
-	b->begun_ns = now_ns();
-	b->all = 2 * ((unsigned)b->o.pairs + 1);
-	for (unsigned pair = 0; pair <= b->o.pairs; pair++) {
-		unsigned char first = 0;
+	const unsigned pairs = (unsigned)b->o.pairs;
 
-		(void)!getrandom(&first, 1, 0);
-		for (unsigned i = 0; i < 2; i++)
-			if (record(b, pair, (first & 1) != i, err))
-				return -1;
+	for (unsigned pair = 0; pair <= pairs; pair++) {
+		const struct look *look = looks_at(&b->looks, pair);
+
+		if (bench_pairs_record(&b->pairs, pair, err) || (pair && add_pair(b, pair, err)) ||
+		    (look && compare_now(b, look, err)))
+			return -1;
+		if (!look || pair == pairs || !is_known(&b->comparison))
+			continue;
+		if (!b->o.quiet)
+			fprintf(stderr, "The verdict is known after %u of %u pairs.\n", pair,
+				pairs);
+		break;
 	}
-	clear(b);
 	return 0;
 }
 
-static int compare_sides(const struct bench *b, struct kymo_err *err)
+static int prepare(struct bench *b, struct kymo_err *err)
 {
-	struct diff *diff = calloc(1, sizeof(*diff));
-	char path[CLI_PATH_MAX + 16];
+	struct bench_pairs *pairs = &b->pairs;
+
+	if (b->o.output)
+		(void)snprintf(pairs->directory, sizeof(pairs->directory), "%s", b->o.output);
+	else if (cli_new_session(pairs->directory, err))
+		return -1;
+	pairs->command[0] = b->o.base;
+	pairs->command[1] = b->o.new;
+	pairs->pairs = (unsigned)b->o.pairs;
+	pairs->duration_ns = b->o.duration;
+	pairs->kernel = b->o.kernel;
+	pairs->quiet = b->o.quiet;
+	pairs->rule = (struct disturbed_rule){ (double)b->o.reject / 100, STOLEN_MOST, HELD_MOST };
+	pairs->again_most = pairs->pairs / 2;
+	looks_plan(&b->looks, pairs->pairs);
+	b->diff.verb = "bench";
+	b->diff.options = b->o.diff;
+	b->diff.options.paired = true;
+	(void)snprintf(b->diff.base_name, sizeof(b->diff.base_name), "base");
+	(void)snprintf(b->diff.new_name, sizeof(b->diff.new_name), "new");
+	return bench_pairs_begin(pairs, err);
+}
+
+static int answer(struct bench *b, struct kymo_err *err)
+{
 	int status;
 
-	if (!diff)
-		return err_no_memory(err);
-	diff->verb = "bench";
-	diff->options = b->o.diff;
-	diff->options.paired = true;
-	(void)snprintf(diff->base_name, sizeof(diff->base_name), "base");
-	(void)snprintf(diff->new_name, sizeof(diff->new_name), "new");
-	(void)snprintf(path, sizeof(path), "%s/base", b->directory);
-	status = diff_runs_find(&diff->base, path, err);
-	(void)snprintf(path, sizeof(path), "%s/new", b->directory);
-	if (!status)
-		status = diff_runs_find(&diff->new, path, err);
-	if (!status)
-		status = diff_answer(diff, err);
-	diff_runs_free(&diff->base);
-	diff_runs_free(&diff->new);
-	free(diff);
+	if (prepare(b, err) || record_all(b, err))
+		return -1;
+	status = diff_print(&b->diff, &b->comparison, err);
+	if (status < 0 || b->o.quiet)
+		return status;
+	bench_pairs_tell(&b->pairs);
+	fprintf(stderr, "next:  kymo diff --paired %s/base %s/new\n", b->pairs.directory,
+		b->pairs.directory);
 	return status;
 }
 
-static void tell(const struct bench *b)
+static int check_options(const struct options *o, struct kymo_err *err)
 {
-	const double runs = 2 * (double)b->o.pairs;
-
-	if (b->o.quiet)
-		return;
-	fprintf(stderr, "Meanwhile other programs took %.0f %% of the CPUs",
-		100 * b->others / runs);
-	if (b->stolen / runs >= 0.005)
-		fprintf(stderr, ", and other machines of the host %.0f %%", 100 * b->stolen / runs);
-	fprintf(stderr, ".\n");
-	if (b->again)
-		fprintf(stderr, "Recorded again because of that: %u runs.\n", b->again);
-	fprintf(stderr, "next:  kymo diff --paired %s/base %s/new\n", b->directory, b->directory);
+	if (!o->base || !o->new)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "which commands? kymo bench --base 'CMD' --new 'CMD'");
+	if (o->pairs < LOOKS_PAIRS_LEAST || o->pairs > COMPARE_RUNS_MAX / 2)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--pairs: between %u and %u; fewer can prove nothing",
+			       LOOKS_PAIRS_LEAST, COMPARE_RUNS_MAX / 2);
+	if (o->reject < 1 || o->reject > 100)
+		return err_set(err, KYMO_EXIT_USAGE, "--reject: between 1 and 100 percent");
+	return diff_check_options(&o->diff, err);
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct bench b = { .o = { .pairs = PAIRS } };
-	int status;
+	struct bench *b = calloc(1, sizeof(*b));
+	int status = -1;
 
-	if (opt_parse(opts, &b.o, &argc, &argv, NULL, err) || cli_no_operands(argc, argv, err))
-		return -1;
-	if (!b.o.base || !b.o.new)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "which commands? kymo bench --base 'CMD' --new 'CMD'");
-	if (b.o.pairs < PAIRS_LEAST || b.o.pairs > COMPARE_RUNS_MAX / 2)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--pairs: between %u and %u; fewer can prove nothing", PAIRS_LEAST,
-			       COMPARE_RUNS_MAX / 2);
-	if (make_directories(&b, err))
-		return -1;
-	status = record_all(&b, err);
-	if (status) {
-		clear(&b);
-		return status;
-	}
-	status = compare_sides(&b, err);
-	if (status >= 0)
-		tell(&b);
+	if (!b)
+		return err_no_memory(err);
+	b->o.pairs = PAIRS;
+	b->o.reject = REJECT;
+	if (!opt_parse(opts, &b->o, &argc, &argv, NULL, err) && !cli_no_operands(argc, argv, err) &&
+	    !check_options(&b->o, err))
+		status = answer(b, err);
+	compare_free(&b->comparison);
+	diff_runs_free(&b->diff.base);
+	diff_runs_free(&b->diff.new);
+	free(b);
 	return status;
 }
 
@@ -252,21 +180,26 @@ const struct verb verb_bench = {
 	.name = "bench",
 	.synopsis = "--base 'CMD' --new 'CMD'",
 	.summary = "record two commands in turn, and say whether the new one is worse",
-	.description = "Records the base command and the new command in turn, 6 times each, and "
-		       "compares the two sides as kymo diff "
-		       "--paired does. Which of a pair comes first is chance. A pair that comes "
-		       "before all others warms up the "
-		       "machine and does not count. kymo says how long it will take, and how much "
-		       "of the CPUs other programs took "
-		       "meanwhile.\n\n"
-		       "The commands are run by sh -c, and end by themselves or after --duration. "
-		       "The recordings stay: in DIR/base and "
-		       "DIR/new, by default in a new directory beside your other recordings. What "
-		       "the commands print is in "
-		       "DIR/logs.\n\n"
-		       "Exits as kymo diff does: with 5 if a metric is worse, with 6 if nothing "
-		       "can be compared or, with --require, if a metric is not "
-		       "known. If a command fails, with 1.",
+	.description =
+		"Records the base command and the new command in turn, 6 times each, and compares "
+		"the two sides as kymo diff --paired does. Which of a pair comes first is chance. "
+		"A "
+		"pair that comes before all others warms up the machine and does not count. kymo "
+		"says how long it will take, and how much of the CPUs other programs took "
+		"meanwhile.\n\n"
+		"A pair is disturbed if other programs took more than --reject percent of the CPUs "
+		"during one of its runs, other machines of the host more than 5 percent, if a CPU "
+		"became too hot, or if the container had used up its CPU time. It is recorded "
+		"again, at most half as many times as there are pairs.\n\n"
+		"With --pairs 10 or more, kymo also looks after 8 pairs, 10, and so on, and stops "
+		"when something is worse or everything is known. All these looks together find a "
+		"change among equal programs in at most 2 of 100 times.\n\n"
+		"The commands are run by sh -c, and end by themselves or after --duration. The "
+		"recordings stay: in DIR/base and DIR/new, by default in a new directory beside "
+		"your other recordings. What the commands print is in DIR/logs.\n\n"
+		"Exits as kymo diff does: with 5 if a metric is worse, with 6 if nothing can be "
+		"compared or, with --require, if a metric is not known. If a command fails, with "
+		"1.",
 	.examples = "kymo bench --base old/robot --new new/robot --duration 10s\n"
 		    "kymo bench --pairs 10 --base 'ros2 launch old.py' --new 'ros2 launch new.py' "
 		    "-d 30s\n"

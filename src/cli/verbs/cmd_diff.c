@@ -60,6 +60,7 @@ static int find_sides(struct diff *d, int argc, char **argv, int dashdash, struc
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
+	struct comparison comparison = { 0 };
 	struct diff *d = calloc(1, sizeof(*d));
 	int dashdash = -1, status;
 
@@ -68,10 +69,12 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	d->verb = "diff";
 	status = opt_parse(opts, &options, &argc, &argv, &dashdash, err);
 	d->options = options.diff;
-	if (!status)
-		status = find_sides(d, argc, argv, dashdash, err);
-	if (!status)
-		status = diff_answer(d, err);
+	if (!status && !diff_check_options(&d->options, err) &&
+	    !find_sides(d, argc, argv, dashdash, err) && !diff_compare(d, &comparison, err))
+		status = diff_print(d, &comparison, err);
+	else
+		status = -1;
+	compare_free(&comparison);
 	diff_runs_free(&d->base);
 	diff_runs_free(&d->new);
 	free(d);
@@ -91,7 +94,7 @@ const struct verb verb_diff = {
 		"(base, new, base, new, ...), and add "
 		"--paired.\n\n"
 		"Callbacks, topics, chains, timers, services, loops and spans are matched by name. "
-		"Each of their metrics (p10, p50, p90 "
+		"Each of their metrics (p5, p50, p90 "
 		"and p99 of times, rates, shares that were lost or missed) gets a verdict:\n\n"
 		"  worse      it grew by more than the limit, and the runs prove it\n"
 		"  better     it fell by more than the limit, and the runs prove it\n"

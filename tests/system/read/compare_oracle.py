@@ -18,7 +18,7 @@ except ImportError:
     print("skipped: no python3-scipy")
     sys.exit(77)
 
-ERROR, FLOOR = 0.05, 0.005
+ERROR, FLOOR, WITHIN = 0.05, 0.005, 1 / 9
 CASES = int(os.environ.get("KYMO_CASES", "100"))
 
 
@@ -52,7 +52,9 @@ def statistic(value, bases, paired, row):
     """Of one rearrangement: row says which pairs are turned round, or which runs are new."""
     if paired:
         difference = np.where(row, -1, 1) * (value[bases:] - value[:bases])
-        return difference.mean() / (np.sqrt(difference.var(ddof=1) / bases) + FLOOR)
+        sides = [np.where(row, one, other) for one, other in ((value[bases:], value[:bases]), (value[:bases], value[bases:]))]
+        within = sum(side.var(ddof=1) for side in sides)
+        return difference.mean() / (np.sqrt((difference.var(ddof=1) + WITHIN * within) / bases) + FLOOR)
     new, base = value[row], value[~row]
     squares = ((new - new.mean()) ** 2).sum() + ((base - base.mean()) ** 2).sum()
     error = np.sqrt(squares / (len(value) - 2) * (1 / len(new) + 1 / len(base)))

@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as tree
@@ -16,7 +17,7 @@ import xml.etree.ElementTree as tree
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import KYMO, TESTS, check, private, run
 
-PAIRS = 6
+PAIRS, ASKED = 8, 10
 SPANS = os.path.join(TESTS, "spans_for")
 
 
@@ -25,9 +26,10 @@ def bench(place, environment):
     def kymo(*words, status):
         return run(KYMO, "bench", *words, status=status, env=environment, cwd=place)
 
-    done = kymo("--base", f"{SPANS} 100000 120", "--new", f"{SPANS} 1000000 120", "-o", "runs", status=5)
+    done = kymo("--base", f"{SPANS} 100000 120", "--new", f"{SPANS} 1000000 120", "-o", "runs", "-p", str(ASKED), status=5)
     check(done.stdout.startswith(f"{PAIRS} pairs of runs   base -> new\n"), "head:", done.stdout)
     check("WORSE      span control:step" in done.stdout, "text:", done.stdout)
+    check(f"The verdict is known after {PAIRS} of {ASKED} pairs." in done.stderr, "it does not stop early:", done.stderr)
     check("other programs took" in done.stderr and "next:  kymo diff --paired runs/base runs/new" in done.stderr, done.stderr)
     for side in ("base", "new"):
         names = [f"{i:03}" for i in range(1, PAIRS + 1)]
@@ -42,6 +44,21 @@ def bench(place, environment):
         check(said in error and error.startswith("kymo bench: "), words, "says", error)
     with open(os.path.join(place, "failed/logs", os.listdir(os.path.join(place, "failed/logs"))[0]), encoding="utf-8") as log:
         check("loud" in log.read(), "what the command printed is not in its log")
+
+
+def disturbed(place, environment):
+    """A program beside it takes a CPU: each pair is recorded again, as often as the rule says, and that is said."""
+    if os.cpu_count() > 64:
+        return						# one busy CPU of so many is less than the least that can be rejected
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            done = run(KYMO, "bench", "--base", f"{SPANS} 1000 2", "--new", f"{SPANS} 1000 2", "-o", "busy", "--reject", "1", status=6,
+                       env=environment, cwd=place)
+        finally:
+            busy.kill()
+    check("Disturbed, and recorded again: 3 pairs." in done.stderr, done.stderr)
+    check("judged nevertheless: 6 pairs; in the last one other programs took" in done.stderr, done.stderr)
+    check(len(os.listdir(os.path.join(place, "busy/disturbed"))) == 6 and len(os.listdir(os.path.join(place, "busy/base"))) == 6, "busy")
 
 
 def machines(runs, diff):
@@ -74,13 +91,14 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         environment = {**private(place), "RMW_IMPLEMENTATION": "rmw_of_this_test"}
         bench(place, environment)
+        disturbed(place, environment)
 
         def diff(*words, status):
             return run(KYMO, "diff", *words, status=status, env=environment, cwd=os.path.join(place, "runs"))
 
         text = diff("base", "new", status=5).stdout
         check("WORSE      span control:step" in text and "duration p50" in text, "text:", text)
-        check(text.startswith("6 runs a side   base -> new\n"), "head:", text)
+        check(text.startswith(f"{PAIRS} runs a side   base -> new\n"), "head:", text)
         check(all(len(line) <= 80 for line in text.splitlines()), "wider than 80 columns:", text)
 
         rows = json.loads(diff("--paired", "base", "new", "--format", "json", status=5).stdout)
@@ -110,7 +128,7 @@ def main():
         check("better" in diff("new", "base", status=0).stdout, "the other way round nothing is better")
         runs = [f"base/{i:03}" for i in range(1, PAIRS + 1)]
         text = diff(*runs, "--", *runs, status=0).stdout
-        check(text.startswith("6 runs a side   base/001 and 5 more -> base/001 and 5 more"), "operands:", text)
+        check(text.startswith(f"{PAIRS} runs a side   base/001 and {PAIRS - 1} more -> base/001 and {PAIRS - 1} more"), "operands:", text)
         text = diff("base/001", "new/001", status=0).stdout
         check("One run a side cannot tell" in text and "not known  span control:step" in text, "one run:", text)
 

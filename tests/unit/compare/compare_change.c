@@ -15,7 +15,7 @@
 
 static struct change judge(bool paired, unsigned bases, unsigned news, const double *value)
 {
-	const struct change_design design = { bases, news, paired };
+	const struct change_design design = { .bases = bases, .news = news, .paired = paired };
 	struct change change;
 
 	assert_int_equal(change_judge(&design, &value, 1, &change), 0);
@@ -73,7 +73,7 @@ static void runs_that_are_equal(void **state)
 /* Random rearrangements, and the same ones in each call. */
 static void many_runs_give_the_same_answer_each_time(void **state)
 {
-	const struct change_design design = { 50, 50, false };
+	const struct change_design design = { .bases = 50, .news = 50 };
 	struct change once, again;
 	double value[100];
 	const double *values = value;
@@ -94,7 +94,7 @@ static void among_many_metrics(void **state)
 	enum { METRICS = 200, RUNS = 12 };
 	static double value[METRICS][RUNS];
 	const double *values[METRICS];
-	const struct change_design design = { 6, 6, true };
+	const struct change_design design = { .bases = 6, .news = 6, .paired = true };
 	static struct change change[METRICS];
 	uint32_t seed = 1;
 	unsigned found = 0;
@@ -117,7 +117,8 @@ static void among_many_metrics(void **state)
 
 static void verdicts(void **state)
 {
-	const struct change_design pairs = { 6, 6, true }, one = { 1, 1, false };
+	const struct change_design pairs = { .bases = 6, .news = 6, .paired = true },
+				   one = { .bases = 1, .news = 1 };
 	const struct verdict_limit limit = { .ratio = 0.10, .least = 10000 };
 	const struct verdict_limit count = { .ratio = 0.10, .least = 0.005, .is_count = true };
 	const struct change grew = {

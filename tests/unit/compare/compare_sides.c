@@ -138,7 +138,7 @@ static void sides_that_are_equal(void **state)
 
 static void messages_that_are_lost(void **state)
 {
-	const struct compare_options one = { .design = { 1, 1, false } };
+	const struct compare_options one = { .design = { .bases = 1, .news = 1 } };
 	struct comparison c;
 	struct sides sides;
 

@@ -6,59 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- what the CPUs did ---- */
-
-/* Seconds of CPU time. */
-struct cpu {
-	double all, busy, stolen; /* of all CPUs, since the boot */
-	double ours;              /* of processes that this one started and that have ended */
-};
-
-static double seconds(const struct timeval *time)
-{
-	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
-
-/* The first line of /proc/stat, in ticks: user nice system idle iowait irq softirq steal. */
-static struct cpu read_cpu(void)
-{
-	unsigned long long tick[8] = { 0 };
-	FILE *file = fopen("/proc/stat", "re");
-	const double hz = (double)sysconf(_SC_CLK_TCK);
-	struct cpu cpu = { 0 };
-	struct rusage usage;
-
-	if (file) {
-		if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &tick[0], &tick[1],
-			   &tick[2], &tick[3], &tick[4], &tick[5], &tick[6], &tick[7]) == 8) {
-			for (unsigned i = 0; i < 8; i++)
-				cpu.all += (double)tick[i] / hz;
-			cpu.stolen = (double)tick[7] / hz;
-			cpu.busy = cpu.all - (double)(tick[3] + tick[4]) / hz - cpu.stolen;
-		}
-		(void)fclose(file);
-	}
-	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
-		cpu.ours = seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
-	return cpu;
-}
-
-static struct bench_load load_between(const struct cpu *from, const struct cpu *to)
-{
-	const double all = to->all - from->all;
-	const double others = to->busy - from->busy - (to->ours - from->ours);
-
-	if (all <= 0)
-		return (struct bench_load){ 0 };
-	return (struct bench_load){ others > 0 ? others / all : 0,
-				    (to->stolen - from->stolen) / all };
-}
-
-/* ---- the run ---- */
 
 static void become_recorder(const struct bench_run *run)
 {
@@ -88,13 +37,13 @@ static void become_recorder(const struct bench_run *run)
 	_exit(KYMO_EXIT_FAILED);
 }
 
-int bench_run(const struct bench_run *run, struct bench_load *load, struct kymo_err *err)
+int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct kymo_err *err)
 {
-	const struct cpu before = read_cpu();
-	struct cpu after;
+	struct machine before, after;
 	int status;
 	pid_t pid;
 
+	machine_read(&before, "");
 	pid = fork();
 	if (pid == 0)
 		become_recorder(run);
@@ -105,8 +54,8 @@ int bench_run(const struct bench_run *run, struct bench_load *load, struct kymo_
 		if (errno != EINTR)
 			return err_set(err, KYMO_EXIT_FAILED, "cannot wait for the recorder: %s",
 				       strerror(errno));
-	after = read_cpu();
-	*load = load_between(&before, &after);
+	machine_read(&after, "");
+	machine_between(meanwhile, &before, &after);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == KYMO_EXIT_EMPTY)

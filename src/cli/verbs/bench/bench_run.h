@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "compare/disturbed.h"
 
 struct bench_run {
 	const char *command; /* for sh -c */
@@ -16,18 +17,13 @@ struct bench_run {
 	bool kernel;         /* with the kernel's events, if kymo may record them */
 };
 
-/* Shares of all CPUs, 0 to 1, while the run was recorded. */
-struct bench_load {
-	double others; /* other programs of this machine */
-	double stolen; /* other machines of the same host */
-};
-
 /**
  * bench_run() - record @run to its end
+ * @meanwhile: set to what the machine did until then
  *
  * Context: starts a process and waits for it. Return: 0; -1 with @err: the command failed, or
  * nothing was recorded.
  */
-int bench_run(const struct bench_run *run, struct bench_load *load, struct kymo_err *err);
+int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct kymo_err *err);
 
 #endif

@@ -19,22 +19,26 @@ static int check_machines(const struct diff *d, struct kymo_err *err)
 
 static int read_sides(struct diff *d, struct kymo_err *err)
 {
-	if (diff_runs_read(&d->base, d->verb, d->options.with_losses, err) ||
-	    diff_runs_read(&d->new, d->verb, d->options.with_losses, err) || check_machines(d, err))
+	if (d->options.paired
+		    ? diff_pairs_read(&d->base, &d->new, d->verb, d->options.with_losses, err)
+		    : diff_runs_read(&d->base, d->verb, d->options.with_losses, err) ||
+			      diff_runs_read(&d->new, d->verb, d->options.with_losses, err))
+		return -1;
+	return check_machines(d, err);
+}
+
+int diff_compare(struct diff *d, struct comparison *comparison, struct kymo_err *err)
+{
+	if (read_sides(d, err))
 		return -1;
 	d->compare = (struct compare_options){
-		.design = { d->base.count - d->base.left_out, d->new.count - d->new.left_out,
-			    d->options.paired },
+		.design = { diff_runs_judged(&d->base), diff_runs_judged(&d->new),
+			    d->options.paired, d->alarm, d->error },
 		.limit = (double)d->options.limit / 100,
 		.only = d->options.only,
 	};
-	if (d->options.paired && (d->base.left_out || d->new.left_out))
-		return err_set(
-			err, KYMO_EXIT_INPUT,
-			"--paired: events were lost in %u runs, so pairs are missing; compare "
-			"without --paired, or add --with-losses",
-			d->base.left_out + d->new.left_out);
-	return 0;
+	return compare(comparison, (const struct summary *const *)d->base.summary,
+		       (const struct summary *const *)d->new.summary, &d->compare, err);
 }
 
 static int print_as(const struct diff *d, const struct comparison *comparison,
@@ -79,25 +83,24 @@ static int print(const struct diff *d, const struct comparison *comparison, stru
 	return status;
 }
 
-int diff_answer(struct diff *d, struct kymo_err *err)
+int diff_check_options(const struct diff_options *options, struct kymo_err *err)
 {
-	struct comparison comparison;
-	int status;
-
-	if (d->options.annotate == CI_GITHUB && d->options.format != DIFF_TEXT)
+	if (options->annotate == CI_GITHUB && options->format != DIFF_TEXT)
 		return err_set(
 			err, KYMO_EXIT_USAGE,
 			"--annotate github prints lines between those of --format: leave one out");
-	if (read_sides(d, err) ||
-	    compare(&comparison, (const struct summary *const *)d->base.summary,
-		    (const struct summary *const *)d->new.summary, &d->compare, err))
-		return -1;
-	status = print(d, &comparison, err);
-	if (status == KYMO_EXIT_OK && comparison.count[VERDICT_WORSE])
-		status = KYMO_EXIT_BUDGET;
-	else if (status == KYMO_EXIT_OK &&
-		 (!comparison.rows || (d->options.require && comparison.count[VERDICT_UNKNOWN])))
-		status = KYMO_EXIT_EMPTY;
-	compare_free(&comparison);
-	return status;
+	return 0;
+}
+
+int diff_print(const struct diff *d, const struct comparison *comparison, struct kymo_err *err)
+{
+	const int status = print(d, comparison, err);
+
+	if (status != KYMO_EXIT_OK)
+		return status;
+	if (comparison->count[VERDICT_WORSE])
+		return KYMO_EXIT_BUDGET;
+	if (!comparison->rows || (d->options.require && comparison->count[VERDICT_UNKNOWN]))
+		return KYMO_EXIT_EMPTY;
+	return KYMO_EXIT_OK;
 }

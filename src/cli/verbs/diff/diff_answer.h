@@ -25,64 +25,71 @@ struct diff_options {
 
 /* Option rows that both verbs have; the struct of the verb has a member struct diff_options diff.
  */
-#define DIFF_OPTS(type)                                                                            \
-	{ "format",                                                                                \
-	  'f',                                                                                     \
-	  OPT_CHOICE,                                                                              \
-	  offsetof(type, diff.format),                                                             \
-	  NULL,                                                                                    \
-	  "how to print",                                                                          \
-	  "table|json|csv|junit" },                                                                \
-		{ "junit",  'j',                                                                   \
-		  OPT_TEXT, offsetof(type, diff.junit),                                            \
-		  "FILE",   "also write the verdicts as JUnit XML",                                \
-		  NULL },                                                                          \
-		{ "annotate",                                                                      \
-		  0,                                                                               \
-		  OPT_CHOICE,                                                                      \
-		  offsetof(type, diff.annotate),                                                   \
-		  NULL,                                                                            \
-		  "also annotate what is worse: github prints annotations, gitlab writes the "     \
-		  "report " CI_GITLAB_FILE,                                                        \
-		  CI_CHOICES },                                                                    \
-		{ "limit",                                                                         \
-		  'l',                                                                             \
-		  OPT_U64,                                                                         \
-		  offsetof(type, diff.limit),                                                      \
-		  "PERCENT",                                                                       \
-		  "how much a time or a rate may change (default: p10 5, p50 10, p90 15, p99 20, " \
-		  "rates 10)",                                                                     \
-		  NULL },                                                                          \
-		{ "only",   0,                                                                     \
-		  OPT_TEXT, offsetof(type, diff.only),                                             \
-		  "GLOB",   "only entities whose name matches",                                    \
-		  NULL },                                                                          \
-		{ "require", 'r',                                                                  \
-		  OPT_FLAG,  offsetof(type, diff.require),                                         \
-		  NULL,      "exit with 6 if a metric is not known yet",                           \
-		  NULL },                                                                          \
-		{ "with-losses", 0,                                                                \
-		  OPT_FLAG,      offsetof(type, diff.with_losses),                                 \
-		  NULL,          "also judge runs in which events were lost",                      \
-		  NULL },                                                                          \
-	{                                                                                          \
-		"all", 'a', OPT_FLAG, offsetof(type, diff.all), NULL,                              \
-			"show all entities, not five of a kind", NULL                              \
+#define DIFF_OPTS(type)                                                                           \
+	{ "format",                                                                               \
+	  'f',                                                                                    \
+	  OPT_CHOICE,                                                                             \
+	  offsetof(type, diff.format),                                                            \
+	  NULL,                                                                                   \
+	  "how to print",                                                                         \
+	  "table|json|csv|junit" },                                                               \
+		{ "junit",  'j',                                                                  \
+		  OPT_TEXT, offsetof(type, diff.junit),                                           \
+		  "FILE",   "also write the verdicts as JUnit XML",                               \
+		  NULL },                                                                         \
+		{ "annotate",                                                                     \
+		  0,                                                                              \
+		  OPT_CHOICE,                                                                     \
+		  offsetof(type, diff.annotate),                                                  \
+		  NULL,                                                                           \
+		  "also annotate what is worse: github prints annotations, gitlab writes the "    \
+		  "report " CI_GITLAB_FILE,                                                       \
+		  CI_CHOICES },                                                                   \
+		{ "limit",                                                                        \
+		  'l',                                                                            \
+		  OPT_U64,                                                                        \
+		  offsetof(type, diff.limit),                                                     \
+		  "PERCENT",                                                                      \
+		  "how much a time or a rate may change (default: p5 5, p50 10, p90 15, p99 20, " \
+		  "rates 10)",                                                                    \
+		  NULL },                                                                         \
+		{ "only",   0,                                                                    \
+		  OPT_TEXT, offsetof(type, diff.only),                                            \
+		  "GLOB",   "only entities whose name matches",                                   \
+		  NULL },                                                                         \
+		{ "require", 'r',                                                                 \
+		  OPT_FLAG,  offsetof(type, diff.require),                                        \
+		  NULL,      "exit with 6 if a metric is not known yet",                          \
+		  NULL },                                                                         \
+		{ "with-losses", 0,                                                               \
+		  OPT_FLAG,      offsetof(type, diff.with_losses),                                \
+		  NULL,          "also judge runs in which events were lost",                     \
+		  NULL },                                                                         \
+	{                                                                                         \
+		"all", 'a', OPT_FLAG, offsetof(type, diff.all), NULL,                             \
+			"show all entities, not five of a kind", NULL                             \
 	}
 
 struct diff {
 	const char *verb;
 	struct diff_options options;
 	struct diff_runs base, new;
-	struct compare_options compare; /* set by diff_answer() */
+	double alarm, error; /* of this look, for struct change_design; 0: the usual ones */
+	struct compare_options compare; /* set by diff_compare() */
 	char base_name[64], new_name[64];
 };
 
+/** diff_check_options() - do the options go together? Return: 0; -1 with @err. */
+int diff_check_options(const struct diff_options *options, struct kymo_err *err);
+
 /**
- * diff_answer() - read all runs, compare the sides, and print the answer
+ * diff_compare() - read the runs that were not read yet, and compare the sides
  *
- * Context: blocks; shows progress on stderr. Return: the exit status, or -1 with @err.
+ * Context: blocks; shows progress on stderr. Return: 0, or -1 with @err.
  */
-int diff_answer(struct diff *diff, struct kymo_err *err);
+int diff_compare(struct diff *diff, struct comparison *comparison, struct kymo_err *err);
+
+/** diff_print() - print the answer. Return: the exit status, or -1 with @err. */
+int diff_print(const struct diff *diff, const struct comparison *comparison, struct kymo_err *err);
 
 #endif

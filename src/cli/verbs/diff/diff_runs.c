@@ -91,28 +91,57 @@ static bool has_losses(const struct summary *summary)
 	return summary->trust.lost_events || summary->trust.lost_packets || summary->trust.damaged;
 }
 
-int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses, struct kymo_err *err)
+static int read_rest(struct diff_runs *runs, const char *verb, struct kymo_err *err)
 {
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < runs->count; i++) {
-		if (read_one(&runs->summary[kept], verb, runs->path[i], err))
+	for (; runs->read < runs->count; runs->read++)
+		if (read_one(&runs->summary[diff_runs_judged(runs)], verb, runs->path[runs->read],
+			     err))
 			return -1;
-		if (with_losses || !has_losses(runs->summary[kept])) {
-			kept++;
-			continue;
-		}
-		runs->left_out++;
-		summary_free(runs->summary[kept]);
-		runs->summary[kept] = NULL;
-	}
-	if (kept)
-		return 0;
+	return 0;
+}
+
+/* Leaves out run @at of those that are judged. */
+static void leave_out(struct diff_runs *runs, unsigned at)
+{
+	const unsigned judged = diff_runs_judged(runs);
+
+	summary_free(runs->summary[at]);
+	memmove(&runs->summary[at], &runs->summary[at + 1],
+		(judged - at - 1) * sizeof(*runs->summary));
+	runs->summary[judged - 1] = NULL;
+	runs->left_out++;
+}
+
+static int all_lost(unsigned count, struct kymo_err *err)
+{
 	return err_set(
 		err, KYMO_EXIT_INPUT,
 		"events were lost in all %u runs of a side; record again with larger buffers "
 		"(--ring-size), or compare them nevertheless: --with-losses",
-		runs->count);
+		count);
+}
+
+int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses, struct kymo_err *err)
+{
+	if (read_rest(runs, verb, err))
+		return -1;
+	for (unsigned i = diff_runs_judged(runs); !with_losses && i-- > 0;)
+		if (has_losses(runs->summary[i]))
+			leave_out(runs, i);
+	return diff_runs_judged(runs) ? 0 : all_lost(runs->count, err);
+}
+
+int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *verb,
+		    bool with_losses, struct kymo_err *err)
+{
+	if (read_rest(base, verb, err) || read_rest(new, verb, err))
+		return -1;
+	for (unsigned i = diff_runs_judged(base); !with_losses && i-- > 0;)
+		if (has_losses(base->summary[i]) || has_losses(new->summary[i])) {
+			leave_out(base, i);
+			leave_out(new, i);
+		}
+	return diff_runs_judged(base) ? 0 : all_lost(base->count, err);
 }
 
 int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
@@ -120,9 +149,8 @@ int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
 {
 	char text[640];
 
-	for (unsigned i = 0; i < runs->count; i++)
-		if (runs->summary[i] &&
-		    summary_machine_differs(base->summary[0], runs->summary[i], text, sizeof(text)))
+	for (unsigned i = 0; i < diff_runs_judged(runs); i++)
+		if (summary_machine_differs(base->summary[0], runs->summary[i], text, sizeof(text)))
 			return err_set(err, KYMO_EXIT_INPUT,
 				       "the machines of the runs differ (%s), so a difference may "
 				       "be the machine's; to compare them nevertheless: --anyway",
@@ -132,9 +160,9 @@ int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
 
 void diff_runs_free(struct diff_runs *runs)
 {
-	for (unsigned i = 0; i < runs->count; i++) {
+	for (unsigned i = 0; i < runs->count; i++)
 		free(runs->path[i]);
+	for (unsigned i = 0; i < diff_runs_judged(runs); i++)
 		summary_free(runs->summary[i]);
-	}
 	*runs = (struct diff_runs){ 0 };
 }

@@ -11,10 +11,17 @@
 
 struct diff_runs {
 	char *path[COMPARE_RUNS_MAX];
-	struct summary *summary[COMPARE_RUNS_MAX]; /* NULL: not read yet */
+	struct summary *summary[COMPARE_RUNS_MAX]; /* of those that are judged */
 	unsigned count;
-	unsigned left_out; /* because events were lost in them */
+	unsigned read;     /* the first of them, by path */
+	unsigned left_out; /* of those: because events were lost in them */
 };
+
+/** diff_runs_judged() - how many summaries there are. */
+static inline unsigned diff_runs_judged(const struct diff_runs *runs)
+{
+	return runs->read - runs->left_out;
+}
 
 /**
  * diff_runs_find() - add the runs that @operand names: a trace, a summary, or all recordings of a
@@ -25,14 +32,21 @@ struct diff_runs {
 int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err *err);
 
 /**
- * diff_runs_read() - read all runs into summaries; those in which events were lost are left out
- * unless @with_losses
+ * diff_runs_read() - read the runs that were not read yet into summaries; those in which events
+ * were lost are left out unless @with_losses
  * @verb: "diff", for what is printed while they are read
  *
  * Context: blocks; shows progress on stderr. Return: 0, or -1 with @err.
  */
 int diff_runs_read(struct diff_runs *runs, const char *verb, bool with_losses,
 		   struct kymo_err *err);
+
+/**
+ * diff_pairs_read() - the same for two sides of pairs: if events were lost in one run of a pair,
+ * both are left out
+ */
+int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *verb,
+		    bool with_losses, struct kymo_err *err);
 
 /**
  * diff_runs_alike() - was all of @runs recorded on a machine like that of the first of @base?

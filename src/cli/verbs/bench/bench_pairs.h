@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pairs of `kymo bench`: both commands recorded in turn, in random order, and again where the
+ * machine was disturbed.
+ */
+#ifndef KYMO_CLI_BENCH_PAIRS_H
+#define KYMO_CLI_BENCH_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/common/common.h"
+#include "compare/disturbed.h"
+
+struct bench_pairs {
+	/* Set by the caller. */
+	const char *command[2]; /* base, new */
+	char directory[CLI_PATH_MAX];
+	unsigned pairs;
+	int64_t duration_ns; /* 0: the commands end by themselves */
+	bool kernel, quiet;
+	struct disturbed_rule rule;
+	unsigned again_most; /* so many disturbed pairs are recorded again, in total */
+
+	/* What happened. */
+	int64_t begun_ns;
+	unsigned done;         /* pairs, with the warm-up and those that were repeated */
+	unsigned again;        /* disturbed pairs that were recorded again */
+	unsigned disturbed;    /* disturbed pairs that count nevertheless */
+	char why[128];         /* the latest of them was */
+	double others, stolen; /* sums over the runs that count */
+	unsigned runs;
+};
+
+/** bench_pairs_begin() - create the directories, and say what it will take. Return: 0; -1 with
+ * @err. */
+int bench_pairs_begin(struct bench_pairs *b, struct kymo_err *err);
+
+/**
+ * bench_pairs_record() - record pair @pair, counted from 1, into base/NNN and new/NNN; 0: the
+ * warm-up
+ *
+ * Which side comes first is chance: else what always comes second could be slower because it is
+ * second. A disturbed pair is recorded again, both sides of it. Context: blocks until both commands
+ * have ended; shows progress. Return: 0; -1 with @err.
+ */
+int bench_pairs_record(struct bench_pairs *b, unsigned pair, struct kymo_err *err);
+
+/** bench_pairs_path() - where a run is. Return: @path. */
+char *bench_pairs_path(const struct bench_pairs *b, bool is_new, unsigned pair,
+		       char path[CLI_PATH_MAX + 32]);
+
+/** bench_pairs_tell() - what the machine did meanwhile, on stderr. */
+void bench_pairs_tell(const struct bench_pairs *b);
+
+#endif

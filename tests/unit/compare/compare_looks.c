@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks at pairs that are still being recorded: what they may spend, and that they cry wolf no more
+ * often than one look would. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "compare/looks.h"
+
+static void no_plan_spends_more_than_there_is(void **state)
+{
+	(void)state;
+	for (unsigned pairs = LOOKS_PAIRS_LEAST; pairs <= 100; pairs++) {
+		struct looks looks;
+		double alarm = 0, error = 0;
+
+		looks_plan(&looks, pairs);
+		assert_in_range(looks.count, 1, LOOKS_MAX);
+		for (unsigned i = 0; i < looks.count; i++) {
+			const struct look *look = &looks.look[i];
+			const double share = (double)look->pairs / pairs;
+
+			assert_true(look->alarm > 0 && look->error > 0);
+			assert_true(!i || look->pairs >= look[-1].pairs + 2);
+			alarm += look->alarm;
+			error += look->error;
+			assert_true(alarm <= CHANGE_ALARM * share * share + 1e-9);
+			assert_true(error <= CHANGE_ERROR * share * share + 1e-9);
+			assert_ptr_equal(looks_at(&looks, look->pairs), look);
+		}
+		assert_int_equal(looks.look[looks.count - 1].pairs, pairs);
+		assert_true(alarm > 0.75 * CHANGE_ALARM);
+	}
+}
+
+static void six_pairs_are_looked_at_once(void **state)
+{
+	struct looks looks;
+
+	(void)state;
+	looks_plan(&looks, 6);
+	assert_int_equal(looks.count, 1);
+	assert_float_equal(looks.look[0].alarm, 1.0 / 64, 1e-12);
+	assert_null(looks_at(&looks, 5));
+	looks_plan(&looks, 12);
+	assert_int_equal(looks.count, 3);
+	assert_int_equal(looks.look[0].pairs, 8);
+	assert_float_equal(looks.look[0].alarm, 2.0 / 256, 1e-12);
+}
+
+/* ---- how often they cry wolf ---- */
+
+enum { METRICS = 8, PAIRS_MAX = 10, CASES = 600 };
+
+static uint64_t state_of_chance = 88172645463325252u;
+
+/* About normal: the sum of 12 uniform numbers. */
+static double normal(void)
+{
+	double sum = -6;
+
+	for (unsigned i = 0; i < 12; i++) {
+		state_of_chance ^= state_of_chance << 13;
+		state_of_chance ^= state_of_chance >> 7;
+		state_of_chance ^= state_of_chance << 17;
+		sum += (double)(state_of_chance >> 11) / 9007199254740992.0;
+	}
+	return sum;
+}
+
+/* Pairs of equal programs: metrics that hang together, a machine that drifts. */
+static void draw_equal(double value[METRICS][2 * PAIRS_MAX])
+{
+	for (unsigned i = 0; i < PAIRS_MAX; i++) {
+		const double drift = 0.05 * normal();
+
+		for (unsigned side = 0; side < 2; side++) {
+			const double run = 0.03 * normal();
+
+			for (unsigned m = 0; m < METRICS; m++)
+				value[m][side * PAIRS_MAX + i] =
+					drift + run + 0.01 * (m + 1) * normal();
+		}
+	}
+}
+
+/* The same numbers, looked at after @pairs. Return: is any metric larger or smaller? */
+static bool finds(double value[METRICS][2 * PAIRS_MAX], const struct look *look)
+{
+	const struct change_design design = { look->pairs, look->pairs, true, look->alarm,
+					      look->error };
+	struct change change[METRICS];
+	double now[METRICS][2 * PAIRS_MAX];
+	const double *values[METRICS];
+
+	for (unsigned m = 0; m < METRICS; m++) {
+		memcpy(now[m], value[m], look->pairs * sizeof(double));
+		memcpy(now[m] + look->pairs, value[m] + PAIRS_MAX, look->pairs * sizeof(double));
+		values[m] = now[m];
+	}
+	assert_int_equal(change_judge(&design, values, METRICS, change), 0);
+	for (unsigned m = 0; m < METRICS; m++)
+		if (change[m].q_up <= change_alarm(&design))
+			return true;
+	return false;
+}
+
+/*
+ * Of 600 comparisons of equal programs that are looked at after 8 and after 10 pairs, 2 of 100
+ * may find a change. The numbers are always the same ones, so this test always counts the same.
+ */
+static void looking_twice_does_not_cry_wolf(void **state)
+{
+	struct looks looks;
+	double value[METRICS][2 * PAIRS_MAX];
+	unsigned planned = 0, naive = 0;
+
+	(void)state;
+	looks_plan(&looks, PAIRS_MAX);
+	assert_int_equal(looks.count, 2);
+	for (unsigned i = 0; i < CASES; i++) {
+		bool found = false, cried = false;
+
+		draw_equal(value);
+		for (unsigned at = 0; at < looks.count; at++) {
+			const struct look all = { looks.look[at].pairs, CHANGE_ALARM,
+						  CHANGE_ERROR };
+
+			found |= finds(value, &looks.look[at]);
+			cried |= finds(value, &all);
+		}
+		planned += found;
+		naive += cried;
+	}
+	print_message("%u of %u with the plan, %u without one\n", planned, CASES, naive);
+	/* 12 are expected at most; three standard deviations more are 22. */
+	assert_in_range(planned, 2, 22);
+	assert_true(naive > planned);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_plan_spends_more_than_there_is),
+		cmocka_unit_test(six_pairs_are_looked_at_once),
+		cmocka_unit_test(looking_twice_does_not_cry_wolf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
