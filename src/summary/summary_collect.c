@@ -57,14 +57,22 @@ static void count_timer(struct summary_collect *collect, struct collect_callback
 	const int64_t period_ns = instance->callback->timer->period_ns;
 	int64_t late_ns = instance->due_ns ? instance->start_ns - instance->due_ns : -1;
 
-	if (callback->last_start_ns && instance->idle_ns >= 0)
-		count(collect, &callback->period, instance->start_ns - callback->last_start_ns);
+	callback->clock.ran_ns += instance->duration_ns;
+	if (callback->last_start_ns && instance->idle_ns >= 0) {
+		const int64_t ns = instance->start_ns - callback->last_start_ns;
+
+		count(collect, &callback->period, ns);
+		callback->clock.periods++;
+		callback->clock.period_ns += ns;
+		callback->clock.is_short += ns < period_ns - period_ns / 4;
+		callback->clock.is_long += ns > period_ns + period_ns / 4;
+	}
 	callback->last_start_ns = instance->start_ns;
 	if (!instance->due_ns)
 		return;
 	late_ns = late_ns > 0 ? late_ns : 0;
 	count(collect, &callback->late, late_ns);
-	callback->late_ns += late_ns;
+	callback->clock.late_ns += late_ns;
 	callback->half_late += late_ns > period_ns / 2;
 	callback->overrun += late_ns >= period_ns;
 }
@@ -102,6 +110,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	if (!callback)
 		return;
 	count(collect, &callback->wait, kept.blocked_ns);
+	callback->clock.waited_ns += kept.blocked_ns;
 	at = callback->worsts;
 	if (at == COLLECT_WAITS && callback->worst[at - 1].blocked_ns >= kept.blocked_ns)
 		return;
@@ -232,6 +241,45 @@ static void summary_collect_destroy(struct summary_collect *collect)
 	free(collect->thread);
 	free(collect->service);
 	free(collect);
+}
+
+static void forget_callback(struct collect_callback *callback)
+{
+	histogram_free(&callback->wait);
+	histogram_free(&callback->late);
+	histogram_free(&callback->period);
+	*callback = (struct collect_callback){ .clock = callback->clock,
+					       .last_start_ns = callback->last_start_ns };
+}
+
+void summary_collect_forget(struct summary_collect *collect)
+{
+	const struct summary_sources *from = &collect->from;
+
+	for (uint32_t i = 0; i < collect->callbacks; i++)
+		if (collect->callback[i])
+			forget_callback(collect->callback[i]);
+	for (uint32_t i = 0; i < collect->subscriptions; i++)
+		collect->subscription[i] = (struct collect_subscription){
+			.first_ns = collect->subscription[i].first_ns
+		};
+	for (uint32_t i = 0; i < collect->services; i++) {
+		histogram_free(&collect->service[i].total);
+		collect->service[i] = (struct collect_service){ 0 };
+	}
+	for (uint32_t i = 0; i < collect->threads; i++)
+		collect->thread[i] = (struct collect_thread){ 0 };
+	for (uint32_t i = 0; i < collect->loops; i++)
+		collect->loop[i] = (struct collect_loop){ 0 };
+	collect->before = *model_facts(from->model);
+	stats_forget(from->stats);
+	chains_forget_stats(from->chains);
+	why_callbacks_forget(from->callbacks);
+	view_forget(from->view);
+	if (from->spans_stats) {
+		spans_stats_forget(from->spans_stats);
+		loops_forget(from->loops);
+	}
 }
 
 int summary_collect_create(struct summary_collect **out, const struct summary_sources *sources,

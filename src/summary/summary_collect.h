@@ -44,11 +44,30 @@ int summary_collect_create(struct summary_collect **collect, const struct summar
 			   struct kymo_err *err);
 
 /**
+ * summary_collect_beside() - create the analyses that a summary needs, and the collector
+ * @from: model, begin_ns and end_ns are set; the others will be
+ * @spans: of the same model; their events, and those of the model, come from the caller
+ * @passes: passes_free() destroys what was created, also after an error
+ *
+ * Return: 0, or -1 with @err.
+ */
+int summary_collect_beside(struct summary_collect **collect, struct summary_sources *from,
+			   struct spans *spans, const struct chains_options *chains,
+			   struct passes *passes, struct kymo_err *err);
+
+/**
  * summary_collect_take() - after the pass: fill @summary, which is new
  *
  * Return: 0; -1: no memory.
  */
 int summary_collect_take(struct summary_collect *collect, struct summary *summary);
+
+/**
+ * summary_collect_forget() - begin the next interval: count from 0 again, here and in the analyses
+ *
+ * What is under way (a message, a cycle, a run) is counted in the interval in which it ends.
+ */
+void summary_collect_forget(struct summary_collect *collect);
 
 /**
  * summary_options() - what the chains and the runs of callbacks must keep for a summary of

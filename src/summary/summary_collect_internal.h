@@ -22,14 +22,21 @@ struct collect_run {
 	int64_t start_ns, duration_ns;
 };
 
+/* Since the begin, whatever was forgotten: whether a timer follows a clock of its own. */
+struct collect_clock {
+	uint64_t periods, is_short, is_long; /* more than a quarter away from the timer's period */
+	int64_t period_ns, late_ns, ran_ns;  /* sums */
+	int64_t waited_ns;                   /* for other callbacks */
+};
+
 struct collect_callback {
 	struct histogram wait, late, period;
+	struct collect_clock clock;
 	struct collect_wait worst[COLLECT_WAITS]; /* longest first */
 	unsigned worsts;
 	struct collect_run longest[SUMMARY_WORST_MAX]; /* longest first; duration 0: none */
 	int64_t last_start_ns;                         /* 0: none */
 	uint64_t half_late, overrun;
-	int64_t late_ns; /* sum */
 };
 
 struct collect_subscription {
@@ -59,6 +66,7 @@ struct summary_collect {
 	struct collect_thread *thread;
 	struct collect_service *service; /* by index of the client */
 	uint32_t callbacks, subscriptions, threads, services, loops;
+	struct model_facts before; /* what was forgotten; only the counts */
 	struct collect_loop *loop; /* by index of the loop */
 	bool failed;
 };

@@ -228,7 +228,7 @@ static void take_loops(struct summary_collect *collect, struct summary *summary)
 		const struct loop *loop = loops_at(loops, i);
 		struct summary_entity *entity;
 
-		if (!loop->cycles)
+		if (!loop->cycles && !loop->latency.count)
 			continue;
 		entity =
 			name_entity(summary, SUMMARY_LOOP, loop->name, loop->thread->process->name);
@@ -267,7 +267,8 @@ static void take_spans(struct summary_collect *collect, struct summary *summary)
 		const struct spans_row *row = spans_stats_row(stats, SPANS_OF_SPANS, i);
 		struct summary_entity *entity;
 
-		if (is_of_loop(collect->from.loops, row))
+		if ((!row->duration.count && !row->unfinished) ||
+		    is_of_loop(collect->from.loops, row))
 			continue;
 		entity = name_entity(summary, SUMMARY_SPAN, row->name, row->process->name);
 		if (!entity)
@@ -318,8 +319,8 @@ static void take_facts(struct summary_collect *collect, struct summary *summary)
 
 	summary->windows = 1;
 	summary->clock = "system";
-	summary->events = facts->events;
-	summary->ros_events = facts->ros_events;
+	summary->events = facts->events - collect->before.events;
+	summary->ros_events = facts->ros_events - collect->before.ros_events;
 	summary->nodes = model_count(from->model, MODEL_NODE);
 	for (unsigned part = 0; part < MACHINE_PARTS; part++)
 		if (facts->machine[part])
@@ -328,6 +329,8 @@ static void take_facts(struct summary_collect *collect, struct summary *summary)
 		summary->origin_ns = facts->first_ns;
 		summary->begin_ns =
 			facts->first_ns > from->begin_ns ? facts->first_ns : from->begin_ns;
+		if (collect->before.last_ns > summary->begin_ns)
+			summary->begin_ns = collect->before.last_ns;
 		summary->end_ns = facts->last_ns < from->end_ns ? facts->last_ns : from->end_ns;
 	}
 	for (unsigned i = 0; i < model_count(from->model, MODEL_PROCESS); i++) {

@@ -243,17 +243,14 @@ static void add_longest(const struct run *run, struct summary_entity *entity)
 static bool has_other_clock(const struct run *run)
 {
 	const struct model_node *node = model_callback_node(run->callback);
-	const int64_t period_ns = run->callback->timer->period_ns;
-	int64_t off_ns;
+	const struct collect_clock *clock = run->own ? &run->own->clock : NULL;
 
 	if (node && node->has_clock)
 		return true;
-	if (!run->own || !run->own->period.count || period_ns <= 0)
+	if (!clock || !clock->periods || run->callback->timer->period_ns <= 0)
 		return false;
-	off_ns = usual(&run->own->period) - period_ns;
-	off_ns = off_ns < 0 ? -off_ns : off_ns;
-	return off_ns > period_ns / 4 && run->own->wait.sum * 2 < (uint64_t)run->own->late_ns &&
-	       run->stats->duration.sum * 2 < run->own->period.sum;
+	return (clock->is_short * 2 > clock->periods || clock->is_long * 2 > clock->periods) &&
+	       clock->waited_ns * 2 < clock->late_ns && clock->ran_ns * 2 < clock->period_ns;
 }
 
 static void add_timer(const struct run *run, const struct summary_entity *callback)

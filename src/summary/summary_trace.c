@@ -31,26 +31,18 @@ void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int
 	};
 }
 
-/* Each analysis of @from; the pass destroys them. */
-static int create_all(struct summary_sources *from, struct summary_collect **collect,
-		      const struct kymo_ctf_reader *reader, struct passes *passes,
-		      struct kymo_err *err)
+int summary_collect_beside(struct summary_collect **collect, struct summary_sources *from,
+			   struct spans *spans, const struct chains_options *chains,
+			   struct passes *passes, struct kymo_err *err)
 {
 	const int64_t begin_ns = from->begin_ns, end_ns = from->end_ns;
-	struct why_callbacks_options callbacks;
-	struct chains_options chains;
-	struct spans *spans;
+	const struct why_callbacks_options callbacks = { .worst = SUMMARY_WORST_MAX,
+							 .begin_ns = begin_ns,
+							 .end_ns = end_ns };
 
-	summary_options(reader, begin_ns, end_ns, &chains, &callbacks);
-	if (model_create(&from->model, err))
-		return -1;
-	pass_add(passes, &model_pass, from->model);
 	if (stats_create(&from->stats, from->model, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &stats_pass, from->stats);
-	if (spans_create(&spans, from->model, err))
-		return -1;
-	pass_add(passes, &spans_pass, spans);
 	if (spans_stats_create(&from->spans_stats, spans, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &spans_stats_pass, from->spans_stats);
@@ -60,7 +52,7 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 	if (view_create(&from->view, from->model, begin_ns, end_ns, err))
 		return -1;
 	pass_add(passes, &view_pass, from->view);
-	if (chains_create(&from->chains, from->model, &chains, err))
+	if (chains_create(&from->chains, from->model, chains, err))
 		return -1;
 	pass_add(passes, &chains_pass, from->chains);
 	if (why_callbacks_create(&from->callbacks, from->model, &callbacks, err))
@@ -70,6 +62,25 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 		return -1;
 	pass_add(passes, &summary_collect_pass, *collect);
 	return 0;
+}
+
+/* Each analysis of @from; the pass destroys them. */
+static int create_all(struct summary_sources *from, struct summary_collect **collect,
+		      const struct kymo_ctf_reader *reader, struct passes *passes,
+		      struct kymo_err *err)
+{
+	struct why_callbacks_options callbacks;
+	struct chains_options chains;
+	struct spans *spans;
+
+	summary_options(reader, from->begin_ns, from->end_ns, &chains, &callbacks);
+	if (model_create(&from->model, err))
+		return -1;
+	pass_add(passes, &model_pass, from->model);
+	if (spans_create(&spans, from->model, err))
+		return -1;
+	pass_add(passes, &spans_pass, spans);
+	return summary_collect_beside(collect, from, spans, &chains, passes, err);
 }
 
 int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,

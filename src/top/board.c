@@ -196,6 +196,8 @@ int board_tick(struct board *board, int64_t ns, struct kymo_err *err)
 
 	if (board->chains)
 		board_take_chains(board);
+	if (!board->options.whole)
+		board_take_summary(board);
 	if (board->options.local)
 		board_read_cpu(board);
 	if (board->options.whole && board->at == BOARD_SLICES - 1)
@@ -248,6 +250,8 @@ int board_attach(struct board *board, struct kymo_ctf_reader *reader, struct kym
 
 void board_detach(struct board *board)
 {
+	if (!board->options.whole)
+		board_take_summary(board);
 	board_unlisten(board);
 	board->reader = NULL;
 	for (unsigned page = 0; page < BOARD_PAGES; page++)
@@ -256,6 +260,8 @@ void board_detach(struct board *board)
 
 void board_skip(struct board *board, bool skip)
 {
+	if (board->skips && !skip && board->collect)
+		summary_collect_forget(board->collect);
 	board->skips = skip;
 }
 
@@ -272,6 +278,7 @@ void board_finish(struct board *board)
 		model_finish(board->model);
 	if (board->chains)
 		board_take_chains(board);
+	board_take_summary(board);
 }
 
 void board_destroy(struct board *board)
@@ -279,6 +286,7 @@ void board_destroy(struct board *board)
 	if (!board)
 		return;
 	board_detach(board);
+	summary_window_free(board->window);
 	for (unsigned page = 0; page < BOARD_PAGES; page++) {
 		for (unsigned i = 0; i < board->count[page]; i++)
 			row_free(board->row[page][i]);

@@ -26,8 +26,10 @@
 #include "base/err.h"
 #include "base/selection.h"
 #include "ctf/read/reader.h"
+#include "summary/findings.h"
 
 #define BOARD_SLICES 60u
+#define BOARD_FINDINGS_MAX 8u
 
 enum board_page {
 	BOARD_CALLBACKS,
@@ -111,6 +113,24 @@ bool board_due(const struct board *board, int64_t ns);
 void board_finish(struct board *board);
 
 /* ---- what it shows ---- */
+
+/**
+ * board_summary() - of a whole trace, after board_finish(); else of the last half minute to minute
+ *
+ * Return: valid until the next slice begins; NULL: nothing yet.
+ */
+const struct summary *board_summary(const struct board *board);
+
+/**
+ * board_findings() - those of board_summary() that are selected, most harmful first
+ * @findings: set to where they are; valid as long as board_summary()
+ *
+ * Return: their number, at most BOARD_FINDINGS_MAX.
+ */
+unsigned board_findings(struct board *board, const struct summary_finding **findings);
+
+/** board_is_found() - is @finding about this row? */
+bool board_is_found(const struct board_row *row, const struct summary_finding *finding);
 
 unsigned board_count(const struct board *board, enum board_page page);
 const struct board_row *board_row(const struct board *board, enum board_page page, unsigned index);

@@ -118,5 +118,6 @@ void board_take_chains(struct board *board)
 		if (path->stats && path->stats->total.count && chains_is_chain(board->chains, path))
 			take(board, path);
 	}
-	chains_forget_stats(board->chains);
+	if (board->options.whole)
+		chains_forget_stats(board->chains);
 }

@@ -10,6 +10,8 @@
 #include "base/array.h"
 #include "base/histogram.h"
 #include "base/map.h"
+#include "summary/summary_collect.h"
+#include "summary/summary_window.h"
 #include "top/board.h"
 
 /* What happened to one row in one slice. */
@@ -56,7 +58,13 @@ struct board {
 	struct map kinds; /* hash of the names of spans and the like that the board knows ->
 			     anything */
 	unsigned classes; /* of the reader that the spans know */
-	struct chains *chains;
+	struct chains *chains; /* those of the summary; of a whole trace its own */
+	struct passes analyses; /* of the summary */
+	struct summary_collect *collect;
+	struct summary_window *window;
+	struct summary_finding finding[BOARD_FINDINGS_MAX];
+	unsigned findings;
+	bool is_judged;        /* they are those of the window */
 	unsigned traces;                  /* of the reader that the model knows */
 	struct array row_of[BOARD_PAGES]; /* of struct row *, by the model's index */
 
@@ -104,6 +112,11 @@ bool board_wants_process(const struct board *board, const struct model_process *
 
 /* board_chains.c: what the analysis of chains collected goes into the present slice. */
 void board_take_chains(struct board *board);
+
+/* board_summary.c */
+int board_listen_summary(struct board *board, struct kymo_err *err);
+/* What was collected goes into the window; it counts from 0 again. */
+void board_take_summary(struct board *board);
 
 /* board_proc.c: CPU times of processes, and of threads if wanted, go into the present slice. */
 void board_read_cpu(struct board *board);

@@ -312,9 +312,9 @@ int board_listen(struct board *board, struct kymo_err *err)
 	if (model_listen(board->model, &listener, board) < 0 ||
 	    waits_create(&board->waits, board->model, on_wait, board) < 0)
 		return err_no_memory(err);
-	if (chains_create(&board->chains, board->model, &chains, err) < 0)
+	if (board_listen_spans(board, err) < 0 || board_listen_summary(board, err) < 0)
 		return -1;
-	return board_listen_spans(board, err);
+	return board->options.whole ? chains_create(&board->chains, board->model, &chains, err) : 0;
 }
 
 /* Objects of the next model have other numbers; a message's number says nothing any more. */
@@ -324,11 +324,14 @@ void board_unlisten(struct board *board)
 		board->row[BOARD_TOPICS][i]->last = 0;
 	if (board->model)
 		board->nodes = model_count(board->model, MODEL_NODE);
+	if (board->options.whole)
+		chains_destroy(board->chains);
+	passes_free(&board->analyses);
+	board->collect = NULL;
 	model_destroy(board->model);
 	spans_destroy(board->spans);
 	board->spans = NULL;
 	waits_destroy(board->waits);
-	chains_destroy(board->chains);
 	board->model = NULL;
 	board->waits = NULL;
 	board->chains = NULL;

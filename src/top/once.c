@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/now.h"
-#include "top/findings.h"
 #include "top/source.h"
 #include "top/view.h"
 
@@ -237,25 +236,31 @@ static int put_page(struct table *table, const struct board *board, enum board_p
 }
 
 static const struct table_column finding_columns[] = {
-	{ "finding", "Finding" }, { "kind", NULL },  { "callback", NULL },
-	{ "ns", NULL },           { "at_ns", NULL }, { "behind", NULL },
+	{ "finding", "Finding" }, { "kind", NULL },  { "ask", NULL },
+	{ "ns", NULL },           { "at_ns", NULL }, { "culprit", NULL },
 };
 
-static void put_findings(struct table *table, const struct board *board)
+static void put_findings(struct table *table, struct board *board)
 {
-	struct finding of[FINDINGS_MAX];
-	const unsigned count = findings_find(board, of);
-	char text[1000];
+	const struct summary_finding *of;
+	const unsigned count = board_findings(board, &of);
+	char text[2200];
 
 	table_section(table, "findings", "What stands out", finding_columns,
 		      COUNT_OF(finding_columns));
 	for (unsigned i = 0; i < count; i++) {
-		table_text(table, finding_text(&of[i], 0, text, sizeof(text)));
-		table_text(table, finding_kind_name(of[i].kind));
-		cell_text(table, of[i].row ? of[i].row->ask : NULL);
-		cell_ns(table, of[i].row ? of[i].ns : -1);
-		table_time(table, of[i].at_ns);
-		cell_text(table, of[i].behind ? of[i].behind->ask : NULL);
+		const struct summary_part *cause = &of[i].cause;
+
+		table_text(table, summary_finding_text(board_summary(board), &of[i], text,
+						       sizeof(text)));
+		table_text(table, summary_finding_kind_name(of[i].kind));
+		cell_text(table, summary_finding_ask(&of[i]));
+		cell_ns(table, of[i].worst_ns ? of[i].worst_ns : -1);
+		if (of[i].at_ns)
+			table_time(table, of[i].at_ns);
+		else
+			table_none(table);
+		cell_text(table, !cause->who ? NULL : *cause->by ? cause->by : cause->who);
 	}
 }
 
@@ -269,7 +274,7 @@ static const char *state(const struct source *source)
 
 static int put(const struct once *once, struct table *table, enum table_format format)
 {
-	const struct board *board = source_board(once->source);
+	struct board *board = source_board(once->source);
 	struct board_totals totals;
 	int rc = 0;
 

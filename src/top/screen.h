@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "top/findings.h"
 #include "top/source.h"
 #include "top/view.h"
 
@@ -27,7 +26,7 @@ struct screen {
 	const struct board_row *chosen; /* stays chosen when the order changes; NULL: none */
 	int fits;                       /* rows that the screen has room for */
 
-	struct finding finding[FINDINGS_MAX];
+	const struct summary_finding *finding;
 	unsigned findings;
 
 	bool types;      /* the keys go into the filter */

@@ -12,7 +12,8 @@
 #include "top/screen_draw.h"
 #include "top/screen_text.h"
 
-#define FINDINGS_LINES 2 /* at least; a large screen has more */
+#define FINDINGS_LINES 4 /* at least; a large screen has more */
+#define FINDING_LINES 3
 
 attr_t screen_color(const struct screen *screen, enum screen_color number)
 {
@@ -107,7 +108,7 @@ static void draw_head(const struct screen *screen)
 }
 
 /* "2 s ago", of a complete trace "at +4.325 s". */
-static void put_when(const struct screen *screen, const struct finding *finding, char *text,
+static void put_when(const struct screen *screen, const struct summary_finding *finding, char *text,
 		     unsigned size)
 {
 	struct board_totals totals;
@@ -124,36 +125,70 @@ static void put_when(const struct screen *screen, const struct finding *finding,
 			       (double)(totals.end_ns - finding->at_ns) / 1e9);
 }
 
+/* A sentence takes up to FINDING_LINES; when it happened stands in its first line. Return: lines. */
+static int draw_finding(const struct screen *screen, const struct summary_finding *finding, int y,
+			int most)
+{
+	char text[SCREEN_TEXT_MAX], clean[4 * sizeof(text)], when[64];
+	char *folded, *line;
+	int lines = 0, width;
+
+	put_when(screen, finding, when, sizeof(when));
+	(void)text_clean(clean, sizeof(clean),
+			 summary_finding_text(board_summary(screen->board), finding, text,
+					      sizeof(text)));
+	width = COLS - 5 - (int)strlen(when);
+	folded = screen_wrap(clean, (unsigned)(width > 2 ? width : 2));
+	screen_put(screen, y, 1, "!", 1, screen_color(screen, SCREEN_RED) | A_BOLD);
+	screen_put_right(screen, y, COLS, when, A_DIM);
+	for (line = folded; line && *line && lines < most; lines++) {
+		const bool is_last = lines + 1 == most;
+		char *end = is_last ? NULL : strchr(line, '\n');
+
+		if (end)
+			*end = '\0';
+		for (char *at = line; (at = strchr(at, '\n'));) /* what does not fit is cut */
+			*at = ' ';
+		screen_put(screen, y + lines, 3, line, width, A_NORMAL);
+		line = end ? end + 1 : NULL;
+	}
+	free(folded);
+	return lines ? lines : 1;
+}
+
+static void draw_nothing(const struct screen *screen, int y)
+{
+	char text[SCREEN_TEXT_MAX], clean[4 * sizeof(text)], worst[TEXT_QUANTITY_MAX];
+	const struct summary *summary = board_summary(screen->board);
+	struct summary_finding slowest;
+
+	if (!summary)
+		(void)snprintf(clean, sizeof(clean), "The first numbers come after one interval.");
+	else if (!summary_slowest(summary, &slowest))
+		(void)snprintf(clean, sizeof(clean), "Nothing stands out.");
+	else {
+		(void)snprintf(text, sizeof(text),
+			       "Nothing stands out. Slowest reaction: %s, %s at worst.",
+			       slowest.entity->label, text_ns(worst, slowest.worst_ns));
+		(void)text_clean(clean, sizeof(clean), text);
+	}
+	screen_put(screen, y, 1, clean, COLS - 1, A_NORMAL);
+}
+
 /* Return: lines that it took. */
 static int draw_findings(const struct screen *screen, int y, int most)
 {
-	const struct finding *of = screen->finding;
 	const char *note = source_note(screen->source);
-	struct board_totals totals;
-	char text[1200], when[64];
 	int lines = 0;
 
-	board_totals(screen->board, &totals);
 	if (*note)
 		screen_put(screen, y + lines++, 1, note, COLS - 1,
 			   screen_color(screen, SCREEN_YELLOW) | A_BOLD);
-	for (unsigned i = 0; i < screen->findings && lines < most; i++, lines++) {
-		int width;
-
-		put_when(screen, &of[i], when, sizeof(when));
-		screen_put(screen, y + lines, 1, "!", 1, screen_color(screen, SCREEN_RED) | A_BOLD);
-		width = COLS - 4 - (int)strlen(when);
-		screen_put(
-			screen, y + lines, 3,
-			finding_text(&of[i], (unsigned)(width > 0 ? width : 1), text, sizeof(text)),
-			width, A_NORMAL);
-		screen_put_right(screen, y + lines, COLS, when, A_DIM);
-	}
+	for (unsigned i = 0; i < screen->findings && lines < most; i++)
+		lines += draw_finding(screen, &screen->finding[i], y + lines,
+				      most - lines < FINDING_LINES ? most - lines : FINDING_LINES);
 	if (!lines)
-		screen_put(screen, y, 1,
-			   totals.end_ns ? "Nothing stands out."
-					 : "The first numbers come after one interval.",
-			   COLS - 1, A_NORMAL);
+		draw_nothing(screen, y);
 	return lines ? lines : 1;
 }
 
@@ -264,10 +299,10 @@ void screen_draw(struct screen *screen)
 	screen->count = view_rows(screen->board, &screen->view, &screen->rows);
 	if (screen->count < 0)
 		screen->count = 0;
-	screen->findings = findings_find(screen->board, screen->finding);
+	screen->findings = board_findings(screen->board, &screen->finding);
 	draw_head(screen);
 	if (LINES >= 10)
-		y += draw_findings(screen, y, LINES >= 40 ? (int)FINDINGS_MAX : FINDINGS_LINES);
+		y += draw_findings(screen, y, LINES >= 40 ? 2 * FINDINGS_LINES : FINDINGS_LINES);
 	screen_draw_table(screen, y, LINES - 2);
 	draw_cpu(screen, LINES - 2);
 	draw_foot(screen, LINES - 1);

@@ -91,7 +91,7 @@ static void draw_heading(const struct screen *screen, const struct layout *layou
 static bool is_found(const struct screen *screen, const struct board_row *row)
 {
 	for (unsigned i = 0; i < screen->findings; i++)
-		if (screen->finding[i].row == row)
+		if (board_is_found(row, &screen->finding[i]))
 			return true;
 	return false;
 }

@@ -4,8 +4,8 @@
  * ask.
  *
  *   source.h    where the events come from          (taking.h, follow.h)
- *   board.h     what they say, in slices of time    (model, waits and chains of the analysis)
- *   findings.h  what stands out
+ *   board.h     what they say, in slices of time    (model, waits and chains of the analysis), and
+ *               what stands out in them             (a summary, see summary/findings.h)
  *   view.h      which rows, in which order, and their cells as text
  *   screen.h    a terminal (ncurses), once.h a table
  */

@@ -223,6 +223,18 @@ void view_listen(struct view *view, void (*wait)(void *context, const struct wai
 	view->context = context;
 }
 
+void view_forget(struct view *view)
+{
+	for (unsigned i = 0; i < view->callbacks; i++)
+		view->callback[i].sums = (struct view_callback){ 0 };
+	for (unsigned i = 0; i < view->threads; i++)
+		view->thread[i].sums.wait_for_work_ns = 0;
+	for (unsigned i = 0; i < view->pairs; i++)
+		free(view->pair[i]);
+	view->pairs = 0;
+	map_free(&view->map);
+}
+
 const struct view_callback *view_callback(const struct view *view, unsigned index)
 {
 	static const struct view_callback none;

@@ -44,6 +44,10 @@ struct view;
  */
 int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 
+/** view_forget() - sum up from 0 again, for results of one interval after the other. What ran where
+ * stays known. */
+void view_forget(struct view *view);
+
 /**
  * view_listen() - call @wait for each run inside the window that waited for other runs; one
  * listener.

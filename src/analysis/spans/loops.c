@@ -20,6 +20,7 @@
 /* A loop, and what is needed of its cycle before. */
 struct loop_state {
 	struct loop pub;
+	bool has_last;
 	uint64_t last_number;
 	int64_t last_due_ns;
 };
@@ -94,11 +95,12 @@ static void count_begin(struct loops *loops, struct loop_state *loop,
 	if (!pub->cycles++)
 		pub->first_ns = cycle->begin_ns;
 	pub->last_ns = cycle->begin_ns;
-	if (pub->cycles > 1 && cycle->number == loop->last_number + 1 &&
+	if (loop->has_last && cycle->number == loop->last_number + 1 &&
 	    cycle->due_ns > loop->last_due_ns)
 		loops->failed |=
 			histogram_add(&pub->period,
 				      (uint64_t)cycle->due_ns - (uint64_t)loop->last_due_ns) != 0;
+	loop->has_last = true;
 	loop->last_number = cycle->number;
 	loop->last_due_ns = cycle->due_ns;
 }
@@ -254,6 +256,21 @@ void loops_destroy(struct loops *loops)
 bool loops_failed(const struct loops *loops)
 {
 	return loops->failed;
+}
+
+void loops_forget(struct loops *loops)
+{
+	for (unsigned i = 0; i < loops->count; i++) {
+		struct loop *loop = &loops->loop[i]->pub;
+
+		histogram_free(&loop->period);
+		histogram_free(&loop->latency);
+		histogram_free(&loop->busy);
+		histogram_free(&loop->response);
+		*loop = (struct loop){ .index = loop->index,
+				       .name = loop->name,
+				       .thread = loop->thread };
+	}
 }
 
 void loops_listen(struct loops *loops, loops_on_cycle on_cycle, void *context)

@@ -149,6 +149,20 @@ void spans_stats_destroy(struct spans_stats *stats)
 	free(stats);
 }
 
+void spans_stats_forget(struct spans_stats *stats)
+{
+	for (unsigned table = 0; table < SPANS_TABLES; table++)
+		for (unsigned i = 0; i < stats->list[table].count; i++) {
+			struct spans_row *row = stats->list[table].row[i];
+
+			histogram_free(&row->duration);
+			histogram_free(&row->self);
+			*row = (struct spans_row){ .name = row->name,
+						   .process = row->process,
+						   .threads = row->threads };
+		}
+}
+
 unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table table)
 {
 	return stats->list[table].count;

@@ -40,6 +40,10 @@ int spans_stats_create(struct spans_stats **stats, struct spans *spans, int64_t 
 		       int64_t end_ns, struct kymo_err *err);
 void spans_stats_destroy(struct spans_stats *stats);
 
+/** spans_stats_forget() - count from 0 again, for results of one interval after the other; the rows
+ * stay. */
+void spans_stats_forget(struct spans_stats *stats);
+
 unsigned spans_stats_count(const struct spans_stats *stats, enum spans_table table);
 const struct spans_row *spans_stats_row(const struct spans_stats *stats, enum spans_table table,
 					unsigned index);

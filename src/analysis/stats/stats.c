@@ -283,6 +283,28 @@ void stats_destroy(struct stats *stats)
 	free(stats);
 }
 
+void stats_forget(struct stats *stats)
+{
+	struct stats_callback *callback = stats->callbacks.item;
+	struct stats_topic *topic = stats->topics.item;
+	struct stats_loss **loss = stats->losses.item;
+
+	for (uint32_t i = 0; i < stats->callbacks.count; i++) {
+		histogram_free(&callback[i].duration);
+		callback[i] = (struct stats_callback){ 0 };
+	}
+	for (uint32_t i = 0; i < stats->topics.count; i++) {
+		histogram_free(&topic[i].latency);
+		topic[i] = (struct stats_topic){ 0 };
+	}
+	for (uint32_t i = 0; i < stats->losses.count; i++) {
+		free(loss[i]);
+		loss[i] = NULL;
+	}
+	stats->loss_count = 0;
+	stats->lost_events = stats->lost_packets = 0;
+}
+
 const struct stats_callback *stats_callback(const struct stats *stats, unsigned index)
 {
 	return ARRAY_GET(stats->callbacks, struct stats_callback, index);

@@ -97,6 +97,9 @@ int stats_create(struct stats **stats, struct model *model, int64_t begin_ns, in
 		 struct kymo_err *err);
 void stats_destroy(struct stats *stats);
 
+/** stats_forget() - count from 0 again, for results of one interval after the other. */
+void stats_forget(struct stats *stats);
+
 /** stats_window() - change the window, for example when the time of the first event is known. */
 void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns);
 

@@ -96,6 +96,9 @@ struct why_callbacks;
 int why_callbacks_create(struct why_callbacks **callbacks, struct model *model,
 			 const struct why_callbacks_options *options, struct kymo_err *err);
 
+/** why_callbacks_forget() - forget all runs, for results of one interval after the other. */
+void why_callbacks_forget(struct why_callbacks *callbacks);
+
 /** why_callback() - the callback with this index in the model; NULL: it did not run. */
 const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index);
 

@@ -157,6 +157,20 @@ static void why_callbacks_destroy(struct why_callbacks *callbacks)
 	free(callbacks);
 }
 
+void why_callbacks_forget(struct why_callbacks *callbacks)
+{
+	for (uint32_t i = 0; i < callbacks->count; i++) {
+		struct why_callback *of = callbacks->item[i];
+
+		if (!of)
+			continue;
+		histogram_free(&of->total);
+		of->total = (struct histogram){ 0 };
+		of->worst_count = 0;
+		of->near.total_ns = of->named.total_ns = -1;
+	}
+}
+
 const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index)
 {
 	return index < callbacks->count ? callbacks->item[index] : NULL;

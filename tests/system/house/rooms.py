@@ -119,7 +119,7 @@ ROOMS = {
 
     "check": "base summary compare",
 
-    "top": "base ctf/read recorder relay live analysis report",
+    "top": "base ctf/read recorder relay live analysis summary report",
 
     "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report compare check top cli/common",
     "cli/common": "",
@@ -213,7 +213,7 @@ DOORS = {
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
-    "summary": "findings summary summary_collect summary_file",
+    "summary": "findings summary summary_collect summary_file summary_window",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

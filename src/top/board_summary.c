@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The board's summary, and what is wrong in it. See board.h.
+ *
+ * While programs run, each slice is summed up and merged into a window of the last half minute to
+ * minute, and the analyses count from 0 again. A whole trace is summed up once, at its end, as
+ * `kymo report` does it.
+ */
+#include <string.h>
+
+#include "summary/summary_collect.h"
+#include "top/board_internal.h"
+
+/* ---- life ---- */
+
+int board_listen_summary(struct board *board, struct kymo_err *err)
+{
+	struct summary_sources from = { .model = board->model,
+					.begin_ns = INT64_MIN,
+					.end_ns = INT64_MAX };
+	struct why_callbacks_options callbacks;
+	struct chains_options chains;
+
+	summary_options(board->reader, INT64_MIN, INT64_MAX, &chains, &callbacks);
+	if (!board->options.whole) {
+		chains.all_topics = board->options.all;
+		chains.calls = true;
+	}
+	if (!board->window)
+		board->window = summary_window_new(board->options.whole ? 0 : BOARD_SLICES / 2);
+	if (!board->window)
+		return err_no_memory(err);
+	if (summary_collect_beside(&board->collect, &from, board->spans, &chains, &board->analyses,
+				   err) < 0)
+		return -1;
+	if (!board->options.whole)
+		board->chains = from.chains;
+	return 0;
+}
+
+void board_take_summary(struct board *board)
+{
+	struct summary *slice = board->collect && !board->skips ? summary_new() : NULL;
+
+	if (!board->collect || board->skips)
+		return;
+	if (!slice || summary_collect_take(board->collect, slice) < 0 ||
+	    summary_window_add(board->window, slice) < 0)
+		board->no_memory = true;
+	summary_free(slice);
+	summary_collect_forget(board->collect);
+	board->is_judged = false;
+}
+
+/* ---- what is wrong ---- */
+
+/* Is one of the names in @text, "/driver timer 10 ms -> /scan -> /planner", selected? */
+static bool has_selected(const struct selection *selection, const char *text)
+{
+	char word[512];
+
+	for (const char *at = strchr(text, '/'); at; at = strchr(at, '/')) {
+		const size_t length = strcspn(at, " ,:");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)length, at);
+		if ((selection->node.count && selection_node(selection, word)) ||
+		    (selection->topic.count && selection_topic(selection, word)))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+/* A chain has no process: one of its callbacks must be of a selected one. */
+static bool is_of_process(const struct selection *selection, const struct summary *summary,
+			  const struct summary_entity *chain)
+{
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+
+		if (entity->kind == SUMMARY_CALLBACK && strstr(chain->name, entity->name) &&
+		    selection_process(selection, entity->of, 0))
+			return true;
+	}
+	return false;
+}
+
+static bool is_shown(const struct board *board, const struct summary *summary,
+		     const struct summary_finding *finding)
+{
+	const struct selection *selection = board->options.selection;
+	const struct summary_entity *entity = finding->entity;
+
+	if (!entity || !selection || !selection_any(selection))
+		return true;
+	if (selection->process.count && entity->kind == SUMMARY_CHAIN &&
+	    !is_of_process(selection, summary, entity))
+		return false;
+	if (selection->process.count && entity->kind != SUMMARY_CHAIN &&
+	    entity->kind != SUMMARY_SUBSCRIPTION && !selection_process(selection, entity->of, 0))
+		return false;
+	return !selection_objects(selection) || has_selected(selection, entity->name);
+}
+
+const struct summary *board_summary(const struct board *board)
+{
+	return board->window ? summary_window_get(board->window) : NULL;
+}
+
+unsigned board_findings(struct board *board, const struct summary_finding **findings)
+{
+	struct summary_finding all[SUMMARY_FINDINGS_MAX];
+	const struct summary *summary;
+	unsigned count;
+
+	*findings = board->finding;
+	if (board->is_judged)
+		return board->findings;
+	summary = board_summary(board);
+	count = summary ? summary_findings(summary, all, SUMMARY_FINDINGS_MAX) : 0;
+	board->findings = 0;
+	for (unsigned i = 0; i < count && board->findings < BOARD_FINDINGS_MAX; i++)
+		if (is_shown(board, summary, &all[i]))
+			board->finding[board->findings++] = all[i];
+	board->is_judged = true;
+	return board->findings;
+}
+
+bool board_is_found(const struct board_row *row, const struct summary_finding *finding)
+{
+	const struct summary_entity *entity = finding->entity;
+
+	if (!entity)
+		return false;
+	switch (row->page) {
+	case BOARD_CALLBACKS:
+		return (entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_TIMER) &&
+		       strcmp(row->ask, entity->ask) == 0;
+	case BOARD_TOPICS:
+		return entity->kind == SUMMARY_SUBSCRIPTION && strcmp(row->name, entity->of) == 0;
+	case BOARD_CHAINS:
+		return entity->kind == SUMMARY_CHAIN && strcmp(row->name, entity->label) == 0;
+	case BOARD_SPANS:
+		return (entity->kind == SUMMARY_SPAN || entity->kind == SUMMARY_LOOP) &&
+		       strcmp(row->process, entity->of) == 0 &&
+		       strncmp(row->what, entity->name, strlen(row->what)) == 0 &&
+		       entity->name[strlen(row->what)] == ':' &&
+		       strcmp(row->name, entity->name + strlen(row->what) + 1) == 0;
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""All faces name the same first finding, of the robot, of a program of kymo.h and of real traces: the first screen of `kymo report`, its
+JSON, `kymo why` without operand, `kymo top --once`, and a file of the summary."""
+import glob
+import json
+import os
+import sys
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, SHARED, check, fewer, in_directory, record_robot, run, sanitized
+
+
+def as_json(*words):
+    return json.loads(run(KYMO, *words, "--format", "json").stdout)
+
+
+def shown(trace):
+    """The first screen of the report, without the ends of its lines."""
+    return " ".join(run(KYMO, "report", trace).stdout.split())
+
+
+def same(trace, directory):
+    """Return: what kind of finding it is."""
+    report, top, why = as_json("report", trace), as_json("top", "--once", trace), as_json("why", trace)
+    file = os.path.join(directory, "summary")
+    run(KYMO, "report", trace, "--format", "summary", "-o", file)
+    of_file = as_json("report", file)["findings"]
+    first, screen = (report["findings"] or [None])[0], shown(trace)
+    check([f["finding"] for f in top["findings"]] == [f["text"] for f in report["findings"]][:len(top["findings"])] and
+          bool(top["findings"]) == bool(report["findings"]), trace, "top:", top["findings"], "report:", report["findings"])
+    check((of_file[0]["kind"], of_file[0]["name"], of_file[0]["worst_ns"]) == (first["kind"], first["name"], first["worst_ns"]) if first else not of_file,
+          trace, "the file of the summary:", of_file, "report:", first)
+    if not first or first["kind"] == "trust":
+        check("ok Nothing stands out." in screen, trace, "no finding, and not said", screen)
+        check(not why.get("finding"), trace, "why has a finding", why.get("finding"))
+        return "none"
+    check(" 1 " + " ".join(first["text"].split()) in screen, trace, "the first screen has not", first["text"], screen)
+    if first["kind"] in ("loss", "holds") and why.get("finding"):
+        check(why["finding"] == first["text"], trace, "why:", why["finding"], "report:", first["text"])
+    else:
+        told = why.get("chain", why.get("callback"))
+        check((told, why["latency_ns"]) == (first["name"], first["worst_ns"]), trace, "why:", told, why["latency_ns"], "report:", first)
+    return first["kind"]
+
+
+def test(directory):
+    robot, cyclic = os.path.join(directory, "robot"), os.path.join(directory, "cyclic")
+    record_robot(robot, 2)
+    run(KYMO, "record", "-q", "-o", cyclic, "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1")
+    same(robot, directory)
+    report, top = as_json("report", cyclic), as_json("top", "--once", cyclic)
+    check([f["text"] for f in report["findings"]][:8] == [f["finding"] for f in top["findings"]], "cyclic:", report["findings"], top["findings"])
+    traces = sorted(glob.glob(os.path.join(SHARED, "data", "*", "ctf")) + glob.glob(os.path.join(SHARED, "data", "*", "*", "ctf")))
+    kinds = {same(trace, directory) for trace in fewer(traces)}
+    check(sanitized() or len(traces) < 9 or {"chain", "loss", "none"} <= kinds, "some kinds of first findings were never seen:", kinds)
+    if len(traces) < 9:
+        print("skipped in part: most of the real traces are not here")
+
+
+in_directory(test)
