@@ -15,15 +15,15 @@
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
-	  "perfetto|sqlite|csv|json|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome" },
+	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
-		       "-json, .dot, .svg, -flame.svg, -ctf, -caret or .trace.json, or "
+		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret or .trace.json, or "
 		       "architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
-	  "sqlite, csv, json: only this table; may be repeated (default: all except events)",
+	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
 	  NULL },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
@@ -85,7 +85,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		{ ".tar", EXPORT_PERFETTO },     { ".sqlite", EXPORT_SQLITE },
 		{ ".dot", EXPORT_DOT },          { ".svg", EXPORT_SVG },
 		{ ".json", EXPORT_CHROME },      { ".yaml", EXPORT_ARCHITECTURE },
-		{ ".folded", EXPORT_FLAME },
+		{ ".folded", EXPORT_FLAME },      { ".parquet", EXPORT_PARQUET },
 	};
 	const char *output = options->output ? options->output : "";
 	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
@@ -119,7 +119,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 	return err_set(
 		err, KYMO_EXIT_USAGE,
 		"-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
-		".dot, .svg, .folded, .json and .yaml; for another name choose the format with "
+		".parquet, .dot, .svg, .folded, .json and .yaml; for another name choose the format with "
 		"--format",
 		output);
 }
@@ -130,7 +130,7 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
 
 	if (options->table.count && !tables)
-		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv or json");
+		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv, json or parquet");
 	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
 		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
 			       "caret and caret-architecture");
@@ -157,9 +157,9 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
 	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
-	if (options->model && options->format > EXPORT_JSON && options->format != EXPORT_CHROME)
+	if (options->model && options->format > EXPORT_PARQUET && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--model requires --format perfetto, chrome, sqlite, csv or json");
+			       "--model requires --format perfetto, chrome, sqlite, csv, json or parquet");
 	if (options->split && options->split < SPLIT_LEAST)
 		return err_set(err, KYMO_EXIT_USAGE, "--split must be at least 64K: each part begins with all names and tracks");
 	if (options->split && options->output && !strcmp(options->output, "-"))
@@ -201,6 +201,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_SQLITE] = export_tables,
 		[EXPORT_CSV] = export_tables,
 		[EXPORT_JSON] = export_tables,
+		[EXPORT_PARQUET] = export_tables,
 		[EXPORT_DOT] = export_graph,
 		[EXPORT_SVG] = export_graph,
 		[EXPORT_FLAME] = export_flame,
@@ -241,8 +242,8 @@ const struct verb verb_export = {
 	.description =
 		"Writes TRACE, or without it the newest trace, in the format of another tool. "
 		"perfetto is for "
-		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv and "
-		"json contain the "
+		"https://ui.perfetto.dev and for SQL with its trace processor; sqlite, csv, json "
+		"and parquet contain the "
 		"tables of `kymo query`; dot and svg show the dependency graph. An existing file "
 		"is only "
 		"overwritten with --force. The trace is read and written as a stream: memory does "
@@ -303,7 +304,9 @@ const struct verb verb_export = {
 		"table. json: a "
 		"directory with a file TABLE.jsonl for each table, one object per line. With "
 		"--table and -o - one "
-		"table of csv or json goes to standard output. --begin and --end choose what "
+		"table of csv, json or parquet goes to standard output. parquet: a directory with "
+		"a file TABLE.parquet for each table, or with --table and -o NAME.parquet one "
+		"file, for DuckDB, ClickHouse, pandas and others; see docs/fleet.md. --begin and --end choose what "
 		"happened; objects "
 		"always exist. --node, --topic and --process leave out rows that name others; "
 		"tables that name "
@@ -351,6 +354,8 @@ const struct verb verb_export = {
 		"kymo export --format sqlite -o robot.sqlite\n"
 		"kymo export --format csv --table messages --begin +10s --end +20s -o - > "
 		"messages.csv\n"
+		"kymo export --format parquet -o robot\n"
+		"kymo export --table messages -o messages.parquet\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of analysis/tables/tables.h as files: SQLite, CSV, JSON Lines. One pass over the trace writes all of them.
+ * The tables of analysis/tables/tables.h as files: SQLite, CSV, JSON Lines, Parquet. One pass over the trace writes all of them.
  * Rows are written as they become known; memory does not grow with them.
  */
 #ifndef KYMO_EXPORT_ROWS_H
@@ -14,7 +14,7 @@
 
 struct rows_options {
 	const char *path;		/* the file, or an existing directory; NULL: `out` */
-	FILE *out;			/* CSV and JSON of one table only */
+	FILE *out;			/* CSV, JSON and Parquet of one table only */
 	uint64_t tables;		/* TABLES_BIT() of each */
 	const char *version;		/* of kymo */
 	const char *trace;		/* path of the trace, for people */
@@ -43,5 +43,9 @@ int csv_export(struct tables *tables, const struct rows_options *options,
 /** json_export() - a file TABLE.jsonl a table in the directory options->path, one object a line */
 int json_export(struct tables *tables, const struct rows_options *options,
 		struct rows_result *result, struct kymo_err *err);
+
+/** parquet_export() - a file TABLE.parquet a table in the directory options->path, or one at options->out */
+int parquet_export(struct tables *tables, const struct rows_options *options,
+		   struct rows_result *result, struct kymo_err *err);
 
 #endif

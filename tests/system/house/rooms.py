@@ -95,7 +95,8 @@ ROOMS = {
     "export/perfetto": "export/pft",
     "export/graph": "",
     "export/flame": "",
-    "export/rows": "",
+    "export/parquet": "",
+    "export/rows": "export/parquet",
     "export/archive": "export/perfetto",
 
     "summary": "abi base accounts analysis",
@@ -147,6 +148,7 @@ DOORS = {
     "export/graph": "dot",
     "export/flame": "flame",
     "export/rows": "rows",
+    "export/parquet": "parquet",
     "export/archive": "archive",
     "cli/common": "ask common detach progress screen",
     "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths report_summary trace_time",

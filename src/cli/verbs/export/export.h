@@ -17,6 +17,7 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_SQLITE,
 		     EXPORT_CSV,
 		     EXPORT_JSON,
+		     EXPORT_PARQUET,
 		     EXPORT_DOT,
 		     EXPORT_SVG,
 		     EXPORT_FLAME,
@@ -71,7 +72,7 @@ int export_perfetto(const struct export_request *request, bool *lost, struct kym
 /** export_archive() - a Perfetto file of each trace, all in one archive. */
 int export_archive(const struct export_request *request, bool *lost, struct kymo_err *err);
 
-/** export_tables() - SQLite, CSV or JSON Lines. */
+/** export_tables() - SQLite, CSV, JSON Lines or Parquet. */
 int export_tables(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static const struct {
 	[EXPORT_SQLITE] = { ".sqlite", sqlite_export, NULL },
 	[EXPORT_CSV] = { "-csv", csv_export, "csv" },
 	[EXPORT_JSON] = { "-json", json_export, "jsonl" },
+	[EXPORT_PARQUET] = { "-parquet", parquet_export, "parquet" },
 };
 
 /* ---- which tables, and when ---- */
@@ -163,8 +165,45 @@ static int to_stdout(struct tables *tables, const struct export_request *request
 	if (__builtin_popcountll(options->tables) != 1)
 		return err_set(err, KYMO_EXIT_USAGE, "only one table can go to standard output; choose it with --table, "
 			       "or choose a directory with -o");
+	if (request->format == EXPORT_PARQUET && isatty(STDOUT_FILENO))
+		return err_set(err, KYMO_EXIT_USAGE, "cannot write a binary file to a terminal; choose a file with -o, or "
+			       "redirect standard output");
 	options->out = stdout;
 	return write_tables(tables, request, options, result, err);
+}
+
+/* One table of Parquet may be a file instead of a directory. */
+static bool is_one_file(const struct export_request *request, const char *output)
+{
+	const size_t length = strlen(output);
+	static const char suffix[] = ".parquet";
+
+	return request->format == EXPORT_PARQUET && length > sizeof(suffix) &&
+	       !strcmp(output + length - strlen(suffix), suffix);
+}
+
+static int to_one_file(struct tables *tables, const struct export_request *request,
+		       const char *output, struct rows_options *options, struct rows_result *result,
+		       struct kymo_err *err)
+{
+	int status;
+
+	if (__builtin_popcountll(options->tables) != 1)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "-o %s: a file of Parquet has one table; choose it with --table, or "
+			       "choose a directory with --format parquet -o DIR",
+			       output);
+	if (prepare_file(output, request->force, err))
+		return -1;
+	options->out = fopen(output, "we");
+	if (!options->out)
+		return export_unwritable(output, err);
+	status = write_tables(tables, request, options, result, err);
+	if (fclose(options->out) && !status)
+		status = export_unwritable(output, err);
+	if (status)
+		(void)unlink(output);
+	return status;
 }
 
 static int to_files(struct tables *tables, const struct export_request *request, const char *output,
@@ -206,6 +245,8 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 	tables_set_behaviours(tables, request->behaviours);
 	if (export_is_stdout(output))
 		status = to_stdout(tables, request, &options, &result, err);
+	else if (is_one_file(request, output))
+		status = to_one_file(tables, request, output, &options, &result, err);
 	else
 		status = to_files(tables, request, output, &options, &result, err);
 	if (!status && !request->quiet) {
