@@ -19,6 +19,7 @@
 #include "abi/points.h"
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_libc.h"
 
 #define FILES_MAX 1024u /* functions of further files have no names */
 #define PATH_BYTES 1024u
@@ -177,6 +178,6 @@ void functions_begin(struct kymo_guest *guest)
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
 	executable[length > 0 ? length : 0] = '\0';
-	(void)pthread_atfork(NULL, NULL, in_child);
+	kymo_at_fork(NULL, NULL, in_child);
 	functions_find_file(guest, (const void *)getauxval(AT_ENTRY));
 }

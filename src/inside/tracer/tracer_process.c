@@ -17,6 +17,7 @@
 
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_libc.h"
 #include "inside/tracer/tracer_process.h"
 
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
@@ -161,8 +162,8 @@ static void load(void)
 
 	kymo_settings = (struct kymo_settings){
 		.loaded = true,
-		/* A setuid program is not traced. */
-		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE),
+		/* A setuid program is not traced, and neither is one of another libc. */
+		.disabled = flag_setting("KYMO_DISABLE") || getauxval(AT_SECURE) || !kymo_libc_is_known(),
 		.verbose = flag_setting("KYMO_VERBOSE"),
 		.flight = flag_setting("KYMO_FLIGHT"),
 		.ring_bytes = ring_bytes_setting(),
@@ -187,7 +188,7 @@ static void load(void)
 	}
 	thread_end_key_made = !pthread_key_create(&thread_end_key, thread_end);
 	/* Out of memory is harmless here: the kernel wipes the private pages in a child anyway. */
-	(void)pthread_atfork(kymo_user_fork_begin, kymo_user_fork_end, forked);
+	kymo_at_fork(kymo_user_fork_begin, kymo_user_fork_end, forked);
 }
 
 __attribute__((destructor))

@@ -127,7 +127,7 @@ struct kymo_process *kymo_process_get(void);
 /* $KYMO_... of this process, read once at load. */
 struct kymo_settings {
 	bool loaded;			/* the other fields are valid */
-	bool disabled;			/* KYMO_DISABLE=1, or a setuid program */
+	bool disabled;			/* KYMO_DISABLE=1, a setuid program, or another libc */
 	bool verbose;			/* KYMO_VERBOSE=1: print on stderr why the process is not traced */
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE; 0: the sizes above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */

@@ -59,11 +59,10 @@ void kymo_drop_forget(void)
 /* The CPU of the calling thread; 0: unknown. */
 static uint32_t cpu_of(const struct kymo_thread *thread)
 {
-	unsigned cpu = 0;
-
 	if (kymo_unlikely(!thread->cpu) || __atomic_load_n(thread->cpu, __ATOMIC_RELAXED) < 0) {
-		(void)getcpu(&cpu, NULL);	/* vDSO */
-		return cpu;
+		const int cpu = sched_getcpu(); /* vDSO */
+
+		return cpu < 0 ? 0 : (uint32_t)cpu;
 	}
 	return (uint32_t)__atomic_load_n(thread->cpu, __ATOMIC_RELAXED);
 }

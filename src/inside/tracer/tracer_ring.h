@@ -65,7 +65,7 @@ struct kymo_thread {
 	uint64_t free_until;		/* blocks below this position are known to be free */
 	const uint32_t *mode;		/* of the region */
 	uint8_t *stirred;		/* the ring's byte in the region */
-	const int32_t *cpu;		/* the word in which the kernel stores the thread's CPU; NULL: call getcpu() */
+	const int32_t *cpu;		/* the word in which the kernel stores the thread's CPU; NULL: call sched_getcpu() */
 	uint32_t number;                /* of the ring */
 	uint8_t *home;                  /* the ring's own blocks */
 	uint64_t home_mask;             /* bytes of these - 1 */

@@ -51,15 +51,15 @@ bool launch_program(char *const *command, char path[PATH_MAX]);
  * wait-free. */
 bool launch_is_glibc(const char *loader);
 
-#define LAUNCH_LOADER_MAX 256
+#define LAUNCH_WHY_MAX 512
 
 /**
- * launch_is_foreign() - would @command die of a preloaded library, because its libc is another one?
- * @loader: set to its loader
+ * launch_is_foreign() - can @command not load our libraries, because it is of another libc or architecture?
+ * @why: set to what it is, and the remedy
  *
  * Only the words and the files they name are looked at. Context: blocks.
  */
-bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX]);
+bool launch_is_foreign(char *const *command, char why[LAUNCH_WHY_MAX]);
 
 /** launch_is_program() - is the file @path a program that this user may execute? Context: blocks. */
 bool launch_is_program(const char *path);

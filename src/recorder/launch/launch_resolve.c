@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -71,8 +72,30 @@ bool launch_program(char *const *command, char path[PATH_MAX])
 	return true;
 }
 
-bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX])
+/* The dynamic loader of another architecture prints an error, and runs the program without the
+ * library. */
+static bool is_for_another_machine(const struct elf *elf, char why[LAUNCH_WHY_MAX])
 {
+#if defined(__aarch64__)
+	const unsigned machine = EM_AARCH64;
+#else
+	const unsigned machine = EM_X86_64;
+#endif
+	const char *chosen =
+		getenv("KYMO_PRELOAD"); /* a library of another architecture, perhaps */
+	char name[32], own[32];
+
+	if ((elf->readable && elf->machine == machine) || (chosen && *chosen))
+		return false;
+	(void)snprintf(why, LAUNCH_WHY_MAX, "it is a %u-bit program for %s; build it for 64-bit %s",
+		       elf->bits, elf_machine_name(elf->machine, name),
+		       elf_machine_name(machine, own));
+	return true;
+}
+
+bool launch_is_foreign(char *const *command, char why[LAUNCH_WHY_MAX])
+{
+	bool foreign;
 	char path[PATH_MAX];
 	struct elf elf;
 
@@ -80,7 +103,14 @@ bool launch_is_foreign(char *const *command, char loader[LAUNCH_LOADER_MAX])
 		return false;
 	if (elf_open(&elf, path, NULL))
 		return false;
-	(void)snprintf(loader, LAUNCH_LOADER_MAX, "%s", elf.interpreter);
+	foreign = is_for_another_machine(&elf, why);
+	if (!foreign && *elf.interpreter && !launch_is_glibc(elf.interpreter)) {
+		foreign = true;
+		(void)snprintf(why, LAUNCH_WHY_MAX,
+			       "its loader %s does not belong to the GNU C library; build it for "
+			       "that",
+			       elf.interpreter);
+	}
 	elf_close(&elf);
-	return *loader && !launch_is_glibc(loader);
+	return foreign;
 }

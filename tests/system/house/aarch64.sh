@@ -38,7 +38,7 @@ wait "$first"
 wait "$second"
 
 # Both libraries, as they are built at home.
-shared="-shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
+shared="-DKYMO_IS_SHARED -shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
 $cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/inside/tracer/*.c
 ln -s libkymo.so.0 "$work/libkymo.so"
 $cc $flags $shared -o "$work/libkymo-ros2.so" src/inside/ros2/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'

@@ -193,7 +193,7 @@ DOORS = {
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
     "kernel": "kernel",
-    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_left_out tracer_ring",
+    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_left_out tracer_libc tracer_ring",
     "recorder/trigger": "trigger",
     "recorder/flight": "flight",
     "recorder/launch": "launch prefixes preload",

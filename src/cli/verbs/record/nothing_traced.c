@@ -133,14 +133,13 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 
 bool warn_foreign(const char *verb, char *const *command)
 {
-	char loader[LAUNCH_LOADER_MAX], clean[4 * LAUNCH_LOADER_MAX];
+	char why[LAUNCH_WHY_MAX], clean[4 * LAUNCH_WHY_MAX];
 
-	if (!launch_is_foreign(command, loader))
+	if (!launch_is_foreign(command, why))
 		return false;
-	text_clean(clean, sizeof(clean), loader);
+	text_clean(clean, sizeof(clean), why);
 	fprintf(stderr,
-		"kymo %s: this command cannot be recorded, and runs without kymo's library: its "
-		"loader %s does not belong to the GNU C library; build it for that\n",
+		"kymo %s: this command cannot be recorded, and runs without kymo's library: %s\n",
 		verb, clean);
 	return true;
 }
