@@ -62,6 +62,10 @@ int summary_collect_beside(struct summary_collect **collect, struct summary_sour
  */
 int summary_collect_take(struct summary_collect *collect, struct summary *summary);
 
+/** summary_callback_name() - the name of the entity that @callback is; its `of` is the name of the
+ * process. Return: @buffer. */
+char *summary_callback_name(const struct model_callback *callback, char *buffer, size_t size);
+
 /**
  * summary_collect_forget() - begin the next interval: count from 0 again, here and in the analyses
  *

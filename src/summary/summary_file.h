@@ -12,6 +12,7 @@
 #define KYMO_SUMMARY_FILE_H
 
 #include "base/err.h"
+#include "base/json_text.h"
 #include "summary/summary.h"
 
 /**
@@ -31,5 +32,10 @@ int summary_read(struct summary **summary, const char *path, struct kymo_err *er
 
 /** summary_is_file() - is @path a file that begins as a summary does? Context: blocks. */
 bool summary_is_file(const char *path);
+
+/** summary_put_buckets() - the coarse buckets of @histogram, which has values, as the member
+ * "buckets" of @json: [bucket, count, distance to the next bucket, count, ...]. Context: allocates.
+ */
+void summary_put_buckets(struct json_text *json, const struct histogram *histogram);
 
 #endif

@@ -10,15 +10,20 @@
 
 /* A callback without a name is the n-th of its process: an address says nothing about another run.
  */
+char *summary_callback_name(const struct model_callback *callback, char *buffer, size_t size)
+{
+	if (callback->subscription || callback->timer || callback->service || *callback->symbol)
+		return model_callback_label(callback, buffer, (unsigned)size);
+	snprintf(buffer, size, "(unnamed %" PRIu32 ") of %s", callback->index + 1,
+		 callback->process->name);
+	return buffer;
+}
+
 const char *collect_callback_name(struct summary *summary, const struct model_callback *callback)
 {
 	char label[512];
 
-	if (callback->subscription || callback->timer || callback->service || *callback->symbol)
-		return summary_text(summary, model_callback_label(callback, label, sizeof(label)));
-	snprintf(label, sizeof(label), "(unnamed %" PRIu32 ") of %s", callback->index + 1,
-		 callback->process->name);
-	return summary_text(summary, label);
+	return summary_text(summary, summary_callback_name(callback, label, sizeof(label)));
 }
 
 const char *collect_node_name(struct summary *summary, const struct model_callback *callback)

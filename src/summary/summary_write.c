@@ -30,8 +30,7 @@ static void put_time(struct json_text *json, const char *key, const struct summa
 		json_text_i64(json, key, ns - summary->origin_ns);
 }
 
-/* [bucket, count, distance to the next bucket, count, ...] */
-static void put_buckets(struct json_text *json, const struct histogram *histogram)
+void summary_put_buckets(struct json_text *json, const struct histogram *histogram)
 {
 	uint64_t middle, count, sum = 0;
 	unsigned at = 0, last = 0, now = 0;
@@ -64,7 +63,7 @@ static void put_histogram(struct json_text *json, const char *key,
 	put_u64(json, "sum", histogram->sum);
 	put_u64(json, "min", histogram->min);
 	put_u64(json, "max", histogram->max);
-	put_buckets(json, histogram);
+	summary_put_buckets(json, histogram);
 	json_text_close(json, '}');
 }
 

@@ -105,13 +105,15 @@ static bool is_complete(const struct summary_trust *trust)
 	return !trust->lost_events && !trust->lost_packets && !trust->damaged && !trust->unnamed;
 }
 
-/* "INCOMPLETE: 5,731 events lost (13 %), 3 of 31 callbacks without a name". Return: @buffer. */
-static char *incomplete_words(const struct summary *summary, char *buffer, size_t size)
+char *first_incomplete(const struct summary *summary, char *buffer, size_t size)
 {
 	const struct summary_trust *trust = &summary->trust;
 	const uint64_t lost = trust->lost_events;
 	char text[64], share[32] = "";
 
+	*buffer = '\0';
+	if (is_complete(trust))
+		return buffer;
 	snprintf(buffer, size, "INCOMPLETE:");
 	if (lost && summary->events)
 		snprintf(share, sizeof(share), " (%.2g %%)",
@@ -133,28 +135,39 @@ static char *incomplete_words(const struct summary *summary, char *buffer, size_
 	return buffer;
 }
 
+char *first_doubt(const struct summary *summary, const struct first_options *options, char *buffer,
+		  size_t size)
+{
+	const struct summary_trust *trust = &summary->trust;
+	char begin[48], end[48];
+	size_t used;
+
+	*buffer = '\0';
+	if (!trust->lost_events && !trust->lost_packets)
+		return buffer;
+	snprintf(buffer, size,
+		 "Counts below are too low; messages that seem lost may only be unrecorded.");
+	used = strlen(buffer);
+	if (trust->lost_begin_ns && trust->lost_end_ns)
+		(void)snprintf(buffer + used, size - used, " Lost from %s to %s%s%s.",
+			       first_at(summary, options, (int64_t)trust->lost_begin_ns, begin,
+					sizeof(begin)),
+			       first_at(summary, options, (int64_t)trust->lost_end_ns, end,
+					sizeof(end)),
+			       trust->lost_of ? ", most of it in " : "",
+			       trust->lost_of ? trust->lost_of : "");
+	return buffer;
+}
+
 /* What the loss means for the numbers below. */
 static unsigned print_doubt(struct table *table, const struct summary *summary,
 			    const struct first_options *options)
 {
 	const struct summary_trust *trust = &summary->trust;
-	char text[512], begin[48], end[48];
+	char text[512];
 	unsigned lines = 0;
-	size_t used;
 
-	if (trust->lost_events || trust->lost_packets) {
-		snprintf(text, sizeof(text),
-			 "Counts below are too low; messages that seem lost may "
-			 "only be unrecorded.");
-		used = strlen(text);
-		if (trust->lost_begin_ns && trust->lost_end_ns)
-			(void)snprintf(text + used, sizeof(text) - used, " Lost from %s to %s%s%s.",
-				       first_at(summary, options, (int64_t)trust->lost_begin_ns,
-						begin, sizeof(begin)),
-				       first_at(summary, options, (int64_t)trust->lost_end_ns, end,
-						sizeof(end)),
-				       trust->lost_of ? ", most of it in " : "",
-				       trust->lost_of ? trust->lost_of : "");
+	if (*first_doubt(summary, options, text, sizeof(text))) {
 		table_mark(table, TABLE_DOUBTFUL);
 		lines += first_fold(table, "", "", text, true);
 	}
@@ -199,7 +212,7 @@ static unsigned print_head(struct table *table, const struct summary *summary,
 	if (!is_whole) {
 		table_mark(table, TABLE_BAD);
 		lines = first_fold(table, "", "    ",
-				   incomplete_words(summary, trust, sizeof(trust)), true);
+				   first_incomplete(summary, trust, sizeof(trust)), true);
 	}
 	return lines + first_fold(table, "", "    ", line, true) +
 	       print_doubt(table, summary, options);

@@ -22,6 +22,23 @@ struct first_options {
 	bool is_file;   /* the summary was read from a file: there is no trace for other verbs */
 };
 
+/** first_incomplete() - "INCOMPLETE: 5,731 events lost (13 %), 3 of 31 callbacks without a name"; ""
+ * of a whole trace. Return: @buffer. */
+char *first_incomplete(const struct summary *summary, char *buffer, size_t size);
+
+/** first_doubt() - what lost events mean for the numbers; "": none were lost. Return: @buffer. */
+char *first_doubt(const struct summary *summary, const struct first_options *options, char *buffer,
+		  size_t size);
+
+/** first_at() - "+4.325 s" within the trace, or the time of the simulation. Return: @buffer. */
+char *first_at(const struct summary *summary, const struct first_options *options, int64_t ns,
+	       char *buffer, size_t size);
+
+/** first_command() - "kymo why TRACE '/scan -> /cmd_vel'"; "": there is nothing to type. Return:
+ * @buffer. */
+char *first_command(const struct summary_finding *finding, const struct first_options *options,
+		    char *buffer, size_t size);
+
 /** first_print() - the screen but for its last line, as text. Context: allocates. */
 void first_print(struct table *table, const struct summary *summary,
 		 const struct first_options *options);

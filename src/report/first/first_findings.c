@@ -9,7 +9,6 @@
 
 /* ---- for people ---- */
 
-/* "kymo why TRACE '/scan -> /cmd_vel'"; "" if there is nothing to type. */
 static void command_for(const struct summary_finding *finding, const char *operand,
 			const struct first_options *options, char *buffer, size_t size)
 {
@@ -24,6 +23,13 @@ static void command_for(const struct summary_finding *finding, const char *opera
 			 text_shell(ask, sizeof(ask), summary_finding_ask(finding)));
 	else if (finding->kind == SUMMARY_FINDING_TRUST)
 		snprintf(buffer, size, "kymo report%s%s --section loss", gap, operand);
+}
+
+char *first_command(const struct summary_finding *finding, const struct first_options *options,
+		    char *buffer, size_t size)
+{
+	command_for(finding, options->operand, options, buffer, size);
+	return buffer;
 }
 
 /* A trace with a long name is "TRACE", so that the line fits. */

@@ -13,9 +13,6 @@
 /* @text in lines of up to FIRST_WIDTH columns, @indent before each but the first. Return: lines. */
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
-/* "+4.325 s", or the time of the simulation. Return: @buffer. */
-char *first_at(const struct summary *summary, const struct first_options *options, int64_t ns,
-	       char *buffer, size_t size);
 /* Names that are longer than @width lose their middle. Return: @buffer. */
 char *first_short(char *buffer, size_t size, const char *name, unsigned width);
 
