@@ -201,6 +201,8 @@ struct chains_options {
 	bool latest;			/* assume CHAINS_LATEST where the trace names no link */
 	int64_t begin_ns, end_ns;	/* count chains that begin inside; INT64_MIN, INT64_MAX: all */
 	unsigned worst;			/* number of longest arrivals to keep per path */
+	/* When this many are kept of all paths together, a path has no more than 3; 0: no limit. */
+	unsigned worst_all;
 	bool hops;			/* ... with their hops */
 	/* Keep also the arrival whose latency is nearest to this; 0: none. */
 	int64_t near_ns;

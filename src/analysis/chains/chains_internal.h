@@ -142,6 +142,7 @@ struct chains {
 	struct model *model;
 	struct chains_options options;
 	struct chains_facts facts;
+	unsigned worst_kept; /* longest arrivals, of all paths together */
 	bool failed;
 
 	struct element *element;

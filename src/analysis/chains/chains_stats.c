@@ -5,6 +5,8 @@
 
 #include "analysis/chains/chains_internal.h"
 
+#define WORST_LEAST 3u /* longest arrivals that each path may keep */
+
 /* ---- latest runs of a thread ---- */
 
 /* A run that ends after nested runs replaces them. */
@@ -219,19 +221,30 @@ static void keep(struct chains *chains, const struct chains_stats *stats, struct
 		hops_of(token, kept->hop);
 }
 
+/* How many arrivals a path that has @count of them may keep. */
+static unsigned worst_room(const struct chains *chains, unsigned count)
+{
+	const struct chains_options *o = &chains->options;
+	const bool is_full = o->worst_all && chains->worst_kept >= o->worst_all;
+
+	return is_full && count >= WORST_LEAST && count < o->worst ? count : o->worst;
+}
+
 /* Inserts an arrival, longest first; the shortest one is removed at the limit. */
 static void worst_add(struct chains *chains, struct chains_stats *stats,
 		      const struct chains_arrival *arrival, const struct token *token)
 {
-	unsigned most = chains->options.worst, at = stats->worst_count;
+	unsigned at = stats->worst_count, most = worst_room(chains, at);
 	struct chains_arrival kept = { 0 };
 
 	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
 		return;
-	if (at == most)
+	if (at == most) {
 		kept = stats->worst[--at];
-	else
+	} else {
 		stats->worst_count++;
+		chains->worst_kept++;
+	}
 	keep(chains, stats, &kept, arrival, token);
 	for (; at && stats->worst[at - 1].total_ns < arrival->total_ns; at--)
 		stats->worst[at] = stats->worst[at - 1];
