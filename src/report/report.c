@@ -380,6 +380,9 @@ static unsigned needs_of(const struct report_options *options)
 
 	if (options->summary)
 		return REPORT_SUMMARY;
+	if (options->page)
+		return REPORT_SUMMARY | REPORT_PAGE | REPORT_TOTALS | REPORT_ACTIVITY |
+		       REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW;
 	for (unsigned i = 0; i < SECTIONS; i++)
 		needs |= is_wanted(options, &sections[i]) ? sections[i].needs : 0;
 	return needs;
@@ -432,6 +435,11 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 	if (options->summary) {
 		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
 		status = summary_write(report.summary, options->summary, err) ? -1 : KYMO_EXIT_OK;
+		goto out;
+	}
+	if (options->page) {
+		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
+		status = report_page(&report) ? -1 : KYMO_EXIT_OK;
 		goto out;
 	}
 	if (options->first && report_first(&report)) {

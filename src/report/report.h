@@ -79,6 +79,10 @@ struct report_options {
 	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
 	const char *told_worst, *told_why;
 	const char *summary; /* write a summary to this file instead of tables; NULL: no */
+	/* Write a page for browsers to this file instead of tables; "-": to page_stream; NULL: no. */
+	const char *page;
+	FILE *page_stream;
+	const char *page_version, *page_command; /* what made it; NULL: nothing to say */
 	bool first;          /* as text: the first screen rather than the tables, if it has rows */
 	const char *operand; /* what commands name the trace; "": they need not */
 	/*

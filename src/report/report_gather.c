@@ -59,7 +59,7 @@ static int new_costs(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
 
-	if (!o->sections && !o->realtimes && !programs_name(report->reader))
+	if (!o->sections && !o->page && !o->realtimes && !programs_name(report->reader))
 		return 0;
 	if (costs_create(&report->costs, report->model, report->reader, err))
 		return -1;
@@ -73,6 +73,10 @@ static int new_chains(struct report *report, struct kymo_err *err)
 	struct chains_options chains;
 
 	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
+	if (o->page) {
+		chains.worst = REPORT_PAGE_WORST;
+		chains.worst_all = REPORT_PAGE_WORST_ALL;
+	}
 	return chains_create(&report->chains, report->model, &chains, err);
 }
 
@@ -84,6 +88,14 @@ static int new_callbacks(struct report *report, struct kymo_err *err)
 
 	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
 	return why_callbacks_create(&report->callbacks, report->model, &callbacks, err);
+}
+
+static int new_series(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	return page_series_create(&report->series, report->model, report->spans, o->begin_ns,
+				  o->end_ns, err);
 }
 
 static int new_collect(struct report *report, struct kymo_err *err)
@@ -141,6 +153,7 @@ static const struct analysis {
 	{ REPORT_SUMMARY, new_chains, &chains_pass, SLOT(chains) },
 	{ REPORT_SUMMARY, new_callbacks, &why_callbacks_pass, SLOT(callbacks) },
 	{ REPORT_SUMMARY, new_collect, &summary_collect_pass, SLOT(collect) },
+	{ REPORT_PAGE, new_series, &page_series_pass, SLOT(series) },
 	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
 	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },

@@ -47,6 +47,7 @@ struct report {
 	struct chains *chains;
 	struct why_callbacks *callbacks;
 	struct summary_collect *collect;
+	struct page_series *series;
 	struct summary *summary;        /* of what was collected; NULL: nothing was */
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
 	unsigned hosts;
@@ -72,6 +73,7 @@ enum report_need {
 	REPORT_PATHS = 1 << 6,
 	REPORT_SUMMARY = 1 << 7,
 	REPORT_CONTENT = 1 << 15,
+	REPORT_PAGE = 1 << 16,
 };
 
 struct report_section {
@@ -192,6 +194,17 @@ struct report_expect;
 int report_expect_create(struct report_expect **expect, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 extern const struct pass_ops report_expect_pass;
 void report_validation(struct report *report);
+
+/* Longest arrivals of a chain in a page, and of all paths together while the trace is read. */
+#define REPORT_PAGE_WORST 100u
+#define REPORT_PAGE_WORST_ALL 20000u
+/* page/page_series.c: what a page shows over time */
+struct page_series;
+int page_series_create(struct page_series **series, struct model *model, struct spans *spans,
+		       int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+extern const struct pass_ops page_series_pass;
+/* page/page.c: the page of options.page. Return: 0, or -1 with report->err. */
+int report_page(struct report *report);
 
 /* section_facts.c */
 unsigned report_host_count(const struct report *report);

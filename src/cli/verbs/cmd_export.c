@@ -15,12 +15,13 @@
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
-	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome" },
+	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome|"
+	  "html" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
-		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret or .trace.json, or "
+		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, .trace.json or .html, or "
 		       "architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
@@ -86,6 +87,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		{ ".dot", EXPORT_DOT },          { ".svg", EXPORT_SVG },
 		{ ".json", EXPORT_CHROME },      { ".yaml", EXPORT_ARCHITECTURE },
 		{ ".folded", EXPORT_FLAME },      { ".parquet", EXPORT_PARQUET },
+		{ ".html", EXPORT_HTML },
 	};
 	const char *output = options->output ? options->output : "";
 	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
@@ -119,7 +121,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 	return err_set(
 		err, KYMO_EXIT_USAGE,
 		"-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
-		".parquet, .dot, .svg, .folded, .json and .yaml; for another name choose the format with "
+		".parquet, .dot, .svg, .html, .folded, .json and .yaml; for another name choose the format with "
 		"--format",
 		output);
 }
@@ -134,13 +136,18 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
 		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
 			       "caret and caret-architecture");
+	if (selection_any(&options->selection) && options->format == EXPORT_HTML)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--node, --topic and --process do not work with --format html: the "
+			       "page is of everything; choose a window with --begin and --end");
 	if (selection_any(&options->selection) && options->format == EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "--node, --topic and --process do not work with --format ctf; choose a window with --begin and --end");
 	if (selection_any(&options->selection) && options->format == EXPORT_FLAME)
 		return err_set(
 			err, KYMO_EXIT_USAGE,
 			"--node, --topic and --process do not work with --format flamegraph");
-	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE && options->format != EXPORT_CHROME)
+	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE &&
+	    options->format != EXPORT_CHROME && options->format != EXPORT_HTML)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture and ctf: "
 			       "events keep the times they were recorded with, and the simulation's times are among them");
 	if (options->times.clock && options->follow)
@@ -208,6 +215,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_ARCHITECTURE] = export_architecture,
 		[EXPORT_CTF] = export_ctf,
 		[EXPORT_CARET] = export_caret,
+		[EXPORT_HTML] = export_page,
 	};
 	struct export_request request = {
 		.verb = "export",
@@ -317,6 +325,8 @@ const struct verb verb_export = {
 		"publisher, no "
 		"subscriber, no message, or it never ran. Graphviz's program dot draws svg; it "
 		"must be installed.\n\n"
+		"html: the page of `kymo report --html`, one file for browsers that needs no "
+		"network.\n\n"
 		"flamegraph: the spans of programs that use kymo.h, by the time that each stack of "
 		"spans took "
 		"itself, with threads as roots: an SVG file that a browser searches and zooms, or "
@@ -357,6 +367,7 @@ const struct verb verb_export = {
 		"kymo export --format parquet -o robot\n"
 		"kymo export --table messages -o messages.parquet\n"
 		"kymo export --format svg -o robot.svg\n"
+		"kymo export -o robot.html\n"
 		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"

@@ -13,7 +13,9 @@
 #include "cli/common/screen.h"
 #include "accounts/accounts.h"
 #include "cli/input/report_paths.h"
+#include "cli/input/report_page.h"
 #include "cli/input/report_summary.h"
+#include "cli/input/report_told.h"
 #include "cli/input/trace_time.h"
 #include "report/sections/realtime_names.h"
 #include "report/report.h"
@@ -34,13 +36,17 @@ struct options {
 	const char *architecture;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
-	bool strict;
+	bool strict, html;
 };
 
 static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct options, format), NULL,
 	  "how to print; summary: a small file, with --output", "table|json|csv|summary" },
-	CLI_OPT_OUTPUT(struct options, "FILE", "where --format summary goes"),
+	{ "html", 0, OPT_FLAG, offsetof(struct options, html), NULL,
+	  "write a page for browsers, one file that needs no network: -o FILE (default: the trace's "
+	  "name with .html)",
+	  NULL },
+	CLI_OPT_OUTPUT(struct options, "FILE", "where --html and --format summary go"),
 	CLI_OPT_SCREEN(0),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
 	  "print this section; may be repeated; help: list all sections", NULL },
@@ -84,33 +90,6 @@ static const struct opt opts[] = {
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
 };
-
-/* What the recorder counted. */
-static void ask_recorder(const char *path, struct accounts *accounts, struct report_options *report)
-{
-	char problem[512], time[TEXT_QUANTITY_MAX];
-
-	accounts_read(accounts, path, problem);
-	if (*problem)
-		fprintf(stderr, "kymo report: warning: %s\n", problem);
-	if (accounts->removed.times)
-		fprintf(stderr, "kymo report: %" PRIu64 " events are missing: another program removed the trace directory, or a part of it, "
-			"while it was written\n", accounts->removed.events);
-	if (accounts->chunks.removed)
-		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
-			"keep the limit on its size\n", accounts->chunks.removed, accounts->chunks.removed_events);
-	if (accounts->root.pause_count)
-		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
-			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
-	report->told_lost += accounts->dropped + accounts->unwritten;
-	if (report->traces > 1)
-		return;
-	report->told_rules = accounts->rules;
-	if (*accounts->snapshot_text) {
-		report->told_snapshot = accounts->snapshot_text;
-		report->told_snapshot_ns = accounts->snapshot_at_ns;
-	}
-}
 
 /* The names of --realtime and of the files of --realtime-file. */
 static int read_realtime(struct realtime_names *names, const struct options *o, struct kymo_err *err)
@@ -176,35 +155,6 @@ static int ask_why(struct answer *answer, struct report_options *report, const s
 	return why_say(answer->reader, &why, said, err);
 }
 
-/* For report_options.explain. */
-struct explainer {
-	struct answer *answer;
-	const struct report_options *report;
-};
-
-static int explain(void *context, const char *ask, char *text, size_t size, struct kymo_err *err)
-{
-	const struct explainer *explainer = context;
-	const bool is_chain = strstr(ask, "->");
-	const struct why_options why = {
-		.pattern = is_chain ? ask : NULL,
-		.callback = is_chain ? NULL : ask,
-		.worst = 1,
-		.begin_ns = explainer->report->begin_ns,
-		.end_ns = explainer->report->end_ns,
-		.clock = explainer->report->clock,
-		.align = explainer->report->align,
-		.progress = progress_trace,
-		.context = &explainer->answer->progress,
-	};
-	struct why_said said;
-
-	if (why_say(explainer->answer->reader, &why, &said, err))
-		return -1;
-	snprintf(text, size, "%s", said.why);
-	return 0;
-}
-
 /* The first screen answers "what is wrong?". Whoever asks for something else gets tables. */
 static bool wants_first(const struct report_options *report, const struct options *o)
 {
@@ -215,12 +165,12 @@ static bool wants_first(const struct report_options *report, const struct option
 
 static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
 {
-	struct explainer explainer = { answer, report };
+	struct report_explainer explainer = { answer, report };
 	struct why_said said;
 
 	report->first = wants_first(report, o);
 	if (sched_is_there(answer->reader)) {
-		report->explain = explain;
+		report->explain = report_explain;
 		report->explain_context = &explainer;
 	}
 	if (answer_begin(answer, report->format, err) || ask_why(answer, report, o, &said, err))
@@ -247,7 +197,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	report->begin_ns = paths->caret.begin_ns = answer->begin_ns;
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
-		ask_recorder(answer->traces.path[i], &accounts[i], report);
+		report_told(answer->traces.path[i], &accounts[i], report);
 	status = print_report(answer, report, o, err);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
@@ -269,14 +219,31 @@ static char *quoted(char *buffer, size_t size, int argc, char **argv)
 	return buffer;
 }
 
+/* The page has everything, of all nodes and topics. */
+static int check_html(const struct options *o, struct kymo_err *err)
+{
+	if (o->format)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--html is a format of its own; leave out --format");
+	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
+	    o->path.count || o->architecture || o->expect.count || o->window_ns)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--html writes a page of everything; it takes --begin, --end, "
+			       "--clock, --realtime and --merge, and no section, node or path");
+	return 0;
+}
+
 static int check_output(const struct options *o, struct kymo_err *err)
 {
+	if (o->html)
+		return check_html(o, err);
 	if (o->format == REPORT_FORMAT_SUMMARY && !o->output)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--format summary needs a file to write: --output FILE");
 	if (o->format != REPORT_FORMAT_SUMMARY && o->output)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--output is for --format summary; write the others with > FILE");
+			       "--output is for --html and --format summary; write the others "
+			       "with > FILE");
 	if (o->output && (o->section.count || selection_any(&o->selection)))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "a summary is of all nodes and topics, and has no sections");
@@ -289,6 +256,28 @@ static int of_summaries(int argc, char **argv, const struct options *o, struct k
 	int status = report_summary(argc, argv, o->format, o->output, &lost, err);
 
 	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
+}
+
+static int page_of(int argc, char **argv, const char *command, const struct options *o,
+		   struct kymo_err *err)
+{
+	struct realtime_names realtime = { 0 };
+	struct report_page_request request = {
+		.verb = "report",
+		.command = command,
+		.output = o->output,
+		.overwrite = true,
+		.times = &o->times,
+		.strict = o->strict,
+	};
+	int status = read_realtime(&realtime, o, err);
+
+	request.realtime = (const char *const *)realtime.name;
+	request.realtimes = realtime.count;
+	if (!status)
+		status = report_page_write(&request, argc, argv, err);
+	realtime_names_free(&realtime);
+	return status;
 }
 
 static int list_sections(int format)
@@ -304,7 +293,7 @@ static int list_sections(int format)
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	char operand[2048];
+	char operand[2048], command[4096];
 	struct options o = { 0 };
 	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
@@ -314,8 +303,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct answer answer;
 	int status = -1;
 
+	report_page_command(command, sizeof(command), "report", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
+	if (o.html)
+		return page_of(argc, argv, command, &o, err);
 	if (report_summary_named(argc, argv))
 		return of_summaries(argc, argv, &o, err);
 	if (o.section.count && !strcmp(o.section.item[0], "help"))

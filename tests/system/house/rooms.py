@@ -107,6 +107,7 @@ ROOMS = {
     "report/running": "",
     "report/first": "",
     "report/sections": "report report/first",
+    "report/page": "report report/first",
 
     "caret": "abi base",
     "caret/filter": "",
@@ -151,7 +152,7 @@ DOORS = {
     "export/parquet": "parquet",
     "export/archive": "archive",
     "cli/common": "ask common detach progress screen",
-    "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_paths report_summary trace_time",
+    "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_page report_paths report_summary report_told trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",

@@ -25,6 +25,7 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_CTF,
 		     EXPORT_CARET,
 		     EXPORT_CHROME,
+		     EXPORT_HTML,
 		     EXPORT_FORMATS
 };
 
@@ -77,6 +78,9 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */
 int export_graph(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_page() - the page of `kymo report --html`. */
+int export_page(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_flame() - the flame graph of spans: SVG, or folded stacks if the output ends in .folded.
  */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See report_page.h. */
+#include "cli/input/report_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/sched/sched.h"
+#include "base/text.h"
+#include "cli/common/common.h"
+#include "cli/input/report_told.h"
+#include "report/report.h"
+
+char *report_page_command(char *buffer, size_t size, const char *verb, int argc, char **argv)
+{
+	char word[1024];
+
+	snprintf(buffer, size, "kymo %s", verb);
+	for (int i = 0; i < argc; i++) {
+		const size_t used = strlen(buffer);
+
+		snprintf(buffer + used, size - used, " %s",
+			 text_shell(word, sizeof(word), argv[i]));
+	}
+	return buffer;
+}
+
+/* The traces as a shell takes them, also if none was named. Return: @buffer. */
+static char *operand_of(const struct cli_traces *traces, char *buffer, size_t size)
+{
+	char word[4 * CLI_PATH_MAX];
+
+	*buffer = '\0';
+	for (unsigned i = 0; i < traces->count; i++) {
+		const size_t used = strlen(buffer);
+
+		snprintf(buffer + used, size - used, "%s%s", i ? " " : "",
+			 text_shell(word, sizeof(word), traces->path[i]));
+	}
+	return buffer;
+}
+
+/* The last part of the first trace's path, in the current directory. Return: @buffer. */
+static char *default_name(const struct cli_traces *traces, char *buffer, size_t size)
+{
+	char *whole = realpath(traces->path[0], NULL);
+	const char *slash = whole ? strrchr(whole, '/') : NULL;
+
+	snprintf(buffer, size, "%s.html", slash && slash[1] ? slash + 1 : "trace");
+	free(whole);
+	return buffer;
+}
+
+static int write_page(struct answer *answer, struct report_options *report,
+		      const struct report_page_request *request, struct kymo_err *err)
+{
+	struct report_explainer explainer = { answer, report };
+	int status;
+
+	if (!request->overwrite && strcmp(report->page, "-") != 0 && !access(report->page, F_OK))
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "%s already exists; choose another name with -o, or overwrite it "
+			       "with --force",
+			       report->page);
+	if (sched_is_there(answer->reader)) {
+		report->explain = report_explain;
+		report->explain_context = &explainer;
+	}
+	if (answer_begin(answer, TABLE_TEXT, err))
+		return -1;
+	answer->progress.on &= !request->quiet;
+	report->progress = progress_trace;
+	report->progress_context = &answer->progress;
+	status = report_run(answer->reader, answer->traces.name, report, answer->table,
+			    &answer->lost, err);
+	progress_clear(&answer->progress);
+	if (status == KYMO_EXIT_OK && !request->quiet && strcmp(report->page, "-") != 0)
+		fprintf(stderr, "page: %s\n", report->page);
+	return status;
+}
+
+int report_page_write(const struct report_page_request *request, int argc, char **argv,
+		      struct kymo_err *err)
+{
+	struct accounts accounts[CLI_TRACES_MAX];
+	char operand[4 * CLI_PATH_MAX], name[CLI_PATH_MAX];
+	struct report_options report = {
+		.page_stream = stdout,
+		.page_version = "kymo " KYMO_VERSION,
+		.page_command = request->command,
+		.realtime = request->realtime,
+		.realtimes = request->realtimes,
+		.not_realtime = &(bool){ false },
+		.behaviour_failed = &(bool){ false },
+	};
+	struct answer answer;
+	int status;
+
+	if (answer_open(&answer, request->verb, argc, argv, request->times, err))
+		return -1;
+	report.align = answer.align;
+	report.clock = answer.clock;
+	report.trace = answer.traces.path;
+	report.traces = answer.traces.count;
+	report.begin_ns = answer.begin_ns;
+	report.end_ns = answer.end_ns;
+	report.operand = operand_of(&answer.traces, operand, sizeof(operand));
+	report.page = request->output ? request->output
+				      : default_name(&answer.traces, name, sizeof(name));
+	for (unsigned i = 0; i < answer.traces.count; i++)
+		report_told(answer.traces.path[i], &accounts[i], &report);
+	status = write_page(&answer, &report, request, err);
+	for (unsigned i = 0; i < answer.traces.count; i++)
+		accounts_free(&accounts[i]);
+	if (request->lost)
+		*request->lost = answer.lost;
+	return answer_close(&answer, status, request->strict);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See report_told.h. */
+#include "cli/input/report_told.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/why/report_why.h"
+
+void report_told(const char *path, struct accounts *accounts, struct report_options *report)
+{
+	char problem[512], time[TEXT_QUANTITY_MAX];
+
+	accounts_read(accounts, path, problem);
+	if (*problem)
+		fprintf(stderr, "kymo report: warning: %s\n", problem);
+	if (accounts->removed.times)
+		fprintf(stderr, "kymo report: %" PRIu64 " events are missing: another program removed the trace directory, or a part of it, "
+			"while it was written\n", accounts->removed.events);
+	if (accounts->chunks.removed)
+		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
+			"keep the limit on its size\n", accounts->chunks.removed, accounts->chunks.removed_events);
+	if (accounts->root.pause_count)
+		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
+			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
+	report->told_lost += accounts->dropped + accounts->unwritten;
+	if (report->traces > 1)
+		return;
+	report->told_rules = accounts->rules;
+	if (*accounts->snapshot_text) {
+		report->told_snapshot = accounts->snapshot_text;
+		report->told_snapshot_ns = accounts->snapshot_at_ns;
+	}
+}
+
+int report_explain(void *context, const char *ask, char *text, size_t size, struct kymo_err *err)
+{
+	const struct report_explainer *explainer = context;
+	const bool is_chain = strstr(ask, "->");
+	const struct why_options why = {
+		.pattern = is_chain ? ask : NULL,
+		.callback = is_chain ? NULL : ask,
+		.worst = 1,
+		.begin_ns = explainer->report->begin_ns,
+		.end_ns = explainer->report->end_ns,
+		.clock = explainer->report->clock,
+		.align = explainer->report->align,
+		.progress = progress_trace,
+		.context = &explainer->answer->progress,
+	};
+	struct why_said said;
+
+	if (why_say(explainer->answer->reader, &why, &said, err))
+		return -1;
+	snprintf(text, size, "%s", said.why);
+	return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values over time: from the smallest to the largest of each column, and a heat map.
+
+const frame = { left: 62, right: 8, top: 10, bottom: 24 };
+
+function time_axis(width, height) {
+	const x = linear(D.begin || 0, D.end || 1, frame.left, width - frame.right);
+	return [x, axis_x(x, height - frame.bottom, ticks(x.from / 1e9, x.to / 1e9, Math.max(2, width / 120)).map(s => s * 1e9),
+			  ns => '+' + parseFloat((ns / 1e9).toFixed(6)) + ' s', height - frame.bottom - frame.top)];
+}
+
+// Where events were lost: a band, with words.
+function loss_band(x, top, bottom) {
+	if (D.lost_begin === undefined)
+		return null;
+	const left = x(Math.max(D.lost_begin, x.from)), right = x(Math.min(D.lost_end, x.to));
+	return svg('g', {}, svg('rect', { x: left, y: top, width: Math.max(2, right - left), height: bottom - top,
+					  fill: 'var(--bad)', opacity: 0.08, 'data-tip': 'events were lost here' }),
+		svg('text', { x: left + 4, y: top + 12, fill: 'var(--bad)' }, 'events lost'));
+}
+
+function over_time(title, series, what, command_button, marks) {
+	const height = 190, bottom = height - frame.bottom, cells = series ? series.cells : [];
+	if (!cells.length)
+		return null;
+	const low = Math.min(...cells.map(cell => cell.min)), high = Math.max(...cells.map(cell => cell.max));
+	const chart = picture(height, title + ' over time, from ' + ns_text(low) + ' to ' + ns_text(high), width => {
+		const [x, axis] = time_axis(width, height);
+		const y = logarithmic(Math.max(1, low) / 1.15, high * 1.15, bottom, frame.top);
+		const area = svg('rect', { class: 'hit', x: frame.left, y: frame.top, width: width - frame.left - frame.right,
+					   height: bottom - frame.top });
+		let path = '';
+		const caps = [];
+		const thick = Math.max(2.4, x(series.width) - x(0) - 1);
+		for (const cell of cells) {
+			const begin = series.origin + cell.at * series.width, at = x(begin + series.width / 2);
+			const from = Math.min(y(cell.min), bottom), to = y(cell.max);
+			path += 'M' + at + ' ' + (from - to < 4 ? to + 2 : from) + 'V' + (from - to < 4 ? to - 2 : to);
+			caps.push(svg('rect', { class: 'hit', x: x(begin), y: frame.top, width: Math.max(2, x(series.width) - x(0)),
+						height: bottom - frame.top,
+						'data-tip': at_text(begin) + ' to ' + at_text(begin + series.width) + '\n' +
+						count_text(cell.count) + ' ' + what + ': ' +
+						(cell.count > 1 ? ns_text(cell.min) + ' to ' + ns_text(cell.max) : ns_text(cell.max)) }));
+		}
+		const group = svg('g', {}, area, caps);
+		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, log_ticks(y.from, y.to), tick_text),
+			loss_band(x, frame.top, bottom),
+			svg('path', { d: path, stroke: 'var(--run)', 'stroke-width': thick, fill: 'none' }),
+			marks && marks.map(mark => svg('circle', { cx: x(mark.at), cy: y(mark.ns), r: 4, fill: 'none',
+								   stroke: 'var(--bad)', 'stroke-width': 2 })),
+			group, crosshair(x, frame.top, bottom, group)];
+	});
+	return figure(title, command_button, chart,
+		el('p', { class: 'dim small' }, 'each line: from the shortest to the longest in ' + ns_text(series.width)));
+}
+
+// A small one for findings and tables: the longest of each column.
+function sparkline(series, height) {
+	const cells = series.cells, high = Math.max(...cells.map(cell => cell.max), 1);
+	return picture(height || 30, 'over time', width => {
+		const x = linear(D.begin || 0, D.end || 1, 0, width), y = linear(0, Math.sqrt(high), height || 30, 1);
+		const thick = Math.max(1, x(series.width) - x(0) - 0.5);
+		let path = '';
+		for (const cell of cells)
+			path += 'M' + x(series.origin + (cell.at + 0.5) * series.width) + ' ' + (height || 30) + 'V' +
+				Math.min((height || 30) - 1, y(Math.sqrt(cell.max)));
+		return svg('path', { d: path, stroke: 'var(--run)', 'stroke-width': thick, fill: 'none' });
+	});
+}
+
+// ---- heat map: time to the right, latency up ----
+
+function heat_low(row) {
+	return Math.pow(2, Math.floor(row / 2)) * (row % 2 ? 1.5 : 1);
+}
+
+function heat_cells(heat) {
+	let at = 0;
+	const cells = [];
+	for (let i = 0; i < heat.cells.length; i += 2) {
+		at += heat.cells[i];
+		cells.push({ column: Math.floor(at / D.columns.heat_rows), row: at % D.columns.heat_rows, count: heat.cells[i + 1] });
+	}
+	return cells;
+}
+
+function heat_chart(title, heat, command_button) {
+	if (!heat)
+		return null;
+	const height = 210, bottom = height - frame.bottom, cells = heat_cells(heat);
+	const width_ns = D.columns.width * D.columns.heat_joined;
+	const rows = cells.map(cell => cell.row), most = Math.max(...cells.map(cell => cell.count));
+	const low = heat_low(Math.min(...rows)), high = heat_low(Math.max(...rows) + 1);
+	const chart = picture(height, title, width => {
+		const [x, axis] = time_axis(width, height), y = logarithmic(low, high, bottom, frame.top);
+		const group = svg('g', {});
+		for (const cell of cells) {
+			const begin = D.columns.origin + cell.column * width_ns;
+			const left = x(begin), top = y(heat_low(cell.row + 1));
+			group.append(svg('rect', { x: left, y: top, width: Math.max(1, x(begin + width_ns) - left - 0.4),
+						   height: Math.max(1, y(heat_low(cell.row)) - top - 0.4),
+						   fill: 'rgba(var(--heat), ' + (0.16 + 0.84 * Math.log1p(cell.count) / Math.log1p(most)).toFixed(3) + ')',
+						   'data-tip': at_text(begin) + '\n' + ns_text(heat_low(cell.row)) + ' to ' +
+						   ns_text(heat_low(cell.row + 1)) + ': ' + count_text(cell.count) + ' messages' }));
+		}
+		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, log_ticks(low, high), tick_text),
+			loss_band(x, frame.top, bottom), group, crosshair(x, frame.top, bottom, group)];
+	});
+	return figure(title, command_button, chart, el('p', { class: 'dim small' },
+		'darker: more messages, up to ' + count_text(most) + ' in one field'));
+}

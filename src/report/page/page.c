@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page of a trace: gather its data, and write it. See page_internal.h and docs/page.md. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page/page_internal.h"
+#include "summary/findings.h"
+
+int page_number_of(const struct page *page, const struct summary_entity *entity)
+{
+	return (int)(intptr_t)map_get(&page->number, (uintptr_t)entity, 0) - 1;
+}
+
+int page_number(const struct page *page, enum summary_kind kind, const char *name, const char *of)
+{
+	const unsigned before = page->summary->entities;
+	const struct summary_entity *entity = summary_entity(page->summary, kind, name, of);
+
+	/* What nothing is known of is not listed. */
+	return entity && page->summary->entities == before ? page_number_of(page, entity) : -1;
+}
+
+void page_put_time(struct page *page, const char *key, int64_t ns)
+{
+	json_text_i64(&page->json, key, ns - page->summary->origin_ns);
+}
+
+void page_put_text(struct page *page, const char *key, const char *text)
+{
+	if (text && *text)
+		json_text_string(&page->json, key, text);
+}
+
+static int number_entities(struct page *page)
+{
+	const struct summary *summary = page->summary;
+
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (map_put(&page->number, (uintptr_t)summary->entity[i], 0,
+			    (void *)(intptr_t)(i + 1)))
+			return -1;
+	return 0;
+}
+
+/* With the kernel's events, `kymo why` knows more of what held up the first finding. */
+static void ask_cause(struct page *page)
+{
+	const struct report_options *options = page->report->options;
+	struct summary_finding finding;
+
+	if (options->explain && summary_findings(page->summary, &finding, 1) &&
+	    *summary_finding_ask(&finding) && finding.instance &&
+	    options->explain(options->explain_context, summary_finding_ask(&finding), page->cause,
+			     sizeof(page->cause), page->report->err))
+		*page->cause = '\0';
+	page->first.cause = page->cause;
+}
+
+static void put_head(struct page *page)
+{
+	const struct summary *summary = page->summary;
+	const struct summary_trust *trust = &summary->trust;
+	char text[512];
+
+	json_text_i64(&page->json, "kymo_page", 1);
+	page_put_text(page, "trace", page->report->path);
+	page_put_text(page, "operand", page->first.operand);
+	snprintf(text, sizeof(text), "%" PRId64, summary->events ? summary->origin_ns : 0);
+	json_text_string(&page->json, "origin_ns", text);
+	if (summary->events) {
+		page_put_time(page, "begin", summary->begin_ns);
+		page_put_time(page, "end", summary->end_ns);
+	}
+	json_text_u64(&page->json, "events", summary->events);
+	json_text_u64(&page->json, "ros_events", summary->ros_events);
+	json_text_u64(&page->json, "nodes", summary->nodes);
+	json_text_u64(&page->json, "lost_events", trust->lost_events);
+	json_text_u64(&page->json, "lost_packets", trust->lost_packets);
+	json_text_u64(&page->json, "damaged", trust->damaged);
+	json_text_u64(&page->json, "unnamed", trust->unnamed);
+	if (trust->lost_begin_ns && trust->lost_end_ns) {
+		page_put_time(page, "lost_begin", (int64_t)trust->lost_begin_ns);
+		page_put_time(page, "lost_end", (int64_t)trust->lost_end_ns);
+	}
+	page_put_text(page, "incomplete", first_incomplete(summary, text, sizeof(text)));
+	if (!first_has_rows(summary))
+		page_put_text(page, "why_empty", report_why_empty(page->report));
+	page_put_text(page, "doubt", first_doubt(summary, &page->first, text, sizeof(text)));
+}
+
+static int gather(struct page *page)
+{
+	json_text_open(&page->json, NULL, '{');
+	put_head(page);
+	page_put_findings(page);
+	page_put_entities(page);
+	page_put_series(page);
+	page_put_chains(page);
+	page_put_graph(page);
+	page_put_tables(page);
+	page_put_provenance(page);
+	if (page_put_instances(page))
+		return -1;
+	json_text_close(&page->json, '}');
+	return page->failed || page->json.failed ? err_no_memory(page->report->err) : 0;
+}
+
+int report_page(struct report *report)
+{
+	/* Sections print all rows, as they do for programs. */
+	const struct report_options *told = report->options;
+	struct report_options options = *told;
+	struct page page = {
+		.report = report,
+		.summary = report->summary,
+		.json = { .one_line = true },
+		.first = { .name = report->path,
+			   .operand = report->options->operand ? report->options->operand : "",
+			   .clock = report->options->clock },
+	};
+	int status = number_entities(&page) ? err_no_memory(report->err) : 0;
+
+	options.format = TABLE_JSON;
+	options.unlimited = true;
+	report->options = &options;
+	ask_cause(&page);
+	if (!status)
+		status = gather(&page);
+	if (!status)
+		status = page_write(&page);
+	report->options = told;
+	map_free(&page.number);
+	free(page.json.text);
+	return status;
+}

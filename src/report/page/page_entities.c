@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entities of the summary and its findings, as a page has them: the numbers that are shown are
+ * those of the report, to the nanosecond; the buckets beside them are coarse. */
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "report/page/page_internal.h"
+#include "summary/findings.h"
+#include "summary/summary_file.h"
+
+static void put_u64(struct page *page, const char *key, uint64_t value)
+{
+	if (value)
+		json_text_u64(&page->json, key, value);
+}
+
+static void put_distribution(struct page *page, const char *key, const struct histogram *h)
+{
+	struct json_text *json = &page->json;
+
+	if (!h->count)
+		return;
+	json_text_open(json, key, '{');
+	json_text_u64(json, "count", h->count);
+	json_text_u64(json, "sum", h->sum);
+	json_text_u64(json, "min", h->min);
+	json_text_u64(json, "p50", histogram_quantile(h, 0.5));
+	json_text_u64(json, "p90", histogram_quantile(h, 0.9));
+	json_text_u64(json, "p99", histogram_quantile(h, 0.99));
+	json_text_u64(json, "max", h->max);
+	summary_put_buckets(json, h);
+	json_text_close(json, '}');
+}
+
+static void put_part(struct page *page, const struct summary_part *part)
+{
+	struct json_text *json = &page->json;
+
+	json_text_open(json, NULL, '{');
+	json_text_string(json, "what", summary_what_name(part->what));
+	page_put_text(page, "who", part->who);
+	page_put_text(page, "by", part->by);
+	if (part->is_group)
+		json_text_bool(json, "group", true);
+	if (part->is_assumed)
+		json_text_bool(json, "assumed", true);
+	json_text_i64(json, "ns", part->ns);
+	if (part->usual_ns)
+		json_text_i64(json, "usual", part->usual_ns);
+	json_text_close(json, '}');
+}
+
+static void put_worst(struct page *page, const struct summary_entity *entity)
+{
+	struct json_text *json = &page->json;
+
+	if (!entity->worsts)
+		return;
+	json_text_open(json, "worst", '[');
+	for (unsigned i = 0; i < entity->worsts; i++) {
+		const struct summary_instance *instance = &entity->worst[i];
+
+		json_text_open(json, NULL, '{');
+		page_put_time(page, "begin", instance->begin_ns);
+		json_text_i64(json, "ns", instance->value_ns);
+		if (instance->error_ns)
+			json_text_i64(json, "error", instance->error_ns);
+		json_text_open(json, "parts", '[');
+		for (unsigned p = 0; p < instance->parts; p++)
+			put_part(page, &instance->part[p]);
+		json_text_close(json, ']');
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
+static void put_culprits(struct page *page, const struct summary_entity *entity)
+{
+	struct json_text *json = &page->json;
+
+	if (!entity->culprits)
+		return;
+	json_text_open(json, "culprits", '[');
+	for (unsigned i = 0; i < entity->culprits; i++) {
+		const struct summary_culprit *culprit = &entity->culprit[i];
+
+		json_text_open(json, NULL, '{');
+		page_put_text(page, "by", culprit->by);
+		if (culprit->is_group)
+			json_text_bool(json, "group", true);
+		if (culprit->is_assumed)
+			json_text_bool(json, "assumed", true);
+		json_text_u64(json, "count", culprit->count);
+		json_text_u64(json, "ns", culprit->ns);
+		json_text_u64(json, "worst", culprit->worst_ns);
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
+static void put_entity(struct page *page, const struct summary_entity *entity)
+{
+	struct json_text *json = &page->json;
+
+	json_text_open(json, NULL, '{');
+	json_text_string(json, "kind", summary_kind_name(entity->kind));
+	json_text_string(json, "name", entity->name);
+	page_put_text(page, "of", entity->of);
+	if (entity->label != entity->name)
+		page_put_text(page, "label", entity->label);
+	page_put_text(page, "ask", entity->ask);
+	if (entity->period_ns)
+		json_text_i64(json, "period_ns", entity->period_ns);
+	if (entity->is_startup)
+		json_text_bool(json, "startup", true);
+	if (entity->is_other_clock)
+		json_text_bool(json, "other_clock", true);
+	if (entity->first_ns)
+		page_put_time(page, "first", entity->first_ns);
+	if (entity->last_ns)
+		page_put_time(page, "last", entity->last_ns);
+	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
+		put_u64(page, summary_counter_name(i), entity->count[i]);
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
+		put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
+	put_culprits(page, entity);
+	put_worst(page, entity);
+	json_text_close(json, '}');
+}
+
+void page_put_entities(struct page *page)
+{
+	json_text_open(&page->json, "entities", '[');
+	for (unsigned i = 0; i < page->summary->entities; i++)
+		put_entity(page, page->summary->entity[i]);
+	json_text_close(&page->json, ']');
+}
+
+/* ---- findings ---- */
+
+static void put_finding(struct page *page, const struct summary_finding *finding, bool is_first)
+{
+	struct json_text *json = &page->json;
+	char text[2400];
+
+	json_text_open(json, NULL, '{');
+	json_text_string(json, "kind", summary_finding_kind_name(finding->kind));
+	summary_finding_text(page->summary, finding, text, sizeof(text));
+	json_text_string(json, "text", text);
+	if (is_first && *page->cause)
+		json_text_string(json, "cause", page->cause);
+	if (finding->entity)
+		json_text_i64(json, "entity", page_number_of(page, finding->entity));
+	if (finding->at_ns) {
+		page_put_time(page, "at", finding->at_ns);
+		json_text_string(
+			json, "at_text",
+			first_at(page->summary, &page->first, finding->at_ns, text, sizeof(text)));
+	}
+	put_u64(page, "times", finding->times);
+	json_text_i64(json, "worst", finding->worst_ns);
+	json_text_i64(json, "usual", finding->usual_ns);
+	json_text_i64(json, "harm", finding->harm_ns);
+	page_put_text(page, "command", first_command(finding, &page->first, text, sizeof(text)));
+	json_text_close(json, '}');
+}
+
+void page_put_findings(struct page *page)
+{
+	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
+	const unsigned count = summary_findings(page->summary, finding, SUMMARY_FINDINGS_MAX);
+	struct summary_finding slowest;
+
+	json_text_open(&page->json, "findings", '[');
+	for (unsigned i = 0; i < count; i++)
+		put_finding(page, &finding[i], !i);
+	json_text_close(&page->json, ']');
+	if (!count && summary_slowest(page->summary, &slowest)) {
+		json_text_open(&page->json, "slowest", '{');
+		json_text_i64(&page->json, "entity", page_number_of(page, slowest.entity));
+		json_text_i64(&page->json, "worst", slowest.worst_ns);
+		json_text_close(&page->json, '}');
+	}
+}

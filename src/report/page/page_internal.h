@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of the page. The data of a page is one JSON object; docs/page.md says what a
+ * page shows of it, and page/core.js reads it. Times are nanoseconds since the origin of the
+ * summary, because numbers of browsers have 53 bits.
+ */
+#ifndef KYMO_REPORT_PAGE_INTERNAL_H
+#define KYMO_REPORT_PAGE_INTERNAL_H
+
+#include <stdio.h>
+
+#include "base/json_text.h"
+#include "base/map.h"
+#include "report/first/first.h"
+#include "report/page/page_series.h"
+#include "report/report_internal.h"
+
+/* What a page has at most, so that it stays small. */
+#define PAGE_CELLS 60000u       /* columns with values, of all series together */
+#define PAGE_HEATS 60u          /* topics with a heat map */
+#define PAGE_WORST_CHAINS 8u    /* chains with all their longest arrivals */
+#define PAGE_WORST_ALL 1000u    /* of all chains together */
+#define PAGE_INSTANCES 24u      /* instances with the threads around them */
+#define PAGE_INSTANCE_RUNS 600u /* runs of other callbacks around an instance */
+
+struct page {
+	struct report *report;
+	struct summary *summary;
+	struct json_text json;
+	struct map number; /* of an entity, from 1 */
+	struct first_options first;
+	char cause[2048]; /* `kymo why`'s sentence about the first finding; "" */
+	bool failed;      /* no memory */
+};
+
+/* page.c */
+
+/* The number of an entity in the page's list; -1: there is none. */
+int page_number(const struct page *page, enum summary_kind kind, const char *name, const char *of);
+int page_number_of(const struct page *page, const struct summary_entity *entity);
+/* A member that is a time since the origin. */
+void page_put_time(struct page *page, const char *key, int64_t ns);
+void page_put_text(struct page *page, const char *key, const char *text);
+
+/* page_entities.c: "entities", "findings" */
+void page_put_entities(struct page *page);
+void page_put_findings(struct page *page);
+
+/* page_over_time.c: "series", "heat" */
+void page_put_series(struct page *page);
+
+/* page_chains.c: "chains": steps, segments, the worst arrivals of each */
+void page_put_chains(struct page *page);
+
+/* page_system.c: "graph", "processes", "provenance" */
+void page_put_graph(struct page *page);
+void page_put_provenance(struct page *page);
+
+/* page_instances.c: "instances": the worst ones with the threads around them. Reads the trace
+ * again. Return: 0, or -1 with report->err. */
+int page_put_instances(struct page *page);
+
+/* page_tables.c: "tables": sections of the report */
+void page_put_tables(struct page *page);
+
+/* page_html.c: the file around the data. Return: 0, or -1 with report->err. */
+int page_write(struct page *page);
+
+/* The scripts and the style, made by the build. */
+extern const unsigned char page_script[], page_style[];
+extern const unsigned long page_script_size, page_style_size;
+
+#endif
