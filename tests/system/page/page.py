@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: plain
+"""Pages of `kymo report --html` in real browsers: no error, no request; every page of the bar draws; the numbers are those of
+`kymo report --format json`; the commands that charts copy give the numbers of the chart; clicks and keys work."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_browser import browsers
+from lib_test import BUILD, KYMO, SHARED, answer, check, existing, kymo, private, record, record_robot, report, run, skip
+
+# All addresses of a page: the bar, and the first of each kind of entity and instance.
+ADDRESSES = """(() => {
+    const first = kind => of_kind(kind).slice(0, 2).map(entity => address(entity));
+    return [...document.querySelectorAll('nav a')].map(link => link.getAttribute('href'))
+        .concat(Object.keys(entity_pages).flatMap(first), ['#/findings', '#/nowhere/else', '#/topic/%E0%A4%A'],
+                D.instances.slice(0, 3).map(one => address(entities[one.entity], 1)),
+                D.chains.slice(0, 1).filter(chain => chain.worst.length > 1).map(chain => address(entities[chain.entity], 2)));
+})()"""
+DRAWN = """({text: document.querySelector('main').innerText.length,
+    undrawn: [...document.querySelectorAll('main svg[height]')].filter(svg => svg.getBoundingClientRect().width && !svg.firstChild).length,
+    odd: (document.querySelector('main').innerText.match(/undefined|NaN|\\[object|Infinity/) || [''])[0],
+    wide: document.documentElement.scrollWidth - document.documentElement.clientWidth})"""
+
+
+def page(trace, path):
+    run(KYMO, "report", trace, "--html", "-o", path)
+    return path
+
+
+def walk(browser, what):
+    """Each address of the page: something is drawn, and nothing is wider than the window."""
+    for address in browser.value(ADDRESSES):
+        browser.view(address)
+        browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+        drawn = browser.value(DRAWN)
+        check(drawn["text"] > 10 and not drawn["undrawn"] and not drawn["odd"] and drawn["wide"] <= 0, browser.name, what, address, drawn)
+
+
+def quiet(browser, what):
+    check(not browser.errors, browser.name, what, "wrote to the console:", browser.errors[:3])
+    check(not browser.requests, browser.name, what, "asked for", browser.requests[:3])
+    browser.errors.clear()
+    browser.requests.clear()
+
+
+def rows(browser, view, label):
+    """Return: the rows of a table: its first cell, and the numbers as they are in the page's data."""
+    browser.view(view)
+    browser.value("document.querySelectorAll('.more button').forEach(button => button.click())")
+    return {row[0]: row[1] for row in browser.value(f"""[...document.querySelectorAll('table[aria-label={json.dumps(label)}] tbody tr')].map(row =>
+        [row.cells[0].innerText.trim(), [...row.querySelectorAll('[data-v]')].map(cell => Number(cell.dataset.v))])""")}
+
+
+def callback_name(row):
+    return f"{row['node']} {'timer ' if row['kind'] == 'timer' else ''}{row['source']}"
+
+
+def same_numbers(browser, what, trace):
+    """What tables show is what the report says, to the nanosecond."""
+    told, shown = report(trace, status=(0, 6)), rows(browser, "#/callbacks", "callbacks")
+    names = [callback_name(row) for row in told.get("callbacks", [])]
+    compared = 0
+    for row in told.get("callbacks", []):
+        name = callback_name(row)
+        if not row["node"] or not row["count"] or names.count(name) > 1 or name not in shown:
+            continue
+        compared += 1
+        check(shown[name][:4] == [row["count"], row["p50_ns"], row["p99_ns"], row["max_ns"]], browser.name, what, name, shown[name], row)
+    shown = rows(browser, "#/topics", "topics")
+    for row in told.get("topics", []):
+        if row["topic"] in shown and row["latency_count"]:
+            compared += 1
+            check(shown[row["topic"]][:4] == [row["published"], row["latency_p50_ns"], row["latency_p99_ns"], row["latency_max_ns"]],
+                  browser.name, what, row["topic"], shown[row["topic"]], row)
+    findings = browser.value("D.findings.map(finding => [finding.text, finding.worst, finding.command])")
+    check([finding[:2] for finding in findings] == [[row["text"], row["worst_ns"]] for row in told["findings"]], what, findings, told["findings"])
+    check(browser.value("[D.events, D.lost_events]") == [told["events"], told["lost_events"]], what)
+    return compared
+
+
+def same_chains(browser, what, trace):
+    told = {row["path"]: row for row in answer("flow", trace, status=(0, 6)).get("chains", [])}
+    for name, count, d in browser.value("of_kind('chain', true).map(chain => [chain.name, chain.runs, chain.latency])"):
+        row = told.get(name)
+        if check(row, what, name, "is not in kymo flow"):
+            check([count, d["p50"], d["p99"], d["max"]] == [row["arrived"], row["p50_ns"], row["p99_ns"], row["max_ns"]], what, name, d, row)
+    return len(told)
+
+
+def asked(command):
+    """Return: rows that a copied command gives."""
+    done = run("/bin/sh", "-c", command + " --format json", env=dict(os.environ, PATH=os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]))
+    return json.loads(done.stdout)["rows"]
+
+
+def same_queries(browser, kind, name, charts):
+    """The commands that charts of an entity copy give the numbers that these charts show."""
+    browser.view(browser.value(f"address(byName.get({json.dumps(kind + chr(10) + name)})[0])"))
+    found = browser.value("[...document.querySelectorAll('main figure [data-command^=\"kymo query\"]')].map(button => button.dataset.command)")
+    entity = f"byName.get({json.dumps(kind + chr(10) + name)})[0]"
+    check(len(found) == len(charts), kind, name, found)
+    for command, chart in zip(found, charts):
+        shown = browser.value({
+            "bins": "bins_of({0}.{1}).map(bin => [bin.low, bin.count])",
+            "columns": "{0}.series.{1}.cells.map(cell => [cell.at, cell.count, cell.min, cell.max])",
+            "heat": "heat_cells({0}.heat).map(cell => [cell.column, cell.row, cell.count])",
+        }[chart.split(" ")[0]].format(entity, chart.split(" ")[-1]))
+        told = [list(row.values()) for row in asked(command)]
+        check(shown and shown == told, kind, name, command, shown[:5], told[:5])
+
+
+def clicks_and_keys(browser):
+    browser.view("#/callbacks")
+    browser.key("/", 191, "/")
+    check(browser.value("document.activeElement.id") == "search", browser.name, "/ does not go to the filter")
+    for letter in "costmap":
+        browser.key(letter, ord(letter.upper()), letter)
+    names = browser.value("[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].innerText)")
+    check(names and all("costmap" in name for name in names), browser.name, "the filter shows", names)
+    browser.key("Enter", 13, "\r")
+    browser.key("Enter", 13, "\r")
+    browser.wait("location.hash.startsWith('#/callback/')")
+    browser.key("Escape", 27)
+    browser.key("?", 191, "?")
+    browser.wait("document.querySelector('dialog[open]') !== null")
+    browser.key("Escape", 27)
+    browser.wait("document.querySelector('dialog[open]') === null")
+    browser.key("1", 49, "1")
+    browser.wait("location.hash === '#/'")
+    dark = browser.value("document.documentElement.dataset.theme")
+    browser.key("t", 84, "t")
+    check(browser.value("document.documentElement.dataset.theme") != dark, browser.name, "t changes nothing")
+    box = browser.value("(() => { const at = document.querySelector('.finding a'); at.scrollIntoView({block: 'center', behavior: 'instant'}); const box = at.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+    browser.click(*box)
+    browser.wait("/^#\\/(chain|callback|timer|topic)\\//.test(location.hash)")
+    browser.view("#/callbacks")
+    head = browser.value("(() => { document.querySelector('th:nth-child(2) button').click(); return document.querySelector('th:nth-child(2)').getAttribute('aria-sort'); })()")
+    counts = browser.value("[...document.querySelectorAll('tbody tr')].map(row => Number(row.cells[1].dataset.v))")
+    check(head == "descending" and counts == sorted(counts, reverse=True), browser.name, "not sorted:", head, counts)
+
+
+def made(directory):
+    """Traces of our own: the robot, a program with loops, one with a damaged stream, an empty one."""
+    def at(name):
+        return os.path.join(directory, name)
+    environment = private(directory, KYMO_RING_SIZE="2M")
+    record_robot(at("robot"), 3)
+    record(at("cyclic"), "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1", env=environment)
+    for name in ("empty", "damaged"):
+        run("cp", "-r", at("robot"), at(name))
+        for stream in streams(at(name)):
+            with open(stream, "r+b") as file:
+                file.truncate(os.path.getsize(stream) * 2 // 3 + 1)
+    for stream in streams(at("empty")):
+        os.unlink(stream)
+    return [at(name) for name in ("robot", "cyclic", "empty", "damaged")]
+
+
+def streams(trace):
+    return [os.path.join(base, name) for base, _, files in os.walk(trace) for name in files
+            if name not in ("metadata", "kymo.json") and not name.endswith(".idx")]
+
+
+def given():
+    folder = os.path.join(SHARED, "data", "ros2-traces")
+    names = ("pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "many_contexts",
+             "discarded", "rotated_files", "streamed_relayd", "caret_runtime")
+    return existing(*(os.path.join(folder, name, "ctf") for name in names), os.path.join(SHARED, "data", "caret-demo", "ctf"))
+
+
+def look(kind, traces, pages, robot):
+    with kind() as browser:
+        compared = 0
+        for trace, path in zip(traces, pages):
+            browser.show(path)
+            check(browser.value("document.documentElement.dataset.ready") == "yes", browser.name, trace, browser.errors)
+            walk(browser, trace)
+            compared += same_numbers(browser, trace, trace)
+            quiet(browser, trace)
+        check(compared > 20, browser.name, "compared only", compared, "rows")
+        browser.show(pages[traces.index(robot)])
+        check(same_chains(browser, "robot", robot), "the robot has no chains")
+        if browser.name == "chromium":
+            same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
+            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
+            same_queries(browser, "timer", "/perception/costmap timer 96 ms", ["bins wait"])
+        clicks_and_keys(browser)
+        quiet(browser, "keys")
+
+
+def main(directory):
+    own, other = made(directory), given()
+    traces = own + other
+    pages = [page(trace, os.path.join(directory, f"{number}.html")) for number, trace in enumerate(traces)]
+    found = browsers()
+    if not found:
+        skip("no browser: it needs chromium and firefox-esr")
+    for kind in found:
+        some = traces if kind.name == "chromium" else own[:2] + other[:1]
+        look(kind, some, [pages[traces.index(trace)] for trace in some], own[0])
+
+
+with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:
+    main(private_directory)

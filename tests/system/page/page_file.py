@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""The file of a page without a browser: names of traces are never markup, nothing refers to anything outside, the data are
+whole and small, the options are checked, and no file is overwritten or left half."""
+import base64
+import gzip
+import html.parser
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, existing, fewer, private, record, record_robot, run
+
+NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+ELEMENTS = set("html head meta link title style body div header h1 p main ol li noscript table caption tr th td script strong".split())
+
+
+class Reader(html.parser.HTMLParser):
+    """Notes elements, what refers to something, and the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements, self.odd, self.data, self.policy, self.in_data = [], [], "", "", False
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        attributes = dict(attrs)
+        self.in_data = attributes.get("id") == "data"
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes["content"]
+        self.odd += [(tag, key, value) for key, value in attrs if key.startswith("on") or key == "src" or (key == "href" and value != "data:,")]
+
+    def handle_data(self, data):
+        if self.in_data:
+            self.data += data
+
+    def handle_endtag(self, tag):
+        self.in_data = False
+
+
+def data_of(path, what):
+    with open(path, "rb") as file:
+        text = file.read().decode("utf-8")
+    reader = Reader()
+    reader.feed(text)
+    check(set(reader.elements) <= ELEMENTS, what, "has elements", set(reader.elements) - ELEMENTS)
+    check(not reader.odd, what, "refers to", reader.odd[:3])
+    check(reader.policy.startswith("default-src 'none'; ") and "http" not in reader.policy, what, "allows", reader.policy)
+    check(not re.search(r"https?:", re.sub(r"http://www\.w3\.org/2000/svg", "", text)), what, "names an address")
+    found = NOT_TEXT.search(text)
+    check(not found, what, "has", found and repr(text[max(0, found.start() - 30):found.end() + 30]))
+    return json.loads(gzip.decompress(base64.b64decode(reader.data)))
+
+
+def look(trace, directory):
+    path = os.path.join(directory, "page.html")
+    run(KYMO, "report", trace, "--html", "-o", path)
+    data, told = data_of(path, trace), answer("report", trace, status=(0, 6))
+    for name, rows in told.items():
+        if isinstance(rows, list) and name in data["tables"][0] and name != "waits":
+            check(data["tables"][0][name] == rows, trace, "the section", name, "differs")
+    check([finding["text"] for finding in data["findings"]] == [row["text"] for row in told["findings"]], trace, "other findings")
+    check(data["events"] == told["events"] and data["lost_events"] == told["lost_events"], trace, "other counts")
+    check(len(data["entities"]) > 0 or not told["events"], trace, "has no entities")
+    check(sum(len(chain["worst"]) for chain in data["chains"]) <= 1000, trace, "has too many arrivals")
+    return data
+
+
+def robot(directory):
+    trace = os.path.join(directory, "robot")
+    record_robot(trace, 2)
+    data = look(trace, directory)
+    for chain in data["chains"]:
+        for arrival in chain["worst"]:
+            check(sum(arrival[3:]) == arrival[1], "the segments of an arrival do not add up:", arrival)
+    instances = data["instances"]
+    check(instances, "no instance has its threads")
+    for instance in instances:
+        check(sum(part["ns"] for part in instance["parts"]) == instance["ns"], "the parts do not add up", instance)
+    runs = sum(entity.get("runs", 0) for entity in data["entities"] if entity["kind"] == "callback")
+    shown = sum(sum(series["count"]) for series in data["series"] if series["what"] == "runs")
+    check(runs == shown, "over time there are", shown, "runs, not", runs)
+    return trace
+
+
+def mistakes(trace, directory):
+    out = os.path.join(directory, "kept.html")
+    check("--html" in run(KYMO, "report", trace, "--html", "--section", "loss", status=2).stderr, "a section is not refused")
+    check("--html" in run(KYMO, "report", trace, "--html", "--format", "json", status=2).stderr, "a format is not refused")
+    run(KYMO, "export", trace, "-o", out)
+    check("--force" in run(KYMO, "export", trace, "-o", out, status=1).stderr, "a page is overwritten")
+    run(KYMO, "export", trace, "-o", out, "--force", "-q")
+    run(KYMO, "report", trace, "--html", "-o", os.path.join(directory, "no", "where.html"), status=1)
+    run(KYMO, "report", trace, "--html", cwd=directory)
+    names = sorted(name for name in os.listdir(directory) if ".html" in name)
+    check(names == ["kept.html", "page.html", "robot.html"], "there are", names)
+    piped = run(KYMO, "report", trace, "--html", "-o", "-").stdout
+    check(piped.startswith("<!DOCTYPE html>") and piped.endswith("</html>\n"), "- is not standard output")
+    window = os.path.join(directory, "page.html")
+    run(KYMO, "report", trace, "--html", "-o", window, "--begin", "+0.5s", "--end", "+1s")
+    check(0 < data_of(window, "a window")["begin"] < 1e9, "--begin is ignored")
+
+
+def main(directory):
+    trace = robot(directory)
+    mistakes(trace, directory)
+    hostile = os.path.join(directory, "hostile")
+    record(hostile, "--", os.path.join(TESTS, "hostile_names"))
+    names = [entity["name"] for entity in look(hostile, directory)["entities"]]
+    check(any("<script>alert(1)" in name for name in names), "the hostile names are not in the page")
+    cyclic = os.path.join(directory, "cyclic")
+    record(cyclic, "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1", env=private(directory))
+    check({"loop", "span"} <= {entity["kind"] for entity in look(cyclic, directory)["entities"]}, "no loop")
+    folder = os.path.join(SHARED, "data", "ros2-traces")
+    for given in fewer(existing(*(os.path.join(folder, name, "ctf") for name in ("discarded", "pair_intra", "pair_lifecycle", "streamed_relayd")))):
+        look(given, directory)
+
+
+with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:
+    main(private_directory)
