@@ -23,6 +23,7 @@
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"
 #include "recorder/record/record.h"
+#include "relay/wire/url.h"
 
 struct options {
 	struct opt_list output;
@@ -339,6 +340,9 @@ static int prepare_output(const struct options *options, struct record_options *
 {
 	const struct opt_list *given = &options->output;
 
+	for (unsigned i = 0; i < given->count; i++)
+		if (url_is_one(given->item[i]))
+			return err_set(err, KYMO_EXIT_USAGE, "-o names a directory, not a relay; use --relay %s", given->item[i]);
 	flight->output = given->count ? given->item[0] : NULL;
 	flight->format = options->format;
 	if (flight_prepare(&options->flight, flight, record, err) < 0)

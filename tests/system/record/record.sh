@@ -62,6 +62,8 @@ run 2 "$kymo" record true
 has err "record -- true"
 run 2 "$kymo" record --
 run 3 "$kymo" record -p 999999999
+run 2 "$kymo" record -o net://127.0.0.1/walk -- true
+has err "use --relay net://127.0.0.1/walk"
 (ulimit -n 8; run 1 "$kymo" record -o "$scratch/few" -- true)
 grep -q "at most 8 files may be open .*raise the limit (ulimit -n)" "$scratch/err" || fail "few descriptors: $(cat "$scratch/err")"
 run 1 "$kymo" record -o "$scratch/a" -- true
