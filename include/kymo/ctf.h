@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader of CTF 1.8 traces.
+ * A reader of traces in CTF 1.8 and CTF 2.
  *
  *     static const struct kymo_ctf_bind wanted[] = {
  *             { "ros2:callback_start", { "callback", "is_intra_process" } },

@@ -26,6 +26,8 @@ static const struct opt opts[] = {
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
 	  NULL },
+	{ "ctf", 0, OPT_CHOICE, offsetof(struct export_request, ctf), NULL,
+	  "ctf: the version of CTF (default: as the trace)", "1.8|2" },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
 	CLI_OPT_MODEL(struct export_request, "track Behaviour and the table behaviours"),
@@ -162,6 +164,8 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--compress requires --format perfetto");
 	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
+	if (options->ctf != EXPORT_CTF_KEEP && options->format != EXPORT_CTF)
+		return err_set(err, KYMO_EXIT_USAGE, "--ctf requires --format ctf");
 	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
 	if (options->model && options->format > EXPORT_PARQUET && options->format != EXPORT_CHROME)
@@ -222,6 +226,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.format = FORMAT_BY_SUFFIX,
 		.level = PFT_LEVEL_DEFAULT,
 		.until_closed = -1,
+		.ctf = EXPORT_CTF_KEEP,
 	};
 	struct behaviours *behaviours = NULL;
 	bool lost = false;
@@ -342,8 +347,9 @@ const struct verb verb_export = {
 		"one host, become "
 		"directories in it, with times of the first host's clock: caret_analyze accepts a "
 		"list of them.\n\n"
-		"ctf: the trace again as plain CTF 1.8 for babeltrace2 and others, in a new "
-		"directory. Compressed "
+		"ctf: the trace again as plain CTF for babeltrace2 and others, in a new "
+		"directory. --ctf 1.8 and --ctf 2 convert between the versions of CTF, if the fields of the trace exist in "
+		"both. Compressed "
 		"files are unpacked, and damaged packets are left out. With --begin and --end it "
 		"contains only "
 		"the events of that window, and the facts of kymo's traces up to its end.\n\n"
@@ -371,6 +377,7 @@ const struct verb verb_export = {
 		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"
+		"kymo export lttng-2.15-trace --format ctf --ctf 1.8 -o older\n"
 		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",
 	.common = "output format node topic begin end",
 	.opts = opts,

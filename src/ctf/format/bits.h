@@ -47,6 +47,18 @@ static inline uint64_t bits_extend(uint64_t value, unsigned size, bool is_signed
 	return is_signed ? (uint64_t)((int64_t)(value << shift) >> shift) : value << shift >> shift;
 }
 
+/** bits_reverse() - the lowest @size (1..64) bits of @value in the opposite order. */
+static inline uint64_t bits_reverse(uint64_t value, unsigned size)
+{
+	uint64_t reversed = 0;
+
+	while (size--) {
+		reversed = reversed << 1 | (value & 1);
+		value >>= 1;
+	}
+	return reversed;
+}
+
 /** bits_load() - @size (1..64) bits at bit @pos of @base, zero-extended. Context: wait-free. */
 static inline uint64_t bits_load(const uint8_t *base, uint64_t pos, unsigned size, bool big_endian)
 {

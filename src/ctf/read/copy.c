@@ -19,6 +19,8 @@
 #include "base/io.h"
 #include "ctf/format/bits.h"
 #include "ctf/read/reader_impl.h"
+#include "ctf/tsdl/ctf2_write.h"
+#include "ctf/tsdl/tsdl_write.h"
 
 #define PIECE ((uint64_t)128 << 10)
 #define CLASS_FACTS 1		/* stream class of facts in kymo's traces; ctf/write/writer.h */
@@ -288,6 +290,32 @@ static int copy_metadata(struct copying *c, const struct ctf_trace *trace, const
 	return close_file(c, result);
 }
 
+static int convert_metadata(struct copying *c, const struct ctf_trace *trace, unsigned version, const char *directory)
+{
+	int (*const write)(const struct ctf_metadata *, FILE *, struct kymo_err *) = version == 2 ? ctf2_write : tsdl_write;
+	struct kymo_err why = { 0 };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int result = out ? write(trace->metadata, out, &why) : err_no_memory(c->err);
+
+	if (out && result)
+		(void)err_set(c->err, why.status, "%s: cannot be written as CTF %s: %s", trace->metadata_path,
+			      version == 2 ? "2" : "1.8", why.text);
+	if (out && fclose(out) && !result)
+		result = err_no_memory(c->err);
+	if (!result)
+		result = open_file(c, directory, trace->metadata_path);
+	if (!result) {
+		const uint64_t bytes = c->copied->bytes;
+
+		result = put(c, text, size);
+		c->copied->bytes = bytes;
+	}
+	free(text);
+	return close_file(c, result);
+}
+
 /* Where @trace goes: below @to as it lies below what was opened; made. */
 static int make_directory(struct copying *c, const struct ctf_trace *trace, const char *to, char *path)
 {
@@ -313,7 +341,7 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 	return 0;
 }
 
-int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
+int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns, unsigned version,
 	     struct ctf_copied *copied, struct kymo_err *err)
 {
 	struct copying c = { .reader = reader, .copied = copied, .err = err, .begin = begin_ns, .end = end_ns, .fd = -1 };
@@ -326,7 +354,9 @@ int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, i
 
 		result = make_directory(&c, trace, to, directory);
 		if (!result)
-			result = copy_metadata(&c, trace, directory);
+			result = version && trace->metadata->version != version ?
+					 convert_metadata(&c, trace, version, directory) :
+					 copy_metadata(&c, trace, directory);
 		for (unsigned k = 0; k < reader->stream_count && !result; k++)
 			if (reader->stream[k]->info.trace == trace->index)
 				result = copy_stream(&c, reader->stream[k], directory);

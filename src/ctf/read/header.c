@@ -17,12 +17,18 @@ static bool is_plain_int(const struct ctf_node *node, uint32_t size, uint32_t al
 	const struct ctf_type *type = node->type;
 
 	return (type->kind == CTF_KIND_INTEGER || type->kind == CTF_KIND_ENUM) && !type->is_signed &&
-	       type->size == size && type->align == align && !node->big_endian;
+	       type->size == size && type->align == align && !node->big_endian && !type->is_leb128 &&
+	       !type->is_reversed;
 }
 
 static bool is_time(const struct ctf_node *node)
 {
-	return node->type->clock || !strcmp(node->name, "timestamp");
+	return node->roles & ROLE_TIME;
+}
+
+static bool is_id(const struct ctf_node *node)
+{
+	return node->roles & ROLE_EVENT_CLASS;
 }
 
 /* "u32 id; u64 timestamp", the same in both of LTTng's shapes. */
@@ -30,7 +36,7 @@ static bool is_extended(const struct ctf_node *node)
 {
 	return node && node->type->kind == CTF_KIND_STRUCT && node->child_count == 2 &&
 	       node->type->align == 8 && is_plain_int(&node->child[0], 32, 8) &&
-	       !strcmp(node->child[0].name, "id") && is_plain_int(&node->child[1], 64, 8) &&
+	       is_id(&node->child[0]) && is_plain_int(&node->child[1], 64, 8) &&
 	       is_time(&node->child[1]) && !is_time(&node->child[0]);
 }
 
@@ -45,9 +51,8 @@ static bool is_lttng(const struct ctf_node *header, uint32_t id_bits, uint32_t t
 		return false;
 	id = &header->child[0];
 	variant = &header->child[1];
-	if (id->type->kind != CTF_KIND_ENUM || strcmp(id->name, "id") ||
-	    !is_plain_int(id, id_bits, align) || id->type->range_count != 2 ||
-	    variant->type->kind != CTF_KIND_VARIANT || variant->ref != id->slot)
+	if (!is_id(id) || !is_plain_int(id, id_bits, align) || variant->type->kind != CTF_KIND_VARIANT ||
+	    variant->ref != id->slot || variant->tag->range_count != 2)
 		return false;
 	compact = walk_option(variant, 0);
 	return compact && compact == walk_option(variant, last - 1) &&
@@ -75,7 +80,7 @@ static bool is_plain(struct stream_class *class, const struct ctf_node *header)
 				return false;
 			time = true;
 			class->plain.time = (uint32_t)at / 8;
-		} else if (!strcmp(child->name, "id")) {
+		} else if (is_id(child)) {
 			if (id || !(size == 16 || size == 32) || !is_plain_int(child, size, 8) || at & 7)
 				return false;
 			id = true;
@@ -119,6 +124,7 @@ void header_compile(struct stream_class *class)
 
 struct found {
 	uint64_t id, clock;
+	const struct cursor *at;
 };
 
 static void found_number(void *arg, const struct ctf_node *node, uint64_t value)
@@ -126,8 +132,8 @@ static void found_number(void *arg, const struct ctf_node *node, uint64_t value)
 	struct found *found = arg;
 
 	if (is_time(node))
-		found->clock = clock_forward(found->clock, value, node->type->size);
-	else if (!strcmp(node->name, "id"))
+		found->clock = clock_forward(found->clock, value, found->at->bits);
+	else if (is_id(node))
 		found->id = value;
 }
 
@@ -135,7 +141,7 @@ static const struct visitor find = { .number = found_number };
 
 static enum walk_result general(struct ctf_stream *s, uint64_t *id)
 {
-	struct found found = { 0, s->clock };
+	struct found found = { 0, s->clock, &s->at };
 	enum walk_result result;
 
 	s->at.budget = WALK_BUDGET;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ctf/format/bits.h"
+#include "ctf/tsdl/role.h"
 
 /* The structure being made around the present field. */
 struct frame {
@@ -64,6 +65,8 @@ static void settle(struct ctf_node *node)
 	case CTF_KIND_INTEGER:
 	case CTF_KIND_ENUM:
 	case CTF_KIND_FLOAT:
+		if (node->type->is_leb128)
+			break;
 		node->fixed = node->type->size;
 		node->plain = node->slot == NODE_NONE;
 		break;
@@ -145,31 +148,124 @@ static struct ctf_node *resolve(struct layout *l, const struct frame *inner, con
 	return found;
 }
 
+/*
+ * CTF 2: a location names one field, but where the way leads through a variant, it is another field for each option. All
+ * of them get the same slot, which then holds the value of the one that was decoded last.
+ */
+struct targets {
+	struct ctf_node **node;
+	uint32_t count;
+};
+#define TARGETS_MAX 64
+
+/* Fields that do not exist yet have no type. An array on the way: its present element. */
+static void find_targets(struct ctf_node *node, const struct ctf_location *to, uint32_t step, struct targets *found)
+{
+	if (!node->type || found->count == TARGETS_MAX)
+		return;
+	switch (node->type->kind) {
+	case CTF_KIND_INTEGER:
+	case CTF_KIND_ENUM:
+		if (step == to->count)
+			found->node[found->count++] = node;
+		break;
+	case CTF_KIND_STRUCT:
+		for (uint32_t i = 0; i < node->child_count && step < to->count; i++)
+			if (node->child[i].type && !strcmp(node->child[i].declared, to->name[step]))
+				find_targets(&node->child[i], to, step + 1, found);
+		break;
+	case CTF_KIND_VARIANT:
+		for (uint32_t i = 0; i < node->child_count; i++)
+			find_targets(&node->child[i], to, step, found);
+		break;
+	case CTF_KIND_ARRAY:
+	case CTF_KIND_SEQUENCE:
+		find_targets(&node->child[0], to, step, found);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Where the way of @to begins, or NULL. */
+static struct ctf_node *begin_of(struct layout *l, const struct frame *inner, const struct ctf_location *to)
+{
+	const struct frame *f = inner;
+	uint32_t up = to->up;
+
+	if (to->scope >= 0 && to->scope != l->making)
+		return l->scope[to->scope];
+	for (; f; f = f->outer) {
+		bool root = !f->outer;
+
+		if (to->scope >= 0 ? root : f->node->type->kind == CTF_KIND_STRUCT && !up--)
+			return f->node;
+	}
+	return NULL;
+}
+
+static int give_slot(struct layout *l, struct ctf_node *to, const char *name);
+
+static int refer_ctf2(struct layout *l, const struct frame *inner, struct ctf_node *node, struct ctf_node **target)
+{
+	const struct ctf_location *to = node->type->location;
+	struct ctf_node *begin = begin_of(l, inner, to), *list[TARGETS_MAX];
+	struct targets found = { list, 0 };
+	int16_t slot = NODE_NONE;
+
+	if (begin)
+		find_targets(begin, to, 0, &found);
+	if (!found.count)
+		return failed(l, "there is no field in front of it that gives length or choice of", node->declared);
+	for (uint32_t i = 0; i < found.count; i++) {
+		if (list[i]->slot != NODE_NONE && slot != NODE_NONE && list[i]->slot != slot)
+			return failed(l, "fields of several variants give length or choice of", node->declared);
+		slot = list[i]->slot != NODE_NONE ? list[i]->slot : slot;
+	}
+	for (uint32_t i = 0; i < found.count; i++) {
+		if (slot != NODE_NONE)
+			list[i]->slot = slot;
+		else if (give_slot(l, list[i], to->name[to->count - 1]))
+			return -1;
+		slot = list[i]->slot;
+	}
+	node->ref = slot;
+	*target = list[0];
+	return 0;
+}
+
 static int refer(struct layout *l, const struct frame *inner, struct ctf_node *node,
 		 struct ctf_node **target)
 {
 	const char *path = node->type->path;
 	struct ctf_node *to = path ? resolve(l, inner, path) : NULL;
 
+	if (node->type->location)
+		return refer_ctf2(l, inner, node, target);
 	if (!to)
 		return failed(l, "there is no field in front of it that gives length or choice of",
 			      node->declared);
 	if (to->type->kind != CTF_KIND_INTEGER && to->type->kind != CTF_KIND_ENUM)
 		return failed(l, "this field is no integer but gives length or choice:", path);
-	if (to->slot == NODE_NONE) {
-		bool shared = to->scope <= SCOPE_SHARED;
-
-		if (shared && l->slots_shared < SLOTS_SHARED)
-			to->slot = (int16_t)l->slots_shared++;
-		else if (!shared && SLOTS_SHARED + l->slots_class < SLOTS_MAX)
-			to->slot = (int16_t)(SLOTS_SHARED + l->slots_class++);
-		else
-			return failed(l, "too many fields give lengths or choices; the last is", path);
-	}
-	if (l->slots_class > l->slots_most)
-		l->slots_most = l->slots_class;
+	if (to->slot == NODE_NONE && give_slot(l, to, path))
+		return -1;
 	node->ref = to->slot;
 	*target = to;
+	return 0;
+}
+
+static int give_slot(struct layout *l, struct ctf_node *to, const char *name)
+{
+	const bool shared = to->scope <= SCOPE_SHARED;
+
+	if (shared && l->slots_shared < SLOTS_SHARED)
+		to->slot = (int16_t)l->slots_shared++;
+	else if (!shared && SLOTS_SHARED + l->slots_class < SLOTS_MAX)
+		to->slot = (int16_t)(SLOTS_SHARED + l->slots_class++);
+	else
+		return failed(l, "too many fields give lengths or choices; the last is", name);
+	if (l->slots_class > l->slots_most)
+		l->slots_most = l->slots_class;
 	return 0;
 }
 
@@ -205,15 +301,23 @@ static int fill_kind(struct layout *l, const struct frame *outer, struct ctf_nod
 	case CTF_KIND_VARIANT:
 		if (refer(l, outer, node, &target))
 			return -1;
-		if (target->type->kind != CTF_KIND_ENUM)
+		if (!type->tag && target->type->kind != CTF_KIND_ENUM)
 			return failed(l, "only an enum can choose from the variant", node->declared);
-		node->tag = target->type;
+		node->tag = type->tag ? type->tag : target->type;
 		/* fall through */
 	case CTF_KIND_STRUCT:
 		return children(l, outer, node);
 	default:
 		return 0;
 	}
+}
+
+/* Of headers and contexts of packets and events. */
+static uint16_t roles_of(const struct layout *l, const struct ctf_node *node)
+{
+	if (l->making > SCOPE_SHARED)
+		return 0;
+	return l->metadata->version == 2 ? node->type->roles : role_of(l->making, node->name, node->type);
 }
 
 static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
@@ -224,9 +328,10 @@ static int fill(struct layout *l, const struct frame *outer, struct ctf_node *no
 	int result;
 
 	*node = (struct ctf_node) { .type = type, .declared = name, .child_count = count,
-		.name = name[0] == '_' && name[1] ? name + 1 : name, .slot = NODE_NONE,
+		.name = name[0] == '_' && name[1] && l->metadata->version < 2 ? name + 1 : name, .slot = NODE_NONE,
 		.ref = NODE_NONE, .bound = NODE_NONE, .element = NODE_NONE,
 		.scope = l->making };
+	node->roles = roles_of(l, node);
 	node->big_endian = (type->order == CTF_ORDER_NATIVE ? l->metadata->order : type->order) ==
 			   CTF_ORDER_BE;
 	if (l->depth == CTF_DEPTH_MAX)

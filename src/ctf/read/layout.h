@@ -33,6 +33,7 @@ struct ctf_node {
 	int16_t ref;			/* slot of the length or the tag */
 	const struct ctf_type *tag;	/* variant: the enum that selects */
 	uint8_t scope;			/* enum ctf_scope it is in */
+	uint16_t roles;			/* enum ctf_role */
 	bool big_endian;
 	bool is_text;			/* array or sequence of characters */
 	bool plain;			/* of fixed size and without slots inside: can be skipped */

@@ -19,15 +19,15 @@ struct gather {
 	unsigned uuid_left;		/* bytes of the UUID that are still to come */
 };
 
-static const struct { const char *name; uint32_t has; size_t offset; } numbers[] = {
-	{ "stream_id", HAS_CLASS, offsetof(struct packet, stream_class) },
-	{ "stream_instance_id", HAS_INSTANCE, offsetof(struct packet, instance) },
-	{ "timestamp_begin", HAS_BEGIN, offsetof(struct packet, begin) },
-	{ "timestamp_end", HAS_END, offsetof(struct packet, end) },
-	{ "content_size", HAS_CONTENT, offsetof(struct packet, content) },
-	{ "packet_size", HAS_SIZE, offsetof(struct packet, size) },
-	{ "packet_seq_num", HAS_SEQ, offsetof(struct packet, seq) },
-	{ "events_discarded", HAS_DISCARDED, offsetof(struct packet, discarded) },
+static const struct { uint16_t role; uint32_t has; size_t offset; } numbers[] = {
+	{ ROLE_STREAM_CLASS, HAS_CLASS, offsetof(struct packet, stream_class) },
+	{ ROLE_STREAM, HAS_INSTANCE, offsetof(struct packet, instance) },
+	{ ROLE_TIME, HAS_BEGIN, offsetof(struct packet, begin) },
+	{ ROLE_END_TIME, HAS_END, offsetof(struct packet, end) },
+	{ ROLE_CONTENT_SIZE, HAS_CONTENT, offsetof(struct packet, content) },
+	{ ROLE_PACKET_SIZE, HAS_SIZE, offsetof(struct packet, size) },
+	{ ROLE_SEQUENCE, HAS_SEQ, offsetof(struct packet, seq) },
+	{ ROLE_DISCARDED, HAS_DISCARDED, offsetof(struct packet, discarded) },
 };
 
 static struct kymo_ctf_value *bound_value(struct gather *g, const struct ctf_node *node)
@@ -45,7 +45,7 @@ static void gather_open(void *arg, const struct ctf_node *node, uint64_t count, 
 	struct gather *g = arg;
 
 	(void)at;
-	if (node->scope == SCOPE_PACKET_HEADER && !strcmp(node->name, "uuid") && count == 16 &&
+	if (node->roles & ROLE_UUID && count == 16 &&
 	    node->child[0].fixed == 8) {
 		g->uuid_left = 16;
 		g->packet.has |= HAS_UUID;
@@ -70,20 +70,21 @@ static void gather_number(void *arg, const struct ctf_node *node, uint64_t value
 		g->packet.uuid[16 - g->uuid_left--] = (uint8_t)value;
 		return;
 	}
-	if (!strcmp(node->name, "magic") && node->scope == SCOPE_PACKET_HEADER) {
+	if (node->roles & ROLE_MAGIC) {
 		g->packet.magic = (uint32_t)value;
 		g->packet.has |= HAS_MAGIC;
 		return;
 	}
-	for (unsigned i = 0; i < COUNT_OF(numbers); i++) {
-		if (strcmp(node->name, numbers[i].name))
+	for (unsigned i = 0; i < COUNT_OF(numbers) && node->roles; i++) {
+		if (!(node->roles & numbers[i].role))
 			continue;
 		memcpy((char *)&g->packet + numbers[i].offset, &value, sizeof value);
 		g->packet.has |= numbers[i].has;
 		if (numbers[i].has == HAS_DISCARDED)
 			g->packet.discarded_bits = node->type->size;
-		return;
 	}
+	if (node->roles)
+		return;
 	if (node->scope != SCOPE_PACKET_CONTEXT)
 		return;
 	plan_number(&g->stream->context_out, plan_role(node), node, value);

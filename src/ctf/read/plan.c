@@ -66,6 +66,7 @@ static void add_load(struct builder *b, const struct ctf_node *node, int target)
 	plan->load[plan->load_count++] = (struct plan_load) {
 		.node = node, .bit = (uint32_t)b->bit, .target = (int8_t)target,
 		.simple = node->type->kind <= CTF_KIND_FLOAT && !node->big_endian && !(b->bit & 7) &&
+			  !node->type->is_reversed && !node->type->is_bool &&
 			  (size == 8 || size == 16 || size == 32 || size == 64),
 	};
 	b->step.load_count++;
@@ -136,12 +137,12 @@ static void add_sequence(struct builder *b, const struct ctf_node *node)
 {
 	const struct ctf_node *element = &node->child[0];
 
-	if (!byte_elements(node) || wanted(element)) {
+	if (!byte_elements(node) || wanted(element) || node->type->unit > 1) {
 		add_dynamic(b, node, PLAN_WALK);
 		return;
 	}
 	b->step.ref = (uint16_t)node->ref;
-	b->step.element_align = element->type->align / 8;
+	b->step.element_align = node->type->align / 8;
 	b->step.stride = (uint32_t)bits_align(element->fixed, element->type->align) / 8;
 	if (element->fixed / 8 != b->step.stride)
 		add_dynamic(b, node, PLAN_WALK);
@@ -157,6 +158,10 @@ static void add(struct builder *b, const struct ctf_node *node)
 	case CTF_KIND_INTEGER:
 	case CTF_KIND_ENUM:
 	case CTF_KIND_FLOAT:
+		if (node->type->is_leb128) {
+			add_dynamic(b, node, PLAN_WALK);
+			break;
+		}
 		begins(b, node->type->align);
 		if (target >= 0 || node->slot != NODE_NONE)
 			add_load(b, node, target);
@@ -168,8 +173,8 @@ static void add(struct builder *b, const struct ctf_node *node)
 			add(b, &node->child[i]);
 		break;
 	case CTF_KIND_ARRAY:
-		begins(b, node->child[0].type->align);
-		if (!node->plain || node->fixed > RUN_MAX || b->bit + node->fixed > RUN_MAX ||
+		begins(b, node->type->align);
+		if (!node->plain || node->type->unit > 1 || node->fixed > RUN_MAX || b->bit + node->fixed > RUN_MAX ||
 		    (target >= 0 && b->bit & 7) || wanted(&node->child[0])) {
 			if (b->bit & 7)
 				b->failed = true;
@@ -181,12 +186,12 @@ static void add(struct builder *b, const struct ctf_node *node)
 		b->bit += node->fixed;
 		break;
 	case CTF_KIND_SEQUENCE:
-		if (b->bit & 7 && node->child[0].type->align < 8)
+		if (b->bit & 7 && node->type->align < 8)
 			b->failed = true;
 		add_sequence(b, node);
 		break;
 	case CTF_KIND_STRING:
-		add_dynamic(b, node, PLAN_STRING);
+		add_dynamic(b, node, node->type->unit > 1 ? PLAN_WALK : PLAN_STRING);
 		break;
 	case CTF_KIND_VARIANT:
 		if (b->bit & 7)

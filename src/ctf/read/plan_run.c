@@ -109,8 +109,9 @@ static void pick_number(void *arg, const struct ctf_node *node, uint64_t value)
 
 static void pick_text(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size)
 {
-	bool terminated = !node->is_text || (node->type->kind == CTF_KIND_ARRAY &&
-					     size < node->type->length);
+	bool terminated = node->type->unit <= 1 &&
+			  (!node->is_text ||
+			   (node->type->kind == CTF_KIND_ARRAY && size < node->type->length));
 
 	plan_text(arg, plan_target(node), bytes, size, terminated);
 }
@@ -144,7 +145,7 @@ static void load_one(const struct plan_load *load, const uint8_t *run, struct cu
 		return;
 	}
 	if (!load->simple)
-		value = bits_load(run, load->bit, type->size, node->big_endian);
+		value = walk_bits(node, bits_load(run, load->bit, type->size, node->big_endian));
 	else if (type->size == 64)
 		value = bits_le64(at);
 	else if (type->size == 32)

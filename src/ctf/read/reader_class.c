@@ -34,8 +34,7 @@ static bool has_time(const struct ctf_node *node)
 {
 	if (!node)
 		return false;
-	if (node->type->clock || !strcmp(node->name, "timestamp") ||
-	    !strcmp(node->name, "timestamp_begin"))
+	if (node->type->clock || node->roles & ROLE_TIME)
 		return true;
 	for (uint32_t i = 0; i < node->child_count; i++)
 		if (has_time(&node->child[i]))
@@ -43,18 +42,21 @@ static bool has_time(const struct ctf_node *node)
 	return false;
 }
 
-/* The clock that the event header names; without a name the only one there is. */
-static int find_clock(struct ctf_trace *trace, struct stream_class *class, struct kymo_err *err)
+/* CTF 2: the stream's clock, @declared. Else the clock that the event header names; without a name the only one. */
+static int find_clock(struct ctf_trace *trace, struct stream_class *class, const char *declared,
+		      struct kymo_err *err)
 {
 	const struct ctf_metadata *m = trace->metadata;
-	const char *name = mapped_clock(class->event_header);
+	const char *name = declared ? declared : mapped_clock(class->event_header);
+	const bool named = m->version == 2;
 
 	if (!name)
 		name = mapped_clock(class->packet_context);
 	class->clock = (struct ctf_clock) { .freq = 1000000000 };
-	class->has_clock = has_time(class->event_header) || has_time(class->packet_context);
+	class->has_clock = named ? declared != NULL :
+			   has_time(class->event_header) || has_time(class->packet_context);
 	for (uint32_t i = 0; i < m->clock_count; i++) {
-		if (name ? !strcmp(m->clock[i].name, name) : m->clock_count == 1) {
+		if (name ? !strcmp(m->clock[i].name, name) : m->clock_count == 1 && !named) {
 			class->clock = m->clock[i];
 			name = NULL;
 			break;
@@ -90,7 +92,7 @@ static int make_stream_class(struct ctf_trace *trace, const struct ctf_stream_de
 		.packet_context = l->scope[SCOPE_PACKET_CONTEXT],
 		.event_header = l->scope[SCOPE_EVENT_HEADER] };
 	trace->class_count++;
-	return find_clock(trace, class, err);
+	return find_clock(trace, class, decl->clock, err);
 }
 
 static const char *type_text(struct arena *arena, const struct ctf_node *node)

@@ -6,7 +6,7 @@
  *    "event_context":{..},"fields":{..}}
  *
  * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a variant
- * the value it holds; floats that JSON does not know are null.
+ * the value it holds, an optional field that is absent null; floats that JSON does not know are null.
  */
 #include <math.h>
 #include <string.h>
@@ -48,8 +48,10 @@ static void json_open(void *arg, const struct ctf_node *node, uint64_t count, co
 	enum ctf_kind kind = node->type->kind;
 	struct printer *p = arg;
 
-	(void)count, (void)at;
+	(void)at;
 	before_value(p, node);
+	if (node->type->is_optional && !count)
+		printer_text(p, "null");
 	if (kind != CTF_KIND_VARIANT)
 		printer_text(p, kind == CTF_KIND_STRUCT ? "{" : "[");
 	p->level[++p->depth] = (struct print_level) { kind, 0 };
@@ -103,6 +105,8 @@ static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
 			printer_format(p, "%.17g", real);
 		else
 			printer_text(p, "null");
+	} else if (node->type->is_bool) {
+		printer_text(p, value ? "true" : "false");
 	} else {
 		print_integer(p, node->type, value);
 	}

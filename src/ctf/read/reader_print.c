@@ -81,15 +81,10 @@ void printer_clean(struct printer *p, const char *text)
 
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node)
 {
-	static const char *const names[] = { "timestamp_begin", "timestamp_end", "content_size",
-		"packet_size", "packet_seq_num", "events_discarded" };
+	const uint16_t hidden = ROLE_TIME | ROLE_END_TIME | ROLE_CONTENT_SIZE | ROLE_PACKET_SIZE | ROLE_SEQUENCE |
+				ROLE_DISCARDED;
 
-	if (node->scope != SCOPE_PACKET_CONTEXT || p->depth != 1)
-		return false;
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (!strcmp(node->name, names[i]))
-			return true;
-	return false;
+	return node->scope == SCOPE_PACKET_CONTEXT && p->depth == 1 && node->roles & hidden;
 }
 
 static bool shows_something(struct printer *p, const struct ctf_node *node)

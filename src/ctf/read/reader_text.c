@@ -37,9 +37,12 @@ static void text_open(void *arg, const struct ctf_node *node, uint64_t count, co
 	enum ctf_kind kind = node->type->kind;
 	struct printer *p = arg;
 
-	(void)count, (void)at;
+	(void)at;
 	before_value(p, node);
-	printer_text(p, kind == CTF_KIND_STRUCT ? "{" : kind == CTF_KIND_VARIANT ? "{ " : "[");
+	if (node->type->is_optional)
+		printer_text(p, count ? "" : "<none>");
+	else
+		printer_text(p, kind == CTF_KIND_STRUCT ? "{" : kind == CTF_KIND_VARIANT ? "{ " : "[");
 	p->level[++p->depth] = (struct print_level) { kind, 0 };
 }
 
@@ -49,6 +52,8 @@ static void text_close(void *arg, const struct ctf_node *node)
 	struct printer *p = arg;
 
 	p->depth--;
+	if (node->type->is_optional)
+		return;
 	printer_text(p, kind == CTF_KIND_STRUCT || kind == CTF_KIND_VARIANT ? " }" : " ]");
 }
 
@@ -164,6 +169,8 @@ static void text_number(void *arg, const struct ctf_node *node, uint64_t value)
 		printer_format(p, "%g", walk_double(node, value));
 	else if (node->type->kind == CTF_KIND_ENUM)
 		print_enum(p, node->type, value);
+	else if (node->type->is_bool)
+		printer_text(p, value ? "true" : "false");
 	else
 		print_integer(p, node->type, value);
 }

@@ -2,7 +2,10 @@
 /* One function per kind of node. Each checks that its bytes are in memory before it reads them. */
 #include "ctf/read/walk.h"
 
+#include <stdlib.h>
+
 #include "ctf/format/bits.h"
+#include "ctf/read/wide.h"
 
 static enum walk_result align_to(struct cursor *c, uint32_t align)
 {
@@ -14,14 +17,40 @@ static enum walk_result align_to(struct cursor *c, uint32_t align)
 	return WALK_OK;
 }
 
+/* 7 bits a byte, the lowest first; the top bit says that more follow. Bits beyond the 64th are lost. */
+static enum walk_result take_leb128(struct cursor *c, const struct ctf_type *type, uint64_t *value)
+{
+	uint64_t sum = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		if (c->end - c->pos < 8)
+			return WALK_SHORT;
+		byte = c->base[c->pos >> 3];
+		c->pos += 8;
+		if (shift < 64)
+			sum |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	c->bits = shift < 64 ? shift : 64;
+	*value = bits_extend(sum, c->bits, type->is_signed);
+	return WALK_OK;
+}
+
 static enum walk_result take_number(struct cursor *c, const struct ctf_node *node, uint64_t *value)
 {
 	const struct ctf_type *type = node->type;
 
-	if (align_to(c, type->align) || c->end - c->pos < type->size)
+	if (align_to(c, type->align))
 		return WALK_SHORT;
-	*value = bits_extend(bits_load(c->base, c->pos, type->size, node->big_endian), type->size,
+	if (type->is_leb128)
+		return take_leb128(c, type, value);
+	if (c->end - c->pos < type->size)
+		return WALK_SHORT;
+	*value = bits_extend(walk_bits(node, bits_load(c->base, c->pos, type->size, node->big_endian)), type->size,
 			     type->is_signed);
+	c->bits = type->size;
 	c->pos += type->size;
 	return WALK_OK;
 }
@@ -40,6 +69,34 @@ static enum walk_result walk_number(struct cursor *c, const struct ctf_node *nod
 	return WALK_OK;
 }
 
+/*
+ * Text in UTF-16 or UTF-32, shown to the visitor as UTF-8. @size: its bytes; NULL: it ends with a NUL.
+ */
+static enum walk_result walk_wide(struct cursor *c, const struct ctf_node *node, const uint64_t *size,
+				  const struct visitor *v, void *arg)
+{
+	const uint8_t *at = c->base + (c->pos >> 3);
+	const uint64_t left = (c->end - c->pos) >> 3;
+	uint64_t used = size ? *size : left, bytes;
+	char *text;
+
+	if (used > left)
+		return WALK_SHORT;
+	bytes = wide_length(at, used, node->type->unit);
+	if (!size) {
+		if (bytes + node->type->unit > left)
+			return WALK_SHORT;
+		used = bytes + node->type->unit;
+	}
+	if (v && v->text) {
+		text = wide_text(at, bytes, node->type->unit, node->big_endian);
+		v->text(arg, node, text ? text : "", text ? strlen(text) : 0);
+		free(text);
+	}
+	c->pos += used * 8;
+	return WALK_OK;
+}
+
 static enum walk_result walk_string(struct cursor *c, const struct ctf_node *node,
 				    const struct visitor *v, void *arg)
 {
@@ -47,6 +104,8 @@ static enum walk_result walk_string(struct cursor *c, const struct ctf_node *nod
 
 	if (align_to(c, 8))
 		return WALK_SHORT;
+	if (node->type->unit > 1)
+		return walk_wide(c, node, NULL, v, arg);
 	at = (const char *)c->base + (c->pos >> 3);
 	nul = memchr(at, 0, (c->end - c->pos) >> 3);
 	if (!nul)
@@ -62,6 +121,8 @@ static enum walk_result walk_text(struct cursor *c, const struct ctf_node *node,
 {
 	const char *at = (const char *)c->base + (c->pos >> 3), *nul;
 
+	if (node->type->unit > 1)
+		return walk_wide(c, node, &count, v, arg);
 	if (count > (c->end - c->pos) >> 3)
 		return WALK_SHORT;
 	nul = count ? memchr(at, 0, count) : NULL;
@@ -94,7 +155,7 @@ static enum walk_result walk_elements(struct cursor *c, const struct ctf_node *n
 	uint64_t count = sequence ? c->slot[node->ref] : node->type->length;
 	enum walk_result result = WALK_OK;
 
-	if (align_to(c, element->type->align))
+	if (align_to(c, node->type->align))
 		return WALK_SHORT;
 	if (node->is_text && !(c->pos & 7))
 		return walk_text(c, node, count, v, arg);
@@ -136,13 +197,14 @@ static enum walk_result walk_variant(struct cursor *c, const struct ctf_node *no
 				     const struct visitor *v, void *arg)
 {
 	const struct ctf_node *option = walk_option(node, c->slot[node->ref]);
-	enum walk_result result;
+	enum walk_result result = WALK_OK;
 
-	if (!option)
+	if (!option && !node->type->is_optional)
 		return WALK_BAD;
 	if (v && v->open)
-		v->open(arg, node, 1, NULL);
-	result = walk(c, option, v, arg);
+		v->open(arg, node, option ? 1 : 0, NULL);
+	if (option)
+		result = walk(c, option, v, arg);
 	if (v && v->close && !result)
 		v->close(arg, node);
 	return result;

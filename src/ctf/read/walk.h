@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "ctf/format/bits.h"
 #include "ctf/read/layout.h"
 
 enum walk_result {
@@ -22,6 +23,7 @@ struct cursor {
 	uint64_t pos, end;	/* pos <= end; the bytes of [pos, end) are in memory */
 	uint64_t *slot;		/* values of the fields that have a slot, see layout.h */
 	uint32_t budget;	/* values without a bit that are still allowed */
+	uint32_t bits;		/* that the number read last can hold, 64 at most */
 };
 
 /* Empty structures, arrays and the like in one event: an array of nothing may claim any length. */
@@ -29,13 +31,14 @@ struct cursor {
 
 /* Gets the values in their order. Only @number is needed: what else is NULL is not called. */
 struct visitor {
-	/* Structures, arrays, sequences, variants: @count children follow. @at: their bytes, or
-	 * NULL when they begin inside a byte. */
+	/* Structures, arrays, sequences, variants: @count children follow; 0 of an optional field that is absent. @at:
+	 * their bytes, or NULL when they begin inside a byte. */
 	void (*open)(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at);
 	void (*close)(void *arg, const struct ctf_node *node);
 	/* Integers and enums extended to 64 bits; floats as their bits. */
 	void (*number)(void *arg, const struct ctf_node *node, uint64_t value);
-	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. */
+	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. Wider characters come as UTF-8
+	 * in memory that is valid only now. */
 	void (*text)(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size);
 	bool picks;	/* of arrays and sequences, it gets only the element in which something is bound */
 };
@@ -51,6 +54,14 @@ enum walk_result walk(struct cursor *c, const struct ctf_node *node, const struc
 
 /** walk_option() - the option of variant @node that @tag selects, or NULL. */
 const struct ctf_node *walk_option(const struct ctf_node *node, uint64_t tag);
+
+/** walk_bits() - the value that the bits of number @node stand for, as loaded; not extended. */
+static inline uint64_t walk_bits(const struct ctf_node *node, uint64_t bits)
+{
+	if (node->type->is_reversed)
+		bits = bits_reverse(bits, node->type->size);
+	return node->type->is_bool ? bits != 0 : bits;
+}
 
 /** walk_double() - the value of a float @node of which number() got @bits. */
 static inline double walk_double(const struct ctf_node *node, uint64_t bits)

@@ -59,7 +59,7 @@ static int trace_value(struct tsdl *p, struct block *b, const char *key, const s
 		if (number(p, v, &version))
 			return -1;
 		if (!strcmp(key, "major") && version != 1)
-			return tsdl_error(p, &v->token, "this is CTF %llu; kymo reads CTF 1.8",
+			return tsdl_error(p, &v->token, "this is CTF %llu in TSDL; kymo reads CTF 1.8 and CTF 2",
 					  (unsigned long long)version);
 	} else if (!strcmp(key, "uuid")) {
 		if (!v->text || parse_uuid(v->text, p->metadata->uuid))

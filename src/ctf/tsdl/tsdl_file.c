@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metadata files have two forms. A plain file is TSDL text. A packetized file, as LTTng writes it, is a row of packets with
+ * Metadata files have two forms. A plain file is text: TSDL, or CTF 2's JSON. A packetized file, as LTTng writes it, is a row of packets with
  * pieces of the text; each has a header in the byte order of the machine that wrote it:
  *
  *    0 u32 magic 0x75d11d57    4 u8 uuid[16]    20 u32 checksum
  *   24 u32 content_size bits  28 u32 packet_size bits
  *   32 u8 compression, 33 u8 encryption, 34 u8 checksum scheme, 35 u8 major, 36 u8 minor
  */
+#include "ctf/tsdl/ctf2.h"
 #include "ctf/tsdl/tsdl.h"
 
 #include <stdlib.h>
@@ -72,15 +73,26 @@ static bool ends_early(const struct tsdl *p)
 	return p->open || kind == TSDL_END || (part && p->token.text + p->token.size >= p->end);
 }
 
+/* Return: 0; 1: the text ends early, @why says where; -1 with @why. */
+static int parse_tsdl(struct ctf_metadata *m, const char *text, size_t size, const char *name, struct kymo_err *why)
+{
+	struct tsdl_scope root = { 0 };
+	struct tsdl p = { .metadata = m, .name = name, .at = text, .end = text + size,
+		.line_begin = text, .line = 1, .scope = &root, .err = why };
+
+	if (!tsdl_next(&p) && !tsdl_blocks(&p))
+		return 0;
+	return m->order != CTF_ORDER_NATIVE && ends_early(&p) ? 1 : -1;
+}
+
 int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **metadata,
 		   struct kymo_err *err)
 {
-	struct tsdl_scope root = { 0 };
 	struct ctf_metadata *m;
-	struct tsdl p = { 0 };
 	uint32_t magic = size >= 4 ? load32(text, false) : 0;
 	struct kymo_err why = { 0 };
-	bool torn = false, cut = false;
+	bool cut = false;
+	int torn;
 
 	if (magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC)) {
 		int64_t unpacked = unpack(text, size, name, magic != PACKET_MAGIC, &cut, err);
@@ -92,15 +104,12 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 	m = calloc(1, sizeof *m);
 	if (!m)
 		return err_no_memory(err);
-	p = (struct tsdl) { .metadata = m, .name = name, .at = text, .end = text + size,
-		.line_begin = text, .line = 1, .scope = &root, .err = &why };
-	if (tsdl_next(&p) || tsdl_blocks(&p)) {
-		/* A file that is being written may end anywhere. */
-		torn = m->order != CTF_ORDER_NATIVE && ends_early(&p);
-		if (!torn) {
-			tsdl_free(m);
-			return err_set(err, why.status, "%s", why.text);
-		}
+	m->version = 1;
+	/* A file that is being written may end anywhere. */
+	torn = size && *text == CTF2_BEGIN ? ctf2_parse(text, size, name, m, &why) : parse_tsdl(m, text, size, name, &why);
+	if (torn < 0) {
+		tsdl_free(m);
+		return err_set(err, why.status, "%s", why.text);
 	}
 	if (cut && !torn)
 		err_set(&why, KYMO_EXIT_INPUT, "%s: the last packet is cut off", name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of a trace's metadata: types, clocks, environment, stream and event classes. The TSDL parser fills it; the
+ * The content of a trace's metadata: types, clocks, environment, stream and event classes. The parser of TSDL (CTF 1.8) or
+ * that of JSON (CTF 2) fills it; the
  * reader (ctf/read/reader_class.c, layout.c) makes decoders from it. Names are as declared, with LTTng's leading
  * underscores.
  */
@@ -19,6 +20,21 @@ enum ctf_kind {
 };
 
 enum ctf_order { CTF_ORDER_NATIVE, CTF_ORDER_LE, CTF_ORDER_BE };
+
+/* What a field of a header or context means to the reader; or'ed. */
+enum ctf_role {
+	ROLE_MAGIC = 1 << 0,
+	ROLE_UUID = 1 << 1,
+	ROLE_STREAM_CLASS = 1 << 2,
+	ROLE_STREAM = 1 << 3,
+	ROLE_TIME = 1 << 4,		/* of an event; of a packet, its begin */
+	ROLE_END_TIME = 1 << 5,
+	ROLE_CONTENT_SIZE = 1 << 6,
+	ROLE_PACKET_SIZE = 1 << 7,
+	ROLE_SEQUENCE = 1 << 8,
+	ROLE_DISCARDED = 1 << 9,
+	ROLE_EVENT_CLASS = 1 << 10,
+};
 
 /* One range of an enumeration; both ends belong to it. Compared as the container's signedness says. */
 struct ctf_range {
@@ -40,6 +56,12 @@ struct ctf_type {
 	uint8_t is_text;		/* integer: has an encoding */
 	uint8_t order;			/* enum ctf_order */
 	const char *clock;		/* name of the clock it is mapped to, or NULL */
+	/* CTF 2 */
+	uint16_t roles;			/* enum ctf_role */
+	bool is_leb128;			/* integer, enum: of as many bytes as its value needs */
+	bool is_reversed;		/* its bits stand in the order that its byte order does not suggest */
+	bool is_bool;
+	uint8_t unit;			/* string, array or sequence of text: bytes of a code unit, if 2 or 4 */
 	/* enum */
 	struct ctf_range *range;
 	uint32_t range_count;
@@ -51,10 +73,22 @@ struct ctf_type {
 	uint64_t length;
 	/* sequence: its length; variant: its tag, NULL when none was given */
 	const char *path;
+	/* CTF 2: the same as names, one a step, and a variant's options by the value that chooses them */
+	const struct ctf_location *location;
+	const struct ctf_type *tag;
+	bool is_optional;		/* variant of one option, which may be absent */
+};
+
+/* CTF 2: where another field is: from a scope, or from the structure around, @up structures further out. */
+struct ctf_location {
+	int8_t scope;			/* enum ctf_scope of layout.h; -1: the structure around */
+	uint32_t up;
+	uint32_t count;
+	const char **name;
 };
 
 struct ctf_clock {
-	const char *name;
+	const char *name;		/* CTF 2: its id, which the streams name */
 	const char *uuid;		/* as written: equal UUIDs are the same clock; NULL: not given */
 	uint64_t freq;			/* Hz, not 0 */
 	int64_t offset_s;
@@ -69,6 +103,7 @@ struct ctf_env {
 
 struct ctf_stream_decl {
 	uint64_t id;
+	const char *clock;		/* CTF 2: of all its times; NULL: it has none */
 	const struct ctf_type *event_header, *event_context, *packet_context;
 };
 
@@ -82,6 +117,7 @@ struct ctf_event_decl {
 
 struct ctf_metadata {
 	struct arena arena;
+	unsigned version;		/* of CTF: 1 or 2 */
 	enum ctf_order order;		/* LE or BE */
 	const char *torn;		/* the end of the file is cut off and left out: the error there; NULL: it is whole */
 	uint64_t bytes;			/* size of the file */

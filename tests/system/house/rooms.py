@@ -167,7 +167,7 @@ DOORS = {
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_agent record_flight record_hosts record_perfetto record_relay record_users recorded",
     "ctf/format": "arena bits framing index lock packed tail",
-    "ctf/tsdl": "tsdl_metadata",
+    "ctf/tsdl": "ctf2_write role tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
     "ctf/read": "copy reader",
     "recorder/runtime": "agent_lock alive claim domain elsewhere initlog_cursor region_view ros_domains rundir say states status",

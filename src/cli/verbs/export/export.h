@@ -29,6 +29,8 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_FORMATS
 };
 
+enum export_ctf_version { EXPORT_CTF_KEEP = -1, EXPORT_CTF_1_8, EXPORT_CTF_2 }; /* as the choices of --ctf */
+
 struct behaviours;
 
 /* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
@@ -46,6 +48,8 @@ struct export_request {
 
 	bool all;			/* graph: also /rosout, /parameter_events and unused services */
 	struct opt_list table;          /* tables: only these; none: all but events */
+
+	int ctf;			/* ctf: enum export_ctf_version */
 
 	const char *model; /* file of behaviours, for tables and Perfetto; NULL: none */
 	const struct behaviours *behaviours; /* that it names */

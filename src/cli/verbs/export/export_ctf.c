@@ -28,7 +28,8 @@ static void copy_accounts(const char *trace, const char *output)
 	free(text);
 }
 
-static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet)
+static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet,
+		    bool ctf2)
 {
 	char bytes[TEXT_QUANTITY_MAX];
 
@@ -40,9 +41,9 @@ static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *cop
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " packets that are not whole were left out\n",
 			copied->left_out);
 	if (!quiet)
-		fprintf(stderr, "%s: %" PRIu64 " packets of %u trace%s, %s\nnext:  babeltrace2 %s\n", output,
+		fprintf(stderr, "%s: %" PRIu64 " packets of %u trace%s, %s\nnext:  %s %s\n", output,
 			copied->packets, copied->traces, copied->traces == 1 ? "" : "s",
-			text_bytes(bytes, copied->bytes), output);
+			text_bytes(bytes, copied->bytes), ctf2 ? "kymo dump" : "babeltrace2", output);
 }
 
 static int copy(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
@@ -53,13 +54,13 @@ static int copy(struct kymo_ctf_reader *reader, const struct export_request *req
 
 	if (cli_read_window(reader, NULL, &request->times, &begin, &end, err))
 		return -1;
-	if (ctf_copy(reader, output, begin, end, &copied, err))
+	if (ctf_copy(reader, output, begin, end, (unsigned)(request->ctf + 1), &copied, err))
 		return -1;
 	for (unsigned i = 0; i < kymo_ctf_stream_count(reader); i++)
 		*lost = *lost || kymo_ctf_stream(reader, i)->lost || kymo_ctf_stream(reader, i)->lost_packets;
 	if (!request->times.begin && !request->times.end)
 		copy_accounts(request->traces.path[0], output);
-	summary(reader, &copied, output, request->quiet);
+	summary(reader, &copied, output, request->quiet, request->ctf == EXPORT_CTF_2);
 	return 0;
 }
 
