@@ -4,7 +4,7 @@
 """Traces of every shape CTF 1.8 allows, made here from random schemas, must read the same in
 kymo dump and in babeltrace2: integers of any width, alignment, byte order, base; enums, floats,
 strings, arrays, sequences, structures, variants; compact, large, plain and bit-packed event
-headers; contexts; several packets and streams."""
+headers; contexts; several packets and streams. Converted to CTF 2 and back, too."""
 import os
 import random
 import shutil
@@ -407,8 +407,26 @@ def check(seed, scratch):
                 break
         print('  %d and %d lines' % (theirs.stdout.count(b'\n'), ours.stdout.count(b'\n')))
         return False
+    if not converts(seed, trace, scratch, theirs.stdout):
+        return False
     shutil.rmtree(trace)
     return lines
+
+
+def converts(seed, trace, scratch, text):
+    """As CTF 2 it reads the same, and as CTF 1.8 again both programs read it as they did."""
+    two, one = (os.path.join(scratch, '%d-as-%s' % (seed, version)) for version in ('2', '1.8'))
+    for made, of, version in (two, trace, '2'), (one, two, '1.8'):
+        subprocess.run([KYMO, 'export', of, '--quiet', '--format', 'ctf', '--ctf', version, '-o', made], check=True)
+        if subprocess.run([KYMO, 'dump', made], capture_output=True).stdout != text:
+            print('schema %d: as CTF %s it reads otherwise' % (seed, version))
+            return False
+    same = subprocess.run(['babeltrace2', one], capture_output=True).stdout == text
+    if not same:
+        print('schema %d: babeltrace2 reads it otherwise when it was CTF 2 meanwhile' % seed)
+    shutil.rmtree(two)
+    shutil.rmtree(one)
+    return same
 
 
 def main():
