@@ -175,9 +175,12 @@ static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_cla
 			event->packet_value[k] = (int8_t)at;
 		}
 	}
-	for (unsigned i = 0; i < reader->stream_count; i++)
-		if (reader->stream[i]->class == class)
-			memcpy(reader->stream[i]->packet_names, names, sizeof names);
+	for (unsigned i = 0; i < reader->stream_count; i++) {
+		if (reader->stream[i]->class != class)
+			continue;
+		memcpy(reader->stream[i]->packet_names, names, sizeof names);
+		reader->stream[i]->named = class;
+	}
 }
 
 /* The two most common sizes of events of fixed size with their headers; bound classes count more. See stream_batch.c. */

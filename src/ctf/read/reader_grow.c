@@ -107,6 +107,7 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
 {
 	struct ctf_metadata *before = trace->metadata;
 
+	reader->plans_stale = true;
 	number_again(reader, count, trace->index);
 	trace->metadata = next->metadata;
 	trace->metadata->before = before;	/* texts of it were given away */
@@ -353,7 +354,7 @@ void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 
 int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
-	unsigned traces = r->trace_count;
+	const unsigned traces = r->trace_count;
 	bool found = false;
 	int result = 0;
 
@@ -363,14 +364,20 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 	for (unsigned i = 0; i < traces && !result; i++)
 		result = grow_trace(r, r->trace[i], &found, err);
 	r->refreshing = true;
+	r->look_at = 0;
 	if (!result)
 		result = tree_walk(r, r->path, 0, err);
 	r->refreshing = false;
 	found = found || r->trace_count > traces;
-	for (unsigned i = 0; i < r->stream_count; i++)
+	r->plans_stale |= r->trace_count > traces;
+	for (unsigned i = 0; i < r->stream_count; i++) {
 		r->stream[i]->index = r->stream[i]->context.stream = i;
-	if (!result && found)
+		r->plans_stale |= r->stream[i]->class != r->stream[i]->named;
+	}
+	if (!result && r->plans_stale)
 		result = classes_plan(r, err);
+	if (!result)
+		r->plans_stale = false;
 	if (reader_resume(r, err) || result)
 		return -1;
 	return found;

@@ -190,6 +190,7 @@ struct ctf_stream {
 	struct plan_out context_out;
 	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];
 	const char *packet_names[KYMO_CTF_BIND_FIELDS];	/* fields of the packet context that are bound */
+	const struct stream_class *named;	/* the class whose names these are; NULL: not yet */
 	/* the packet before */
 	bool has_before;
 	struct packet before;
@@ -237,6 +238,8 @@ struct kymo_ctf_reader {
 	bool only_bound;
 	bool growing;
 	bool refreshing;		/* inside kymo_ctf_refresh() */
+	bool plans_stale;		/* a refresh found metadata or streams that no plan knows */
+	unsigned look_at;		/* the trace that a walk through the directories probably meets next */
 	struct plan_out out;
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];

@@ -126,14 +126,33 @@ static int trace_load(struct kymo_ctf_reader *reader, struct ctf_trace *trace, s
 	return result;
 }
 
-static bool is_known(const struct kymo_ctf_reader *reader, const char *path)
+/* Directories are listed in the order in which they were listed before, nearly always. */
+static bool is_next(struct kymo_ctf_reader *reader, const char *path)
+{
+	for (unsigned i = 0; i < 2 && reader->refreshing; i++) {
+		if (reader->look_at < reader->trace_count &&
+		    strcmp(reader->trace[reader->look_at]->path, path) == 0) {
+			reader->look_at++;
+			return true;
+		}
+		for (reader->look_at = 0; reader->look_at < reader->trace_count; reader->look_at++)
+			if (strcmp(reader->trace[reader->look_at]->path, path) == 0)
+				break;
+	}
+	return false;
+}
+
+static bool is_known(struct kymo_ctf_reader *reader, const char *path)
 {
 	struct chunk_of chunk;
-	bool known = chunk_describe(&chunk, path) != 0;
+	bool known;
+
+	if (is_next(reader, path))
+		return true;
+	known = chunk_describe(&chunk, path) != 0;
 
 	for (unsigned i = 0; i < reader->trace_count && !known; i++)
-		known = chunk_is_same(&reader->trace[i]->chunk, &chunk) ||
-			(reader->refreshing && !strcmp(reader->trace[i]->path, path));
+		known = chunk_is_same(&reader->trace[i]->chunk, &chunk);
 	chunk_free(&chunk);
 	return known;
 }
