@@ -61,6 +61,7 @@ struct board {
 	struct chains *chains; /* those of the summary; of a whole trace its own */
 	struct passes analyses; /* of the summary */
 	struct summary_collect *collect;
+	struct loops *loops; /* of kymo.h: the sleep of one is no work */
 	struct summary_window *window;
 	struct summary_finding finding[BOARD_FINDINGS_MAX];
 	unsigned findings;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of kymo.h on the board. See board.h. */
+#include <stdio.h>
+
 #include "top/board_internal.h"
 
 static struct row *row_of(struct board *board, const struct spans_event *event)
 {
 	const struct model_process *process = event->thread->process;
+	char ask[512];
 
+	(void)snprintf(ask, sizeof(ask), "%s:%s", event->name->category, event->name->name);
 	return board_find(board, &(struct board_row){
 					 .page = BOARD_SPANS,
 					 .name = event->name->name,
 					 .what = event->name->category,
 					 .process = process->name,
 					 .pid = process->pid,
+					 .ask = ask,
 				 });
 }
 
@@ -21,7 +26,8 @@ static void on_end(void *context, const struct spans_event *event)
 	struct row *row;
 
 	if (board->skips || event->unfinished || !event->thread ||
-	    !board_wants_process(board, event->thread->process))
+	    !board_wants_process(board, event->thread->process) ||
+	    loops_is_sleep(board->loops, event->thread->process, event->name))
 		return;
 	row = row_of(board, event);
 	if (!row)

@@ -33,6 +33,7 @@ int board_listen_summary(struct board *board, struct kymo_err *err)
 	if (summary_collect_beside(&board->collect, &from, board->spans, &chains, &board->analyses,
 				   err) < 0)
 		return -1;
+	board->loops = from.loops;
 	if (!board->options.whole)
 		board->chains = from.chains;
 	return 0;
@@ -143,9 +144,7 @@ bool board_is_found(const struct board_row *row, const struct summary_finding *f
 	case BOARD_SPANS:
 		return (entity->kind == SUMMARY_SPAN || entity->kind == SUMMARY_LOOP) &&
 		       strcmp(row->process, entity->of) == 0 &&
-		       strncmp(row->what, entity->name, strlen(row->what)) == 0 &&
-		       entity->name[strlen(row->what)] == ':' &&
-		       strcmp(row->name, entity->name + strlen(row->what) + 1) == 0;
+		       strcmp(row->ask, entity->ask) == 0;
 	default:
 		return false;
 	}

@@ -56,8 +56,8 @@ char *explain_row(const struct source *source, const struct board_row *row, unsi
 	if (values.worst_of)
 		row = values.worst_of;
 	if (!*row->ask)
-		return sentence("Choose a callback, a topic, a chain or an executor: threads and "
-				"spans have nothing to explain here.");
+		return sentence("Choose a callback, a topic, a chain, an executor or a span: threads "
+				"have nothing to explain here.");
 	if (!source_path(source))
 		return sentence("This session is too long to keep it here: the events of its last "
 				"minute are not there any more. "

@@ -174,7 +174,8 @@ static int newest_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 		closedir(dir);
 	if (!*name)
 		return err_set(err, KYMO_EXIT_INPUT,
-			       "no trace given, and %s contains none; name a trace directory, or record one with 'kymo record'",
+			       "no trace given, and %s contains no session-*; name a trace of \"kymo "
+			       "ls\", or record one with \"kymo record\"",
 			       directory);
 	return join(path, directory, name, err);
 }

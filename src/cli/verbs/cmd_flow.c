@@ -67,7 +67,8 @@ static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_
 	for (int i = 0; i < *argc && *argc > 1; i++)
 		if (access(argv[i], F_OK) != 0)
 			return err_set(err, KYMO_EXIT_USAGE, "'%s' is neither a trace nor a chain; a chain "
-				       "has an arrow, such as '/lidar -> /cmd_vel'", argv[i]);
+				       "has an arrow, such as '/lidar -> /cmd_vel'; `kymo why` explains callbacks, spans "
+				       "and loops", argv[i]);
 	return 0;
 }
 

@@ -118,7 +118,10 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-#define NOTHING_NS 5000000000u /* of a recording without a process, until the reason is shown */
+/* Of a recording without a process, until the reason is shown: of one without a command, and of one
+ * with a command, which may take its time. */
+#define NOBODY_NS  1000000000u
+#define NOTHING_NS 5000000000u
 
 struct show {
 	bool terminal;		/* a progress line may be on it */
@@ -172,7 +175,8 @@ static void progress(void *context, const struct session_stats *stats)
 	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
 	struct show *show = context;
 
-	if (!stats->processes && stats->duration_ns >= NOTHING_NS && !show->told_nothing)
+	if (!stats->processes && !show->told_nothing &&
+	    stats->duration_ns >= (show->record->command ? NOTHING_NS : NOBODY_NS))
 		tell_nothing(show);
 	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u processes", text_ns(time,
 		(int64_t)stats->duration_ns), stats->recorded + stats->init_events,

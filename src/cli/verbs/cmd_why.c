@@ -47,12 +47,20 @@ static int read_operand(struct why_options *why, const char *operand, struct kym
 	return 0;
 }
 
-/* A path that exists, or whose directory exists, is a trace. With several operands the first that
- * is not a chain must be a trace, too. */
+static bool is_path(const char *operand)
+{
+	return access(operand, F_OK) == 0 || cli_means_path(operand);
+}
+
+/* A path that exists, or whose directory exists, is a trace. Of several operands of which none is
+ * such a path, the first that is not a chain must be a trace, too. */
 static bool is_trace(int argc, char **argv, int i)
 {
-	if (access(argv[i], F_OK) == 0 || cli_means_path(argv[i]))
+	if (is_path(argv[i]))
 		return true;
+	for (int k = 0; k < argc; k++)
+		if (is_path(argv[k]))
+			return false;
 	return argc > 1 && !strstr(argv[i], "->") && (i == 0 || (i == 1 && strstr(argv[0], "->")));
 }
 
