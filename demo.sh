@@ -63,12 +63,13 @@ echo
 echo "\$ $why"
 eval "$why --no-pager"
 
+newest=$(basename "$(printf '%s\n' "$ROS_TRACE_DIR"/session-* | sort | tail -n 1)")
 cat <<END
 
 Now you: the first line lets your shell find kymo and this trace.
   export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
   kymo report --all          # every table
-  kymo top                   # the recording on one screen
+  kymo top "\$ROS_TRACE_DIR/$newest"    # the recording on one screen
   kymo open                  # the same on a time line
   kymo record -- $robot --seconds 5
 END

@@ -46,6 +46,7 @@ struct table_look {
 	bool color;     /* escape sequences */
 	bool unicode;   /* a cut name has "…" instead of "..." */
 	unsigned width; /* columns of a row; 0: as wide as it gets */
+	unsigned lines; /* of the terminal; 0: not known */
 	const char *more; /* what prints the columns that were left out, for the line that counts
 			     them; NULL: no such line */
 };

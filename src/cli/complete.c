@@ -55,7 +55,7 @@ static void section_words(FILE *out)
 /* What the verb's operands are, besides files; NULL: nothing known. */
 static const char *operands_of(const struct verb *verb)
 {
-	if (!strcmp(verb->name, "rm"))
+	if (!strcmp(verb->name, "rm") || !strcmp(verb->name, "top"))
 		return "session";
 	if (!strcmp(verb->name, "why"))
 		return "callback session";
@@ -117,7 +117,8 @@ static void bash(const struct verb *const *verbs, FILE *out)
 	      "\tfor kind; do\n"
 	      "\t\twhile IFS= read -r word; do\n"
 	      "\t\t\t[[ $word != \"$plain\"* ]] || COMPREPLY+=(\"$(printf %q \"$word\")\")\n"
-	      "\t\tdone < <(\"${COMP_WORDS[0]}\" --complete \"$kind\" 2>/dev/null)\n"
+	      "\t\tdone < <(\"${COMP_WORDS[0]}\" --complete \"$kind\" "
+	      "\"${COMP_WORDS[@]:2:COMP_CWORD-2}\" 2>/dev/null)\n"
 	      "\tdone\n}\n"
 	      "_kymo()\n{\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= "

@@ -84,7 +84,7 @@ static int unknown_verb(const char *name)
 	for (unsigned i = 0; verbs[i]; i++)
 		if (!is_harmful(verbs[i]->name))
 			try_verb(&best, name, verbs[i]->name);
-	for (unsigned i = 0; verbs[i] && !best.name; i++)
+	for (unsigned i = 0; verbs[i] && !best.name && strlen(name) >= 2; i++)
 		try_verb(&best, name, verbs[i]->name);
 	text_clean(clean, sizeof clean, name);
 	fprintf(stderr, "kymo: unknown %s '%s'", *name == '-' ? "option" : "verb", clean);
@@ -173,8 +173,8 @@ static int completion(int argc, char **argv)
 /* For the scripts of --completion. */
 static int complete(int argc, char **argv)
 {
-	if (argc == 1)
-		complete_values(argv[0]);
+	if (argc)
+		complete_values(argv[0], argc - 1, argv + 1);
 	return KYMO_EXIT_OK;
 }
 

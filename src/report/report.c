@@ -372,6 +372,30 @@ static bool is_shown(const struct report *report, const struct report_section *s
 	return !section->of_ros || ros || !programs;
 }
 
+/* A trace with only some of kymo.h's kinds of events, for people who asked for no section: the
+ * other kinds are not worth a heading each. */
+static bool is_bare(const struct report *report, const struct report_section *section)
+{
+	static const struct {
+		void (*print)(struct report *report);
+		enum spans_table table;
+	} of[] = { { report_spans, SPANS_OF_SPANS },
+		   { report_counters, SPANS_OF_COUNTERS },
+		   { report_instants, SPANS_OF_INSTANTS } };
+
+	if (report->options->sections || !report->options->first ||
+	    model_facts(report->model)->ros_events || !spans_facts(report->spans)->events)
+		return false;
+	if (section->print == report_findings)
+		return !report_has_findings(report);
+	if (section->print == report_loops)
+		return !loops_count(report->loops);
+	for (unsigned i = 0; i < COUNT_OF(of); i++)
+		if (section->print == of[i].print)
+			return !spans_stats_count(report->spans_stats, of[i].table);
+	return false;
+}
+
 /* ---- all of it ---- */
 
 static unsigned needs_of(const struct report_options *options)
@@ -452,7 +476,8 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 	*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
 	report_facts(&report);
 	for (i = 0; i < SECTIONS; i++) {
-		if (!is_wanted(options, &sections[i]) || !is_shown(&report, &sections[i]))
+		if (!is_wanted(options, &sections[i]) || !is_shown(&report, &sections[i]) ||
+		    is_bare(&report, &sections[i]))
 			continue;
 		must_show |= !sections[i].may_be_empty;
 		rows = report.rows;

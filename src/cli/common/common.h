@@ -194,11 +194,12 @@ int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err);
 
 /**
  * complete_values() - print what a shell may offer for a value, one per line
- * @kind: "node", "topic", "process", "callback" (of the newest trace) or "session"
+ * @kind: "node", "topic", "process", "callback" or "session"
+ * @words, @count: what was typed: the names are of the first trace among them, else of the newest
  *
  * Prints nothing if that is not known. Ends the process after a second. Context: blocks as the disk
  * does.
  */
-void complete_values(const char *kind);
+void complete_values(const char *kind, int count, char **words);
 
 #endif

@@ -25,20 +25,27 @@ bool screen_is_terminal(void)
 	return screen_pages() || isatty(STDOUT_FILENO);
 }
 
+/* Of the terminal behind standard output; 0: there is none, or it does not say. */
+static struct winsize size_of_terminal(void)
+{
+	static struct winsize known; /* the pager takes the terminal away */
+	struct winsize size = { 0 };
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		known = size;
+	return known;
+}
+
 unsigned screen_width(void)
 {
-	static unsigned known; /* the pager takes the terminal away */
 	const char *columns = getenv("COLUMNS");
-	struct winsize size = { 0 };
 	uint64_t width;
 
 	if (opt_screen.wide || !screen_is_terminal())
 		return 0;
 	if (columns && text_read_u64(columns, &width) && width && width < WIDTH_MAX)
 		return (unsigned)width;
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		known = size.ws_col;
-	return known;
+	return size_of_terminal().ws_col;
 }
 
 static bool has_color(bool terminal)
@@ -78,6 +85,7 @@ void screen_dress(struct table *table)
 				  .color = has_color(terminal),
 				  .unicode = is_unicode(),
 				  .width = screen_width(),
+				  .lines = terminal ? size_of_terminal().ws_row : 0,
 				  .more = "--wide",
 			  });
 }

@@ -37,6 +37,10 @@ static void print_when(char out[WHEN_MAX], const struct recording *recording)
 	struct tm today, day;
 	time_t midnight;
 
+	if (recording->running) {
+		(void)snprintf(out, WHEN_MAX, "running");
+		return;
+	}
 	if (!recording->end_ns || !localtime_r(&now, &today) || !localtime_r(&then, &day)) {
 		(void)snprintf(out, WHEN_MAX, "-");
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kymo --complete KIND`: what a shell offers for a value, one per line. Names come from the newest
- * trace. A shell waits for this while the user types, so it prints nothing if something fails, and
+ * `kymo --complete KIND [WORD...]`: what a shell offers for a value, one per line. Names come from
+ * the trace that was typed, else from the newest. A shell waits for this while the user types, so it prints nothing if something fails, and
  * gives up after a second.
  */
 #include <stdio.h>
@@ -53,14 +53,23 @@ static void print_rows(struct query *query, const char *sql)
 	query_end(statement);
 }
 
-static void from_trace(const char *sql)
+/* The first word that is a recording; NULL: none is. */
+static char **typed_trace(int count, char **words)
+{
+	for (int i = 0; i < count; i++)
+		if (recording_is(words[i]))
+			return &words[i];
+	return NULL;
+}
+
+static void from_trace(const char *sql, char **trace)
 {
 	struct cli_traces traces;
 	struct tables *tables;
 	struct query *query;
 	struct kymo_err err;
 
-	if (cli_traces(&traces, 0, NULL, &err) ||
+	if (cli_traces(&traces, trace ? 1 : 0, trace, &err) ||
 	    tables_open(&tables, traces.path, traces.count, &err))
 		return;
 	if (!query_open(&query, tables, &err)) {
@@ -83,7 +92,7 @@ static void sessions(void)
 	recordings_free(&recordings);
 }
 
-void complete_values(const char *kind)
+void complete_values(const char *kind, int count, char **words)
 {
 	(void)alarm(PATIENCE_S);
 	(void)freopen("/dev/null", "w", stderr);
@@ -91,5 +100,5 @@ void complete_values(const char *kind)
 		sessions();
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		if (!strcmp(kind, values[i].kind))
-			from_trace(values[i].sql);
+			from_trace(values[i].sql, typed_trace(count, words));
 }

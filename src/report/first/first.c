@@ -20,6 +20,22 @@ char *first_at(const struct summary *summary, const struct first_options *option
 	return buffer;
 }
 
+unsigned first_width(const struct table *table)
+{
+	const unsigned width = table_looks(table)->width;
+
+	return width <= FIRST_WIDTH       ? FIRST_WIDTH
+	       : width <= FIRST_WIDTH_MAX ? width
+					  : FIRST_WIDTH_MAX;
+}
+
+unsigned first_lines(const struct table *table)
+{
+	const unsigned lines = table_looks(table)->lines;
+
+	return lines > FIRST_LINES + 1 ? lines - 1 : FIRST_LINES;
+}
+
 char *first_short(char *buffer, size_t size, const char *name, unsigned width)
 {
 	const size_t length = strlen(name), kept = width > 3 ? width - 3 : 0;
@@ -55,7 +71,7 @@ unsigned first_fold(struct table *table, const char *first, const char *indent, 
 	unsigned lines = 0;
 
 	do {
-		size_t used = line_of(text, FIRST_WIDTH - strlen(before));
+		size_t used = line_of(text, first_width(table) - strlen(before));
 
 		if (print)
 			table_note(table, "%s%.*s", before, (int)used, text);
@@ -261,7 +277,7 @@ void first_print(struct table *table, const struct summary *summary,
 
 	table_note(table, "%s", "");
 	lines += first_text_findings(table, summary, options);
-	while (rows > 2 && lines + first_tables(table, summary, rows, false) > FIRST_LINES)
+	while (rows > 2 && lines + first_tables(table, summary, rows, false) > first_lines(table))
 		rows--;
 	(void)first_tables(table, summary, rows, true);
 }

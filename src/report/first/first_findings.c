@@ -66,8 +66,8 @@ static unsigned print_where(struct table *table, const char *where, const char *
 
 	if (!*where && !*command)
 		return 0;
-	gap = both + gap > FIRST_WIDTH ? 2 : gap;
-	if (!*where || !*command || both + gap <= FIRST_WIDTH) {
+	gap = both + gap > first_width(table) ? 2 : gap;
+	if (!*where || !*command || both + gap <= first_width(table)) {
 		if (print)
 			table_note(table, "    %s%*s%s", where, *where && *command ? (int)gap : 0,
 				   "", command);
@@ -159,7 +159,7 @@ unsigned first_text_findings(struct table *table, const struct summary *summary,
 
 		if (shown >= 2 &&
 		    lines + print_finding(table, summary, next, shown + 1, options, false) >
-			    FIRST_FINDINGS_LINES)
+			    FIRST_FINDINGS_LINES + first_lines(table) - FIRST_LINES)
 			break;
 		lines += print_finding(table, summary, next, shown + 1, options, true);
 	}

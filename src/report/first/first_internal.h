@@ -5,12 +5,19 @@
 
 #include "report/first/first.h"
 
+/* Of a pipe and of a small terminal. */
 #define FIRST_WIDTH 80u
 #define FIRST_LINES 23u /* a prompt follows */
+/* Longer lines are hard to read. */
+#define FIRST_WIDTH_MAX 140u
 #define FIRST_FINDINGS 5u
 #define FIRST_FINDINGS_LINES 9u /* more findings than two only as far as these go */
 
-/* @text in lines of up to FIRST_WIDTH columns, @indent before each but the first. Return: lines. */
+/* What the terminal of @table has room for. */
+unsigned first_width(const struct table *table);
+unsigned first_lines(const struct table *table);
+
+/* @text in lines of up to first_width() columns, @indent before each but the first. Return: lines. */
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
 /* Names that are longer than @width lose their middle. Return: @buffer. */

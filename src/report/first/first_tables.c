@@ -102,7 +102,8 @@ static void cell_name(struct table *t, const struct summary_entity *entity)
 {
 	char text[256];
 
-	table_text(t, first_short(text, sizeof(text), entity->label, NAME_WIDTH));
+	table_text(t, first_short(text, sizeof(text), entity->label,
+				  NAME_WIDTH + first_width(t) - FIRST_WIDTH));
 }
 
 /* ---- tables ---- */

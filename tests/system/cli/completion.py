@@ -151,6 +151,11 @@ def main():
                 failures += try_shell(shell, "/usr/share" if system else prefix + "/share")
             elif system:
                 failures.append(f"{shell.__name__} is not installed")
+    if not system:
+        words = ["--complete", "node", "report", f"{SHARED}/data/ros2-traces/pair_lifecycle/ctf"]
+        gave = subprocess.run([os.path.join(os.environ["KYMO_BUILD"], "bin", "kymo"), *words], capture_output=True, text=True, check=True).stdout
+        if "/lc_talker" not in gave.split():
+            failures.append(f"{words} gives {gave!r}, not the nodes of that trace")
     for failure in failures:
         print("FAILED:", failure)
     print("tried:", *tried)

@@ -88,6 +88,7 @@ def leaves_the_running_one(place):
                                 env=place.environment)
     try:
         until("a recording", lambda: any(session["running"] for session in place.ls()))
+        until("since when", lambda: any(session["note"].startswith("recording since ") for session in place.ls()))
         check("is being recorded" in place.kymo("rm", "--yes", "now", status=1).stderr, "a recording that goes on can be removed")
     finally:
         place.kymo("stop", "-q")

@@ -80,6 +80,18 @@ def fits(place):
             check(len(text) > 60, words, "printed nothing:", text)
 
 
+def uses_room(place):
+    """The first screen of the report has as many rows and as whole names as the terminal has room for."""
+    def rows_of(size):
+        lines = lines_of(Terminal(place, size, "report", TRACE).end()[1])
+        check(len(lines) <= size[0], "report at", size, "has", len(lines), "lines")
+        begin = next(i for i, line in enumerate(lines) if line.startswith("Callbacks "))
+        return lines[begin + 1:lines.index("", begin)]
+    small, large = rows_of((24, 80)), rows_of((50, 200))
+    check(2 <= len(small) < len(large) == 5, "rows of callbacks:", small, large)
+    check(not any("..." in row or "…" in row for row in large), "names are cut where there is room:", large)
+
+
 def leaves_out(place):
     words = ("report", TRACE, "--section", "callbacks")
     narrow = Terminal(place, (24, 80), *words).end()[1]
@@ -114,7 +126,7 @@ def helps(place):
         check(short.startswith("Usage:") and short.count("\n") <= 24, row["verb"], "-h is", short)
         for option in answer("help", row["verb"])["options"]:
             check(re.search(rf"^  .*--{option['option']}(?![a-z-])", full, re.M), row["verb"], "--help lacks", option["option"])
-    for typed, wanted in ("stat", "'status'"), ("topp", "'top'"), ("stp", "ends a recording"), ("sotp", "'top'"):
+    for typed, wanted in ("stat", "'status'"), ("topp", "'top'"), ("stp", "ends a recording"), ("sotp", "'top'"), ("r", "'kymo help'"):
         told = subprocess.run([KYMO, typed], env=place, capture_output=True, text=True, check=False).stderr
         check(wanted in told, typed, "is answered by", told)
     listed = answer("report", "--section", "help")["sections"]
@@ -179,6 +191,7 @@ def less(place):
 def main(work):
     place = private(work, ROS_TRACE_DIR=work)
     fits(place)
+    uses_room(place)
     leaves_out(place)
     colors(place)
     helps(place)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 
 #include "accounts/accounts.h"
@@ -67,6 +68,20 @@ static void add_accounts(struct recording *recording, const struct accounts *acc
 	recording->processes = accounts->totals.processes;
 }
 
+/* "recording since 23:41:05" */
+static void being_recorded(struct recording *recording)
+{
+	const time_t begin = (time_t)(recording->begin_ns / 1000000000);
+	char since[32];
+	struct tm at;
+
+	(void)snprintf(recording->note, sizeof(recording->note), "being recorded");
+	if (recording->end_ns && localtime_r(&begin, &at) &&
+	    strftime(since, sizeof(since), "%H:%M:%S", &at))
+		(void)snprintf(recording->note, sizeof(recording->note), "recording since %s",
+			       since);
+}
+
 /* What is wrong, the worst first. */
 static void judge(struct recording *recording, const struct kymo_ctf_reader *reader,
 		  const struct accounts *accounts, const char *problem)
@@ -76,13 +91,13 @@ static void judge(struct recording *recording, const struct kymo_ctf_reader *rea
 
 	recording->running = watch_alive(reader);
 	if (recording->running)
-		(void)snprintf(note, size, "being recorded");
+		being_recorded(recording);
 	else if (*problem)
 		(void)snprintf(note, size, "damaged: %.200s", problem);
 	else if (kymo_ctf_warning_count(reader))
 		(void)snprintf(note, size, "damaged: %s", kymo_ctf_warning(reader, 0));
 	else if (accounts->present && !accounts->ended)
-		(void)snprintf(note, size, "the recorder did not end in order");
+		(void)snprintf(note, size, "incomplete: the recorder did not end in order");
 	else if (recording->lost)
 		(void)snprintf(note, size, "%llu events lost", (unsigned long long)recording->lost);
 	else if (recording->lost_packets)
