@@ -84,7 +84,7 @@ def uses_room(place):
     """The first screen of the report has as many rows and as whole names as the terminal has room for."""
     def rows_of(size):
         lines = lines_of(Terminal(place, size, "report", TRACE).end()[1])
-        check(len(lines) <= size[0], "report at", size, "has", len(lines), "lines")
+        check(len(lines) - 1 <= size[0], "report at", size, "has", len(lines) - 1, "lines")
         begin = next(i for i, line in enumerate(lines) if line.startswith("Callbacks "))
         return lines[begin + 1:lines.index("", begin)]
     small, large = rows_of((24, 80)), rows_of((50, 200))
