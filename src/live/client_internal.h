@@ -48,6 +48,7 @@ struct client {
 	bool no_memory;
 	/* an incomplete reply */
 	struct wire_out in;
+	unsigned minor;			/* of the version that both sides speak */
 	bool in_list;			/* within a list: the number of entries that follow */
 	uint32_t list_left, list_status;
 };

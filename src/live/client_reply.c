@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies about sessions and streams. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ static enum reply_result no_memory(struct client_reply *reply)
 	(void)err_no_memory(reply->err);
 	return REPLY_FAILED;
 }
+
+/* Bytes of a name in a list of 2.15; LTTng has names of 255. */
+#define NAME_MAX_2_15 4096u
 
 /* ---- sessions ---- */
 
@@ -35,6 +39,7 @@ enum reply_result client_on_connect(struct client_reply *reply)
 				   "it speaks version %" PRIu32 ".%" PRIu32
 				   " of the viewer protocol, not %u",
 				   connect.major, connect.minor, WIRE_MAJOR);
+	reply->client->minor = connect.minor < WIRE_MINOR ? connect.minor : WIRE_MINOR;
 	ask_list(reply);
 	return REPLY_DONE;
 }
@@ -84,6 +89,36 @@ static enum reply_result after_list(struct client_reply *reply)
 	return REPLY_DONE;
 }
 
+/*
+ * The next entry of the list, in the layout of the version that both sides speak. Names that are longer than those of
+ * the old layout are cut.
+ */
+static enum reply_result next_session(struct client_reply *reply, struct wire_listed_session *session)
+{
+	struct wire_listed_session_2_15 head;
+	const uint8_t *begin = reply->in->at;
+
+	if (reply->client->minor < WIRE_MINOR_FORMAT) {
+		if (wire_left(reply->in) < WIRE_SIZE_listed_session)
+			return REPLY_INCOMPLETE;
+		return wire_get_listed_session(reply->in, session) ? REPLY_DONE : malformed(reply, "the name of a session");
+	}
+	if (wire_left(reply->in) < WIRE_SIZE_listed_session_2_15 || !wire_get_listed_session_2_15(reply->in, &head))
+		return REPLY_INCOMPLETE;
+	if (head.host_size > NAME_MAX_2_15 || head.name_size > NAME_MAX_2_15)
+		return malformed(reply, "the name of a session");
+	if (wire_left(reply->in) < (size_t)head.host_size + head.name_size) {
+		reply->in->at = begin;
+		return REPLY_INCOMPLETE;
+	}
+	*session = (struct wire_listed_session){ head.session, head.live_timer, head.viewers, head.streams, "", "" };
+	(void)snprintf(session->host, sizeof session->host, "%.*s", (int)head.host_size, (const char *)reply->in->at);
+	reply->in->at += head.host_size;
+	(void)snprintf(session->name, sizeof session->name, "%.*s", (int)head.name_size, (const char *)reply->in->at);
+	reply->in->at += head.name_size;
+	return REPLY_DONE;
+}
+
 enum reply_result client_on_list(struct client_reply *reply)
 {
 	struct client *client = reply->client;
@@ -98,10 +133,10 @@ enum reply_result client_on_list(struct client_reply *reply)
 			return malformed(reply, "the number of its sessions");
 	}
 	for (; client->list_left; client->list_left--) {
-		if (wire_left(reply->in) < WIRE_SIZE_listed_session)
-			return REPLY_INCOMPLETE;
-		if (!wire_get_listed_session(reply->in, &session))
-			return malformed(reply, "the name of a session");
+		enum reply_result read = next_session(reply, &session);
+
+		if (read != REPLY_DONE)
+			return read;
 		if (take_session(reply, &session) < 0)
 			return REPLY_FAILED;
 	}

@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < 2; i++) {
 		fuzz->ingest[i] = ingest_new(relay, WIRE_MINOR);
 		fuzz->intake[i] = intake_new(relay);
-		fuzz->viewer[i] = viewer_new(relay);
+		fuzz->viewer[i] = viewer_new(relay, WIRE_MINOR);
 	}
 	while (size > 3 && pieces++ < 256) {
 		size_t piece = (size_t)(data[1] | data[2] << 8);

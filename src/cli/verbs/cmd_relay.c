@@ -60,7 +60,7 @@ static const struct opt opts[] = {
 	{ "max-requests", 0, OPT_SIZE, offsetof(struct options, limits.requests), "SIZE",
 	  "bytes of all large requests that are still being received (default 96M)", NULL },
 	{ "minor", 0, OPT_U64, offsetof(struct options, minor), "N",
-	  "speak version 2.N of LTTng's relay protocol with producers, 4 to 13 (default 13)", NULL },
+	  "speak version 2.N of LTTng's relay protocol, 4 to 15 (default 15)", NULL },
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
 };

@@ -18,6 +18,7 @@ static void create(struct forward_session *to)
 	struct producer_session as = {
 		.name = session->name, .host = session->host, .created_s = (uint64_t)time(NULL),
 		.live_timer_us = session->live_timer ? session->live_timer : 1000000,
+		.format = session->format,
 	};
 
 	memcpy(as.uuid, session->uuid, sizeof(as.uuid));

@@ -46,6 +46,8 @@ static bool get_create_2_11(struct ingest_call *call, struct relay_create *creat
 	if (!wire_get_create_session_2_11(call->in, &request) || request.name_size > NAME_MAX_2_11 ||
 	    request.host_size > NAME_MAX_2_11 || request.base_size > NAME_MAX_2_11)
 		return false;
+	if (call->ingest->minor >= WIRE_MINOR_FORMAT)
+		create->format = (uint32_t)wire_take(call->in, 4);
 	create->name = wire_name(call->in, request.name_size);
 	create->host = wire_name(call->in, request.host_size);
 	create->base = request.base_size ? wire_name(call->in, request.base_size) : "";

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MAGIC		0x75d11d57u
+#define CTF2_BEGIN	0x1e	/* JSON, which is not looked into */
 #define HEAD		37u		/* magic, UUID, checksum, content size, packet size, three schemes, version */
 #define CONTENT_AT	24u		/* u32, bits */
 #define PACKET_AT	28u
@@ -124,6 +125,8 @@ static void take(struct declared *declared, char c)
 
 static void take_text(struct declared *declared, const uint8_t *bytes, size_t size)
 {
+	if (size && *bytes == CTF2_BEGIN)
+		declared->streams = DECLARED_ALL;
 	for (size_t i = 0; i < size; i++)
 		take(declared, (char)bytes[i]);
 }

@@ -146,6 +146,7 @@ struct relay_session {
 	unsigned entry_size;		/* of index files; 0: there are none */
 	bool snapshot, ended;
 	bool needs_chunk;		/* 2.11 or newer */
+	uint32_t format;		/* enum wire_format */
 	uint8_t uuid[16];		/* of its recorder */
 	bool is_ours;			/* a kymo recorder: packets arrive in order, or its connection ends; no half expires */
 	bool cut_off;			/* its recorder asked on another connection what is stored */
@@ -209,6 +210,7 @@ struct relay_create {
 	uint8_t uuid[16];		/* of its recorder */
 	bool is_ours;			/* a kymo recorder */
 	unsigned minor;
+	uint32_t format;		/* enum wire_format */
 };
 
 /** relay_create_session() - Return: NULL: invalid names, too many sessions, or out of memory. */

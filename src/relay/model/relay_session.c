@@ -305,6 +305,7 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 				      : create->is_ours ? sizeof(struct ctf_index_entry)
 							: CTF_INDEX_LTTNG;
 	session->needs_chunk = create->minor >= 11;
+	session->format = create->format;
 	session->name = strdup(create->name);
 	session->host = strdup(create->host);
 	session->path = session->needs_chunk ? session_path(relay, create) : NULL;

@@ -58,6 +58,7 @@ void producer_create_session(struct producer *producer, const struct producer_se
 		.created_s = session->created_s,
 	};
 	struct wire_create_session_2_4 old = { .live_timer = session->live_timer_us };
+	const bool says_format = producer->minor >= WIRE_MINOR_FORMAT;
 
 	if (!producer_has_chunks(producer)) {
 		(void)snprintf(old.name, sizeof(old.name), "%s", session->name);
@@ -68,8 +69,12 @@ void producer_create_session(struct producer *producer, const struct producer_se
 	}
 	memcpy(create.sessiond_uuid, session->uuid, sizeof(create.sessiond_uuid));
 	producer_request(producer, WIRE_CREATE_SESSION,
-			 WIRE_SIZE_create_session_2_11 + create.name_size + create.host_size + create.base_size, NULL);
+			 WIRE_SIZE_create_session_2_11 + (says_format ? 4 : 0) + create.name_size + create.host_size +
+				 create.base_size,
+			 NULL);
 	wire_put_create_session_2_11(&producer->control, &create);
+	if (says_format)
+		wire_add(&producer->control, session->format, 4);
 	wire_add_bytes(&producer->control, session->name, create.name_size);
 	wire_add_bytes(&producer->control, session->host, create.host_size);
 	wire_add_bytes(&producer->control, "", create.base_size);

@@ -35,6 +35,7 @@ struct producer_session {
 	uint8_t uuid[16];		/* of its recorder; not nil: lttng-relayd refuses that */
 	uint64_t number;		/* of the session, at that recorder */
 	uint64_t created_s;		/* since the Epoch */
+	uint32_t format;		/* enum wire_format; relays before 2.15 are not told */
 };
 
 struct producer_ops {

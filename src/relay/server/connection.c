@@ -317,7 +317,7 @@ static bool make_inside(struct connection *connection)
 	case DATA:
 		return (connection->intake = intake_new(&server->relay)) != NULL;
 	default:
-		return (connection->viewer = viewer_new(&server->relay)) != NULL;
+		return (connection->viewer = viewer_new(&server->relay, server->options->minor)) != NULL;
 	}
 }
 

@@ -24,7 +24,7 @@ struct server_options {
 	struct relay_limits limits;
 	bool datagrams;			/* accept packets as datagrams, too, */
 	uint16_t datagram;		/* at this port; 0: any free port */
-	unsigned minor;			/* version 2.minor for producers */
+	unsigned minor;			/* version 2.minor is announced */
 	struct tls_context *tls;	/* NULL: none */
 	struct token token;		/* that connections must present; empty: none */
 	bool sync;			/* packets are on the disk before viewers learn of them */

@@ -27,7 +27,8 @@ static int on_connect(struct viewer_call *call)
 	if (!call->viewer->connected)
 		call->viewer->id = call->viewer->relay->next_viewer++;
 	call->viewer->connected = true;
-	ours = (struct wire_connect){ call->viewer->id, WIRE_MAJOR, WIRE_MINOR, 0 };
+	call->viewer->minor = theirs.minor < call->viewer->ours ? theirs.minor : call->viewer->ours;
+	ours = (struct wire_connect){ call->viewer->id, WIRE_MAJOR, call->viewer->ours, 0 };
 	wire_put_connect(call->reply, &ours);
 	return 0;
 }
@@ -140,12 +141,14 @@ void viewer_has_read(struct viewer *viewer, struct wire_out *reply)
 	viewer->read = (struct viewer_read){ 0 };
 }
 
-struct viewer *viewer_new(struct relay *relay)
+struct viewer *viewer_new(struct relay *relay, unsigned minor)
 {
 	struct viewer *viewer = calloc(1, sizeof(*viewer));
 
-	if (viewer)
+	if (viewer) {
 		viewer->relay = relay;
+		viewer->ours = viewer->minor = minor;
+	}
 	return viewer;
 }
 

@@ -24,8 +24,8 @@ struct viewer_read {
 	struct ctf_index_entry entry;
 };
 
-/** viewer_new() - a connection. Return: NULL: out of memory. Context: allocates. */
-struct viewer *viewer_new(struct relay *relay);
+/** viewer_new() - a connection; version 2.@minor is announced. Return: NULL: out of memory. Context: allocates. */
+struct viewer *viewer_new(struct relay *relay, unsigned minor);
 
 /**
  * viewer_bytes() - handle @bytes; answers are added to @reply

@@ -19,6 +19,7 @@ struct viewer {
 	struct relay_session *session;	/* attached, or NULL */
 	uint64_t id;
 	bool connected, created;
+	unsigned ours, minor;		/* version 2.ours is announced; minor: what both sides speak */
 	struct map views;		/* struct viewer_stream by stream id */
 	uint64_t version;		/* of the session, when its streams were listed last */
 	uint64_t bound;			/* the latest time sent in an INACTIVE of any stream */

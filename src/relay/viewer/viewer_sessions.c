@@ -9,9 +9,19 @@
 
 /* ---- sessions ---- */
 
-/* A live session hides ended ones of its name, and a later session hides earlier ones. */
-static bool is_listed(const struct relay *relay, const struct relay_session *session)
+/* Viewers before 2.15 cannot be told that a session is CTF 2, and do not read it. */
+static bool is_readable(const struct viewer *viewer, const struct relay_session *session)
 {
+	return session->format == WIRE_CTF_1_8 || viewer->minor >= WIRE_MINOR_FORMAT;
+}
+
+/* A live session hides ended ones of its name, and a later session hides earlier ones. */
+static bool is_listed(const struct viewer *viewer, const struct relay_session *session)
+{
+	const struct relay *relay = viewer->relay;
+
+	if (!is_readable(viewer, session))
+		return false;
 	if (!session->ended)
 		return true;
 	for (const struct relay_session *other = relay->sessions; other; other = other->next) {
@@ -23,24 +33,45 @@ static bool is_listed(const struct relay *relay, const struct relay_session *ses
 	return true;
 }
 
+static void put_session(struct wire_out *reply, const struct relay_session *session)
+{
+	struct wire_listed_session listed = {
+		session->id, session->live_timer, session->viewers, session->stream_count, "", "",
+	};
+
+	memcpy(listed.host, session->host, strnlen(session->host, sizeof(listed.host) - 1));
+	memcpy(listed.name, session->name, strnlen(session->name, sizeof(listed.name) - 1));
+	wire_put_listed_session(reply, &listed);
+}
+
+static void put_session_2_15(struct wire_out *reply, const struct relay_session *session)
+{
+	const struct wire_listed_session_2_15 listed = {
+		session->id, session->live_timer, session->viewers, session->stream_count,
+		(uint32_t)strlen(session->host), (uint32_t)strlen(session->name), session->format,
+	};
+
+	wire_put_listed_session_2_15(reply, &listed);
+	wire_add_bytes(reply, session->host, listed.host_size);
+	wire_add_bytes(reply, session->name, listed.name_size);
+}
+
 int viewer_on_list(struct viewer_call *call)
 {
-	const struct relay *relay = call->viewer->relay;
+	const struct viewer *viewer = call->viewer;
+	const struct relay *relay = viewer->relay;
 	uint32_t count = 0;
 
 	for (const struct relay_session *session = relay->sessions; session; session = session->next)
-		count += is_listed(relay, session);
+		count += is_listed(viewer, session);
 	wire_add(call->reply, count, 4);
 	for (const struct relay_session *session = relay->sessions; session; session = session->next) {
-		struct wire_listed_session listed = {
-			session->id, session->live_timer, session->viewers, session->stream_count, "", "",
-		};
-
-		if (!is_listed(relay, session))
+		if (!is_listed(viewer, session))
 			continue;
-		memcpy(listed.host, session->host, strnlen(session->host, sizeof(listed.host) - 1));
-		memcpy(listed.name, session->name, strnlen(session->name, sizeof(listed.name) - 1));
-		wire_put_listed_session(call->reply, &listed);
+		if (viewer->minor >= WIRE_MINOR_FORMAT)
+			put_session_2_15(call->reply, session);
+		else
+			put_session(call->reply, session);
 	}
 	return 0;
 }
@@ -188,7 +219,7 @@ int viewer_on_attach(struct viewer_call *call)
 
 	(void)wire_get_attach(call->in, &request);
 	session = relay_find_session(viewer->relay, request.session);
-	status = may_attach(viewer, session, request.seek);
+	status = may_attach(viewer, session && is_readable(viewer, session) ? session : NULL, request.seek);
 	if (status != WIRE_ATTACHED) {
 		wire_put_status_count(call->reply, &(struct wire_status_count){ status, 0 });
 		return 0;

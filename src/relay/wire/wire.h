@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 #define WIRE_MAJOR	2u
-#define WIRE_MINOR	13u		/* what kymo speaks; 2.15 has another CREATE_SESSION */
+#define WIRE_MINOR	15u		/* what kymo speaks */
+#define WIRE_MINOR_FORMAT 15u		/* the first version that says which CTF a session is */
 #define WIRE_MINOR_LEAST 4u		/* the first version with live reading */
 
 #define WIRE_GREETING	0x4b594d4fu	/* "KYMO" */
@@ -36,6 +37,8 @@ enum wire_ret {
 	WIRE_OK = 10, WIRE_ERR_UNKNOWN = 11, WIRE_ERR_FATAL = 25, WIRE_ERR_INVALID = 97,
 	WIRE_ERR_PROTOCOL = 152,
 };
+enum wire_format { WIRE_CTF_1_8, WIRE_CTF_2 };
+
 /*
  * GET_CONFIGURATION: flags of the reply. lttng-relayd answers WIRE_ERR_PROTOCOL to a query that is not 0, and the
  * connection goes on; a kymo relay answers WIRE_QUERY_KYMO with the flags of those that it understands.

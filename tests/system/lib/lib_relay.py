@@ -114,7 +114,7 @@ def text(value):
 
 
 class Producer:
-    """What lttng-consumerd does, with the layouts of 2.13 or, with minor=4, of 2.4."""
+    """What lttng-consumerd does, with the layouts of 2.13, with minor=4 of 2.4, with minor=15 of 2.15."""
 
     def __init__(self, relay, minor=13):
         self.control, self.data = (Connection(port, relay.wrap, relay.host) for port in (relay.control, relay.data))
@@ -138,7 +138,7 @@ class Producer:
         ret = self.ret(command, payload)
         assert ret == OK, f'request {command}: {ret}'
 
-    def create(self, name='session', host='robot', live_timer=1000000, snapshot=0, base=''):
+    def create(self, name='session', host='robot', live_timer=1000000, snapshot=0, base='', ctf=0):
         if self.minor < 11:
             payload = struct.pack('>255s64sII', name.encode(), host.encode(), live_timer, snapshot)
             self.session, ret = struct.unpack('>QI', self.ask(CREATE_SESSION, payload, 12))
@@ -146,7 +146,8 @@ class Producer:
         else:
             names = text(name), text(host), text(base)
             payload = struct.pack('>IIIIBB16sQQBQ', *map(len, names), live_timer, snapshot, 0, b'u' * 16, 7,
-                                  1700000000, 0, 0) + b''.join(names)
+                                  1700000000, 0, 0)
+            payload += (struct.pack('>I', ctf) if self.minor >= 15 else b'') + b''.join(names)
             self.session, ret, size = struct.unpack('>QII', self.ask(CREATE_SESSION, payload, 16))
             self.path = self.control.read(size)[:-1].decode()
         assert ret == OK, ret
@@ -232,9 +233,9 @@ NEW_METADATA, NEW_STREAM = 1, 2
 class Viewer:
     """What babeltrace2's lttng-live does."""
 
-    def __init__(self, port, wrap=None, host='127.0.0.1'):
+    def __init__(self, port, wrap=None, host='127.0.0.1', minor=4):
         self.connection = Connection(port, wrap, host)
-        self.request(1, struct.pack('>QIII', 2**64 - 1, 2, 4, 1))
+        self.request(1, struct.pack('>QIII', 2**64 - 1, 2, minor, 1))
         self.id, major, self.minor, _ = struct.unpack('>QIII', self.connection.read(20))
         assert major == 2
 

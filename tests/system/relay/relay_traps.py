@@ -101,14 +101,14 @@ def t1_t2_success_is_10_and_metadata_have_no_reply(relay):
 def t3_the_smaller_version_holds(relay):
     producer = Producer.__new__(Producer)
     producer.control, producer.seq = Connection(relay.control), {}
-    assert struct.unpack('>II', producer.ask(VERSION, struct.pack('>II', 2, 4), 8)) == (2, 13)
+    assert struct.unpack('>II', producer.ask(VERSION, struct.pack('>II', 2, 4), 8)) == (2, 15)
     producer.minor = 4
     producer.create()                   # with the layout of 2.4
     producer.stream('c_0')
     for version in ((1, 13), (3, 0), (2, 3)):
         other = Connection(relay.control)
         other.send(struct.pack('>QQIIII', 0, 8, VERSION, 0, *version))
-        assert struct.unpack('>II', other.read(8)) == (2, 13)
+        assert struct.unpack('>II', other.read(8)) == (2, 15)
         assert other.is_closed()
 
 
