@@ -28,7 +28,16 @@
 enum compare_unit {
 	COMPARE_NS,
 	COMPARE_PER_SECOND,
-	COMPARE_SHARE, /* of one */
+	COMPARE_SHARE,      /* of one */
+	COMPARE_PER_RUN,    /* how often in one run, or for one message */
+	COMPARE_NS_PER_RUN, /* the mean of all runs */
+};
+
+/* A part of a chain's way, on both sides; means of the runs. */
+struct compare_segment {
+	enum summary_what what;
+	const char *who, *by;
+	double base, new;
 };
 
 /* One metric of one entity. */
@@ -40,8 +49,13 @@ struct compare_row {
 	double base, new; /* mean of the runs, in its unit; of times and rates the geometric mean */
 	struct change change; /* of what is worse when it grows */
 	struct verdict_of verdict;
-	const struct compare_row
-		*part; /* WORSE, a chain: the callback that grew most; NULL: none did */
+	const double *value; /* [bases + news]: what was compared; see metrics.h */
+	bool is_chance;      /* one run a side: chance explains the change of the count */
+	bool has_others;     /* a callback's own time; beyond it, others took: */
+	double base_others, new_others;
+	struct compare_segment *segment; /* a chain's latency: the parts of its way */
+	unsigned segments;
+	const struct compare_segment *part; /* the one that grew most, if the chain grew */
 };
 
 struct comparison {

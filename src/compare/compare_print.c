@@ -13,10 +13,12 @@ char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double 
 {
 	char number[TEXT_QUANTITY_MAX];
 
-	if (unit == COMPARE_NS)
+	if (unit == COMPARE_NS || unit == COMPARE_NS_PER_RUN)
 		return text_ns(out, (int64_t)(value + 0.5));
 	if (unit == COMPARE_SHARE)
 		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.2f %%", 100 * value);
+	else if (unit == COMPARE_PER_RUN)
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s", text_f64(number, value));
 	else
 		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s Hz", text_f64(number, value));
 	return out;
@@ -38,7 +40,9 @@ char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row
 	const double high = row->is_less_worse ? -row->change.low : row->change.high;
 	char middle[TEXT_QUANTITY_MAX], from[TEXT_QUANTITY_MAX], to[TEXT_QUANTITY_MAX];
 
-	if (row->unit == COMPARE_SHARE)
+	if (row->unit == COMPARE_PER_RUN)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f per run", row->new - row->base);
+	else if (row->unit == COMPARE_SHARE)
 		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f points",
 			       100 * (row->new - row->base));
 	else if (isfinite(low) && isfinite(high))
@@ -65,7 +69,41 @@ char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 	return out;
 }
 
+/* "/planner /scan runs" */
+static void segment_words(char *out, size_t size, const struct compare_segment *segment)
+{
+	static const char *const before[SUMMARY_WHATS] = { [SUMMARY_PUBLISHING] = "publishing " };
+	static const char *const behind[SUMMARY_WHATS] = {
+		[SUMMARY_RAN] = " runs",
+		[SUMMARY_KEPT] = " keeps the data",
+		[SUMMARY_ON_ITS_WAY] = " on its way",
+		[SUMMARY_WAITED_FOR] = " waits for other callbacks",
+		[SUMMARY_TAKING] = " takes its message",
+		[SUMMARY_BEING_LATE] = " is late",
+	};
+
+	(void)snprintf(out, size, "%s%s%s%s%s", before[segment->what] ? before[segment->what] : "",
+		       segment->who, behind[segment->what] ? behind[segment->what] : "",
+		       *segment->by ? " to " : "", segment->by);
+}
+
+char *compare_part(char out[COMPARE_PART_MAX], const struct compare_row *row)
+{
+	const double grown = row->part->new - row->part->base, all = row->new - row->base;
+	char words[COMPARE_PART_MAX - 64], ns[TEXT_QUANTITY_MAX];
+
+	segment_words(words, sizeof(words), row->part);
+	(void)snprintf(out, COMPARE_PART_MAX, "%s in: %s (+%s)",
+		       grown >= 0.9 * all   ? "all of it"
+		       : grown >= 0.6 * all ? "most of it"
+					    : "a part of it",
+		       words, text_ns(ns, (int64_t)grown));
+	return out;
+}
+
 /* ---- text ---- */
+
+#define OTHERS_LEAST_NS 10000.0
 
 struct text {
 	FILE *out;
@@ -109,7 +147,7 @@ static void metric_line(const struct text *t, const struct compare_row *row)
 {
 	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], change[COMPARE_CHANGE_MAX],
 		more[COMPARE_CHANGE_MAX];
-	char clean[1024];
+	char clean[1024], part[COMPARE_PART_MAX];
 
 	fprintf(t->out, "            %-12s  %8s -> %-8s  %s\n", row->metric,
 		compare_value(base, row->unit, row->base), compare_value(new, row->unit, row->new),
@@ -117,11 +155,15 @@ static void metric_line(const struct text *t, const struct compare_row *row)
 	if (row->verdict.verdict == VERDICT_UNKNOWN && t->print->options->design.bases > 1)
 		fprintf(t->out, "            %-12s  %s\n", "",
 			compare_more(more, row, &t->print->options->design));
+	if (row->has_others && row->new_others > OTHERS_LEAST_NS)
+		fprintf(t->out, "            %-12s  other programs took %s -> %s beside it\n", "",
+			text_ns(base, (int64_t)row->base_others),
+			text_ns(new, (int64_t)row->new_others));
 	if (!row->part || row->verdict.verdict != VERDICT_WORSE)
 		return;
-	text_clean(clean, sizeof(clean), label(row->part->entity));
-	fprintf(t->out, "            %-12s  of it %s in %s\n", "",
-		text_ns(base, (int64_t)(row->part->new - row->part->base)), clean);
+	compare_part(part, row);
+	text_clean(clean, sizeof(clean), part);
+	fprintf(t->out, "            %s\n", clean);
 }
 
 /* The entities whose worst verdict is @verdict, each once, with those of its metrics that have it.

@@ -24,14 +24,17 @@ static const struct table_column columns[] = {
 	{ "q", "q" },
 	{ "suspect", "Suspect" },
 	{ "runs_needed", "Runs needed" },
-	{ "part", "Part" },
+	{ "part_what", "Part" },
+	{ "part", "Of" },
 	{ "part_ns", "Of it" },
+	{ "base_others", "Others, base" },
+	{ "new_others", "Others, new" },
 };
 static const struct table_column entity_columns[] = { { "kind", "Kind" },
 						      { "name", "Name" },
 						      { "of", "Of" } };
 
-static const char *const unit_name[] = { "ns", "per_second", "share" };
+static const char *const unit_name[] = { "ns", "per_second", "share", "per_run", "ns_per_run" };
 
 static void cell(struct table *table, double value)
 {
@@ -73,11 +76,14 @@ static void put_row(struct table *table, const struct compare_row *row)
 		table_u64(table, row->verdict.runs);
 	else
 		table_none(table);
-	text_or_none(table, row->part ? row->part->entity->name : NULL);
+	text_or_none(table, row->part ? summary_what_name(row->part->what) : NULL);
+	text_or_none(table, row->part ? row->part->who : NULL);
 	if (row->part)
 		table_ns(table, (int64_t)(row->part->new - row->part->base));
 	else
 		table_none(table);
+	cell(table, row->has_others ? row->base_others : NAN);
+	cell(table, row->has_others ? row->new_others : NAN);
 }
 
 static void put_entities(struct table *table, const char *key, const char *title,
@@ -121,15 +127,13 @@ static void add_case(struct ci_suite *suite, const struct compare_row *row,
 		[VERDICT_BETTER] = CI_PASSED,
 		[VERDICT_NOT_WORSE] = CI_PASSED,
 	};
-	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], part[TEXT_QUANTITY_MAX],
+	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], part[COMPARE_PART_MAX],
 		change[COMPARE_CHANGE_MAX], more[COMPARE_CHANGE_MAX], group[640], tail[700] = "";
 
 	(void)snprintf(group, sizeof(group), "%s %s", summary_kind_name(row->entity->kind),
 		       row->entity->name);
 	if (row->verdict.verdict == VERDICT_WORSE && row->part)
-		(void)snprintf(tail, sizeof(tail), "; of it %s in %s",
-			       text_ns(part, (int64_t)(row->part->new - row->part->base)),
-			       row->part->entity->name);
+		(void)snprintf(tail, sizeof(tail), "; %s", compare_part(part, row));
 	else if (row->verdict.verdict == VERDICT_UNKNOWN)
 		(void)snprintf(tail, sizeof(tail), "; %s",
 			       compare_more(more, row, &print->options->design));

@@ -15,6 +15,11 @@ char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double 
  */
 char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row);
 
+#define COMPARE_PART_MAX 600u
+/** compare_part() - "all of it in: /planner /scan runs (+2.6 ms)", of a row with a part. Return:
+ * @out. */
+char *compare_part(char out[COMPARE_PART_MAX], const struct compare_row *row);
+
 /** compare_more() - "about 9 pairs would tell". Return: @out. */
 char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 		   const struct change_design *design);

@@ -9,6 +9,9 @@
 /* A share has no logarithm at 0, so this much is added: changes of far less than a thousandth do
  * not count. */
 #define SHARE_ADDED 0.001
+/* So does a number per run: changes of far less than one in ten runs do not count. */
+#define PER_RUN_ADDED 0.05
+#define NS_ADDED 100.0
 #define INSTANCES_MIN 10.0
 #define INSTANCES_LOW 5.0 /* the fastest ones vary least */
 
@@ -71,15 +74,43 @@
 		}                                                                                 \
 	}
 
+/* How often it happens in a run, or for a message: by what the program does, not by the machine. */
+#define PER_RUN(entity, what, runs, happened)                                         \
+	{                                                                             \
+		.kind = entity, .name = what, .unit = COMPARE_PER_RUN, .count = runs, \
+		.other = happened, .limit = {                                         \
+			.ratio = 0.10,                                                \
+			.least = 0.1,                                                 \
+			.is_count = true                                              \
+		}                                                                     \
+	}
+
 static const struct metric metrics[] = {
 	TIMES(SUMMARY_CHAIN, "latency", SUMMARY_LATENCY),
 	RATE(SUMMARY_CHAIN, SUMMARY_RUNS),
+	OWN(SUMMARY_CALLBACK, "own", SUMMARY_OWN),
+	TIMES(SUMMARY_CALLBACK, "own", SUMMARY_OWN),
 	OWN(SUMMARY_CALLBACK, "duration", SUMMARY_DURATION),
 	TIMES(SUMMARY_CALLBACK, "duration", SUMMARY_DURATION),
 	RATE(SUMMARY_CALLBACK, SUMMARY_RUNS),
+	{ .kind = SUMMARY_CALLBACK,
+	  .name = "CPU",
+	  .unit = COMPARE_NS_PER_RUN,
+	  .count = SUMMARY_CPU_RUNS,
+	  .other = SUMMARY_CPU_NS,
+	  .limit = MIDDLE },
+	PER_RUN(SUMMARY_CALLBACK, "messages", SUMMARY_RUNS, SUMMARY_SENT),
+	PER_RUN(SUMMARY_CALLBACK, "allocations", SUMMARY_COST_RUNS, SUMMARY_ALLOCATIONS),
+	{ .kind = SUMMARY_CALLBACK,
+	  .name = "lock waits",
+	  .unit = COMPARE_NS_PER_RUN,
+	  .count = SUMMARY_COST_RUNS,
+	  .other = SUMMARY_LOCK_NS,
+	  .limit = TAIL },
 	TIMES(SUMMARY_TIMER, "late", SUMMARY_WAIT),
 	TIMES(SUMMARY_TOPIC, "latency", SUMMARY_LATENCY),
 	RATE(SUMMARY_TOPIC, SUMMARY_PUBLISHED),
+	PER_RUN(SUMMARY_TOPIC, "deliveries", SUMMARY_PUBLISHED, SUMMARY_RECEIVED),
 	SHARE(SUMMARY_TOPIC, "lost", SUMMARY_RECEIVED, SUMMARY_NEVER_RECEIVED),
 	TIMES(SUMMARY_SERVICE, "latency", SUMMARY_LATENCY),
 	TIMES(SUMMARY_LOOP, "wake-up", SUMMARY_LATENCY),
@@ -105,6 +136,16 @@ const struct metric *metric_named(enum summary_kind kind, const char *name)
 	return NULL;
 }
 
+/* What has no logarithm at 0. */
+static double added_of(const struct metric *metric)
+{
+	static const double added[] = { [COMPARE_SHARE] = SHARE_ADDED,
+					[COMPARE_PER_RUN] = PER_RUN_ADDED,
+					[COMPARE_NS_PER_RUN] = NS_ADDED };
+
+	return metric->unit < COUNT_OF(added) ? added[metric->unit] : 0;
+}
+
 bool metric_of(const struct metric *metric, const struct summary *summary,
 	       const struct summary_entity *entity, double *log_of)
 {
@@ -114,13 +155,17 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 	const double seconds = (double)(summary->end_ns - summary->begin_ns) / 1e9;
 	double value, all;
 
+	if (metric->unit == COMPARE_PER_RUN || metric->unit == COMPARE_NS_PER_RUN) {
+		*log_of = log(other / fmax(count, 1) + added_of(metric));
+		return count >= INSTANCES_MIN;
+	}
 	if (metric->unit == COMPARE_NS) {
 		const double beyond = metric->quantile < 0.5 ? INSTANCES_LOW : INSTANCES_MIN;
 
 		if ((double)histogram->count * fmin(metric->quantile, 1 - metric->quantile) <
 		    beyond - 1e-9)
 			return false;
-		value = (double)histogram_quantile(histogram, metric->quantile);
+		value = (double)summary_quantile(entity, metric->of, metric->quantile);
 		*log_of = log(value < 1 ? 1 : value);
 		return true;
 	}
@@ -131,18 +176,18 @@ bool metric_of(const struct metric *metric, const struct summary *summary,
 	/* Cycles that missed their deadline are among all cycles; messages never received are not
 	 * among those received. */
 	all = metric->kind == SUMMARY_LOOP ? count : count + other;
-	*log_of = log(other / (all > 0 ? all : 1) + SHARE_ADDED);
+	*log_of = log(other / (all > 0 ? all : 1) + added_of(metric));
 	return all >= INSTANCES_MIN;
 }
 
 double metric_unlog(const struct metric *metric, double value)
 {
-	const double back = exp(value) - (metric->unit == COMPARE_SHARE ? SHARE_ADDED : 0);
+	const double back = exp(value) - added_of(metric);
 
 	return back > 0 ? back : 0;
 }
 
 double metric_base(const struct metric *metric, double value)
 {
-	return value + (metric->unit == COMPARE_SHARE ? SHARE_ADDED : 0);
+	return value + added_of(metric);
 }

@@ -15,7 +15,8 @@ struct metric {
 	enum summary_distribution of; /* NS: which distribution */
 	double quantile;              /* NS: which quantile */
 	enum summary_counter count;   /* PER_SECOND: what is counted; SHARE: of this ... */
-	enum summary_counter other;   /* ... and this together, the share of this */
+	enum summary_counter other;   /* ... and this together, the share of this; PER_RUN: this
+					 for one of the other */
 	struct verdict_limit limit;
 };
 

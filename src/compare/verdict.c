@@ -6,6 +6,8 @@
 /* So many runs a side have bounds, and so few pairs: below, no rearrangement is rare enough. */
 #define RUNS_MIN 4u
 #define PAIRS_MIN 6u
+#define CHANCE 0.001
+#define GROWN_LEAST 0.5 /* of something that happens in a run */
 
 /*
  * The width of an interval shrinks with the root of the number of runs. It has to become as short
@@ -39,7 +41,8 @@ struct verdict_of verdict(const struct change_design *design, const struct chang
 	const double most = ratio > least ? ratio : least;
 	struct verdict_of of = { .verdict = VERDICT_UNKNOWN };
 
-	if (limit->is_count && design->bases == 1 && design->news == 1)
+	if (limit->is_count && design->bases == 1 && design->news == 1 &&
+	    !(limit->is_by_chance && change->estimate > most))
 		of.verdict = change->estimate > most ? VERDICT_WORSE : VERDICT_NOT_WORSE;
 	else if (change->low > most && change->q_up <= change_alarm(design))
 		of.verdict = VERDICT_WORSE;
@@ -52,6 +55,30 @@ struct verdict_of verdict(const struct change_design *design, const struct chang
 	of.is_suspect = change->estimate > most;
 	of.runs = runs_needed(design, change, most);
 	return of;
+}
+
+/*
+ * If what happens follows no rule, each of all cases had the same chance to be on the new side: a
+ * binomial distribution. What does follow a rule, such as one message for each run, varies less, so
+ * this is on the safe side.
+ */
+bool verdict_is_chance(uint64_t base_count, uint64_t base_runs, uint64_t new_count,
+		       uint64_t new_runs)
+{
+	const double n = (double)base_count + (double)new_count;
+	const double share = (double)new_runs / ((double)base_runs + (double)new_runs);
+	double k = (double)new_count, term, sum = 0;
+
+	if (!base_runs || !new_runs || k <= n * share ||
+	    k / (double)new_runs - (double)base_count / (double)base_runs < GROWN_LEAST)
+		return true;
+	term = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(share) +
+		   (n - k) * log1p(-share));
+	for (; k <= n && term > 1e-12 * sum; k++) {
+		sum += term;
+		term *= (n - k) / (k + 1) * share / (1 - share);
+	}
+	return sum > CHANCE;
 }
 
 const char *verdict_name(enum verdict verdict)

@@ -10,6 +10,7 @@
 #define KYMO_COMPARE_VERDICT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "compare/change.h"
 
@@ -26,6 +27,7 @@ struct verdict_limit {
 	double ratio;  /* 0.1: by a tenth */
 	double least;  /* and by at least so much, in the unit of the metric */
 	bool is_count; /* it does not depend on the machine: one run a side is enough */
+	bool is_by_chance; /* ... but not here: chance explains it (verdict_is_chance) */
 };
 
 struct verdict_of {
@@ -44,6 +46,14 @@ struct verdict_of {
  */
 struct verdict_of verdict(const struct change_design *design, const struct change *change,
 			  double base, const struct verdict_limit *limit);
+
+/**
+ * verdict_is_chance() - one run a side: does chance explain that something happened @new_count
+ * times in @new_runs, after @base_count in @base_runs? At one in a thousand it does not, if it
+ * also happens half a time more often in each run: what a program does in each run is no chance.
+ */
+bool verdict_is_chance(uint64_t base_count, uint64_t base_runs, uint64_t new_count,
+		       uint64_t new_runs);
 
 /** verdict_name() - "worse", "not known", "better", "not worse". */
 const char *verdict_name(enum verdict verdict);

@@ -101,7 +101,7 @@ static int new_series(struct report *report, struct kymo_err *err)
 static int new_collect(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
-	const struct summary_sources from = {
+	struct summary_sources from = {
 		.model = report->model,
 		.stats = report->stats,
 		.chains = report->chains,
@@ -113,6 +113,9 @@ static int new_collect(struct report *report, struct kymo_err *err)
 		.end_ns = o->end_ns,
 	};
 
+	/* A file is for comparisons, too; the first screen does not say what these know. */
+	if (o->summary && summary_extras_create(&from, report->reader, &report->passes, err))
+		return -1;
 	return summary_collect_create(&report->collect, &from, err);
 }
 

@@ -3,6 +3,7 @@
 #include "summary/summary.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ void summary_free(struct summary *summary)
 		for (unsigned d = 0; d < SUMMARY_DISTRIBUTIONS; d++)
 			histogram_free(&entity->histogram[d]);
 		free(entity->culprit);
+		free(entity->segment);
 		free(entity);
 	}
 	free(summary->entity);
@@ -171,6 +173,25 @@ static void merge_worst(struct summary *into, struct summary_entity *entity,
 	}
 }
 
+void summary_add_segment(struct summary *summary, struct summary_entity *entity,
+			 const struct summary_segment *segment)
+{
+	for (unsigned i = 0; i < entity->segments; i++) {
+		struct summary_segment *at = &entity->segment[i];
+
+		if (at->what != segment->what || strcmp(at->who, segment->who) != 0 ||
+		    strcmp(at->by, segment->by) != 0)
+			continue;
+		at->ns += segment->ns;
+		memset(at->quantile, 0, sizeof(at->quantile));
+		return;
+	}
+	if (ARRAY_ROOM(entity->segment, entity->segments, entity->segments_size))
+		entity->segment[entity->segments++] = *segment;
+	else
+		summary->failed = true;
+}
+
 static void merge_entity(struct summary *into, const struct summary_entity *from)
 {
 	struct summary_entity *entity = summary_entity(into, from->kind, from->name, from->of);
@@ -190,8 +211,21 @@ static void merge_entity(struct summary *into, const struct summary_entity *from
 		entity->last_ns = from->last_ns;
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		entity->count[i] += from->count[i];
-	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
+		/* Those of two windows do not tell those of both. */
+		if (!entity->histogram[i].count)
+			memcpy(entity->quantile[i], from->quantile[i], sizeof(from->quantile[i]));
+		else if (from->histogram[i].count)
+			memset(entity->quantile[i], 0, sizeof(entity->quantile[i]));
 		into->failed |= histogram_merge(&entity->histogram[i], &from->histogram[i]) != 0;
+	}
+	for (unsigned i = 0; i < from->segments; i++) {
+		struct summary_segment segment = from->segment[i];
+
+		segment.who = summary_text(into, segment.who);
+		segment.by = summary_text(into, segment.by);
+		summary_add_segment(into, entity, &segment);
+	}
 	for (unsigned i = 0; i < from->culprits; i++) {
 		struct summary_culprit culprit = from->culprit[i];
 
@@ -274,10 +308,16 @@ const char *summary_kind_name(enum summary_kind kind)
 const char *summary_counter_name(enum summary_counter counter)
 {
 	static const char *const names[SUMMARY_COUNTERS] = {
-		"runs",           "unfinished", "published",   "received",  "never_sent",
-		"never_received", "not_yet",    "overwritten", "cleared",   "late",
-		"overrun",        "missed",     "waited",      "waited_ns", "run_ns",
-		"kept_ns",        "publish_ns", "way_ns",      "wait_ns",   "take_ns",
+		"runs",        "unfinished",      "published",
+		"received",    "never_sent",      "never_received",
+		"not_yet",     "overwritten",     "cleared",
+		"late",        "overrun",         "missed",
+		"waited",      "waited_ns",       "run_ns",
+		"kept_ns",     "publish_ns",      "way_ns",
+		"wait_ns",     "take_ns",         "sent",
+		"cpu_runs",    "cpu_ns",          "cost_runs",
+		"allocations", "allocated_bytes", "lock_waits",
+		"lock_ns",
 	};
 
 	return names[counter];
@@ -286,9 +326,25 @@ const char *summary_counter_name(enum summary_counter counter)
 const char *summary_distribution_name(enum summary_distribution distribution)
 {
 	static const char *const names[SUMMARY_DISTRIBUTIONS] = { "duration", "latency", "wait",
-								  "period" };
+								  "period", "own" };
 
 	return names[distribution];
+}
+
+double summary_quantile_at(unsigned at)
+{
+	static const double quantiles[SUMMARY_QUANTILES] = { 0.05, 0.5, 0.9, 0.99 };
+
+	return quantiles[at];
+}
+
+uint64_t summary_quantile(const struct summary_entity *entity, enum summary_distribution which,
+			  double q)
+{
+	for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
+		if (fabs(q - summary_quantile_at(i)) < 1e-9 && entity->quantile[which][i])
+			return entity->quantile[which][i];
+	return histogram_quantile(&entity->histogram[which], q);
 }
 
 const char *summary_what_name(enum summary_what what)

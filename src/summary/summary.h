@@ -65,6 +65,15 @@ enum summary_counter {
 	SUMMARY_WAY_NS,
 	SUMMARY_WAIT_NS,
 	SUMMARY_TAKE_NS,
+	/* Callback: only of what was recorded; without runs that began inside its own. */
+	SUMMARY_SENT,      /* publish calls in its runs */
+	SUMMARY_CPU_RUNS,  /* runs whose states the kernel's events tell, and ... */
+	SUMMARY_CPU_NS,    /* ... their time on a CPU */
+	SUMMARY_COST_RUNS, /* runs whose allocations and waits for mutexes were recorded, ... */
+	SUMMARY_ALLOCATIONS,
+	SUMMARY_ALLOCATED_BYTES,
+	SUMMARY_LOCK_WAITS,
+	SUMMARY_LOCK_NS,
 	SUMMARY_COUNTERS
 };
 
@@ -78,8 +87,12 @@ enum summary_distribution {
 	SUMMARY_LATENCY,
 	SUMMARY_WAIT,   /* callback: for other runs; timer: from when it was due to its start */
 	SUMMARY_PERIOD, /* from one start to the next */
+	SUMMARY_OWN, /* callback: the duration without what other programs took (summary_own.h) */
 	SUMMARY_DISTRIBUTIONS
 };
+
+/* Quantiles that stay exact in a file: p5, p50, p90, p99. */
+#define SUMMARY_QUANTILES 4u
 
 /* What the time of an instance was spent with. */
 enum summary_what {
@@ -122,6 +135,14 @@ struct summary_culprit {
 	uint64_t ns, worst_ns;
 };
 
+/* Chain: what a part of the way took, of all its arrivals. */
+struct summary_segment {
+	enum summary_what what;
+	const char *who, *by;
+	uint64_t ns;                          /* all together */
+	uint64_t quantile[SUMMARY_QUANTILES]; /* of one window; after a merge 0: not known */
+};
+
 struct summary_entity {
 	enum summary_kind kind;
 	const char *name;
@@ -136,6 +157,9 @@ struct summary_entity {
 	int64_t first_ns, last_ns; /* its first and last start or publication, epoch; 0: none */
 	uint64_t count[SUMMARY_COUNTERS];
 	struct histogram histogram[SUMMARY_DISTRIBUTIONS];
+	uint64_t quantile[SUMMARY_DISTRIBUTIONS][SUMMARY_QUANTILES]; /* 0: ask the histogram */
+	struct summary_segment *segment;                             /* in order of the way */
+	unsigned segments, segments_size;
 	struct summary_culprit *culprit;
 	unsigned culprits, culprits_size;
 	struct summary_instance worst[SUMMARY_WORST_MAX]; /* longest first */
@@ -212,6 +236,23 @@ int summary_merge(struct summary *into, const struct summary *from);
  */
 bool summary_machine_differs(const struct summary *a, const struct summary *b, char *text,
 			     size_t size);
+
+/**
+ * summary_quantile() - a quantile of a distribution: exact for those of SUMMARY_QUANTILES in one
+ * window, else as good as the histogram
+ */
+uint64_t summary_quantile(const struct summary_entity *entity, enum summary_distribution which,
+			  double q);
+
+/** summary_quantile_at() - 0.05, 0.5, ... */
+double summary_quantile_at(unsigned at);
+
+/**
+ * summary_add_segment() - add to the segment with the same what, who and by, which is created if
+ * there is none. Its texts are of summary_text().
+ */
+void summary_add_segment(struct summary *summary, struct summary_entity *entity,
+			 const struct summary_segment *segment);
 
 /** summary_number() - "4,989": from a thousand on with commas. Return: @buffer. */
 char *summary_number(char buffer[32], uint64_t value);

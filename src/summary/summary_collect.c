@@ -94,6 +94,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	keep_longest(callback, instance);
 	if (instance->callback->timer)
 		count_timer(collect, callback, instance);
+	callback->sent += instance->published;
 	thread->runs++;
 	thread->busy_ns += instance->depth ? 0 : instance->duration_ns;
 }

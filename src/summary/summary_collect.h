@@ -12,6 +12,7 @@
 #define KYMO_SUMMARY_SUMMARY_COLLECT_H
 
 #include "analysis/chains/chains.h"
+#include "analysis/costs/costs.h"
 #include "analysis/executors/executor_view.h"
 #include "analysis/model/model.h"
 #include "analysis/pass/pass.h"
@@ -20,6 +21,7 @@
 #include "analysis/stats/stats.h"
 #include "analysis/why/why.h"
 #include "summary/summary.h"
+#include "summary/summary_own.h"
 
 /* The analyses of the same pass. They must stay valid until summary_collect_take(). */
 struct summary_sources {
@@ -30,6 +32,8 @@ struct summary_sources {
 	struct view *view;
 	struct spans_stats *spans_stats; /* NULL: no spans and loops */
 	struct loops *loops;
+	struct summary_own *own;  /* NULL: without the kernel's events */
+	struct costs *costs;      /* NULL: without allocations and waits for mutexes */
 	int64_t begin_ns, end_ns; /* only what begins inside; INT64_MIN, INT64_MAX: all */
 };
 
@@ -79,6 +83,15 @@ void summary_collect_forget(struct summary_collect *collect);
  */
 void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
 		     struct chains_options *chains, struct why_callbacks_options *callbacks);
+
+/**
+ * summary_extras_create() - the members own and costs of @from, if the trace has their events; they
+ * are added to @passes, which destroys them
+ *
+ * Return: 0, or -1 with @err.
+ */
+int summary_extras_create(struct summary_sources *from, const struct kymo_ctf_reader *reader,
+			  struct passes *passes, struct kymo_err *err);
 
 /**
  * summary_of_trace() - read the trace once, and fill @summary, which is new

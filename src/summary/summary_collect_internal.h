@@ -30,6 +30,7 @@ struct collect_clock {
 };
 
 struct collect_callback {
+	uint64_t sent;
 	struct histogram wait, late, period;
 	struct collect_clock clock;
 	struct collect_wait worst[COLLECT_WAITS]; /* longest first */

@@ -4,9 +4,9 @@
  * json.tool` shows it. docs/summary.md describes the members.
  *
  * Histograms are written with their coarse buckets: counts, sums, minimum and maximum stay exact, a
- * quantile is within 3.2 % afterwards, and there is no deviation. One worst instance is kept. So an
- * entity takes about a hundred bytes. Histograms and counters of files that are read and merged
- * equal those of a file of the whole.
+ * quantile is within 3.2 % afterwards (those of SUMMARY_QUANTILES are exact), and there is no
+ * deviation. One worst instance is kept. So an entity takes about a hundred bytes. Histograms and
+ * counters of files that are read and merged equal those of a file of the whole.
  */
 #ifndef KYMO_SUMMARY_FILE_H
 #define KYMO_SUMMARY_FILE_H

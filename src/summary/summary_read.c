@@ -147,20 +147,28 @@ static int read_histogram(struct histogram *histogram, struct json_object *objec
 		       : -1;
 }
 
+/* Return: SUMMARY_WHATS: none, of a later version. */
+static enum summary_what what_of(struct json_object *object)
+{
+	const char *text = json_get_text(object, "what");
+	unsigned what = 0;
+
+	while (what < SUMMARY_WHATS && strcmp(text ? text : "", summary_what_name(what)) != 0)
+		what++;
+	return what;
+}
+
 static void read_part(struct summary *summary, struct summary_instance *instance,
 		      struct json_object *object)
 {
-	const char *what = json_get_text(object, "what");
-	struct summary_part part = { .who = get_text(summary, object, "who"),
+	struct summary_part part = { .what = what_of(object),
+				     .who = get_text(summary, object, "who"),
 				     .by = get_text(summary, object, "by"),
 				     .is_group = get_bool(object, "group"),
 				     .is_assumed = get_bool(object, "assumed"),
 				     .ns = get_i64(object, "ns"),
 				     .usual_ns = get_i64(object, "usual_ns") };
 
-	while (part.what < SUMMARY_WHATS &&
-	       strcmp(what ? what : "", summary_what_name(part.what)) != 0)
-		part.what++;
 	if (part.what < SUMMARY_WHATS && part.ns >= 0 && part.usual_ns >= 0 &&
 	    instance->parts < SUMMARY_PARTS_MAX)
 		instance->part[instance->parts++] = part;
@@ -200,6 +208,31 @@ static void read_culprits(struct summary *summary, struct summary_entity *entity
 	}
 }
 
+#define SEGMENTS_MAX 1024u
+
+static void read_quantiles(uint64_t quantile[SUMMARY_QUANTILES], struct json_object *array,
+			   uint64_t most)
+{
+	for (unsigned i = 0; length_of(array) == SUMMARY_QUANTILES && i < SUMMARY_QUANTILES; i++)
+		quantile[i] = element(array, i) <= most ? element(array, i) : 0;
+}
+
+static void read_segments(struct summary *summary, struct summary_entity *entity,
+			  struct json_object *array)
+{
+	for (size_t i = 0; i < length_of(array) && i < SEGMENTS_MAX; i++) {
+		struct json_object *object = json_object_array_get_idx(array, i);
+		struct summary_segment segment = { .what = what_of(object),
+						   .who = get_text(summary, object, "who"),
+						   .by = get_text(summary, object, "by"),
+						   .ns = json_get_u64(object, "ns") };
+
+		read_quantiles(segment.quantile, json_get(object, "quantiles"), UINT64_MAX);
+		if (segment.what < SUMMARY_WHATS)
+			summary_add_segment(summary, entity, &segment);
+	}
+}
+
 /* Return: the kind of this name; SUMMARY_KINDS: none, of a later version. */
 static enum summary_kind kind_of(const char *name)
 {
@@ -232,12 +265,15 @@ static int read_entity(struct summary *summary, struct json_object *object)
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		entity->count[i] = json_get_u64(object, summary_counter_name(i));
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
-		int status = read_histogram(&entity->histogram[i],
-					    json_get(object, summary_distribution_name(i)));
+		struct json_object *distribution = json_get(object, summary_distribution_name(i));
+		int status = read_histogram(&entity->histogram[i], distribution);
 
 		if (status)
 			return status;
+		read_quantiles(entity->quantile[i], json_get(distribution, "quantiles"),
+			       entity->histogram[i].max);
 	}
+	read_segments(summary, entity, json_get(object, "segments"));
 	read_culprits(summary, entity, json_get(object, "culprits"));
 	read_worst(summary, entity, json_get(object, "worst"));
 	return 0;

@@ -343,6 +343,25 @@ static void take_facts(struct summary_collect *collect, struct summary *summary)
 	}
 }
 
+#define QUANTILES_LEAST 20u
+
+/* What the histograms still know exactly, and a file does not. */
+static void take_quantiles(struct summary *summary)
+{
+	for (unsigned e = 0; e < summary->entities; e++)
+		for (unsigned which = 0; which < SUMMARY_DISTRIBUTIONS; which++) {
+			struct summary_entity *entity = summary->entity[e];
+
+			/* Nobody compares those of few values. */
+			if (which == SUMMARY_PERIOD ||
+			    entity->histogram[which].count < QUANTILES_LEAST)
+				continue;
+			for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
+				entity->quantile[which][i] = histogram_quantile(
+					&entity->histogram[which], summary_quantile_at(i));
+		}
+}
+
 int summary_collect_take(struct summary_collect *collect, struct summary *summary)
 {
 	take_facts(collect, summary);
@@ -358,6 +377,7 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
 		take_loops(collect, summary);
 		take_spans(collect, summary);
 	}
+	take_quantiles(summary);
 	summary->failed |= collect->failed;
 	return summary->failed ? -1 : 0;
 }

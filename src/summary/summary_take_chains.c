@@ -161,6 +161,23 @@ static void take_times(struct chain *chain, struct summary_entity *entity)
 		histogram_merge(&entity->histogram[SUMMARY_LATENCY], &chain->stats->total) != 0;
 }
 
+/* Each part of the way, as it is usually and of all arrivals. */
+static void take_segments(struct chain *chain, struct summary_entity *entity)
+{
+	for (unsigned p = 0; p < chain->stats->parts; p++) {
+		const struct histogram *ns = &chain->stats->part_ns[p];
+		struct summary_part part = { .what = what_of[chain->stats->part[p].segment] };
+		struct summary_segment segment = { .what = part.what, .ns = ns->sum };
+
+		name_part(chain, p, &part);
+		segment.who = part.who;
+		segment.by = part.by;
+		for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
+			segment.quantile[i] = histogram_quantile(ns, summary_quantile_at(i));
+		summary_add_segment(chain->summary, entity, &segment);
+	}
+}
+
 static void take_chain(struct chain *chain, const struct chains_path *path)
 {
 	char name[4096];
@@ -175,6 +192,7 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 	entity->label = chain_label(chain);
 	entity->ask = chain_ask(chain);
 	take_times(chain, entity);
+	take_segments(chain, entity);
 	for (unsigned i = 0; i < chain->stats->worst_count; i++) {
 		const struct chains_arrival *arrival = &chain->stats->worst[i];
 		struct summary_instance instance = { .begin_ns = arrival->begin_ns,

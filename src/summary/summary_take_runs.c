@@ -280,6 +280,29 @@ static void add_timer(const struct run *run, const struct summary_entity *callba
 			   histogram_merge(&timer->histogram[SUMMARY_PERIOD], &run->own->period);
 }
 
+/* What of the runs was the program's own, and what they cost, as far as it was recorded. */
+static void add_costs(const struct run *run, struct summary_entity *entity)
+{
+	const struct summary_own_callback *own =
+		summary_own_callback(run->collect->from.own, run->callback->index);
+	struct costs *costs = run->collect->from.costs;
+	const struct costs_use *use = costs ? costs_own(costs, run->callback->index) : NULL;
+
+	if (own) {
+		entity->count[SUMMARY_CPU_RUNS] += own->runs;
+		entity->count[SUMMARY_CPU_NS] += own->cpu_ns > 0 ? (uint64_t)own->cpu_ns : 0;
+		run->summary->failed |=
+			histogram_merge(&entity->histogram[SUMMARY_OWN], &own->own) != 0;
+	}
+	if (!use || !costs_seen(costs, COSTS_ALLOCATION))
+		return;
+	entity->count[SUMMARY_COST_RUNS] += run->stats->duration.count + run->stats->unfinished;
+	entity->count[SUMMARY_ALLOCATIONS] += use->count[COSTS_ALLOCATION];
+	entity->count[SUMMARY_ALLOCATED_BYTES] += use->bytes;
+	entity->count[SUMMARY_LOCK_WAITS] += use->count[COSTS_LOCK];
+	entity->count[SUMMARY_LOCK_NS] += use->lock_ns > 0 ? (uint64_t)use->lock_ns : 0;
+}
+
 static void add_counts(const struct run *run, struct summary_entity *entity)
 {
 	const struct view_callback *view =
@@ -288,6 +311,7 @@ static void add_counts(const struct run *run, struct summary_entity *entity)
 	entity->count[SUMMARY_RUNS] += run->stats->duration.count;
 	entity->count[SUMMARY_UNFINISHED] += run->stats->unfinished;
 	entity->count[SUMMARY_RUN_NS] += run->stats->duration.sum;
+	entity->count[SUMMARY_SENT] += run->own ? run->own->sent : 0;
 	entity->count[SUMMARY_WAITED] += view->blocked;
 	entity->count[SUMMARY_WAITED_NS] += (uint64_t)(view->thread_ns + view->group_ns);
 	if (run->stats->first_ns && (!entity->first_ns || run->stats->first_ns < entity->first_ns))
@@ -331,6 +355,7 @@ static void take_callback(struct run *run)
 		entity->period_ns = run->callback->timer->period_ns;
 	}
 	add_counts(run, entity);
+	add_costs(run, entity);
 	if (why && !entity->is_other_clock) {
 		summary->failed |=
 			histogram_merge(&entity->histogram[SUMMARY_LATENCY], &why->total) != 0;

@@ -2,13 +2,14 @@
 /* The summary of a whole trace: the analyses that it needs, and one pass. */
 #include <string.h>
 
+#include "analysis/sched/sched.h"
 #include "analysis/spans/spans.h"
 #include "summary/summary_collect.h"
 
-static bool has_calls(const struct kymo_ctf_reader *reader)
+static bool has_class(const struct kymo_ctf_reader *reader, const char *name)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0)
+		if (strcmp(kymo_ctf_class(reader, i)->name, name) == 0)
 			return true;
 	return false;
 }
@@ -17,7 +18,7 @@ void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int
 		     struct chains_options *chains, struct why_callbacks_options *callbacks)
 {
 	*chains = (struct chains_options){
-		.calls = has_calls(reader),
+		.calls = has_class(reader, "ros2:rmw_take_response"),
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.worst = SUMMARY_WORST_MAX,
@@ -29,6 +30,23 @@ void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 	};
+}
+
+int summary_extras_create(struct summary_sources *from, const struct kymo_ctf_reader *reader,
+			  struct passes *passes, struct kymo_err *err)
+{
+	if (sched_is_there(reader)) {
+		if (summary_own_create(&from->own, from->model, reader, from->begin_ns,
+				       from->end_ns, err))
+			return -1;
+		pass_add(passes, &summary_own_pass, from->own);
+	}
+	if (has_class(reader, "lttng_ust_libc:malloc")) {
+		if (costs_create(&from->costs, from->model, reader, err))
+			return -1;
+		pass_add(passes, &costs_pass, from->costs);
+	}
+	return 0;
 }
 
 int summary_collect_beside(struct summary_collect **collect, struct summary_sources *from,
@@ -80,7 +98,9 @@ static int create_all(struct summary_sources *from, struct summary_collect **col
 	if (spans_create(&spans, from->model, err))
 		return -1;
 	pass_add(passes, &spans_pass, spans);
-	return summary_collect_beside(collect, from, spans, &chains, passes, err);
+	return summary_extras_create(from, reader, passes, err)
+		       ? -1
+		       : summary_collect_beside(collect, from, spans, &chains, passes, err);
 }
 
 int summary_of_trace(struct summary *summary, struct kymo_ctf_reader *reader, int64_t begin_ns,

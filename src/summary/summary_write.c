@@ -53,8 +53,22 @@ void summary_put_buckets(struct json_text *json, const struct histogram *histogr
 	json_text_close(json, ']');
 }
 
+static void put_quantiles(struct json_text *json, const uint64_t quantile[SUMMARY_QUANTILES])
+{
+	json_text_open(json, "quantiles", '[');
+	for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
+		json_text_u64(json, NULL, quantile[i]);
+	json_text_close(json, ']');
+}
+
+static bool any(const uint64_t quantile[SUMMARY_QUANTILES])
+{
+	return quantile[SUMMARY_QUANTILES - 1] != 0;
+}
+
 static void put_histogram(struct json_text *json, const char *key,
-			  const struct histogram *histogram)
+			  const struct histogram *histogram,
+			  const uint64_t quantile[SUMMARY_QUANTILES])
 {
 	if (!histogram->count)
 		return;
@@ -63,6 +77,8 @@ static void put_histogram(struct json_text *json, const char *key,
 	put_u64(json, "sum", histogram->sum);
 	put_u64(json, "min", histogram->min);
 	put_u64(json, "max", histogram->max);
+	if (any(quantile))
+		put_quantiles(json, quantile);
 	summary_put_buckets(json, histogram);
 	json_text_close(json, '}');
 }
@@ -135,6 +151,26 @@ static void put_culprits(struct json_text *json, const struct summary_entity *en
 	json_text_close(json, ']');
 }
 
+static void put_segments(struct json_text *json, const struct summary_entity *entity)
+{
+	if (!entity->segments)
+		return;
+	json_text_open(json, "segments", '[');
+	for (unsigned i = 0; i < entity->segments; i++) {
+		const struct summary_segment *segment = &entity->segment[i];
+
+		json_text_open(json, NULL, '{');
+		json_text_string(json, "what", summary_what_name(segment->what));
+		put_text(json, "who", segment->who);
+		put_text(json, "by", segment->by);
+		put_u64(json, "ns", segment->ns);
+		if (any(segment->quantile))
+			put_quantiles(json, segment->quantile);
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
 static void put_entity(struct json_text *json, const struct summary *summary,
 		       const struct summary_entity *entity)
 {
@@ -156,7 +192,9 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		put_u64(json, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
-		put_histogram(json, summary_distribution_name(i), &entity->histogram[i]);
+		put_histogram(json, summary_distribution_name(i), &entity->histogram[i],
+			      entity->quantile[i]);
+	put_segments(json, entity);
 	put_culprits(json, entity);
 	put_worst(json, summary, entity);
 	json_text_close(json, '}');

@@ -216,7 +216,7 @@ DOORS = {
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
-    "summary": "findings summary summary_collect summary_file summary_window",
+    "summary": "findings summary summary_collect summary_file summary_own summary_window",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

@@ -36,6 +36,19 @@ static void add_times(struct summary_entity *entity, enum summary_distribution o
 	entity->count[SUMMARY_RUNS] += count;
 }
 
+static void add_segment(struct summary *summary, struct summary_entity *entity,
+			enum summary_what what, const char *who, double ns)
+{
+	struct summary_segment segment = { .what = what,
+					   .who = summary_text(summary, who),
+					   .by = "",
+					   .ns = (uint64_t)(ns * SCANS) };
+
+	for (unsigned i = 0; i < SUMMARY_QUANTILES; i++)
+		segment.quantile[i] = (uint64_t)ns;
+	summary_add_segment(summary, entity, &segment);
+}
+
 static struct summary *make_run(double slower, uint64_t lost)
 {
 	struct summary *summary = summary_new();
@@ -53,6 +66,8 @@ static struct summary *make_run(double slower, uint64_t lost)
 		summary, SUMMARY_CHAIN,
 		"/lidar timer 25 ms -> /scan -> /detector -> /obstacles -> /planner", "");
 	add_times(entity, SUMMARY_LATENCY, (int64_t)(400000 * slower) + 500000, SCANS);
+	add_segment(summary, entity, SUMMARY_RAN, "/detector /scan", 400000 * slower);
+	add_segment(summary, entity, SUMMARY_ON_ITS_WAY, "/obstacles", 500000);
 	entity = summary_entity(summary, SUMMARY_TOPIC, "/scan", "");
 	entity->count[SUMMARY_PUBLISHED] = SCANS;
 	entity->count[SUMMARY_RECEIVED] = SCANS - lost;
@@ -114,7 +129,10 @@ static void a_callback_that_takes_longer(void **state)
 		     "latency p50");
 	assert_int_equal(row->verdict.verdict, VERDICT_WORSE);
 	assert_non_null(row->part);
-	assert_string_equal(row->part->entity->name, "/detector /scan");
+	assert_string_equal(row->part->who, "/detector /scan");
+	assert_int_equal(row->part->what, SUMMARY_RAN);
+	assert_int_equal(row->segments, 2);
+	assert_float_equal(row->part->new - row->part->base, 120000, 1);
 	assert_null(row_of(&c, "/rosout of everybody", "duration p50"));
 	assert_int_equal(c.row[0].verdict.verdict, VERDICT_WORSE);
 	assert_int_equal(c.few, 3); /* 200 instances are too few for p99 */
@@ -156,6 +174,74 @@ static void messages_that_are_lost(void **state)
 			 VERDICT_UNKNOWN);
 	compare_free(&c);
 	free_sides(&sides);
+}
+
+static struct summary_entity *detector(const struct summary *run)
+{
+	return summary_entity((struct summary *)run, SUMMARY_CALLBACK, "/detector /scan",
+			      "/detector");
+}
+
+/* Where the kernel's events tell it, only a callback's own time is judged. */
+static void what_other_programs_took(void **state)
+{
+	const struct compare_row *row;
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 2, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		add_times(detector(sides.base[i]), SUMMARY_OWN, 400000, SCANS);
+		add_times(detector(sides.new[i]), SUMMARY_OWN, 400000, SCANS);
+	}
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_null(row_of(&c, "/detector /scan", "duration p50"));
+	row = row_of(&c, "/detector /scan", "own p50");
+	assert_int_equal(row->verdict.verdict, VERDICT_NOT_WORSE);
+	assert_true(row->has_others && row->new_others > 390000 && row->base_others < 5000);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+static void what_happens_in_a_run(void **state)
+{
+	const struct compare_options one = { .design = { .bases = 1, .news = 1 } };
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		detector(sides.base[i])->count[SUMMARY_SENT] = SCANS;
+		detector(sides.new[i])->count[SUMMARY_SENT] = 2 * SCANS;
+		detector(sides.base[i])->count[SUMMARY_COST_RUNS] = SCANS;
+		detector(sides.new[i])->count[SUMMARY_COST_RUNS] = SCANS;
+		detector(sides.base[i])->count[SUMMARY_ALLOCATIONS] = 130;
+		detector(sides.new[i])->count[SUMMARY_ALLOCATIONS] = 170; /* chance, or queues */
+	}
+	assert_int_equal(compare(&c, sides.base, sides.new, &one, NULL), 0);
+	assert_int_equal(row_of(&c, "/detector /scan", "messages")->verdict.verdict, VERDICT_WORSE);
+	assert_int_equal(row_of(&c, "/detector /scan", "allocations")->verdict.verdict,
+			 VERDICT_UNKNOWN);
+	assert_int_equal(row_of(&c, "/scan", "deliveries")->verdict.verdict, VERDICT_NOT_WORSE);
+	assert_null(row_of(&c, "/planner /obstacles", "messages")); /* it sends none */
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+/* scipy.stats.binom.sf(new - 1, base + new, 0.5): 0.00099, 0.00128 and 0.0094. */
+static void chance_and_no_chance(void **state)
+{
+	(void)state;
+	assert_false(verdict_is_chance(50, 60, 87, 60));
+	assert_true(verdict_is_chance(50, 60, 86, 60));
+	assert_true(verdict_is_chance(40, 50, 65, 50));
+	assert_true(verdict_is_chance(0, 100, 40, 100)); /* less than half a time more in a run */
+	assert_false(verdict_is_chance(0, 20, 20, 20));
+	assert_true(verdict_is_chance(20, 20, 0, 20));
+	assert_true(verdict_is_chance(0, 0, 5, 10));
+	assert_false(verdict_is_chance(1000000, 1000000, 2000000, 1000000));
 }
 
 static void entities_of_one_side(void **state)
@@ -226,6 +312,9 @@ int main(void)
 		cmocka_unit_test(a_callback_that_takes_longer),
 		cmocka_unit_test(sides_that_are_equal),
 		cmocka_unit_test(messages_that_are_lost),
+		cmocka_unit_test(what_other_programs_took),
+		cmocka_unit_test(what_happens_in_a_run),
+		cmocka_unit_test(chance_and_no_chance),
 		cmocka_unit_test(entities_of_one_side),
 		cmocka_unit_test(names_are_text),
 	};

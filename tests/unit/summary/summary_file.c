@@ -77,6 +77,14 @@ static void round_trip(void **state)
 		assert_memory_equal(x->count, y->count, sizeof(x->count));
 		assert_int_equal(x->first_ns, y->first_ns);
 		assert_int_equal(x->culprits, y->culprits);
+		assert_int_equal(x->segments, y->segments);
+		for (unsigned s = 0; s < x->segments; s++) {
+			assert_int_equal(x->segment[s].what, y->segment[s].what);
+			assert_string_equal(x->segment[s].who, y->segment[s].who);
+			assert_int_equal(x->segment[s].ns, y->segment[s].ns);
+			assert_memory_equal(x->segment[s].quantile, y->segment[s].quantile,
+					    sizeof(x->segment[s].quantile));
+		}
 		for (unsigned d = 0; d < SUMMARY_DISTRIBUTIONS; d++) {
 			const struct histogram *h = &x->histogram[d], *g = &y->histogram[d];
 			const double exact = (double)histogram_quantile(h, 0.5);
@@ -85,6 +93,9 @@ static void round_trip(void **state)
 			assert_int_equal(h->sum, g->sum);
 			assert_int_equal(h->min, g->min);
 			assert_int_equal(h->max, g->max);
+			for (unsigned q = 0; x->quantile[d][0] && q < SUMMARY_QUANTILES; q++)
+				assert_int_equal(summary_quantile(x, d, summary_quantile_at(q)),
+						 summary_quantile(y, d, summary_quantile_at(q)));
 			assert_true((double)histogram_quantile(g, 0.5) <= exact * 1.034 + 1);
 			assert_true((double)histogram_quantile(g, 0.5) >= exact * 0.966 - 1);
 		}
