@@ -78,6 +78,14 @@ const struct budget_metric *budget_metric_at(unsigned at);
 const char *budget_section(enum summary_kind kind);
 
 /**
+ * budgets_need_base() - do budgets compare with a base line?
+ * @is_given: one was named outside of the file
+ *
+ * Return: 0: no; 1: yes, and there is one; -1 with @err.
+ */
+int budgets_need_base(const struct budgets *budgets, bool is_given, struct kymo_err *err);
+
+/**
  * budgets_read() - read the file @path
  * @budgets: to be freed, also after an error
  *

@@ -249,13 +249,21 @@ static void read_file(struct reading *r, const yaml_node_t *root)
 		return;
 	if (!r->to->count)
 		wrong(r, root, "the file has no budget");
-	for (unsigned i = 0; i < r->to->count && !r->to->bases; i++)
-		if (r->to->budget[i].op == BUDGET_WITHIN && !r->failed) {
-			(void)err_set(r->err, KYMO_EXIT_INPUT,
-				      "%s:%u: 'within' needs a base line: add 'base: FILE'",
-				      r->to->path, r->to->budget[i].line);
-			r->failed = true;
-		}
+}
+
+int budgets_need_base(const struct budgets *budgets, bool is_given, struct kymo_err *err)
+{
+	for (unsigned i = 0; i < budgets->count; i++) {
+		if (budgets->budget[i].op != BUDGET_WITHIN)
+			continue;
+		if (is_given || budgets->bases)
+			return 1;
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "%s:%u: 'within' needs a base line: add 'base: FILE', or name one "
+			       "with --base",
+			       budgets->path, budgets->budget[i].line);
+	}
+	return 0;
 }
 
 static int load(struct reading *r, const char *text, size_t size)

@@ -84,7 +84,7 @@ static const struct entry chapters[] = {
 	  "run record start pause resume filter stop status snapshot sink recover ls rm" },
 	{ "Watch what happens now", "top" },
 	{ "Read the answers",
-	  "info events dump report flow why diff bench check query export open" },
+	  "info events dump report flow why diff bench check store query export open" },
 	{ "Watch from elsewhere, several hosts", "relay live agent" },
 	{ "When nothing is recorded", "doctor" },
 };

@@ -13,7 +13,7 @@
 #define PER_RUN_ADDED 0.05
 #define NS_ADDED 100.0
 #define INSTANCES_MIN 10.0
-#define INSTANCES_LOW 5.0 /* the fastest ones vary least */
+#define INSTANCES_LOW 2.0 /* the fastest ones vary least */
 
 #define US 1000.0
 /* The tail varies more from run to run than the middle does. */
@@ -38,7 +38,7 @@
  * narrow. */
 #define OWN(entity, what, distribution)                                                   \
 	{                                                                                 \
-		.kind = entity, .name = what " p5", .of = distribution, .quantile = 0.05, \
+		.kind = entity, .name = what " p2", .of = distribution, .quantile = 0.02, \
 		.limit = LOWER                                                            \
 	}
 #define TIMES(entity, what, distribution)                                                  \

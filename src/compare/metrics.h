@@ -30,7 +30,7 @@ const struct metric *metric_named(enum summary_kind kind, const char *name);
  * metric_of() - the logarithm of @metric in one run
  *
  * Return: false: too few instances. A quantile q needs 10 / (1 - q), so that ten instances are
- * beyond it, a low one 5 / q; rates and shares need 10.
+ * beyond it, a low one 2 / q; rates and shares need 10.
  */
 bool metric_of(const struct metric *metric, const struct summary *summary,
 	       const struct summary_entity *entity, double *log);

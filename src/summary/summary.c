@@ -333,7 +333,7 @@ const char *summary_distribution_name(enum summary_distribution distribution)
 
 double summary_quantile_at(unsigned at)
 {
-	static const double quantiles[SUMMARY_QUANTILES] = { 0.05, 0.5, 0.9, 0.99 };
+	static const double quantiles[SUMMARY_QUANTILES] = { 0.02, 0.5, 0.9, 0.99 };
 
 	return quantiles[at];
 }

@@ -91,7 +91,7 @@ enum summary_distribution {
 	SUMMARY_DISTRIBUTIONS
 };
 
-/* Quantiles that stay exact in a file: p5, p50, p90, p99. */
+/* Quantiles that stay exact in a file: p2, p50, p90, p99. */
 #define SUMMARY_QUANTILES 4u
 
 /* What the time of an instance was spent with. */
@@ -244,7 +244,7 @@ bool summary_machine_differs(const struct summary *a, const struct summary *b, c
 uint64_t summary_quantile(const struct summary_entity *entity, enum summary_distribution which,
 			  double q);
 
-/** summary_quantile_at() - 0.05, 0.5, ... */
+/** summary_quantile_at() - 0.02, 0.5, ... */
 double summary_quantile_at(unsigned at);
 
 /**

@@ -16,7 +16,7 @@
 #define BUDGETS_FILE "budgets.yaml"
 
 struct options {
-	const char *config, *output, *junit, *architecture;
+	const char *config, *base, *output, *junit, *architecture;
 	struct opt_list path;
 	int format, annotate;
 	bool init, all, require, with_losses, anyway;
@@ -25,6 +25,10 @@ struct options {
 static const struct opt opts[] = {
 	{ "config", 'c', OPT_TEXT, offsetof(struct options, config), "FILE",
 	  "the budgets (default: " BUDGETS_FILE ")", NULL },
+	{ "base", 'b', OPT_TEXT, offsetof(struct options, base), "RUNS",
+	  "the base line, instead of the file's: summaries, traces, or a commit of a store, "
+	  "DIR/COMMIT",
+	  NULL },
 	{ "init", 'i', OPT_FLAG, offsetof(struct options, init), NULL,
 	  "write a file of budgets that these runs keep", NULL },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where --init writes (default: to the screen)"),
@@ -114,13 +118,13 @@ static int init(struct checked *c, int argc, char **argv, struct kymo_err *err)
 
 static int read_base(struct checked *c, struct kymo_err *err)
 {
-	bool is_needed = false;
+	const int need = budgets_need_base(&c->budgets, c->o.base, err);
 
-	for (unsigned i = 0; i < c->budgets.count; i++)
-		is_needed |= c->budgets.budget[i].op == BUDGET_WITHIN;
-	if (!is_needed)
-		return 0;
-	for (unsigned i = 0; i < c->budgets.bases; i++)
+	if (need <= 0)
+		return need;
+	if (c->o.base && diff_runs_find(&c->base, c->o.base, err))
+		return err_wrap(err, "--base");
+	for (unsigned i = 0; !c->o.base && i < c->budgets.bases; i++)
 		if (diff_runs_find(&c->base, c->budgets.base[i], err))
 			return err_wrap(err, "the base line");
 	if (diff_runs_read(&c->base, "check", c->o.with_losses, err))

@@ -8,12 +8,15 @@
 
 struct options {
 	struct diff_options diff;
+	const char *store;
 };
 
 static const struct opt opts[] = {
 	{ "paired", 'p', OPT_FLAG, offsetof(struct options, diff.paired), NULL,
 	  "the runs were recorded in turn: the n-th run of each side belong together", NULL },
 	DIFF_OPTS(struct options),
+	{ "store", 's', OPT_TEXT, offsetof(struct options, store), "DIR",
+	  "BASE and NEW are commits of the store DIR (kymo store)", NULL },
 	{ "anyway", 0, OPT_FLAG, offsetof(struct options, diff.anyway), NULL,
 	  "also compare runs of machines that differ (CPU, governor, kernel, distribution, RMW, "
 	  "kymo)",
@@ -30,7 +33,8 @@ static void name_side(char name[64], char **operand, int count)
 		(void)snprintf(name + shown, 64 - (size_t)shown, " and %d more", count - 1);
 }
 
-static int find_sides(struct diff *d, int argc, char **argv, int dashdash, struct kymo_err *err)
+static int find_sides(struct diff *d, const char *store, int argc, char **argv, int dashdash,
+		      struct kymo_err *err)
 {
 	const int bases = dashdash >= 0 ? dashdash : argc / 2;
 
@@ -44,9 +48,13 @@ static int find_sides(struct diff *d, int argc, char **argv, int dashdash, struc
 			       "one side has no runs: kymo diff BASE... -- NEW...");
 	name_side(d->base_name, argv, bases);
 	name_side(d->new_name, argv + bases, argc - bases);
-	for (int i = 0; i < argc; i++)
-		if (diff_runs_find(i < bases ? &d->base : &d->new, argv[i], err))
+	for (int i = 0; i < argc; i++) {
+		struct diff_runs *side = i < bases ? &d->base : &d->new;
+
+		if (store ? diff_runs_find_commit(side, store, argv[i], err)
+			  : diff_runs_find(side, argv[i], err))
 			return -1;
+	}
 	if (d->options.paired && d->base.count != d->new.count)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--paired: %u base runs and %u new ones cannot be pairs",
@@ -70,7 +78,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	status = opt_parse(opts, &options, &argc, &argv, &dashdash, err);
 	d->options = options.diff;
 	if (!status && !diff_check_options(&d->options, err) &&
-	    !find_sides(d, argc, argv, dashdash, err) && !diff_compare(d, &comparison, err))
+	    !find_sides(d, options.store, argc, argv, dashdash, err) &&
+	    !diff_compare(d, &comparison, err))
 		status = diff_print(d, &comparison, err);
 	else
 		status = -1;
@@ -88,13 +97,14 @@ const struct verb verb_diff = {
 	.description =
 		"Compares the runs of a base side with those of a new side. Each operand is a "
 		"trace, a summary (kymo report --format summary), or a directory of "
-		"recordings, which are taken oldest first. The run is the unit: one run says what "
+		"summaries, or of recordings, which are taken oldest first. The run is the unit: "
+		"one run says what "
 		"happened; what "
 		"became slower only several runs of each side can tell. Record 6 of each, in turn "
 		"(base, new, base, new, ...), and add "
 		"--paired.\n\n"
 		"Callbacks, topics, chains, timers, services, loops and spans are matched by name. "
-		"Each of their metrics (p5, p50, p90 "
+		"Each of their metrics (p2, p50, p90 "
 		"and p99 of times, rates, shares that were lost or missed) gets a verdict:\n\n"
 		"  worse      it grew by more than the limit, and the runs prove it\n"
 		"  better     it fell by more than the limit, and the runs prove it\n"
@@ -111,6 +121,7 @@ const struct verb verb_diff = {
 	.examples = "kymo diff before.trace after.trace\n"
 		    "kymo diff --paired runs/base runs/new\n"
 		    "kymo diff base1 base2 base3 base4 -- new1 new2 new3 new4\n"
+		    "kymo diff --store perf 4f1c2aa 9b02e11\n"
 		    "kymo diff --format junit --paired runs/base runs/new >diff.xml",
 	.opts = opts,
 	.run = run,

@@ -50,7 +50,7 @@ struct diff_options {
 		  OPT_U64,                                                                        \
 		  offsetof(type, diff.limit),                                                     \
 		  "PERCENT",                                                                      \
-		  "how much a time or a rate may change (default: p5 5, p50 10, p90 15, p99 20, " \
+		  "how much a time or a rate may change (default: p2 5, p50 10, p90 15, p99 20, " \
 		  "rates 10)",                                                                    \
 		  NULL },                                                                         \
 		{ "only",   0,                                                                    \

@@ -9,6 +9,7 @@
 #include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
 #include "cli/verbs/ls/recordings.h"
+#include "cli/verbs/store/store_dir.h"
 #include "summary/summary_collect.h"
 #include "summary/summary_file.h"
 
@@ -24,6 +25,51 @@ static int add(struct diff_runs *runs, const char *path, struct kymo_err *err)
 	return 0;
 }
 
+static int add_file(void *context, const char *file, struct kymo_err *err)
+{
+	return add(context, file, err);
+}
+
+static int add_commit(struct diff_runs *runs, const struct store_commit *commit,
+		      struct kymo_err *err)
+{
+	for (unsigned i = 0; i < commit->runs; i++)
+		if (add(runs, commit->path[i], err))
+			return -1;
+	return 0;
+}
+
+/* A store without a commit stands for its newest one. */
+static int find_newest(struct diff_runs *runs, const char *path, struct kymo_err *err)
+{
+	struct store_dir store;
+	int rc = store_dir_read(&store, path, err);
+
+	if (rc)
+		return -1;
+	if (store.count)
+		rc = add_commit(runs, &store.commit[store.count - 1], err);
+	else
+		rc = err_set(err, KYMO_EXIT_INPUT, "the store %s has no commit", path);
+	store_dir_free(&store);
+	return rc;
+}
+
+int diff_runs_find_commit(struct diff_runs *runs, const char *path, const char *id,
+			  struct kymo_err *err)
+{
+	const struct store_commit *commit;
+	struct store_dir store;
+	int rc;
+
+	if (store_dir_read(&store, path, err))
+		return -1;
+	commit = store_dir_find(&store, path, id, err);
+	rc = commit ? add_commit(runs, commit, err) : -1;
+	store_dir_free(&store);
+	return rc;
+}
+
 int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err *err)
 {
 	struct recordings found = { 0 };
@@ -32,6 +78,11 @@ int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err 
 
 	if (stat(operand, &status) || !S_ISDIR(status.st_mode) || recording_is(operand))
 		return add(runs, operand, err);
+	if (store_dir_is(operand))
+		return find_newest(runs, operand, err);
+	rc = store_dir_summaries(operand, add_file, runs, err);
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	if (recordings_find(&found, operand, err))
 		return -1;
 	/* They are newest first. */

@@ -24,12 +24,17 @@ static inline unsigned diff_runs_judged(const struct diff_runs *runs)
 }
 
 /**
- * diff_runs_find() - add the runs that @operand names: a trace, a summary, or all recordings of a
- * directory, oldest first
+ * diff_runs_find() - add the runs that @operand names: a trace, a summary, all summaries of a
+ * directory, all recordings of one, oldest first, or the newest commit of a store
  *
  * Return: 0, or -1 with @err: nothing is there.
  */
 int diff_runs_find(struct diff_runs *runs, const char *operand, struct kymo_err *err);
+
+/** diff_runs_find_commit() - add the runs of commit @id of the store @path. Return: 0, or -1 with
+ * @err. */
+int diff_runs_find_commit(struct diff_runs *runs, const char *path, const char *id,
+			  struct kymo_err *err);
 
 /**
  * diff_runs_read() - read the runs that were not read yet into summaries; those in which events
