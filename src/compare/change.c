@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "compare/rearrange.h"
 
@@ -31,51 +29,35 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* The mean of the pairs that are turned round in @row; NAN: none is. */
-static double pairs_mean(const struct change_design *design, const double *value,
-			 const uint8_t *row)
+/* Four sums at once: one alone would wait for each addition to end. */
+static double dot(const double *a, const double *b, unsigned count)
 {
-	double sum = 0;
-	unsigned count = 0;
+	double sum[4] = { 0 };
+	unsigned i;
 
-	for (unsigned i = 0; i < design->bases; i++)
-		if (row[i]) {
-			sum += value[design->bases + i] - value[i];
-			count++;
-		}
-	return count ? sum / count : NAN;
+	for (i = 0; i + 4 <= count; i += 4)
+		for (unsigned k = 0; k < 4; k++)
+			sum[k] += a[i + k] * b[i + k];
+	for (; i < count; i++)
+		sum[0] += a[i] * b[i];
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The mean of what leaves "new" in @row less the mean of what comes in; NAN: nothing moves. */
-static double moved_mean(const struct change_design *design, const double *value,
-			 const uint8_t *row)
-{
-	double out = 0, in = 0;
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < design->bases; i++)
-		if (row[i]) {
-			in += value[i];
-			count++;
-		}
-	for (unsigned i = design->bases; i < design->bases + design->news; i++)
-		if (!row[i])
-			out += value[i];
-	return count ? (out - in) / count : NAN;
-}
-
+/*
+ * @value: of the runs; paired: the differences of the pairs. A typical value is the mean of what
+ * leaves "new" less the mean of what comes in; paired: the mean of the pairs that are turned round.
+ */
 static void judge_one(const struct change_design *design, const struct rearrangements *all,
 		      const double *value, double *typical, struct change *out)
 {
 	unsigned count = 0, down = 0, up = 0, bound;
 
 	for (unsigned i = 0; i < all->count; i++) {
-		const uint8_t *row = rearrangements_row(all, i);
-		const double one = design->paired ? pairs_mean(design, value, row)
-						  : moved_mean(design, value, row);
+		double one;
 
-		if (isnan(one))
+		if (!all->moves[i])
 			continue;
+		one = dot(rearrangements_moved(all, i), value, all->width) / all->moves[i];
 		typical[count++] = one;
 		down += one <= 0;
 		up += one >= 0;
@@ -111,8 +93,10 @@ struct together {
 	const struct rearrangements *all;
 	double *centred;     /* [metrics][runs], or [metrics][pairs] of differences */
 	struct fixed *fixed; /* [metrics], largest observed statistic first */
-	unsigned *beaten; /* [metrics] rearrangements whose largest statistic, from here on, is as
-			     large */
+	/* [metrics] of the rearrangements: how often the largest statistic from here on is as
+	 * large, or, towards the front, the smallest as small */
+	unsigned *beaten_up, *beaten_down;
+	double *now; /* [metrics] the statistics of a rearrangement */
 	unsigned metrics, width;
 };
 
@@ -133,14 +117,13 @@ static double pairs_squares(const struct fixed *fixed, double pairs, double mean
 }
 
 /* The statistic of metric @at in rearrangement @row; 1 in @row: new, paired: turned round. */
-static double statistic(const struct together *t, const struct fixed *fixed, const uint8_t *row)
+static double statistic(const struct together *t, const struct fixed *fixed, const double *row)
 {
 	const double *value = t->centred + (size_t)fixed->metric * t->width;
 	const double bases = t->design->bases, news = t->design->news;
-	double chosen = 0, mean, others;
+	const double chosen = dot(row, value, t->width);
+	double mean, others;
 
-	for (unsigned i = 0; i < t->width; i++)
-		chosen += row[i] ? value[i] : 0;
 	if (t->design->paired) {
 		mean = (fixed->sum - 2 * chosen) / bases;
 		return student(mean, pairs_squares(fixed, bases, mean), bases - 1, 1 / bases);
@@ -160,8 +143,8 @@ static int by_observed(const void *left, const void *right)
 	return (a->metric > b->metric) - (a->metric < b->metric);
 }
 
-/* Centres the values of all metrics; @sign -1: as if every value had gone the other way. */
-static void prepare(struct together *t, const double *const *value, double sign)
+/* Centres the values of all metrics. */
+static void prepare(struct together *t, const double *const *value)
 {
 	const unsigned runs = t->design->bases + t->design->news;
 
@@ -178,47 +161,66 @@ static void prepare(struct together *t, const double *const *value, double sign)
 			fixed->shared += both * both / 2;
 		}
 		for (unsigned i = 0; i < t->width; i++) {
-			centred[i] = sign * (t->design->paired
-						     ? value[m][t->design->bases + i] - value[m][i]
-						     : value[m][i] - mean);
+			centred[i] = t->design->paired
+					     ? value[m][t->design->bases + i] - value[m][i]
+					     : value[m][i] - mean;
 			fixed->sum += centred[i];
 			fixed->squares += centred[i] * centred[i];
 		}
 		fixed->observed = statistic(t, fixed, rearrangements_row(t->all, 0));
-		t->beaten[m] = 0;
 	}
 	qsort(t->fixed, t->metrics, sizeof(*t->fixed), by_observed);
 }
 
-/* Sets q of each metric for a change in the direction of @sign. */
-static void judge_together(struct together *t, const double *const *value, double sign,
-			   struct change *out)
+/* One rearrangement; had every value gone the other way, so had every statistic. */
+static void count_one(struct together *t, const double *row)
 {
-	double least = 0;
+	double most = -INFINITY, least = INFINITY;
 
-	prepare(t, value, sign);
-	for (unsigned i = 0; i < t->all->count; i++) {
-		const uint8_t *row = rearrangements_row(t->all, i);
-		double largest = -INFINITY;
-
-		for (unsigned m = t->metrics; m-- > 0;) {
-			const double one = statistic(t, &t->fixed[m], row);
-
-			if (one > largest)
-				largest = one;
-			t->beaten[m] += largest >= t->fixed[m].observed - 1e-12;
-		}
+	for (unsigned m = 0; m < t->metrics; m++)
+		t->now[m] = statistic(t, &t->fixed[m], row);
+	for (unsigned m = t->metrics; m-- > 0;) {
+		most = t->now[m] > most ? t->now[m] : most;
+		t->beaten_up[m] += most >= t->fixed[m].observed - 1e-12;
 	}
 	for (unsigned m = 0; m < t->metrics; m++) {
-		const double q = (double)t->beaten[m] / t->all->count;
-
-		if (q > least)
-			least = q;
-		if (sign > 0)
-			out[t->fixed[m].metric].q_up = least;
-		else
-			out[t->fixed[m].metric].q_down = least;
+		least = t->now[m] < least ? t->now[m] : least;
+		t->beaten_down[m] += least <= t->fixed[m].observed + 1e-12;
 	}
+}
+
+/* Sets q of each metric. */
+static void judge_together(struct together *t, const double *const *value, struct change *out)
+{
+	double up = 0, down = 0;
+
+	prepare(t, value);
+	for (unsigned i = 0; i < t->all->count; i++)
+		count_one(t, rearrangements_row(t->all, i));
+	for (unsigned m = 0; m < t->metrics; m++) {
+		const unsigned last = t->metrics - 1 - m;
+
+		up = fmax(up, (double)t->beaten_up[m] / t->all->count);
+		out[t->fixed[m].metric].q_up = up;
+		down = fmax(down, (double)t->beaten_down[last] / t->all->count);
+		out[t->fixed[last].metric].q_down = down;
+	}
+}
+
+static int judge_all(struct together *t, const double *const *value, double *typical,
+		     double *difference, struct change *out)
+{
+	const unsigned bases = t->design->bases;
+
+	for (unsigned m = 0; m < t->metrics; m++) {
+		for (unsigned i = 0; t->design->paired && i < bases; i++)
+			difference[i] = value[m][bases + i] - value[m][i];
+		judge_one(t->design, t->all, t->design->paired ? difference : value[m], typical,
+			  &out[m]);
+	}
+	if (t->metrics)
+		judge_together(t, value, out);
+	return 0;
 }
 
 int change_judge(const struct change_design *design, const double *const *value, unsigned metrics,
@@ -229,27 +231,30 @@ int change_judge(const struct change_design *design, const double *const *value,
 			      .width = design->paired ? design->bases
 						      : design->bases + design->news };
 	struct rearrangements all = { 0 };
-	double *typical = NULL;
+	double *typical = NULL, *difference = NULL;
 	int rc = rearrangements_make(&all, design);
 
 	if (rc == 0) {
 		typical = calloc(all.count + 1, sizeof(*typical));
+		difference = calloc(t.width + 1, sizeof(*difference));
 		t.all = &all;
 		t.centred = calloc((size_t)metrics * t.width + 1, sizeof(*t.centred));
 		t.fixed = calloc(metrics + 1, sizeof(*t.fixed));
-		t.beaten = calloc(metrics + 1, sizeof(*t.beaten));
-		rc = typical && t.centred && t.fixed && t.beaten ? 0 : -ENOMEM;
-	}
-	for (unsigned m = 0; rc == 0 && m < metrics; m++)
-		judge_one(design, &all, value[m], typical, &out[m]);
-	if (rc == 0 && metrics) {
-		judge_together(&t, value, 1, out);
-		judge_together(&t, value, -1, out);
+		t.beaten_up = calloc(metrics + 1, sizeof(*t.beaten_up));
+		t.beaten_down = calloc(metrics + 1, sizeof(*t.beaten_down));
+		t.now = calloc(metrics + 1, sizeof(*t.now));
+		rc = typical && difference && t.centred && t.fixed && t.beaten_up &&
+				     t.beaten_down && t.now
+			     ? judge_all(&t, value, typical, difference, out)
+			     : -ENOMEM;
 	}
 	free(typical);
+	free(difference);
 	free(t.centred);
 	free(t.fixed);
-	free(t.beaten);
+	free(t.beaten_up);
+	free(t.beaten_down);
+	free(t.now);
 	rearrangements_free(&all);
 	return rc;
 }

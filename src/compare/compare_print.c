@@ -59,10 +59,11 @@ char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 		   const struct change_design *design)
 {
 	const char *what = design->paired ? "pairs" : "runs a side";
+	const unsigned have = design->bases < design->news ? design->bases : design->news;
 
-	if (row->verdict.runs)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u %s would tell", row->verdict.runs,
-			       what);
+	if (row->verdict.runs > have)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would tell",
+			       row->verdict.runs - have, what);
 	else
 		(void)snprintf(out, COMPARE_CHANGE_MAX, "%u %s would not tell", VERDICT_RUNS_MAX,
 			       what);
@@ -166,6 +167,28 @@ static void metric_line(const struct text *t, const struct compare_row *row)
 	fprintf(t->out, "            %s\n", clean);
 }
 
+/* Those metrics of the entity of row @at that have its verdict; of what is not known the one that
+ * changed most tells enough. */
+static void metric_lines(const struct text *t, unsigned at, bool suspects_only)
+{
+	const struct comparison *c = t->comparison;
+	const struct compare_row *row = &c->row[at];
+	unsigned left = 0;
+
+	for (unsigned i = at; i < c->rows; i++) {
+		if (c->row[i].entity != row->entity ||
+		    c->row[i].verdict.verdict != row->verdict.verdict ||
+		    (suspects_only && !c->row[i].verdict.is_suspect))
+			continue;
+		if (i > at && suspects_only && t->print->most)
+			left++;
+		else
+			metric_line(t, &c->row[i]);
+	}
+	if (left)
+		fprintf(t->out, "            %-12s  and %u more of its metrics\n", "", left);
+}
+
 /* The entities whose worst verdict is @verdict, each once, with those of its metrics that have it.
  */
 static void of_verdict(const struct text *t, enum verdict verdict, const char *word,
@@ -191,11 +214,7 @@ static void of_verdict(const struct text *t, enum verdict verdict, const char *w
 		}
 		shown++;
 		entity_line(t, word, row->entity);
-		for (unsigned j = i; j < c->rows; j++)
-			if (c->row[j].entity == row->entity &&
-			    c->row[j].verdict.verdict == verdict &&
-			    (!suspects_only || c->row[j].verdict.is_suspect))
-				metric_line(t, &c->row[j]);
+		metric_lines(t, i, suspects_only);
 	}
 	if (left)
 		fprintf(t->out, " %-10s %u more: --all\n", "", left);
@@ -252,6 +271,8 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 	of_verdict(&t, VERDICT_WORSE, "WORSE", false);
 	of_verdict(&t, VERDICT_BETTER, "better", false);
 	of_verdict(&t, VERDICT_UNKNOWN, "not known", true);
+	if (comparison->count[VERDICT_NOT_WORSE])
+		fprintf(out, " the same   %u metrics\n", comparison->count[VERDICT_NOT_WORSE]);
 	names(&t, "new", comparison->appeared, comparison->appeareds);
 	names(&t, "gone", comparison->gone, comparison->gones);
 	verdict_line(&t);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,34 +87,59 @@ static void shuffle(uint8_t *row, const struct change_design *design, unsigned w
 	}
 }
 
+static void put(struct rearrangements *all, const struct change_design *design, unsigned at,
+		const uint8_t *from)
+{
+	double *row = all->rows + (size_t)at * all->width;
+	double *moved = all->moved + (size_t)at * all->width;
+
+	for (unsigned i = 0; i < all->width; i++) {
+		row[i] = from[i];
+		if (design->paired)
+			moved[i] = from[i];
+		else
+			moved[i] = i < design->bases ? -(double)from[i] : !from[i];
+		all->moves[at] += moved[i] > 0;
+	}
+}
+
 int rearrangements_make(struct rearrangements *all, const struct change_design *design)
 {
 	const unsigned number = number_of(design);
 	const bool every = number <= CHANGE_ALL;
 	uint64_t state = 0x9e3779b97f4a7c15u;
+	uint8_t *row;
 
 	all->width = design->paired ? design->bases : design->bases + design->news;
 	all->count = every ? number : CHANGE_DRAWS + 1;
-	all->rows = calloc(all->count, all->width + 1);
-	if (!all->rows)
+	all->rows = calloc((size_t)all->count * all->width + 1, sizeof(*all->rows));
+	all->moved = calloc((size_t)all->count * all->width + 1, sizeof(*all->moved));
+	all->moves = calloc(all->count, sizeof(*all->moves));
+	row = calloc(all->width + 1, sizeof(*row));
+	if (!all->rows || !all->moved || !all->moves || !row) {
+		free(row);
+		rearrangements_free(all);
 		return -ENOMEM;
-	real(all->rows, design);
+	}
+	real(row, design);
+	put(all, design, 0, row);
 	for (unsigned i = 1; i < all->count; i++) {
-		uint8_t *row = all->rows + (size_t)i * all->width;
-
-		memcpy(row, row - all->width, all->width);
 		if (!every)
 			shuffle(row, design, all->width, &state);
 		else if (design->paired)
 			next_number(row, all->width);
 		else
 			next_selection(row, all->width);
+		put(all, design, i, row);
 	}
+	free(row);
 	return 0;
 }
 
 void rearrangements_free(struct rearrangements *all)
 {
 	free(all->rows);
-	all->rows = NULL;
+	free(all->moved);
+	free(all->moves);
+	*all = (struct rearrangements){ 0 };
 }
