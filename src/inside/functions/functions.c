@@ -45,6 +45,8 @@ KYMO_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 		kymo_guest_emit(&guest, KYMO_POINT_func_exit, &call, sizeof(call));
 }
 
+KYMO_GUEST_CHECKS_LAYOUT()
+
 /* A program that was started with this library is traced even if it has no other events: the fact
  * about its file registers it. */
 __attribute__((constructor(102))) static void load(void)

@@ -74,6 +74,8 @@ bool malloc_is_linker(const void *code)
 	return at >= linker.begin && at < linker.end;
 }
 
+KYMO_GUEST_CHECKS_LAYOUT()
+
 /*
  * A program that was started with this library is traced even if it has no other events: so one
  * allocation registers the process. The hooks step aside for sanitizers, so in programs with one

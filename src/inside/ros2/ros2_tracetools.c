@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Determines the version of the libtracetools in this process. abi/tracetools.h has the decision; this file collects the evidence. */
 #include "inside/ros2/ros2_tracetools.h"
+#include "inside/tracer/tracer_ring.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -108,6 +109,8 @@ void kymo_tracetools_probe(void)
 	(void)pthread_once(&once, probe);
 	probing = false;
 }
+
+KYMO_GUEST_CHECKS_LAYOUT()
 
 __attribute__((constructor))
 static void load(void)

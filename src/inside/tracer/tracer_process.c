@@ -191,6 +191,15 @@ static void load(void)
 	kymo_at_fork(kymo_user_fork_begin, kymo_user_fork_end, forked);
 }
 
+void kymo__guest_begins(uint32_t layout)
+{
+	if (layout == KYMO_INLINE_LAYOUT)
+		return;
+	kymo_settings.disabled = true;
+	kymo_switch_bytes(NULL);
+	kymo_say("this process is not traced: its libkymo.so is of another version than the library that is preloaded");
+}
+
 __attribute__((destructor))
 static void unload(void)
 {

@@ -116,6 +116,27 @@ KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
 /** kymo__publish_behind() - publish a record that does not directly follow the published records. */
 KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
+/*
+ * What the inlined code of libkymo-ros2, libkymo-malloc and libkymo-functions shares with libkymo, as a number. With
+ * LD_LIBRARY_PATH, a program may load a libkymo of another version.
+ */
+#define KYMO_INLINE_LAYOUT                                                                        \
+	((uint32_t)sizeof(struct kymo_thread) << 20 ^                                             \
+	 (uint32_t)offsetof(struct kymo_thread, ring) << 12 ^                                     \
+	 (uint32_t)offsetof(struct kymo_thread, anchors) << 6 ^                                   \
+	 (uint32_t)offsetof(struct kymo_thread, free_until) ^ KYMO_ABI_VERSION << 28)
+
+/** kymo__guest_begins() - a library with inlined code is loaded; if its @layout is another one, the process is not traced. */
+KYMO_EXPORT __attribute__((weak)) void kymo__guest_begins(uint32_t layout);
+
+/* For one file of such a library. A libkymo from before this check does not have the function. */
+#define KYMO_GUEST_CHECKS_LAYOUT()                                                                \
+	static __attribute__((constructor(101))) void check_layout(void)                          \
+	{                                                                                         \
+		if (kymo__guest_begins)                                                           \
+			kymo__guest_begins(KYMO_INLINE_LAYOUT);                                   \
+	}
+
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /** kymo_enable_byte() - the enable byte of a runtime event: enum kymo_enable. */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-# Programs behave as without kymo: with musl, for 32 bits, with a malloc of their own (jemalloc, tcmalloc, mimalloc).
+# Programs behave as without kymo: with musl, for 32 bits, with a malloc of their own (jemalloc, tcmalloc, mimalloc), with parts of
+# kymo that are of different versions.
 . "$(dirname "$0")/../lib/libtest.sh"
 
 export KYMO_DIR=$scratch/runtime
@@ -104,4 +105,22 @@ for name in jemalloc.so.2 tcmalloc_minimal.so.4 mimalloc.so.2; do
 	recorded=$("$kymo" dump "$name" | grep -c 'lttng_ust_libc:')
 	[ "$recorded" -gt 15000 ] || fail "$name: only $recorded calls of malloc and its family are recorded"
 done
+
+# A library with inlined code meets a libkymo of another version.
+cat >stranger.c <<'END'
+#include <kymo/kymo.h>
+void kymo__guest_begins(unsigned layout);
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		kymo__guest_begins(0);
+	KYMO_INSTANT("test", "event");
+	return 0;
+}
+END
+gcc -I"$KYMO_SOURCE/include" -o stranger stranger.c -L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" || fail "cannot compile it"
+run 0 "$kymo" record -q -o same -- ./stranger
+KYMO_VERBOSE=1 run 6 "$kymo" record -q -o other -- ./stranger 0
+has err "its libkymo.so is of another version"
 finish
