@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How the verbs of the analysis grow: CPU time and peak memory for traces of 1, 10 and 100 M events, and
 # what both are per event and in relation to the smallest; babeltrace2 -o dummy beside them.
+# PAIRS=1000: of 2,000 callbacks.
 # usage: report.sh [BUILD] [EVENTS...]		(about 25 bytes an event below TMPDIR, default /dev/shm)
 set -eu
 build=${1:-${KYMO_BUILD:-build}}
@@ -33,9 +34,11 @@ for events in ${*:-1000000 10000000 100000000}; do
 		continue
 	fi
 	rm -rf "$dir/trace"
-	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events")
+	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events" ${PAIRS:+"$PAIRS"})
 	measure "kymo info" "$count" "$kymo" info "$dir/trace"
 	measure "kymo report" "$count" "$kymo" report "$dir/trace"
+	measure "kymo report --html" "$count" "$kymo" report "$dir/trace" --html -o "$dir/page.html"
+	printf '%-22s %11d bytes\n' "  its file" "$(stat -c %s "$dir/page.html")"
 	measure "kymo flow" "$count" "$kymo" flow "$dir/trace"
 	measure "kymo query, count" "$count" "$kymo" query "$dir/trace" 'SELECT count(*), max(duration_ns) FROM callback_instances'
 	measure "kymo events --node" "$count" "$kymo" list "$dir/trace" --node '*'

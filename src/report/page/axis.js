@@ -66,8 +66,8 @@ function picture(height, label, draw) {
 	const root = svg('svg', { height: height, role: 'img', 'aria-label': label });
 	let last = 0;
 	const redraw = () => {
-		const width = Math.floor(root.getBoundingClientRect().width);
-		if (!width || width === last)
+		const place = Math.floor(root.getBoundingClientRect().width), width = Math.max(place, 240);
+		if (!place || width === last)
 			return;
 		last = width;
 		root.setAttribute('viewBox', '0 0 ' + width + ' ' + height);

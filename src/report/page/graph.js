@@ -2,6 +2,22 @@
 // What talks to what: nodes in layers from left to right, topics as lines between them. The line is
 // as wide as the rate, as dark as the latency, and dashed where messages were lost.
 
+const graph_most = 80;
+
+// The nodes that are drawn: those that match the filter, and of too many those with the slowest topics.
+function graph_choice(model) {
+	const words = search_words(), harm = new Map();
+	for (const line of model.lines)
+		for (const node of [line.from, line.to])
+			harm.set(node, Math.max(harm.get(node) || 0, ...line.topics.map(index => (entities[index].latency || { max: 0 }).max + 1e9 * lost_of(entities[index]))));
+	const fits = node => !words.length || words.every(word => D.graph.nodes[node].name.toLowerCase().includes(word));
+	const near = new Set(model.nodes.filter(fits));
+	if (words.length)
+		model.lines.filter(line => near.has(line.from) || near.has(line.to)).forEach(line => near.add(line.from).add(line.to));
+	const chosen = new Set([...near].sort((a, b) => harm.get(b) - harm.get(a)).slice(0, graph_most));
+	return { nodes: model.nodes.filter(node => chosen.has(node)), lines: model.lines.filter(line => chosen.has(line.from) && chosen.has(line.to)), all: model.nodes.length };
+}
+
 function graph_model() {
 	const shown = new Map(), lines = new Map(), publishers = new Map();
 	const topics = index => entities[index];
@@ -99,7 +115,7 @@ function graph_line(line, from, to, most_rate, most_p99, is_back) {
 }
 
 function graph_node(node, box) {
-	const own = D.entities.filter(entity => entity.kind === 'callback' && (entity.name === node.name || entity.name.startsWith(node.name + ' ')));
+	const own = of_kind('callback', true).filter(entity => (entity.name === node.name || entity.name.startsWith(node.name + ' ')));
 	const worst = own.slice().sort((a, b) => ((b.duration || {}).max || 0) - ((a.duration || {}).max || 0))[0];
 	const text = node.name + '\nprocess ' + node.process + ' ' + node.pid + (node.host ? ' on ' + node.host : '') +
 		own.map(entity => '\n' + entity.label + ': p99 ' + ns_text((entity.duration || {}).p99)).slice(0, 8).join('');
@@ -110,9 +126,9 @@ function graph_node(node, box) {
 }
 
 function graph_chart() {
-	const model = graph_model();
+	const model = graph_choice(graph_model());
 	if (!model.nodes.length)
-		return empty('No node of the trace publishes what another one receives.');
+		return empty(model.all ? 'No node matches the filter.' : 'No node of the trace publishes what another one receives.');
 	const { layers, back } = graph_layers(model), rows = Math.max(...layers.map(nodes => nodes.length));
 	const height = Math.max(200, rows * 84 + 40);
 	const topics = model.lines.flatMap(line => line.topics).map(index => entities[index]);
@@ -131,5 +147,5 @@ function graph_chart() {
 			model.nodes.map(node => graph_node(D.graph.nodes[node], boxes.get(node))));
 	});
 	return figure('', copy_button('copy as kymo export', command('export', '--format svg -o graph.svg')), chart,
-		el('p', { class: 'dim small' }, 'Lines are as wide as the rate and as strong in colour as p99 of the latency; dashed and red: messages were never received. Click goes to the topic, or to the slowest callback of the node.'));
+		el('p', { class: 'dim small' }, model.all > model.nodes.length ? count_text(model.nodes.length) + ' of ' + count_text(model.all) + ' nodes, those with the slowest topics; the filter above chooses others. ' : '', 'Lines are as wide as the rate and as strong in colour as p99 of the latency; dashed and red: messages were never received. Click goes to the topic, or to the slowest callback of the node.'));
 }

@@ -64,7 +64,8 @@ function sparkline(series, height) {
 		for (const cell of cells)
 			path += 'M' + x(series.origin + (cell.at + 0.5) * series.width) + ' ' + (height || 30) + 'V' +
 				Math.min((height || 30) - 1, y(Math.sqrt(cell.max)));
-		return svg('path', { d: path, stroke: 'var(--run)', 'stroke-width': thick, fill: 'none' });
+		return [svg('line', { class: 'grid', x1: 0, x2: width, y1: (height || 30) - 0.5, y2: (height || 30) - 0.5 }),
+			svg('path', { d: path, stroke: 'var(--run)', 'stroke-width': thick, fill: 'none' })];
 	});
 }
 
@@ -107,5 +108,5 @@ function heat_chart(title, heat, command_button) {
 			loss_band(x, frame.top, bottom), group, crosshair(x, frame.top, bottom, group)];
 	});
 	return figure(title, command_button, chart, el('p', { class: 'dim small' },
-		'darker: more messages, up to ' + count_text(most) + ' in one field'));
+		'the stronger the colour, the more messages: up to ' + count_text(most) + ' in one field'));
 }

@@ -93,7 +93,7 @@ function chain_command(entity, verb, count) {
 }
 
 // The worst of a chain over time: where in the trace it was bad.
-function worst_over_time(entity) {
+function worst_over_time(entity, title) {
 	const chain = entity.chain, height = 130, bottom = height - frame.bottom;
 	if (chain.worst.length < 2)
 		return null;
@@ -108,5 +108,5 @@ function worst_over_time(entity) {
 				svg('circle', { cx: x(arrival[0]), cy: y(arrival[1]), r: 3.5, fill: 'var(--run)' }),
 				svg('rect', { class: 'hit', x: x(arrival[0]) - 3, y: frame.top, width: 6, height: bottom - frame.top })))];
 	});
-	return figure('When the worst were', null, chart);
+	return figure(title || 'When the worst were', null, chart);
 }

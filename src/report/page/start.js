@@ -3,7 +3,7 @@
 
 const sections = [
 	['', 'Overview', overview, () => null], ['chains', 'Chains', chains_page, () => of_kind('chain').length],
-	['graph', 'Graph', () => [banner(), panel(el('h2', {}, 'Graph'), null, graph_chart())], () => D.graph.nodes.length],
+	['graph', 'Graph', () => [banner(), graph_panel(el('h2', {}, 'Graph'))], () => D.graph.nodes.length],
 	['topics', 'Topics', topics_page, () => of_kind('topic').length], ['callbacks', 'Callbacks', callbacks_page, () => of_kind('callback').length],
 	['timers', 'Timers', timers_page, () => of_kind('timer').length], ['spans', 'Loops and spans', spans_page, () => of_kind('loop').length + of_kind('span').length],
 	['executors', 'Executors', executors_page, () => (byKind.executor || []).length || of_kind('callback').length],

@@ -9,6 +9,18 @@ function total_ns() {
 	return Math.max(1, (D.end || 0) - (D.begin || 0));
 }
 
+// The graph, drawn again when the filter changes.
+function graph_panel(title) {
+	const place = el('div', {});
+	place.draw = () => {
+		place.textContent = '';
+		place.append(graph_chart());
+	};
+	tables_shown.add(place);
+	place.draw();
+	return panel(title, null, place);
+}
+
 // ---- verdict ----
 
 function banner() {
@@ -92,11 +104,12 @@ function overview() {
 	const loops = of_kind('loop').concat(of_kind('span'));
 	return [banner(), verdict(), facts(),
 		chains.length ? el('div', { class: 'split' },
-			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true)),
+			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true),
+				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)) + ' were')),
 			chain && panel(el('h3', {}, entity_link(chain, 120)), null, dist_chart('Latency', chain.latency, chain_command(chain, 'flow')),
 				chain.chain && segments_chart(chain))) : null,
 		worst && worst.instance ? instance_panel(worst, worst.instance, true) : null,
-		D.graph.nodes.length ? panel(el('h3', {}, el('a', { href: '#/graph' }, 'Graph')), null, graph_chart()) : null,
+		D.graph.nodes.length && D.graph.nodes.length <= 40 ? graph_panel(el('h3', {}, el('a', { href: '#/graph' }, 'Graph'))) : null,
 		loops.length && !of_kind('callback').length ? panel('Loops and spans', null, spans_table(loops, 20)) : null,
 		of_kind('callback').length ? el('div', { class: 'cols' },
 			panel(el('h3', {}, el('a', { href: '#/callbacks' }, 'Callbacks')), null, callbacks_table(of_kind('callback'), 8, true)),
@@ -169,18 +182,23 @@ function chain_instance(entity, rank) {
 	if (!arrival)
 		return [panel('Not in the page', null, empty('The page has the ' + (chain ? chain.worst.length : 0) + ' worst arrivals of this chain.'))];
 	const walk = el('p', { class: 'crumbs' }, entity_link(entity, 200), ' · No. ' + rank + ' of the ' + chain.worst.length + ' worst ',
-		rank > 1 && el('a', { href: address(entity, rank - 1), rel: 'prev' }, '← worse'), ' ',
+		rank > 1 && el('a', { href: address(entity, rank - 1), rel: 'prev' }, '← the one before'), rank > 1 ? ' · ' : ' ',
 		rank < chain.worst.length && el('a', { href: address(entity, rank + 1), rel: 'next' }, 'next →'));
 	if (rank === 1 && entity.instance && entity.instance.begin === arrival[0])
 		return [walk, instance_panel(entity, entity.instance)];
-	const rows = chain.segments.map((segment, i) => ({ segment, ns: arrival[3 + i] })).filter(row => row.ns > 0);
+	let since = 0;
+	const rows = chain.segments.map((segment, i) => {
+		since += arrival[3 + i];
+		return { segment, ns: arrival[3 + i], kind: segment.what, begin: since - arrival[3 + i] };
+	}).filter(row => row.ns > 0);
 	return [walk, panel(el('h2', {}, ns_text(arrival[1]), el('span', { class: 'dim' }, ' at ' + at_text(arrival[0]))),
 		[copy_button('copy as kymo why', 'kymo why ' + D.operand + ' --message ' + arrival[2]),
 		 copy_button('open in Perfetto here', command('open', '--at ' + at_text(arrival[0]).replace(' ', '')))],
 		table([{ key: 'name', title: 'segment', value: row => segment_name(chain, row.segment), cell: row => el('td', { class: 'namecell' },
 				el('i', { class: 'swatch bg-' + swatch_of(row.segment.what) }), name_of(segment_name(chain, row.segment), 80)) },
 			ns_column('ns', 'time', row => row.ns), ns_column('p50', 'usually', row => row.segment.p50),
-			ns_column('more', 'above', row => Math.max(0, row.ns - row.segment.p50))], rows, { most: 60, label: 'segments of this arrival' }))];
+			ns_column('more', 'above', row => Math.max(0, row.ns - row.segment.p50)),
+			{ key: 'when', title: 'when', value: row => row.begin, cell: row => part_bar({ begin: 0, ns: arrival[1] }, row) }], rows, { most: 60, label: 'segments of this arrival' }))];
 }
 
 // ---- callbacks ----
@@ -414,7 +432,7 @@ function report_column(key, rows) {
 		return ns_column(key, title, row => row[key]);
 	if (number)
 		return { key, title, number: true, value: row => row[key], cell: row => el('td', { class: 'n', 'data-v': row[key] },
-			row[key] === null ? '–' : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
+			/(^|_)[pt]id$/.test(key) ? String(row[key]) : row[key] === null ? '–' : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
 	return { key, title, value: row => row[key], cell: row => el('td', { class: 'namecell' }, name_of(String(row[key] ?? ''), 70)) };
 }
 
@@ -457,7 +475,7 @@ function matrix() {
 	};
 	return panel('Who held whom', query_button('SELECT callback, by_callback, held, count(*) AS count, sum(ns) AS ns, max(ns) AS worst_ns FROM blocked_by GROUP BY callback_id, by_callback_id, held ORDER BY ns DESC'),
 		el('p', { class: 'dim small' }, 'Rows waited; columns were waited for. Times are sums.'),
-		el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 26))))),
+		el('div', { class: 'scroll' }, el('table', {}, el('thead', { class: 'wrapped' }, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 26))))),
 			el('tbody', {}, victims.map(entity => el('tr', {}, el('th', { scope: 'row' }, entity_link(entity, 40)), culprits.map(by => cell(entity, by))))))));
 }
 

@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_browser import browsers
-from lib_test import BUILD, KYMO, SHARED, answer, check, existing, kymo, private, record, record_robot, report, run, skip
+from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, existing, kymo, private, record, record_robot, report, run, skip
 
 # All addresses of a page: the bar, and the first of each kind of entity and instance.
 ADDRESSES = """(() => {
@@ -144,7 +144,8 @@ def clicks_and_keys(browser):
 
 
 def made(directory):
-    """Traces of our own: the robot, a program with loops, one with a damaged stream, an empty one."""
+    """Traces of our own: the robot, a program with loops, an empty one, a damaged one, and names that are markup, reorder text
+    or have 6,000 characters."""
     def at(name):
         return os.path.join(directory, name)
     environment = private(directory, KYMO_RING_SIZE="2M")
@@ -157,7 +158,8 @@ def made(directory):
                 file.truncate(os.path.getsize(stream) * 2 // 3 + 1)
     for stream in streams(at("empty")):
         os.unlink(stream)
-    return [at(name) for name in ("robot", "cyclic", "empty", "damaged")]
+    record(at("hostile"), "--", os.path.join(TESTS, "hostile_names"), env=environment)
+    return [at(name) for name in ("robot", "cyclic", "empty", "damaged", "hostile")]
 
 
 def streams(trace):
