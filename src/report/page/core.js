@@ -31,10 +31,14 @@ async function load() {
 	});
 	for (const chain of D.chains)
 		if (entities[chain.entity])
-			entities[chain.entity].chain = chain;
+			Object.assign(entities[chain.entity], { chain, error: chain.error });
 	D.instances.forEach(instance => {
 		entities[instance.entity].instance = instance;
 	});
+	// How wrong latencies may be that compare the clocks of two hosts.
+	for (const row of D.tables.topics || [])
+		if (row.latency_error_ns && byName.has('topic\n' + row.topic))
+			byName.get('topic\n' + row.topic)[0].error = row.latency_error_ns;
 	for (const series of D.series)
 		spread(series);
 	for (const heat of D.heat)
@@ -101,6 +105,7 @@ function svg(tag, attributes, ...children) {
 
 // Long names lose their middle, and have the rest in their title.
 function shortened(text, most) {
+	text = visible(text);
 	if (text.length <= most)
 		return text;
 	const head = Math.ceil((most - 1) / 2);
@@ -114,9 +119,8 @@ function visible(text) {
 }
 
 function name_of(text, most) {
-	text = visible(text);
 	const shown = arrows(shortened(text, most || 90));
-	return el('bdi', { title: shown === text ? null : shortened(text, 1000) }, shown);
+	return el('bdi', { title: shown === arrows(text) ? null : shortened(text, 1000) }, shown);
 }
 
 function arrows(text) {
@@ -146,6 +150,11 @@ function ns_text(ns) {
 
 function count_text(value) {
 	return value === null || value === undefined ? '–' : String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+// What is not longer than the error of two clocks is no number.
+function within_text(ns, error) {
+	return error && ns <= error ? '<' + ns_text(error) : ns_text(ns);
 }
 
 function percent_text(share) {

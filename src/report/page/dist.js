@@ -84,7 +84,7 @@ function dist_marks(distribution, x, top, bottom, width) {
 }
 
 // What is it a distribution of, the distribution, and the command that gives its numbers.
-function dist_chart(title, distribution, command_button) {
+function dist_chart(title, distribution, command_button, error) {
 	if (!distribution)
 		return null;
 	const bins = bins_of(distribution), height = 216, top = 48, bottom = height - 24;
@@ -98,6 +98,9 @@ function dist_chart(title, distribution, command_button) {
 			above ? dist_above(bins, distribution.count, x, top, bottom, left, width - left - 6)
 			      : dist_bars(bins, distribution.count, x, top, bottom),
 			svg('line', { class: 'axis', x1: left, x2: width - 6, y1: bottom, y2: bottom }),
+			error && svg('g', { 'data-tip': 'The clocks of the hosts may be wrong by ' + ns_text(error) + ': what is left of this says nothing' },
+				svg('rect', { x: left, y: top, width: Math.max(0, x(error) - left), height: bottom - top, fill: 'var(--warn)', opacity: 0.12 }),
+				svg('text', { x: left + 4, y: bottom - 6 }, 'below the error of the clocks')),
 			dist_marks(distribution, x, top, bottom, width)];
 	});
 	const toggle = el('button', { class: 'quiet', type: 'button', 'aria-pressed': 'false', onclick: () => {

@@ -10,8 +10,14 @@ function ns_cell(ns, note) {
 		  el('span', { class: 'unit' }, unit));
 }
 
-function ns_column(key, title, value, hint) {
-	return { key, title, number: true, value, cell: row => ns_cell(value(row)), hint };
+// error(row): how wrong the value may be, where it compares the clocks of two hosts.
+function ns_column(key, title, value, hint, error) {
+	return { key, title, number: true, value, hint, cell: row => {
+		const ns = value(row), wrong = error && ns !== undefined && error(row);
+		if (wrong && ns <= wrong)
+			return el('td', { class: 'n', title: 'the clocks of the hosts may be wrong by ' + ns_text(wrong) }, within_text(ns, wrong));
+		return ns_cell(ns, wrong ? ns_text(ns) + ', may be wrong by ' + ns_text(wrong) : null);
+	} };
 }
 
 function count_column(key, title, value, hint, is_bad) {

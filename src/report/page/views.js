@@ -129,8 +129,9 @@ function mostly(chain) {
 }
 
 function latency_columns(of) {
-	return [ns_column('p50', 'usually', row => of(row) && of(row).p50, 'the median'),
-		ns_column('p99', 'p99', row => of(row) && of(row).p99), ns_column('max', 'worst', row => of(row) && of(row).max)];
+	const error = row => row.error;
+	return [ns_column('p50', 'usually', row => of(row) && of(row).p50, 'the median', error),
+		ns_column('p99', 'p99', row => of(row) && of(row).p99, null, error), ns_column('max', 'worst', row => of(row) && of(row).max, null, error)];
 }
 
 function chains_table(chains, most, is_short) {
@@ -166,11 +167,11 @@ function chain_page(entity) {
 	const instance = entity.instance;
 	return [panel(el('h2', {}, name_of(entity.label, 300)), [chain_command(entity, 'flow'), chain_command(entity, 'why')],
 			entity.chain ? chain_steps(entity) : null,
-			numbers([['arrived', count_text(entity.runs || 0), entity.runs || 0], ['usually', ns_text(entity.latency.p50), entity.latency.p50],
-				['p90', ns_text(entity.latency.p90), entity.latency.p90], ['p99', ns_text(entity.latency.p99), entity.latency.p99],
-				['worst', ns_text(entity.latency.max), entity.latency.max],
+			numbers([['arrived', count_text(entity.runs || 0), entity.runs || 0], ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50],
+				['p90', within_text(entity.latency.p90, entity.error), entity.latency.p90], ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99],
+				['worst', within_text(entity.latency.max, entity.error), entity.latency.max],
 				entity.chain && entity.chain.error ? ['clocks may be wrong by', ns_text(entity.chain.error)] : null])),
-		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow')), worst_over_time(entity)),
+		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow'), entity.error), worst_over_time(entity)),
 			panel('', null, segments_chart(entity))) : panel('', null, dist_chart('Latency', entity.latency)),
 		instance ? instance_panel(entity, instance, true) : null,
 		entity.chain ? panel('Segments', null, segments_table(entity)) : null];
@@ -336,10 +337,11 @@ function topic_page(entity) {
 			el('p', { class: 'crumbs' }, ends('publishers').map((name, i) => [i ? ', ' : '', name_of(name, 60)]), ' → ', ends('subscriptions').map((name, i) => [i ? ', ' : '', name_of(name, 60)])),
 			numbers([['published', count_text(entity.published || 0), entity.published || 0], row.rate_hz ? ['Hz', row.rate_hz.toPrecision(4)] : null,
 				['received', count_text(entity.received || 0), entity.received || 0], ['never received', count_text(missing(entity)), missing(entity)],
-				entity.latency ? ['usually', ns_text(entity.latency.p50), entity.latency.p50] : null, entity.latency ? ['p99', ns_text(entity.latency.p99), entity.latency.p99] : null,
-				entity.latency ? ['worst', ns_text(entity.latency.max), entity.latency.max] : null])),
+				entity.latency ? ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50] : null, entity.latency ? ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99] : null,
+				entity.latency ? ['worst', within_text(entity.latency.max, entity.error), entity.latency.max] : null,
+				entity.error ? ['clocks may be wrong by', ns_text(entity.error)] : null])),
 		entity.latency ? el('div', { class: 'cols' }, panel('', null, heat_chart('Latency over time', entity.heat, query_button(heat_sql(from)))),
-			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from))))) : panel('', null, empty('No callback received a message of this topic.')),
+			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from)), entity.error))) : panel('', null, empty('No callback received a message of this topic.')),
 		el('div', { class: 'cols' }, panel('Lost messages', null, loss_table(entity)),
 			series.lost && panel('', null, lost_over_time(series.lost)),
 			entity.latency && series.latency && panel('', null, over_time('Latency, shortest to longest', series.latency, 'messages', query_button(columns_sql('latency_ns', 'publish_ns', from, series.latency)))))];
