@@ -403,6 +403,7 @@ const struct verb verb_report = {
 		"--realtime or --section realtime; 6 when there was nothing to show (the "
 		"output says why).",
 	.examples = "kymo report\n"
+		    "kymo report TRACE --html -o robot.html\n"
 		    "kymo report TRACE --node '/perception/*' --sort p99\n"
 		    "kymo report TRACE --section waits --begin +10s --end +20s\n"
 		    "kymo report TRACE --section windows --window 5s --node /controller\n"

@@ -194,6 +194,11 @@ function sql_text(text) {
 	return "'" + text.replaceAll("'", "''") + "'";
 }
 
+// Of a page of --begin and --end: only what begins between them.
+function inside(column) {
+	return D.window ? ' AND ' + column + ' BETWEEN ' + D.window[0] + ' AND ' + D.window[1] : '';
+}
+
 function query(sql) {
 	return 'kymo query ' + D.operand + (D.clock_option || '') + ' ' + shell(sql);
 }

@@ -100,7 +100,7 @@ function dist_chart(title, distribution, command_button, error) {
 			svg('line', { class: 'axis', x1: left, x2: width - 6, y1: bottom, y2: bottom }),
 			error && svg('g', { 'data-tip': 'The clocks of the hosts may be wrong by ' + ns_text(error) + ': what is left of this says nothing' },
 				svg('rect', { x: left, y: top, width: Math.max(0, x(error) - left), height: bottom - top, fill: 'var(--warn)', opacity: 0.12 }),
-				svg('text', { x: left + 4, y: bottom - 6 }, 'below the error of the clocks')),
+				x(error) - left > 170 && svg('text', { x: left + 4, y: top + 12 }, 'below the error of the clocks')),
 			dist_marks(distribution, x, top, bottom, width)];
 	});
 	const toggle = el('button', { class: 'quiet', type: 'button', 'aria-pressed': 'false', onclick: () => {

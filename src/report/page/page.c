@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/page/page_internal.h"
 #include "summary/findings.h"
 
@@ -57,6 +58,23 @@ static void ask_cause(struct page *page)
 	page->first.cause = page->cause;
 }
 
+/* What was asked for, since 1970, as texts: it is for SQL. */
+static void put_window(struct page *page)
+{
+	const struct report_options *o = page->report->options;
+	const int64_t ends[] = { o->begin_ns, o->end_ns };
+	char text[32];
+
+	if (o->begin_ns == INT64_MIN && o->end_ns == INT64_MAX)
+		return;
+	json_text_open(&page->json, "window", '[');
+	for (unsigned i = 0; i < COUNT_OF(ends); i++) {
+		snprintf(text, sizeof(text), "%" PRId64, ends[i]);
+		json_text_string(&page->json, NULL, text);
+	}
+	json_text_close(&page->json, ']');
+}
+
 static void put_head(struct page *page)
 {
 	const struct summary *summary = page->summary;
@@ -72,6 +90,7 @@ static void put_head(struct page *page)
 		page_put_time(page, "begin", summary->begin_ns);
 		page_put_time(page, "end", summary->end_ns);
 	}
+	put_window(page);
 	json_text_u64(&page->json, "events", summary->events);
 	json_text_u64(&page->json, "ros_events", summary->ros_events);
 	json_text_u64(&page->json, "nodes", summary->nodes);

@@ -143,9 +143,8 @@ static void on_taken(void *context, const struct model_message *message)
 	int64_t latency_ns = message->callback_ns - message->publish_ns;
 
 	if (!message->topic || !message->callback || !message->publish_ns ||
-	    model_clock_error(message->publisher ? message->publisher->process : NULL,
-			      message->take_thread ? message->take_thread->process : NULL,
-			      message->publish_ns))
+	    model_clock_error(message->publish_thread->process, message->take_thread->process,
+			      message->take_ns) == KYMO_CTF_ERROR_UNKNOWN)
 		return;
 	latency_ns = latency_ns > 0 ? latency_ns : 0;
 	add(series, PAGE_LATENCY, message->topic->index, message->publish_ns, latency_ns);

@@ -65,6 +65,7 @@ function show(is_first) {
 	});
 	const title = main.querySelector('h2');
 	document.title = (at.view && title ? title.textContent + ' · ' : '') + trace_name() + ' · kymo';
+	document.documentElement.dataset.view = location.hash;
 	if (!is_first) {
 		scrollTo({ top: 0, behavior: 'instant' });
 		main.focus({ preventScroll: true });

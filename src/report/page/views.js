@@ -269,7 +269,7 @@ function victims_table(entity) {
 }
 
 function callback_page(entity) {
-	const from = 'callback_instances WHERE ' + of_callback(entity), series = entity.series || {};
+	const from = 'callback_instances WHERE ' + of_callback(entity) + inside('start_ns'), series = entity.series || {};
 	const timer = (byName.get('timer\n' + entity.name) || []).find(other => other.of === entity.of);
 	const row = (D.tables.callbacks || []).filter(other => other.symbol && (other.node + ' ' + (other.kind === 'timer' ? 'timer ' : '') + other.source) === entity.name);
 	const chains = of_kind('chain').filter(chain => chain.chain && chain.chain.steps.some(step => step.entity === entity.index));
@@ -330,7 +330,7 @@ function loss_table(topic) {
 }
 
 function topic_page(entity) {
-	const from = "messages WHERE topic_name = " + sql_text(entity.name) + ' AND latency_ns IS NOT NULL', series = entity.series || {};
+	const from = "messages WHERE topic_name = " + sql_text(entity.name) + ' AND latency_ns IS NOT NULL' + inside('publish_ns'), series = entity.series || {};
 	const ends = key => [...new Set(D.graph[key].filter(end => end[0] === entity.index).map(end => D.graph.nodes[end[1]].name))];
 	const row = (D.tables.topics || []).find(other => other.topic === entity.name) || {};
 	return [panel(el('h2', {}, name_of(entity.name, 300)), null,
@@ -340,7 +340,7 @@ function topic_page(entity) {
 				entity.latency ? ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50] : null, entity.latency ? ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99] : null,
 				entity.latency ? ['worst', within_text(entity.latency.max, entity.error), entity.latency.max] : null,
 				entity.error ? ['clocks may be wrong by', ns_text(entity.error)] : null])),
-		entity.latency ? el('div', { class: 'cols' }, panel('', null, heat_chart('Latency over time', entity.heat, query_button(heat_sql(from)))),
+		entity.latency ? el('div', { class: 'cols' }, entity.heat && panel('', null, heat_chart('Latency over time', entity.heat, query_button(heat_sql(from)))),
 			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from)), entity.error))) : panel('', null, empty('No callback received a message of this topic.')),
 		el('div', { class: 'cols' }, panel('Lost messages', null, loss_table(entity)),
 			series.lost && panel('', null, lost_over_time(series.lost)),
@@ -379,7 +379,7 @@ function timers_page() {
 
 function timer_page(entity) {
 	const series = entity.series || {}, callback = (byName.get('callback\n' + entity.name) || []).find(other => other.of === entity.of);
-	const from = 'callback_waits WHERE ' + of_callback(entity);
+	const from = 'callback_waits WHERE ' + of_callback(entity) + inside('until_ns');
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
 			el('p', { class: 'crumbs' }, 'period ' + ns_text(entity.period_ns), callback ? [' · ', el('a', { href: address(callback) }, 'its callback')] : '', entity.other_clock ? ' · it follows the clock of a simulation, so it is not judged' : ''),
 			numbers([['starts', count_text(entity.runs || 0), entity.runs || 0], entity.wait ? ['usually late by', ns_text(entity.wait.p50), entity.wait.p50] : null, entity.wait ? ['p99', ns_text(entity.wait.p99), entity.wait.p99] : null,
@@ -405,7 +405,7 @@ function spans_page() {
 
 function span_page(entity) {
 	const series = entity.series || {}, [category, ...rest] = entity.name.split(':'), name = rest.join(':');
-	const where = 'category = ' + sql_text(category) + ' AND name = ' + sql_text(name), is_loop = entity.kind === 'loop';
+	const where = 'category = ' + sql_text(category) + ' AND name = ' + sql_text(name) + inside('begin_ns'), is_loop = entity.kind === 'loop';
 	const d = is_loop ? entity.latency : entity.duration;
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
 			el('p', { class: 'crumbs' }, (is_loop ? 'a loop' : 'a span') + (entity.of ? ' of process ' + entity.of : '')),
@@ -429,12 +429,12 @@ const table_titles = {
 };
 
 function report_column(key, rows) {
-	const title = key.replace(/_ns$/, '').replaceAll('_', ' '), number = rows.some(row => typeof row[key] === 'number');
+	const title = (key === 'ns' ? 'time' : key.replace(/_ns$/, '')).replaceAll('_', ' '), number = rows.some(row => typeof row[key] === 'number');
 	if (/(^|_)ns$/.test(key) && number && rows.every(row => !(Math.abs(row[key]) > 1e17)))
 		return ns_column(key, title, row => row[key]);
 	if (number)
 		return { key, title, number: true, value: row => row[key], cell: row => el('td', { class: 'n', 'data-v': row[key] },
-			/(^|_)[pt]id$/.test(key) ? String(row[key]) : row[key] === null ? '–' : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
+			row[key] === null ? '–' : /(^|_)[pt]id$/.test(key) ? String(row[key]) : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
 	return { key, title, value: row => row[key], cell: row => el('td', { class: 'namecell' }, name_of(String(row[key] ?? ''), 70)) };
 }
 

@@ -85,7 +85,8 @@ class Browser:
 
     def view(self, fragment):
         """Go to another view of the page that is shown."""
-        self.value(f"(location.hash = {json.dumps(fragment)}, new Promise(done => setTimeout(done, 0)))")
+        self.value(f"(location.hash = {json.dumps(fragment)})")
+        self.wait("document.documentElement.dataset.view === location.hash")
 
 
 class Chromium(Browser):

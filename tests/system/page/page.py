@@ -27,8 +27,8 @@ DRAWN = """({text: document.querySelector('main').innerText.length,
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth})"""
 
 
-def page(trace, path):
-    run(KYMO, "report", trace, "--html", "-o", path)
+def page(trace, path, *options):
+    run(KYMO, "report", trace, "--html", "-o", path, *options)
     return path
 
 
@@ -115,6 +115,11 @@ def same_queries(browser, kind, name, charts):
         check(shown and shown == told, kind, name, command, shown[:5], told[:5])
 
 
+def shown(browser, condition):
+    """Wait until an address that fulfils @condition is drawn: it changes a moment before the page does."""
+    browser.wait(f"({condition}) && document.documentElement.dataset.view === location.hash")
+
+
 def clicks_and_keys(browser):
     browser.view("#/callbacks")
     browser.key("/", 191, "/")
@@ -125,20 +130,20 @@ def clicks_and_keys(browser):
     check(names and all("costmap" in name for name in names), browser.name, "the filter shows", names)
     browser.key("Enter", 13, "\r")
     browser.key("Enter", 13, "\r")
-    browser.wait("location.hash.startsWith('#/callback/')")
+    shown(browser, "location.hash.startsWith('#/callback/')")
     browser.key("Escape", 27)
     browser.key("?", 191, "?")
     browser.wait("document.querySelector('dialog[open]') !== null")
     browser.key("Escape", 27)
     browser.wait("document.querySelector('dialog[open]') === null")
     browser.key("1", 49, "1")
-    browser.wait("location.hash === '#/'")
+    shown(browser, "location.hash === '#/'")
     dark = browser.value("document.documentElement.dataset.theme")
     browser.key("t", 84, "t")
     check(browser.value("document.documentElement.dataset.theme") != dark, browser.name, "t changes nothing")
-    box = browser.value("(() => { const at = document.querySelector('.finding a'); at.scrollIntoView({block: 'center', behavior: 'instant'}); const box = at.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+    box = browser.value("(() => { const at = document.querySelector('.finding a') || document.querySelector('main .panel a'); at.scrollIntoView({block: 'center', behavior: 'instant'}); const box = at.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()")
     browser.click(*box)
-    browser.wait("/^#\\/(chain|callback|timer|topic)\\//.test(location.hash)")
+    shown(browser, "/^#\\/(chain|callback|timer|topic)/.test(location.hash)")
     browser.view("#/callbacks")
     head = browser.value("(() => { document.querySelector('th:nth-child(2) button').click(); return document.querySelector('th:nth-child(2)').getAttribute('aria-sort'); })()")
     counts = browser.value("[...document.querySelectorAll('tbody tr')].map(row => Number(row.cells[1].dataset.v))")
@@ -213,6 +218,10 @@ def look(kind, traces, pages, robot):
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
             same_queries(browser, "timer", "/perception/costmap timer 96 ms", ["bins wait"])
+            browser.show(page(robot, pages[0] + ".html", "--begin", "+0.6s", "--end", "+1.7s"))
+            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
+            same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
+            browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)
         quiet(browser, "keys")
 

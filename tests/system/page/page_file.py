@@ -67,6 +67,9 @@ def look(trace, directory):
     check(data["events"] == told["events"] and data["lost_events"] == told["lost_events"], trace, "other counts")
     check(len(data["entities"]) > 0 or not told["events"], trace, "has no entities")
     check(sum(len(chain["worst"]) for chain in data["chains"]) <= 1000, trace, "has too many arrivals")
+    received = sum(entity["latency"]["count"] for entity in data["entities"] if entity["kind"] == "topic" and "latency" in entity)
+    check(received == sum(sum(series["count"]) for series in data["series"] if series["what"] == "latency"), trace, "over time: other messages")
+    check(len(data["heat"]) == 60 or received == sum(sum(heat["cells"][1::2]) for heat in data["heat"]), trace, "the heat maps have others")
     return data
 
 
