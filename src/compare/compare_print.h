@@ -30,6 +30,15 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 void compare_print_table(struct table *table, const struct comparison *comparison,
 			 const struct compare_print *print);
 
+/**
+ * compare_print_plot() - the sections values and distributions, after compare_print_table(): the
+ * value of each run, and how often each duration or latency occurred on both sides
+ * @base, @new: the summaries that were compared
+ */
+void compare_print_plot(struct table *table, const struct comparison *comparison,
+			const struct compare_print *print, const struct summary *const *base,
+			const struct summary *const *new);
+
 /** compare_cases() - all rows as tests: worse failed, not known was skipped. */
 void compare_cases(struct ci_suite *suite, const struct comparison *comparison,
 		   const struct compare_print *print);

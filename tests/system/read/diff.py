@@ -106,6 +106,12 @@ def main():
         check(half["verdict"] == "worse" and half["kind"] == "span" and half["name"] == "control:step", "worse:", half)
         check(half["change_low"] <= half["change"] <= half["change_high"] and half["change_low"] > 1, "interval:", half)
         check(rows["base_runs"] == rows["new_runs"] == PAIRS and rows["paired"], "runs:", rows)
+        check("values" not in rows, "values of runs without --values")
+        plot = json.loads(diff("--paired", "base", "new", "--format", "json", "--values", status=5).stdout)
+        values = [row["value"] for row in plot["values"] if row["metric"] == "duration p50" and row["side"] == "new"]
+        check(len(values) == PAIRS and min(values) > 5e5 and plot["metrics"] == rows["metrics"], "values:", values)
+        counts = {side: sum(row["count"] for row in plot["distributions"] if row["side"] == side) for side in ("base", "new")}
+        check(counts == {"base": 120 * PAIRS, "new": 120 * PAIRS}, "distributions:", counts)
         table = list(csv.DictReader(io.StringIO(diff("--paired", "base", "new", "--format", "csv", status=5).stdout.split("\n# ")[0])))
         check([row["verdict"] for row in table] == [row["verdict"] for row in rows["metrics"]], "csv:", table)
 
@@ -143,6 +149,7 @@ def main():
                 (("base",), 2, "which runs are the new ones"), (("base", "new", "new"), 2, "which runs are the new ones"),
                 (("base", "--"), 2, "has no runs"), (("base", "nothing"), 3, "nothing"),
                 (("--paired", "base", "new/001"), 2, "cannot be pairs"),
+                (("base", "new", "--values"), 2, "--format json"),
                 (("base", "new", "-f", "json", "--annotate", "github"), 2, "leave one out")):
             error = diff(*words, status=status).stderr
             check(said in error and error.startswith("kymo diff: "), words, "says", error)

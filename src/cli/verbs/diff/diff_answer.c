@@ -51,6 +51,10 @@ static int print_as(const struct diff *d, const struct comparison *comparison,
 			      &table))
 			return KYMO_EXIT_FAILED;
 		compare_print_table(table, comparison, how);
+		if (d->options.values)
+			compare_print_plot(table, comparison, how,
+					   (const struct summary *const *)d->base.summary,
+					   (const struct summary *const *)d->new.summary);
 		return cli_close(d->verb, table, KYMO_EXIT_OK);
 	}
 	if (d->options.format == DIFF_JUNIT)
@@ -89,6 +93,8 @@ int diff_check_options(const struct diff_options *options, struct kymo_err *err)
 		return err_set(
 			err, KYMO_EXIT_USAGE,
 			"--annotate github prints lines between those of --format: leave one out");
+	if (options->values && options->format != DIFF_JSON)
+		return err_set(err, KYMO_EXIT_USAGE, "--values requires --format json");
 	return 0;
 }
 

@@ -16,7 +16,7 @@ enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_CSV, DIFF_JUNIT };
 
 struct diff_options {
 	int format; /* enum diff_format */
-	bool paired, all, require, with_losses, anyway;
+	bool paired, all, require, with_losses, anyway, values;
 	int annotate; /* enum ci_service */
 	const char *junit;
 	uint64_t limit; /* percent; 0: those of the metrics */
@@ -60,6 +60,14 @@ struct diff_options {
 		{ "require", 'r',                                                                 \
 		  OPT_FLAG,  offsetof(type, diff.require),                                        \
 		  NULL,      "exit with 6 if a metric is not known yet",                          \
+		  NULL },                                                                         \
+		{ "values",                                                                       \
+		  0,                                                                              \
+		  OPT_FLAG,                                                                       \
+		  offsetof(type, diff.values),                                                    \
+		  NULL,                                                                           \
+		  "with --format json: also the value of each run, and the "                      \
+		  "distributions of both sides, for plots",                                       \
 		  NULL },                                                                         \
 		{ "with-losses", 0,                                                               \
 		  OPT_FLAG,      offsetof(type, diff.with_losses),                                \
