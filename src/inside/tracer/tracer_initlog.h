@@ -44,6 +44,25 @@ KYMO_EXPORT void kymo__log_commit(const struct kymo_fact *fact);
  */
 KYMO_EXPORT void kymo__log_gone(enum kymo_entity entity, uint64_t handle);
 
+/**
+ * kymo__log_forget() - record of all objects in the log that they are gone
+ *
+ * For a process that did not report for a while which objects it destroyed. Context: as kymo__log_reserve(), for each object.
+ */
+KYMO_EXPORT void kymo__log_forget(void);
+
+/** kymo__is_registered() - does the process have a region? Context: wait-free. */
+KYMO_EXPORT bool kymo__is_registered(void);
+
+/**
+ * kymo__set_settings() - settings that have precedence over the environment's
+ * @settings: lines "NAME=value", at most KYMO_ATTACH_SETTINGS_MAX bytes
+ *
+ * Has no effect on a process that is registered. Context: one call at a time, before any event.
+ * Return: false: this process is never traced (KYMO_DISABLE=1, setuid).
+ */
+KYMO_EXPORT bool kymo__set_settings(const char *settings);
+
 /** kymo__set_tracetools() - store the version of tracetools in the region. @version: KYMO_V(); @text: e.g. "8.2.2". */
 KYMO_EXPORT void kymo__set_tracetools(unsigned version, const char *text);
 

@@ -52,10 +52,23 @@ void kymo_say(const char *format, ...)
 			     1); /* not stdio: in a signal handler its locks may be taken */
 }
 
+/* Settings that `kymo attach` gave: "NAME=value" one after the other, the last one empty. */
+static char given[KYMO_GIVEN_MAX];
+
+const char *kymo_setting(const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (const char *at = given; *at; at += strlen(at) + 1)
+		if (!strncmp(at, name, length) && at[length] == '=')
+			return at + length + 1;
+	return secure_getenv(name);
+}
+
 /* The value of a setting such as "256K", "4M", "1G" or a number of bytes; 0: not set, or not a number. */
 static uint64_t size_setting(const char *name)
 {
-	const char *text = secure_getenv(name);
+	const char *text = kymo_setting(name);
 	char *end;
 	uint64_t value;
 
@@ -74,7 +87,7 @@ static uint64_t size_setting(const char *name)
 /* A time such as "500us", "5ms", "1s", at most KYMO_BLOCK_NS_MAX; 0: not set, or not a time. */
 static uint64_t block_setting(void)
 {
-	const char *text = secure_getenv("KYMO_BLOCK");
+	const char *text = kymo_setting("KYMO_BLOCK");
 	uint64_t value, unit;
 	char *end;
 
@@ -120,7 +133,7 @@ static uint64_t default_ring_memory(uint64_t ring_bytes)
 
 static bool flag_setting(const char *name)
 {
-	const char *text = secure_getenv(name);
+	const char *text = kymo_setting(name);
 
 	return text && text[0] == '1' && !text[1];
 }
@@ -154,11 +167,9 @@ static void forked(void)
 	kymo_switch_forget();
 }
 
-/* The priority 101 lets this run before the constructors of a program's static objects, also if the program links libkymo.a. */
-__attribute__((constructor(101)))
-static void load(void)
+static void read_settings(void)
 {
-	const char *clock = secure_getenv("KYMO_CLOCK"), *tag = secure_getenv("KYMO_SESSION");
+	const char *clock = kymo_setting("KYMO_CLOCK"), *tag = kymo_setting("KYMO_SESSION");
 
 	kymo_settings = (struct kymo_settings){
 		.loaded = true,
@@ -182,6 +193,13 @@ static void load(void)
 		kymo_settings.ring_memory = default_ring_memory(kymo_settings.ring_bytes);
 	if (!kymo_settings.spare_bytes)
 		kymo_settings.spare_bytes = KYMO_SPARE_BYTES;
+}
+
+/* The priority 101 lets this run before the constructors of a program's static objects, also if the program links libkymo.a. */
+__attribute__((constructor(101)))
+static void load(void)
+{
+	read_settings();
 	if (kymo_settings.disabled) {
 		kymo_switch_bytes(NULL);
 		return;
@@ -226,6 +244,25 @@ static void *private_pages(size_t bytes)
 		return NULL;
 	}
 	return at;
+}
+
+bool kymo__is_registered(void)
+{
+	const struct kymo_process *process = kymo_process;
+
+	return process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED;
+}
+
+/* A registered process keeps what it has. */
+bool kymo__set_settings(const char *settings)
+{
+	if (!kymo__is_registered()) {
+		(void)snprintf(given, sizeof given - 1, "%s", settings);
+		for (char *at = given; (at = strchr(at, '\n')); at++)
+			*at = 0;
+		read_settings();
+	}
+	return !kymo_settings.disabled;
 }
 
 static void make_inert(struct kymo_process *process)

@@ -143,6 +143,11 @@ extern struct kymo_settings kymo_settings;
 
 /* tracer_process.c */
 
+#define KYMO_GIVEN_MAX 1024	/* bytes */
+
+/** kymo_setting() - the setting @name, as `kymo attach` gave it, else from the environment; NULL: not set. */
+const char *kymo_setting(const char *name);
+
 /**
  * kymo_thread_slot() - the calling thread's private slot; registers the process and the thread if
  * necessary

@@ -25,7 +25,7 @@
 
 static int find_directory(struct kymo_process *process)
 {
-	const char *set = secure_getenv("KYMO_DIR");
+	const char *set = kymo_setting("KYMO_DIR");
 	char *path = process->directory;
 	struct stat st;
 	int length;
