@@ -11,6 +11,7 @@
 
 #include "abi/each.h"
 #include "abi/points.h"
+#include "inside/ros2/ros2_attach.h"
 #include "inside/ros2/ros2_tracetools.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_left_out.h"
@@ -169,6 +170,8 @@ void kymo_emit_##id(PARAMS(__VA_ARGS__))					\
 	uint8_t *at;								\
 										\
 	kymo_tracetools_known();						\
+	if (__builtin_expect(kymo_came_late(), 0))				\
+		kymo_attach_look();						\
 	(void)string_max;							\
 	EACH(LOCAL, __VA_ARGS__)						\
 	if (kymo__log_reserve(&fact, KYMO_POINT_##id, (size_t)0 EACH(SIZE, __VA_ARGS__))) {	\

@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "inside/ros2/ros2_attach.h"
+#include "inside/ros2/ros2_slots.h"
 #include "inside/tracer/tracer_ring.h"
 
 /* The function @name in the library of @caller, or in the libraries that it was linked with. */
@@ -32,13 +34,24 @@ static void *function_of_caller(const char *name, const void *caller)
 	return function;
 }
 
+/* In a running process this library is in no scope but its own, behind all others: RTLD_NEXT finds nothing. */
+static void *function_of_before(const char *name)
+{
+	void *function = kymo_slots_original(name), *program;
+
+	if (function)
+		return function;
+	program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	return program ? dlsym(program, name) : NULL;
+}
+
 void *kymo_below(void **known, const char *name, const void *caller, const void *self)
 {
 	void *function = __atomic_load_n(known, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(function != NULL, 1))
 		return function;
-	function = dlsym(RTLD_NEXT, name);
+	function = kymo_came_late() ? function_of_before(name) : dlsym(RTLD_NEXT, name);
 	if (!function)
 		function = function_of_caller(name, caller);
 	if (function == self)

@@ -32,7 +32,8 @@ struct kymo_call {
  *
  * First the function is searched after libkymo-ros2 in the global scope (RTLD_NEXT), then in @caller's library and the libraries
  * that it was linked with. The second search is for libraries in a scope of their own, which Python and plugin loaders create;
- * RTLD_NEXT does not search there.
+ * RTLD_NEXT does not search there. In a process that kymo was attached to, the search begins with the function that the objects
+ * called before (ros2_slots.h).
  *
  * Return: NULL: not found.
  * Context: any thread; acquires the loader's locks until the function is found, one load afterwards.

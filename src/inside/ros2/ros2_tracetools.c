@@ -39,6 +39,14 @@ void *kymo_tracetools_symbol(const char *name)
 	return dlsym(library ? library : RTLD_NEXT, name);
 }
 
+void kymo_tracetools_late(void)
+{
+	if (!library)
+		library = dlopen(NULL, RTLD_LAZY);	/* RTLD_NEXT begins behind this library, which came last */
+	if (kymo_tracetools.has_lttng)
+		kymo_forward = true;
+}
+
 /* The first family whose symbol the library exports; the oldest family if the library exports none of the symbols. */
 static enum kymo_tracetools_family by_symbols(void)
 {

@@ -25,6 +25,14 @@ extern bool kymo_forward;
  */
 void kymo_tracetools_probe(void);
 
+/**
+ * kymo_tracetools_late() - the library was loaded into the running process
+ *
+ * Its tracetools may have sessions of LTTng already, so its functions are called, too.
+ * Context: as dlopen(); before kymo_tracetools_probe().
+ */
+void kymo_tracetools_late(void);
+
 /** kymo_tracetools_symbol() - the function or variable @name of the real libtracetools; NULL: it has none. */
 void *kymo_tracetools_symbol(const char *name);
 

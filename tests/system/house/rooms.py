@@ -31,6 +31,7 @@ ROOMS = {
     "inside/ros2": "inside/tracer",
     "inside/malloc": "inside/tracer",
     "inside/functions": "inside/tracer",
+    "inside/attach": "",
 
     "ctf": "abi base",
     "ctf/format": "",
@@ -56,6 +57,8 @@ ROOMS = {
     "recorder/control": "recorder/runtime",
     "recorder/record": "recorder/runtime recorder/filter recorder/drain recorder/trace recorder/session recorder/trigger "
                        "recorder/flight recorder/launch recorder/doctor recorder/control kernel",
+
+    "attach": "abi base",
 
     "relay": "abi base ctf/format ctf/write",
     "relay/wire": "",
@@ -123,7 +126,7 @@ ROOMS = {
 
     "top": "base ctf/read recorder relay live analysis summary report",
 
-    "cli": "abi base accounts ctf/read recorder relay live caret analysis summary query export report compare check top cli/common",
+    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export report compare check top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -145,6 +148,7 @@ ROOMS = {
 DOORS = {
     "accounts": "accounts",
     "query": "query",
+    "attach": "attach",
     "export/pft": "pft",
     "export/perfetto": "perfetto",
     "export/graph": "dot",
@@ -152,7 +156,7 @@ DOORS = {
     "export/rows": "rows",
     "export/parquet": "parquet",
     "export/archive": "archive",
-    "cli/common": "ask common detach progress screen",
+    "cli/common": "ask attaching common detach progress screen",
     "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_page report_paths report_summary report_told trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
