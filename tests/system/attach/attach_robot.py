@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""kymo attach to the robot of the examples, at a random moment: what is recorded then has the same kinds of events as a robot that was
+started with kymo; detached, it records nothing; attached again, it does; the robot ends as it always does."""
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from lib_attach import attach
+from lib_test import BUILD, ROBOT, check, in_directory, kymo, private, record_robot, robot, run, running, skip, until
+
+KIND = re.compile(r"\b((?:ros2|ros2_caret|ros2_kymo):\w+)")
+
+
+def kinds(trace):
+    """Return: the names of the runtime events, without those that depend on what the robot does at its start."""
+    found = set(KIND.findall(kymo("dump", trace)))
+    return {name for name in found if not name.endswith(("_init", "_added", "_link_node", "_register", "_implementation", "_type"))}
+
+
+def programs(process):
+    """Return: the pids of the robot's programs, by name."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+        pids = file.read().split()
+    return {os.path.basename(os.readlink(f"/proc/{pid}/exe")): pid for pid in pids}
+
+
+def ready(process):
+    found = programs(process)
+    return found if set(found) == {"driver", "perception", "control"} else None
+
+
+def recorded(trace, environment):
+    run(os.path.join(BUILD, "bin/kymo"), "record", "-d", "1s", "-o", trace, env=environment)
+    return trace
+
+
+def test(directory):
+    environment = private(directory, KYMO_RING_SIZE="2M")
+    twin = os.path.join(directory, "twin")
+    record_robot(twin, 3)
+    check(len(kinds(twin)) >= 10, "a robot that was started with kymo has only", kinds(twin))
+    with running(*robot(600), stdout=subprocess.DEVNULL) as process:
+        pids = until("the programs of the robot", lambda: ready(process))
+        time.sleep(1 + random.random())
+        words = [word for pid in pids.values() for word in ("-p", pid)]
+        said = attach("attach", *words, environment=environment).stdout
+        check(said.count("attached, tracetools 8.2; thread") == 3, said)
+        trace = recorded(os.path.join(directory, "attached"), environment)
+        missing = kinds(twin) - kinds(trace)
+        check(not missing, "after attach these events are missing:", missing)
+        said = attach("detach", *words, environment=environment).stdout
+        check(said.count("detached") == 3, said)
+        silent = os.path.join(directory, "silent")
+        run(os.path.join(BUILD, "bin/kymo"), "record", "-d", "500ms", "-o", silent, env=environment, status=None)
+        check(not os.path.exists(silent) or not kinds(silent), "recorded while detached:", os.path.exists(silent) and kinds(silent))
+        attach("attach", *words, environment=environment)
+        missing = kinds(twin) - kinds(recorded(os.path.join(directory, "again"), environment))
+        check(not missing, "after the second attach these events are missing:", missing)
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(60) == 0, "the robot ended with", process.returncode)
+
+
+if not os.path.exists(ROBOT):
+    skip("the robot is not built")
+in_directory(test)
