@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -107,6 +108,7 @@ static bool add_line(struct maps *maps, char *line)
 int maps_read(struct maps *maps, unsigned pid, struct kymo_err *err)
 {
 	char path[64], *line = NULL;
+	ssize_t length;
 	size_t room = 0;
 	bool fits = true;
 	FILE *file;
@@ -117,6 +119,9 @@ int maps_read(struct maps *maps, unsigned pid, struct kymo_err *err)
 	if (!file)
 		return err_set(err, KYMO_EXIT_INPUT, "cannot look into process %u: %s", pid,
 			       strerror(errno));
+	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+	length = readlink(path, maps->program, sizeof maps->program - 1);
+	maps->program[length > 0 ? length : 0] = 0;
 	while (fits && getline(&line, &room, file) > 0)
 		fits = add_line(maps, line);
 	free(line);

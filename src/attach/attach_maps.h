@@ -4,6 +4,7 @@
 #ifndef KYMO_ATTACH_MAPS_H
 #define KYMO_ATTACH_MAPS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct map {
 
 struct maps {
 	unsigned pid;
+	char program[PATH_MAX]; /* path of the program's file; empty: unknown */
 	struct map *map;
 	unsigned count, room;
 	char *paths;

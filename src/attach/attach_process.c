@@ -134,24 +134,51 @@ int process_allows(const struct process *process, struct kymo_err *err)
 	return check_sandbox(process, err);
 }
 
+static bool is_of_32_bits(unsigned pid)
+{
+	unsigned char ident[EI_NIDENT] = { 0 };
+	char path[64];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	(void)!fread(ident, 1, sizeof ident, file);
+	(void)fclose(file);
+	return ident[EI_CLASS] == ELFCLASS32;
+}
+
+/* The thread sanitizer must know every thread, and does not see the one that we create. */
+static bool has_thread_sanitizer(const struct maps *maps)
+{
+	for (unsigned i = 0; i < maps->count; i++)
+		if (!maps->map[i].offset && !strcmp(maps_path(maps, &maps->map[i]), maps->program))
+			return maps_symbol(maps, &maps->map[i], "__tsan_init", NULL) ||
+			       maps_object(maps, "libtsan.so");
+	return maps_object(maps, "libtsan.so") != NULL;
+}
+
 int process_suits(const struct process *process, const struct maps *maps, struct kymo_err *err)
 {
-	const struct map *program = NULL;
-	Elf64_Ehdr head;
+	uint8_t byte;
 
 	if (!maps->count)
 		return err_set(
 			err, KYMO_EXIT_INPUT,
 			"%s (%u) has no memory: it is a thread of the kernel, or it has ended",
 			process->name, process->pid);
-	for (unsigned i = 0; i < maps->count && !program; i++)
-		if (maps_path(maps, &maps->map[i])[0] == '/' && !maps->map[i].offset)
-			program = &maps->map[i];
-	if (!program || !memory_read(process->pid, program->from, &head, sizeof head))
+	if (!memory_read(process->pid, maps->map[0].from, &byte, sizeof byte) && errno != EFAULT &&
+	    errno != EIO)
 		return process_refused(process, errno, err);
-	if (head.e_ident[EI_CLASS] != ELFCLASS64)
+	if (is_of_32_bits(process->pid))
 		return err_set(err, KYMO_EXIT_FAILED,
 			       "%s (%u) is a 32-bit program; kymo traces 64-bit programs",
+			       process->name, process->pid);
+	if (has_thread_sanitizer(maps))
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "%s (%u) is built with the thread sanitizer, which does not know "
+			       "threads of kymo; start it with \"kymo run\"",
 			       process->name, process->pid);
 	if (maps_object(maps, "libc.so.6") || maps_object(maps, "libc-2"))
 		return 0;

@@ -194,16 +194,11 @@ static bool is_bad_word(const struct maps *maps, uint64_t word, const char *prog
 	       code_is_call(code);
 }
 
-static const char *program_path(const struct maps *maps)
-{
-	return maps->count ? maps_path(maps, &maps->map[0]) : "";
-}
-
 static bool stack_is_good(const struct stopped *stopped, const struct maps *maps)
 {
 	const uint64_t from = registers_sp(&stopped->before) & ~7ull;
 	const struct map *map = maps_at(maps, from);
-	const char *program = program_path(maps);
+	const char *program = maps->program;
 	static uint64_t word[STACK_MAX / 8];
 	size_t size;
 
@@ -224,7 +219,7 @@ bool is_safe(const struct stopped *stopped, const struct maps *maps)
 	const struct map *map = maps_at(maps, registers_pc(&stopped->before));
 
 	if (!map || map->kind == OBJECT_LINKER || map->kind == OBJECT_NONE ||
-	    (map->kind == OBJECT_ALLOCATOR && strcmp(maps_path(maps, map), program_path(maps))))
+	    (map->kind == OBJECT_ALLOCATOR && strcmp(maps_path(maps, map), maps->program)))
 		return false;
 	if (call != ATTACH_NO_CALL && waits_safely(call, registers_argument(&stopped->before, 1)))
 		return stack_is_good(stopped, maps);
