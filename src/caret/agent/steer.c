@@ -255,6 +255,9 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 		return false;
 	if (steer->child_runs && session->pid == steer->child.pid)
 		return true;
+	/* Our new recorder has the page, and its number is not there yet: the page has that of a dead one. */
+	if (steer->child_runs)
+		return steer_began(session->pid) != 0;
 	/* Until a recorder announces its session, the page has the generation of the session
 	 * before. */
 	if (steer->asked_about == session->generation && steer->asked_pid == session->pid)
