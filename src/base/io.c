@@ -39,6 +39,27 @@ int pwrite_all(int fd, const void *data, size_t size, off_t offset)
 	return 0;
 }
 
+int pwritev_all(int fd, const struct iovec *part, unsigned parts, off_t offset)
+{
+	ssize_t done;
+	int rc = 0;
+
+	do
+		done = pwritev(fd, part, (int)parts, offset);
+	while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	for (unsigned i = 0; i < parts && rc == 0; i++) {
+		const size_t size = part[i].iov_len;
+		const size_t skip = (size_t)done < size ? (size_t)done : size;
+
+		rc = pwrite_all(fd, (const char *)part[i].iov_base + skip, size - skip, offset + (off_t)skip);
+		offset += (off_t)size;
+		done -= (ssize_t)skip;
+	}
+	return rc;
+}
+
 bool fds_exceed(int fd, unsigned eighths)
 {
 	struct rlimit limit;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /**
  * write_all() - write @size bytes, however many write(2) accepts at a time
@@ -18,6 +19,9 @@ int write_all(int fd, const void *data, size_t size);
 /** pwrite_all() - the same at @offset of a file: a first part that was accepted does not hide why
  * the rest was not. */
 int pwrite_all(int fd, const void *data, size_t size, off_t offset);
+
+/** pwritev_all() - pwrite_all() of @parts pieces, normally in one call. */
+int pwritev_all(int fd, const struct iovec *part, unsigned parts, off_t offset);
 
 /**
  * fds_exceed() - whether @eighths of the descriptors that RLIMIT_NOFILE allows are in use

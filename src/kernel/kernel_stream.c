@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ctf/write/metadata.h"
 #include "kernel/kernel_stream.h"
 
@@ -133,18 +134,12 @@ int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t
 /* A whole packet or nothing: a part that was written is cut off. */
 static int write_packet(struct kstream *stream, const struct packet_head *head)
 {
-	struct iovec part[2] = { { (void *)head, sizeof(*head) }, { stream->events, stream->size } };
-	size_t size = sizeof(*head) + stream->size;
-	ssize_t done;
+	const struct iovec part[2] = { { (void *)head, sizeof(*head) }, { stream->events, stream->size } };
+	const int rc = pwritev_all(stream->fd, part, 2, (off_t)stream->offset);
 
-	do
-		done = pwritev(stream->fd, part, 2, (off_t)stream->offset);
-	while (done < 0 && errno == EINTR);
-	if (done == (ssize_t)size)
-		return 0;
-	size = done < 0 ? (size_t)errno : ENOSPC;
-	(void)!ftruncate(stream->fd, (off_t)stream->offset);
-	return -(int)size;
+	if (rc < 0)
+		(void)!ftruncate(stream->fd, (off_t)stream->offset);
+	return rc;
 }
 
 /* A packet that the store refuses is lost; the next packet reports that. */

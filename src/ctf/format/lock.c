@@ -83,11 +83,8 @@ static int write_point(int fd, const struct ctf_sync *sync)
 		htobe32(CTF_SYNC_MAGIC), htobe32(CTF_SYNC_VERSION), htobe64(sync->number), htobe64(sync->time),
 		htobe64(sync->streams),
 	};
-	const ssize_t done = pwrite(fd, &bytes, sizeof(bytes), 0);
 
-	if (done < 0)
-		return -errno;
-	return done == sizeof(bytes) ? 0 : -ENOSPC;
+	return pwrite_all(fd, &bytes, sizeof(bytes), 0);
 }
 
 int ctf_sync_begin(int fd)

@@ -192,15 +192,6 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 	return fd;
 }
 
-static int write_parts(int fd, const struct iovec *part, unsigned parts, uint64_t offset, uint64_t size)
-{
-	ssize_t done = pwritev(fd, part, (int)parts, (off_t)offset);
-
-	if (done == (ssize_t)size)
-		return 0;
-	return done < 0 ? -errno : -ENOSPC;	/* the next record overwrites it */
-}
-
 int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
 	      unsigned parts, const struct spool_watch *watch)
 {
@@ -227,7 +218,7 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		segment_name(name, begin);
 	if (watch)
 		watch->before(watch->context, spool->path, name, offset + RECORD);
-	rc = write_parts(fd, all, parts + 1, offset, size);
+	rc = pwritev_all(fd, all, parts + 1, (off_t)offset); /* after a failure the next record overwrites it */
 	if (rc < 0)
 		return rc;
 	(void)pthread_mutex_lock(&spool->lock);
