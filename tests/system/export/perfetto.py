@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: shared
+# needs: answers, shared
 """Exports real ROS 2 traces to Perfetto and asks a real trace processor what it sees.
 
 What must be there is counted independently of kymo, with babeltrace2, and where there is one,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: shared
+# needs: answers, shared
 """Traces of two hosts that were recorded each on its own, with equal pids, stay apart and aligned in one archive:
 a real trace processor finds the slices of both. Python's tar reader and JSON know what is in it."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel, shared
+# needs: answers, kernel, shared
 """The kernel's events in Perfetto: of a made-up schedule a real trace processor makes the slices of CPUs, the states of threads and
 the interrupts that were made up; of a recording those that the tables have and that the events tell, row by row."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """include/kymo/cyclic.hpp: the loop, the cyclic thread and the mutex of C++, as the report and SQL see them; errors at construction;
 the same compiled out; and examples/cyclic_cpp."""
 import os

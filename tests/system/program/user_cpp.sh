@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 # Events of include/kymo/kymo.hpp as others read them: two files that share an inline function and a
 # template, static objects, a library that is loaded and unloaded; with every C++ compiler there is.
 TMPDIR=/dev/shm

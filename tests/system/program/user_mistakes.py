@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: plain
 """Mistakes in the macros of kymo.h do not compile, and each causes one error, which says what to write."""
 import os
 import re

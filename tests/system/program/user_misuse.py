@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """Use that cannot be right: too many kinds of events, names that are too long or too many, events too
 early and too late, ends without begins. Each is bounded, and what is not recorded is counted."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """Clocks of several hosts, compared by the messages between them: the example robot on three hosts whose monotonic clocks
 are far apart (time namespaces), and whose wall clocks are made wrong and too fast in the metadata afterwards. Where each event
 really was is known, as it is one machine: it must lie within the error that is stated for each message."""

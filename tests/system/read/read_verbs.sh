@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # list and info on a real trace; and every reading verb on what is no trace, or a damaged one.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 # Traces as they lie about: many in one tree, of several hosts; larger than memory; being written.
 . "$KYMO_SOURCE/tests/system/lib/libtest.sh"
 export KYMO_DIR=$scratch/run

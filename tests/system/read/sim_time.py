@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """`--clock sim`: a real trace beside pairs of system time and simulation time, with changes of rate, a pause and a jump
 back. What each verb and export says is compared with a conversion written here a second time, in fractions."""
 import bisect

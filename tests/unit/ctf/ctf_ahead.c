@@ -22,8 +22,12 @@
 #define STREAMS 6
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__ /* takes up to 20 times as long */
 #define PACKETS 28
+#define LARGE_EACH 14
+#define LEAST_THREADS 4
 #else
 #define PACKETS 60
+#define LARGE_EACH 7
+#define LEAST_THREADS 2
 #endif
 #define BIG 700000
 
@@ -87,7 +91,7 @@ static void write_stream(unsigned stream)
 	file = fopen(path, "w");
 	assert_non_null(file);
 	for (unsigned k = 0; k < PACKETS; k++) {
-		unsigned events = (unsigned)rand() % (k % 7 ? 300 : 6000), extra = k % 5;
+		unsigned events = (unsigned)rand() % (k % LARGE_EACH ? 300 : 6000), extra = k % 5;
 		uint64_t begin = time, context[4];
 
 		used = 0;
@@ -210,7 +214,7 @@ static void same(void **state)
 		size_t size, other_size;
 		char *alone = transcript(1, way & 1, way & 2, &size);
 
-		for (unsigned threads = 2; threads < 5; threads += 2) {
+		for (unsigned threads = LEAST_THREADS; threads < 5; threads += 2) {
 			char *other = transcript(threads, way & 1, way & 2, &other_size);
 
 			assert_int_equal(size, other_size);
