@@ -247,7 +247,7 @@ class Scenes:
         traces = os.path.join(self.work, "lint")
         if not os.path.isdir(traces):
             os.mkdir(traces)
-            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c 'ros2 & {BUILD}/tests/own_realtime; wait'",
+            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c '{self.robot} 4 & {BUILD}/tests/own_realtime; wait'",
                                    KYMO_DIR=os.path.join(self.work, "run-lint"))
             if status:
                 return f"none: no trace ({status})", out
