@@ -35,7 +35,7 @@ uint64_t kymo_clock_ns(void)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);	/* cannot fail with a valid clock */
+	(void)kymo_gettime(CLOCK_MONOTONIC, &now);	/* cannot fail with a valid clock */
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 

@@ -171,6 +171,7 @@ static void read_settings(void)
 {
 	const char *clock = kymo_setting("KYMO_CLOCK"), *tag = kymo_setting("KYMO_SESSION");
 
+	kymo_gettime_find();
 	kymo_settings = (struct kymo_settings){
 		.loaded = true,
 		/* A setuid program is not traced, and neither is one of another libc. */

@@ -9,6 +9,7 @@
 #define KYMO_TRACER_PROCESS_H
 
 #include <limits.h>
+#include <time.h>
 
 #include "inside/tracer/tracer_lock.h"
 #include "inside/tracer/tracer_ring.h"
@@ -258,6 +259,14 @@ bool kymo_domain_recording(struct kymo_process *process);
  * @all: also complete regions that contain nothing unread; else only regions that were never complete
  */
 void kymo_domain_sweep(const struct kymo_process *process, bool all);
+
+/* tracer_vdso.c */
+
+/** kymo_gettime_find() - from now on, kymo_gettime() is the kernel's function. Context: once, before threads exist. */
+void kymo_gettime_find(void);
+
+/** kymo_gettime() - clock_gettime(2), also where a library of the program defines another one. Context: wait-free. */
+int kymo_gettime(clockid_t clock, struct timespec *now);
 
 /* tracer_clock.c */
 

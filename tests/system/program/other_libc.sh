@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
-# Programs behave as without kymo: with musl, for 32 bits, with a malloc of their own (jemalloc, tcmalloc, mimalloc), with parts of
-# kymo that are of different versions.
+# Programs behave as without kymo: with musl, for 32 bits, with a malloc of their own (jemalloc, tcmalloc, mimalloc), with a
+# clock of their own, with parts of kymo that are of different versions.
 . "$(dirname "$0")/../lib/libtest.sh"
 
 export KYMO_DIR=$scratch/runtime
@@ -104,6 +104,30 @@ for name in jemalloc.so.2 tcmalloc_minimal.so.4 mimalloc.so.2; do
 	same_as_without "$kymo" record -q --malloc -o "$name" -- ./own
 	recorded=$("$kymo" dump "$name" | grep -c 'lttng_ust_libc:')
 	[ "$recorded" -gt 15000 ] || fail "$name: only $recorded calls of malloc and its family are recorded"
+done
+
+# A clock_gettime() of the program's own, as of faketime(1): an hour ago. The events are those of the recorder's time.
+gcc -shared -fPIC -o hour_ago.so -x c - <<'END'
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	const long status = syscall(SYS_clock_gettime, clock, now);
+
+	now->tv_sec -= 3600;
+	return (int)status;
+}
+END
+before=$(date +%s)
+for clock in counter vdso; do
+	run 0 env "KYMO_CLOCK=$clock" "$kymo" record -o "faked-$clock" -- sh -c 'export LD_PRELOAD="$LD_PRELOAD:$0/hour_ago.so"; exec "$@"' \
+		"$scratch" "$KYMO_BUILD/tests/numbers" --threads 2 --rate 2000 --seconds 0.2 "$scratch/counts"
+	has err " 0 dropped"
+	! grep -q corrupt "$scratch/err" || fail "its times make no sense to the recorder: $(cat "$scratch/err")"
+	begin=$("$kymo" info "faked-$clock" | sed -n 's/^Begin: //p')
+	[ "$(date -d "$begin" +%s)" -ge $((before - 60)) ] || fail "$clock: the trace begins at $begin, in the program's time"
 done
 
 # A library with inlined code meets a libkymo of another version.

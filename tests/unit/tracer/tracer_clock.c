@@ -19,9 +19,9 @@ static uint64_t fake_counter(void);
 static int fake_gettime(clockid_t clock, struct timespec *now);
 
 #define kymo_counter fake_counter
-#define clock_gettime fake_gettime
+#define kymo_gettime fake_gettime
 #include "inside/tracer/tracer_clock.c"	/* NOLINT: it is the object of the test */
-#undef clock_gettime
+#undef kymo_gettime
 #undef kymo_counter
 
 #define S 1000000000ull
