@@ -71,6 +71,14 @@ unsigned summary_findings(const struct summary *summary, struct summary_finding 
  */
 bool summary_slowest(const struct summary *summary, struct summary_finding *out);
 
+/**
+ * summary_nothing_text() - if there are no findings: a sentence that says so, and names the slowest
+ * reaction, or of a program without ROS 2 the latest wake-up of its loops
+ *
+ * Return: @buffer.
+ */
+char *summary_nothing_text(const struct summary *summary, char *buffer, size_t size);
+
 /** summary_finding_text() - one sentence, with a full stop. Return: @buffer. */
 char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
 			   char *buffer, size_t size);

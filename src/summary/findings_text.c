@@ -223,3 +223,38 @@ char *summary_finding_text(const struct summary *summary, const struct summary_f
 	}
 	return buffer;
 }
+
+static const struct summary_entity *latest_loop(const struct summary *summary)
+{
+	const struct summary_entity *worst = NULL;
+
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+
+		if (entity->kind == SUMMARY_LOOP &&
+		    (!worst || entity->histogram[SUMMARY_LATENCY].max >
+				       worst->histogram[SUMMARY_LATENCY].max))
+			worst = entity;
+	}
+	return worst;
+}
+
+char *summary_nothing_text(const struct summary *summary, char *buffer, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX];
+	const struct summary_entity *entity;
+	struct summary_finding slowest;
+	const bool ran = summary_slowest(summary, &slowest);
+
+	entity = ran ? slowest.entity : latest_loop(summary);
+	if (!entity) {
+		snprintf(buffer, size, "Nothing stands out.");
+		return buffer;
+	}
+	text_ns(time, ran ? slowest.worst_ns : (int64_t)entity->histogram[SUMMARY_LATENCY].max);
+	text_ns(p99, (int64_t)histogram_quantile(&entity->histogram[SUMMARY_LATENCY], 0.99));
+	snprintf(buffer, size, "Nothing stands out. %s: %s, %s%s at worst (p99 %s).",
+		 ran ? "Slowest reaction" : "Latest wake-up", entity->label, time,
+		 ran ? "" : " late", p99);
+	return buffer;
+}

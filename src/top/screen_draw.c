@@ -158,20 +158,14 @@ static int draw_finding(const struct screen *screen, const struct summary_findin
 
 static void draw_nothing(const struct screen *screen, int y)
 {
-	char text[SCREEN_TEXT_MAX], clean[4 * sizeof(text)], worst[TEXT_QUANTITY_MAX];
 	const struct summary *summary = board_summary(screen->board);
-	struct summary_finding slowest;
+	char text[SCREEN_TEXT_MAX], clean[4 * sizeof(text)];
 
-	if (!summary)
-		(void)snprintf(clean, sizeof(clean), "The first numbers come after one interval.");
-	else if (!summary_slowest(summary, &slowest))
-		(void)snprintf(clean, sizeof(clean), "Nothing stands out.");
-	else {
-		(void)snprintf(text, sizeof(text),
-			       "Nothing stands out. Slowest reaction: %s, %s at worst.",
-			       slowest.entity->label, text_ns(worst, slowest.worst_ns));
-		(void)text_clean(clean, sizeof(clean), text);
-	}
+	if (summary)
+		(void)summary_nothing_text(summary, text, sizeof(text));
+	else
+		(void)snprintf(text, sizeof(text), "The first numbers come after one interval.");
+	(void)text_clean(clean, sizeof(clean), text);
 	screen_put(screen, y, 1, clean, COLS - 1, A_NORMAL);
 }
 

@@ -100,45 +100,17 @@ static unsigned print_finding(struct table *table, const struct summary *summary
 	return lines + print_where(table, where, command, print);
 }
 
-static unsigned print_nothing_of_programs(struct table *table, const struct summary *summary)
-{
-	const struct summary_entity *worst = NULL;
-	char text[700], time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX];
-
-	for (unsigned i = 0; i < summary->entities; i++) {
-		const struct summary_entity *entity = summary->entity[i];
-
-		if (entity->kind == SUMMARY_LOOP &&
-		    (!worst || entity->histogram[SUMMARY_LATENCY].max >
-				       worst->histogram[SUMMARY_LATENCY].max))
-			worst = entity;
-	}
-	if (!worst)
-		return first_fold(table, "ok  ", "    ", "Nothing stands out.", true);
-	text_ns(time, (int64_t)worst->histogram[SUMMARY_LATENCY].max);
-	text_ns(p99, (int64_t)histogram_quantile(&worst->histogram[SUMMARY_LATENCY], 0.99));
-	snprintf(text, sizeof(text),
-		 "Nothing stands out. Latest wake-up: %s, %s late at worst (p99 %s).", worst->label,
-		 time, p99);
-	return first_fold(table, "ok  ", "    ", text, true);
-}
-
 static unsigned print_nothing(struct table *table, const struct summary *summary,
 			      const struct first_options *options)
 {
-	char text[1400], time[TEXT_QUANTITY_MAX], p99[TEXT_QUANTITY_MAX], command[1200] = "";
 	struct summary_finding slowest;
+	char text[1400], command[1200];
 	unsigned lines;
 
+	lines = first_fold(table, "ok  ", "    ",
+			   summary_nothing_text(summary, text, sizeof(text)), true);
 	if (!summary_slowest(summary, &slowest))
-		return print_nothing_of_programs(table, summary);
-	text_ns(time, slowest.worst_ns);
-	text_ns(p99,
-		(int64_t)histogram_quantile(&slowest.entity->histogram[SUMMARY_LATENCY], 0.99));
-	snprintf(text, sizeof(text),
-		 "Nothing stands out. Slowest reaction: %s, %s at worst (p99 %s).",
-		 slowest.entity->label, time, p99);
-	lines = first_fold(table, "ok  ", "    ", text, true);
+		return lines;
 	command_of(&slowest, options, command, sizeof(command));
 	return lines + print_where(table, "", command, true);
 }

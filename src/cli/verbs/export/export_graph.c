@@ -57,7 +57,8 @@ static void summary(const struct kymo_ctf_reader *reader, const char *output, co
 	fprintf(stderr, "%s: %u callbacks and %u topics, %u of them marked as unexpected\n", export_shown(output), result->callbacks,
 		result->topics, result->unexpected);
 	if (!result->callbacks && !result->topics)
-		fputs("Nothing of ROS 2 that was asked for is in this trace; `kymo info` shows what it holds.\n", stderr);
+		fputs("Nothing of ROS 2 that was asked for is in this trace; `kymo info` shows what it holds, "
+		      "and --format flamegraph draws spans of kymo.h.\n", stderr);
 }
 
 /* The traces are open; the graph of what was asked for goes to @output. */
