@@ -76,7 +76,7 @@ struct attach_found {
 
 /**
  * attach_find() - the processes that we may look into
- * @name: NULL: all; else only those whose name, or whose program's file name, is this
+ * @name: NULL: all; else only those whose name, or whose program's file name, matches this glob
  * @found: set to an array that the caller frees
  *
  * Return: their number, or -1 with @err. Context: allocates, blocks: reads /proc.

@@ -2,6 +2,7 @@
 /* Which processes there are to attach to: those that have libtracetools.so. */
 #include <ctype.h>
 #include <dirent.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static bool is_called(unsigned pid, const char *wanted, char name[64])
 	if (length <= 0)
 		return false; /* a thread of the kernel, or another user's */
 	program[length] = 0;
-	return !wanted || !strcmp(name, wanted) || !strcmp(last_part(program), wanted);
+	return !wanted || !fnmatch(wanted, name, 0) || !fnmatch(wanted, last_part(program), 0);
 }
 
 static enum attach_kind kind_of(unsigned pid)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/common/attaching.h"
 #include "cli/common/common.h"
 #include "cli/common/detach.h"
 #include "cli/input/record_options.h"
@@ -30,7 +31,7 @@ struct options {
 	const char *perfetto;
 	struct opt_list processes, users;
 	const char *verb;
-	bool all, paused, wait, agent, kernel_all, syscalls, cycles, functions;
+	bool all, attach, paused, wait, agent, kernel_all, syscalls, cycles, functions;
 	int malloc;
 	bool strict, quiet;
 	int64_t duration, block;
@@ -58,6 +59,9 @@ static const struct opt opts[] = {
 	  NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "with a command: also record all other processes, as without a command", NULL },
+	{ "attach", 0, OPT_FLAG, offsetof(struct options, attach), NULL,
+	  "attach to the ROS 2 programs that run already, or to those of -p: kymo help attach",
+	  NULL },
 	RECORD_USERS_OPT(struct options, users),
 	{ "kernel", 'k', OPT_SWITCH, offsetof(struct options, kernel), NULL,
 	  "also record the kernel's events: which thread ran on which CPU, which was woken, "
@@ -227,6 +231,24 @@ static int prepare_filter(const struct options *options, struct record_options *
 	return rc;
 }
 
+/* The programs are attached when the recording begins, and stay so. */
+static int attach_first(const struct options *options, bool command, struct kymo_err *err)
+{
+	const struct attaching attaching = {
+		.who = options->processes,
+		.all = !options->processes.count,
+		.quiet = options->quiet || options->format,
+		.bare = true,
+	};
+
+	if (!options->attach)
+		return 0;
+	if (command)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--attach is for programs that run already; a command needs none");
+	return attaching_on(options->verb, &attaching, err);
+}
+
 static int parse(int argc, char **argv, struct options *options, struct record_options *record,
 		 struct kymo_err *err)
 {
@@ -267,7 +289,8 @@ static int parse(int argc, char **argv, struct options *options, struct record_o
 			       "--wait for CARET's Start");
 	if (options->all && options->processes.count)
 		return err_set(err, KYMO_EXIT_USAGE, "--all and --pid exclude each other");
-	if (record_users(&options->users, &record->session, err) < 0 ||
+	if (attach_first(options, argc > 0, err) < 0 ||
+	    record_users(&options->users, &record->session, err) < 0 ||
 	    select_processes(options->verb, &options->processes, &record->session, err) < 0 ||
 	    prepare_filter(options, record, err) < 0)
 		return -1;
