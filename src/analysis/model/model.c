@@ -179,6 +179,20 @@ int model_listen(struct model *model, const struct model_listener *listener, voi
 	return 0;
 }
 
+unsigned model_listeners(const struct model *model)
+{
+	return model->listeners;
+}
+
+void model_unlisten(struct model *model, unsigned first, unsigned count)
+{
+	model->listeners -= count;
+	for (unsigned i = first; i < model->listeners; i++) {
+		model->listener[i] = model->listener[i + count];
+		model->listener_context[i] = model->listener_context[i + count];
+	}
+}
+
 /* ---- in a pass ---- */
 
 static int model_pass_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)

@@ -565,6 +565,17 @@ void model_destroy(struct model *model);
 int model_listen(struct model *model, const struct model_listener *listener, void *context);
 #define MODEL_LISTENERS_MAX 24
 
+/** model_listeners() - how many listen: the number that the next one has. Context: wait-free. */
+unsigned model_listeners(const struct model *model);
+
+/**
+ * model_unlisten() - @count listeners from number @first on receive nothing more
+ *
+ * Later ones have lower numbers then. Listeners with the same functions as those that were there at
+ * model_attach() may be added at any time between two events. Not in a listener's call.
+ */
+void model_unlisten(struct model *model, unsigned first, unsigned count);
+
 /*
  * A link that the trace does not contain: the publications of node @node on @publisher_topic are
  * computed from the latest message on @subscription_topic. Reported as links of kind

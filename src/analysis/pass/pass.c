@@ -77,7 +77,7 @@ static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader,
 	return more;
 }
 
-static int finish(const struct passes *passes, struct kymo_err *err)
+int pass_end(const struct passes *passes, struct kymo_err *err)
 {
 	for (unsigned turn = 0; turn < PASS_TURNS; turn++)
 		for (unsigned i = 0; i < passes->count; i++) {
@@ -103,5 +103,5 @@ int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const 
 	for (unsigned i = 0; options->has_window && i < passes->count; i++)
 		if (passes->pass[i].ops->window)
 			passes->pass[i].ops->window(passes->pass[i].analysis, options->begin_ns, options->end_ns);
-	return read_all(passes, reader, options, err) || finish(passes, err) ? -1 : 0;
+	return read_all(passes, reader, options, err) || pass_end(passes, err) ? -1 : 0;
 }

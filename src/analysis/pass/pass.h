@@ -142,6 +142,9 @@ void pass_add(struct passes *passes, const struct pass_ops *ops, void *analysis)
  */
 int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options, struct kymo_err *err);
 
+/** pass_end() - the last step of pass_run() alone, for analyses that were fed by hand. Return: 0, or -1 with @err. */
+int pass_end(const struct passes *passes, struct kymo_err *err);
+
 /** passes_free() - destroy the analyses in reverse order. The set is empty afterwards. */
 void passes_free(struct passes *passes);
 

@@ -335,6 +335,20 @@ int spans_listen(struct spans *spans, const struct spans_listener *listener, voi
 	return 0;
 }
 
+unsigned spans_listeners(const struct spans *spans)
+{
+	return spans->listeners;
+}
+
+void spans_unlisten(struct spans *spans, unsigned first, unsigned count)
+{
+	spans->listeners -= count;
+	for (unsigned i = first; i < spans->listeners; i++) {
+		spans->listener[i] = spans->listener[i + count];
+		spans->listener_context[i] = spans->listener_context[i + count];
+	}
+}
+
 const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned index)
 {
 	return index < spans->realtimes ? &spans->realtime[index] : NULL;

@@ -125,6 +125,9 @@ void spans_destroy(struct spans *spans);
 
 /** spans_listen() - @listener must stay valid; up to SPANS_LISTENERS_MAX. Return: 0, or -1. */
 int spans_listen(struct spans *spans, const struct spans_listener *listener, void *context);
+/** spans_listeners(), spans_unlisten() - as model_listeners() and model_unlisten(). */
+unsigned spans_listeners(const struct spans *spans);
+void spans_unlisten(struct spans *spans, unsigned first, unsigned count);
 
 /** spans_attach() - model_attach(), and bind the events of programs. Return: 0, or -1 with @err. */
 int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err);

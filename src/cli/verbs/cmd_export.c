@@ -28,6 +28,12 @@ static const struct opt opts[] = {
 	  NULL },
 	{ "ctf", 0, OPT_CHOICE, offsetof(struct export_request, ctf), NULL,
 	  "ctf: the version of CTF (default: as the trace)", "1.8|2" },
+	{ "window", 0, OPT_TIME, offsetof(struct export_request, window_ns), "TIME",
+	  "parquet, with --table fleet_windows: length of the windows (default 60s)", NULL },
+	{ "robot", 0, OPT_TEXT, offsetof(struct export_request, robot), "NAME",
+	  "with --table fleet_windows: name of the robot (default: the host's name)", NULL },
+	{ "software", 0, OPT_TEXT, offsetof(struct export_request, software), "VERSION",
+	  "with --table fleet_windows: version of the robot's software", NULL },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
 	CLI_OPT_MODEL(struct export_request, "track Behaviour and the table behaviours"),
@@ -126,6 +132,22 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		".parquet, .dot, .svg, .html, .folded, .json and .yaml; for another name choose the format with "
 		"--format",
 		output);
+}
+
+static int check_windows(const struct export_request *options, struct kymo_err *err)
+{
+	const struct opt_list *table = &options->table;
+	bool windows = false;
+
+	for (unsigned i = 0; i < table->count; i++)
+		windows |= !strcmp(table->item[i], EXPORT_WINDOWS);
+	if (windows && options->format != EXPORT_PARQUET)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--table " EXPORT_WINDOWS " requires --format parquet");
+	if (!windows && (options->window_ns || options->robot || options->software))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--window, --robot and --software require --table " EXPORT_WINDOWS);
+	return 0;
 }
 
 static int check(const struct export_request *options, int traces, struct kymo_err *err)
@@ -233,7 +255,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	int status;
 
 	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
-	    check(&request, argc, err) || cli_traces(&request.traces, argc, argv, err) ||
+	    check(&request, argc, err) || check_windows(&request, err) || cli_traces(&request.traces, argc, argv, err) ||
 	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
 	    (!request.times.merge && cli_one_run_below("export", &request.traces, err)) ||
 	    export_name(request.traces.path[0], request.name, err))
@@ -319,7 +341,10 @@ const struct verb verb_export = {
 		"--table and -o - one "
 		"table of csv, json or parquet goes to standard output. parquet: a directory with "
 		"a file TABLE.parquet for each table, or with --table and -o NAME.parquet one "
-		"file, for DuckDB, ClickHouse, pandas and others; see docs/fleet.md. --begin and --end choose what "
+		"file, for DuckDB, ClickHouse, pandas and others. --table fleet_windows writes, for each "
+		"window of time, a row for each callback, topic, chain and others, with their "
+		"distributions, into DIR/date=DAY/robot=NAME/TRACE.parquet: docs/fleet.md explains the "
+		"columns. --begin and --end choose what "
 		"happened; objects "
 		"always exist. --node, --topic and --process leave out rows that name others; "
 		"tables that name "
@@ -372,6 +397,7 @@ const struct verb verb_export = {
 		"messages.csv\n"
 		"kymo export --format parquet -o robot\n"
 		"kymo export --table messages -o messages.parquet\n"
+		"kymo export --format parquet --table fleet_windows --robot r2d2 -o fleet\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export -o robot.html\n"
 		"kymo export --format flamegraph -o flame.svg\n"

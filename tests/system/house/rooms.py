@@ -102,7 +102,10 @@ ROOMS = {
     "export/rows": "export/parquet",
     "export/archive": "export/perfetto",
 
-    "summary": "abi base accounts analysis",
+    "summary": "abi base accounts ctf/read analysis",
+
+    "fleet": "base summary export/parquet",
+    "fleet/window": "",
 
     "report": "abi base ctf/read analysis caret/paths summary",
     "report/flow": "report",
@@ -126,7 +129,7 @@ ROOMS = {
 
     "top": "base ctf/read recorder relay live analysis summary report",
 
-    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export report compare check top cli/common",
+    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -222,7 +225,8 @@ DOORS = {
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
     "analysis/tables": "tables",
-    "summary": "findings summary summary_collect summary_file summary_own summary_window",
+    "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
+    "fleet/window": "window",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

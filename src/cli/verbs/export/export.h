@@ -50,6 +50,9 @@ struct export_request {
 	struct opt_list table;          /* tables: only these; none: all but events */
 
 	int ctf;			/* ctf: enum export_ctf_version */
+	/* Windows of the summary */
+	int64_t window_ns;           /* 0: not given */
+	const char *robot, *software; /* NULL: not given */
 
 	const char *model; /* file of behaviours, for tables and Perfetto; NULL: none */
 	const struct behaviours *behaviours; /* that it names */
@@ -79,6 +82,11 @@ int export_archive(const struct export_request *request, bool *lost, struct kymo
 
 /** export_tables() - SQLite, CSV, JSON Lines or Parquet. */
 int export_tables(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+#define EXPORT_WINDOWS "fleet_windows" /* as the name of a table */
+
+/** export_windows() - Parquet files of windows of the summary. */
+int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */
 int export_graph(const struct export_request *request, bool *lost, struct kymo_err *err);

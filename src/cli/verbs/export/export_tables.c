@@ -233,6 +233,9 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 	struct tables *tables;
 	int status;
 
+	for (unsigned i = 0; i < request->table.count; i++)
+		if (request->format == EXPORT_PARQUET && !strcmp(request->table.item[i], EXPORT_WINDOWS))
+			return export_windows(request, lost, err);
 	if (choose_tables(&request->table, &options.tables, err) ||
 	    tables_open(&tables, request->traces.path, request->traces.count, err))
 		return -1;

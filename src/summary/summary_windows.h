@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A summary for each window of time, in one pass over a trace, which may be one that grows.
+ *
+ *   summary_windows_create(&windows, reader, &options, &err);
+ *   while (kymo_ctf_next(reader, &event, &err) > 0)
+ *           summary_windows_event(windows, &event, &err);	calls options.take() now and then
+ *   summary_windows_finish(windows, &err);
+ *   summary_windows_free(windows);
+ *
+ * Windows begin at multiples of their length since the Unix epoch, so those of several robots are
+ * the same. What begins in a window counts in it: a run that ends in the next one, a message that
+ * is received there. So a window is complete only some time after its end: half its length, or five
+ * seconds if that is less. What is still under way then is unfinished, or not yet received.
+ *
+ * The model of the trace is read once and stays. The analyses that count are created for each
+ * window, a little before it begins, so that they know where messages in flight came from.
+ *
+ * Context of all functions: not thread-safe; allocate.
+ */
+#ifndef KYMO_SUMMARY_WINDOWS_H
+#define KYMO_SUMMARY_WINDOWS_H
+
+#include "ctf/read/reader.h"
+#include "summary/summary.h"
+
+struct summary_windows;
+
+struct summary_windows_options {
+	int64_t length_ns;
+	/*
+	 * A window is complete. @summary is valid during the call; @begin_ns: of the window, epoch.
+	 * Windows without an event are left out. Return: 0, or -1 with @err.
+	 */
+	int (*take)(void *context, const struct summary *summary, int64_t begin_ns,
+		    struct kymo_err *err);
+	void *context;
+};
+
+#define SUMMARY_WINDOWS_LEAST_NS 100000000ll
+
+/** summary_windows_create() - @reader has not given an event yet. Return: 0, or -1 with @err. */
+int summary_windows_create(struct summary_windows **windows, struct kymo_ctf_reader *reader,
+			   const struct summary_windows_options *options, struct kymo_err *err);
+
+/** summary_windows_event() - the next event or loss of the reader. Return: 0, or -1 with @err. */
+int summary_windows_event(struct summary_windows *windows, const struct kymo_ctf_event *event,
+			  struct kymo_err *err);
+
+/** summary_windows_until() - no event before @ns will come: take the windows that are complete. Return: 0, or -1 with @err. */
+int summary_windows_until(struct summary_windows *windows, int64_t ns, struct kymo_err *err);
+
+/** summary_windows_cut() - take what there is, although more will come: of the same windows, too. Return: 0, or -1 with @err. */
+int summary_windows_cut(struct summary_windows *windows, struct kymo_err *err);
+
+/** summary_windows_skip() - @skip: events are read for their names only and belong to no window. */
+void summary_windows_skip(struct summary_windows *windows, bool skip);
+
+/** summary_windows_has_new_kinds() - the reader has spans of which the analyses were not told,
+ * because they were declared later: begin again, with another struct summary_windows. */
+bool summary_windows_has_new_kinds(const struct summary_windows *windows);
+
+/** summary_windows_finish() - the trace has ended: take what is left. Return: 0, or -1 with @err. */
+int summary_windows_finish(struct summary_windows *windows, struct kymo_err *err);
+
+void summary_windows_free(struct summary_windows *windows);
+
+#endif
