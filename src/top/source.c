@@ -57,7 +57,8 @@ static void catch_signals(void)
 
 static int open_programs(struct source *source, struct kymo_err *err)
 {
-	const struct taking_options options = { source->options->pid, source->options->version };
+	const struct taking_options options = { .pid = source->options->pid,
+						.version = source->options->version };
 	const char *beside;
 
 	if (taking_begin(&source->taking, &options, err) < 0)

@@ -71,7 +71,8 @@ static int record_alone(const struct taking *taking, struct kymo_err *err)
 		.session = { .output = taking->path,
 			     .version = taking->options.version,
 			     .streams = STREAMS_PROCESS,
-			     .files = { .rotate_size = CHUNK_BYTES, .max_size = MOST_BYTES } },
+			     .files = { .rotate_size = taking->options.chunk_bytes,
+					.max_size = taking->options.most_bytes } },
 		.started = on_started,
 		.yields = true,
 	};
@@ -127,8 +128,10 @@ static int record_beside(const struct taking *taking, struct kymo_err *err)
 	struct json_object *add = request("sink_add", "output", taking->path);
 	sigset_t signals;
 
-	json_object_object_add(add, "rotate_size", json_object_new_uint64(CHUNK_BYTES));
-	json_object_object_add(add, "max_size", json_object_new_uint64(MOST_BYTES));
+	json_object_object_add(add, "rotate_size",
+			       json_object_new_uint64(taking->options.chunk_bytes));
+	json_object_object_add(add, "max_size",
+			       json_object_new_uint64(taking->options.most_bytes));
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, SIGINT);
@@ -280,6 +283,10 @@ int taking_begin(struct taking **out, const struct taking_options *options, stru
 	if (!taking)
 		return err_no_memory(err);
 	taking->options = *options;
+	if (!options->most_bytes) {
+		taking->options.chunk_bytes = CHUNK_BYTES;
+		taking->options.most_bytes = MOST_BYTES;
+	}
 	taking->child = taking->dir.fd = -1;
 	if ((options->pid && check_pid(options->pid, err) < 0) || find_recorder(taking, err) < 0 ||
 	    make_directory(taking, err) < 0 || start_child(taking, err) < 0) {

@@ -13,6 +13,7 @@
 #define KYMO_TOP_TAKING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -21,6 +22,7 @@ struct taking;
 struct taking_options {
 	int pid; /* only this process, which must run; 0: all of the runtime directory */
 	const char *version; /* of kymo */
+	uint64_t chunk_bytes, most_bytes; /* of the trace, the oldest of which go; 0: 32 and 64 MiB */
 };
 
 /**

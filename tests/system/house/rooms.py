@@ -129,7 +129,9 @@ ROOMS = {
 
     "top": "base ctf/read recorder relay live analysis summary report",
 
-    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top cli/common",
+    "serve": "base ctf/read live relay/wire summary fleet top",
+
+    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -227,6 +229,7 @@ DOORS = {
     "analysis/tables": "tables",
     "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
     "fleet/window": "window",
+    "serve": "serve",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

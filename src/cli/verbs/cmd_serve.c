@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo serve: windows of the summary over HTTP. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/common.h"
+#include "serve/serve.h"
+#include "summary/summary_windows.h"
+
+#define SERIES_MAX 20000u
+
+struct options {
+	const char *listen, *certificate, *key, *token_file;
+	int64_t window_ns;
+	uint64_t series;
+	bool all, once, unprotected, quiet;
+};
+
+static const struct opt opts[] = {
+	{ "listen", 'l', OPT_TEXT, offsetof(struct options, listen), "ADDRESS",
+	  "where to listen (default 127.0.0.1:9465; port 0: any free one)", NULL },
+	{ "window", 0, OPT_TIME, offsetof(struct options, window_ns), "TIME",
+	  "length of the windows (default 60s)", NULL },
+	{ "once", '1', OPT_FLAG, offsetof(struct options, once), NULL,
+	  "of a complete trace: print what /metrics would answer, and end", NULL },
+	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
+	  "also /rosout, /parameter_events and services of parameters", NULL },
+	{ "max-series", 0, OPT_U64, offsetof(struct options, series), "COUNT",
+	  "at most this many series; more are left out and counted (default 20000)", NULL },
+	{ "tls-cert", 0, OPT_TEXT, offsetof(struct options, certificate), "FILE",
+	  "serve HTTPS with this certificate", NULL },
+	{ "tls-key", 0, OPT_TEXT, offsetof(struct options, key), "FILE", "and this key", NULL },
+	{ "token-file", 0, OPT_TEXT, offsetof(struct options, token_file), "FILE",
+	  "only answer requests with the bearer token in FILE", NULL },
+	{ "everybody-may-read", 0, OPT_FLAG, offsetof(struct options, unprotected), NULL,
+	  "listen beyond this machine without TLS and token: names of nodes and topics, and what "
+	  "they do, are public",
+	  NULL },
+	CLI_OPT_QUIET(struct options),
+	CLI_OPT_END,
+};
+
+/* "127.0.0.1:9465", "[::1]:9465", ":9465", "127.0.0.1". */
+static int read_address(const char *text, char address[64], unsigned *port, struct kymo_err *err)
+{
+	const char *end = strrchr(text, ':');
+	unsigned long number = SERVE_PORT;
+	size_t length;
+	char *rest;
+
+	if (*text == '[') {
+		const char *bracket = strchr(text, ']');
+
+		text++;
+		length = bracket ? (size_t)(bracket - text) : 0;
+		end = bracket && bracket[1] == ':' ? bracket + 1 : NULL;
+	} else {
+		length = end ? (size_t)(end - text) : strlen(text);
+	}
+	if (end) {
+		number = strtoul(end + 1, &rest, 10);
+		if (!end[1] || *rest || number > 65535)
+			return err_set(err, KYMO_EXIT_USAGE, "--listen: invalid port '%s'",
+				       end + 1);
+	}
+	snprintf(address, 64, "%.*s", (int)(length < 63 ? length : 63), text);
+	if (!length)
+		snprintf(address, 64, "127.0.0.1");
+	*port = (unsigned)number;
+	return 0;
+}
+
+static bool is_loopback(const char *address)
+{
+	return !strncmp(address, "127.", 4) || !strcmp(address, "::1");
+}
+
+static int check(const struct options *options, const char *address, int operands,
+		 struct kymo_err *err)
+{
+	if (operands > 1)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "name one trace, or none for the programs that run");
+	if (options->once && !operands)
+		return err_set(err, KYMO_EXIT_USAGE, "--once requires a complete trace");
+	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
+		return err_set(err, KYMO_EXIT_USAGE, "--window must be at least 100ms");
+	if (!options->certificate != !options->key)
+		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key require each other");
+	if (!is_loopback(address) && !options->unprotected &&
+	    (!options->certificate || !options->token_file))
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--listen %s: others than this machine could read it; protect it with "
+			"--tls-cert, "
+			"--tls-key and --token-file, or accept that with --everybody-may-read",
+			address);
+	return 0;
+}
+
+static void print_address(const struct serve_options *serve, unsigned port)
+{
+	const bool v6 = strchr(serve->address, ':') != NULL;
+
+	fprintf(stderr, "kymo serve: http%s://%s%s%s:%u/metrics\n", serve->tls ? "s" : "",
+		v6 ? "[" : "", serve->address, v6 ? "]" : "", port);
+}
+
+static void start_silently(const struct serve_options *serve, unsigned port)
+{
+	(void)serve;
+	(void)port;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { .window_ns = 60000000000, .series = SERIES_MAX };
+	struct serve_options serve = { .version = KYMO_VERSION };
+	struct token token = { 0 };
+	char address[64];
+	int status = -1;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
+	    read_address(options.listen ? options.listen : "127.0.0.1", address, &serve.port,
+			 err) ||
+	    check(&options, address, argc, err) ||
+	    (options.token_file && token_read(options.token_file, &token, err)))
+		return -1;
+	if (options.certificate) {
+		serve.tls = tls_serve(options.certificate, options.key, err);
+		if (!serve.tls)
+			return -1;
+	}
+	serve.trace = argc ? argv[0] : NULL;
+	serve.address = address;
+	serve.token = &token;
+	serve.window_ns = options.window_ns;
+	serve.series_max = options.series > UINT32_MAX ? UINT32_MAX : (unsigned)options.series;
+	serve.all = options.all;
+	serve.once = options.once ? stdout : NULL;
+	serve.started = options.quiet ? start_silently : print_address;
+	status = serve_run(&serve, err);
+	tls_context_free(serve.tls);
+	return status;
+}
+
+const struct verb verb_serve = {
+	.name = "serve",
+	.synopsis = "[TRACE]",
+	.summary = "what a robot does as metrics for Prometheus",
+	.description = "Answers http://127.0.0.1:9465/metrics with counters and histograms of "
+		       "callbacks, topics, chains and "
+		       "timers, until it is interrupted. /healthz answers while it works, and / is "
+		       "a small index.\n\n"
+		       "Without TRACE, it reads all programs that were started with \"kymo run\", "
+		       "as \"kymo top\" does: beside a "
+		       "recorder, or it takes their events into memory (16 MiB at most) and "
+		       "forgets them again. A trace that is "
+		       "being recorded is read as it grows.\n\n"
+		       "The numbers grow with each window of time (--window). A window is added "
+		       "some seconds after its end, "
+		       "when what began in it has ended. Names of nodes, topics, callbacks and "
+		       "processes are labels; process numbers "
+		       "and addresses are not.\n\n"
+		       "Beyond this machine, kymo serve requires TLS and a token, or "
+		       "--everybody-may-read. docs/fleet.md lists the "
+		       "metrics and shows a configuration of Prometheus.",
+	.examples = "kymo serve\n"
+		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
+		    "kymo serve --listen 0.0.0.0:9465 --tls-cert robot.crt --tls-key robot.key "
+		    "--token-file token\n"
+		    "kymo serve --once TRACE\n",
+	.opts = opts,
+	.run = run,
+};

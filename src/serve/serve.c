@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of `kymo serve`; see serve.h. */
+#include "serve/serve.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/now.h"
+#include "serve/serve_http.h"
+#include "serve/serve_metrics.h"
+#include "serve/serve_source.h"
+
+#define READ_MS 200u
+#define AGAIN_MS 1u
+
+struct serve {
+	const struct serve_options *options;
+	struct serve_source *source;
+	struct serve_metrics *metrics;
+	struct serve_http *http;
+	uv_loop_t loop;
+	uv_timer_t timer;
+	uv_signal_t signals[3];
+	uint64_t windows;
+	int status;
+	struct kymo_err *err;
+};
+
+static int on_window(void *context, const struct summary *summary, int64_t begin_ns,
+		     struct kymo_err *err)
+{
+	struct serve *serve = context;
+
+	serve->windows++;
+	return serve_metrics_add(serve->metrics, summary, begin_ns + serve->options->window_ns)
+		       ? err_no_memory(err)
+		       : 0;
+}
+
+/* ---- pages ---- */
+
+static const char index_page[] =
+	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>kymo serve</title>\n"
+	"<h1>kymo serve</h1>\n<p>Windows of %g s so far: %" PRIu64 ".</p>\n<ul>\n"
+	"<li><a href=\"/metrics\">/metrics</a>: for Prometheus</li>\n"
+	"<li><a href=\"/healthz\">/healthz</a>: answers 200 while kymo serve "
+	"works</li>\n</ul></html>\n";
+
+static int page(void *context, const char *path, const char *accept, FILE *out, const char **type)
+{
+	const struct serve *serve = context;
+	const bool open = strstr(accept, "application/openmetrics-text") != NULL;
+
+	if (!strcmp(path, "/metrics")) {
+		*type = open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+			     : "text/plain; version=0.0.4; charset=utf-8";
+		serve_metrics_put(serve->metrics, open, out);
+		return 200;
+	}
+	if (!strcmp(path, "/healthz")) {
+		fputs("ok\n", out);
+		return 200;
+	}
+	if (strcmp(path, "/") != 0)
+		return 404;
+	*type = "text/html; charset=utf-8";
+	fprintf(out, index_page, (double)serve->options->window_ns / 1e9, serve->windows);
+	return 200;
+}
+
+/* ---- the loop ---- */
+
+static void stop(struct serve *serve)
+{
+	serve_http_end(serve->http);
+	if (!uv_is_closing((uv_handle_t *)&serve->timer))
+		uv_close((uv_handle_t *)&serve->timer, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		if (!uv_is_closing((uv_handle_t *)&serve->signals[i]))
+			uv_close((uv_handle_t *)&serve->signals[i], NULL);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	(void)number;
+	stop(signal->data);
+}
+
+static void on_read(uv_timer_t *timer)
+{
+	struct serve *serve = timer->data;
+	const int more = serve_source_read(serve->source, serve->err);
+
+	if (more < 0) {
+		serve->status = -1;
+		stop(serve);
+		return;
+	}
+	(void)uv_timer_start(timer, on_read, more ? AGAIN_MS : READ_MS, 0);
+}
+
+static void begin(struct serve *serve)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+	(void)uv_timer_init(&serve->loop, &serve->timer);
+	serve->timer.data = serve;
+	(void)uv_timer_start(&serve->timer, on_read, 0, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)uv_signal_init(&serve->loop, &serve->signals[i]);
+		serve->signals[i].data = serve;
+		(void)uv_signal_start(&serve->signals[i], on_signal, numbers[i]);
+	}
+}
+
+static int run_loop(struct serve *serve, struct kymo_err *err)
+{
+	const struct serve_options *options = serve->options;
+	const struct serve_http_options http = { options->address, options->port, options->tls,
+						 options->token,   page,          serve };
+	int status;
+
+	if (uv_loop_init(&serve->loop))
+		return err_no_memory(err);
+	(void)signal(SIGPIPE, SIG_IGN);
+	status = serve_http_begin(&serve->http, &serve->loop, &http, err);
+	if (serve->http) {
+		begin(serve);
+		if (status)
+			stop(serve);
+		else
+			options->started(options, serve_http_port(serve->http));
+		(void)uv_run(&serve->loop, UV_RUN_DEFAULT);
+	}
+	(void)uv_loop_close(&serve->loop);
+	serve_http_free(serve->http);
+	return status ? status : serve->status;
+}
+
+/* Without a server: read all, and print. */
+static int run_once(struct serve *serve, struct kymo_err *err)
+{
+	int more;
+
+	do
+		more = serve_source_read(serve->source, err);
+	while (more > 0 || (more == 0 && !serve_source_is_over(serve->source)));
+	if (more < 0)
+		return -1;
+	serve_metrics_put(serve->metrics, false, serve->options->once);
+	return fflush(serve->options->once) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the output") : 0;
+}
+
+int serve_run(const struct serve_options *options, struct kymo_err *err)
+{
+	struct serve serve = { .options = options, .err = err };
+	const struct summary_windows_options windows = { options->window_ns, on_window, &serve };
+	const struct serve_metrics_options metrics = { options->series_max, options->all,
+						       options->version };
+	int status = -1;
+
+	serve.metrics = serve_metrics_new(&metrics);
+	if (!serve.metrics)
+		return err_no_memory(err);
+	if (!serve_source_open(&serve.source, options->trace, options->version, &windows, err))
+		status = options->once ? run_once(&serve, err) : run_loop(&serve, err);
+	serve_source_close(serve.source);
+	serve_metrics_free(serve.metrics);
+	return status ? -1 : KYMO_EXIT_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `kymo serve`: windows of the summary over HTTP, for Prometheus and people.
+ *
+ *   serve_source.h   events of running programs or of a trace, as windows
+ *   serve_metrics.h  all windows so far, as text for Prometheus
+ *   serve_http.h     a small server: GET only, libuv
+ */
+#ifndef KYMO_SERVE_SERVE_H
+#define KYMO_SERVE_SERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "relay/wire/tls.h"
+#include "relay/wire/token.h"
+
+#define SERVE_PORT 9465
+
+struct serve_options {
+	const char *trace;         /* NULL: running programs */
+	const char *address;       /* to listen on; a numeric one */
+	unsigned port;             /* 0: any free one */
+	struct tls_context *tls;   /* NULL: none */
+	const struct token *token; /* size 0: none */
+	int64_t window_ns;
+	unsigned series_max;
+	bool all;       /* also what nodes do when they start */
+	FILE *once; /* of a complete trace: write the metrics here and end; NULL: serve */
+	/* Called when it listens on @port. */
+	void (*started)(const struct serve_options *options, unsigned port);
+	const char *version; /* of kymo */
+};
+
+/**
+ * serve_run() - serve until SIGINT or SIGTERM
+ *
+ * Return: an exit status, or -1 with @err. Context: blocks, forks.
+ */
+int serve_run(const struct serve_options *options, struct kymo_err *err);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See serve_source.h. */
+#include "serve/serve_source.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/now.h"
+#include "live/watch.h"
+#include "top/taking.h"
+
+#define TURN_NS ((int64_t)50000000) /* of reading, before requests are answered */
+#define TURN_EVENTS 4096u
+#define RETRY_NS ((int64_t)1000000000)
+#define TRACES_LEAST 64u         /* a reader that has seen so many traces is opened again */
+#define TRACES_TIMES 3u          /* if it is so many times as many as at first */
+#define CHUNK_BYTES (4ull << 20) /* of what is kept of running programs: what was read goes */
+#define MOST_BYTES (16ull << 20)
+
+struct serve_source {
+	const char *trace, *version;
+	struct summary_windows_options options;
+	struct taking *taking; /* of running programs; NULL: nobody records them now */
+	int64_t retry_ns;      /* CLOCK_MONOTONIC: when to look for a recorder again */
+	struct kymo_ctf_reader *reader;
+	struct summary_windows *windows;
+	struct watch watch;
+	unsigned traces; /* of the reader at first */
+	int64_t until;   /* events up to this time, epoch, were read; INT64_MIN: none */
+	bool growing, over;
+};
+
+/* ---- reader ---- */
+
+static const char *path_of(const struct serve_source *source)
+{
+	return source->trace ? source->trace : taking_path(source->taking);
+}
+
+static void close_reader(struct serve_source *source)
+{
+	summary_windows_free(source->windows);
+	kymo_ctf_close(source->reader);
+	source->windows = NULL;
+	source->reader = NULL;
+	source->watch = (struct watch){ 0 };
+}
+
+/* Return: 0, or -1 with @err. A trace that does not exist yet is not an error. */
+static int open_reader(struct serve_source *source, struct kymo_err *err)
+{
+	if (kymo_ctf_open(path_of(source), &source->reader, err)) {
+		source->reader = NULL;
+		return err->status == KYMO_EXIT_INPUT && !source->trace ? 0 : -1;
+	}
+	source->traces = kymo_ctf_trace_count(source->reader);
+	kymo_ctf_growing(source->reader, source->growing);
+	if (summary_windows_create(&source->windows, source->reader, &source->options, err))
+		return -1;
+	if (source->growing)
+		kymo_ctf_until(source->reader, INT64_MIN);
+	return 0;
+}
+
+/* A reader keeps what it knows of every chunk that it has seen. */
+static bool is_worn(const struct serve_source *source)
+{
+	const unsigned traces = kymo_ctf_trace_count(source->reader);
+
+	return source->growing &&
+	       ((traces >= TRACES_LEAST && traces >= TRACES_TIMES * source->traces) ||
+		summary_windows_has_new_kinds(source->windows));
+}
+
+/* Return: 1: there is more; 0: there is not; -1 with @err. */
+static int read_events(struct serve_source *source, int64_t skip_until, struct kymo_err *err)
+{
+	const int64_t end = now_ns() + TURN_NS;
+	struct kymo_ctf_event event;
+	unsigned count = 0;
+	int more;
+
+	while ((more = kymo_ctf_next(source->reader, &event, err)) > 0) {
+		summary_windows_skip(source->windows, event.ns <= skip_until);
+		if (summary_windows_event(source->windows, &event, err))
+			return -1;
+		if (++count % TURN_EVENTS == 0 && now_ns() > end && skip_until == INT64_MIN)
+			return 1;
+	}
+	return more;
+}
+
+/* The new reader reads what is still there for its names. */
+static int renew(struct serve_source *source, struct kymo_err *err)
+{
+	if (summary_windows_cut(source->windows, err))
+		return -1;
+	close_reader(source);
+	if (open_reader(source, err))
+		return -1;
+	if (!source->reader || source->until == INT64_MIN)
+		return 0;
+	kymo_ctf_until(source->reader, source->until);
+	return read_events(source, source->until, err);
+}
+
+/* ---- what grows ---- */
+
+static int read_growing(struct serve_source *source, struct kymo_err *err)
+{
+	int grew, more = 0;
+
+	if (source->reader && is_worn(source) && renew(source, err))
+		return -1;
+	watch_check(&source->watch, source->reader, now_ns());
+	if (!source->watch.due)
+		return 0;
+	grew = 1;
+	if (source->reader)
+		grew = kymo_ctf_refresh(source->reader, err);
+	else if (open_reader(source, err))
+		return -1;
+	if (grew < 0)
+		return -1;
+	watch_done(&source->watch, source->reader, grew > 0, now_ns());
+	if (!source->reader || source->watch.until == INT64_MIN)
+		return 0;
+	if (source->watch.until > source->until)
+		source->until = source->watch.until;
+	kymo_ctf_until(source->reader, source->until);
+	do
+		more = read_events(source, INT64_MIN, err);
+	while (more > 0);
+	if (more < 0)
+		return -1;
+	source->over = source->watch.over;
+	return source->until == INT64_MAX
+		       ? 0
+		       : summary_windows_until(source->windows, source->until, err);
+}
+
+/* Recorders come and go: with the next one, or alone again, the windows go on. */
+static int change_recorder(struct serve_source *source, struct kymo_err *err)
+{
+	const struct taking_options options = { .version = source->version,
+						.chunk_bytes = CHUNK_BYTES,
+						.most_bytes = MOST_BYTES };
+
+	if (source->taking) {
+		if (source->windows && summary_windows_finish(source->windows, err))
+			return -1;
+		close_reader(source);
+		taking_end(source->taking);
+		source->taking = NULL;
+		source->until = INT64_MIN;
+		source->retry_ns = now_ns() + RETRY_NS;
+	}
+	if (now_ns() >= source->retry_ns && taking_begin(&source->taking, &options, err)) {
+		source->taking = NULL;
+		source->retry_ns = now_ns() + RETRY_NS;
+	}
+	return 0;
+}
+
+static int read_programs(struct serve_source *source, struct kymo_err *err)
+{
+	const bool over = !source->taking || taking_is_over(source->taking);
+
+	if (source->taking && read_growing(source, err))
+		return -1;
+	return over ? change_recorder(source, err) : 0;
+}
+
+static int read_whole(struct serve_source *source, struct kymo_err *err)
+{
+	int more;
+
+	if (source->over)
+		return 0;
+	more = read_events(source, INT64_MIN, err);
+	if (more == 0) {
+		source->over = true;
+		return summary_windows_finish(source->windows, err);
+	}
+	return more;
+}
+
+int serve_source_read(struct serve_source *source, struct kymo_err *err)
+{
+	if (!source->trace)
+		return read_programs(source, err);
+	return source->growing ? read_growing(source, err) : read_whole(source, err);
+}
+
+/* ---- life cycle ---- */
+
+static int open_trace(struct serve_source *source, struct kymo_err *err)
+{
+	struct kymo_ctf_reader *reader;
+
+	if (kymo_ctf_open(source->trace, &reader, err))
+		return -1;
+	source->growing = watch_alive(reader);
+	kymo_ctf_close(reader);
+	return source->growing ? 0 : open_reader(source, err);
+}
+
+int serve_source_open(struct serve_source **out, const char *trace, const char *version,
+		      const struct summary_windows_options *options, struct kymo_err *err)
+{
+	const struct taking_options taking = { .version = version,
+					       .chunk_bytes = CHUNK_BYTES,
+					       .most_bytes = MOST_BYTES };
+	struct serve_source *source = calloc(1, sizeof(*source));
+	int status;
+
+	if (!source)
+		return err_no_memory(err);
+	source->trace = trace;
+	source->version = version;
+	source->options = *options;
+	source->until = INT64_MIN;
+	source->growing = !trace;
+	status = trace ? open_trace(source, err) : taking_begin(&source->taking, &taking, err);
+	if (status) {
+		serve_source_close(source);
+		return -1;
+	}
+	*out = source;
+	return 0;
+}
+
+bool serve_source_is_over(const struct serve_source *source)
+{
+	return source->trace && source->over;
+}
+
+int serve_source_end(struct serve_source *source, struct kymo_err *err)
+{
+	if (!source->windows || (!source->growing && source->over))
+		return 0;
+	return summary_windows_finish(source->windows, err);
+}
+
+const struct kymo_ctf_reader *serve_source_reader(const struct serve_source *source)
+{
+	return source->reader;
+}
+
+void serve_source_close(struct serve_source *source)
+{
+	if (!source)
+		return;
+	close_reader(source);
+	taking_end(source->taking);
+	free(source);
+}

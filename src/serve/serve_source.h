@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows of what runs, or of a trace. Running programs are read as `kymo top` reads them: beside a
+ * recorder, or recorded into memory (top/taking.h).
+ *
+ * Context of all functions: one thread; allocate and block.
+ */
+#ifndef KYMO_SERVE_SOURCE_H
+#define KYMO_SERVE_SOURCE_H
+
+#include "base/err.h"
+#include "summary/summary_windows.h"
+
+struct serve_source;
+
+/**
+ * serve_source_open() - @trace: NULL: running programs; @version: of kymo
+ * @options: called with windows; those of a cut (summary_windows_cut()) come in parts
+ *
+ * Return: 0, or -1 with @err. Context: forks with running programs: before threads begin.
+ */
+int serve_source_open(struct serve_source **source, const char *trace, const char *version,
+		      const struct summary_windows_options *options, struct kymo_err *err);
+
+/** serve_source_read() - what is new, for some ms at most. Return: 1: there is more; 0: not now; -1
+ * with @err. */
+int serve_source_read(struct serve_source *source, struct kymo_err *err);
+
+/** serve_source_is_over() - of a trace that nobody writes: all was read, and its windows were
+ * taken. */
+bool serve_source_is_over(const struct serve_source *source);
+
+/** serve_source_end() - take what is left. Return: 0, or -1 with @err. */
+int serve_source_end(struct serve_source *source, struct kymo_err *err);
+
+/** serve_source_close() - programs are as before. NULL is fine. */
+void serve_source_close(struct serve_source *source);
+
+/** serve_source_reader() - for facts of the trace; NULL: nothing could be opened yet. */
+const struct kymo_ctf_reader *serve_source_reader(const struct serve_source *source);
+
+#endif
