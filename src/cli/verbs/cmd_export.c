@@ -16,7 +16,7 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
 	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome|"
-	  "html" },
+	  "html|rowbinary" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	{ "ctf", 0, OPT_CHOICE, offsetof(struct export_request, ctf), NULL,
 	  "ctf: the version of CTF (default: as the trace)", "1.8|2" },
 	{ "window", 0, OPT_TIME, offsetof(struct export_request, window_ns), "TIME",
-	  "parquet, with --table fleet_windows: length of the windows (default 60s)", NULL },
+	  "with --table fleet_windows: length of the windows (default 60s)", NULL },
 	{ "robot", 0, OPT_TEXT, offsetof(struct export_request, robot), "NAME",
 	  "with --table fleet_windows: name of the robot (default: the host's name)", NULL },
 	{ "software", 0, OPT_TEXT, offsetof(struct export_request, software), "VERSION",
@@ -141,9 +141,14 @@ static int check_windows(const struct export_request *options, struct kymo_err *
 
 	for (unsigned i = 0; i < table->count; i++)
 		windows |= !strcmp(table->item[i], EXPORT_WINDOWS);
-	if (windows && options->format != EXPORT_PARQUET)
+	if (windows && options->format != EXPORT_PARQUET && options->format != EXPORT_ROWBINARY)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--table " EXPORT_WINDOWS " requires --format parquet");
+			       "--table " EXPORT_WINDOWS
+			       " requires --format parquet or rowbinary");
+	if (!windows && options->format == EXPORT_ROWBINARY)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--format rowbinary requires --table " EXPORT_WINDOWS
+			       ", the windows of the summary");
 	if (!windows && (options->window_ns || options->robot || options->software))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--window, --robot and --software require --table " EXPORT_WINDOWS);
@@ -155,7 +160,7 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 	bool graph = options->format == EXPORT_DOT || options->format == EXPORT_SVG;
 	bool tables = options->format >= EXPORT_SQLITE && options->format < EXPORT_DOT;
 
-	if (options->table.count && !tables)
+	if (options->table.count && !tables && options->format != EXPORT_ROWBINARY)
 		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv, json or parquet");
 	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
 		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
@@ -242,6 +247,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_CTF] = export_ctf,
 		[EXPORT_CARET] = export_caret,
 		[EXPORT_HTML] = export_page,
+		[EXPORT_ROWBINARY] = export_windows,
 	};
 	struct export_request request = {
 		.verb = "export",
@@ -344,7 +350,7 @@ const struct verb verb_export = {
 		"file, for DuckDB, ClickHouse, pandas and others. --table fleet_windows writes, for each "
 		"window of time, a row for each callback, topic, chain and others, with their "
 		"distributions, into DIR/date=DAY/robot=NAME/TRACE.parquet: docs/fleet.md explains the "
-		"columns. --begin and --end choose what "
+		"columns. rowbinary: the same rows for ClickHouse, to standard output without -o. --begin and --end choose what "
 		"happened; objects "
 		"always exist. --node, --topic and --process leave out rows that name others; "
 		"tables that name "
@@ -398,6 +404,7 @@ const struct verb verb_export = {
 		"kymo export --format parquet -o robot\n"
 		"kymo export --table messages -o messages.parquet\n"
 		"kymo export --format parquet --table fleet_windows --robot r2d2 -o fleet\n"
+		"kymo export --format rowbinary --table fleet_windows -o windows.rowbinary\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export -o robot.html\n"
 		"kymo export --format flamegraph -o flame.svg\n"

@@ -26,6 +26,7 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_CARET,
 		     EXPORT_CHROME,
 		     EXPORT_HTML,
+		     EXPORT_ROWBINARY,
 		     EXPORT_FORMATS
 };
 
@@ -85,7 +86,7 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 
 #define EXPORT_WINDOWS "fleet_windows" /* as the name of a table */
 
-/** export_windows() - Parquet files of windows of the summary. */
+/** export_windows() - windows of the summary, as Parquet files or for ClickHouse. */
 int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */

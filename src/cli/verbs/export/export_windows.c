@@ -89,6 +89,8 @@ static int open_file(struct job *job, struct kymo_err *err)
 			return export_unwritable(job->path, err);
 		job->is_new = true;
 	}
+	if (job->request->format == EXPORT_ROWBINARY)
+		return 0;
 	return window_file_create(&job->file, job->out, KYMO_VERSION, err);
 }
 
@@ -118,7 +120,7 @@ static int choose_file(struct job *job, int64_t begin_ns, struct kymo_err *err)
 
 	if (gmtime_r(&seconds, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
-	if (job->file && (job->one_file || !strcmp(date, job->date)))
+	if (job->out && (job->one_file || !strcmp(date, job->date)))
 		return 0;
 	if (close_file(job, true, err))
 		return -1;
@@ -133,6 +135,8 @@ static int put_row(void *context, const struct window_row *row, struct kymo_err 
 	struct job *job = context;
 
 	job->rows++;
+	if (job->request->format == EXPORT_ROWBINARY)
+		return window_rowbinary_put(job->out, row, err);
 	return window_file_put(job->file, row, err);
 }
 
@@ -213,7 +217,9 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 			   .length_ns = request->window_ns ? request->window_ns : LENGTH_NS };
 	int status;
 
-	job.one_file = export_is_stdout(job.output) || ends_with(job.output, ".parquet");
+	if (request->format == EXPORT_ROWBINARY && !request->output)
+		job.output = "-";
+	job.one_file = request->format == EXPORT_ROWBINARY || export_is_stdout(job.output) || ends_with(job.output, ".parquet");
 	if (check(&job, err) ||
 	    kymo_ctf_open_all(request->traces.path, request->traces.count, &reader, err))
 		return -1;
@@ -225,7 +231,7 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 	path_word(job.robot, sizeof(job.robot), job.source.robot);
 	status = read_trace(&job, reader, err);
 	/* A trace without events has a file without rows. */
-	if (!status && !job.file && job.one_file)
+	if (!status && !job.out && job.one_file)
 		status = open_file(&job, err);
 	if (close_file(&job, !status, status ? NULL : err))
 		status = -1;
