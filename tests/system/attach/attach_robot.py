@@ -41,6 +41,16 @@ def recorded(trace, environment):
     return trace
 
 
+def check_all(wanted, trace, environment, when):
+    """Rare kinds of events may be missing in a second of a busy machine: record again, for a minute."""
+    found, count = kinds(trace), 0
+    end = time.monotonic() + 60
+    while wanted - found and time.monotonic() < end:
+        count += 1
+        found |= kinds(recorded(f"{trace}-{count}", environment))
+    check(not wanted - found, when, "these events are missing:", wanted - found)
+
+
 def test(directory):
     environment = private(directory, KYMO_RING_SIZE="2M")
     twin = os.path.join(directory, "twin")
@@ -53,8 +63,7 @@ def test(directory):
         said = attach("attach", *words, environment=environment).stdout
         check(said.count("attached, tracetools 8.2; thread") == 3, said)
         trace = recorded(os.path.join(directory, "attached"), environment)
-        missing = kinds(twin) - kinds(trace)
-        check(not missing, "after attach these events are missing:", missing)
+        check_all(kinds(twin), trace, environment, "after attach")
         said = attach("detach", *words, environment=environment).stdout
         check(said.count("detached") == 3, said)
         silent = os.path.join(directory, "silent")
@@ -63,8 +72,7 @@ def test(directory):
         again = os.path.join(directory, "again")
         said = attach("record", "--attach", "-d", "1s", "-o", again, *words, environment=environment)
         check(said.stdout.count("attached, tracetools") == 3, said)
-        missing = kinds(twin) - kinds(again)
-        check(not missing, "after the second attach these events are missing:", missing)
+        check_all(kinds(twin), again, environment, "after the second attach")
         process.send_signal(signal.SIGTERM)
         check(process.wait(60) == 0, "the robot ended with", process.returncode)
 
