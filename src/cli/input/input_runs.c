@@ -28,7 +28,7 @@ struct runs {
 	unsigned count, capacity;
 };
 
-/* What lies below the directory of a recording, as kymo and LTTng lay it out. */
+/* What lies below the directory of a recording, as kymo and LTTng lay it out; "append-" is for --append-trace of `ros2 trace`. */
 static bool is_inside(const char *part, size_t length)
 {
 	static const char *const inside[] = { "ust", "kernel", "archives" };
@@ -36,7 +36,7 @@ static bool is_inside(const char *part, size_t length)
 	for (unsigned i = 0; i < COUNT_OF(inside); i++)
 		if (strlen(inside[i]) == length && !memcmp(part, inside[i], length))
 			return true;
-	return length > 9 && !memcmp(part, "snapshot-", 9);
+	return (length > 9 && !memcmp(part, "snapshot-", 9)) || (length > 7 && !memcmp(part, "append-", 7));
 }
 
 /* Bytes of @path that name the recording; at least those of @root. */

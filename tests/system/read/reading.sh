@@ -65,6 +65,12 @@ for verb in report why flow info dump events query export 'export --format sqlit
 		fail "$verb lists other recordings: $(cat "$scratch/err")"
 done
 run 0 "$kymo" query "$runs" --merge 'SELECT 1'
+# But one that was appended, however late, belongs to the one above it.
+appended=$scratch/walk
+cp -r "$runs/a" "$appended"
+cp -r "$runs/b" "$appended/append-20261120202358"
+run 0 "$kymo" dump "$appended" && [ "$(wc -l <"$scratch/out")" -eq $(($(events "$runs/a") + $(events "$runs/b"))) ] ||
+	fail "an appended recording is not read with the first: $(cat "$scratch/err")"
 run 0 "$kymo" export "$runs" --merge -o "$scratch/all.pftrace"
 run 0 "$kymo" list "$runs" --merge
 for verb in report why flow info dump; do
