@@ -109,15 +109,30 @@ static bool is_first_of_chunk(const struct kymo_ctf_reader *reader, unsigned ind
 	return true;
 }
 
-void chunk_warn_of_missing(struct kymo_ctf_reader *reader)
+/* The number of the last chunk before that of trace @index, if one in between does not exist; otherwise 0. */
+static unsigned long number_before_gap(const struct kymo_ctf_reader *reader, unsigned index)
 {
-	for (unsigned i = 0; i < reader->trace_count; i++) {
-		const struct chunk_of *chunk = &reader->trace[i]->chunk;
-		unsigned long before;
+	const struct chunk_of *chunk = &reader->trace[index]->chunk;
 
-		if (!chunk->number || chunk_goes_on(reader, chunk) || !is_first_of_chunk(reader, i))
-			continue;
-		before = number_before(reader, chunk);
+	if (!chunk->number || chunk_goes_on(reader, chunk) || !is_first_of_chunk(reader, index))
+		return 0;
+	return number_before(reader, chunk);
+}
+
+bool chunk_is_missing(const struct kymo_ctf_reader *reader, unsigned first)
+{
+	for (unsigned i = first; i < reader->trace_count; i++)
+		if (number_before_gap(reader, i))
+			return true;
+	return false;
+}
+
+void chunk_warn_of_missing(struct kymo_ctf_reader *reader, unsigned first)
+{
+	for (unsigned i = first; i < reader->trace_count; i++) {
+		const struct chunk_of *chunk = &reader->trace[i]->chunk;
+		const unsigned long before = number_before_gap(reader, i);
+
 		if (before && before + 2 == chunk->number)
 			reader_warn(reader, "%s: chunk %lu does not exist; its events are missing", chunk->archives, before + 1);
 		else if (before)

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "ctf/read/reader_impl.h"
 
+#define LISTS_MAX 3 /* of a directory, until no chunk is missing */
 #define MOVES_MAX \
 	4 /* of one chunk, while one refresh looks at it: it is renamed, and removed later */
 
@@ -352,6 +353,27 @@ void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 	(void)kymo_ctf_rewind(r, NULL);
 }
 
+/*
+ * New traces, such as the next chunk. A chunk that is renamed while its directory is listed can be left out of the list, and its
+ * events would come too late: if a number is missing, the list is read again.
+ */
+static int find_traces(struct kymo_ctf_reader *r, struct kymo_err *err)
+{
+	const unsigned traces = r->trace_count;
+	unsigned lists = 0;
+	int result;
+
+	r->refreshing = true;
+	do {
+		r->look_at = 0;
+		result = tree_walk(r, r->path, 0, err);
+	} while (!result && ++lists < LISTS_MAX && chunk_is_missing(r, traces));
+	r->refreshing = false;
+	if (!result)
+		chunk_warn_of_missing(r, traces);
+	return result;
+}
+
 int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
 	const unsigned traces = r->trace_count;
@@ -363,11 +385,8 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *r, struct kymo_err *err)
 	reader_settle(r);
 	for (unsigned i = 0; i < traces && !result; i++)
 		result = grow_trace(r, r->trace[i], &found, err);
-	r->refreshing = true;
-	r->look_at = 0;
 	if (!result)
-		result = tree_walk(r, r->path, 0, err);
-	r->refreshing = false;
+		result = find_traces(r, err);
 	found = found || r->trace_count > traces;
 	r->plans_stale |= r->trace_count > traces;
 	for (unsigned i = 0; i < r->stream_count; i++) {

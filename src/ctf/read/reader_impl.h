@@ -271,8 +271,9 @@ void chunk_free(struct chunk_of *chunk);
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
 /* Whether the reader has a trace of the chunk before @chunk. */
 bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk);
-/* Warn of numbers that are missing between the chunks of a recording. */
-void chunk_warn_of_missing(struct kymo_ctf_reader *reader);
+/* Whether a number is missing right before the chunk of a trace from @first on; and warn of each. */
+bool chunk_is_missing(const struct kymo_ctf_reader *reader, unsigned first);
+void chunk_warn_of_missing(struct kymo_ctf_reader *reader, unsigned first);
 /* Whether stream file @name only repeats facts of the chunk before. */
 bool chunk_repeats(const char *name);
 /* The present name of @path, which does not exist: its chunk may be complete now. NULL: it was removed. */

@@ -274,7 +274,7 @@ int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err 
 	if (reader->trace_count == before)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: not a CTF trace: neither it nor a directory below it contains a "
 			       "file \"metadata\"", path);
-	chunk_warn_of_missing(reader);
+	chunk_warn_of_missing(reader, before);
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		reader->stream[i]->index = i;
 	return 0;

@@ -234,6 +234,46 @@ static void files_and_traces(void **state)
 	assert_int_equal(kymo_ctf_stream(reader, 1)->trace, 1);
 }
 
+/* A directory of the recording's chunk @number, with metadata. */
+static void add_chunk(unsigned number)
+{
+	char path[160];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/archives", directory);
+	(void)mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/archives/20261120T20235%u+0000-20261120T20235%u+0000-%u", directory, number, number + 1, number);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void)snprintf(path + strlen(path), sizeof path - strlen(path), "/metadata");
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(METADATA, file);
+	fclose(file);
+}
+
+/* A chunk that was removed before anybody read it: its number is missing, and that is said once. */
+static void chunk_never_seen(void **state)
+{
+	(void)state;
+	add_chunk(1);
+	open_reader();
+	add_chunk(2);
+	assert_int_equal(kymo_ctf_refresh(reader, NULL), 1);
+	assert_int_equal(kymo_ctf_warning_count(reader), 0);
+	add_chunk(4);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(kymo_ctf_refresh(reader, NULL), i == 0);
+		assert_int_equal(kymo_ctf_warning_count(reader), 1);
+	}
+	assert_non_null(strstr(kymo_ctf_warning(reader, 0), "archives/: chunk 3 does not exist; its events are missing"));
+	add_chunk(5);
+	assert_int_equal(kymo_ctf_refresh(reader, NULL), 1);
+	add_chunk(8);
+	assert_int_equal(kymo_ctf_refresh(reader, NULL), 1);
+	assert_int_equal(kymo_ctf_warning_count(reader), 2);
+	assert_non_null(strstr(kymo_ctf_warning(reader, 1), "chunks 6 to 7 do not exist"));
+}
+
 /* Metadata that are those of another trace all at once: told, and what was there stays. */
 static void replaced(void **state)
 {
@@ -280,6 +320,7 @@ int main(void)
 		cmocka_unit_test_teardown(grows, clean),
 		cmocka_unit_test_teardown(files_and_traces, clean),
 		cmocka_unit_test_teardown(replaced, clean),
+		cmocka_unit_test_teardown(chunk_never_seen, clean),
 	};
 	int failed;
 
