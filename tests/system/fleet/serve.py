@@ -12,10 +12,11 @@ import ssl
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, ROBOT, SHARED, check, existing, in_directory, kymo, private, query, robot, run, running, until
+from lib_test import KYMO, ROBOT, SHARED, SOURCE, check, existing, in_directory, kymo, private, query, robot, run, running, until
 
 TOKEN = "a-token-of-more-than-16-bytes"
 LINE = re.compile(r'^([a-z0-9_]+)(?:\{(.*)\})? ([-+0-9.e]+|\+Inf)$')
@@ -190,6 +191,16 @@ def prometheus(directory, url):
         check(float(found[0]["value"][1]) > 0, found)
         quantile = until("a quantile", lambda: ask("histogram_quantile(0.99,ros2_callback_duration_seconds_bucket)"))
         check(any(float(one["value"][1]) > 0 for one in quantile), quantile)
+        dashboard(ask)
+
+
+def dashboard(ask):
+    """Each question of the dashboard is one that Prometheus understands, about series that exist."""
+    with open(os.path.join(SOURCE, "packaging", "fleet", "grafana.json"), encoding="utf-8") as file:
+        panels = json.load(file)["panels"]
+    for panel in panels:
+        expression = panel["targets"][0]["expr"].replace("$__rate_interval", "1m")
+        until(panel["title"], lambda: ask(urllib.parse.quote(expression)))
 
 
 def live(directory):
