@@ -1,54 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo open`: a file for the Perfetto UI, and what to do with it. */
+/*
+ * `kymo open`: a trace in the browser. kymo serves a page on the loopback, which shows the Perfetto
+ * UI and hands it the trace; it ends when the page is closed.
+ */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/common/common.h"
-#include "cli/verbs/export/export.h"
-#include "cli/verbs/open/ui_server.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/open_kind.h"
+#include "cli/input/trace_time.h"
+#include "cli/verbs/export/export.h"
+#include "cli/verbs/open/open_browser.h"
+#include "cli/verbs/open/open_handover.h"
+#include "cli/verbs/open/open_view.h"
+#include "cli/verbs/open/ui_server.h"
 #include "export/pft/pft.h"
-#include "base/array.h"
 
 #define UI "https://ui.perfetto.dev"
-
-extern char **environ;
+#define WAIT_NS 600000000000
+#define WIDTH 80
 
 struct options {
-	const char *output, *ui;
+	const char *output, *ui, *at;
 	uint64_t port;
-	bool browser, force, quiet;
+	int64_t wait_ns;
+	bool browser, no_browser, force, quiet;
 	struct cli_times times; /* of it, only merge */
 };
 
 static const struct opt opts[] = {
-	CLI_OPT_OUTPUT(struct options, "FILE",
-		       "where to write the file for the UI (default: the trace's name with "
-		       ".pftrace, in the current directory)"),
+	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
+	  "open there (default: at the worst instance, with its tracks pinned)", NULL },
+	CLI_OPT_OUTPUT(struct options, "FILE", "keep the file for the UI (default: it is a temporary file)"),
 	{ "ui", 0, OPT_TEXT, offsetof(struct options, ui), "DIR|URL",
-	  "the Perfetto UI: a folder, which is served on 127.0.0.1 beside the trace until Ctrl-C, "
-	  "or an address "
-	  "(default: $KYMO_UI, else " UI ")",
+	  "the Perfetto UI: a folder, which kymo serves, or an address (default: $KYMO_UI, else " UI ")",
 	  NULL },
 	{ "port", 0, OPT_U64, offsetof(struct options, port), "PORT",
-	  "with a folder: serve on this port (default: 9001, or if that is in use any free port)",
-	  NULL },
+	  "serve on this port of 127.0.0.1 (default: 9001, or if that is in use any free port)", NULL },
+	{ "wait", 0, OPT_TIME, offsetof(struct options, wait_ns), "TIME",
+	  "end if no browser came within TIME (default: 10min)", NULL },
 	{ "browser", 'B', OPT_FLAG, offsetof(struct options, browser), NULL,
-	  "open the UI in the desktop's browser, with xdg-open", NULL },
+	  "start the desktop's browser with xdg-open, and fail if that fails (default: try it if there "
+	  "is a display)",
+	  NULL },
+	{ "no-browser", 0, OPT_FLAG, offsetof(struct options, no_browser), NULL,
+	  "start no browser, only print the address", NULL },
 	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
 	  "write FILE again, even if it is current", NULL },
 	CLI_OPT_MERGE(struct options),
 	CLI_OPT_QUIET(struct options),
 	CLI_OPT_END
+};
+
+/* What the server gives to the browser. */
+struct shown {
+	char title[CLI_PATH_MAX]; /* of the trace, for people */
+	char name[256];		  /* of the file, in its address */
+	char file[PATH_MAX];
+	int temporary; /* a descriptor; -1: the file is the user's */
+	struct open_view view;
 };
 
 static bool is_after(const struct stat *a, const struct stat *b)
@@ -74,51 +93,44 @@ static bool is_current(const char *file, const char *trace)
 	return true;
 }
 
-static int make_file(const struct options *options, const char *trace, const char *file, const char *name,
-		     struct kymo_err *err)
+/* A file that no directory names, so that nothing stays behind. Return: a descriptor; -1 with @err. */
+static int make_temporary(char file[PATH_MAX], struct kymo_err *err)
+{
+	const char *set = getenv("TMPDIR");
+	char path[CLI_PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/kymo-open-XXXXXX", set && *set ? set : "/tmp") >= CLI_PATH_MAX)
+		return err_set(err, KYMO_EXIT_FAILED, "TMPDIR is too long");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s: %s; choose another folder with TMPDIR", path,
+			       strerror(errno));
+	(void)unlink(path);
+	(void)snprintf(file, PATH_MAX, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static int make_file(const struct options *options, const char *trace, struct shown *shown, struct kymo_err *err)
 {
 	struct export_request request = {
 		.verb = "open",
-		.output = file,
-		.level = PFT_LEVEL_DEFAULT,
+		.output = shown->file,
+		.level = shown->temporary < 0 ? PFT_LEVEL_DEFAULT : 1,
 		.until_closed = -1,
-		.force = options->force,
+		.force = options->force || shown->temporary >= 0,
 		.quiet = true,		/* this verb has a summary of its own */
 	};
 	bool lost = false;
 
-	if (!options->force && is_current(file, trace))
+	if (!request.force && is_current(shown->file, trace))
 		return 0;
 	cli_traces_one(&request.traces, trace);
-	if (!options->times.merge && cli_one_run_below("open", &request.traces, err))
-		return -1;
-	(void)snprintf(request.name, sizeof(request.name), "%s", name);
+	(void)snprintf(request.name, sizeof(request.name), "%s", shown->title);
 	if (export_perfetto(&request, &lost, err))
 		return -1;
 	if (lost && !options->quiet)
 		cli_say("open", "warning: events were lost while recording; \"TRACE DATA LOST\" marks where");
-	return 0;
-}
-
-static int start_browser(const char *address, struct kymo_err *err)
-{
-	char program[] = "xdg-open";
-	char *const command[] = { program, (char *)(uintptr_t)address, NULL };
-	posix_spawn_file_actions_t actions;
-	int rc, status = 0;
-	pid_t child;
-
-	(void)posix_spawn_file_actions_init(&actions);
-	/* xdg-open prints nothing on our standard output. */
-	(void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawnp(&child, program, &actions, NULL, command, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	if (rc)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot start xdg-open: %s; open %s yourself",
-			       strerror(rc), address);
-	if (waitpid(child, &status, 0) < 0 || status)
-		return err_set(err, KYMO_EXIT_FAILED, "xdg-open found no browser; open %s yourself",
-			       address);
 	return 0;
 }
 
@@ -145,32 +157,55 @@ static int check_kind(const char *file, struct kymo_err *err)
 	return open_is_loadable(kind) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s %s", file, open_remedy(kind));
 }
 
-/* A directory is a trace, anything else a file that the UI may load. */
-static int find_file(const struct options *options, const char *trace, char file[PATH_MAX], struct kymo_err *err)
+/* A file that was written before. */
+static int use_file(const struct options *options, const char *path, struct shown *shown, struct kymo_err *err)
 {
-	char name[CLI_PATH_MAX], made[CLI_PATH_MAX + sizeof(".pftrace")];
+	if (options->output)
+		return err_set(err, KYMO_EXIT_USAGE, "%s is already a file for the UI; -o requires a trace", path);
+	if (options->at)
+		return err_set(err, KYMO_EXIT_USAGE, "--at requires a trace; %s is a file", path);
+	if (check_kind(path, err) || export_name(path, shown->title, err))
+		return -1;
+	(void)ui_server_name(shown->name, path);
+	if (!realpath(path, shown->file))
+		return err_set(err, KYMO_EXIT_FAILED, "cannot find %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int use_trace(const struct options *options, const char *trace, struct shown *shown, struct kymo_err *err)
+{
+	struct cli_traces traces;
+	char name[CLI_PATH_MAX + sizeof(".pftrace")];
+
+	cli_traces_one(&traces, trace);
+	if (options->output && export_is_stdout(options->output))
+		return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; choose one with -o");
+	if (export_name(trace, shown->title, err) ||
+	    (!options->times.merge && cli_one_run_below("open", &traces, err)) ||
+	    open_view(trace, options->at, options->quiet, &shown->view, err))
+		return -1;
+	(void)snprintf(name, sizeof(name), "%s.pftrace", shown->title);
+	(void)ui_server_name(shown->name, name);
+	if (!options->output) {
+		shown->temporary = make_temporary(shown->file, err);
+		return shown->temporary < 0 ? -1 : make_file(options, trace, shown, err);
+	}
+	(void)snprintf(shown->file, sizeof(shown->file), "%s", options->output);
+	if (make_file(options, trace, shown, err))
+		return -1;
+	if (!realpath(options->output, shown->file))
+		return err_set(err, KYMO_EXIT_FAILED, "cannot find %s: %s", options->output, strerror(errno));
+	return 0;
+}
+
+/* A directory is a trace, anything else a file that the UI may load. */
+static int find_file(const struct options *options, const char *path, struct shown *shown, struct kymo_err *err)
+{
 	struct stat status;
 
-	if (!stat(trace, &status) && !S_ISDIR(status.st_mode)) {
-		if (options->output)
-			return err_set(err, KYMO_EXIT_USAGE, "%s is already a file for the UI; -o requires a trace", trace);
-		if (check_kind(trace, err))
-			return -1;
-		snprintf(made, sizeof(made), "%s", trace);
-	} else {
-		if (export_name(trace, name, err))
-			return -1;
-		snprintf(made, sizeof(made), "%s.pftrace", name);
-		if (options->output)
-			snprintf(made, sizeof(made), "%s", options->output);
-		if (!strcmp(made, "-"))
-			return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; choose one with -o");
-		if (make_file(options, trace, made, name, err))
-			return -1;
-	}
-	if (!realpath(made, file))
-		return err_set(err, KYMO_EXIT_FAILED, "cannot find %s: %s", made, strerror(errno));
-	return 0;
+	if (!stat(path, &status) && !S_ISDIR(status.st_mode))
+		return use_file(options, path, shown, err);
+	return use_trace(options, path, shown, err);
 }
 
 static bool is_address(const char *ui)
@@ -178,48 +213,117 @@ static bool is_address(const char *ui)
 	return !strncmp(ui, "http://", 7) || !strncmp(ui, "https://", 8);
 }
 
-static int flushed(struct kymo_err *err)
+/* What a browser may load: the page, the trace, and the UI in a frame. */
+static void set_policy(char head[1024], const char *ui)
 {
-	return fflush(stdout) ? err_set(err, KYMO_EXIT_FAILED,
-					"cannot write to standard output: %s", strerror(errno))
-			      : 0;
+	const char *host = is_address(ui) ? strchr(strchr(ui, ':') + 3, '/') : NULL;
+	const int size = is_address(ui) ? (int)(host ? host - ui : (long)strlen(ui)) : 0;
+
+	(void)snprintf(head, 1024,
+		       "Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; "
+		       "style-src 'unsafe-inline'; connect-src 'self'; frame-src %.*s; base-uri 'none'; "
+		       "form-action 'none'; frame-ancestors 'none'\r\nX-Frame-Options: DENY\r\n",
+		       size ? size : 6, size ? ui : "'self'");
 }
 
-static int lead_to(const struct options *options, const char *file, struct kymo_err *err)
+/* @text after "Shows: ", in lines of a terminal's width. */
+static void print_shows(const char *text)
 {
-	if (options->quiet)
-		printf("%s\n", file);
-	else
-		printf("File:  %s\n"
-		       "UI:    %s\n"
-		       "Then:  \"Open trace file\" on the left, or drop the file on the page.\n"
-		       "       It stays in your browser; nothing is sent.\n",
-		       file, options->ui);
-	return flushed(err) || (options->browser && start_browser(options->ui, err)) ? -1 : 0;
+	size_t column = WIDTH;
+	const char *before = "Shows:";
+
+	while (*text) {
+		const size_t word = strcspn(text, " ");
+
+		if (column + 1 + word > WIDTH) {
+			printf("%s", before);
+			before = "\n      ";
+			column = 6;
+		}
+		printf(" %.*s", (int)word, text);
+		column += 1 + word;
+		text += word;
+		text += strspn(text, " ");
+	}
+	printf("\n");
 }
 
-static int serve(const struct options *options, const char *file, struct kymo_err *err)
+static void print_words(const struct options *options, const struct shown *shown, const struct ui_server *server)
+{
+	if (options->quiet) {
+		printf("%s\n", ui_server_address(server));
+		return;
+	}
+	if (shown->temporary < 0)
+		printf("File:  %s\n", shown->file);
+	printf("UI:    %s\nPage:  %s\n", options->ui, ui_server_address(server));
+	if (*shown->view.what)
+		print_shows(shown->view.what);
+	printf("Then:  kymo ends when you close the page. The trace stays in your browser.\n");
+}
+
+/* Return: 0; -1 with @err: a browser was wanted. */
+static int start_browser(const struct options *options, const struct ui_server *server, struct kymo_err *err)
+{
+	const char *problem;
+
+	if (options->no_browser)
+		return 0;
+	if (!options->browser && !open_has_display()) {
+		if (!options->quiet)
+			open_print_tunnel(stdout, ui_server_port(server));
+		return fflush(stdout) ? -1 : 0;
+	}
+	problem = open_browser(ui_server_address(server));
+	if (problem && options->browser)
+		return err_set(err, KYMO_EXIT_FAILED, "%s; open the address yourself, without --browser", problem);
+	if (problem)
+		fprintf(stderr, "kymo open: warning: %s; open the address yourself\n", problem);
+	return 0;
+}
+
+static int serve(const struct options *options, const struct shown *shown, struct kymo_err *err)
 {
 	const volatile sig_atomic_t *stop = cli_stop_signals();
-	struct ui_server *server;
+	char policy[1024], *page = NULL;
+	struct ui_server_options server_options = {
+		.folder = is_address(options->ui) ? NULL : options->ui,
+		.trace = shown->file,
+		.name = shown->name,
+		.port = (unsigned)options->port,
+		.page_head = policy,
+		.wait_ns = options->wait_ns,
+	};
+	struct ui_server *server = NULL;
 	int rc;
 
-	if (ui_server_begin(options->ui, file, (unsigned)options->port, &server, err))
+	set_policy(policy, options->ui);
+	if (open_handover(is_address(options->ui) ? options->ui : "", shown->title, shown->name, &shown->view, &page,
+			  &server_options.page_size, err))
 		return -1;
-	if (options->quiet)
-		printf("%s\n", ui_server_address(server));
-	else
-		printf("File:  %s\n"
-		       "UI:    %s\n"
-		       "Then:  open this address on this machine. Ctrl-C ends it.\n",
-		       file, ui_server_address(server));
-	rc = flushed(err);
-	if (!rc && options->browser)
-		rc = start_browser(ui_server_address(server), err);
+	server_options.page = page;
+	rc = ui_server_begin(&server_options, &server, err);
+	if (!rc) {
+		print_words(options, shown, server);
+		rc = fflush(stdout) ? err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output: %s",
+					      strerror(errno)) : 0;
+	}
+	if (!rc)
+		rc = start_browser(options, server, err);
 	if (!rc)
 		rc = ui_server_run(server, stop, err);
 	ui_server_end(server);
+	free(page);
 	return rc;
+}
+
+/* An address goes into a header of HTTP. */
+static bool is_plain(const char *ui)
+{
+	for (; *ui; ui++)
+		if (!isgraph((unsigned char)*ui) || strchr("\"'<>;,\\", *ui))
+			return false;
+	return true;
 }
 
 static int choose_ui(struct options *options, struct kymo_err *err)
@@ -230,25 +334,36 @@ static int choose_ui(struct options *options, struct kymo_err *err)
 		options->ui = set && *set ? set : UI;
 	if (!*options->ui)
 		return err_set(err, KYMO_EXIT_USAGE, "--ui is empty; name a folder or an address");
+	if (is_address(options->ui) && (strlen(options->ui) > 512 || !is_plain(options->ui)))
+		return err_set(err, KYMO_EXIT_USAGE, "--ui: '%.100s' is not an address", options->ui);
 	if (options->port > UINT16_MAX)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--port %llu is too large; a port is at most 65535",
 			       (unsigned long long)options->port);
-	if (options->port && is_address(options->ui))
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--port requires --ui DIR; %s is not served by kymo", options->ui);
+	if (options->browser && options->no_browser)
+		return err_set(err, KYMO_EXIT_USAGE, "--browser and --no-browser are opposites; leave out one");
 	return 0;
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)
 {
-	struct options options = { 0 };
-	char trace[CLI_PATH_MAX], file[PATH_MAX];
+	struct options options = { .wait_ns = WAIT_NS };
+	struct shown *shown;
+	char trace[CLI_PATH_MAX];
+	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || choose_ui(&options, err) ||
-	    cli_trace(argc, argv, trace, err) || find_file(&options, trace, file, err))
+	    cli_trace(argc, argv, trace, err))
 		return -1;
-	return is_address(options.ui) ? lead_to(&options, file, err) : serve(&options, file, err);
+	shown = calloc(1, sizeof(*shown));
+	if (!shown)
+		return err_no_memory(err);
+	shown->temporary = -1;
+	rc = find_file(&options, trace, shown, err) || serve(&options, shown, err) ? -1 : 0;
+	if (shown->temporary >= 0)
+		(void)close(shown->temporary);
+	free(shown);
+	return rc;
 }
 
 const struct verb verb_open = {
@@ -256,24 +371,25 @@ const struct verb verb_open = {
 	.synopsis = "[TRACE|FILE]",
 	.summary = "show a trace in the Perfetto UI",
 	.description =
-		"Writes TRACE, or without it the newest trace, as a file for the Perfetto UI, as "
-		"`kymo export` "
-		"does, and says what to do with it. If the file already exists and is younger than "
-		"the trace, it "
-		"is used as it is. You may also name a FILE that was written before: a .pftrace, "
-		"Chrome's JSON, "
-		"an archive. For another kind of file, kymo open says what to do instead.\n\n"
-		"Nothing is sent anywhere: the UI is a page that loads the file in your browser. "
-		"kymo itself "
-		"opens no connection, and it opens a browser only with --browser.\n\n"
-		"Without the internet, name the folder of a Perfetto UI with --ui. kymo then "
-		"serves that folder and the "
-		"file on 127.0.0.1 until Ctrl-C, and prints an address that opens both. The "
-		"address is random, so other "
-		"users of the machine can't read the trace.",
+		"Shows TRACE, or without it the newest trace, in the Perfetto UI in your browser: at the "
+		"worst instance that `kymo report` found, with the tracks of its nodes, topics and "
+		"threads pinned at the top. You may also name a FILE that was written before: a "
+		".pftrace, Chrome's JSON, an archive. For another kind of file, kymo open says what to do "
+		"instead.\n\n"
+		"kymo serves a page and the trace on 127.0.0.1, and starts the desktop's browser. The page "
+		"shows the UI and hands it the trace. The trace is sent nowhere: the UI is a program that "
+		"runs in your browser. kymo ends when you close the page, after Ctrl-C, or if no browser "
+		"came.\n\n"
+		"The address has a random part, so other users of the machine can't read the trace. "
+		"Requests that name another host are refused.\n\n"
+		"Without a display, as on a robot, kymo prints the ssh command that forwards the port to "
+		"your desk.\n\n"
+		"Without the internet, name the folder of a Perfetto UI with --ui, which kymo then serves, "
+		"too.\n\n" CLI_TIME_HELP,
 	.examples = "kymo open\n"
+		    "kymo open --at +4.325s\n"
 		    "kymo open session-20261120220000 -o /tmp/robot.pftrace\n"
-		    "kymo open --browser\n"
+		    "kymo open --no-browser --port 9100\n"
 		    "kymo open --ui ~/perfetto-ui",
 	.opts = opts,
 	.run = run,

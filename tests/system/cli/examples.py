@@ -61,7 +61,7 @@ ELSEWHERE = ("benchmarks.md", "ros2.md")
 # (pattern of lines, scene, exit statuses that are right). A scene is a method of Scenes.
 SCENES = [
     (r"kymo status --watch", "followed", {0, -signal.SIGINT}),
-    (r"kymo open --ui ~", "followed", {0}),
+    (r"kymo open\b", "opened", {0}),
     (r"kymo export --follow|kymo live \S+ --now|kymo live traces/\S+ --top$", "followed", {0}),
     (r"kymo query TRACE$", "prompt", {0}),
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
@@ -69,7 +69,7 @@ SCENES = [
     (r"--clock sim", "without_clock", {3, NOTHING}),
     (r"kymo top .*--once", "recording", {0}),
     (r"kymo top\b", "on_terminal", {0}),
-    (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|open|doctor|help)\b", "read", {0, 1, NOTHING}),
+    (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
     (r"kymo live", "relayed", {0}),
@@ -292,6 +292,13 @@ class Scenes:
             path = os.path.join(self.work, output[1])
             until("a copy", lambda: program.poll() is not None or os.path.isfile(path) or
                   glob.glob(os.path.join(path, "**/metadata"), recursive=True))
+        return self.finish(program)
+
+    def opened(self, line):
+        """Until it has said what to do."""
+        program = self.begin(line)
+        while not program.stdout.readline().startswith(("Then:", "")[program.poll() is not None]):
+            pass
         return self.finish(program)
 
     def on_terminal(self, line):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kymo open --ui: a folder that stands in for the Perfetto UI is served on 127.0.0.1 beside the trace, to this host's browser only."""
+"""kymo open --ui: a folder that stands in for the Perfetto UI is served on 127.0.0.1 beside the trace, to this host's browser only, until its page
+is closed. system/open_browser does it with real browsers."""
 import http.client
 import os
 import re
@@ -61,14 +62,15 @@ def files(port):
 
 
 def trace(port, key):
-    status, headers, _ = ask(port, "/" + key)
-    where = f"http://127.0.0.1:{port}/{key}/a_trace.json"
-    check(status == 302 and headers["Location"] == "/#!/?url=" + where, "the address leads to", status, headers)
+    status, headers, content = ask(port, "/" + key)
+    check(status == 200 and headers["Content-Type"] == "text/html; charset=utf-8" and b'"file":"a_trace.json"' in content, "the page is", status, headers)
+    policy = headers["Content-Security-Policy"]
+    check("default-src 'none'" in policy and "frame-src 'self'" in policy and headers["X-Frame-Options"] == "DENY", "the page's policy is", policy)
     status, headers, content = ask(port, f"/{key}/a_trace.json")
     check(status == 200 and content == TRACE and int(headers["Content-Length"]) == len(TRACE), "the trace gave", status, headers)
     for path in (f"/{'0' * 16}/a_trace.json", "/a_trace.json", f"/{key}/", f"/{key}/../secret", f"/{key}x"):
         status, _, content = ask(port, path)
-        check(status in (302, 403, 404) and content != TRACE, path, "gave", status)
+        check((status == 200 if path == f"/{key}/" else status in (403, 404)) and content != TRACE, path, "gave", status)
 
 
 def refused(port):
@@ -89,6 +91,16 @@ def refused(port):
     check(" 400 " in says(port, b"\0" * 100 + b"\r\n\r\n"), "NULs are a request")
 
 
+def alive(port, key, server):
+    """As long as the page is shown, kymo goes on; a page that is loaded again comes back."""
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(f"GET /{key}/alive HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            check(b" 200 OK" in connection.recv(4096), "the page cannot stay")
+            check(ask(port, "/")[0] == 200 and server.poll() is None, "it does not go on")
+    check(server.wait(60) == 0, "after the page was closed it ended with", server.returncode)
+
+
 def crowd(port):
     """More connections than there are places, none of which asks for anything."""
     idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(80)]
@@ -102,9 +114,9 @@ def served(directory):
     with open(file, "wb") as out:
         out.write(TRACE)
     with subprocess.Popen([KYMO, "open", "--ui", ui, file], stdout=subprocess.PIPE, text=True, env=environment) as server:
-        lines = [server.stdout.readline() for _ in range(3)]
-        found = re.fullmatch(r"UI:    http://127\.0\.0\.1:(\d+)/([0-9a-f]{16})\n", lines[1])
-        check(found and lines[0].endswith("/a trace.json\n") and "Ctrl-C" in lines[2] and len(lines[2]) <= 81, "open says", lines)
+        lines = [server.stdout.readline() for _ in range(4)]
+        found = re.fullmatch(r"Page:  http://127\.0\.0\.1:(\d+)/([0-9a-f]{16})\n", lines[2])
+        check(found and lines[0].endswith("/a trace.json\n") and lines[1] == f"UI:    {ui}\n" and len(lines[3]) <= 81, "open says", lines)
         port, key = int(found[1]), found[2]
         try:
             files(port)
@@ -112,12 +124,15 @@ def served(directory):
             refused(port)
             crowd(port)
             check(ask(port, "/")[0] == 200, "it does not go on")
+            check(ask(port, f"/{'0' * 16}/alive")[0] == 404, "anybody may stay")
             done = run(KYMO, "open", "--ui", ui, "--port", str(port), file, env=environment, status=None)
             check(done.returncode == 1 and f"127.0.0.1:{port}" in done.stderr and "--port" in done.stderr, "a port in use:", done)
             with socket.socket() as other:
                 check(other.connect_ex(("127.0.0.2", port)) != 0, "it listens on other addresses, too")
+            alive(port, key, server)
         finally:
-            server.send_signal(signal.SIGINT)
+            if server.poll() is None:
+                server.send_signal(signal.SIGINT)
         check(server.wait() == 0, "ended with", server.returncode)
 
 
@@ -126,11 +141,13 @@ def chosen(directory):
     file, empty = os.path.join(directory, "a trace.json"), os.path.join(directory, "empty")
     os.mkdir(empty)
     plain, other = private(directory), private(directory, KYMO_UI="http://ui.lan")
-    check("UI:    http://ui.lan\n" in run(KYMO, "open", file, env=other).stdout, "KYMO_UI is not read")
-    check("UI:    https://my.lan:8080/x\n" in run(KYMO, "open", "--ui", "https://my.lan:8080/x", file, env=other).stdout,
+    brief = (KYMO, "open", "--no-browser", "--wait", "1ms", file)
+    check("UI:    http://ui.lan\n" in run(*brief, env=other, status=None).stdout, "KYMO_UI is not read")
+    check("UI:    https://my.lan:8080/x\n" in run(*brief, "--ui", "https://my.lan:8080/x", env=other, status=None).stdout,
           "--ui does not override KYMO_UI")
     for words, status, text in ((["--ui", empty], 3, "index.html"), (["--ui", empty + "/no"], 3, "No such file"), (["--ui", ""], 2, "empty"),
-                                (["--port", "99999", "--ui", empty], 2, "65535"), (["--port", "80"], 2, "--ui DIR")):
+                                (["--port", "99999", "--ui", empty], 2, "65535"), (["--ui", "http://a;b"], 2, "not an address"),
+                                (["--at", "+1s"], 2, "is a file"), (["--browser", "--no-browser"], 2, "opposites")):
         done = run(KYMO, "open", *words, file, env=plain, status=None)
         check(done.returncode == status and text in done.stderr and not done.stdout, words, "gave", done)
 

@@ -3,8 +3,10 @@
 # needs: shared
 """A Perfetto file that is written while its trace is recorded is in the end what an export afterwards is; it opens
 at any time, also when recorder and writer are killed. Parts open alone and together. `kymo open` says what to do."""
+import contextlib
 import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -83,22 +85,45 @@ def parts(check, reader, scratch):
     check.equal("the lifecycle state that goes on is in both", joined_states[0], states[0] + 1)
 
 
+@contextlib.contextmanager
+def serving(scratch, *words, path=""):
+    """kymo open, and what it says, up to the line that says what to do."""
+    environment = dict(os.environ, PATH=path + os.environ["PATH"], TMPDIR=scratch)
+    environment.pop("DISPLAY", None)
+    environment.pop("WAYLAND_DISPLAY", None)
+    with subprocess.Popen([KYMO, "open", *words], stdout=subprocess.PIPE, text=True, cwd=scratch, env=environment) as program:
+        lines = [""]
+        while not lines[-1].startswith("Then:") and (line := program.stdout.readline()):
+            lines.append(line)
+        try:
+            yield "".join(lines)
+        finally:
+            program.send_signal(signal.SIGINT)
+
+
 def opened(check, scratch, trace):
-    said = kymo("open", trace, cwd=scratch)
-    check.ok("what to do", os.path.realpath(os.path.join(scratch, "trace.pftrace")) in said and
-             "https://ui.perfetto.dev" in said and "Open trace file" in said, said)
-    first = os.stat(os.path.join(scratch, "trace.pftrace"))
-    kymo("open", trace, cwd=scratch)
-    check.ok("what is there is taken", os.stat(os.path.join(scratch, "trace.pftrace")) == first or
-             os.stat(os.path.join(scratch, "trace.pftrace")).st_mtime_ns == first.st_mtime_ns)
+    with serving(scratch, trace) as said:
+        check.ok("where it is shown", "UI:    https://ui.perfetto.dev\n" in said and "Page:  http://127.0.0.1:" in said and
+                 "File:" not in said, said)
+        check.equal("nothing is left in a directory", [name for name in os.listdir(scratch) if "kymo-open" in name], [])
+    kept = os.path.join(scratch, "kept.pftrace")
+    with serving(scratch, trace, "-o", kept) as said:
+        check.ok("a file is kept", os.path.realpath(kept) in said, said)
+    first = os.stat(kept)
+    with serving(scratch, trace, "-o", kept):
+        check.ok("what is there is taken", os.stat(kept).st_mtime_ns == first.st_mtime_ns)
     programs = os.path.join(scratch, "bin")
     os.mkdir(programs)
     with open(os.path.join(programs, "xdg-open"), "w") as script:
         script.write(f"#!/bin/sh\necho \"$*\" >{scratch}/asked\n")
     os.chmod(script.name, 0o755)
-    kymo("open", "--browser", "-q", trace, cwd=scratch, env=dict(os.environ, PATH=programs + ":/usr/bin:/bin"))
-    with open(os.path.join(scratch, "asked")) as asked:
-        check.equal("the browser gets the UI's address", asked.read(), "https://ui.perfetto.dev\n")
+    with serving(scratch, "--browser", trace, path=programs + ":") as said:
+        until("the browser", lambda: size(os.path.join(scratch, "asked")))
+        with open(os.path.join(scratch, "asked")) as asked:
+            check.ok("the browser gets the page's address", f"Page:  {asked.read()}" in said, said)
+    done = run(KYMO, "open", trace, "--wait", "1ms", status=None, env={key: value for key, value in os.environ.items() if "DISPLAY" not in key})
+    check.ok("without a display: what to type on the desk", re.search(r"\n       ssh -N -L (\d+):127\.0\.0\.1:\1 \S+@\S+\n", done.stdout), done.stdout)
+    check.ok("no browser came", done.returncode == 1 and "no browser" in done.stderr, done.stderr)
     for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/proc/nonexistent/x"],
                   ["--browser", trace]):
         done = run(KYMO, "open", *words, status=None, cwd=scratch, env=dict(os.environ, PATH=scratch))
@@ -131,12 +156,12 @@ def kinds(check, scratch, trace):
     words = {"empty": "is empty", "text": "is not a file that the UI loads", "picture": "is not a file that the UI loads", "newlines": "is not a file that the UI loads",
              "program": "is not a file that the UI loads", "metadata": "CTF", "stream": "CTF", "database": "database", "pipe": "is not a file;"}
     for name, path in made.items():
-        done = run(KYMO, "open", path, status=None, cwd=scratch)
+        done = run(KYMO, "open", path, "--wait", "1ms", "--no-browser", status=None, cwd=scratch)
         if name in words:
             check.ok(f"open of a {name}: what it is instead", done.returncode == 3 and words[name] in done.stderr and
                      not done.stdout, (done.returncode, done.stderr))
         else:
-            check.ok(f"open of a {name}", done.returncode == 0 and path in done.stdout, (done.returncode, done.stderr))
+            check.ok(f"open of a {name}", done.returncode == 1 and path in done.stdout and "no browser" in done.stderr, (done.returncode, done.stderr))
 
 
 def main(check, reader, scratch):

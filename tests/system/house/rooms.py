@@ -144,7 +144,7 @@ ROOMS = {
     "cli/verbs/diff": "cli/input cli/verbs/ls cli/verbs/store",
     "cli/verbs/bench": "",
     "cli/verbs/check": "cli/input cli/verbs/diff",
-    "cli/verbs/open": "",
+    "cli/verbs/open": "cli/input",
     "cli/verbs/query": "cli/input",
     "cli/verbs/record": "cli/input cli/verbs/export",
 }
@@ -174,7 +174,7 @@ DOORS = {
     "check": "budget check check_print",
     "compare": "change ci compare compare_print disturbed looks metrics points series series_print verdict",
     "cli/verbs/live": "live_dir live_show",
-    "cli/verbs/open": "ui_server",
+    "cli/verbs/open": "open_browser open_handover open_view ui_server",
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_agent record_flight record_hosts record_perfetto record_relay record_users recorded",
     "ctf/format": "arena bits framing index lock packed tail",

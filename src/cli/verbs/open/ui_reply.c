@@ -40,6 +40,7 @@ static const char *type_of(const char *path)
 	return "application/octet-stream";
 }
 
+/* @more: further lines */
 static void set_head(struct ui_reply *reply, const char *status, const char *type, uint64_t size,
 		     const char *more)
 {
@@ -56,7 +57,7 @@ static void set_head(struct ui_reply *reply, const char *status, const char *typ
 void ui_reply_error(const char *status, struct ui_reply *reply)
 {
 	reply->file = -1;
-	reply->file_size = 0;
+	reply->size = 0;
 	set_head(reply, status, "text/plain; charset=utf-8", strlen(status) + 1, "");
 	reply->head_size +=
 		(size_t)snprintf(reply->head + reply->head_size,
@@ -140,14 +141,25 @@ static bool real_file(const struct ui_place *place, const char *path, char file[
 	return realpath(joined, file) && !strncmp(file, place->folder, size) && file[size] == '/';
 }
 
-/* The UI's page, told where the trace is. */
-static void lead_to_trace(const struct ui_place *place, struct ui_reply *reply)
+static void give_page(const struct ui_place *place, struct ui_reply *reply)
 {
-	char more[512];
+	reply->text = place->page;
+	reply->size = place->page_size;
+	reply->is_page = true;
+	set_head(reply, "200 OK", "text/html; charset=utf-8", reply->size, place->page_head);
+}
 
-	(void)snprintf(more, sizeof(more), "Location: /#!/?url=http://127.0.0.1:%u/%s/%s\r\n",
-		       place->port, place->key, place->name);
-	set_head(reply, "302 Found", "text/plain; charset=utf-8", 0, more);
+/* A stream of events without any. */
+static void stay(struct ui_reply *reply)
+{
+	static const char text[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+				   "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+				   "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n"
+				   ": \n\n";
+
+	memcpy(reply->head, text, sizeof(text));
+	reply->head_size = sizeof(text) - 1;
+	reply->stays = true;
 }
 
 static void give_file(const char *path, struct ui_reply *reply)
@@ -161,8 +173,8 @@ static void give_file(const char *path, struct ui_reply *reply)
 		ui_reply_error("404 Not Found", reply);
 		return;
 	}
-	reply->file_size = (uint64_t)status.st_size;
-	set_head(reply, "200 OK", type_of(path), reply->file_size, "");
+	reply->size = (uint64_t)status.st_size;
+	set_head(reply, "200 OK", type_of(path), reply->size, "");
 }
 
 static void find(const struct ui_place *place, const char *path, struct ui_reply *reply)
@@ -174,14 +186,16 @@ static void find(const struct ui_place *place, const char *path, struct ui_reply
 		const char *rest = path + 1 + key_size;
 
 		if (!*rest || !strcmp(rest, "/"))
-			lead_to_trace(place, reply);
-		else if (*rest == '/' && !strcmp(rest + 1, place->name))
+			give_page(place, reply);
+		else if (!strcmp(rest, "/alive"))
+			stay(reply);
+		else if (*place->trace && *rest == '/' && !strcmp(rest + 1, place->name))
 			give_file(place->trace, reply);
 		else
 			ui_reply_error("404 Not Found", reply);
 	} else if (goes_up(path)) {
 		ui_reply_error("403 Forbidden", reply);
-	} else if (real_file(place, path, file)) {
+	} else if (*place->folder && real_file(place, path, file)) {
 		give_file(file, reply);
 	} else {
 		ui_reply_error("404 Not Found", reply);
@@ -203,9 +217,11 @@ void ui_reply(const struct ui_place *place, const char *request, struct ui_reply
 		ui_reply_error("421 Misdirected Request", reply);
 	else
 		find(place, path, reply);
-	if (head && reply->file >= 0) {
+	if (!head)
+		return;
+	if (reply->file >= 0)
 		(void)close(reply->file);
-		reply->file = -1;
-		reply->file_size = 0;
-	}
+	reply->file = -1;
+	reply->size = 0;
+	reply->stays = reply->is_page = false;
 }

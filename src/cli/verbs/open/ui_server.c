@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "cli/verbs/open/ui_reply.h"
 
 #define CONNECTIONS 32
@@ -28,6 +29,8 @@
 #define SEND_MAX (1u << 20)
 /* How often *stop is read if a signal came just before poll(). */
 #define CHECK_MS 500
+/* A page that is loaded again comes back within this time. */
+#define AWAY_NS 3000000000
 
 struct connection {
 	int socket;     /* -1: free */
@@ -37,12 +40,15 @@ struct connection {
 	bool replies;
 	struct ui_reply reply;
 	size_t head_sent;
-	off_t file_sent;
+	off_t body_sent;
 };
 
 struct ui_server {
 	int listener;
 	uint64_t connections; /* so far */
+	int64_t begun_ns, wait_ns;
+	int64_t busy_ns; /* when the page was last shown or sent */
+	bool page_is_all, was_shown;
 	struct ui_place place;
 	struct connection connection[CONNECTIONS];
 };
@@ -72,24 +78,21 @@ static int listen_on(unsigned port, unsigned *got)
 	return listener;
 }
 
-/* The name of a file, for addresses: what needs no quoting. */
-static void set_name(struct ui_place *place)
+char *ui_server_name(char name[256], const char *file)
 {
-	const char *slash = strrchr(place->trace, '/'), *from = slash ? slash + 1 : place->trace;
+	const char *slash = strrchr(file, '/');
 
-	(void)snprintf(place->name, sizeof(place->name), "%.*s", (int)sizeof(place->name) - 1,
-		       from);
-	for (char *at = place->name; *at; at++)
+	(void)snprintf(name, 256, "%s", slash ? slash + 1 : file);
+	for (char *at = name; *at; at++)
 		if (!isascii((unsigned char)*at) ||
 		    (!isalnum((unsigned char)*at) && !strchr("._-", *at)))
 			*at = '_';
+	return name;
 }
 
-static int set_place(struct ui_place *place, const char *folder, const char *trace,
-		     struct kymo_err *err)
+static int set_folder(struct ui_place *place, const char *folder, struct kymo_err *err)
 {
 	char index[PATH_MAX];
-	uint64_t key;
 
 	if (!realpath(folder, place->folder))
 		return err_set(err, KYMO_EXIT_INPUT, "--ui: cannot read %s: %s", folder,
@@ -105,6 +108,16 @@ static int set_place(struct ui_place *place, const char *folder, const char *tra
 			"--ui: %s has no index.html; name the folder of a Perfetto UI, such as "
 			"ui/out/dist of its sources, or an address that begins with http://",
 			folder);
+	return 0;
+}
+
+static int set_place(struct ui_place *place, const struct ui_server_options *options, struct kymo_err *err)
+{
+	const char *trace = options->trace ? options->trace : "";
+	uint64_t key;
+
+	if (options->folder && set_folder(place, options->folder, err))
+		return -1;
 	if (strlen(trace) >= sizeof(place->trace))
 		return err_set(err, KYMO_EXIT_INPUT, "%s: %s", trace, strerror(ENAMETOOLONG));
 	if (getrandom(&key, sizeof(key), 0) != sizeof(key))
@@ -112,14 +125,18 @@ static int set_place(struct ui_place *place, const char *folder, const char *tra
 			       strerror(errno));
 	(void)snprintf(place->trace, sizeof(place->trace), "%s", trace);
 	(void)snprintf(place->key, sizeof(place->key), "%016llx", (unsigned long long)key);
-	set_name(place);
+	(void)snprintf(place->name, sizeof(place->name), "%s", options->name ? options->name : "");
+	place->page = options->page;
+	place->page_size = options->page_size;
+	place->page_head = options->page_head;
 	return 0;
 }
 
-int ui_server_begin(const char *folder, const char *trace, unsigned port, struct ui_server **server,
+int ui_server_begin(const struct ui_server_options *options, struct ui_server **server,
 		    struct kymo_err *err)
 {
 	struct ui_server *self = calloc(1, sizeof(*self));
+	const unsigned port = options->port;
 	struct ui_place *place;
 
 	*server = NULL;
@@ -129,7 +146,10 @@ int ui_server_begin(const char *folder, const char *trace, unsigned port, struct
 	for (unsigned i = 0; i < CONNECTIONS; i++)
 		self->connection[i].socket = -1;
 	self->listener = -1;
-	if (set_place(place, folder, trace, err)) {
+	self->begun_ns = now_ns();
+	self->wait_ns = options->wait_ns;
+	self->page_is_all = options->page_is_all;
+	if (set_place(place, options, err)) {
 		ui_server_end(self);
 		return -1;
 	}
@@ -152,6 +172,11 @@ int ui_server_begin(const char *folder, const char *trace, unsigned port, struct
 const char *ui_server_address(const struct ui_server *server)
 {
 	return server->place.address;
+}
+
+unsigned ui_server_port(const struct ui_server *server)
+{
+	return server->place.port;
 }
 
 /* ---- connections ---- */
@@ -222,27 +247,59 @@ static bool receive(const struct ui_place *place, struct connection *connection)
 }
 
 /* Return: false: the connection is over, usually because all was sent. */
-static bool reply(struct connection *connection)
+static bool send_head(struct connection *connection)
 {
 	const struct ui_reply *reply = &connection->reply;
-	const uint64_t rest = reply->file_size - (uint64_t)connection->file_sent;
+	const ssize_t size = send(connection->socket, reply->head + connection->head_sent,
+				  reply->head_size - connection->head_sent,
+				  MSG_NOSIGNAL | (reply->size ? MSG_MORE : 0));
+
+	if (size > 0)
+		connection->head_sent += (size_t)size;
+	return size > 0 ? connection->head_sent < reply->head_size || reply->size || reply->stays
+			: errno == EAGAIN || errno == EINTR;
+}
+
+/* Whether a connection that stays is still open; what the browser sends on it means nothing. */
+static bool is_open(const struct connection *connection)
+{
+	char text[256];
+	const ssize_t size = recv(connection->socket, text, sizeof(text), 0);
+
+	return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static bool stays_now(const struct connection *connection)
+{
+	return connection->replies && connection->reply.stays &&
+	       connection->head_sent == connection->reply.head_size;
+}
+
+static bool reply(struct ui_server *server, struct connection *connection)
+{
+	const struct ui_reply *reply = &connection->reply;
+	const uint64_t rest = reply->size - (uint64_t)connection->body_sent;
+	const size_t part = rest < SEND_MAX ? (size_t)rest : SEND_MAX;
 	ssize_t size;
 
-	if (connection->head_sent < reply->head_size) {
-		size = send(connection->socket, reply->head + connection->head_sent,
-			    reply->head_size - connection->head_sent,
-			    MSG_NOSIGNAL | (reply->file < 0 ? 0 : MSG_MORE));
-		if (size > 0)
-			connection->head_sent += (size_t)size;
-		return size > 0 ? connection->head_sent < reply->head_size || reply->file >= 0
-				: errno == EAGAIN || errno == EINTR;
-	}
-	if (reply->file < 0 || !rest)
+	if (connection->head_sent < reply->head_size)
+		return send_head(connection);
+	if (reply->stays)
+		return is_open(connection);
+	if (!rest)
 		return false;
-	size = sendfile(connection->socket, reply->file, &connection->file_sent,
-			rest < SEND_MAX ? rest : SEND_MAX);
+	if (reply->file >= 0)
+		size = sendfile(connection->socket, reply->file, &connection->body_sent, part);
+	else
+		size = send(connection->socket, reply->text + connection->body_sent, part, MSG_NOSIGNAL);
+	if (size > 0 && reply->file < 0)
+		connection->body_sent += size;
+	if (size > 0 && (uint64_t)connection->body_sent == reply->size && reply->is_page && server->page_is_all) {
+		server->was_shown = true;
+		server->busy_ns = now_ns();
+	}
 	if (size > 0)
-		return (uint64_t)connection->file_sent < reply->file_size;
+		return (uint64_t)connection->body_sent < reply->size;
 	return size < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
@@ -254,10 +311,32 @@ static void serve(struct ui_server *server, const struct pollfd *waited, const u
 
 		if (!waited[i].revents)
 			continue;
-		if (!(connection->replies ? reply(connection)
+		if (!(connection->replies ? reply(server, connection)
 					  : receive(&server->place, connection)))
 			drop(connection);
 	}
+}
+
+/* Whether the browser has all that it needs, or is gone. */
+static bool is_done(struct ui_server *server)
+{
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		const struct connection *connection = &server->connection[i];
+
+		if (connection->socket >= 0 && stays_now(connection)) {
+			server->was_shown = true;
+			server->busy_ns = now_ns();
+		}
+	}
+	return server->was_shown && now_ns() - server->busy_ns > AWAY_NS;
+}
+
+static int check_patience(const struct ui_server *server, struct kymo_err *err)
+{
+	if (server->was_shown || now_ns() - server->begun_ns < server->wait_ns)
+		return 0;
+	return err_set(err, KYMO_EXIT_FAILED,
+		       "no browser opened the address in time; run it again, with --wait for more time");
 }
 
 int ui_server_run(struct ui_server *server, const volatile sig_atomic_t *stop, struct kymo_err *err)
@@ -266,8 +345,11 @@ int ui_server_run(struct ui_server *server, const volatile sig_atomic_t *stop, s
 	unsigned of[CONNECTIONS];
 
 	(void)signal(SIGPIPE, SIG_IGN); /* sendfile() has no MSG_NOSIGNAL */
-	while (!*stop) {
+	while (!*stop && !is_done(server)) {
 		unsigned count = 0;
+
+		if (check_patience(server, err))
+			return -1;
 
 		waited[0] = (struct pollfd){ .fd = server->listener, .events = POLLIN };
 		for (unsigned i = 0; i < CONNECTIONS; i++) {
@@ -278,7 +360,8 @@ int ui_server_run(struct ui_server *server, const volatile sig_atomic_t *stop, s
 			of[count++] = i;
 			waited[count] =
 				(struct pollfd){ .fd = connection->socket,
-						 .events = connection->replies ? POLLOUT : POLLIN };
+						 .events = connection->replies && !stays_now(connection)
+								   ? POLLOUT : POLLIN };
 		}
 		if (poll(waited, 1 + count, CHECK_MS) < 0) {
 			if (errno == EINTR)
