@@ -117,6 +117,12 @@ void json_text_bool(struct json_text *json, const char *key, bool value)
 	json_text_raw(json, value ? "true" : "false", value ? 4 : 5);
 }
 
+void json_text_plain(struct json_text *json, const char *key, const char *value)
+{
+	begin_member(json, key);
+	json_text_raw(json, value, strlen(value));
+}
+
 void json_text_string(struct json_text *json, const char *key, const char *value)
 {
 	char step[TEXT_JSON_STEP_MAX];

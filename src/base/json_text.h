@@ -38,5 +38,7 @@ void json_text_u64(struct json_text *json, const char *key, uint64_t value);
 void json_text_i64(struct json_text *json, const char *key, int64_t value);
 void json_text_bool(struct json_text *json, const char *key, bool value);
 void json_text_string(struct json_text *json, const char *key, const char *value);
+/* @value as it is, such as the digits of a number. */
+void json_text_plain(struct json_text *json, const char *key, const char *value);
 
 #endif

@@ -214,6 +214,9 @@ struct chains_options {
 	 */
 	const uint8_t *collect;
 	uint32_t collect_bits;
+	/* Called for each arrival with comparable times, when it is complete; NULL: not. */
+	void (*arrived)(void *context, const struct chains_path *path, const struct chains_arrival *arrival);
+	void *context;
 	uint64_t follow_id;		/* keep the tree of this publication; 0: none */
 	/* Or of the first chain that begins at this time or later; INT64_MIN: none. */
 	int64_t follow_ns;

@@ -304,6 +304,8 @@ void chains_stats_arrived(struct chains *chains, struct token *token)
 	for (i = 0; i < stats->parts; i++)
 		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
 	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
+	if (chains->options.arrived)
+		chains->options.arrived(chains->options.context, &path->pub, &arrival);
 	worst_add(chains, stats, &arrival, token);
 	others_add(chains, stats, &arrival, token);
 }

@@ -16,12 +16,12 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
 	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome|"
-	  "html|rowbinary" },
+	  "html|rowbinary|mcap" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
-		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, .trace.json or .html, or "
+		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, .trace.json, .html or .mcap, or "
 		       "architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
@@ -95,7 +95,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 		{ ".dot", EXPORT_DOT },          { ".svg", EXPORT_SVG },
 		{ ".json", EXPORT_CHROME },      { ".yaml", EXPORT_ARCHITECTURE },
 		{ ".folded", EXPORT_FLAME },      { ".parquet", EXPORT_PARQUET },
-		{ ".html", EXPORT_HTML },
+		{ ".html", EXPORT_HTML },         { ".mcap", EXPORT_MCAP },
 	};
 	const char *output = options->output ? options->output : "";
 	const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
@@ -129,7 +129,7 @@ static int choose_format(struct export_request *options, struct kymo_err *err)
 	return err_set(
 		err, KYMO_EXIT_USAGE,
 		"-o %s: unknown suffix; known are .pftrace, .perfetto-trace, .tar, .sqlite, "
-		".parquet, .dot, .svg, .html, .folded, .json and .yaml; for another name choose the format with "
+		".parquet, .mcap, .dot, .svg, .html, .folded, .json and .yaml; for another name choose the format with "
 		"--format",
 		output);
 }
@@ -177,7 +177,7 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 			"--node, --topic and --process do not work with --format flamegraph");
 	if (options->times.clock && options->format >= EXPORT_ARCHITECTURE &&
 	    options->format != EXPORT_CHROME && options->format != EXPORT_HTML)
-		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture and ctf: "
+		return err_set(err, KYMO_EXIT_USAGE, "--clock does not work with --format caret, caret-architecture, ctf and mcap: "
 			       "events keep the times they were recorded with, and the simulation's times are among them");
 	if (options->times.clock && options->follow)
 		return err_set(err, KYMO_EXIT_USAGE, "--clock sim requires a complete trace; leave out --follow");
@@ -248,6 +248,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_CARET] = export_caret,
 		[EXPORT_HTML] = export_page,
 		[EXPORT_ROWBINARY] = export_windows,
+		[EXPORT_MCAP] = export_mcap,
 	};
 	struct export_request request = {
 		.verb = "export",
@@ -378,6 +379,9 @@ const struct verb verb_export = {
 		"one host, become "
 		"directories in it, with times of the first host's clock: caret_analyze accepts a "
 		"list of them.\n\n"
+		"mcap: time series for Foxglove and PlotJuggler, to be opened beside a bag: latencies of "
+		"topics and chains, durations of callbacks and services, lost messages, loops, spans and counters of "
+		"programs, and the findings as a log; see docs/mcap.md.\n\n"
 		"ctf: the trace again as plain CTF for babeltrace2 and others, in a new "
 		"directory. --ctf 1.8 and --ctf 2 convert between the versions of CTF, if the fields of the trace exist in "
 		"both. Compressed "
@@ -407,6 +411,7 @@ const struct verb verb_export = {
 		"kymo export --format rowbinary --table fleet_windows -o windows.rowbinary\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export -o robot.html\n"
+		"kymo export -o robot.mcap\n"
 		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"

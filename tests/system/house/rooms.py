@@ -93,13 +93,14 @@ ROOMS = {
 
     "query": "abi base ctf/read analysis",
 
-    "export": "abi base ctf/read analysis",
+    "export": "abi base ctf/read analysis summary",
     "export/pft": "",
     "export/perfetto": "export/pft",
     "export/graph": "",
     "export/flame": "",
     "export/parquet": "",
     "export/rows": "export/parquet",
+    "export/mcap": "",
     "export/archive": "export/perfetto",
 
     "summary": "abi base accounts ctf/read analysis",
@@ -160,6 +161,7 @@ DOORS = {
     "export/flame": "flame",
     "export/rows": "rows",
     "export/parquet": "parquet",
+    "export/mcap": "mcap",
     "export/archive": "archive",
     "cli/common": "ask attaching common detach progress screen",
     "cli/input": "access_options answer event_print input_events input_runs input_traces open_kind record_options report_page report_paths report_summary report_told trace_time",

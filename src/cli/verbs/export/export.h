@@ -27,6 +27,7 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_CHROME,
 		     EXPORT_HTML,
 		     EXPORT_ROWBINARY,
+		     EXPORT_MCAP,
 		     EXPORT_FORMATS
 };
 
@@ -88,6 +89,9 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 
 /** export_windows() - windows of the summary, as Parquet files or for ClickHouse. */
 int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_mcap() - time series, of several traces in one file. */
+int export_mcap(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_graph() - the dependency graph: dot, or SVG through graphviz. */
 int export_graph(const struct export_request *request, bool *lost, struct kymo_err *err);
