@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kymo open`: a trace in the browser. kymo serves a page on the loopback, which shows the Perfetto
- * UI and hands it the trace; it ends when the page is closed.
+ * `kymo open`: a trace in the browser. kymo serves a page on the loopback: that of `kymo report
+ * --html`, or one that shows the Perfetto UI and hands it the trace. It ends when the browser has
+ * the page, or closes it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -10,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
+#include "base/json_text.h"
 #include "cli/common/common.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/open_kind.h"
@@ -33,14 +37,18 @@ struct options {
 	const char *output, *ui, *at;
 	uint64_t port;
 	int64_t wait_ns;
-	bool browser, no_browser, force, quiet;
+	bool is_ui_named; /* with --ui */
+	bool perfetto, browser, no_browser, force, quiet;
 	struct cli_times times; /* of it, only merge */
 };
 
 static const struct opt opts[] = {
+	{ "perfetto", 0, OPT_FLAG, offsetof(struct options, perfetto), NULL,
+	  "show the trace in the Perfetto UI (default: the page of kymo report --html)", NULL },
 	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
-	  "open there (default: at the worst instance, with its tracks pinned)", NULL },
-	CLI_OPT_OUTPUT(struct options, "FILE", "keep the file for the UI (default: it is a temporary file)"),
+	  "in the Perfetto UI: open there (default: at the worst instance, with its tracks pinned)", NULL },
+	CLI_OPT_OUTPUT(struct options, "FILE",
+		       "keep the page, or the file for the UI (default: a temporary file)"),
 	{ "ui", 0, OPT_TEXT, offsetof(struct options, ui), "DIR|URL",
 	  "the Perfetto UI: a folder, which kymo serves, or an address (default: $KYMO_UI, else " UI ")",
 	  NULL },
@@ -66,7 +74,9 @@ struct shown {
 	char title[CLI_PATH_MAX]; /* of the trace, for people */
 	char name[256];		  /* of the file, in its address */
 	char file[PATH_MAX];
-	int temporary; /* a descriptor; -1: the file is the user's */
+	int temporary;		/* a descriptor; -1: none */
+	char folder[CLI_PATH_MAX]; /* temporary, with only the file; "": none */
+	bool is_page;  /* for browsers, not for the UI */
 	struct open_view view;
 };
 
@@ -93,22 +103,48 @@ static bool is_current(const char *file, const char *trace)
 	return true;
 }
 
-/* A file that no directory names, so that nothing stays behind. Return: a descriptor; -1 with @err. */
-static int make_temporary(char file[PATH_MAX], struct kymo_err *err)
+static int no_temporary(const char *path, struct kymo_err *err)
+{
+	return err_set(err, KYMO_EXIT_FAILED, "cannot create %s: %s; choose another folder with TMPDIR", path,
+		       strerror(errno));
+}
+
+/*
+ * A trace may be large: its file has no name, so that nothing stays behind whatever happens. The page is written
+ * under a name and renamed, so it gets a folder, until it has been read. Return: 0; -1 with @err.
+ */
+static int make_temporary(struct shown *shown, struct kymo_err *err)
 {
 	const char *set = getenv("TMPDIR");
-	char path[CLI_PATH_MAX];
-	int fd;
+	char path[CLI_PATH_MAX - 16];
 
-	if (snprintf(path, sizeof(path), "%s/kymo-open-XXXXXX", set && *set ? set : "/tmp") >= CLI_PATH_MAX)
+	if ((size_t)snprintf(path, sizeof(path), "%s/kymo-open-XXXXXX", set && *set ? set : "/tmp") >= sizeof(path))
 		return err_set(err, KYMO_EXIT_FAILED, "TMPDIR is too long");
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, KYMO_EXIT_FAILED, "cannot create %s: %s; choose another folder with TMPDIR", path,
-			       strerror(errno));
+	if (shown->is_page) {
+		if (!mkdtemp(path))
+			return no_temporary(path, err);
+		(void)snprintf(shown->folder, sizeof(shown->folder), "%s", path);
+		(void)snprintf(shown->file, sizeof(shown->file), "%s/page.html", path);
+		return 0;
+	}
+	shown->temporary = mkostemp(path, O_CLOEXEC);
+	if (shown->temporary < 0)
+		return no_temporary(path, err);
 	(void)unlink(path);
-	(void)snprintf(file, PATH_MAX, "/proc/self/fd/%d", fd);
-	return fd;
+	(void)snprintf(shown->file, sizeof(shown->file), "/proc/self/fd/%d", shown->temporary);
+	return 0;
+}
+
+static void remove_temporary(struct shown *shown)
+{
+	if (shown->temporary >= 0)
+		(void)close(shown->temporary);
+	if (*shown->folder) {
+		(void)unlink(shown->file);
+		(void)rmdir(shown->folder);
+	}
+	shown->temporary = -1;
+	*shown->folder = 0;
 }
 
 static int make_file(const struct options *options, const char *trace, struct shown *shown, struct kymo_err *err)
@@ -116,9 +152,11 @@ static int make_file(const struct options *options, const char *trace, struct sh
 	struct export_request request = {
 		.verb = "open",
 		.output = shown->file,
-		.level = shown->temporary < 0 ? PFT_LEVEL_DEFAULT : 1,
+		.format = shown->is_page ? EXPORT_HTML : EXPORT_PERFETTO,
+		.times = options->times,
+		.level = options->output ? PFT_LEVEL_DEFAULT : 1,
 		.until_closed = -1,
-		.force = options->force || shown->temporary >= 0,
+		.force = options->force || !options->output,
 		.quiet = true,		/* this verb has a summary of its own */
 	};
 	bool lost = false;
@@ -127,9 +165,9 @@ static int make_file(const struct options *options, const char *trace, struct sh
 		return 0;
 	cli_traces_one(&request.traces, trace);
 	(void)snprintf(request.name, sizeof(request.name), "%s", shown->title);
-	if (export_perfetto(&request, &lost, err))
+	if ((shown->is_page ? export_page : export_perfetto)(&request, &lost, err))
 		return -1;
-	if (lost && !options->quiet)
+	if (lost && !options->quiet && !shown->is_page)
 		cli_say("open", "warning: events were lost while recording; \"TRACE DATA LOST\" marks where");
 	return 0;
 }
@@ -157,6 +195,19 @@ static int check_kind(const char *file, struct kymo_err *err)
 	return open_is_loadable(kind) ? 0 : err_set(err, KYMO_EXIT_INPUT, "%s %s", file, open_remedy(kind));
 }
 
+/* Whether @file is a page for browsers. */
+static bool has_page(const char *file)
+{
+	static const char begin[] = "<!DOCTYPE html>";
+	char head[sizeof(begin)] = "";
+	const int fd = file_open(file);
+	const ssize_t size = fd < 0 ? -1 : read(fd, head, sizeof(begin) - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return size == sizeof(begin) - 1 && !strcasecmp(head, begin);
+}
+
 /* A file that was written before. */
 static int use_file(const struct options *options, const char *path, struct shown *shown, struct kymo_err *err)
 {
@@ -164,7 +215,10 @@ static int use_file(const struct options *options, const char *path, struct show
 		return err_set(err, KYMO_EXIT_USAGE, "%s is already a file for the UI; -o requires a trace", path);
 	if (options->at)
 		return err_set(err, KYMO_EXIT_USAGE, "--at requires a trace; %s is a file", path);
-	if (check_kind(path, err) || export_name(path, shown->title, err))
+	if (export_name(path, shown->title, err))
+		return -1;
+	shown->is_page = !options->perfetto && has_page(path);
+	if (!shown->is_page && check_kind(path, err))
 		return -1;
 	(void)ui_server_name(shown->name, path);
 	if (!realpath(path, shown->file))
@@ -182,14 +236,12 @@ static int use_trace(const struct options *options, const char *trace, struct sh
 		return err_set(err, KYMO_EXIT_USAGE, "the UI loads files; choose one with -o");
 	if (export_name(trace, shown->title, err) ||
 	    (!options->times.merge && cli_one_run_below("open", &traces, err)) ||
-	    open_view(trace, options->at, options->quiet, &shown->view, err))
+	    (!shown->is_page && open_view(trace, options->at, options->quiet, &shown->view, err)))
 		return -1;
-	(void)snprintf(name, sizeof(name), "%s.pftrace", shown->title);
+	(void)snprintf(name, sizeof(name), "%s.%s", shown->title, shown->is_page ? "html" : "pftrace");
 	(void)ui_server_name(shown->name, name);
-	if (!options->output) {
-		shown->temporary = make_temporary(shown->file, err);
-		return shown->temporary < 0 ? -1 : make_file(options, trace, shown, err);
-	}
+	if (!options->output)
+		return make_temporary(shown, err) || make_file(options, trace, shown, err) ? -1 : 0;
 	(void)snprintf(shown->file, sizeof(shown->file), "%s", options->output);
 	if (make_file(options, trace, shown, err))
 		return -1;
@@ -198,13 +250,22 @@ static int use_trace(const struct options *options, const char *trace, struct sh
 	return 0;
 }
 
-/* A directory is a trace, anything else a file that the UI may load. */
+static bool wants_ui(const struct options *options)
+{
+	const char *suffix = options->output ? strrchr(options->output, '.') : NULL;
+
+	return options->perfetto || options->at || options->is_ui_named ||
+	       (suffix && (!strcmp(suffix, ".pftrace") || !strcmp(suffix, ".perfetto-trace")));
+}
+
+/* A directory is a trace, anything else a page, or a file that the UI may load. */
 static int find_file(const struct options *options, const char *path, struct shown *shown, struct kymo_err *err)
 {
 	struct stat status;
 
 	if (!stat(path, &status) && !S_ISDIR(status.st_mode))
 		return use_file(options, path, shown, err);
+	shown->is_page = !wants_ui(options);
 	return use_trace(options, path, shown, err);
 }
 
@@ -248,18 +309,38 @@ static void print_shows(const char *text)
 	printf("\n");
 }
 
+static int read_page(const char *path, char **page, size_t *size, struct kymo_err *err)
+{
+	FILE *file = file_stream(path);
+	struct json_text text = { 0 };
+	char part[65536];
+	size_t count;
+
+	if (!file)
+		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, file_why(-errno));
+	while ((count = fread(part, 1, sizeof(part), file)) > 0)
+		json_text_raw(&text, part, count);
+	(void)fclose(file);
+	*page = text.text;
+	*size = text.size;
+	return text.failed ? err_no_memory(err) : 0;
+}
+
 static void print_words(const struct options *options, const struct shown *shown, const struct ui_server *server)
 {
 	if (options->quiet) {
 		printf("%s\n", ui_server_address(server));
 		return;
 	}
-	if (shown->temporary < 0)
+	if (shown->temporary < 0 && !*shown->folder)
 		printf("File:  %s\n", shown->file);
-	printf("UI:    %s\nPage:  %s\n", options->ui, ui_server_address(server));
+	if (!shown->is_page)
+		printf("UI:    %s\n", options->ui);
+	printf("Page:  %s\n", ui_server_address(server));
 	if (*shown->view.what)
 		print_shows(shown->view.what);
-	printf("Then:  kymo ends when you close the page. The trace stays in your browser.\n");
+	printf("Then:  kymo ends when %s. It stays in your browser.\n",
+	       shown->is_page ? "the browser has the page" : "you close the page");
 }
 
 /* Return: 0; -1 with @err: a browser was wanted. */
@@ -282,6 +363,21 @@ static int start_browser(const struct options *options, const struct ui_server *
 	return 0;
 }
 
+/* The page that is served: the report, or what hands over the trace. @policy: set to lines of its head. */
+static int prepare_page(const struct options *options, const struct shown *shown, struct ui_server_options *server,
+			char policy[1024], char **page, struct kymo_err *err)
+{
+	if (!shown->is_page) {
+		set_policy(policy, options->ui);
+		return open_handover(is_address(options->ui) ? options->ui : "", shown->title, shown->name,
+				     &shown->view, page, &server->page_size, err);
+	}
+	(void)snprintf(policy, 1024, "X-Frame-Options: DENY\r\n");
+	server->trace = server->folder = NULL;
+	server->page_is_all = true;
+	return read_page(shown->file, page, &server->page_size, err);
+}
+
 static int serve(const struct options *options, const struct shown *shown, struct kymo_err *err)
 {
 	const volatile sig_atomic_t *stop = cli_stop_signals();
@@ -297,9 +393,7 @@ static int serve(const struct options *options, const struct shown *shown, struc
 	struct ui_server *server = NULL;
 	int rc;
 
-	set_policy(policy, options->ui);
-	if (open_handover(is_address(options->ui) ? options->ui : "", shown->title, shown->name, &shown->view, &page,
-			  &server_options.page_size, err))
+	if (prepare_page(options, shown, &server_options, policy, &page, err))
 		return -1;
 	server_options.page = page;
 	rc = ui_server_begin(&server_options, &server, err);
@@ -330,6 +424,7 @@ static int choose_ui(struct options *options, struct kymo_err *err)
 {
 	const char *set = getenv("KYMO_UI");
 
+	options->is_ui_named = options->ui;
 	if (!options->ui)
 		options->ui = set && *set ? set : UI;
 	if (!*options->ui)
@@ -360,8 +455,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return err_no_memory(err);
 	shown->temporary = -1;
 	rc = find_file(&options, trace, shown, err) || serve(&options, shown, err) ? -1 : 0;
-	if (shown->temporary >= 0)
-		(void)close(shown->temporary);
+	remove_temporary(shown);
 	free(shown);
 	return rc;
 }
@@ -369,17 +463,18 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_open = {
 	.name = "open",
 	.synopsis = "[TRACE|FILE]",
-	.summary = "show a trace in the Perfetto UI",
+	.summary = "show a trace in the browser",
 	.description =
-		"Shows TRACE, or without it the newest trace, in the Perfetto UI in your browser: at the "
-		"worst instance that `kymo report` found, with the tracks of its nodes, topics and "
-		"threads pinned at the top. You may also name a FILE that was written before: a "
+		"Shows TRACE, or without it the newest trace, in your browser: the page of `kymo report "
+		"--html`, or with --perfetto the Perfetto UI, at the worst instance that `kymo report` "
+		"found, with the tracks of its nodes, topics and threads pinned at the top. --ui, --at and "
+		"-o NAME.pftrace imply --perfetto. You may also name a FILE that was written before: a page, a "
 		".pftrace, Chrome's JSON, an archive. For another kind of file, kymo open says what to do "
 		"instead.\n\n"
-		"kymo serves a page and the trace on 127.0.0.1, and starts the desktop's browser. The page "
-		"shows the UI and hands it the trace. The trace is sent nowhere: the UI is a program that "
-		"runs in your browser. kymo ends when you close the page, after Ctrl-C, or if no browser "
-		"came.\n\n"
+		"kymo serves the page and the trace on 127.0.0.1, and starts the desktop's browser. The page "
+		"with the UI hands it the trace. The trace is sent nowhere: the UI is a program that "
+		"runs in your browser. kymo ends when the browser has the page or you close the UI, after "
+		"Ctrl-C, or if no browser came.\n\n"
 		"The address has a random part, so other users of the machine can't read the trace. "
 		"Requests that name another host are refused.\n\n"
 		"Without a display, as on a robot, kymo prints the ssh command that forwards the port to "
@@ -387,6 +482,7 @@ const struct verb verb_open = {
 		"Without the internet, name the folder of a Perfetto UI with --ui, which kymo then serves, "
 		"too.\n\n" CLI_TIME_HELP,
 	.examples = "kymo open\n"
+		    "kymo open --perfetto\n"
 		    "kymo open --at +4.325s\n"
 		    "kymo open session-20261120220000 -o /tmp/robot.pftrace\n"
 		    "kymo open --no-browser --port 9100\n"

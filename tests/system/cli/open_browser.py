@@ -113,6 +113,19 @@ def opened(directory, browser, host, *words):
     return said, host.told[0]
 
 
+def paged(directory, browser, trace):
+    """The report: kymo ends when the browser has it."""
+    with subprocess.Popen([KYMO, "open", "--no-browser", "-q", trace], stdout=subprocess.PIPE, text=True,
+                          env=private(directory, TMPDIR=directory)) as server:
+        shown = subprocess.Popen([*browser, server.stdout.readline().strip()], env=private(directory, HOME=directory), start_new_session=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            check(server.wait(120) == 0, browser[0], "kymo ended with", server.returncode)
+        finally:
+            end(shown)
+    check(not [name for name in os.listdir(directory) if name.startswith("kymo-open")], "a temporary page stayed", os.listdir(directory))
+
+
 def sums(path):
     with open(path, "rb") as file:
         data, total = file.read(), 0
@@ -159,6 +172,7 @@ def test(directory):
         check(f"Shows: {worst['text']} Then:" in " ".join(said.split()), said, worst)
         check(all(len(line) <= 80 for line in said.split("\n") if line.startswith(("Shows", " "))), said)
         check(pins and all(re.compile(pin) for pin in pins), pins)
+    paged(directory, next(iter(found.values())), trace)
     said, got = opened(directory, next(iter(found.values())), host, "--ui", folder, "--at", "+0.5s", trace)
     first, last, pins = view(got)
     check(last - first == 100_000_000 and not pins, "--at opens at", first, last, pins)

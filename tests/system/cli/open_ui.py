@@ -152,7 +152,22 @@ def chosen(directory):
         check(done.returncode == status and text in done.stderr and not done.stdout, words, "gave", done)
 
 
+def paged(directory):
+    """A page is served to whom has the address, and kymo ends when a browser has it."""
+    page, text = os.path.join(directory, "report.html"), b"<!doctype html><p>report" + b"x" * 3000000
+    with open(page, "wb") as out:
+        out.write(text)
+    with subprocess.Popen([KYMO, "open", "--no-browser", "-q", page], stdout=subprocess.PIPE, text=True, env=private(directory)) as server:
+        port, key = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{16})\n", server.stdout.readline()).groups()
+        check([ask(int(port), path)[0] for path in ("/", "/report.html", f"/{key}/report.html", f"/{key[:-1]}")] == [404] * 4, "more than the page is served")
+        check(ask(int(port), f"/{key}", "HEAD")[2] == b"" and server.poll() is None, "HEAD is the page")
+        status, headers, content = ask(int(port), f"/{key}")
+        check(status == 200 and content == text and headers["X-Frame-Options"] == "DENY", "the page is", status, headers)
+        check(server.wait(60) == 0, "it ended with", server.returncode)
+
+
 def test(directory):
+    paged(directory)
     served(directory)
     chosen(directory)
 

@@ -102,26 +102,26 @@ def serving(scratch, *words, path=""):
 
 
 def opened(check, scratch, trace):
-    with serving(scratch, trace) as said:
+    with serving(scratch, "--perfetto", trace) as said:
         check.ok("where it is shown", "UI:    https://ui.perfetto.dev\n" in said and "Page:  http://127.0.0.1:" in said and
                  "File:" not in said, said)
         check.equal("nothing is left in a directory", [name for name in os.listdir(scratch) if "kymo-open" in name], [])
     kept = os.path.join(scratch, "kept.pftrace")
-    with serving(scratch, trace, "-o", kept) as said:
+    with serving(scratch, "--perfetto", trace, "-o", kept) as said:
         check.ok("a file is kept", os.path.realpath(kept) in said, said)
     first = os.stat(kept)
-    with serving(scratch, trace, "-o", kept):
+    with serving(scratch, "--perfetto", trace, "-o", kept):
         check.ok("what is there is taken", os.stat(kept).st_mtime_ns == first.st_mtime_ns)
     programs = os.path.join(scratch, "bin")
     os.mkdir(programs)
     with open(os.path.join(programs, "xdg-open"), "w") as script:
         script.write(f"#!/bin/sh\necho \"$*\" >{scratch}/asked\n")
     os.chmod(script.name, 0o755)
-    with serving(scratch, "--browser", trace, path=programs + ":") as said:
+    with serving(scratch, "--perfetto", "--browser", trace, path=programs + ":") as said:
         until("the browser", lambda: size(os.path.join(scratch, "asked")))
         with open(os.path.join(scratch, "asked")) as asked:
             check.ok("the browser gets the page's address", f"Page:  {asked.read()}" in said, said)
-    done = run(KYMO, "open", trace, "--wait", "1ms", status=None, env={key: value for key, value in os.environ.items() if "DISPLAY" not in key})
+    done = run(KYMO, "open", "--perfetto", trace, "--wait", "1ms", status=None, env={key: value for key, value in os.environ.items() if "DISPLAY" not in key})
     check.ok("without a display: what to type on the desk", re.search(r"\n       ssh -N -L (\d+):127\.0\.0\.1:\1 \S+@\S+\n", done.stdout), done.stdout)
     check.ok("no browser came", done.returncode == 1 and "no browser" in done.stderr, done.stderr)
     for words in ([os.path.join(scratch, "nothing")], [trace, "-o", "/proc/nonexistent/x"],
