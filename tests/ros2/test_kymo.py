@@ -151,11 +151,12 @@ def test_pandas(trace):
 def test_polars_gets_columns_with_types(trace, monkeypatch):
     """polars is in no Debian 12: a stand-in sees what it would be given."""
     import types
-    fake = types.SimpleNamespace(Utf8='utf8', Float64='f64', Int64='i64', DataFrame=list,
+    fake = types.SimpleNamespace(Utf8='utf8', Float64='f64', Int64='i64', DataFrame=list, Datetime=lambda unit: 'time ' + unit,
                                  Series=lambda name, values, dtype: (name, values, dtype))
     monkeypatch.setitem(sys.modules, 'polars', fake)
     columns = {name: (values, dtype) for name, values, dtype in kymo.frames(trace.trace, library='polars').nodes}
     assert columns['full_name'] == (['/test/talker'], 'utf8') and columns['created_ns'][1] == 'i64'
+    assert columns['created'] == (columns['created_ns'][0], 'time ns')
     with pytest.raises(ValueError, match='pandas, polars'):
         kymo.frames(trace.trace, library='excel')
 
