@@ -415,7 +415,7 @@ const struct verb verb_export = {
 		"kymo export --format flamegraph -o flame.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"
-		"kymo export lttng-2.15-trace --format ctf --ctf 1.8 -o older\n"
+		"kymo export session-20261120220000 --format ctf --ctf 1.8 -o older\n"
 		"kymo export --format ctf --begin +10s --end +20s -o piece && babeltrace2 piece\n",
 	.common = "output format node topic begin end",
 	.opts = opts,

@@ -70,6 +70,9 @@ SCENES = [
     (r"kymo top .*--once", "recording", {0}),
     (r"kymo top\b", "on_terminal", {0}),
     (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|doctor|help)\b", "read", {0, 1, NOTHING}),
+    (r"kymo (attach|detach)\b", "attached", {0}),
+    (r"kymo serve\b", "served", {0}),
+    (r"kymo (store|diff --store)\b", "stored", {0, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
     (r"kymo live", "relayed", {0}),
@@ -132,7 +135,7 @@ class Scenes:
     """A place with a robot that runs, a relay that has its sessions, and traces."""
 
     def __init__(self, work):
-        self.work, self.programs, self.made, self.senders = work, [], 0, []
+        self.work, self.programs, self.made, self.senders, self.unprepared = work, [], 0, [], 0
         self.domain = ros_domain()
         path = os.path.join
         for name in ("bin", "home/perfetto-ui", "usb", "data", "tmp", "state", "traces/robot"):
@@ -374,6 +377,45 @@ class Scenes:
         for name in re.findall(r"[\w/-]*session\S*", line):
             shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
         return self.run(f"cd {place} && yes | {line.replace('rm ', 'rm --yes ', 1)} && ! ls -d $(ls) 2>&1 | grep session")
+
+    def attached(self, line):
+        """Of a program that was started without kymo; other programs of this machine are left alone."""
+        if not self.unprepared:
+            self.begin(f"{self.robot} 300")
+            self.unprepared = until("an unprepared robot", lambda: self.child("driver", self.programs[-1].pid))
+        words, pid = line.split(), f"-p {self.unprepared}"
+        line = re.sub(r" (--all\b|-p \S+)", "", line)
+        if words[1] == "detach":
+            return self.run(f"kymo attach {pid} && {line} {pid}")
+        return self.run(line if words[2:] == [] else f"{line} {pid} && kymo detach {pid}")
+
+    def child(self, name, group):
+        """The process called @name in the process group @group, or 0."""
+        for status in glob.glob("/proc/[0-9]*/stat"):
+            with contextlib.suppress(OSError), open(status, encoding="utf-8", errors="replace") as file:
+                pid, comm, rest = re.match(r"(\d+) \((.*)\) (.*)", file.read()).groups()
+                if comm == name and int(rest.split()[2]) == group:
+                    return int(pid)
+        return 0
+
+    def served(self, line):
+        """Until it serves; then Ctrl-C."""
+        if "--once" in line:
+            return self.run(line)
+        line = re.sub(r" --listen \S+", "", line).replace("robot.crt", "relay.pem").replace("robot.key", "relay.key")
+        program = self.begin(re.sub(r"/etc/kymo/token", "token", line) + " --listen 127.0.0.1:0")
+        while "/metrics" not in (shown := program.stdout.readline()) and shown:
+            pass
+        return self.finish(program)
+
+    def stored(self, line):
+        """In a place with a store of two commits, and with runs to add."""
+        place = tempfile.mkdtemp(dir=self.work)
+        for name in ("TRACE", "bench/new/1", "bench/new/2"):
+            shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, name))
+        line = line.replace('"$(git rev-parse --short HEAD)"', "0a1b2c3")
+        commits = "" if "store add" in line else "".join(f"kymo store add perf --commit {commit} TRACE && " for commit in ("4f1c2aa", "9b02e11"))
+        return self.run(f"cd {place} && {commits}{line}")
 
     def benched(self, line):
         """Both commands are a short program with spans; 6 pairs are enough."""
