@@ -14,9 +14,10 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import KYMO, skip
+from lib_test import KYMO, fewer, skip
 
 SCHEMAS = 60
+CONVERTED = fewer(range(SCHEMAS), 6)
 UUID = bytes(range(16))
 
 
@@ -407,7 +408,7 @@ def check(seed, scratch):
                 break
         print('  %d and %d lines' % (theirs.stdout.count(b'\n'), ours.stdout.count(b'\n')))
         return False
-    if not converts(seed, trace, scratch, theirs.stdout):
+    if seed in CONVERTED and not converts(seed, trace, scratch, theirs.stdout):
         return False
     shutil.rmtree(trace)
     return lines
