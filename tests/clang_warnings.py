@@ -19,7 +19,7 @@ def ninja(*words):
 
 # The commands that generate sources, alone: ninja itself would first build the libraries that these sources use.
 for name in ninja("targets", "rule", "CUSTOM_COMMAND"):
-    if name.endswith(".h") and not name.startswith("/"):
+    if name.endswith((".h", ".c")) and not name.startswith("/") and not (build / name).exists():
         subprocess.run(ninja("commands", name)[-1], shell=True, cwd=build, check=True)
 
 groups = {}  # directory and options: the files

@@ -29,7 +29,7 @@ static bool is_null(unsigned long row, unsigned column)
 
 static void put_row(struct parquet *file, unsigned long row)
 {
-	static const char *const few[] = { "", "/planner", "Gr\xc3\xb6\xc3\x9f" "e", "broken \xff byte" };
+	static const char *const few[] = { "", "/planner", "Gr\303\266\303\237e", "broken \xff byte" };
 	uint64_t counts[5];
 	char many[128];
 

@@ -107,7 +107,7 @@ static const struct compare_row *row_of(const struct comparison *c, const char *
 	return NULL;
 }
 
-static const struct compare_options pairs = { .design = { RUNS, RUNS, true } };
+static const struct compare_options pairs = { .design = { .bases = RUNS, .news = RUNS, .paired = true } };
 
 static void a_callback_that_takes_longer(void **state)
 {
