@@ -70,6 +70,7 @@ Now you: the first line lets your shell find kymo and this trace.
   export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
   kymo report --all          # every table
   kymo top "\$ROS_TRACE_DIR/$newest"    # the recording on one screen
-  kymo open                  # the same as a page in your browser; --perfetto: on a time line
+  kymo open                  # the same as a page in your browser
+  kymo open --perfetto       # the same on a time line
   kymo record -- $robot --seconds 5
 END
