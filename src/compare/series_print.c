@@ -45,10 +45,11 @@ void series_print_text(FILE *out, const struct series *series, const struct seri
 		fprintf(out, " %-7s %u more: --all\n", "", left);
 	if (shown)
 		fputc('\n', out);
-	fprintf(out, "%u commits, %u metrics", print->commits, metrics);
+	fprintf(out, "%u commit%s, %u metric%s", print->commits,
+		print->commits == 1 ? "" : "s", metrics, metrics == 1 ? "" : "s");
 	if (searched < metrics)
 		fprintf(out, ", %u of them in %u commits or more", searched, POINTS_LEAST);
-	fprintf(out, ": %u changes.\n", shown + left);
+	fprintf(out, ": %u change%s.\n", shown + left, shown + left == 1 ? "" : "s");
 	if (print->left_out)
 		fprintf(out, "Left out, because events were lost: %u runs.\n", print->left_out);
 	if (metrics && !searched)

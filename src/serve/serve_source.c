@@ -2,8 +2,11 @@
 /* See serve_source.h. */
 #include "serve/serve_source.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/now.h"
 #include "live/watch.h"
@@ -198,6 +201,9 @@ static int open_trace(struct serve_source *source, struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 
+	if (access(source->trace, F_OK))
+		return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s; name a trace directory",
+			       source->trace, strerror(errno));
 	if (kymo_ctf_open(source->trace, &reader, err))
 		return -1;
 	source->growing = watch_alive(reader);

@@ -284,7 +284,7 @@ static int parse_fragment(struct ctf2 *p, json_tokener *tokener, const char *tex
 	fragment = json_tokener_parse_ex(tokener, text, (int)size);
 	why = json_tokener_get_error(tokener);
 	if (why == json_tokener_continue) {
-		(void)ctf2_error(p, "it is not complete");
+		(void)ctf2_error(p, "the file ends within it");
 		return 1;
 	}
 	if (!fragment)
