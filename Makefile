@@ -5,7 +5,7 @@
 #   make check                    run the quick tests, in less than a minute: units, rooms, style, command line, manual
 #   make test                     run every test of that build
 #   make test TESTS=unit/base     run the tests whose name matches
-#   make seeds                    run what docs/seeds.md names; ROWS="B7 E": only these; ROS=/opt/ros/jazzy: with ROS 2's programs
+#   make seeds                    run what docs/comparison/seeds.md names; ROWS="B7 E": only these; ROS=/opt/ros/jazzy: with ROS 2's programs
 #   make bench                    run the benchmarks; BENCH="event read": only these
 #   make fuzz                     run the fuzzers, FUZZ_SECONDS each
 #   make install PREFIX=/usr DESTDIR=/tmp/x

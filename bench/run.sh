@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs every benchmark of this folder and prints a dated summary, as docs/benchmarks.md keeps it.
+# Runs every benchmark of this folder and prints a dated summary, as docs/comparison/benchmarks.md keeps it.
 # usage: run.sh [BUILD] [WHAT...]    WHAT: names of scripts without .sh; all if none
 # Exits with 1 if one failed, could not run here (a script exits with 77 then), or does not exist.
 set -u

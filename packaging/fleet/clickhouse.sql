@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Windows of kymo in ClickHouse (docs/fleet.md), for version 18.16 of Debian 12 and later ones.
+-- Windows of kymo in ClickHouse (docs/answers/fleet.md), for version 18.16 of Debian 12 and later ones.
 --
 --   clickhouse-client --multiquery < clickhouse.sql
 --   kymo export TRACE --format rowbinary --table fleet_windows --robot r2d2 -o - |

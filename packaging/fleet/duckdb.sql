@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Macros for DuckDB over the windows that kymo writes (docs/fleet.md).
+-- Macros for DuckDB over the windows that kymo writes (docs/answers/fleet.md).
 --
 --   SELECT robot, entity,
 --          hist_quantile(0.99, bucket_offset, buckets, zero_count, min_ns, max_ns) / 1e6 AS p99_ms

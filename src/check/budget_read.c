@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of budgets; docs/check.md defines it. */
+/* The file of budgets; docs/answers/check.md defines it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static unsigned line_of(const yaml_node_t *node)
 static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
 {
 	if (!r->failed)
-		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s; see docs/check.md", r->to->path,
+		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s; see docs/answers/check.md", r->to->path,
 			      line_of(node), what);
 	r->failed = true;
 }

@@ -257,7 +257,7 @@ static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_h
 
 /*
  * Losses are the difference between the kernel's count of events and the records in the ring: an
- * event may be missing because the ring was full, or for reasons of the kernel (docs/kernel.md).
+ * event may be missing because the ring was full, or for reasons of the kernel (docs/record/kernel.md).
  * The count is read first, so that a record on its way is not a loss.
  */
 static uint64_t perf_capture(struct ksource *source, unsigned cpu)

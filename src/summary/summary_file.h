@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A summary as a small file: JSON, compressed as gzip does it, so that `zcat FILE | python3 -m
- * json.tool` shows it. docs/summary.md describes the members.
+ * json.tool` shows it. docs/answers/summary.md describes the members.
  *
  * Histograms are written with their coarse buckets: counts, sums, minimum and maximum stay exact, a
  * quantile is within 3.2 % afterwards (those of SUMMARY_QUANTILES are exact), and there is no

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a trace (docs/query.md) as frames of pandas or polars, and answers to SQL as dictionaries."""
+"""The tables of a trace (docs/answers/query.md) as frames of pandas or polars, and answers to SQL as dictionaries."""
 import collections.abc
 import contextlib
 import html

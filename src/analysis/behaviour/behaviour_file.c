@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of behaviours; docs/behaviour.md defines it. */
+/* The file of behaviours; docs/answers/behaviour.md defines it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const char *const each_names[] = { "none", "thread", "node", "process" };
 static void wrong(struct reading *r, const yaml_node_t *node, const char *what, const char *text)
 {
 	if (!r->failed)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s%s%.100s%s; see docs/behaviour.md",
+		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s%s%.100s%s; see docs/answers/behaviour.md",
 			r->path, node ? node->start_mark.line + 1 : 1, what, text ? " '" : "",
 			text ? text : "", text ? "'" : "");
 	r->failed = true;

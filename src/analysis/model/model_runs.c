@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts and ends of callbacks, and the message that each run was called with. docs/report.md
+ * Starts and ends of callbacks, and the message that each run was called with. docs/answers/report.md
  * defines which end belongs to which start.
  */
 #include "analysis/model/model_internal.h"

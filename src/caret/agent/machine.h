@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CARET's state machine of a traced process, as a pure function: what a message, or a change of kymo's session, does
- * under which condition, and which actions follow. docs/agent.md explains it; the table is in machine.c.
+ * under which condition, and which actions follow. docs/network/agent.md explains it; the table is in machine.c.
  *
  *                      Start, a session is active           the session records
  *          ┌──────┐ ─────────────────────────────▶ ┌─────────┐ ────────────────▶ ┌────────┐

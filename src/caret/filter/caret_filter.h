@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CARET's filter, from the five environment variables of a traced program (docs/filters.md):
+ * CARET's filter, from the five environment variables of a traced program (docs/record/filters.md):
  *
  *     CARET_IGNORE_TOPICS=/rosout:/parameter_events
  *

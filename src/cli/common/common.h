@@ -91,7 +91,7 @@
 	{                                                                                   \
 		"model", 0, OPT_TEXT, offsetof(type, model), "FILE",                        \
 			"your own model of behaviour: activities, regions and states, for " \
-			"the " what " (docs/behaviour.md)",                                 \
+			"the " what " (docs/answers/behaviour.md)",                                 \
 			NULL                                                                \
 	}
 #define CLI_OPT_CLOCK(type) \

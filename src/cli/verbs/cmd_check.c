@@ -254,7 +254,7 @@ const struct verb verb_check = {
 		"    /scan:\n"
 		"      - rate >= 9.5 Hz\n"
 		"      - lost = 0\n\n"
-		"kymo check --init writes the first one from a trace. docs/check.md has all "
+		"kymo check --init writes the first one from a trace. docs/answers/check.md has all "
 		"budgets.\n\n"
 		"  violated    the value is beyond the limit\n"
 		"  kept        it is not; of a quantile, its upper confidence bound is not either\n"

@@ -192,7 +192,7 @@ const struct verb verb_query = {
 		"publications, "
 		"lifecycle_states, spans, lost_events, every single one of events, ...). --schema "
 		"prints them "
-		"all; docs/query.md has examples. Rows are read from the trace when they are "
+		"all; docs/answers/query.md has examples. Rows are read from the trace when they are "
 		"needed; nothing is "
 		"copied first, and memory does not grow with the trace.\n\n"
 		"The SQL is that of SQLite, read-only. These functions are added: percentile(x, "

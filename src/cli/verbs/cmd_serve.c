@@ -163,7 +163,7 @@ const struct verb verb_serve = {
 		       "processes are labels; process numbers "
 		       "and addresses are not.\n\n"
 		       "Beyond this machine, kymo serve requires TLS and a token, or "
-		       "--everybody-may-read. docs/fleet.md lists the "
+		       "--everybody-may-read. docs/answers/fleet.md lists the "
 		       "metrics and shows a configuration of Prometheus.",
 	.examples = "kymo serve\n"
 		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a process is not traced although it should be: the common mistakes. docs/doctor.md lists them. */
+/* Why a process is not traced although it should be: the common mistakes. docs/record/doctor.md lists them. */
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A distribution: bars over a logarithmic axis, or the share of values above each value.
 
-// The first value of a coarse bucket; see docs/summary.md.
+// The first value of a coarse bucket; see docs/answers/summary.md.
 function bucket_low(bucket) {
 	if (bucket < 32)
 		return bucket;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the page. The data of a page is one JSON object; docs/page.md says what a
+ * Shared by the files of the page. The data of a page is one JSON object; docs/answers/page.md says what a
  * page shows of it, and page/core.js reads it. Times are nanoseconds since the origin of the
  * summary, because numbers of browsers have 53 bits.
  */

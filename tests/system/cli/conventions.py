@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, quick
 """What one expects of a tracer's command before one has read its manual: exit statuses, environment variables, directories. One check for each, and
-where kymo does otherwise on purpose, the check is that it does, and that the documentation says so (docs/compare.md).
+where kymo does otherwise on purpose, the check is that it does, and that the documentation says so (docs/comparison/compare.md).
 
 usage: conventions.py [PATTERN]     only the checks whose name matches"""
 import glob
@@ -242,7 +242,7 @@ def _(place):
     for name in "TRACETOOLS_RUNTIME_DISABLE", "TRACETOOLS_DISABLE":
         assert place.published(place.record(options=("-o", f"{place.work}/{name}"), **{name: "1"})) == {"/scan": 5, "/tf": 5}
     assert "nothing was traced" in place.kymo("record", "--", "./node", status=6, KYMO_DISABLE="1").stderr
-    says("compare.md", "`TRACETOOLS_RUNTIME_DISABLE`.*KYMO_DISABLE")
+    says("comparison/compare.md", "`TRACETOOLS_RUNTIME_DISABLE`.*KYMO_DISABLE")
 
 
 @habit("TRACETOOLS_TRACEPOINTS_EXCLUDED: such a build is recorded; TRACETOOLS_DISABLED: doctor says it")
@@ -283,7 +283,7 @@ def _(place):
         assert {f"{name}={value}" for name, value in theirs.items()} <= set(seen), seen
     assert place.published(place.record(**theirs)) == {"/scan": 5, "/tf": 5}
     assert not os.path.exists(theirs["LTTNG_HOME"])
-    says("compare.md", "`LTTNG_HOME`", "`OTEL_EXPORTER_OTLP_ENDPOINT`", "`RMW_IMPLEMENTATION`")
+    says("comparison/compare.md", "`LTTNG_HOME`", "`OTEL_EXPORTER_OTLP_ENDPOINT`", "`RMW_IMPLEMENTATION`")
 
 
 def on_terminal(place, *words, typed=b"", **more):
@@ -361,10 +361,10 @@ def _(place):
     told = json.loads(place.kymo("help", "--format", "json").stdout)["options"]
     options = {"--" + row["option"] for row in told} | {"--help", "--version"}
     theirs = {"--shm-path"}                 # lttng's, in compare.md
-    for page in "cli.md", "compare.md":
+    for page in "cli.md", "comparison/compare.md":
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text_of(page))) - theirs
         assert named <= options, (page, named - options)
-    missing = text_of("compare.md").partition("\n## What kymo does not do\n")[2].partition("\n## ")[0]
+    missing = text_of("comparison/compare.md").partition("\n## What kymo does not do\n")[2].partition("\n## ")[0]
     recorded = {"--" + row["option"] for row in told if row["verb"] == "record"} & {"--kernel", "--syscalls", "--cycles"}
     assert recorded == {"--kernel", "--syscalls", "--cycles"}
     for option in recorded:
@@ -404,7 +404,7 @@ def _(place):
     assert told <= words, told - words
 
 
-# Of other tools: their exit statuses as docs/compare.md has them, where the version that was measured is installed.
+# Of other tools: their exit statuses as docs/comparison/compare.md has them, where the version that was measured is installed.
 PEERS = [("babeltrace2", "2.0.", [], 0), ("babeltrace2", "2.0.", ["no-such-command"], 1), ("babeltrace2", "2.0.", ["/proc/no/such/trace"], 1),
          ("babeltrace2", "2.0.", ["--no-such-option"], 1), ("babeltrace2", "2.0.", ["--version"], 0),
          ("lttng", "2.13.", [], 1), ("lttng", "2.13.", ["no-such-command"], 2), ("lttng", "2.13.", ["--version"], 0)]
@@ -416,7 +416,7 @@ def _(place):
         if not shutil.which(tool) or version not in subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout:
             continue
         place.run(tool, *words, status=status, LTTNG_HOME=place.work)
-    rows = re.findall(r"^\| (\w+)[^|]* \|" + r" ([^|]+) \|" * 5 + "$", text_of("compare.md").partition("\n## Exit statuses\n")[2], re.M)
+    rows = re.findall(r"^\| (\w+)[^|]* \|" + r" ([^|]+) \|" * 5 + "$", text_of("comparison/compare.md").partition("\n## Exit statuses\n")[2], re.M)
     said = {row[0]: row[1:] for row in rows}
     assert said["kymo"][:5] == ("2", "2", "3", "2", "0"), said
     assert said["babeltrace2"][:5] == ("0", "1", "1", "1", "0") and said["lttng"][:2] == ("1", "2"), said

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
-# kymo doctor -p against processes that people expect to be traced, and that are not: docs/doctor.md has the list.
+# kymo doctor -p against processes that people expect to be traced, and that are not: docs/record/doctor.md has the list.
 . "$(dirname "$0")/../lib/libtest.sh"
 
 export KYMO_DIR=$scratch/runtime HOME=$scratch
@@ -139,7 +139,7 @@ doctor 0 -p "$pid" && is "runtime directory" warning "it has $scratch/elsewhere,
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	# shellcheck disable=SC2016 # for the other shell
 	start unshare -m sh -c 'mount -t tmpfs -o size=1M,mode=700 none "$KYMO_DIR" && LD_PRELOAD=$0 exec ./waits' "$preload"
-	doctor 0 -p "$pid" && is container warning "in another mount namespace" "docs/containers.md"
+	doctor 0 -p "$pid" && is container warning "in another mount namespace" "docs/record/containers.md"
 	# shellcheck disable=SC2016
 	start unshare -m sh -c 'mount -t tmpfs -o ro,mode=700 none "$KYMO_DIR" && LD_PRELOAD=$0 exec ./waits' "$preload"
 	doctor 1 -p "$pid" && is "runtime directory" problem "cannot be written: Read-only" "mount it writable"

@@ -111,7 +111,7 @@ def commands():
         example = line == ".nf" or (example and line != ".fi")
         if example and line.startswith("kymo "):
             found.setdefault(line.replace("\\-", "-").replace("\\(aq", "'"), "kymo.7")
-    pages = glob.glob(os.path.join(SOURCE, "docs", "*.md")) + glob.glob(os.path.join(SOURCE, "docs", "coming-from", "*.md"))
+    pages = [page for page in glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"), recursive=True) if not re.search("/docs/(decisions|developers)/", page)]
     for path in sorted(pages) + [os.path.join(SOURCE, "README.md")]:
         name = os.path.basename(path)
         fenced = False

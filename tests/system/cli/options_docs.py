@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain, quick
 """What the pages say of verbs and options is what the program has (`kymo help --format json`): each verb and each option that they name
-exists, and belongs to the verb that it is written with. docs/cli.md and docs/compare.md are checked to the word, the other pages where
+exists, and belongs to the verb that it is written with. docs/cli.md and docs/comparison/compare.md are checked to the word, the other pages where
 they show a command.
 
 usage: options_docs.py"""
@@ -101,7 +101,7 @@ def check_shared(options):
 
 def main():
     options = table()
-    for page in "cli.md", "compare.md":
+    for page in "cli.md", "comparison/compare.md":
         count = check_page(f"{SOURCE}/docs/{page}", options, True)
         check(count >= 3, f"docs/{page}: hardly any option found: is this test looking at the right place?")
     pages = sorted(glob.glob(f"{SOURCE}/docs/**/*.md", recursive=True)) + [f"{SOURCE}/README.md", f"{SOURCE}/CONTRIBUTING.md"]

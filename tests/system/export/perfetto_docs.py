@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, shared
-"""Every SQL question of docs/perfetto.md has an answer."""
+"""Every SQL question of docs/answers/perfetto.md has an answer."""
 import os
 import re
 import sys
@@ -16,7 +16,7 @@ TRACE = os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf")
 def main(check, reader, scratch):
     if not os.path.isdir(TRACE):
         skip("no traces in ../shared")
-    with open(os.path.join(SOURCE, "docs", "perfetto.md")) as text:
+    with open(os.path.join(SOURCE, "docs", "answers", "perfetto.md")) as text:
         questions = re.findall(r"\n([^\n]*):\n\n```sql\n(.*?)```", text.read(), re.S)
     check.ok("there are questions", len(questions) > 4)
     out = os.path.join(scratch, "out.pftrace")

@@ -162,13 +162,13 @@ def durations(trace):
 
 
 def documented():
-    """docs/fleet.md has the columns as window.def has them."""
+    """docs/answers/fleet.md has the columns as window.def has them."""
     with open(os.path.join(SOURCE, "src", "fleet", "window", "window.def"), encoding="utf-8") as file:
         columns = re.findall(r'^COLUMN\((\w+), \w+, .*, "(.*)"\)$', file.read(), re.M)
-    with open(os.path.join(SOURCE, "docs", "fleet.md"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "docs", "answers", "fleet.md"), encoding="utf-8") as file:
         page = file.read()
     for name, text in columns:
-        check(f"| `{name}` | {text} |" in page, f"docs/fleet.md: | `{name}` | {text} |")
+        check(f"| `{name}` | {text} |" in page, f"docs/answers/fleet.md: | `{name}` | {text} |")
     check(len(columns) == 26, len(columns))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain, quick
-"""docs/seeds.md: five tables of requirements, numbered without a hole; each row gives a plain answer, and what is claimed names tests that exist,
+"""docs/comparison/seeds.md: five tables of requirements, numbered without a hole; each row gives a plain answer, and what is claimed names tests that exist,
 or a command. That the commands' verbs and options exist, options_docs.py checks.
 
 usage: seeds.py                                    these checks
@@ -22,7 +22,7 @@ import xml.etree.ElementTree
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import BUILD, SOURCE, check
 
-PAGE = os.path.join(SOURCE, "docs", "seeds.md")
+PAGE = os.path.join(SOURCE, "docs", "comparison", "seeds.md")
 ROWS = {"A": 47, "B": 19, "C": 25, "D": 34, "E": 75}			# so many requirements has each document
 ANSWERS = "yes|differs: |no: |not yet\\b"
 Row = collections.namedtuple("Row", "name requirement answer tests commands")
@@ -35,7 +35,7 @@ def rows():
         for line in file:
             if re.match(r"\| [A-Z]\d+ \|", line):
                 cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-                check(len(cells) == 4, f"docs/seeds.md: {cells[0]} has {len(cells)} cells, not 4")
+                check(len(cells) == 4, f"docs/comparison/seeds.md: {cells[0]} has {len(cells)} cells, not 4")
                 name, requirement, answer, shown = (cells + [""] * 4)[:4]
                 tests = re.findall(r"`((?:unit|system|ros2)/[\w]+)`", shown)
                 found.append(Row(name, requirement, answer, tests, re.findall(r"`(kymo [^`]+)`(?: prints `([^`]+)`)?", shown)))
@@ -52,15 +52,15 @@ def check_page():
     found = rows()
     expected = [f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)]
     names = [row.name for row in found]
-    check(names == expected, "docs/seeds.md: rows are missing, twice or out of order, first:",
+    check(names == expected, "docs/comparison/seeds.md: rows are missing, twice or out of order, first:",
           next((pair for pair in zip(names + ["none"], expected + ["none"]) if pair[0] != pair[1]), ""))
     for row in found:
         claimed = re.match("yes|differs", row.answer)
-        check(row.requirement and re.match(ANSWERS, row.answer), f"docs/seeds.md: {row.name} answers '{row.answer}', which begins with none of", ANSWERS)
-        check(row.tests or row.commands or not claimed, f"docs/seeds.md: nothing shows {row.name}")
-        check("partly" not in row.answer, f"docs/seeds.md: {row.name} says 'partly'")
+        check(row.requirement and re.match(ANSWERS, row.answer), f"docs/comparison/seeds.md: {row.name} answers '{row.answer}', which begins with none of", ANSWERS)
+        check(row.tests or row.commands or not claimed, f"docs/comparison/seeds.md: nothing shows {row.name}")
+        check("partly" not in row.answer, f"docs/comparison/seeds.md: {row.name} says 'partly'")
         for test in row.tests:
-            check(len(sources_of(test)) == 1, f"docs/seeds.md: {row.name} names {test}, which does not exist")
+            check(len(sources_of(test)) == 1, f"docs/comparison/seeds.md: {row.name} names {test}, which does not exist")
     print(f"{len(found)} rows:", dict(collections.Counter(re.match("[a-z ]*", row.answer)[0] for row in found)))
 
 

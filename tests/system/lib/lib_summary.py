@@ -5,7 +5,7 @@ import json
 
 
 def coarse(value):
-    """The bucket of a file that @value is in; see docs/summary.md."""
+    """The bucket of a file that @value is in; see docs/answers/summary.md."""
     if value < 16:
         return value
     shift = value.bit_length() - 5

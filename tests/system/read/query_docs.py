@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
-"""docs/query.md: its tables are those of the program, and its examples run.
+"""docs/answers/query.md: its tables are those of the program, and its examples run.
 
 usage: query_docs.py [--write]   with --write the tables are written into the page
 """
@@ -12,7 +12,7 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_test import KYMO, SOURCE, answer, check, run
 
-PAGE = os.path.join(SOURCE, "docs", "query.md")
+PAGE = os.path.join(SOURCE, "docs", "answers", "query.md")
 TRACE = os.path.join(SOURCE, "tests", "fixtures", "lifecycle")
 MARK = "<!-- made by tests/system/read/query_docs.py --write -->\n"
 
@@ -45,7 +45,7 @@ def main():
         with open(PAGE, "w", encoding="utf-8") as file:
             file.write(head + MARK + tables())
         return
-    check(mark and made == tables(), "the tables of docs/query.md are not those of the program: run "
+    check(mark and made == tables(), "the tables of docs/answers/query.md are not those of the program: run "
           "KYMO_BUILD=... tests/system/read/query_docs.py --write")
     examples(page)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
-"""The pandas examples of docs/query.md run, and pandas gets the numbers that SQL gives."""
+"""The pandas examples of docs/answers/query.md run, and pandas gets the numbers that SQL gives."""
 import os
 import re
 import sys
@@ -20,7 +20,7 @@ os.environ["PATH"] = os.path.dirname(KYMO) + ":" + os.environ["PATH"]
 
 
 def main():
-    with open(os.path.join(SOURCE, "docs", "query.md"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "docs", "answers", "query.md"), encoding="utf-8") as file:
         blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
     assert len(blocks) == 2, blocks
     rows = query(TRACE, "SELECT callback, count(*) AS n, avg(duration_ns) AS mean, stddev(duration_ns) AS std,"

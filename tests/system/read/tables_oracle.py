@@ -5,7 +5,7 @@
 
 For each trace with an oracle folder, every table of the oracle is selected out of kymo's and must
 have the same rows with the same values. What is allowed to differ is a defect of the oracle, named
-here and in docs/analysis-differences.md.
+here and in docs/comparison/analysis-differences.md.
 """
 import collections
 import csv

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What kymo record --relay says, message by message, to a relay of the test's own that notes them: the traps T33 to T41 of
-docs/relay.md, with the layouts of 2.13 and of 2.4. The layouts are written a second time here."""
+docs/network/relay.md, with the layouts of 2.13 and of 2.4. The layouts are written a second time here."""
 import os
 import socket
 import struct

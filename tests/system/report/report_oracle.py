@@ -5,7 +5,7 @@
 
 For each trace with an oracle folder: every callback run, every callback's numbers and owner, and
 the tables of objects must be equal. Known defects of the oracle are allowed for one by one; they
-are explained in docs/analysis-differences.md. Topic latencies are computed a second time here,
+are explained in docs/comparison/analysis-differences.md. Topic latencies are computed a second time here,
 from babeltrace2's events, by the definition in src/analysis/stats/stats.h.
 """
 import collections
