@@ -66,8 +66,4 @@ void page_put_tables(struct page *page);
 /* page_html.c: the file around the data. Return: 0, or -1 with report->err. */
 int page_write(struct page *page);
 
-/* The scripts and the style, made by the build. */
-extern const unsigned char page_script[], page_style[];
-extern const unsigned long page_script_size, page_style_size;
-
 #endif

@@ -108,13 +108,15 @@ ROOMS = {
     "fleet": "base summary export/parquet",
     "fleet/window": "",
 
+    "page": "base",
+
     "report": "abi base ctf/read analysis caret/paths summary",
     "report/flow": "report",
     "report/why": "report report/flow summary",
     "report/running": "",
     "report/first": "",
     "report/sections": "report report/first",
-    "report/page": "report report/first",
+    "report/page": "page report report/first",
 
     "caret": "abi base",
     "caret/filter": "",
@@ -125,6 +127,7 @@ ROOMS = {
     "caret/export": "ctf/read ctf/write",
 
     "compare": "base summary analysis/pass",
+    "compare/page": "page compare",
 
     "check": "base summary compare",
 
@@ -232,6 +235,7 @@ DOORS = {
     "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
     "fleet/window": "window",
     "serve": "serve",
+    "page": "page_file",
     "report/flow": "flow flow_text",
     "report/first": "first",
     "report/why": "report_why",

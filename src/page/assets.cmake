@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Scripts and style of the page, in the order of their names, as arrays of C. What only helps to read the source is
 # left out: indentation, and lines that are a comment.
-#   cmake -D PAGE=src/report/page -D OUT=page_assets.c -P assets.cmake
+#   cmake -D FOLDER=src/report/page -D NAME=report_page -D OUT=report_page.c -P assets.cmake
 function(array name)
 	set(all "")
 	foreach(file ${ARGN})
@@ -20,10 +20,12 @@ function(array name)
 		"extern const unsigned long ${name}_size;\nconst unsigned long ${name}_size = sizeof(${name});\n")
 endfunction()
 
-file(GLOB scripts ${PAGE}/*.js)
-file(GLOB styles ${PAGE}/*.css)
+file(GLOB scripts ${FOLDER}/*.js)
+file(GLOB styles ${FOLDER}/*.css)
 list(SORT scripts)
 list(SORT styles)
-file(WRITE ${OUT} "/* Made by src/report/page/assets.cmake. */\n")
-array(page_script ${scripts})
-array(page_style ${styles})
+file(WRITE ${OUT} "/* Made by src/page/assets.cmake. */\n")
+array(${NAME}_script ${scripts})
+if(styles)
+	array(${NAME}_style ${styles})
+endif()

@@ -1,71 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's data, elements, units and commands. All text comes from traces of anybody: it is only
+// What all pages have: data, elements, units and commands. All text comes from traces of anybody: it is only
 // ever set as text (textContent, attributes by setAttribute), never as markup.
 'use strict';
 
-// ---- the data: one object, see page_internal.h ----
+// ---- the data: one object ----
 
 let D = null;
 const entities = [];
 const byKind = {};
 const byName = new Map();
 
-async function load() {
+async function unpacked() {
 	const text = document.getElementById('data').textContent;
 	const raw = atob(text);
 	const bytes = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++)
 		bytes[i] = raw.charCodeAt(i);
 	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-	D = JSON.parse(await new Response(stream).text());
-	D.tables = (D.tables && D.tables[0]) || {};
-	D.instances = D.instances || [];
-	D.threads = D.threads || [];
-	D.entities.forEach((entity, index) => {
-		entity.index = index;
-		entity.label = entity.label || entity.name;
-		entities.push(entity);
-		(byKind[entity.kind] = byKind[entity.kind] || []).push(entity);
-		const key = entity.kind + '\n' + entity.name;
-		byName.set(key, (byName.get(key) || []).concat([entity]));
-	});
-	for (const chain of D.chains)
-		if (entities[chain.entity])
-			Object.assign(entities[chain.entity], { chain, error: chain.error });
-	D.instances.forEach(instance => {
-		entities[instance.entity].instance = instance;
-	});
-	// How wrong latencies may be that compare the clocks of two hosts.
-	for (const row of D.tables.topics || [])
-		if (row.latency_error_ns && byName.has('topic\n' + row.topic))
-			byName.get('topic\n' + row.topic)[0].error = row.latency_error_ns;
-	for (const series of D.series)
-		spread(series);
-	for (const heat of D.heat)
-		entities[heat.entity].heat = heat;
+	return JSON.parse(await new Response(stream).text());
 }
 
-// Columns as {column, count, min, max}, of `joined` columns each.
-function spread(series) {
-	let at = 0;
-	series.cells = series.at.map((step, i) => {
-		at += step;
-		return { at: at, count: series.count[i],
-			 min: series.min ? series.min[i] : 0, max: series.max ? series.max[i] : 0 };
-	});
-	series.width = D.columns.width * series.joined;
-	series.origin = D.columns.origin;
-	const entity = entities[series.entity];
-	if (!entity)
-		return;
-	entity.series = entity.series || {};
-	// Callbacks of the same name are one entity with several series: the first has the worst.
-	entity.series[series.what] = entity.series[series.what] || series;
-	entity.parts = (entity.parts || 0) + (series.what === 'runs' ? 1 : 0);
-}
-
-function of_kind(kind, startup) {
-	return (byKind[kind] || []).filter(entity => startup || !entity.startup);
+// An entity of the page: it has an address.
+function add_entity(entity) {
+	entity.index = entities.length;
+	entity.label = entity.label || entity.name;
+	entities.push(entity);
+	(byKind[entity.kind] = byKind[entity.kind] || []).push(entity);
+	const key = entity.kind + '\n' + entity.name;
+	byName.set(key, (byName.get(key) || []).concat([entity]));
+	return entity;
 }
 
 // ---- elements ----
@@ -194,19 +157,6 @@ function sql_text(text) {
 	return "'" + text.replaceAll("'", "''") + "'";
 }
 
-// Of a page of --begin and --end: only what begins between them.
-function inside(column) {
-	return D.window ? ' AND ' + column + ' BETWEEN ' + D.window[0] + ' AND ' + D.window[1] : '';
-}
-
-function query(sql) {
-	return 'kymo query ' + D.operand + (D.clock_option || '') + ' ' + shell(sql);
-}
-
-function command(verb, words) {
-	return ['kymo', verb, D.operand, words].filter(Boolean).join(' ');
-}
-
 let toast_timer = 0;
 
 function toast(what, text) {
@@ -238,10 +188,6 @@ async function copy(text) {
 function copy_button(label, text, title) {
 	return el('button', { class: 'quiet', type: 'button', title: title || text, 'data-command': text,
 			      onclick: () => copy(text) }, label);
-}
-
-function query_button(sql) {
-	return copy_button('copy as kymo query', query(sql));
 }
 
 // ---- tooltips: of whatever has data-tip, by mouse and by keyboard ----

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of a trace's page, see page_internal.h, and the commands that give them in a terminal.
+
+async function load() {
+	D = await unpacked();
+	D.tables = (D.tables && D.tables[0]) || {};
+	D.instances = D.instances || [];
+	D.threads = D.threads || [];
+	D.entities.forEach(add_entity);
+	for (const chain of D.chains)
+		if (entities[chain.entity])
+			Object.assign(entities[chain.entity], { chain, error: chain.error });
+	D.instances.forEach(instance => {
+		entities[instance.entity].instance = instance;
+	});
+	// How wrong latencies may be that compare the clocks of two hosts.
+	for (const row of D.tables.topics || [])
+		if (row.latency_error_ns && byName.has('topic\n' + row.topic))
+			byName.get('topic\n' + row.topic)[0].error = row.latency_error_ns;
+	for (const series of D.series)
+		spread(series);
+	for (const heat of D.heat)
+		entities[heat.entity].heat = heat;
+}
+
+// Columns as {column, count, min, max}, of `joined` columns each.
+function spread(series) {
+	let at = 0;
+	series.cells = series.at.map((step, i) => {
+		at += step;
+		return { at: at, count: series.count[i],
+			 min: series.min ? series.min[i] : 0, max: series.max ? series.max[i] : 0 };
+	});
+	series.width = D.columns.width * series.joined;
+	series.origin = D.columns.origin;
+	const entity = entities[series.entity];
+	if (!entity)
+		return;
+	entity.series = entity.series || {};
+	// Callbacks of the same name are one entity with several series: the first has the worst.
+	entity.series[series.what] = entity.series[series.what] || series;
+	entity.parts = (entity.parts || 0) + (series.what === 'runs' ? 1 : 0);
+}
+
+function of_kind(kind, startup) {
+	return (byKind[kind] || []).filter(entity => startup || !entity.startup);
+}
+
+// ---- commands ----
+
+// Of a page of --begin and --end: only what begins between them.
+function inside(column) {
+	return D.window ? ' AND ' + column + ' BETWEEN ' + D.window[0] + ' AND ' + D.window[1] : '';
+}
+
+function query(sql) {
+	return 'kymo query ' + D.operand + (D.clock_option || '') + ' ' + shell(sql);
+}
+
+function command(verb, words) {
+	return ['kymo', verb, D.operand, words].filter(Boolean).join(' ');
+}
+
+function query_button(sql) {
+	return copy_button('copy as kymo query', query(sql));
+}
