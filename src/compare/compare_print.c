@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison as text: the biggest change first, and where in its chain it is. */
 #include "compare/compare_print.h"
 
 #include <math.h>
@@ -6,103 +7,6 @@
 
 #include "base/text.h"
 #include "compare/compare_words.h"
-
-/* ---- words ---- */
-
-char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double value)
-{
-	char number[TEXT_QUANTITY_MAX];
-
-	if (unit == COMPARE_NS || unit == COMPARE_NS_PER_RUN)
-		return text_ns(out, (int64_t)(value + 0.5));
-	if (unit == COMPARE_SHARE)
-		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.2f %%", 100 * value);
-	else if (unit == COMPARE_PER_RUN)
-		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s", text_f64(number, value));
-	else
-		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s Hz", text_f64(number, value));
-	return out;
-}
-
-/* "+22 %", from a logarithm. */
-static char *percent(char out[TEXT_QUANTITY_MAX], double log_ratio)
-{
-	const double value = 100 * expm1(log_ratio);
-
-	(void)snprintf(out, TEXT_QUANTITY_MAX, fabs(value) < 9.95 ? "%+.1f" : "%+.0f", value);
-	return out;
-}
-
-char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
-{
-	const double sign = row->is_less_worse ? -1 : 1;
-	const double low = row->is_less_worse ? -row->change.high : row->change.low;
-	const double high = row->is_less_worse ? -row->change.low : row->change.high;
-	char middle[TEXT_QUANTITY_MAX], from[TEXT_QUANTITY_MAX], to[TEXT_QUANTITY_MAX];
-
-	if (row->unit == COMPARE_PER_RUN)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f per run", row->new - row->base);
-	else if (row->unit == COMPARE_SHARE)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f points",
-			       100 * (row->new - row->base));
-	else if (isfinite(low) && isfinite(high))
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %% (%s to %s %%)",
-			       percent(middle, sign * row->change.estimate), percent(from, low),
-			       percent(to, high));
-	else
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %%",
-			       percent(middle, sign * row->change.estimate));
-	return out;
-}
-
-char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
-		   const struct change_design *design)
-{
-	const char *what = design->paired ? "pairs" : "runs a side";
-	const unsigned have = design->bases < design->news ? design->bases : design->news;
-
-	if (row->verdict.runs > have)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would tell",
-			       row->verdict.runs - have, what);
-	else
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%u %s would not tell", VERDICT_RUNS_MAX,
-			       what);
-	return out;
-}
-
-/* "/planner /scan runs" */
-static void segment_words(char *out, size_t size, const struct compare_segment *segment)
-{
-	static const char *const before[SUMMARY_WHATS] = { [SUMMARY_PUBLISHING] = "publishing " };
-	static const char *const behind[SUMMARY_WHATS] = {
-		[SUMMARY_RAN] = " runs",
-		[SUMMARY_KEPT] = " keeps the data",
-		[SUMMARY_ON_ITS_WAY] = " on its way",
-		[SUMMARY_WAITED_FOR] = " waits for other callbacks",
-		[SUMMARY_TAKING] = " takes its message",
-		[SUMMARY_BEING_LATE] = " is late",
-	};
-
-	(void)snprintf(out, size, "%s%s%s%s%s", before[segment->what] ? before[segment->what] : "",
-		       segment->who, behind[segment->what] ? behind[segment->what] : "",
-		       *segment->by ? " to " : "", segment->by);
-}
-
-char *compare_part(char out[COMPARE_PART_MAX], const struct compare_row *row)
-{
-	const double grown = row->part->new - row->part->base, all = row->new - row->base;
-	char words[COMPARE_PART_MAX - 64], ns[TEXT_QUANTITY_MAX];
-
-	segment_words(words, sizeof(words), row->part);
-	(void)snprintf(out, COMPARE_PART_MAX, "%s in: %s (+%s)",
-		       grown >= 0.9 * all   ? "all of it"
-		       : grown >= 0.6 * all ? "most of it"
-					    : "a part of it",
-		       words, text_ns(ns, (int64_t)grown));
-	return out;
-}
-
-/* ---- text ---- */
 
 #define OTHERS_LEAST_NS 10000.0
 
@@ -112,22 +16,34 @@ struct text {
 	const struct compare_print *print;
 };
 
+#define WIDTH 80u
+
+/* "6 runs each, in pairs   base -> new   same machine, no events lost" */
 static void head(const struct text *t)
 {
-	const struct change_design *design = &t->print->options->design;
+	const struct compare_print *print = t->print;
+	const struct change_design *design = &print->options->design;
+	const unsigned left_out = print->left_out_base + print->left_out_new;
+	char line[512], sides[400], note[100];
 
-	if (design->paired)
-		fprintf(t->out, "%u pairs of runs", design->bases);
-	else if (design->bases == design->news)
-		fprintf(t->out, "%u run%s a side", design->bases, design->bases == 1 ? "" : "s");
+	if (design->bases != design->news)
+		(void)snprintf(line, sizeof(line), "%u and %u runs", design->bases, design->news);
 	else
-		fprintf(t->out, "%u and %u runs", design->bases, design->news);
-	fprintf(t->out, "   %s -> %s\n", t->print->base, t->print->new);
-	if (t->print->left_out_base + t->print->left_out_new)
+		(void)snprintf(line, sizeof(line), "%u run%s each%s", design->bases,
+			       design->bases == 1 ? "" : "s", design->paired ? ", in pairs" : "");
+	(void)snprintf(sides, sizeof(sides), "%s -> %s", print->base, print->new);
+	(void)snprintf(note, sizeof(note), "%s%s", print->machine ? print->machine : "",
+		       print->machine && !left_out ? ", no events lost" : "");
+	fprintf(t->out, "%s   %s%s%s\n", line, sides,
+		!*note                                                        ? ""
+		: strlen(line) + strlen(sides) + strlen(note) + 6 > WIDTH ? "\n"
+									      : "   ",
+		note);
+	if (left_out)
 		fprintf(t->out,
 			"Left out, because events were lost: %u of the base runs, %u of the new "
 			"ones.\n",
-			t->print->left_out_base, t->print->left_out_new);
+			print->left_out_base, print->left_out_new);
 	fputc('\n', t->out);
 }
 
@@ -136,61 +52,151 @@ static const char *label(const struct summary_entity *entity)
 	return *entity->label ? entity->label : entity->name;
 }
 
-static void entity_line(const struct text *t, const char *word, const struct summary_entity *entity)
+static size_t entity_text(char *line, size_t size, const char *word,
+			  const struct summary_entity *entity)
 {
 	char clean[1024];
 
 	text_clean(clean, sizeof(clean), label(entity));
-	fprintf(t->out, " %-10s %s %s\n", word, summary_kind_name(entity->kind), clean);
+	(void)snprintf(line, size, " %-10s %s %s", word, summary_kind_name(entity->kind), clean);
+	return strlen(line);
 }
 
-static void metric_line(const struct text *t, const struct compare_row *row)
+static void entity_line(const struct text *t, const char *word, const struct summary_entity *entity)
 {
-	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX], change[COMPARE_CHANGE_MAX],
-		more[COMPARE_CHANGE_MAX];
+	char line[1200];
+
+	(void)entity_text(line, sizeof(line), word, entity);
+	fprintf(t->out, "%s\n", line);
+}
+
+/* What is below the name of an entity. */
+#define BELOW "            "
+
+/* A callback is a part of chains: the one of which it is most now. */
+static void chain_line(const struct text *t, const struct compare_row *callback)
+{
+	const struct comparison *c = t->comparison;
+	const struct compare_row *chain = NULL;
+	char clean[1024], times[COMPARE_CHANGE_MAX];
+	double most = 0;
+
+	for (unsigned i = 0; i < c->rows; i++)
+		for (unsigned s = 0; s < c->row[i].segments; s++) {
+			const struct compare_segment *segment = &c->row[i].segment[s];
+			const double share = segment->new / fmax(c->row[i].new, 1);
+
+			if (segment->what != SUMMARY_RAN || share <= most ||
+			    (strcmp(segment->who, callback->entity->name) != 0 &&
+			     strcmp(segment->who, label(callback->entity)) != 0))
+				continue;
+			most = share;
+			chain = &c->row[i];
+		}
+	if (!chain)
+		return;
+	text_clean(clean, sizeof(clean), label(chain->entity));
+	fprintf(t->out, BELOW "it is in %s\n" BELOW "    (%s %s: %s)\n", clean, chain->metric,
+		compare_from_to(times, chain->unit, chain->base, chain->new),
+		verdict_name(chain->verdict.verdict));
+}
+
+static void metric_line(const struct text *t, const char *before, const struct compare_row *row)
+{
+	const struct change_design *design = &t->print->options->design;
+	char times[COMPARE_CHANGE_MAX], change[COMPARE_CHANGE_MAX], more[COMPARE_CHANGE_MAX];
+
+	fprintf(t->out, "%s%-12s  %-20s  %s\n", before, row->metric,
+		compare_from_to(times, row->unit, row->base, row->new),
+		compare_change(change, row));
+	if (row->verdict.verdict == VERDICT_UNKNOWN && design->bases > 1)
+		fprintf(t->out, BELOW "%-12s  %s\n", "", compare_more(more, row, design));
+	if (row->has_others && row->new_others > OTHERS_LEAST_NS)
+		fprintf(t->out, BELOW "%-12s  other programs took %s beside it\n", "",
+			compare_from_to(times, COMPARE_NS, row->base_others, row->new_others));
+}
+
+/* Where the time went, of what became worse. */
+static void where_line(const struct text *t, const struct compare_row *row)
+{
 	char clean[1024], part[COMPARE_PART_MAX];
 
-	fprintf(t->out, "            %-12s  %8s -> %-8s  %s\n", row->metric,
-		compare_value(base, row->unit, row->base), compare_value(new, row->unit, row->new),
-		compare_change(change, row));
-	if (row->verdict.verdict == VERDICT_UNKNOWN && t->print->options->design.bases > 1)
-		fprintf(t->out, "            %-12s  %s\n", "",
-			compare_more(more, row, &t->print->options->design));
-	if (row->has_others && row->new_others > OTHERS_LEAST_NS)
-		fprintf(t->out, "            %-12s  other programs took %s -> %s beside it\n", "",
-			text_ns(base, (int64_t)row->base_others),
-			text_ns(new, (int64_t)row->new_others));
-	if (!row->part || row->verdict.verdict != VERDICT_WORSE)
+	if (row->verdict.verdict != VERDICT_WORSE)
+		return;
+	if (row->entity->kind == SUMMARY_CALLBACK && row->unit == COMPARE_NS)
+		chain_line(t, row);
+	if (!row->part)
 		return;
 	compare_part(part, row);
 	text_clean(clean, sizeof(clean), part);
-	fprintf(t->out, "            %s\n", clean);
+	fprintf(t->out, BELOW "%s\n", clean);
 }
 
-/* Those metrics of the entity of row @at that have its verdict; of what is not known the one that
- * changed most tells enough. */
-static void metric_lines(const struct text *t, unsigned at, bool suspects_only)
+static bool is_beside(const struct compare_row *a, const struct compare_row *row)
+{
+	return a->entity == row->entity && a->verdict.verdict == row->verdict.verdict;
+}
+
+/* "also: p50 +29 %, p90 +31 %"; of what is not known, that there is more is enough. */
+static void others_line(const struct text *t, unsigned at)
+{
+	const struct comparison *c = t->comparison;
+	const bool is_unknown = c->row[at].verdict.verdict == VERDICT_UNKNOWN;
+	char size[COMPARE_CHANGE_MAX], one[COMPARE_CHANGE_MAX + 64];
+	size_t used = 0;
+	unsigned others = 0;
+
+	for (unsigned i = at + 1; i < c->rows; i++) {
+		const struct compare_row *row = &c->row[i];
+
+		if (!is_beside(row, &c->row[at]) || (is_unknown && !row->verdict.is_suspect))
+			continue;
+		others++;
+		if (is_unknown)
+			continue;
+		(void)snprintf(one, sizeof(one), "%s %s", row->metric, compare_size(size, row));
+		if (used && used + strlen(one) + 2 > WIDTH)
+			used = 0, fputs(",\n", t->out);
+		used += (size_t)fprintf(t->out, "%s%s",
+					used          ? ", "
+					: others == 1 ? BELOW "also "
+						      : BELOW "     ",
+					one);
+	}
+	if (used)
+		fputc('\n', t->out);
+	else if (others)
+		fprintf(t->out, BELOW "%-12s  and %u more of its metrics\n", "", others);
+}
+
+/* The entity of row @at with those of its metrics that have its verdict, what changed most first.
+ * In one line, if it fits. */
+static void entity_lines(const struct text *t, unsigned at, const char *word, bool suspects_only)
 {
 	const struct comparison *c = t->comparison;
 	const struct compare_row *row = &c->row[at];
-	unsigned left = 0;
+	char line[1200], change[COMPARE_CHANGE_MAX];
+	const size_t used = entity_text(line, sizeof(line), word, row->entity);
 
-	for (unsigned i = at; i < c->rows; i++) {
-		if (c->row[i].entity != row->entity ||
-		    c->row[i].verdict.verdict != row->verdict.verdict ||
-		    (suspects_only && !c->row[i].verdict.is_suspect))
-			continue;
-		if (i > at && suspects_only && t->print->most)
-			left++;
-		else
-			metric_line(t, &c->row[i]);
+	if (used + 3 + 12 + 2 + 20 + 2 + strlen(compare_change(change, row)) <= WIDTH) {
+		(void)snprintf(line + used, sizeof(line) - used, "   ");
+		metric_line(t, line, row);
+	} else {
+		fprintf(t->out, "%s\n", line);
+		metric_line(t, BELOW, row);
 	}
-	if (left)
-		fprintf(t->out, "            %-12s  and %u more of its metrics\n", "", left);
+	where_line(t, row);
+	if (t->print->most) {
+		others_line(t, at);
+		return;
+	}
+	for (unsigned i = at + 1; i < c->rows; i++)
+		if (is_beside(&c->row[i], row) &&
+		    (!suspects_only || c->row[i].verdict.is_suspect))
+			metric_line(t, BELOW, &c->row[i]);
 }
 
-/* The entities whose worst verdict is @verdict, each once, with those of its metrics that have it.
- */
+/* The entities whose worst verdict is @verdict, each once, what changed most first. */
 static void of_verdict(const struct text *t, enum verdict verdict, const char *word,
 		       bool suspects_only)
 {
@@ -204,8 +210,7 @@ static void of_verdict(const struct text *t, enum verdict verdict, const char *w
 		if (row->verdict.verdict != verdict || (suspects_only && !row->verdict.is_suspect))
 			continue;
 		for (unsigned j = 0; j < i && !again; j++)
-			again = c->row[j].entity == row->entity &&
-				c->row[j].verdict.verdict == verdict;
+			again = is_beside(&c->row[j], row);
 		if (again)
 			continue;
 		if (t->print->most && shown == t->print->most) {
@@ -213,8 +218,7 @@ static void of_verdict(const struct text *t, enum verdict verdict, const char *w
 			continue;
 		}
 		shown++;
-		entity_line(t, word, row->entity);
-		metric_lines(t, i, suspects_only);
+		entity_lines(t, i, word, suspects_only);
 	}
 	if (left)
 		fprintf(t->out, " %-10s %u more: --all\n", "", left);

@@ -16,6 +16,7 @@
 struct compare_print {
 	const struct compare_options *options;
 	const char *base, *new; /* what the sides are called */
+	const char *machine;    /* for the head: "same machine"; NULL: nothing to say */
 	unsigned most;          /* entities to show of each verdict; 0: all */
 	unsigned left_out_base,
 		left_out_new; /* runs that were not judged, because events were lost in them */

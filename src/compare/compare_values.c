@@ -55,13 +55,14 @@ static bool gather(struct comparing *c)
 /* ---- rows ---- */
 
 /* Has any run anything to measure? */
-static bool metric_exists(const struct metric *metric, const struct found *found, unsigned runs)
+static bool metric_exists(const struct comparing *c, const struct metric *metric,
+			  const struct found *found)
 {
-	for (unsigned r = 0; r < runs; r++) {
+	for (unsigned r = 0; r < c->runs; r++) {
 		const struct summary_entity *entity = found[r].entity;
 
 		if (metric->unit == COMPARE_PER_RUN || metric->unit == COMPARE_NS_PER_RUN
-			    ? entity->count[metric->count] && entity->count[metric->other]
+			    ? metric_count(metric, c->run[r], entity) && entity->count[metric->other]
 			    : metric->unit != COMPARE_NS || entity->histogram[metric->of].count)
 			return true;
 	}
@@ -131,10 +132,11 @@ static bool complete_row(struct comparing *c, struct compare_row *row, const str
 
 	add_others(row, metric, found, bases, c->runs);
 	if (metric->unit == COMPARE_PER_RUN && c->runs == 2)
-		row->is_chance = verdict_is_chance(found[0].entity->count[metric->other],
-						   found[0].entity->count[metric->count],
-						   found[1].entity->count[metric->other],
-						   found[1].entity->count[metric->count]);
+		row->is_chance = verdict_is_chance(
+			found[0].entity->count[metric->other],
+			metric_count(metric, c->run[0], found[0].entity),
+			found[1].entity->count[metric->other],
+			metric_count(metric, c->run[1], found[1].entity));
 	return metric->kind != SUMMARY_CHAIN || metric->unit != COMPARE_NS ||
 	       compare_segments(row, found, bases, c->runs, metric->quantile);
 }
@@ -145,7 +147,7 @@ static bool add_row(struct comparing *c, const struct found *found, const struct
 	struct comparison *out = c->out;
 	double *value, mean[2] = { 0, 0 };
 
-	if (!is_judged(metric, found, c->runs) || !metric_exists(metric, found, c->runs))
+	if (!is_judged(metric, found, c->runs) || !metric_exists(c, metric, found))
 		return true;
 	value = calloc(c->runs, sizeof(*value));
 	if (!value)

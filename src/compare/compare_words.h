@@ -15,6 +15,12 @@ char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double 
  */
 char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row);
 
+/** compare_from_to() - "12.4 -> 15.1 ms", "985 us -> 1.21 ms". Return: @out. */
+char *compare_from_to(char out[COMPARE_CHANGE_MAX], enum compare_unit unit, double from, double to);
+
+/** compare_size() - the change without its interval: "+22 %", "+1.00". Return: @out. */
+char *compare_size(char out[COMPARE_CHANGE_MAX], const struct compare_row *row);
+
 #define COMPARE_PART_MAX 600u
 /** compare_part() - "all of it in: /planner /scan runs (+2.6 ms)", of a row with a part. Return:
  * @out. */

@@ -75,19 +75,25 @@
 	}
 
 /* How often it happens in a run, or for a message: by what the program does, not by the machine. */
+#define ONE_IN_TEN                                            \
+	{                                                     \
+		.ratio = 0.10, .least = 0.1, .is_count = true \
+	}
 #define PER_RUN(entity, what, runs, happened)                                         \
 	{                                                                             \
 		.kind = entity, .name = what, .unit = COMPARE_PER_RUN, .count = runs, \
-		.other = happened, .limit = {                                         \
-			.ratio = 0.10,                                                \
-			.least = 0.1,                                                 \
-			.is_count = true                                              \
-		}                                                                     \
+		.other = happened, .limit = ONE_IN_TEN                                \
 	}
 
 static const struct metric metrics[] = {
 	TIMES(SUMMARY_CHAIN, "latency", SUMMARY_LATENCY),
 	RATE(SUMMARY_CHAIN, SUMMARY_RUNS),
+	{ .kind = SUMMARY_CHAIN,
+	  .name = "arrivals",
+	  .unit = COMPARE_PER_RUN,
+	  .is_per_input = true,
+	  .other = SUMMARY_RUNS,
+	  .limit = ONE_IN_TEN },
 	OWN(SUMMARY_CALLBACK, "own", SUMMARY_OWN),
 	TIMES(SUMMARY_CALLBACK, "own", SUMMARY_OWN),
 	OWN(SUMMARY_CALLBACK, "duration", SUMMARY_DURATION),
@@ -146,11 +152,41 @@ static double added_of(const struct metric *metric)
 	return metric->unit < COUNT_OF(added) ? added[metric->unit] : 0;
 }
 
+/*
+ * What a chain begins with has an entity of its own: a callback, or a topic that somebody else
+ * publishes. Its name is the first step of the chain's. Callbacks of this name in several processes
+ * are the same chain.
+ */
+static uint64_t inputs_of(const struct summary *summary, const struct summary_entity *chain)
+{
+	const char *end = strstr(chain->name, " -> ");
+	const size_t length = end ? (size_t)(end - chain->name) : 0;
+	uint64_t count = 0;
+
+	for (unsigned i = 0; end && i < summary->entities; i++) {
+		const struct summary_entity *first = summary->entity[i];
+
+		if (strncmp(first->name, chain->name, length) != 0 || first->name[length])
+			continue;
+		if (first->kind == SUMMARY_CALLBACK)
+			count += first->count[SUMMARY_RUNS];
+		else if (first->kind == SUMMARY_TOPIC)
+			count += first->count[SUMMARY_PUBLISHED];
+	}
+	return count;
+}
+
+uint64_t metric_count(const struct metric *metric, const struct summary *summary,
+		      const struct summary_entity *entity)
+{
+	return metric->is_per_input ? inputs_of(summary, entity) : entity->count[metric->count];
+}
+
 bool metric_of(const struct metric *metric, const struct summary *summary,
 	       const struct summary_entity *entity, double *log_of)
 {
 	const struct histogram *histogram = &entity->histogram[metric->of];
-	const double count = (double)entity->count[metric->count],
+	const double count = (double)metric_count(metric, summary, entity),
 		     other = (double)entity->count[metric->other];
 	const double seconds = (double)(summary->end_ns - summary->begin_ns) / 1e9;
 	double value, all;

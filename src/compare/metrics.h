@@ -15,6 +15,7 @@ struct metric {
 	enum summary_distribution of; /* NS: which distribution */
 	double quantile;              /* NS: which quantile */
 	enum summary_counter count;   /* PER_SECOND: what is counted; SHARE: of this ... */
+	bool is_per_input;            /* PER_RUN of a chain: instead of the count, its inputs */
 	enum summary_counter other;   /* ... and this together, the share of this; PER_RUN: this
 					 for one of the other */
 	struct verdict_limit limit;
@@ -34,6 +35,10 @@ const struct metric *metric_named(enum summary_kind kind, const char *name);
  */
 bool metric_of(const struct metric *metric, const struct summary *summary,
 	       const struct summary_entity *entity, double *log);
+
+/** metric_count() - the denominator of shares and numbers per run: how often it could happen. */
+uint64_t metric_count(const struct metric *metric, const struct summary *summary,
+		      const struct summary_entity *entity);
 
 /** metric_unlog() - from a logarithm of metric_of() back to the unit. */
 double metric_unlog(const struct metric *metric, double log);

@@ -27,7 +27,7 @@ def bench(place, environment):
         return run(KYMO, "bench", *words, status=status, env=environment, cwd=place)
 
     done = kymo("--base", f"{SPANS} 100000 120", "--new", f"{SPANS} 1000000 120", "-o", "runs", "-p", str(ASKED), status=5)
-    check(done.stdout.startswith(f"{PAIRS} pairs of runs   base -> new\n"), "head:", done.stdout)
+    check(done.stdout.startswith(f"{PAIRS} runs each, in pairs   base -> new   same machine, no events lost\n"), "head:", done.stdout)
     check("WORSE      span control:step" in done.stdout, "text:", done.stdout)
     check(f"The verdict is known after {PAIRS} of {ASKED} pairs." in done.stderr, "it does not stop early:", done.stderr)
     check("other programs took" in done.stderr and "next:  kymo diff --paired runs/base runs/new" in done.stderr, done.stderr)
@@ -98,7 +98,7 @@ def main():
 
         text = diff("base", "new", status=5).stdout
         check("WORSE      span control:step" in text and "duration p50" in text, "text:", text)
-        check(text.startswith(f"{PAIRS} runs a side   base -> new\n"), "head:", text)
+        check(text.startswith(f"{PAIRS} runs each   base -> new   same machine, no events lost\n"), "head:", text)
         check(all(len(line) <= 80 for line in text.splitlines()), "wider than 80 columns:", text)
 
         rows = json.loads(diff("--paired", "base", "new", "--format", "json", status=5).stdout)
@@ -134,7 +134,7 @@ def main():
         check("better" in diff("new", "base", status=0).stdout, "the other way round nothing is better")
         runs = [f"base/{i:03}" for i in range(1, PAIRS + 1)]
         text = diff(*runs, "--", *runs, status=0).stdout
-        check(text.startswith(f"{PAIRS} runs a side   base/001 and {PAIRS - 1} more -> base/001 and {PAIRS - 1} more"), "operands:", text)
+        check(text.startswith(f"{PAIRS} runs each   base/001 and {PAIRS - 1} more -> base/001 and {PAIRS - 1} more"), "operands:", text)
         text = diff("base/001", "new/001", status=0).stdout
         check("One run a side cannot tell" in text and "not known  span control:step" in text, "one run:", text)
 

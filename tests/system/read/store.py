@@ -50,9 +50,9 @@ def compare(kymo, place):
     for commit in ("c01", "c20"):
         kymo("store", "add", "perf", "-c", commit, "-q", f"perf/{commit}/001.summary", f"perf/{commit}/002.summary")
     text = kymo("diff", "--store", "perf", "c01", "c20", status=5).stdout
-    check(text.startswith("4 runs a side   c01 -> c20\n") and "WORSE      span control:step" in text, text)
+    check(text.startswith("4 runs each   c01 -> c20   same machine, no events lost\n") and "WORSE      span control:step" in text, text)
     check(text.replace("perf/", "") == kymo("diff", "perf/c01", "perf/c20", status=5).stdout.replace("perf/", ""), "as directories")
-    check("1 run a side" in kymo("diff", "a.summary", "b.summary").stdout, "files")
+    check("1 run each" in kymo("diff", "a.summary", "b.summary").stdout, "files")
     with open(os.path.join(place, "budgets.yaml"), "w", encoding="utf-8") as file:
         file.write('spans:\n  "control:*":\n    - duration p50 within 10 %\n')
     check("Violated: 1 of 2" in kymo("check", "--base", "perf/c01", "perf/c20", status=5).stdout, "check")

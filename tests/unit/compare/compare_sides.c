@@ -109,6 +109,24 @@ static const struct compare_row *row_of(const struct comparison *c, const char *
 
 static const struct compare_options pairs = { .design = { .bases = RUNS, .news = RUNS, .paired = true } };
 
+/* What people see of it: the chain says where, the callback in which chain it is. */
+static void check_text(const struct comparison *c)
+{
+	const struct compare_print print = { .options = &pairs, .base = "a", .new = "b", .most = 5 };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	compare_print_text(out, c, &print);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "6 runs each, in pairs   a -> b\n"));
+	assert_non_null(strstr(text, "            all of it in: /detector /scan runs (+120 us)\n"));
+	assert_non_null(strstr(text, "            it is in /lidar timer 25 ms -> /scan"));
+	assert_non_null(strstr(text, "            also duration "));
+	free(text);
+}
+
 static void a_callback_that_takes_longer(void **state)
 {
 	const struct compare_row *row;
@@ -136,6 +154,7 @@ static void a_callback_that_takes_longer(void **state)
 	assert_null(row_of(&c, "/rosout of everybody", "duration p50"));
 	assert_int_equal(c.row[0].verdict.verdict, VERDICT_WORSE);
 	assert_int_equal(c.few, 3); /* 200 instances are too few for p99 */
+	check_text(&c);
 	compare_free(&c);
 	free_sides(&sides);
 }
@@ -204,6 +223,15 @@ static void what_other_programs_took(void **state)
 	free_sides(&sides);
 }
 
+#define CHAIN "/lidar timer 25 ms -> /scan -> /detector -> /obstacles -> /planner"
+
+/* What the chain begins with. */
+static void add_inputs(const struct summary *run, uint64_t count)
+{
+	summary_entity((struct summary *)run, SUMMARY_CALLBACK, "/lidar timer 25 ms", "/lidar")
+		->count[SUMMARY_RUNS] = count;
+}
+
 static void what_happens_in_a_run(void **state)
 {
 	const struct compare_options one = { .design = { .bases = 1, .news = 1 } };
@@ -213,6 +241,8 @@ static void what_happens_in_a_run(void **state)
 	(void)state;
 	make_sides(&sides, 1, 0);
 	for (unsigned i = 0; i < RUNS; i++) {
+		add_inputs(sides.base[i], SCANS);
+		add_inputs(sides.new[i], SCANS / 2); /* two arrivals of each */
 		detector(sides.base[i])->count[SUMMARY_SENT] = SCANS;
 		detector(sides.new[i])->count[SUMMARY_SENT] = 2 * SCANS;
 		detector(sides.base[i])->count[SUMMARY_COST_RUNS] = SCANS;
@@ -225,6 +255,7 @@ static void what_happens_in_a_run(void **state)
 	assert_int_equal(row_of(&c, "/detector /scan", "allocations")->verdict.verdict,
 			 VERDICT_UNKNOWN);
 	assert_int_equal(row_of(&c, "/scan", "deliveries")->verdict.verdict, VERDICT_NOT_WORSE);
+	assert_int_equal(row_of(&c, CHAIN, "arrivals")->verdict.verdict, VERDICT_WORSE);
 	assert_null(row_of(&c, "/planner /obstacles", "messages")); /* it sends none */
 	compare_free(&c);
 	free_sides(&sides);

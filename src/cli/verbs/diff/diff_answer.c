@@ -64,12 +64,29 @@ static int print_as(const struct diff *d, const struct comparison *comparison,
 	return fflush(stdout) ? KYMO_EXIT_FAILED : KYMO_EXIT_OK;
 }
 
+/* Of runs that nobody compared nevertheless, and whose machine is known. */
+static const char *machine_note(const struct diff *d)
+{
+	const char *const *machine = d->base.summary[0]->machine;
+	struct kymo_err ignored;
+
+	for (unsigned part = 0; part < MACHINE_PARTS; part++)
+		if (machine[part] && *machine[part])
+			return !d->options.anyway ||
+					       !(diff_runs_alike(&d->base, &d->base, &ignored) ||
+						 diff_runs_alike(&d->base, &d->new, &ignored))
+				       ? "same machine"
+				       : "unlike machines";
+	return NULL;
+}
+
 static int print(const struct diff *d, const struct comparison *comparison, struct kymo_err *err)
 {
 	const struct compare_print how = {
 		.options = &d->compare,
 		.base = d->base_name,
 		.new = d->new_name,
+		.machine = machine_note(d),
 		.most = d->options.all ? 0 : 5,
 		.left_out_base = d->base.left_out,
 		.left_out_new = d->new.left_out,

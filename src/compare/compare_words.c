@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of a comparison, for all its formats. */
+#include "compare/compare_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double value)
+{
+	char number[TEXT_QUANTITY_MAX];
+
+	if (unit == COMPARE_NS || unit == COMPARE_NS_PER_RUN)
+		return text_ns(out, (int64_t)(value + 0.5));
+	if (unit == COMPARE_SHARE)
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.2f %%", 100 * value);
+	else if (unit == COMPARE_PER_RUN)
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s", text_f64(number, value));
+	else
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%s Hz", text_f64(number, value));
+	return out;
+}
+
+/* "+22", from a logarithm. */
+static char *percent(char out[TEXT_QUANTITY_MAX], double log_ratio)
+{
+	const double value = 100 * expm1(log_ratio);
+
+	(void)snprintf(out, TEXT_QUANTITY_MAX, fabs(value) < 9.95 ? "%+.1f" : "%+.0f", value);
+	return out;
+}
+
+char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
+{
+	const double sign = row->is_less_worse ? -1 : 1;
+	const double low = row->is_less_worse ? -row->change.high : row->change.low;
+	const double high = row->is_less_worse ? -row->change.low : row->change.high;
+	char middle[TEXT_QUANTITY_MAX], from[TEXT_QUANTITY_MAX], to[TEXT_QUANTITY_MAX];
+
+	if (row->unit == COMPARE_PER_RUN)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f per run", row->new - row->base);
+	else if (row->unit == COMPARE_SHARE)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f points",
+			       100 * (row->new - row->base));
+	else if (isfinite(low) && isfinite(high))
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %% (%s to %s %%)",
+			       percent(middle, sign * row->change.estimate), percent(from, low),
+			       percent(to, high));
+	else
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %%",
+			       percent(middle, sign * row->change.estimate));
+	return out;
+}
+
+char *compare_from_to(char out[COMPARE_CHANGE_MAX], enum compare_unit unit, double from, double to)
+{
+	char base[TEXT_QUANTITY_MAX], new[TEXT_QUANTITY_MAX];
+	const char *base_unit = strchr(compare_value(base, unit, from), ' ');
+	const char *new_unit = strchr(compare_value(new, unit, to), ' ');
+
+	if (base_unit && new_unit && !strcmp(base_unit, new_unit))
+		base[base_unit - base] = '\0';
+	(void)snprintf(out, COMPARE_CHANGE_MAX, "%s -> %s", base, new);
+	return out;
+}
+
+char *compare_size(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
+{
+	char number[TEXT_QUANTITY_MAX];
+
+	if (row->unit == COMPARE_PER_RUN || row->unit == COMPARE_SHARE)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f",
+			       (row->unit == COMPARE_SHARE ? 100 : 1) * (row->new - row->base));
+	else
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %%",
+			       percent(number, (row->is_less_worse ? -1 : 1) * row->change.estimate));
+	return out;
+}
+
+char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
+		   const struct change_design *design)
+{
+	const char *what = design->paired ? "pairs" : "runs a side";
+	const unsigned have = design->bases < design->news ? design->bases : design->news;
+
+	if (row->verdict.runs > have)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would tell",
+			       row->verdict.runs - have, what);
+	else
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%u %s would not tell", VERDICT_RUNS_MAX,
+			       what);
+	return out;
+}
+
+/* "/planner /scan runs" */
+static void segment_words(char *out, size_t size, const struct compare_segment *segment)
+{
+	static const char *const before[SUMMARY_WHATS] = { [SUMMARY_PUBLISHING] = "publishing " };
+	static const char *const behind[SUMMARY_WHATS] = {
+		[SUMMARY_RAN] = " runs",
+		[SUMMARY_KEPT] = " keeps the data",
+		[SUMMARY_ON_ITS_WAY] = " on its way",
+		[SUMMARY_WAITED_FOR] = " waits for other callbacks",
+		[SUMMARY_TAKING] = " takes its message",
+		[SUMMARY_BEING_LATE] = " is late",
+	};
+
+	(void)snprintf(out, size, "%s%s%s%s%s", before[segment->what] ? before[segment->what] : "",
+		       segment->who, behind[segment->what] ? behind[segment->what] : "",
+		       *segment->by ? " to " : "", segment->by);
+}
+
+char *compare_part(char out[COMPARE_PART_MAX], const struct compare_row *row)
+{
+	const double grown = row->part->new - row->part->base, all = row->new - row->base;
+	char words[COMPARE_PART_MAX - 64], ns[TEXT_QUANTITY_MAX];
+
+	segment_words(words, sizeof(words), row->part);
+	(void)snprintf(out, COMPARE_PART_MAX, "%s in: %s (+%s)",
+		       grown >= 0.9 * all   ? "all of it"
+		       : grown >= 0.6 * all ? "most of it"
+					    : "a part of it",
+		       words, text_ns(ns, (int64_t)grown));
+	return out;
+}
