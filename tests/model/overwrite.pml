@@ -213,7 +213,8 @@ inline event(me) {
 	   :: atomic { (depth == me) && below == 0 -> skip }
 	      publish(me)
 	   fi
-	fi
+	fi;
+	STEP(before = 0; below = 0; q = 0; gone = false)	/* fewer states */
 }
 
 active proctype thread() {

@@ -148,7 +148,8 @@ inline event(me) {
 	      STEP(nest = 0);
 	      last_look(me)
 	   fi
-	fi
+	fi;
+	STEP(before = 0; below = 0; t = 0; q = 0; dropped = false)	/* fewer states */
 }
 
 active proctype thread() {
@@ -216,7 +217,7 @@ active proctype consumer() {
 		taken = w;
 		ends = lt
 	   }
-again:	   skip
+again:	   atomic { seq = 0; w = 0; lt = 0; i = 0 }	/* fewer states */
 	:: atomic {
 		finished == 3 ->
 		assert(wpos == word && nest == 0 && nseq % 2 == 0);

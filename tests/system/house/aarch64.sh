@@ -29,6 +29,9 @@ done
 export KYMO_STRESS_RECORDS=50000	# the emulator takes ten times as long
 for clock in vdso counter; do	# the counter is CNTVCT_EL0 there
 	for test in "$work"/test_*; do
+		case $clock$test in	# the same with both: it has a clock of its own, or looks at no time
+		counter*_clock | counter*_initlog | counter*_overwrite | counter*_spare) continue ;;
+		esac
 		KYMO_DIR=$work/run-$clock KYMO_CLOCK=$clock qemu-aarch64 "$test" >"$work/out-$clock" 2>&1 || [ $? = 77 ] ||
 			die "$test, $clock: $(cat "$work/out-$clock")"
 	done &
