@@ -149,7 +149,7 @@ class Scenes:
             "</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer address='127.0.0.1'/></Peers>"
             "</Discovery>")
         self.robot = f"{path(BUILD, 'robot/robot')} --domain {self.domain} --seconds"
-        self.program("ros2", f"exec {self.robot} {SECONDS}")
+        self.program("ros2", f"exec {self.robot} ${{ROBOT_SECONDS:-0.2}}")
         self.program("xdg-open", "exit 0")
         self.files()
         self.relay = self.begin("kymo relay --control 0 --data 0 --live 0 --datagram 0 -o relayed")
@@ -169,7 +169,7 @@ class Scenes:
         """What the examples name: traces, and files beside them."""
         def into(*words):
             subprocess.run(words, cwd=self.work, env=self.environment, check=True, capture_output=True, timeout=120)
-        into("kymo", "record", "-o", "TRACE", "--", "ros2")
+        into("env", f"ROBOT_SECONDS={SECONDS}", "kymo", "record", "-o", "TRACE", "--", "ros2")
         for name in ("my_session", "session-20261120220000", "left-robot", "right-robot", "spikes/1",
                      "traces/robot/walk-20261120-200115", "traces/robot/walk", "traces/session-20261120220000",
                      "home/.ros/tracing/my_session", "data/trace"):
@@ -207,9 +207,9 @@ class Scenes:
             return "none after Ctrl-C", program.communicate()[0]
         return program.returncode, out
 
-    def end(self):
+    def end(self, but=None):
         for program in self.programs:
-            if program.poll() is None:
+            if program != but and program.poll() is None:
                 os.killpg(program.pid, signal.SIGKILL)
                 program.wait()
 
@@ -250,7 +250,7 @@ class Scenes:
         traces = os.path.join(self.work, "lint")
         if not os.path.isdir(traces):
             os.mkdir(traces)
-            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c '{self.robot} 4 & {BUILD}/tests/own_realtime; wait'",
+            status, out = self.run(f"kymo record --malloc -o lint/session-20261120220000 -- sh -c '{self.robot} 1.5 & {BUILD}/tests/own_realtime; wait'",
                                    KYMO_DIR=os.path.join(self.work, "run-lint"))
             if status:
                 return f"none: no trace ({status})", out
@@ -261,7 +261,8 @@ class Scenes:
     def command(self, line):
         """Records or runs a command, with a runtime directory of its own."""
         self.made += 1
-        return self.run(line, KYMO_DIR=os.path.join(self.work, f"run{self.made}"))
+        more = {"ROBOT_SECONDS": SECONDS} if "--trigger" in line else {}		# something must happen meanwhile
+        return self.run(line, KYMO_DIR=os.path.join(self.work, f"run{self.made}"), **more)
 
     def relayed(self, line):
         """Of a viewer: until it has shown something, of a session that is being recorded."""
@@ -278,6 +279,13 @@ class Scenes:
         for sender in self.senders:
             self.finish(sender)
         self.senders = []
+
+    def end_robots(self):
+        """Robots and their recorders, which need a third of a CPU; not the relay."""
+        if self.runner.poll() is None:
+            self.end_sending()
+            self.stop()
+            self.end(but=self.relay)
 
     def listed(self, line):
         self.relayed("true")
@@ -445,9 +453,20 @@ class Scenes:
         return self.run(f"echo 'SELECT * FROM nodes' | {line}")
 
 
+def scene_of(line):
+    """(scene, exit statuses that are right); None where there is none."""
+    return next(((scene, right) for pattern, scene, right in SCENES if re.search(pattern, line)), (None, None))
+
+
+def needs_no_robot(line):
+    """It reads traces, or starts what it records."""
+    alone = ("read", "command", "lint", "without_clock", "opened", "prompt", "stored", "benched", "checked", "compared", "removed", "recover")
+    return scene_of(line)[0] in alone and not re.search(r"4711|pidof|kymo (list|doctor|events)|live", line)
+
+
 def perform(scenes, line, where):
     """Returns what is wrong with it, or None."""
-    scene, right = next(((scene, right) for pattern, scene, right in SCENES if re.search(pattern, line)), (None, None))
+    scene, right = scene_of(line)
     if not scene:
         return "no scene for it in examples.py"
     text = re.sub(r" &$", "", line)
@@ -478,9 +497,12 @@ def main():
         scenes = Scenes(work)
         try:
             # Viewers first, while sessions are short: a viewer reads the index of a session from its beginning.
-            for line, where in sorted(lines.items(), key=lambda item: "kymo live" not in item[0]):
+            # Then what looks at a robot that runs.
+            for line, where in sorted(lines.items(), key=lambda item: ("kymo live" not in item[0], needs_no_robot(item[0]))):
                 if "kymo live" not in line:
                     scenes.end_sending()
+                if needs_no_robot(line):
+                    scenes.end_robots()
                 wrong = perform(scenes, line, where)
                 if wrong:
                     failed += 1
