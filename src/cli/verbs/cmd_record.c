@@ -500,6 +500,8 @@ static int either(bool background, int argc, char **argv)
 	int rc, status;
 
 	rc = parse(argc, argv, &options, &record_options, &err);
+	if (rc == 0 && flight_help(&options.flight))
+		return KYMO_EXIT_OK;
 	if (rc == 0)
 		rc = record_relay_prepare(&options.relay, &relay, &err);
 	if (rc == 0 && background && record_options.command)

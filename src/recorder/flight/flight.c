@@ -10,6 +10,8 @@
 #include "base/now.h"
 #include "recorder/flight/flight_internal.h"
 
+#define HORIZON_EVERY_NS 100000000ull	/* how often conditions on topics and rates are judged */
+
 /* ---- processes ---- */
 
 static int flight_join(struct sink *sink, struct sink_process *at)
@@ -24,6 +26,8 @@ static int flight_join(struct sink *sink, struct sink_process *at)
 		free(process);
 		return -ENOMEM;
 	}
+	trigger_process_owner(process->trigger, at->process, at->process->region.procname, at->process->region.exe,
+			      (uint64_t)now_ns());
 	process->process = at->process;
 	process->at = at;
 	process->base = flight->store.turn;
@@ -138,6 +142,10 @@ static int flight_packet(struct sink *sink, struct sink_process *at, const struc
 		trigger_loss(&flight->options.triggers, lost, packet->begin, &listener);
 	if (lost || ring->thread != packet->thread)
 		trigger_lane_reset(&ring->lane);
+	if ((ring->thread != packet->thread || !ring->lane.watch) &&
+	    trigger_thread(process->trigger, &ring->lane, packet->account ? packet->account->tid : 0,
+			   packet->account ? packet->account->name : "") < 0)
+		return -ENOMEM;
 	ring->thread = packet->thread;
 	(void)trigger_records(process->trigger, &ring->lane, kept->bytes, kept->size, &listener);
 	return 0;
@@ -172,6 +180,8 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 	if (at->process->end == PROCESS_KILLED)
 		trigger_died(&flight->options.triggers, at->process->region.procname, at->process->region.exe,
 			     (uint64_t)now_ns(), &listener);
+	if (at->process->end != PROCESS_KILLED)
+		trigger_process_exited(process->trigger);
 	for (unsigned i = 0; i < process->ring_count; i++)
 		trigger_lane_free(&process->ring[i].lane);
 	trigger_process_free(process->trigger);
@@ -231,6 +241,12 @@ static int flight_turn(struct sink *sink, uint64_t begin_ns, uint64_t now_ns)
 	return 0;
 }
 
+/* Called only with a watch: flight_create(). */
+static void flight_horizon(struct sink *sink, uint64_t ns)
+{
+	trigger_watch_until(&((struct flight *)sink)->options.triggers, ns);
+}
+
 static bool flight_holds(const struct sink *sink, const struct drained_process *process)
 {
 	const struct flight *flight = (const struct flight *)sink;
@@ -260,6 +276,7 @@ static void flight_close(struct sink *sink)
 		flight->processes = process->next;
 		free_process(flight, process);
 	}
+	triggers_watch_end(&flight->options.triggers);
 	free(flight->accounts);
 	free(flight);
 }
@@ -277,6 +294,7 @@ static const struct sink_ops flight_ops = {
 	.accounts = flight_accounts,
 	.holds = flight_holds,
 	.round = flight_round,
+	.horizon = flight_horizon,
 	.bytes = flight_bytes,
 	.close = flight_close,
 };
@@ -290,6 +308,11 @@ int flight_create(const struct flight_options *options, struct flight **result, 
 	flight->sink.ops = &flight_ops;
 	flight->sink.name = "the flight recorder's memory";
 	flight->options = *options;
+	if (triggers_watch(&flight->options.triggers, &(struct trigger_listener){ flight_fire, flight }) < 0) {
+		free(flight);
+		return err_no_memory(err);
+	}
+	flight->sink.horizon_every_ns = flight->options.triggers.watch ? HORIZON_EVERY_NS : UINT64_MAX;
 	flight->store.limit = options->memory;
 	flight->store.window_ns = options->window_ns;
 	flight->store.shortest_ns = UINT64_MAX;

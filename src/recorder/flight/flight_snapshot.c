@@ -16,13 +16,16 @@
 
 /* ---- asking ---- */
 
+static void name_process(const struct drained_process *process, struct flight_asked *asked)
+{
+	asked->pid = process->host_pid ? process->host_pid : (int)process->region.pid;
+	(void)snprintf(asked->procname, sizeof asked->procname, "%s", process->region.procname);
+}
+
 /* The process and thread of the present record. */
 static void name_source(const struct flight *flight, struct flight_asked *asked)
 {
-	const struct drained_process *process = flight->process;
-
-	asked->pid = process->host_pid ? process->host_pid : (int)process->region.pid;
-	(void)snprintf(asked->procname, sizeof asked->procname, "%s", process->region.procname);
+	name_process(flight->process, asked);
 	if (flight->account) {
 		asked->tid = flight->account->tid;
 		(void)snprintf(asked->thread, sizeof asked->thread, "%s", flight->account->name);
@@ -45,7 +48,13 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 	if (asked->asked_ns > now)
 		asked->asked_ns = now;
 	asked->due_ns = asked->asked_ns + flight->options.post_ns;
-	name_source(flight, asked);
+	if (!hit->owner) {
+		name_source(flight, asked);
+		return;
+	}
+	name_process(hit->owner, asked);
+	asked->tid = hit->tid;
+	(void)snprintf(asked->thread, sizeof asked->thread, "%s", hit->thread ? hit->thread : "");
 }
 
 void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns, const char *path,
@@ -300,15 +309,20 @@ void flight_unmet(const struct flight *flight, char *text, unsigned size)
 {
 	const struct triggers *triggers = &flight->options.triggers;
 	unsigned used = 0;
+	char nearest[128];
 
 	text[0] = 0;
 	for (unsigned i = 0; i < triggers->count && used < size; i++) {
 		const struct trigger *trigger = &triggers->item[i];
+		const char *name = triggers_nearest(triggers, trigger);
 
 		if (triggers->met & 1u << i || trigger->any || trigger->kind == TRIGGER_DIED)
 			continue;
-		used += (unsigned)snprintf(text + used, size - used, "%s'%s'", used ? ", " : "", trigger->text);
+		nearest[0] = 0;
+		if (name)
+			(void)snprintf(nearest, sizeof nearest, " (did you mean '%.100s'?)", name);
+		used += (unsigned)snprintf(text + used, size - used, "%s'%s'%s", used ? ", " : "", trigger->text, nearest);
 	}
 	if (used && used < size)
-		(void)snprintf(text + used, size - used, ": no event had that name");
+		(void)snprintf(text + used, size - used, ": nothing had that name");
 }

@@ -49,15 +49,6 @@ static const char *text_at(const struct trigger_record *record, const char *name
 	       (const char *)field_at(record, (unsigned)field) : "";
 }
 
-static void report_hits(const struct trigger_listener *listener, uint32_t mask, struct trigger_hit *hit)
-{
-	for (unsigned i = 0; i < TRIGGERS_MAX; i++)
-		if (mask & 1u << i) {
-			hit->trigger = i;
-			listener->hit(listener->context, hit);
-		}
-}
-
 static void on_event(const struct trigger_process *process, const struct trigger_record *record,
 		     const struct trigger_listener *listener)
 {
@@ -66,10 +57,10 @@ static void on_event(const struct trigger_process *process, const struct trigger
 			      triggers_of(process->triggers, TRIGGER_MISSED);
 
 	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider, record->point->name);
-	report_hits(listener, record->class->events & ~late, &hit);
+	trigger_report(process->triggers, listener, record->class->events & ~late, &hit);
 	if (record->class->events & late) {
 		hit.value = number_at(record, 0);
-		report_hits(listener, record->class->events & late, &hit);
+		trigger_report(process->triggers, listener, record->class->events & late, &hit);
 	}
 }
 
@@ -114,8 +105,7 @@ static void on_begin(struct trigger_process *process, struct trigger_lane *lane,
 		free(open.name);
 }
 
-/* Return: the triggers of @mask whose limit is below @took. */
-static uint32_t exceeded(const struct triggers *triggers, uint32_t mask, uint64_t took)
+uint32_t trigger_exceeded(const struct triggers *triggers, uint32_t mask, uint64_t took)
 {
 	for (unsigned i = 0; i < triggers->count; i++)
 		if (mask & 1u << i && took <= triggers->item[i].over_ns)
@@ -136,14 +126,14 @@ static void on_end(struct trigger_process *process, struct trigger_lane *lane, c
 	if (!open)
 		return;
 	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
-	mask = exceeded(process->triggers, open->mask, hit.value);
+	mask = trigger_exceeded(process->triggers, open->mask, hit.value);
 	if (mask && open->name)
 		(void)snprintf(hit.what, sizeof hit.what, "%s", open->name);
 	else if (mask)
 		(void)snprintf(hit.what, sizeof hit.what, "%s:%s", record->point->provider,
 			       trigger_stem(record->point, "_end", name));
 	trigger_lane_cut(lane, lane->count - 1);
-	report_hits(listener, mask, &hit);
+	trigger_report(process->triggers, listener, mask, &hit);
 }
 
 static void on_callback(struct trigger_process *process, struct trigger_lane *lane,
@@ -164,11 +154,11 @@ static void on_callback(struct trigger_process *process, struct trigger_lane *la
 	if (!open)
 		return;
 	hit.value = record->ns > open->begin_ns ? record->ns - open->begin_ns : 0;
-	mask = exceeded(process->triggers, open->mask, hit.value);
+	mask = trigger_exceeded(process->triggers, open->mask, hit.value);
 	trigger_lane_cut(lane, lane->count - 1);
 	if (mask)
 		facts_symbol(process, callback, hit.what);
-	report_hits(listener, mask, &hit);
+	trigger_report(process->triggers, listener, mask, &hit);
 }
 
 static void judge_record(struct trigger_process *process, struct trigger_lane *lane, unsigned id,
@@ -177,6 +167,8 @@ static void judge_record(struct trigger_process *process, struct trigger_lane *l
 	record->point = classes_get(process->classes, id);
 	if (record->class->at_field >= 0)
 		record->ns = number_at(record, record->class->at_field);
+	if (record->class->watched && lane->watch)
+		watch_record(process, lane->watch, id, record->payload, record->ns);
 	if (record->class->events)
 		on_event(process, record, listener);
 	switch (record->class->what) {
@@ -217,7 +209,7 @@ uint32_t trigger_records(struct trigger_process *process, struct trigger_lane *l
 		if (length < 0 || (size_t)length > size)
 			return count;
 		record.size = (size_t)length;
-		if (record.class->what != WHAT_NOTHING)
+		if (record.class->what != WHAT_NOTHING || record.class->watched)
 			judge_record(process, lane, id, &record, listener);
 		bytes = record.payload + length;
 		size -= (size_t)length;
@@ -239,7 +231,7 @@ void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t n
 	if (!mask)
 		return;
 	(void)snprintf(hit.what, sizeof hit.what, "%s:%s", point->provider, point->name);
-	report_hits(listener, mask, &hit);
+	trigger_report(process->triggers, listener, mask, &hit);
 }
 
 void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_listener *listener)
@@ -247,8 +239,10 @@ void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const
 	struct trigger_hit hit = { .at_ns = ns, .value = events, .what = "events dropped" };
 	const uint32_t mask = triggers_of(triggers, TRIGGER_LOSS);
 
+	if (triggers->watch)
+		watch_lost(triggers->watch, ns);
 	triggers->met |= mask;
-	report_hits(listener, mask, &hit);
+	trigger_report(triggers, listener, mask, &hit);
 }
 
 void trigger_died(struct triggers *triggers, const char *procname, const char *exe, uint64_t ns,
@@ -267,7 +261,7 @@ void trigger_died(struct triggers *triggers, const char *procname, const char *e
 	}
 	triggers->met |= mask;
 	(void)snprintf(hit.what, sizeof hit.what, "%s", procname[0] ? procname : exe);
-	report_hits(listener, mask, &hit);
+	trigger_report(triggers, listener, mask, &hit);
 }
 
 /* ---- life ---- */
@@ -281,6 +275,11 @@ struct trigger_process *trigger_process_new(struct triggers *triggers, const str
 	process->triggers = triggers;
 	process->classes = classes;
 	process->wants_callbacks = triggers_of(triggers, TRIGGER_CALLBACK) != 0;
+	process->wants_facts = process->wants_callbacks || triggers->watch;
+	if (triggers->watch && watch_join(process) < 0) {
+		free(process);
+		return NULL;
+	}
 	return process;
 }
 
@@ -291,6 +290,7 @@ void trigger_process_free(struct trigger_process *process)
 
 	if (!process)
 		return;
+	watch_leave(process);
 	while ((slot = map_next(&process->tracks, &at))) {
 		trigger_lane_free(slot->value);
 		free(slot->value);

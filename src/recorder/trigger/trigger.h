@@ -3,14 +3,12 @@
  * Triggers of the flight recorder: conditions on events, written as text, and checked against every record. Pure: no
  * input or output, no clock; the caller brings the records.
  *
- *     span(NAME) > 1ms        a span took longer; NAME is its name or category:name
- *     callback > 10ms         a callback did
- *     callback(NAME) > 10ms   ... whose function symbol, topic, service or node is NAME
- *     event(NAME)             an event was seen: provider:name, or name
- *     overrun, overrun(LOOP)  a cycle of a loop (kymo/loop.h) ended after the next one was due
- *     missed, missed(LOOP)    a cycle ended after its deadline
- *     died, died(PROCESS)     a process ended without exit(): by a signal, abort() or _exit()
- *     loss                    events were dropped
+ *     callback(/scan) > 10ms, chain(/scan -> /cmd_vel) > 80ms, silent(/scan) > 1s, died, ...
+ *     silent(/scan) > 1s and cpu(planner) > 80%
+ *     late(/control) > 2ms for 3 times in 10s
+ *
+ * trigger_words.def lists them all. Those about topics, chains, timers and rates are judged in the order of time: their records
+ * wait until no older ones can come (trigger_watch_until()).
  *
  * Names may contain the patterns * ? and [...], as in file names of a shell. Put names with unbalanced parentheses in double
  * quotes.
@@ -32,35 +30,67 @@
 #define TRIGGER_TEXT_MAX	512	/* bytes of an expression, with its NUL */
 #define TRIGGER_WHAT_MAX	256
 
+#define TRIGGER_TIMES_MAX	32	/* of "for N times" */
+#define TRIGGER_CHAINS_MAX	8	/* chain() conditions */
+#define TRIGGER_STEPS_MAX	8	/* steps of a chain */
+
 enum trigger_kind {
 	TRIGGER_SPAN, TRIGGER_CALLBACK, TRIGGER_EVENT, TRIGGER_OVERRUN, TRIGGER_MISSED,
 	TRIGGER_DIED, TRIGGER_LOSS,
+	/* of these on, a watch judges */
+	TRIGGER_CHAIN, TRIGGER_LATENCY, TRIGGER_SILENT, TRIGGER_RATE, TRIGGER_LATE, TRIGGER_LOST, TRIGGER_BUSY,
 	TRIGGER_KINDS
 };
 
+/* A condition. A trigger is one, or several in turn that are joined by "and". */
 struct trigger {
 	enum trigger_kind kind;
-	uint64_t over_ns;		/* SPAN and CALLBACK: longer than this */
+	uint64_t over_ns;		/* kinds with a time: longer than this */
+	double limit;			/* RATE: per second; BUSY: share of a CPU, 1 for all of it */
+	bool below;			/* RATE: it fires below the limit */
 	bool any;			/* no name was given */
-	char name[TRIGGER_TEXT_MAX];
-	char text[TRIGGER_TEXT_MAX];	/* as it was written */
+	char name[TRIGGER_TEXT_MAX];	/* CHAIN: its first step; the others follow, each with its NUL */
+	unsigned steps;			/* CHAIN: how many */
+	char text[TRIGGER_TEXT_MAX];	/* the whole trigger, as it was written */
+	unsigned first, parts;		/* index of the trigger's first condition, and how many it has */
+	unsigned times;			/* "for N times"; 1: at once */
+	uint64_t within_ns;		/* "in TIME" */
+	/* ---- as of now ---- */
+	uint64_t hit_ns[TRIGGER_TIMES_MAX];	/* the latest hits, ascending */
+	unsigned hits;
+	uint64_t held_ns;		/* with "and": when this part held last; 0: never */
 };
 
+struct trigger_watch;
+
 struct triggers {
-	struct trigger item[TRIGGERS_MAX];
+	struct trigger item[TRIGGERS_MAX];	/* conditions */
 	unsigned count;
-	uint32_t met;			/* bit of each trigger whose name occurred, whether it fired or not */
+	uint32_t met;			/* bit of each condition whose name occurred, whether it fired or not */
+	struct trigger_watch *watch;	/* NULL: no condition needs one */
 };
 
 /** triggers_add() - add a trigger; any of them may fire. Return: 0; -1 with @err (KYMO_EXIT_USAGE): where and why. */
 int triggers_add(struct triggers *triggers, const char *text, struct kymo_err *err);
+
+/* A row of the list of triggers, for help and completion. */
+struct trigger_word {
+	const char *text;		/* "silent(TOPIC) > 1s" */
+	const char *meaning;
+};
+/** trigger_word_at() - all triggers in turn; NULL behind the last. */
+const struct trigger_word *trigger_word_at(unsigned at);
 
 /* A trigger that fired. */
 struct trigger_hit {
 	unsigned trigger;		/* index into triggers.item */
 	uint64_t at_ns;			/* when the condition held, CLOCK_MONOTONIC */
 	uint64_t value;			/* ns of the duration or delay; of LOSS, events; otherwise 0 */
-	char what[TRIGGER_WHAT_MAX];	/* name of the span, callback, event or loop */
+	char what[TRIGGER_WHAT_MAX];	/* name of the span, callback, event, loop, topic, chain or process */
+	/* Of a watch, whose records are older than the present one: */
+	const void *owner;		/* as given to trigger_process_owner(); NULL: the present record's */
+	int tid;			/* 0: of no thread */
+	const char *thread;
 };
 
 /* Receives hits. */
@@ -74,6 +104,7 @@ struct trigger_open;
 struct trigger_lane {
 	struct trigger_open *open;	/* innermost last */
 	unsigned count, room;
+	struct watch_thread *watch;	/* what a watch knows of the thread; NULL: nothing */
 };
 
 /** trigger_lane_reset() - forget open spans, which will not end: events were lost, or the ring has another thread. */
@@ -91,6 +122,32 @@ struct trigger_process;
  */
 struct trigger_process *trigger_process_new(struct triggers *triggers, const struct classes *classes);
 void trigger_process_free(struct trigger_process *process);
+
+/* ---- conditions on topics, chains, timers and rates ---- */
+
+/**
+ * triggers_watch() - before the first process: prepare what these conditions need, if there are any
+ * @listener: of their hits, in trigger_watch_until() and when a process ends
+ * Return: 0; -ENOMEM.
+ */
+int triggers_watch(struct triggers *triggers, const struct trigger_listener *listener);
+void triggers_watch_end(struct triggers *triggers);
+
+/** trigger_watch_until() - no record before @ns will come any more: judge what waits. Time goes on without records, too. */
+void trigger_watch_until(struct triggers *triggers, uint64_t ns);
+
+/** triggers_nearest() - the topic, node or process seen that is most similar to the name of @condition; NULL: none is. */
+const char *triggers_nearest(const struct triggers *triggers, const struct trigger *condition);
+
+/** trigger_process_owner() - who is named in hits, and its name and program for cpu(NAME). @joined_ns: silence counts from then on */
+void trigger_process_owner(struct trigger_process *process, const void *owner, const char *procname, const char *exe,
+			   uint64_t joined_ns);
+
+/** trigger_process_exited() - the process ended by itself: its topics may be silent now. */
+void trigger_process_exited(struct trigger_process *process);
+
+/** trigger_thread() - the records of @lane are from now on of this thread. Return: 0; -ENOMEM. */
+int trigger_thread(struct trigger_process *process, struct trigger_lane *lane, int tid, const char *name);
 
 /**
  * trigger_fact() - an init event of the process: names of callbacks

@@ -111,6 +111,7 @@ static void learn(struct trigger_process *process, unsigned id, const struct kym
 		.events = trigger_named(triggers, TRIGGER_EVENT, point->provider, point->name) |
 			  loop_triggers(triggers, point),
 	};
+	class->watched = triggers->watch && watch_wants(id);
 	triggers->met |= class->events;
 	if (class->events)
 		class->what = WHAT_EVENT;

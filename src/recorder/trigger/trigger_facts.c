@@ -40,6 +40,7 @@ static const struct trigger_rule {
 	{ KYMO_POINT_rclcpp_service_callback_added, FACT_CALLBACK, 1, FACT_SERVICE, 0, -1, -1 },
 	{ KYMO_POINT_rclcpp_timer_callback_added, FACT_CALLBACK, 1, FACT_TIMER, 0, -1, -1 },
 	{ KYMO_POINT_rclcpp_timer_link_node, FACT_TIMER, 0, FACT_NODE, 1, -1, -1 },
+	{ KYMO_POINT_rcl_timer_init, FACT_TIMER, 0, FACT_NONE, -1, -1, -1 },
 	{ KYMO_POINT_rclcpp_callback_register, FACT_CALLBACK, 0, FACT_NONE, -1, 1, -1 },
 };
 
@@ -106,10 +107,13 @@ static char *read_text(const struct trigger_rule *rule, const uint8_t *const fie
 
 void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *payload, size_t size)
 {
-	const struct trigger_rule *rule = process->wants_callbacks ? rule_of(id) : NULL;
+	const struct trigger_rule *rule = process->wants_facts ? rule_of(id) : NULL;
 	const uint8_t *field[FIELDS_READ];
 	struct trigger_fact *fact;
 
+	if (!rule && process->watch && id == KYMO_POINT_rcl_publisher_init &&
+	    find_fields(&kymo_points[id], payload, size, field))
+		watch_fact(process, id, field);
 	if (!rule || !find_fields(&kymo_points[id], payload, size, field))
 		return;
 	fact = fact_at(process, rule->kind, u64_at(field[rule->key]));
@@ -124,6 +128,10 @@ void trigger_fact(struct trigger_process *process, unsigned id, const uint8_t *p
 		free(fact->text);
 		fact->text = read_text(rule, field);
 	}
+	if (id == KYMO_POINT_rcl_timer_init)
+		fact->period_ns = u64_at(field[1]);
+	if (process->watch && id == KYMO_POINT_rcl_subscription_init)
+		watch_fact(process, id, field);
 }
 
 /* The name of a node also matches without its namespace. */
@@ -178,6 +186,26 @@ void facts_symbol(const struct trigger_process *process, uint64_t address, char 
 		(void)snprintf(what, TRIGGER_WHAT_MAX, "%s", fact->text);
 	else
 		(void)snprintf(what, TRIGGER_WHAT_MAX, "callback 0x%" PRIx64, address);
+}
+
+void facts_path(const struct trigger_process *process, uint64_t address, struct facts_path *path)
+{
+	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
+	enum fact_kind kind = FACT_CALLBACK;
+
+	*path = (struct facts_path){ 0 };
+	for (unsigned hop = 0; fact && hop < HOPS_MAX; hop++) {
+		if (kind == FACT_CALLBACK)
+			path->symbol = fact->text;
+		else if (kind == FACT_SUBSCRIPTION)
+			path->topic = fact->text;
+		else if (kind == FACT_NODE)
+			path->node = fact->text;
+		else if (kind == FACT_TIMER)
+			path->period_ns = fact->period_ns;
+		kind = fact->owner_kind;
+		fact = kind ? map_get(&process->facts, fact->owner, kind) : NULL;
+	}
 }
 
 void trigger_forget(struct trigger_process *process)

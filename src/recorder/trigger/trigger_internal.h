@@ -20,6 +20,7 @@ enum trigger_meaning {
 /* An event class as the triggers see it. */
 struct trigger_class {
 	uint8_t what;			/* enum trigger_meaning */
+	bool watched;			/* the watch wants it */
 	bool dynamic;			/* the payload of the begin contains the name of the span */
 	int8_t at_field, track_field;	/* index of the field with that meaning; -1 */
 	int32_t size;			/* of the payload; -1: it depends on the record */
@@ -31,6 +32,7 @@ struct trigger_class {
 /* What is known of a callback, or of an object between the callback and its node. */
 struct trigger_fact {
 	char *text;			/* symbol, topic, service or full name of the node; NULL */
+	uint64_t period_ns;		/* of a timer */
 	uint64_t owner;			/* key of the next fact on the path to the node */
 	uint8_t owner_kind;		/* kind of that fact; 0: none */
 	bool judged;			/* mask is valid for this `version`; only of callbacks */
@@ -44,6 +46,8 @@ struct trigger_process {
 	struct trigger_class *class;		/* by id */
 	unsigned class_room;
 	bool wants_callbacks;
+	bool wants_facts;		/* for these, or for the watch */
+	struct watch_process *watch;	/* NULL: there is no watch */
 	struct map facts;		/* (address, kind) */
 	uint32_t version;		/* grows with every fact */
 	struct map tracks;		/* id of a custom track: its struct trigger_lane */
@@ -62,6 +66,37 @@ static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger
 		mask |= triggers->item[i].kind == kind ? 1u << i : 0;
 	return mask;
 }
+
+/** trigger_exceeded() - the conditions of @mask whose limit is below @took. */
+uint32_t trigger_exceeded(const struct triggers *triggers, uint32_t mask, uint64_t took);
+
+/* ---- trigger_combine.c ---- */
+
+/** trigger_report() - the conditions of @mask hold: pass those on that complete their trigger. Changes @hit->trigger. */
+void trigger_report(struct triggers *triggers, const struct trigger_listener *listener, uint32_t mask,
+		    struct trigger_hit *hit);
+
+/** trigger_repeats() - whether @condition is part of something larger, so that each time counts for which it holds. */
+bool trigger_repeats(const struct trigger *condition);
+
+/* ---- trigger_watch*.c ---- */
+
+/** watch_wants() - whether records of event @id are for the watch. */
+bool watch_wants(unsigned id);
+
+/** watch_record() - a record that watch_wants(). @payload was checked. */
+void watch_record(struct trigger_process *process, struct watch_thread *thread, unsigned id, const uint8_t *payload,
+		  uint64_t ns);
+
+/** watch_fact() - an init event. @payload was checked; the facts of trigger_facts.c know it already. */
+void watch_fact(struct trigger_process *process, unsigned id, const uint8_t *const *field);
+
+/** watch_lost() - events were lost until @ns: what is open, and rates, are not known. */
+void watch_lost(struct trigger_watch *watch, uint64_t ns);
+
+/** watch_join(), watch_leave() - a process comes, or goes. Return: 0; -ENOMEM. */
+int watch_join(struct trigger_process *process);
+void watch_leave(struct trigger_process *process);
 
 /* ---- trigger_class.c ---- */
 
@@ -103,6 +138,14 @@ uint32_t facts_callback(struct trigger_process *process, uint64_t address);
 
 /** facts_symbol() - the name of a callback: its symbol, or its address. */
 void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX]);
+
+/* The names on the path from a callback to its node; NULL: not known. */
+struct facts_path {
+	const char *symbol, *topic, *node;
+	uint64_t period_ns;		/* of a timer; 0: it is not one */
+};
+/** facts_path() - of the callback at @address; valid until the next fact. */
+void facts_path(const struct trigger_process *process, uint64_t address, struct facts_path *path);
 
 void facts_free(struct trigger_process *process);
 

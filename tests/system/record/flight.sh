@@ -16,7 +16,9 @@ assert '"$2"', (s, t)' "$1" 2>"$scratch/why" || fail "$1: not $2: $(tail -1 "$sc
 # ---- what is refused, before anything is made ----
 run 2 "$kymo" record --flight 1s --trigger 'span(x) < 1ms' -o "$scratch/no" -- true
 has err "at character 9, '< 1ms'"
-has err "callback(NAME) > 10ms"
+has err "--trigger help"
+run 0 "$kymo" record --trigger help
+has out "chain(/scan -> /cmd_vel) > 80ms"
 run 2 "$kymo" record --trigger loss -- true
 has err "--flight"
 run 2 "$kymo" record --flight 1s --format csv -- true
@@ -77,7 +79,7 @@ for trigger in 'overrun' 'overrun(loop)' 'missed(test:loop)' 'span(work) > 20ms'
 		-o "$scratch/l$n" -- "$scratch/late" 6000
 	has out "$scratch/l$n/1  $trigger: test:"
 	has out " in late ("
-	has err "'span(nothing) > 1ns': no event had that name"
+	has err "'span(nothing) > 1ns': nothing had that name"
 	reads "$scratch/l$n/1" >/dev/null
 	says "$scratch/l$n/1" "s['cause'] == 'trigger' and s['trigger'] == '$trigger' and s['procname'] == 'late'"
 	case $trigger in

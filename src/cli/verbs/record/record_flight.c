@@ -59,23 +59,55 @@ static int make_output(struct flight_show *show, struct kymo_err *err)
 
 /* ---- what happened ---- */
 
+static void describe_value(const struct trigger *trigger, const struct trigger_hit *hit, char *value, size_t size)
+{
+	char time[TEXT_QUANTITY_MAX];
+
+	(void)text_ns(time, (int64_t)hit->value);
+	switch (trigger->kind) {
+	case TRIGGER_SPAN:
+	case TRIGGER_CALLBACK:
+	case TRIGGER_CHAIN:
+	case TRIGGER_LATENCY:
+		(void)snprintf(value, size, " took %s", time);
+		break;
+	case TRIGGER_OVERRUN:
+	case TRIGGER_MISSED:
+	case TRIGGER_LATE:
+		(void)snprintf(value, size, " late by %s", time);
+		break;
+	case TRIGGER_SILENT:
+		(void)snprintf(value, size, " silent for %s", time);
+		break;
+	case TRIGGER_RATE:
+		(void)snprintf(value, size, " had %.4g messages/s", (double)hit->value / 1000);
+		break;
+	case TRIGGER_BUSY:
+		(void)snprintf(value, size, " busy for %.3g %% of a second", (double)hit->value / 10);
+		break;
+	case TRIGGER_LOST:
+		(void)snprintf(value, size, " lost %" PRIu64, hit->value);
+		break;
+	case TRIGGER_LOSS:
+		(void)snprintf(value, size, ", %" PRIu64, hit->value);
+		break;
+	default:
+		break;
+	}
+}
+
 static void describe_hit(const struct flight_report *report, char *text, size_t size)
 {
 	const struct trigger *trigger = report->trigger;
 	const struct trigger_hit *hit = report->hit;
-	char time[TEXT_QUANTITY_MAX], who[128] = "", value[64] = "";
+	char who[128] = "", value[64] = "";
 
 	if (report->tid)
 		(void)snprintf(who, sizeof who, " in %s (%d), thread %s (%d)", report->procname, report->pid,
 			       report->thread, report->tid);
 	else if (report->pid)
 		(void)snprintf(who, sizeof who, " in %s (%d)", report->procname, report->pid);
-	if (trigger->kind == TRIGGER_SPAN || trigger->kind == TRIGGER_CALLBACK)
-		(void)snprintf(value, sizeof value, " took %s", text_ns(time, (int64_t)hit->value));
-	else if (trigger->kind == TRIGGER_OVERRUN || trigger->kind == TRIGGER_MISSED)
-		(void)snprintf(value, sizeof value, " late by %s", text_ns(time, (int64_t)hit->value));
-	else if (trigger->kind == TRIGGER_LOSS)
-		(void)snprintf(value, sizeof value, ", %" PRIu64, hit->value);
+	describe_value(trigger, hit, value, sizeof value);
 	(void)snprintf(text, size, "%s: %s%s%s", trigger->text, hit->what, value, who);
 }
 
@@ -144,6 +176,20 @@ static void on_written(void *context, const struct flight_report *report)
 }
 
 /* ---- before and after ---- */
+
+bool flight_help(const struct flight_wishes *wishes)
+{
+	const struct trigger_word *word;
+
+	if (!wishes->triggers.count || strcmp(wishes->triggers.item[0], "help") != 0)
+		return false;
+	printf("Write a snapshot when\n\n");
+	for (unsigned i = 0; (word = trigger_word_at(i)); i++)
+		printf("%s\n    %s\n", word->text, word->meaning);
+	printf("\nJoin several with 'and'; 'for 3 times in 10s' counts; for \"or\", repeat --trigger:\n\n"
+	       "silent(/scan) > 1s and cpu(/planner) > 80%%\nlate(/control) > 2ms for 3 times in 10s\n");
+	return true;
+}
 
 static int check(const struct flight_wishes *wishes, struct kymo_err *err)
 {

@@ -20,7 +20,7 @@ struct flight_wishes {
 	{ "flight", 0, OPT_TIME, offsetof(type, member.window), "TIME",				\
 	  "keep only the last TIME in memory, and write it when a trigger or a user asks for it", NULL },	\
 	{ "trigger", 0, OPT_LIST, offsetof(type, member.triggers), "EXPR",			\
-	  "write a snapshot when this happens; may be repeated", NULL },		\
+	  "write a snapshot when this happens; may be repeated; \"help\" lists all triggers", NULL },		\
 	{ "post", 0, OPT_TIME, offsetof(type, member.post), "TIME",				\
 	  "record for TIME after a trigger before its snapshot is written (default 1s)", NULL },	\
 	{ "flight-memory", 0, OPT_SIZE, offsetof(type, member.memory), "SIZE",			\
@@ -45,6 +45,9 @@ struct flight_show {
  */
 int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 		   struct record_options *record, struct kymo_err *err);
+
+/** flight_help() - was "--trigger help" given? Then the list of triggers is printed. */
+bool flight_help(const struct flight_wishes *wishes);
 
 /** flight_tidy() - remove the directory that was created for snapshots, if there are none. */
 void flight_tidy(const struct flight_show *show);
