@@ -206,8 +206,8 @@ static void walk(struct kernel *kernel, unsigned cpu, uint64_t to_ns)
 
 		if (event < kevent_count) {
 			kernel->seen++;
-			if (kernel->unseen && event == KEVENT_ID_sched_switch)
-				unseen_switch(kernel->unseen, kernel->select, cpu, record);
+			if (kernel->unseen)
+				unseen_record(kernel->unseen, kernel->select, cpu, event, record);
 			if (kernel->select)
 				select_record(kernel->select, cpu, event, record);
 			else
@@ -375,6 +375,7 @@ int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kerne
 	}
 	stats->left_out = kernel->seen - stats->events - refused;
 	stats->unseen = unseen_switches(kernel->unseen);
+	stats->unseen_calls = unseen_calls(kernel->unseen);
 	rc = failed(kernel, err);
 	if (!stats->events)
 		place_remove(kernel);

@@ -50,7 +50,9 @@ struct kernel_stats {
 	bool syscalls;			/* with system calls */
 	const char *counter;		/* "cpu-cycles", "cpu-clock"; NULL: none */
 	bool full;			/* some were lost because a ring was full; others the kernel did not deliver */
-	uint64_t unseen; /* switches that the kernel did not report, at least; not in lost */
+	/* Switches, and events of system calls, that the kernel did not report, at least; not in
+	 * lost. */
+	uint64_t unseen, unseen_calls;
 };
 
 /**

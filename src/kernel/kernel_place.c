@@ -110,6 +110,7 @@ void kernel_place(const struct kernel *kernel, struct kernel_stats *stats)
 		count_stream(stats, &kernel->stream[i]);
 	stats->left_out = kernel->seen - kernel->seen_before - stats->events;
 	stats->unseen = unseen_switches(kernel->unseen) - kernel->unseen_before;
+	stats->unseen_calls = unseen_calls(kernel->unseen) - kernel->calls_before;
 }
 
 static int turn_streams(struct kernel *kernel, int dir_fd)
@@ -156,6 +157,7 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 	kernel->dir = path;
 	kernel->seen_before = kernel->seen;
 	kernel->unseen_before = unseen_switches(kernel->unseen);
+	kernel->calls_before = unseen_calls(kernel->unseen);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct kernel {
 	unsigned calls_of;              /* so many of them are followed for system calls, too */
 	uint64_t lost, looked_ns;       /* when their threads were last looked for after a loss */
 	uint64_t seen, seen_before;	/* events in all, and in earlier directories */
-	uint64_t unseen_before;         /* switches, in earlier directories */
+	uint64_t unseen_before, calls_before; /* switches and calls, in earlier directories */
 	bool full;
 	uint64_t flushed_ns, told_ns;
 	const char *counter;		/* NULL: none */
@@ -44,14 +44,19 @@ struct unseen *unseen_create(unsigned cpus, const struct kformat *format);
 /** unseen_pass() - records of @cpu follow; up to them, the source counted @lost. */
 void unseen_pass(struct unseen *unseen, unsigned cpu, uint64_t lost);
 
-/** unseen_switch() - is a switch missing before @record? Counts it, and tells @select, which may be
- * NULL: all are recorded. */
-void unseen_switch(struct unseen *unseen, struct select *select, unsigned cpu,
+/** unseen_record() - is a switch or the event of a system call missing before @record of @event?
+ * Counts it, and reports a switch to @select; NULL: all are recorded, and calls are not looked at,
+ * because records then come CPU by CPU. */
+void unseen_record(struct unseen *unseen, struct select *select, unsigned cpu, unsigned event,
 		   const struct krecord *record);
 
 /** unseen_switches() - how many switches are missing at least, of those that would have been
  * recorded. @unseen may be NULL. */
 uint64_t unseen_switches(const struct unseen *unseen);
+
+/** unseen_calls() - how many events of system calls are missing at least, of the threads that are
+ * recorded. @unseen may be NULL. */
+uint64_t unseen_calls(const struct unseen *unseen);
 
 /** place_open() - create the place that @options name: a directory, a store, memory. Return: 0; -1 with @err. */
 int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err);

@@ -36,6 +36,7 @@ struct select_thread {
 	unsigned cpu;			/* where it waits */
 	uint64_t woken_ns;		/* while it ran */
 	bool ends;
+	struct select_call call;
 };
 
 enum { HELD_SWITCH, HELD_IRQ, HELD_SOFTIRQ, HELD_COUNT };
@@ -242,6 +243,15 @@ bool select_unseen(struct select *select, unsigned number, int64_t tid)
 		waits_no_more(select, now, RUNS);
 	cpu->ours = now != NULL;
 	return wanted;
+}
+
+struct select_call *select_call(const struct select *select, unsigned event,
+				const struct krecord *record)
+{
+	struct select_thread *thread =
+		thread_of(select, record_integer(record, &select->at.tid[event]));
+
+	return thread ? &thread->call : NULL;
 }
 
 /* An event of one thread: it is woken, moves, exits or forks. */

@@ -26,6 +26,17 @@ struct kplace select_place(const struct kformat *format, unsigned event, const c
  */
 bool select_unseen(struct select *select, unsigned cpu, int64_t tid);
 
+/* What the last event of a system call of a thread said; kernel_unseen.c keeps it there. */
+struct select_call {
+	unsigned since;
+	int64_t number;
+};
+
+/** select_call() - that of the thread of @record, an @event of a system call. Return: NULL: the
+ * thread is not followed. */
+struct select_call *select_call(const struct select *select, unsigned event,
+				const struct krecord *record);
+
 /** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of time. */
 void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
 void select_free(struct select *select);

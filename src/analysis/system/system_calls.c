@@ -93,6 +93,16 @@ static bool was_loss(const struct calls *calls, uint32_t trace, int64_t from_ns)
 	return loss && loss->to_ns >= from_ns;
 }
 
+/*
+ * Does an exit @name end @call? A return from a signal handler has no number any more when it ends:
+ * x86 gives the program's registers back, and the kernel reports the exit of no call.
+ */
+static bool is_end_of(const struct system_call *call, const char *name)
+{
+	return strcmp(call->name, name) == 0 ||
+	       (strcmp(name, "unknown") == 0 && strcmp(call->name, "rt_sigreturn") == 0);
+}
+
 void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns, const char *name, int64_t ret)
 {
 	struct calls_thread *thread = thread_of(calls, host, tid);
@@ -100,7 +110,7 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 
 	if (!call)
 		return;
-	if (!thread->in_call || strcmp(call->name, name) != 0 || ns < call->start_ns) {
+	if (!thread->in_call || !is_end_of(call, name) || ns < call->start_ns) {
 		tell(calls, thread, ns);
 		*call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_ended = true };
 		thread->in_call = true;

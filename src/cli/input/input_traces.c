@@ -3,12 +3,12 @@
 #include "cli/input/input_traces.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "accounts/accounts.h"
 #include "cli/common/progress.h"
 #include "summary/summary_file.h"
 
@@ -138,6 +138,22 @@ void cli_tables_warn(const char *verb, const struct tables *tables)
 			(unsigned long long)tables_lost(tables));
 }
 
+void cli_warn_unseen(const char *verb, const struct accounts *accounts)
+{
+	if (accounts->kernel.unseen_switches)
+		fprintf(stderr,
+			"kymo %s: warning: the kernel did not report %" PRIu64
+			" or more switches between threads: who had a CPU, and how long, may be "
+			"wrong there\n",
+			verb, accounts->kernel.unseen_switches);
+	if (accounts->kernel.unseen_calls)
+		fprintf(stderr,
+			"kymo %s: warning: the kernel did not report %" PRIu64
+			" or more events of system calls: these calls may be missing or have no "
+			"end\n",
+			verb, accounts->kernel.unseen_calls);
+}
+
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
 {
 	struct accounts accounts;
@@ -149,6 +165,7 @@ uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb)
 		accounts_read(&accounts, traces->path[i], problem);
 		if (*problem)
 			fprintf(stderr, "kymo %s: warning: %s\n", verb, problem);
+		cli_warn_unseen(verb, &accounts);
 		lost += accounts.dropped + accounts.unwritten;
 		accounts_free(&accounts);
 	}

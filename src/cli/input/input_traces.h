@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accounts/accounts.h"
 #include "analysis/align/align.h"
 #include "analysis/tables/tables.h"
 #include "cli/common/common.h"
@@ -55,6 +56,9 @@ void cli_print_hosts(const char *verb, const struct align *align);
 
 /** cli_tables_warn() - on stderr: what reading the traces of @tables could mend, and that events were lost. */
 void cli_tables_warn(const char *verb, const struct tables *tables);
+
+/** cli_warn_unseen() - on stderr: what the kernel did not report to the recorder of @accounts. */
+void cli_warn_unseen(const char *verb, const struct accounts *accounts);
 
 /** cli_traces_lost() - the sum of events that the recorders counted as lost; warns if accounts cannot be read. */
 uint64_t cli_traces_lost(const struct cli_traces *traces, const char *verb);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/input/input_traces.h"
 #include "report/why/report_why.h"
 
 void report_told(const char *path, struct accounts *accounts, struct report_options *report)
@@ -25,6 +26,7 @@ void report_told(const char *path, struct accounts *accounts, struct report_opti
 	if (accounts->root.pause_count)
 		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
 			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
+	cli_warn_unseen("report", accounts);
 	report->told_lost += accounts->dropped + accounts->unwritten;
 	if (report->traces > 1)
 		return;

@@ -164,6 +164,8 @@ static void show_accounts(const struct show *s)
 		table_value_u64(table, "kernel_lost", "Kernel events lost", a->kernel.lost);
 		table_value_u64(table, "kernel_unseen_switches",
 				"Switches not reported by the kernel", a->kernel.unseen_switches);
+		table_value_u64(table, "kernel_unseen_calls", "Events of system calls not reported",
+				a->kernel.unseen_calls);
 		table_value_u64(table, "kernel_left_out", "Of other threads, left out", a->kernel.left_out);
 	}
 	if (a->chunks.removed) {

@@ -163,8 +163,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		cli_print_hosts("query", tables_align(tables));
 	status = ask(query, traces.name, sql, &options);
 	query_close(query);
-	if (!options.quiet)
+	if (!options.quiet) {
 		cli_tables_warn("query", tables);
+		(void)cli_traces_lost(&traces, "query");
+	}
 	if (status == KYMO_EXIT_OK && options.strict && tables_lost(tables))
 		status = KYMO_EXIT_LOSS;
 	tables_close(tables);

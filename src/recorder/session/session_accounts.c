@@ -142,6 +142,7 @@ struct json_object *session_account_kernel(const struct kernel_stats *stats, boo
 		.recorded = stats->events,
 		.lost = stats->lost,
 		.unseen_switches = whole ? stats->unseen : ACCOUNTS_UNKNOWN,
+		.unseen_calls = whole ? stats->unseen_calls : ACCOUNTS_UNKNOWN,
 		.left_out = whole ? stats->left_out : ACCOUNTS_UNKNOWN,
 		.bytes = stats->bytes,
 	};

@@ -48,4 +48,20 @@ has out '"incomplete": "34 of 34 callbacks'
 sed -i "s/\"dropped\":$dropped/\"dropped\":$((dropped + 7))/" "$scratch/t/kymo.json"
 run 4 "$kymo" report --strict "$scratch/t"
 has out "Lost: $((dropped + 7)) events"
+
+# So does what the kernel did not report, in each verb that reads.
+sed -i 's/^{/{"kernel":{"source":"tracefs","unseen_switches":5,"unseen_calls":6},/' "$scratch/named/kymo.json"
+for verb in report why flow query export; do
+	case $verb in
+	query) set -- query "$scratch/named" "SELECT count(*) FROM processes" ;;
+	export) set -- export "$scratch/named" -q -o "$scratch/named.pftrace" ;;
+	*) set -- "$verb" "$scratch/named" ;;
+	esac
+	"$kymo" "$@" >"$scratch/out" 2>"$scratch/err" || true
+	has err "kymo $1: warning: the kernel did not report 5 or more switches between threads"
+	has err "kymo $1: warning: the kernel did not report 6 or more events of system calls"
+done
+run 0 "$kymo" info "$scratch/named"
+has out "Switches not reported by the kernel: 5"
+has out "Events of system calls not reported: 6"
 finish

@@ -79,6 +79,24 @@ static void test_without_end(void **state)
 	calls_free(&calls);
 }
 
+/* x86 reports the end of this one as that of no call. */
+static void test_signal_return(void **state)
+{
+	struct seen seen = { .count = 0 };
+	struct calls calls;
+
+	(void)state;
+	calls_init(&calls, take, &seen);
+	calls_entry(&calls, HOST, 100, 1000, "rt_sigreturn");
+	calls_exit(&calls, HOST, 100, TRACE, 2000, "unknown", -4);
+	calls_entry(&calls, HOST, 100, 3000, "read");
+	calls_exit(&calls, HOST, 100, TRACE, 4000, "unknown", 0);
+	assert_int_equal(seen.count, 3);
+	check(&seen.call[0], 100, "rt_sigreturn", 1000, 2000);
+	assert_true(seen.call[0].is_ended && !seen.call[1].is_ended && !seen.call[2].is_begun);
+	calls_free(&calls);
+}
+
 /* Its end, and the begin of another one of that name, may be among what was lost. */
 static void test_lost(void **state)
 {
@@ -110,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_without_end),
+		cmocka_unit_test(test_signal_return),
 		cmocka_unit_test(test_lost),
 	};
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/array.h"
 #include "kernel/kernel_place.h"
@@ -272,7 +273,7 @@ static void switches(struct unseen *unseen, struct select *select, const int (*p
 		const struct raw raw = { .tid = pairs[i][0], .other = pairs[i][1] };
 		const struct krecord record = { i + 1, (const uint8_t *)&raw, sizeof(raw) };
 
-		unseen_switch(unseen, select, 0, &record);
+		unseen_record(unseen, select, 0, KEVENT_ID_sched_switch, &record);
 		if (select)
 			select_record(select, 0, KEVENT_ID_sched_switch, &record);
 	}
@@ -317,8 +318,68 @@ static void unseen_switches_are_counted(void **state)
 	assert_int_equal(unseen_switches(unseen), 2);
 	unseen_pass(unseen, 0, 3);
 	switches(unseen, NULL, strangers, COUNT_OF(strangers));
+	assert_int_equal(unseen_switches(unseen), 2); /* captured then, and walked one pass later */
+	unseen_pass(unseen, 0, 3);
+	switches(unseen, NULL, strangers, COUNT_OF(strangers));
 	assert_int_equal(unseen_switches(unseen), 4);
 	assert_int_equal(unseen_switches(NULL), 0);
+	free(unseen);
+	select_free(select);
+}
+
+#define ENTRY KEVENT_ID_syscall_entry_unknown
+#define EXIT KEVENT_ID_syscall_exit_unknown
+
+static void call(struct unseen *unseen, struct select *select, unsigned event, int tid, int number)
+{
+	const struct raw raw = { .tid = tid, .other = number };
+
+	unseen_record(unseen, select, 0, event, &(struct krecord){ 1, (const uint8_t *)&raw, sizeof(raw) });
+}
+
+/* 5 is followed. A call begins or ends inside another one, and what is no gap. */
+static void unseen_calls_are_counted(void **state)
+{
+	struct kformat format[KEVENT_ID_COUNT] = { 0 };
+	unsigned taken = 0;
+	struct unseen *unseen;
+	struct select *select;
+
+	(void)state;
+	format[ENTRY].place[0] = format[EXIT].place[0] = place("next_pid"); /* id, tid */
+	format[ENTRY].place[1] = format[EXIT].place[2] = place("pid");	    /* id, ret, tid */
+	select = select_create(CPUS, format, take_nothing, &taken);
+	unseen = unseen_create(CPUS, format);
+	assert_true(select && unseen);
+	assert_int_equal(select_follow(select, 5), 1);
+	call(unseen, select, EXIT, 5, SYS_read); /* the recording began inside of it */
+	call(unseen, select, ENTRY, 5, SYS_read);
+	call(unseen, select, EXIT, 5, SYS_read);
+	call(unseen, select, EXIT, 5, SYS_write); /* refused by a filter */
+	call(unseen, select, ENTRY, 5, SYS_rt_sigreturn);
+	call(unseen, select, EXIT, 5, -1);
+	call(unseen, select, ENTRY, 5, SYS_futex); /* another thread calls execve(2) */
+	call(unseen, select, EXIT, 5, SYS_execve);
+	call(unseen, select, ENTRY, 9, SYS_read); /* a stranger */
+	call(unseen, select, ENTRY, 9, SYS_read);
+	assert_int_equal(unseen_calls(unseen), 0);
+	call(unseen, select, ENTRY, 5, SYS_read);
+	call(unseen, select, ENTRY, 5, SYS_write); /* the end of read is missing */
+	assert_int_equal(unseen_calls(unseen), 1);
+	call(unseen, select, EXIT, 5, SYS_close); /* so are the end of write and the begin of close */
+	assert_int_equal(unseen_calls(unseen), 2);
+	call(unseen, select, ENTRY, 5, SYS_read);
+	unseen_pass(unseen, 1, 3); /* losses that the source counted, on any CPU */
+	call(unseen, select, ENTRY, 5, SYS_write);
+	call(unseen, select, ENTRY, 5, SYS_write);
+	unseen_pass(unseen, 1, 3);
+	call(unseen, select, ENTRY, 5, SYS_write);
+	call(unseen, select, ENTRY, 5, SYS_write);
+	assert_int_equal(unseen_calls(unseen), 2);
+	unseen_pass(unseen, 1, 3);
+	call(unseen, select, ENTRY, 5, SYS_write);
+	assert_int_equal(unseen_calls(unseen), 3);
+	assert_int_equal(unseen_calls(NULL), 0);
 	free(unseen);
 	select_free(select);
 }
@@ -329,6 +390,7 @@ int main(void)
 		cmocka_unit_test(all_of_ours_is_there),
 		cmocka_unit_test(damage_is_nobody),
 		cmocka_unit_test(unseen_switches_are_counted),
+		cmocka_unit_test(unseen_calls_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,27 @@ static uint64_t sum(struct ksource *source, const struct kformat *format, uint64
 	return records + *lost;
 }
 
+/* Events that were read out of tracefs' buffers, by the kernel's count. */
+static uint64_t count_read(unsigned cpus)
+{
+	char path[PATH_MAX], line[128];
+	unsigned long long count, all = 0;
+
+	for (unsigned i = 0; i < cpus; i++) {
+		FILE *file;
+
+		(void)snprintf(path, sizeof(path), "%s/instances/kymo-%d/per_cpu/cpu%u/stats", format_tracefs(),
+			       (int)getpid(), i);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file))
+			if (sscanf(line, "read events: %llu", &count) == 1)
+				all += count;
+		if (file)
+			(void)fclose(file);
+	}
+	return all;
+}
+
 /* @size: of tracefs' buffers. Return: what was lost. */
 static uint64_t compare(const struct kformat *format, size_t size)
 {
@@ -105,6 +126,7 @@ static uint64_t compare(const struct kformat *format, size_t size)
 		      (unsigned long long)happened, (unsigned long long)at_most, (unsigned long long)lost);
 	assert_true(at_least <= happened && happened <= at_most);
 	assert_true(at_least > ROUNDS);
+	assert_int_equal(happened - lost, count_read(source->cpus));
 	outer->ops->close(outer);
 	inner->ops->close(inner);
 	source->ops->close(source);

@@ -109,6 +109,7 @@ static void ask_recorder(const struct export_request *request, struct perfetto_o
 		accounts_read(&accounts, request->traces.path[i], problem);
 		if (*problem)
 			fprintf(stderr, "kymo export: warning: %s\n", problem);
+		cli_warn_unseen("export", &accounts);
 		perfetto->told_lost += accounts.dropped + accounts.unwritten;
 		use_clocks(&accounts, perfetto);
 		accounts_free(&accounts);

@@ -143,6 +143,11 @@ void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool q
 			"kymo %s: the kernel did not report %" PRIu64
 			" or more switches between threads\n",
 			verb, kernel->unseen);
+	if (kernel->unseen_calls)
+		fprintf(stderr,
+			"kymo %s: the kernel did not report %" PRIu64
+			" or more events of system calls\n",
+			verb, kernel->unseen_calls);
 	if (kernel->cpus && !quiet)
 		fprintf(stderr, "kernel: %" PRIu64 " events of %u CPUs through %s%s\n", kernel->events, kernel->cpus, kernel->source,
 			kernel->all ? "" : ", of what is traced and what ran instead");
@@ -174,6 +179,9 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 		table_value_u64(table, "kernel_lost", "Kernel events lost", kernel->lost);
 		table_value_u64(table, "kernel_unseen_switches",
 				"Switches not reported by the kernel", kernel->unseen);
+		table_value_u64(table, "kernel_unseen_calls",
+				"Events of system calls not reported by the kernel",
+				kernel->unseen_calls);
 		table_value_u64(table, "kernel_left_out", "Kernel events of other threads, left out", kernel->left_out);
 		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
 		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
