@@ -61,7 +61,8 @@ void report_communications(struct report *report)
 	for (unsigned i = 0; i < activity_link_count(report->activity); i++) {
 		const struct activity_link *link = activity_link(report->activity, i);
 
-		if (wants_link(report, link))
+		if (wants_link(report, link) &&
+		    report_shows_row(report, NULL, link->publisher->topic))
 			REPORT_ROW(&rows, .index = i, .of = link,
 				   .name = link->publisher->topic->name,
 				   .key = report_sort_key(report->options->sort, &link->latency,

@@ -227,18 +227,21 @@ static void interval_row(struct report *report, const struct report_row *row)
 	cells_address(t, callback);
 }
 
-static bool interval_wanted(const struct report *report, unsigned index, const char **name)
+static bool interval_wanted(struct report *report, unsigned index, const char **name)
 {
 	unsigned callbacks = model_count(report->model, MODEL_CALLBACK);
+	const struct model_callback *callback;
 	const struct model_topic *topic;
 
 	if (index < callbacks) {
-		*name = report_node_name(model_callback(report->model, index));
-		return report_wants_callback(report, model_callback(report->model, index));
+		callback = model_callback(report->model, index);
+		*name = report_node_name(callback);
+		return report_wants_callback(report, callback) &&
+		       report_shows_row(report, callback, NULL);
 	}
 	topic = model_topic(report->model, index - callbacks);
 	*name = topic->name;
-	return report_topic_is_of_node(report, topic);
+	return report_topic_is_of_node(report, topic) && report_shows_row(report, NULL, topic);
 }
 
 void report_intervals(struct report *report)

@@ -73,6 +73,7 @@ def startup():
     every = report(BASIC, "--all")[0]
     check(every.count(" /parameter_events ") >= 6 and "hidden" not in every, "--all hides", every)
     for words, hidden in ((("report", "--section", "frequency"), 12), (("report", "--section", "publications"), 6),
+                          (("report", "--section", "intervals"), 7), (("report", "--section", "communications"), 21),
                           (("report", "--section", "blocked-by"), 18), (("live", "--top"), 6)):
         few, every_row = (first_block(*words, BASIC, *more) for more in ((), ("--all",)))
         check("parameter_events" not in few and f"{hidden} start-up rows hidden; --all shows them\n" in few, words, few)
