@@ -8,6 +8,25 @@
 
 /* ---- verdicts ---- */
 
+static struct verdict_limit limit_of(const struct compare_options *options,
+				     const struct compare_row *row)
+{
+	struct verdict_limit limit = metric_named(row->entity->kind, row->metric)->limit;
+
+	if (options->limit > 0 && row->unit != COMPARE_SHARE && row->unit != COMPARE_PER_RUN)
+		limit.ratio = options->limit;
+	limit.is_by_chance = row->is_chance;
+	return limit;
+}
+
+double compare_limit(const struct compare_options *options, const struct compare_row *row)
+{
+	const struct verdict_limit limit = limit_of(options, row);
+
+	return verdict_most(metric_base(metric_named(row->entity->kind, row->metric), row->base),
+			    &limit);
+}
+
 static bool judge(struct comparing *c)
 {
 	struct comparison *out = c->out;
@@ -21,12 +40,8 @@ static bool judge(struct comparing *c)
 	for (unsigned i = 0; i < out->rows; i++) {
 		struct compare_row *row = &out->row[i];
 		const struct metric *metric = metric_named(row->entity->kind, row->metric);
-		struct verdict_limit limit = metric->limit;
+		const struct verdict_limit limit = limit_of(c->options, row);
 
-		if (c->options->limit > 0 && row->unit != COMPARE_SHARE &&
-		    row->unit != COMPARE_PER_RUN)
-			limit.ratio = c->options->limit;
-		limit.is_by_chance = row->is_chance;
 		row->change = change[i];
 		row->verdict = verdict(&c->options->design, &change[i],
 				       metric_base(metric, row->base), &limit);

@@ -88,4 +88,7 @@ int compare(struct comparison *comparison, const struct summary *const *base,
 	    struct kymo_err *err);
 void compare_free(struct comparison *comparison);
 
+/** compare_limit() - by how much the metric of @row may grow: the logarithm of a ratio. */
+double compare_limit(const struct compare_options *options, const struct compare_row *row);
+
 #endif

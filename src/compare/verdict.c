@@ -34,11 +34,17 @@ static unsigned runs_needed(const struct change_design *design, const struct cha
 	return needed <= VERDICT_RUNS_MAX ? (unsigned)needed : 0;
 }
 
+double verdict_most(double base, const struct verdict_limit *limit)
+{
+	const double ratio = log1p(limit->ratio), least = log1p(limit->least / base);
+
+	return ratio > least ? ratio : least;
+}
+
 struct verdict_of verdict(const struct change_design *design, const struct change *change,
 			  double base, const struct verdict_limit *limit)
 {
-	const double ratio = log1p(limit->ratio), least = log1p(limit->least / base);
-	const double most = ratio > least ? ratio : least;
+	const double most = verdict_most(base, limit);
 	struct verdict_of of = { .verdict = VERDICT_UNKNOWN };
 
 	if (limit->is_count && design->bases == 1 && design->news == 1 &&

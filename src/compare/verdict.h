@@ -47,6 +47,9 @@ struct verdict_of {
 struct verdict_of verdict(const struct change_design *design, const struct change *change,
 			  double base, const struct verdict_limit *limit);
 
+/** verdict_most() - the logarithm of the ratio by which what is @base may grow within @limit. */
+double verdict_most(double base, const struct verdict_limit *limit);
+
 /**
  * verdict_is_chance() - one run a side: does chance explain that something happened @new_count
  * times in @new_runs, after @base_count in @base_runs? At one in a thousand it does not, if it
