@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What time was spent with: words, and fills that differ without colour, too.
+
+const segment_words = {
+	run: ['run', 'running'], cached: ['kept', 'kept until published'], publish: ['publish', 'publishing'],
+	transport: ['way', 'on its way'], wait: ['wait', 'waiting for other callbacks'], take: ['take', 'being received'],
+	executing: ['run', 'running'], queued: ['wait', 'waiting for another callback'], late: ['take', 'late, held up by nothing in the trace'],
+	preempted: ['preempted', 'preempted'], blocked: ['take', 'blocked'], page_fault: ['take', 'page faults'],
+	ran: ['run', 'running'], kept: ['kept', 'kept'], publishing: ['publish', 'publishing'], on_its_way: ['way', 'on its way'],
+	waited_for: ['wait', 'waiting'], taking: ['take', 'being received'], being_late: ['take', 'late'],
+};
+
+function swatch_of(what) {
+	return (segment_words[what] || ['take'])[0];
+}
+
+// Waiting is hatched: no meaning is by colour alone.
+function patterns() {
+	return svg('defs', {},
+		svg('pattern', { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+			svg('rect', { width: 6, height: 6, fill: 'var(--wait)', opacity: 0.45 }), svg('rect', { width: 3, height: 6, fill: 'var(--wait)' })),
+		svg('pattern', { id: 'cut', width: 5, height: 5, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(-45)' },
+			svg('rect', { width: 2, height: 5, fill: 'var(--preempted)' })));
+}
+
+function fill_of(what) {
+	const swatch = swatch_of(what);
+	return swatch === 'wait' ? 'url(#hatch)' : swatch === 'preempted' ? 'url(#cut)' : 'var(--' + swatch + ')';
+}
+
+function legend(kinds) {
+	const seen = new Map(kinds.map(kind => [swatch_of(kind), segment_words[kind][1]]));
+	return el('p', { class: 'legend' }, [...seen].map(([swatch, words]) =>
+		el('span', {}, el('i', { class: 'bg-' + swatch }), words)));
+}
