@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "cli/common/common.h"
+#include "cli/input/report_page.h"
 #include "cli/verbs/bench/bench_pairs.h"
 #include "cli/verbs/diff/diff_answer.h"
 #include "compare/looks.h"
 
+#define DIFF_HTML_HELP "also write a page for browsers beside the recordings: DIR/diff.html"
 #define PAIRS 6u
 #define REJECT 25u /* percent of the CPUs */
 /* What a quiet machine has none of. */
@@ -52,6 +54,7 @@ struct bench {
 	struct looks looks;
 	struct diff diff;
 	struct comparison comparison;
+	char page[CLI_PATH_MAX + 16];
 };
 
 /* ---- looks ---- */
@@ -125,6 +128,8 @@ static int prepare(struct bench *b, struct kymo_err *err)
 	b->diff.options.paired = true;
 	(void)snprintf(b->diff.base_name, sizeof(b->diff.base_name), "base");
 	(void)snprintf(b->diff.new_name, sizeof(b->diff.new_name), "new");
+	(void)snprintf(b->page, sizeof(b->page), "%s/diff.html", pairs->directory);
+	b->diff.page = b->o.diff.html ? b->page : NULL;
 	return bench_pairs_begin(pairs, err);
 }
 
@@ -164,6 +169,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	if (!b)
 		return err_no_memory(err);
+	report_page_command(b->diff.command, sizeof(b->diff.command), "bench", argc, argv);
 	b->o.pairs = PAIRS;
 	b->o.reject = REJECT;
 	if (!opt_parse(opts, &b->o, &argc, &argv, NULL, err) && !cli_no_operands(argc, argv, err) &&

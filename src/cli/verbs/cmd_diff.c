@@ -4,17 +4,23 @@
 #include <stdlib.h>
 
 #include "cli/common/common.h"
+#include "cli/input/report_page.h"
 #include "cli/verbs/diff/diff_answer.h"
+
+#define DIFF_HTML_HELP                                                             \
+	"also write a page for browsers, one file that needs no network: -o FILE " \
+	"(default: diff.html)"
 
 struct options {
 	struct diff_options diff;
-	const char *store;
+	const char *store, *output;
 };
 
 static const struct opt opts[] = {
 	{ "paired", 'p', OPT_FLAG, offsetof(struct options, diff.paired), NULL,
 	  "the runs were recorded in turn: the n-th run of each side belong together", NULL },
 	DIFF_OPTS(struct options),
+	CLI_OPT_OUTPUT(struct options, "FILE", "where --html goes; -: standard output"),
 	{ "store", 's', OPT_TEXT, offsetof(struct options, store), "DIR",
 	  "BASE and NEW are commits of the store DIR (kymo store)", NULL },
 	{ "anyway", 0, OPT_FLAG, offsetof(struct options, diff.anyway), NULL,
@@ -65,6 +71,16 @@ static int find_sides(struct diff *d, const char *store, int argc, char **argv, 
 	return 0;
 }
 
+static int set_page(struct diff *d, const struct options *options, struct kymo_err *err)
+{
+	if (options->output && !options->diff.html)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--output is for --html; write what is printed with > FILE");
+	if (options->diff.html)
+		d->page = options->output ? options->output : "diff.html";
+	return diff_check_options(&d->options, err);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
@@ -75,9 +91,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!d)
 		return err_no_memory(err);
 	d->verb = "diff";
+	report_page_command(d->command, sizeof(d->command), "diff", argc, argv);
 	status = opt_parse(opts, &options, &argc, &argv, &dashdash, err);
 	d->options = options.diff;
-	if (!status && !diff_check_options(&d->options, err) &&
+	if (!status && !set_page(d, &options, err) &&
 	    !find_sides(d, options.store, argc, argv, dashdash, err) &&
 	    !diff_compare(d, &comparison, err))
 		status = diff_print(d, &comparison, err);
@@ -121,6 +138,7 @@ const struct verb verb_diff = {
 	.examples = "kymo diff before.trace after.trace\n"
 		    "kymo diff --paired runs/base runs/new\n"
 		    "kymo diff base1 base2 base3 base4 -- new1 new2 new3 new4\n"
+		    "kymo diff --paired --html -o diff.html runs/base runs/new\n"
 		    "kymo diff --store perf 4f1c2aa 9b02e11\n"
 		    "kymo diff --format junit --paired runs/base runs/new >diff.xml",
 	.opts = opts,

@@ -126,8 +126,7 @@ ROOMS = {
     "caret/paths": "analysis ctf/read",
     "caret/export": "ctf/read ctf/write",
 
-    "compare": "base summary analysis/pass",
-    "compare/page": "page compare",
+    "compare": "base accounts page summary analysis/pass",
 
     "check": "base summary compare",
 
@@ -177,7 +176,7 @@ DOORS = {
     "cli/verbs/diff": "diff_answer diff_runs",
     "cli/verbs/store": "store_changes store_dir",
     "check": "budget check check_print",
-    "compare": "change ci compare compare_print disturbed looks metrics points series series_print verdict",
+    "compare": "change ci compare compare_page compare_print disturbed looks metrics points series series_print verdict",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/open": "open_browser open_handover open_view ui_server",
     "cli/verbs/query": "query_print query_prompt",

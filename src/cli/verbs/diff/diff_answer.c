@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/common/common.h"
+#include "compare/compare_page.h"
 #include "compare/compare_print.h"
 
 /* Within a side, too: its runs stand for the same thing. */
@@ -80,6 +81,27 @@ static const char *machine_note(const struct diff *d)
 	return NULL;
 }
 
+static int write_page(const struct diff *d, const struct comparison *comparison,
+		      const struct compare_print *how, struct kymo_err *err)
+{
+	struct compare_print all = *how;
+	const struct compare_page page = {
+		.print = &all,
+		.base = { (const struct summary *const *)d->base.summary, d->base.path,
+			  d->base.count },
+		.new = { (const struct summary *const *)d->new.summary, d->new.path, d->new.count },
+		.version = "kymo " KYMO_VERSION,
+		.command = d->command,
+	};
+
+	all.most = 0;
+	if (compare_page_write(&page, comparison, d->page, stdout, err))
+		return -1;
+	if (strcmp(d->page, "-") != 0)
+		fprintf(stderr, "page: %s\n", d->page);
+	return 0;
+}
+
 static int print(const struct diff *d, const struct comparison *comparison, struct kymo_err *err)
 {
 	const struct compare_print how = {
@@ -97,7 +119,11 @@ static int print(const struct diff *d, const struct comparison *comparison, stru
 
 	(void)snprintf(name, sizeof(name), "kymo %s", d->verb);
 	compare_cases(&suite, comparison, &how);
-	status = print_as(d, comparison, &how, &suite);
+	/* A page on standard output is alone there. */
+	status = d->page && strcmp(d->page, "-") == 0 ? KYMO_EXIT_OK
+						      : print_as(d, comparison, &how, &suite);
+	if (d->page && write_page(d, comparison, &how, err))
+		status = -1;
 	if (ci_write(&suite, d->options.junit, (enum ci_service)d->options.annotate, err))
 		status = -1;
 	ci_free(&suite);

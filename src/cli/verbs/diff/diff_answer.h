@@ -19,11 +19,13 @@ struct diff_options {
 	bool paired, all, require, with_losses, anyway, values;
 	int annotate; /* enum ci_service */
 	const char *junit;
+	bool html;
 	uint64_t limit; /* percent; 0: those of the metrics */
 	const char *only;
 };
 
-/* Option rows that both verbs have; the struct of the verb has a member struct diff_options diff.
+/* Each verb says where its page goes: #define DIFF_HTML_HELP "..."
+ * Option rows that both verbs have; the struct of the verb has a member struct diff_options diff.
  */
 #define DIFF_OPTS(type)                                                                           \
 	{ "format",                                                                               \
@@ -37,6 +39,7 @@ struct diff_options {
 		  OPT_TEXT, offsetof(type, diff.junit),                                           \
 		  "FILE",   "also write the verdicts as JUnit XML",                               \
 		  NULL },                                                                         \
+		{ "html", 0, OPT_FLAG, offsetof(type, diff.html), NULL, DIFF_HTML_HELP, NULL },   \
 		{ "annotate",                                                                     \
 		  0,                                                                              \
 		  OPT_CHOICE,                                                                     \
@@ -85,6 +88,8 @@ struct diff {
 	double alarm, error; /* of this look, for struct change_design; 0: the usual ones */
 	struct compare_options compare; /* set by diff_compare() */
 	char base_name[64], new_name[64];
+	const char *page;   /* --html: the file to write */
+	char command[1024]; /* that was typed, for the page */
 };
 
 /** diff_check_options() - do the options go together? Return: 0; -1 with @err. */
@@ -97,7 +102,8 @@ int diff_check_options(const struct diff_options *options, struct kymo_err *err)
  */
 int diff_compare(struct diff *diff, struct comparison *comparison, struct kymo_err *err);
 
-/** diff_print() - print the answer. Return: the exit status, or -1 with @err. */
+/** diff_print() - print the answer, and write the page. Return: the exit status, or -1 with @err.
+ */
 int diff_print(const struct diff *diff, const struct comparison *comparison, struct kymo_err *err);
 
 #endif
