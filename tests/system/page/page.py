@@ -32,9 +32,9 @@ def page(trace, path, *options):
     return path
 
 
-def walk(browser, what):
+def walk(browser, what, addresses=ADDRESSES):
     """Each address of the page: something is drawn, and nothing is wider than the window."""
-    for address in browser.value(ADDRESSES):
+    for address in browser.value(addresses):
         browser.view(address)
         browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
         drawn = browser.value(DRAWN)
@@ -202,7 +202,38 @@ def given():
     return existing(*(os.path.join(folder, name, "ctf") for name in names), os.path.join(SHARED, "data", "caret-demo", "ctf"))
 
 
-def look(kind, traces, pages, robot):
+# Addresses of a comparison: the bar, and two of each kind.
+COMPARED = """[...document.querySelectorAll('nav a')].map(link => link.getAttribute('href'))
+    .concat(Object.values(byKind).flatMap(all => all.slice(0, 2).map(entity => address(entity))), ['#/nowhere/else'])"""
+
+
+def comparisons(directory, robot, hostile):
+    """Pages of `kymo diff --html`: the robot and itself, the robot and a program with other names. Return: [(page, JSON of the same)]."""
+    made_of = []
+    for number, (base, new) in enumerate(((robot, robot), (robot, hostile))):
+        path = os.path.join(directory, f"diff{number}.html")
+        words = ("diff", base, new, "--anyway", "--with-losses")
+        run(KYMO, *words, "--html", "-o", path, status=(0, 5, 6))
+        made_of.append((path, answer(*words, "--values", status=(0, 5, 6))))
+    return made_of
+
+
+def look_compared(browser, pages):
+    for path, told in pages:
+        browser.show(path)
+        check(browser.value("facts") == told, browser.name, path, "has other numbers than kymo diff --format json --values")
+        walk(browser, path, COMPARED)
+        if told["metrics"]:
+            browser.view("#/metrics")
+            shown = browser.value("[...document.querySelectorAll('table[aria-label=metrics] tbody tr')].map(row => [row.cells[3].innerText, Number(row.cells[4].dataset.v), Number(row.cells[5].dataset.v)])")
+            check(shown == [[row["metric"], row["base"], row["new"]] for row in told["metrics"]][:200], path, "the table has", shown[:3])
+        browser.view("#/only")
+        names = browser.value("[...document.querySelectorAll('main tbody .namecell')].length")
+        check(names == min(60, len(told["appeared"])) + min(60, len(told["gone"])), path, "lists", names, "names")
+    quiet(browser, "comparisons")
+
+
+def look(kind, traces, pages, robot, compared_pages):
     with kind() as browser:
         compared = 0
         for trace, path in zip(traces, pages):
@@ -226,18 +257,20 @@ def look(kind, traces, pages, robot):
             browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)
         quiet(browser, "keys")
+        look_compared(browser, compared_pages)
 
 
 def main(directory):
     own, other = made(directory), two_hosts(directory) + given()
     traces = own + other
     pages = [page(trace, os.path.join(directory, f"{number}.html")) for number, trace in enumerate(traces)]
+    compared_pages = comparisons(directory, own[0], own[4])
     found = browsers()
     if not found:
         skip("no browser: it needs chromium and firefox-esr")
     for kind in found:
         some = traces if kind.name == "chromium" else own[:2] + other[:1]
-        look(kind, some, [pages[traces.index(trace)] for trace in some], own[0])
+        look(kind, some, [pages[traces.index(trace)] for trace in some], own[0], compared_pages)
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:

@@ -4,11 +4,13 @@
 """kymo bench records two sides in turn, and kymo diff compares them: what is worse is found and fails, what is not does not, in text,
 JSON, CSV, JUnit and annotations. Machines that
 differ are refused."""
+import base64
 import csv
 import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,6 +117,13 @@ def main():
         table = list(csv.DictReader(io.StringIO(diff("--paired", "base", "new", "--format", "csv", status=5).stdout.split("\n# ")[0])))
         check([row["verdict"] for row in table] == [row["verdict"] for row in rows["metrics"]], "csv:", table)
 
+        page = diff("--paired", "base", "new", "--html", "-o", "-", status=5).stdout
+        data = json.loads(gzip.decompress(base64.b64decode(re.search(r"id=data>([^<]*)<", page)[1])))
+        check(data["tables"] == [plot], "the page has other numbers than --format json --values")
+        check("WORSE      span control:step" in page and len(data["rows"]) == len(plot["metrics"]), "page:", page[:3000])
+        step = data["rows"][next(i for i, row in enumerate(plot["metrics"]) if row["metric"] == "duration p50")]
+        check(abs(step["limit"] - 0.1) < 1e-9, "the limit of p50:", step)
+
         junit = diff("base", "new", "--format", "junit", status=5).stdout
         suite = tree.fromstring(junit)
         failed = [case.get("name") for case in suite if case.find("failure") is not None]
@@ -150,6 +159,7 @@ def main():
                 (("base", "--"), 2, "has no runs"), (("base", "nothing"), 3, "nothing"),
                 (("--paired", "base", "new/001"), 2, "cannot be pairs"),
                 (("base", "new", "--values"), 2, "--format json"),
+                (("base", "new", "-o", "x.html"), 2, "--html"), (("base", "new", "--html", "-o", "no/where.html"), 1, "no/where.html"),
                 (("base", "new", "-f", "json", "--annotate", "github"), 2, "leave one out")):
             error = diff(*words, status=status).stderr
             check(said in error and error.startswith("kymo diff: "), words, "says", error)
