@@ -52,6 +52,7 @@ struct flight_report {
 
 struct flight_options {
 	uint64_t window_ns, post_ns, memory;
+	uint64_t rest_ns;		/* after a snapshot, triggers are only counted for so long */
 	uint64_t snapshots;		/* triggers fire until so many were written; 0: for ever */
 	struct triggers triggers;
 	const char *version;		/* of kymo */

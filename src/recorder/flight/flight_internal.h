@@ -185,6 +185,7 @@ struct flight {
 	uint64_t begin_ns, end_ns;    /* of it */
 	unsigned count;      /* snapshots written or failed; not requests that could not begin */
 	uint64_t suppressed; /* since the last one */
+	uint64_t rests_until_ns;	/* triggers are only counted */
 	bool told_short;
 	bool disarmed; /* nothing fires any more */
 };

@@ -38,7 +38,7 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 	struct flight_asked *asked = &flight->asked;
 	uint64_t now;
 
-	if (asked->any || flight->disarmed || flight_is_done(flight)) {
+	if (asked->any || flight->disarmed || flight_is_done(flight) || (uint64_t)now_ns() < flight->rests_until_ns) {
 		flight->suppressed++;
 		return;
 	}
@@ -137,6 +137,8 @@ static void report(struct flight *flight, const char *path, const struct flight_
 	struct flight_waiter *waiter = asked->waiters;
 
 	flight->suppressed = 0;
+	if (asked->cause == FLIGHT_TRIGGER)
+		flight->rests_until_ns = (uint64_t)now_ns() + flight->options.rest_ns;
 	if (flight->options.written)
 		flight->options.written(flight->options.context, &said);
 	while (waiter) {

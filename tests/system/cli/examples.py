@@ -82,6 +82,7 @@ SCENES = [
     (r"kymo start", "started", {0}),
     (r"kymo (pause|resume|filter|stop|status|snapshot|sink)\b", "recording", {0}),
     (r"kymo rm\b", "removed", {0}),
+    (r"kymo incidents\b", "incident", {0}),
     (r"kymo diff\b", "compared", {0, 5, NOTHING}),
     (r"kymo bench\b", "benched", {0, 5}),
     (r"kymo check\b", "checked", {0, 5, NOTHING}),
@@ -425,6 +426,12 @@ class Scenes:
         commits = "" if "store add" in line else "".join(f"kymo store add perf --commit {commit} TRACE && " for commit in ("4f1c2aa", "9b02e11"))
         return self.run(f"cd {place} && {commits}{line}")
 
+    def incident(self, line):
+        """Where a recorder kept the recording as an incident, and ended before it wrote more."""
+        place = tempfile.mkdtemp(dir=self.work)
+        shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, "I", "20261124-031244", "trace"))
+        return self.run(f"cd {place} && {line}", KYMO_INCIDENTS=os.path.join(place, "I"))
+
     def benched(self, line):
         """Both commands are a short program with spans; 6 pairs are enough."""
         line = re.sub(r"--(base|new) ('[^']*'|\S+)", rf"--\1 '{BUILD}/tests/spans_for 20000 30'", line).replace("--pairs 10", "--pairs 6")
@@ -460,7 +467,7 @@ def scene_of(line):
 
 def needs_no_robot(line):
     """It reads traces, or starts what it records."""
-    alone = ("read", "command", "lint", "without_clock", "opened", "prompt", "stored", "benched", "checked", "compared", "removed", "recover")
+    alone = ("read", "command", "lint", "without_clock", "opened", "prompt", "stored", "benched", "checked", "compared", "removed", "recover", "incident")
     return scene_of(line)[0] in alone and not re.search(r"4711|pidof|kymo (list|doctor|events)|live", line)
 
 

@@ -25,6 +25,7 @@ ROOMS = {
     "base": "abi",
 
     "accounts": "base",
+    "incident": "base",
 
     "inside": "abi",
     "inside/tracer": "",
@@ -134,7 +135,7 @@ ROOMS = {
 
     "serve": "base ctf/read live relay/wire summary fleet top",
 
-    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve cli/common",
+    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve incident cli/common",
     "cli/common": "",
     "cli/input": "",
     "cli/verbs": "cli/input cli/verbs",
@@ -234,6 +235,7 @@ DOORS = {
     "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
     "fleet/window": "window",
     "serve": "serve",
+    "incident": "incident",
     "page": "page_file",
     "report/flow": "flow flow_text",
     "report/first": "first",

@@ -25,6 +25,8 @@ static int name_snapshot(void *context, unsigned number, char *path, unsigned si
 	const struct flight_show *show = context;
 	char output[CLI_PATH_MAX];
 
+	if (show->incident)
+		return record_incident_name(show->directory, path, size, err);
 	if (show->output) {
 		if ((unsigned)snprintf(path, size, "%s/%u", show->output, number) >= size)
 			return err_set(err, KYMO_EXIT_FAILED, "the path of the trace is too long; choose a shorter one with -o");
@@ -148,6 +150,8 @@ static void on_written(void *context, const struct flight_report *report)
 
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
+	if (report->failed && show->incident)
+		record_incident_failed(report);
 	if (report->failed && report->cause == FLIGHT_REQUEST)
 		return;			/* kymo snapshot reports it */
 	if (report->failed) {
@@ -159,6 +163,8 @@ static void on_written(void *context, const struct flight_report *report)
 	show->written++;
 	show->dropped += report->dropped;
 	describe(report, why, sizeof why);
+	if (show->incident)
+		record_incident_written(show->incident, show->directory, report, why);
 	text_clean(clean, sizeof clean, why);
 	if (show->format == TABLE_JSON) {
 		print_json(report, why);
@@ -193,8 +199,8 @@ bool flight_help(const struct flight_wishes *wishes)
 
 static int check(const struct flight_wishes *wishes, struct kymo_err *err)
 {
-	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count))
-		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory and --snapshots require --flight TIME: "
+	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count || incident_wished(&wishes->incident)))
+		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory, --snapshots and --incidents require --flight TIME: "
 			       "how much to keep");
 	if (wishes->window == 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--flight 0 keeps nothing; write a time such as 30s");
@@ -231,7 +237,11 @@ int flight_prepare(const struct flight_wishes *wishes, struct flight_show *show,
 	options->context = show;
 	record->flight = options;
 	options->snapshots = wishes->snapshots;
-	return make_output(show, err);
+	if (!incident_wished(&wishes->incident))
+		return make_output(show, err);
+	show->incident = &wishes->incident;
+	options->rest_ns = (uint64_t)wishes->incident.rest_ns;
+	return record_incident_prepare(&wishes->incident, show->output, show->directory, err);
 }
 
 void flight_tidy(const struct flight_show *show)

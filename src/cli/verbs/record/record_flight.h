@@ -4,6 +4,7 @@
 #define KYMO_CLI_RECORD_FLIGHT_H
 
 #include "base/opt.h"
+#include "cli/verbs/record/record_incident.h"
 #include "recorder/record/record.h"
 
 /* Filled by the command line, after FLIGHT_NO_WISHES. */
@@ -11,9 +12,10 @@ struct flight_wishes {
 	int64_t window, post;		/* -1: not given */
 	uint64_t memory, snapshots;
 	struct opt_list triggers;
+	struct incident_wishes incident;
 };
 
-#define FLIGHT_NO_WISHES { .window = -1, .post = -1 }
+#define FLIGHT_NO_WISHES { .window = -1, .post = -1, .incident = INCIDENT_NO_WISHES }
 
 /* Rows for the table of options; @type has a member `struct flight_wishes @member`. */
 #define FLIGHT_OPTS(type, member)								\
@@ -26,7 +28,8 @@ struct flight_wishes {
 	{ "flight-memory", 0, OPT_SIZE, offsetof(type, member.memory), "SIZE",			\
 	  "memory for --flight (default 256M)", NULL },						\
 	{ "snapshots", 0, OPT_U64, offsetof(type, member.snapshots), "N",			\
-	  "end after N snapshots; a command receives SIGINT then", NULL }
+	  "end after N snapshots; a command receives SIGINT then", NULL },			\
+	INCIDENT_OPTS(type, member.incident)
 
 /* While it runs. */
 struct flight_show {
@@ -37,6 +40,8 @@ struct flight_show {
 	bool made;			/* output is a directory of our making */
 	unsigned written, failed;
 	uint64_t dropped;		/* in snapshots */
+	const struct incident_wishes *incident;	/* NULL: snapshots become no incidents */
+	char directory[4096];		/* of incidents */
 };
 
 /**

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/incidents/incidents_finish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/io.h"
+#include "base/json_get.h"
+#include "base/now.h"
+#include "incident/incident.h"
+
+#define TOOL_LIMIT_NS INT64_C(600000000000)	/* of the finding, the page, the summary, each */
+#define NICE 19
+#define OUTPUT_MOST (1u << 20)
+
+int incidents_directory(char path[CLI_PATH_MAX], struct kymo_err *err)
+{
+	const char *given = getenv("KYMO_INCIDENTS");
+	char traces[CLI_PATH_MAX];
+	int length;
+
+	if (given && *given)
+		return cli_absolute(path, CLI_PATH_MAX, given, err);
+	if (cli_trace_dir(traces, err) < 0)
+		return -1;
+	length = snprintf(path, CLI_PATH_MAX, "%s/incidents", traces);
+	return length < CLI_PATH_MAX ? 0 : err_set(err, KYMO_EXIT_FAILED, "the path of the incidents is too long");
+}
+
+/* ---- programs ---- */
+
+static int move(const char *path, int flags, int to)
+{
+	const int fd = open(path, flags | O_CLOEXEC, 0666);
+
+	return fd < 0 || dup2(fd, to) < 0 ? -1 : 0;
+}
+
+/* In the child: a group of its own, so that all of it can be ended. */
+static void become(char *const *argv, const char *directory, const char *input, const char *output)
+{
+	(void)setpgid(0, 0);
+	if (chdir(directory) < 0 || move(input, O_RDONLY, 0) < 0 || move(output, O_WRONLY | O_CREAT | O_TRUNC, 1) < 0 ||
+	    move("/dev/null", O_WRONLY, 2) < 0)
+		_exit(127);
+	(void)execv(argv[0], argv);
+	_exit(127);
+}
+
+/* Return: what waitpid() says; -1: it was ended after @limit_ns, or could not begin. */
+static int run_program(char *const *argv, const char *directory, const char *input, const char *output, int64_t limit_ns)
+{
+	const int64_t begun = (int64_t)now_ns();
+	const pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		become(argv, directory, input, output);
+	if (child < 0)
+		return -1;
+	for (;;) {
+		const pid_t ended = waitpid(child, &status, WNOHANG);
+
+		if (ended == child || (ended < 0 && errno != EINTR))
+			return status;
+		if ((int64_t)now_ns() - begun > limit_ns)
+			break;
+		(void)poll(NULL, 0, 20);
+	}
+	(void)kill(-child, SIGKILL);
+	(void)kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return -1;
+}
+
+static bool run_kymo(const char *directory, const char *output, const char *const *words)
+{
+	char self[] = "/proc/self/exe";
+	char *argv[12] = { self };
+	bool done;
+
+	for (unsigned i = 0; words[i] && i + 2 < COUNT_OF(argv); i++)
+		argv[i + 1] = strdup(words[i]);
+	done = run_program(argv, directory, "/dev/null", output, TOOL_LIMIT_NS) == 0;
+	for (unsigned i = 1; argv[i]; i++)
+		free(argv[i]);
+	return done;
+}
+
+/* ---- what is added ---- */
+
+static void set_text(struct json_object *json, const char *key, const char *text)
+{
+	json_object_object_add(json, key, text ? json_object_new_string(text) : NULL);
+}
+
+/* "CALLBACK: SENTENCE", of what `kymo why` prints. */
+static bool read_finding(const char *directory, struct json_object *json)
+{
+	char path[INCIDENT_PATH_MAX + 16], text[2048], *why;
+	const char *name, *sentence;
+	struct json_object *said;
+	struct kymo_err err;
+	size_t size;
+
+	(void)snprintf(path, sizeof path, "%s/why.json", directory);
+	if (file_load(path, OUTPUT_MOST, &why, &size, &err) < 0)
+		return false;
+	said = json_tokener_parse(why);
+	free(why);
+	sentence = json_get_text(said, "sentence");
+	name = json_get_text(said, "callback");
+	if (!name)
+		name = json_get_text(said, "chain");
+	if (sentence && *sentence) {
+		(void)snprintf(text, sizeof text, "%s%s%s", name ? name : "", name ? ": " : "", sentence);
+		set_text(json, "finding", text);
+	}
+	json_object_put(said);
+	return sentence && *sentence;
+}
+
+static void find_cause(const char *path, struct json_object *json)
+{
+	const char *trigger = json_get_text(json, "trigger"), *what = json_get_text(json, "what");
+	const char *const about[] = { "why", "--format", "json", "trace", what, NULL };
+	const char *const worst[] = { "why", "--format", "json", "trace", NULL };
+	static const char *const explained[] = { "chain", "callback", "duration", "late" };	/* "latency", too */
+	bool named = false;
+
+	for (unsigned i = 0; trigger && what && i < COUNT_OF(explained); i++)
+		named |= strncmp(trigger, explained[i], strlen(explained[i])) == 0;
+	named = named && run_kymo(path, "why.json", about) && read_finding(path, json);
+	if (!named && run_kymo(path, "why.json", worst))
+		(void)read_finding(path, json);
+	set_text(json, "finding_about", named ? "trigger" : "trace");
+}
+
+static void finish_one(struct incident *incident)
+{
+	const char *const page[] = { "export", "-q", "-o", "page.html", "trace", NULL };
+	const char *const summary[] = { "report", "--format", "summary", "-o", "summary", "trace", NULL };
+	struct json_object *files = json_object_new_object();
+	const char *path = incident->path;
+	struct kymo_err err;
+
+	find_cause(path, incident->json);
+	set_text(files, "trace", "trace");
+	if (run_kymo(path, "/dev/null", page))
+		set_text(files, "page", "page.html");
+	if (run_kymo(path, "/dev/null", summary))
+		set_text(files, "summary", "summary");
+	json_object_object_add(incident->json, "files", files);
+	set_text(incident->json, "state", "complete");
+	(void)incident_write(path, incident->json, &err);
+}
+
+/* ---- the user's command ---- */
+
+static void set_variable(const char *name, const char *value)
+{
+	if (value)
+		(void)setenv(name, value, 1);
+	else
+		(void)unsetenv(name);
+}
+
+static void run_command(const struct incident *incident, const char *command, int64_t limit_ns)
+{
+	char shell[] = "/bin/sh", option[] = "-c";
+	char *argv[] = { shell, option, strdup(command), NULL };
+	struct kymo_err err;
+	int status;
+
+	set_variable("KYMO_INCIDENT_DIR", incident->path);
+	set_variable("KYMO_INCIDENT_NAME", incident->name);
+	set_variable("KYMO_INCIDENT_FINDING", incident_sentence(incident));
+	set_variable("KYMO_INCIDENT_CAUSE", json_get_text(incident->json, "cause"));
+	set_variable("KYMO_INCIDENT_TRIGGER", json_get_text(incident->json, "trigger"));
+	set_variable("KYMO_INCIDENT_PROCESS", json_get_text(incident->json, "process"));
+	status = run_program(argv, incident->path, "incident.json", "/dev/null", limit_ns);
+	free(argv[2]);
+	set_text(incident->json, "command", status < 0 ? "ended after its time limit" : status ? "failed" : "succeeded");
+	(void)incident_write(incident->path, incident->json, &err);
+}
+
+/* ---- all ---- */
+
+static int lock(const char *directory, struct kymo_err *err)
+{
+	char path[INCIDENT_PATH_MAX + 16];
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%s/.lock", directory);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot lock %s: %s", path, strerror(errno));
+	return fd;
+}
+
+int incidents_finish(const char *directory, const char *command, int64_t limit_ns, struct kymo_err *err)
+{
+	struct incidents incidents;
+	int rc, fd;
+
+	if (access(directory, F_OK) < 0)
+		return 0;
+	fd = lock(directory, err);
+	if (fd < 0)
+		return -1;
+	(void)incidents_recover(directory);
+	rc = incidents_read(directory, &incidents, err);
+	for (unsigned i = 0; rc == 0 && i < incidents.count; i++) {
+		struct incident *incident = &incidents.item[i];
+
+		if (strcmp(incident_state(incident), "written") != 0)
+			continue;
+		finish_one(incident);
+		if (command)
+			run_command(incident, command, limit_ns);
+	}
+	incidents_free(&incidents);
+	(void)close(fd);
+	return rc;
+}
+
+/* The child's child does it: nobody has to wait for it. */
+void incidents_finish_later(const char *directory, const char *command, int64_t limit_ns)
+{
+	char self[] = "/proc/self/exe", name[] = "kymo", verb[] = "incidents", word[] = "finish", option[] = "--on-incident",
+	     time[] = "--command-limit", limit[32];
+	char *argv[9] = { name, verb, word, strdup(directory) };
+	pid_t child;
+
+	if (command) {
+		argv[4] = option;
+		argv[5] = strdup(command);
+		argv[6] = time;
+		argv[7] = limit;
+	}
+	(void)snprintf(limit, sizeof limit, "%" PRId64 "ns", limit_ns);
+	child = argv[3] && (!command || argv[5]) ? fork() : -1;
+	if (child == 0) {
+		sigset_t none;
+
+		if (fork() != 0)
+			_exit(0);
+		(void)setsid();
+		(void)sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		(void)setpriority(PRIO_PROCESS, 0, NICE);
+		for (int fd = 0; fd < 3; fd++)
+			(void)move("/dev/null", fd ? O_WRONLY : O_RDONLY, fd);
+		(void)execv(self, argv);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(argv[3]);
+	free(argv[5]);
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""A trigger makes an incident, which is completed after the recorder; a command gets it, and one that hangs is ended; the
+oldest goes first; what a recorder left behind is found again; `kymo incidents` lists, shows, exports and removes."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import BUILD, KYMO, in_directory, kymo, until
+
+
+def need(holds, message):
+    if not holds:
+        raise AssertionError(message)
+
+
+def listed(place):
+    done = subprocess.run([KYMO, 'incidents', '-d', place, '--format', 'json'], capture_output=True, text=True, timeout=60)
+    need(done.returncode in (0, 6), done.stderr)
+    return json.loads(done.stdout)['incidents']
+
+
+def states(place):
+    return [incident['state'] for incident in listed(place)]
+
+
+def shown(place, name):
+    return json.loads(subprocess.run([KYMO, 'incidents', 'show', name, '-d', place, '--format', 'json'], capture_output=True,
+                                     text=True, check=True, timeout=60).stdout)
+
+
+def record(place, *options):
+    subprocess.run([KYMO, 'record', '--flight', '1s', '--post', '0', '--trigger', 'event(ros2:rcl_pub*)', '--snapshots', '1',
+                    '-o', place, *options, '--', os.path.join(BUILD, 'tests', 'numbers'), '--rate', '1000', '--seconds', '60', place + '.n'],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+
+
+def main(directory):
+    os.environ['KYMO_DIR'] = os.path.join(directory, 'run')
+    os.mkdir(os.environ['KYMO_DIR'], 0o700)
+    place = os.path.join(directory, 'incidents')
+    # A command that gets the JSON and the environment, and then hangs.
+    record(place, '--command-limit', '200ms', '--on-incident', 'cat > got; echo $KYMO_INCIDENT_NAME >> got; sleep 1000')
+    until('the incident is complete and its command was ended',
+          lambda: os.listdir(place) and any(i['state'] == 'complete' and 'command' in shown(place, i['name']) for i in listed(place)))
+    name = listed(place)[0]['name']
+    incident = shown(place, name)
+    need(incident['command'] == 'ended after its time limit', incident)
+    need(incident['trigger'] == 'event(ros2:rcl_pub*)' and incident['asked_by'] == 'trigger', incident)
+    need(set(incident['files']) == {'trace', 'page', 'summary'}, incident)
+    with open(os.path.join(place, name, 'got')) as file:
+        got = file.read()
+    need(got.endswith(name + '\n') and json.loads(got[:-len(name) - 1])['cause'] == incident['cause'], got)
+    kymo('info', os.path.join(place, name, 'trace'))
+
+    # What recorders left that ended in the middle: one with a trace, one without.
+    whole, broken = '20200101-000000', '20200101-000000-2'
+    shutil.copytree(os.path.join(place, name, 'trace'), os.path.join(place, whole, 'trace'))
+    os.mkdir(os.path.join(place, broken))
+    for left in (whole, broken):
+        with open(os.path.join(place, left, 'incident.json'), 'w') as file:
+            file.write('{"state": "writing", "recorder": %d, "boot": "an earlier one"}' % os.getpid())
+    need([(i['name'], i['state']) for i in listed(place)] ==
+         [(name, 'complete'), (broken, 'incomplete'), (whole, 'written')], listed(place))
+    kymo('incidents', 'finish', place)
+    need(states(place) == ['complete', 'incomplete', 'complete'], listed(place))
+
+    # The oldest goes first.
+    record(place, '--incidents', '--incident-count', '2')
+    need(whole not in os.listdir(place) and broken not in os.listdir(place) and len(listed(place)) == 2, listed(place))
+    until('both are complete', lambda: states(place) == ['complete'] * 2)
+
+    archive = os.path.join(directory, 'one.tar.gz')
+    kymo('incidents', 'export', name, '-d', place, '-o', archive)
+    with tarfile.open(archive) as tar:
+        need({name + '/incident.json', name + '/page.html', name + '/trace/kymo.json'} <= set(tar.getnames()), tar.getnames())
+    done = subprocess.run([KYMO, 'incidents', 'show', name[:-1] + 'x', '-d', place], capture_output=True, text=True, timeout=60)
+    need(done.returncode == 3 and 'did you mean' in done.stderr, done.stderr)
+    kymo('incidents', 'rm', name, '-d', place)
+    need(name not in os.listdir(place), 'not removed')
+    kymo('incidents', 'rm', '--all', '-d', place)
+    need(not listed(place), listed(place))
+
+
+in_directory(main)
