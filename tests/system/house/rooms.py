@@ -145,12 +145,13 @@ ROOMS = {
     "cli/verbs/live": "cli/input",
     "cli/verbs/ls": "",
     "cli/verbs/store": "",
+    "cli/verbs/incidents": "",
     "cli/verbs/diff": "cli/input cli/verbs/ls cli/verbs/store",
     "cli/verbs/bench": "",
     "cli/verbs/check": "cli/input cli/verbs/diff",
     "cli/verbs/open": "cli/input",
     "cli/verbs/query": "cli/input",
-    "cli/verbs/record": "cli/input cli/verbs/export",
+    "cli/verbs/record": "cli/input cli/verbs/export cli/verbs/incidents",
 }
 
 # Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
@@ -176,6 +177,7 @@ DOORS = {
     "cli/verbs/check": "check_events",
     "cli/verbs/diff": "diff_answer diff_runs",
     "cli/verbs/store": "store_changes store_dir",
+    "cli/verbs/incidents": "incidents_finish",
     "check": "budget check check_print",
     "compare": "change ci compare compare_page compare_print disturbed looks metrics points series series_print verdict",
     "cli/verbs/live": "live_dir live_show",

@@ -171,8 +171,11 @@ static void finish_one(struct incident *incident)
 
 /* ---- the user's command ---- */
 
-static void set_variable(const char *name, const char *value)
+static void set_variable(const char *what, const char *value)
 {
+	char name[64];
+
+	(void)snprintf(name, sizeof name, "KYMO_INCIDENT_%s", what);
 	if (value)
 		(void)setenv(name, value, 1);
 	else
@@ -186,12 +189,12 @@ static void run_command(const struct incident *incident, const char *command, in
 	struct kymo_err err;
 	int status;
 
-	set_variable("KYMO_INCIDENT_DIR", incident->path);
-	set_variable("KYMO_INCIDENT_NAME", incident->name);
-	set_variable("KYMO_INCIDENT_FINDING", incident_sentence(incident));
-	set_variable("KYMO_INCIDENT_CAUSE", json_get_text(incident->json, "cause"));
-	set_variable("KYMO_INCIDENT_TRIGGER", json_get_text(incident->json, "trigger"));
-	set_variable("KYMO_INCIDENT_PROCESS", json_get_text(incident->json, "process"));
+	set_variable("DIR", incident->path);
+	set_variable("NAME", incident->name);
+	set_variable("FINDING", incident_sentence(incident));
+	set_variable("CAUSE", json_get_text(incident->json, "cause"));
+	set_variable("TRIGGER", json_get_text(incident->json, "trigger"));
+	set_variable("PROCESS", json_get_text(incident->json, "process"));
 	status = run_program(argv, incident->path, "incident.json", "/dev/null", limit_ns);
 	free(argv[2]);
 	set_text(incident->json, "command", status < 0 ? "ended after its time limit" : status ? "failed" : "succeeded");
