@@ -263,6 +263,13 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 /** relay_reset_metadata() - the metadata begins again. */
 void relay_reset_metadata(struct relay_stream *stream);
 
+/**
+ * relay_end_metadata() - no more comes. If the session of a kymo recorder was cut off in the middle of
+ * it, the file is cut back to what readers can parse; the packets that are stored need no more.
+ * Otherwise viewers may read all that is written.
+ */
+void relay_end_metadata(struct relay_stream *stream);
+
 /** relay_show_metadata() - viewers may read all that is written, whole or not: no more comes, or it comes too late. */
 void relay_show_metadata(struct relay_stream *stream);
 

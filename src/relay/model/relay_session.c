@@ -355,7 +355,7 @@ static void end(struct relay_session *session)
 		relay_give_up(stream, INT64_MAX);
 		relay_sync_close(stream);
 		if (stream->is_metadata && !stream->writing)
-			relay_show_metadata(stream);
+			relay_end_metadata(stream);
 	}
 }
 

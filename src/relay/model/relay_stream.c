@@ -263,6 +263,19 @@ void relay_show_metadata(struct relay_stream *stream)
 	stream->classes = DECLARED_ALL;
 }
 
+void relay_end_metadata(struct relay_stream *stream)
+{
+	const bool cut_off = stream->session->is_ours && !stream->closing;
+
+	if (!cut_off || !stream->stored || stream->stored >= stream->received || !stream->file) {
+		relay_show_metadata(stream);
+		return;
+	}
+	(void)store_cut(stream->file, stream->stored);
+	stream->received = stream->written = stream->stored;
+	stream->classes = DECLARED_ALL;
+}
+
 bool relay_is_declared(const struct relay_stream *stream)
 {
 	const struct relay_stream *metadata = stream->trace->metadata;
@@ -291,7 +304,7 @@ static void metadata_stored(void *context, bool stored)
 	}
 	free(piece);
 	if (stream->closed && !stream->writing)
-		relay_show_metadata(stream);
+		relay_end_metadata(stream);
 }
 
 int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size, uint32_t padding)

@@ -98,6 +98,32 @@ def t1_t2_success_is_10_and_metadata_have_no_reply(relay):
 
 
 @test
+def metadata_that_was_cut_off_can_be_parsed(relay):
+    """kymo's recorder ended within a piece of metadata: what is stored ends before it, once the session is over."""
+    whole, half = b'trace { major = 1; };\nstream { id = 0; };\n', b'event { id = 1; stream_id = 0; fields := struct {'
+    for number, ends in enumerate((False, True)):
+        producer = Producer(relay)
+        ret, _ = struct.unpack('>IQ', producer.ask(GET_CONFIGURATION, struct.pack('>Q', 0x4b594d4f), 12))
+        assert ret == OK, ret
+        producer.create(name=f'cut{number}')
+        producer.one, producer.meta = producer.stream('c_0'), producer.stream('metadata')
+        producer.sent()
+        for piece in whole, half:
+            producer.metadata(producer.meta, piece)
+        done(producer, producer.meta)
+        path, = glob.glob(os.path.join(relay.output, producer.path or '**', '**', 'metadata'), recursive=True)
+        assert os.path.getsize(path) == len(whole + half), path
+        viewer = watch(relay, producer.session)
+        if ends:        # in order: then it is all of it, whatever it is
+            for stream in producer.one, producer.meta:
+                producer.close_stream(stream)
+        producer.close()
+        until('the end of the session', lambda: viewer.new_streams(producer.session)[0] == 4)
+        wanted = whole + half if ends else whole
+        until('metadata', lambda: open(path, 'rb').read() == wanted)
+
+
+@test
 def t3_the_smaller_version_holds(relay):
     producer = Producer.__new__(Producer)
     producer.control, producer.seq = Connection(relay.control), {}
