@@ -96,6 +96,12 @@ struct report_section {
 	bool list;			/* the table of `kymo query` with this name; see section_lists.c */
 };
 
+/** report_section() - section @number of the table, from 0; NULL behind the last. */
+const struct report_section *report_section(unsigned number);
+
+/** report_section_named() - the section @name; NULL: none, perhaps a table of `kymo query`. */
+const struct report_section *report_section_named(const char *name);
+
 /* A row, and what it is sorted by: the key, largest first, then the names and the index. */
 struct report_row {
 	unsigned index;
