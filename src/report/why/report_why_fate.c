@@ -53,37 +53,13 @@ static void gone_text(const struct fate *fate, char *buffer, size_t size)
 		 process->name, process->pid, text_ns(time, after_ns < 0 ? -after_ns : after_ns), after_ns < 0 ? "before" : "after");
 }
 
-static char *reason(const struct fate *fate, char *buffer, size_t size)
+/* Where the next one that was received says something. */
+static void next_reason(const struct fate *fate, char *buffer, size_t size)
 {
 	char next[96], time[TEXT_QUANTITY_MAX];
-	uint64_t depth = fate->subscription ? fate->subscription->depth : 0;
 
 	next_text(fate, next, sizeof(next));
-	*buffer = '\0';
 	switch (fate->why) {
-	case FATE_CAME:
-		snprintf(buffer, size, "it came");
-		break;
-	case FATE_NO_CALLBACK:
-		snprintf(buffer, size, "it was received%s%s, and no known callback ran with it",
-			 fate->is_timed ? " after " : "", fate->is_timed ? text_ns(time, fate->take_ns - fate->publish_ns) : "");
-		break;
-	case FATE_OVERWRITTEN:
-		snprintf(buffer, size, "a newer one replaced it in the ring buffer");
-		break;
-	case FATE_CLEARED:
-		snprintf(buffer, size, "the ring buffer was cleared");
-		break;
-	case FATE_GAP:
-		snprintf(buffer, size, "events of %s (%d) were lost meanwhile, so it may have been received", fate->subscription->process->name,
-			 fate->subscription->process->pid);
-		break;
-	case FATE_GONE:
-		gone_text(fate, buffer, size);
-		break;
-	case FATE_NEVER:
-		snprintf(buffer, size, "it received nothing from this publisher in the whole trace");
-		break;
 	case FATE_NOT_YET:
 		snprintf(buffer, size,
 			 "it had received nothing from this publisher before: perhaps they had not "
@@ -91,22 +67,51 @@ static char *reason(const struct fate *fate, char *buffer, size_t size)
 			 "the next one that it received is %s",
 			 next);
 		break;
-	case FATE_NO_MORE:
-		snprintf(buffer, size, "it received nothing from this publisher afterwards");
-		break;
 	case FATE_UNDERWAY:
 		snprintf(buffer, size, "its executor waited for work %s until its next one, %s",
 			 text_ns(time, fate->waited_ns), next);
 		break;
 	case FATE_OVERRUN:
-		snprintf(buffer, size, "its queue holds %" PRIu64 "%s, and %" PRIu64 " newer ones were published before it received "
-			 "its next one, %s: probably they displaced it (KEEP_LAST)", depth,
+		snprintf(buffer, size,
+			 "its queue holds %" PRIu64 "%s, and %" PRIu64
+			 " newer ones were published before it received "
+			 "its next one, %s: probably they displaced it (KEEP_LAST)",
+			 fate->subscription ? fate->subscription->depth : (uint64_t)0,
 			 fate->waited_ns < 0 ? "" : ", its executor was busy", fate->newer, next);
 		break;
-	case FATE_UNKNOWN:
-		snprintf(buffer, size, "the trace does not say why; its next one is %s", *next ? next : "not in the trace");
+	default:
+		snprintf(buffer, size, "the trace does not say why; its next one is %s",
+			 *next ? next : "not in the trace");
 		break;
 	}
+}
+
+static char *reason(const struct fate *fate, char *buffer, size_t size)
+{
+	static const char *const plain[] = {
+		[FATE_CAME] = "it came",
+		[FATE_OVERWRITTEN] = "a newer one replaced it in the ring buffer",
+		[FATE_CLEARED] = "the ring buffer was cleared",
+		[FATE_NEVER] = "it received nothing from this publisher in the whole trace",
+		[FATE_NO_MORE] = "it received nothing from this publisher afterwards",
+	};
+	char time[TEXT_QUANTITY_MAX];
+
+	*buffer = '\0';
+	if (fate->why < COUNT_OF(plain) && plain[fate->why])
+		snprintf(buffer, size, "%s", plain[fate->why]);
+	else if (fate->why == FATE_NO_CALLBACK)
+		snprintf(buffer, size, "it was received%s%s, and no known callback ran with it",
+			 fate->is_timed ? " after " : "",
+			 fate->is_timed ? text_ns(time, fate->take_ns - fate->publish_ns) : "");
+	else if (fate->why == FATE_GAP)
+		snprintf(buffer, size,
+			 "events of %s (%d) were lost meanwhile, so it may have been received",
+			 fate->subscription->process->name, fate->subscription->process->pid);
+	else if (fate->why == FATE_GONE)
+		gone_text(fate, buffer, size);
+	else
+		next_reason(fate, buffer, size);
 	return buffer;
 }
 
