@@ -65,6 +65,7 @@ struct session_stats {
 	uint64_t bytes;       /* of stream files */
 	uint64_t duration_ns;
 	unsigned processes; /* seen in this session */
+	unsigned unwanted;  /* of them: the rules leave out the whole process */
 	unsigned alive;     /* of them */
 	unsigned refused;   /* region files that were refused */
 	unsigned foreign;   /* regions of another recorder */

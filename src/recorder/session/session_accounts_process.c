@@ -102,6 +102,7 @@ void session_add_account(struct session_stats *stats, const struct sink_process 
 
 	sink_counts(at, &counts);
 	stats->processes++;
+	stats->unwanted += !filter_wants_process(process->filter);
 	stats->recorded += counts.recorded;
 	stats->dropped += counts.dropped + counts.dropped_no_ring;
 	stats->dropped_no_ring += counts.dropped_no_ring;

@@ -190,6 +190,8 @@ def _(place):
 @habit("status 6: nothing was traced, nobody records")
 def _(place):
     assert "nothing was traced" in place.kymo("record", "--", "true", status=6).stderr
+    mistyped = place.kymo("record", "--", f"{BUILD}/cyclic/cyclic", "--mistyped", status=2).stderr
+    assert "ended with status 2" in mistyped and "rules" not in mistyped, mistyped
     assert not glob.glob(f"{place.work}/home/.ros/tracing/*"), "a trace of nothing"
     for verb in "stop", "pause", "snapshot":
         assert place.kymo(verb, status=6).stderr, verb

@@ -111,16 +111,32 @@ static void command_without(const struct record_result *result, char *const *com
 	fprintf(stderr, "  \"kymo doctor -- %s\" shows more\n", clean);
 }
 
+/* Processes were traced, and the rules want them; none of them came to its first event. */
+static void no_event(const struct record_result *result)
+{
+	if (result->command_ended && result->command_status)
+		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: the command ended with status %d before its "
+			"first event; see what it says above\n",
+			result->command_status);
+	else
+		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: no event came from the %u processes that "
+			"kymo's library was in\n  does the program reach its first tracepoint? \"kymo doctor -p PID\" checks a running "
+			"process\n",
+			result->stats.processes);
+}
+
 int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
 	const int status = result->command_ended && result->command_status ? result->command_status
 			   : result->command_left                          ? KYMO_EXIT_FAILED
 									   : KYMO_EXIT_EMPTY;
 
-	if (result->stats.processes && !result->stats.init_events)
+	if (result->stats.processes && result->stats.unwanted == result->stats.processes)
 		fprintf(stderr, "kymo record: there is no trace, because the rules leave out all %u processes that were "
 			"traced: --process, or CARET_IGNORE_PROCESSES or KYMO_FILTER in their environment\n",
 			result->stats.processes);
+	else if (result->stats.processes && !result->stats.init_events)
+		no_event(result);
 	else if (record->command && !result->stats.foreign)
 		command_without(result, record->command);
 	else
