@@ -117,8 +117,12 @@ int maps_read(struct maps *maps, unsigned pid, struct kymo_err *err)
 	(void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
 	file = fopen(path, "re");
 	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot look into process %u: %s", pid,
-			       strerror(errno));
+		return err_set(err, KYMO_EXIT_INPUT, "cannot look into process %u: %s%s", pid,
+			       strerror(errno),
+			       errno == EACCES || errno == EPERM
+				       ? "; use sudo; in a container, start it with --cap-add "
+					 "SYS_PTRACE"
+				       : "");
 	(void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
 	length = readlink(path, maps->program, sizeof maps->program - 1);
 	maps->program[length > 0 ? length : 0] = 0;
