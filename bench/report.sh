@@ -37,7 +37,7 @@ for events in ${*:-1000000 10000000 100000000}; do
 	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events" ${PAIRS:+"$PAIRS"})
 	measure "kymo info" "$count" "$kymo" info "$dir/trace"
 	measure "kymo report" "$count" "$kymo" report "$dir/trace"
-	measure "kymo report --html" "$count" "$kymo" report "$dir/trace" --html -o "$dir/page.html"
+	measure "kymo report --html" "$count" "$kymo" report "$dir/trace" --html --force -o "$dir/page.html"
 	printf '%-22s %11d bytes\n' "  its file" "$(stat -c %s "$dir/page.html")"
 	measure "kymo flow" "$count" "$kymo" flow "$dir/trace"
 	measure "kymo query, count" "$count" "$kymo" query "$dir/trace" 'SELECT count(*), max(duration_ns) FROM callback_instances'

@@ -233,6 +233,14 @@ static int make_directories(const char *path, struct kymo_err *err)
 		       path, strerror(errno));
 }
 
+int cli_exists(const char *path, struct kymo_err *err)
+{
+	return err_set(err, KYMO_EXIT_FAILED,
+		       "%s already exists; choose another name with -o, or overwrite it with "
+		       "--force",
+		       path);
+}
+
 int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err *err)
 {
 	char here[PATH_MAX] = "";

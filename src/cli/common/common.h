@@ -180,6 +180,9 @@ bool cli_means_path(const char *operand);
  */
 int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *err);
 
+/** cli_exists() - the error for a file @path that --force is needed for. Return: -1. */
+int cli_exists(const char *path, struct kymo_err *err);
+
 /** cli_absolute() - @path from the root directory. Return: 0, or -1 with @err filled. */
 int cli_absolute(char *absolute, size_t size, const char *path, struct kymo_err *err);
 

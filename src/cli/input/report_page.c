@@ -60,10 +60,7 @@ static int write_page(struct answer *answer, struct report_options *report,
 	int status;
 
 	if (!request->overwrite && strcmp(report->page, "-") != 0 && !access(report->page, F_OK))
-		return err_set(err, KYMO_EXIT_FAILED,
-			       "%s already exists; choose another name with -o, or overwrite it "
-			       "with --force",
-			       report->page);
+		return cli_exists(report->page, err);
 	if (sched_is_there(answer->reader)) {
 		report->explain = report_explain;
 		report->explain_context = &explainer;
@@ -100,6 +97,8 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 
 	if (answer_open(&answer, request->verb, argc, argv, request->times, err))
 		return -1;
+	if (request->quiet)
+		answer.warnings = 0;
 	report.align = answer.align;
 	report.clock = answer.clock;
 	report.trace = answer.traces.path;
@@ -110,7 +109,7 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 	report.page = request->output ? request->output
 				      : default_name(&answer.traces, name, sizeof(name));
 	for (unsigned i = 0; i < answer.traces.count; i++)
-		report_told(answer.traces.path[i], &accounts[i], &report);
+		report_told(answer.traces.path[i], &accounts[i], &report, request->quiet);
 	status = write_page(&answer, &report, request, err);
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		accounts_free(&accounts[i]);

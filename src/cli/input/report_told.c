@@ -10,23 +10,38 @@
 #include "cli/input/input_traces.h"
 #include "report/why/report_why.h"
 
-void report_told(const char *path, struct accounts *accounts, struct report_options *report)
+static void warn(const struct accounts *accounts, const char *problem)
 {
-	char problem[512], time[TEXT_QUANTITY_MAX];
+	char time[TEXT_QUANTITY_MAX];
 
-	accounts_read(accounts, path, problem);
 	if (*problem)
 		fprintf(stderr, "kymo report: warning: %s\n", problem);
 	if (accounts->removed.times)
-		fprintf(stderr, "kymo report: %" PRIu64 " events are missing: another program removed the trace directory, or a part of it, "
-			"while it was written\n", accounts->removed.events);
+		fprintf(stderr,
+			"kymo report: %" PRIu64 " events are missing: another program removed the "
+			"trace directory, or a part of it, while it was written\n",
+			accounts->removed.events);
 	if (accounts->chunks.removed)
-		fprintf(stderr, "kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed while recording, to "
-			"keep the limit on its size\n", accounts->chunks.removed, accounts->chunks.removed_events);
+		fprintf(stderr,
+			"kymo report: %" PRIu64 " chunks with %" PRIu64 " events were removed "
+			"while recording, to keep the limit on its size\n",
+			accounts->chunks.removed, accounts->chunks.removed_events);
 	if (accounts->root.pause_count)
-		fprintf(stderr, "kymo report: the recorder paused %" PRIu64 " times, for %s in all: nothing was recorded "
-			"then\n", accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
+		fprintf(stderr,
+			"kymo report: the recorder paused %" PRIu64 " times, for %s in all: "
+			"nothing was recorded then\n",
+			accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
 	cli_warn_unseen("report", accounts);
+}
+
+void report_told(const char *path, struct accounts *accounts, struct report_options *report,
+		 bool quiet)
+{
+	char problem[512];
+
+	accounts_read(accounts, path, problem);
+	if (!quiet)
+		warn(accounts, problem);
 	report->told_lost += accounts->dropped + accounts->unwritten;
 	if (report->traces > 1)
 		return;

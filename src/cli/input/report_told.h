@@ -8,12 +8,14 @@
 #include "report/report.h"
 
 /**
- * report_told() - what the recorder of the trace @path counted, into @report; warns on stderr
+ * report_told() - what the recorder of the trace @path counted, into @report
+ * @quiet: do not warn on stderr
  * @accounts: filled; must stay valid as long as @report; accounts_free() frees it
  *
  * Context: allocates, blocks.
  */
-void report_told(const char *path, struct accounts *accounts, struct report_options *report);
+void report_told(const char *path, struct accounts *accounts, struct report_options *report,
+		 bool quiet);
 
 /* For report_options.explain_context. */
 struct report_explainer {

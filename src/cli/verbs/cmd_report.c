@@ -36,7 +36,7 @@ struct options {
 	const char *architecture;
 	struct opt_list path, expect, realtime, realtime_file;
 	bool first_callback, last_callback;
-	bool strict, html;
+	bool strict, html, force, quiet;
 };
 
 static const struct opt opts[] = {
@@ -47,6 +47,9 @@ static const struct opt opts[] = {
 	  "name with .html)",
 	  NULL },
 	CLI_OPT_OUTPUT(struct options, "FILE", "where --html and --format summary go"),
+	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
+	  "overwrite a file of --html or --format summary that already exists", NULL },
+	CLI_OPT_QUIET(struct options),
 	CLI_OPT_SCREEN(0),
 	{ "section", 's', OPT_LIST, offsetof(struct options, section), "NAME",
 	  "print this section; may be repeated; help: list all sections", NULL },
@@ -176,7 +179,7 @@ static int print_report(struct answer *answer, struct report_options *report, co
 	if (answer_begin(answer, report->format, err) || ask_why(answer, report, o, &said, err))
 		return -1;
 	/* Some sections are printed while the trace is read: they are progress enough. */
-	answer->progress.on &= !report->sections || !isatty(STDOUT_FILENO);
+	answer->progress.on &= !o->quiet && (!report->sections || !isatty(STDOUT_FILENO));
 	report->progress = progress_trace;
 	report->progress_context = &answer->progress;
 	return report_run(answer->reader, answer->traces.name, report, answer->table, &answer->lost, err);
@@ -189,6 +192,8 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	struct accounts accounts[CLI_TRACES_MAX];
 	int status;
 
+	if (o->quiet)
+		answer->warnings = 0;
 	report->align = answer->align;
 	report->clock = answer->clock;
 	report->trace = answer->traces.path;
@@ -197,7 +202,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	report->begin_ns = paths->caret.begin_ns = answer->begin_ns;
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
-		report_told(answer->traces.path[i], &accounts[i], report);
+		report_told(answer->traces.path[i], &accounts[i], report, o->quiet);
 	status = print_report(answer, report, o, err);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
@@ -247,6 +252,12 @@ static int check_output(const struct options *o, struct kymo_err *err)
 	if (o->output && (o->section.count || selection_any(&o->selection)))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "a summary is of all nodes and topics, and has no sections");
+	if (o->output && !o->force && !access(o->output, F_OK))
+		return cli_exists(o->output, err);
+	if (o->force && !o->output)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--force only works with --html or --format summary; nothing else "
+			       "writes a file");
 	return 0;
 }
 
@@ -266,7 +277,8 @@ static int page_of(int argc, char **argv, const char *command, const struct opti
 		.verb = "report",
 		.command = command,
 		.output = o->output,
-		.overwrite = true,
+		.overwrite = o->force,
+		.quiet = o->quiet,
 		.times = &o->times,
 		.strict = o->strict,
 	};
@@ -417,7 +429,7 @@ const struct verb verb_report = {
 	.common = "section node topic begin end limit wide format",
 	.groups = "What is shown: section node topic process sort limit all window begin end clock "
 		  "merge\n"
-		  "How it is printed: format output wide color no-pager\n"
+		  "How it is printed: format output force wide color no-pager quiet\n"
 		  "What is expected: expect realtime realtime-file model strict\n"
 		  "Paths: path architecture first-callback last-callback",
 	.opts = opts,

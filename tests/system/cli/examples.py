@@ -484,6 +484,10 @@ def perform(scenes, line, where):
     output = re.search(r"kymo (?:record|start|agent|live)\b.* -o (\S+)", text)
     if output:
         shutil.rmtree(os.path.join(scenes.work, output[1]), ignore_errors=True)
+    output = re.search(r"kymo report .* -o (\S+)", text)
+    if output:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join(scenes.work, output[1]))
     status, out = getattr(scenes, scene)(text)
     if len(sys.argv) > 1:
         print(f"-- {line}\n   {text}\n   {scene}: {status}\n{out[:2000]}")

@@ -123,7 +123,7 @@ def check_robot(directory):
     record_robot(trace, 2, "-q")
     out, got = check_one(directory, "robot", trace)
     summary = os.path.join(directory, "robot.json")
-    kymo("report", trace, "--format", "summary", "-o", summary)
+    kymo("report", trace, "--format", "summary", "--force", "-o", summary)
     with open(summary, "rb") as file:
         entities = json.loads(zlib.decompress(file.read(), 31))["entities"]
     want = {one["name"].replace(" -> ", "/to/"): (one["runs"], one["latency"]["sum"]) for one in entities if one["kind"] == "chain"}

@@ -71,7 +71,7 @@ def check_rows(rows, length):
 def against_summary(trace, directory, whole):
     """The one other way to the same numbers: the file of `kymo report --format summary`."""
     path = os.path.join(directory, "whole.summary")
-    run(KYMO, "report", trace, "--format", "summary", "-o", path)
+    run(KYMO, "report", trace, "--format", "summary", "--force", "-o", path)
     with gzip.open(path) as file:
         summary = json.load(file)
     compared = 0

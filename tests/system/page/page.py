@@ -28,7 +28,7 @@ DRAWN = """({text: document.querySelector('main').innerText.length,
 
 
 def page(trace, path, *options):
-    run(KYMO, "report", trace, "--html", "-o", path, *options)
+    run(KYMO, "report", trace, "--html", "--force", "-o", path, *options)
     return path
 
 

@@ -58,7 +58,7 @@ def data_of(path, what):
 
 def look(trace, directory):
     path = os.path.join(directory, "page.html")
-    run(KYMO, "report", trace, "--html", "-o", path)
+    run(KYMO, "report", trace, "--html", "--force", "-o", path)
     data, told = data_of(path, trace), answer("report", trace, status=(0, 6))
     for name, rows in told.items():
         if isinstance(rows, list) and name in data["tables"][0] and name != "waits":
@@ -99,12 +99,15 @@ def mistakes(trace, directory):
     run(KYMO, "export", trace, "-o", out, "--force", "-q")
     run(KYMO, "report", trace, "--html", "-o", os.path.join(directory, "no", "where.html"), status=1)
     run(KYMO, "report", trace, "--html", cwd=directory)
+    again = run(KYMO, "report", trace, "--html", cwd=directory, status=1).stderr
+    check("already exists" in again and "--force" in again, f"an existing page: {again}")
+    check(run(KYMO, "report", trace, "--html", "--force", "-q", cwd=directory).stderr == "", "-q is not quiet")
     names = sorted(name for name in os.listdir(directory) if ".html" in name)
     check(names == ["kept.html", "page.html", "robot.html"], "there are", names)
     piped = run(KYMO, "report", trace, "--html", "-o", "-").stdout
     check(piped.startswith("<!DOCTYPE html>") and piped.endswith("</html>\n"), "- is not standard output")
     window = os.path.join(directory, "page.html")
-    run(KYMO, "report", trace, "--html", "-o", window, "--begin", "+0.5s", "--end", "+1s")
+    run(KYMO, "report", trace, "--html", "--force", "-o", window, "--begin", "+0.5s", "--end", "+1s")
     check(0 < data_of(window, "a window")["begin"] < 1e9, "--begin is ignored")
 
 

@@ -25,7 +25,7 @@ def same(trace, directory):
     """Return: what kind of finding it is."""
     report, top, why = as_json("report", trace), as_json("top", "--once", trace), as_json("why", trace)
     file = os.path.join(directory, "summary")
-    run(KYMO, "report", trace, "--format", "summary", "-o", file)
+    run(KYMO, "report", trace, "--format", "summary", "--force", "-o", file)
     of_file = as_json("report", file)["findings"]
     first, screen = (report["findings"] or [None])[0], shown(trace)
     check([f["finding"] for f in top["findings"]] == [f["text"] for f in report["findings"]][:len(top["findings"])] and

@@ -130,8 +130,6 @@ bool export_is_stdout(const char *path);
 /** export_shown() - @path for messages: "standard output" for "-". */
 const char *export_shown(const char *path);
 
-/** export_exists() - the error for a @path that --force is needed for. Return: -1. */
-int export_exists(const char *path, struct kymo_err *err);
 
 /** export_unwritable() - the error for a @path that cannot be written, of errno. Return: -1. */
 int export_unwritable(const char *path, struct kymo_err *err);

@@ -57,7 +57,7 @@ static int write_file(const struct architecture *architecture, const char *path,
 	int status;
 
 	if (!file)
-		return errno == EEXIST ? export_exists(path, err) : export_unwritable(path, err);
+		return errno == EEXIST ? cli_exists(path, err) : export_unwritable(path, err);
 	status = architecture_write(architecture, file, err);
 	if (out)
 		return status;

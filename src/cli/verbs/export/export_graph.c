@@ -23,7 +23,7 @@ static int open_output(const char *path, bool force, struct kymo_err *err)
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
 	if (fd >= 0)
 		return fd;
-	return errno == EEXIST ? export_exists(path, err) : export_unwritable(path, err);
+	return errno == EEXIST ? cli_exists(path, err) : export_unwritable(path, err);
 }
 
 /* Into the file, or into graphviz that writes the file. Closes @fd. */

@@ -43,11 +43,6 @@ const char *export_shown(const char *path)
 	return export_is_stdout(path) ? "standard output" : path;
 }
 
-int export_exists(const char *path, struct kymo_err *err)
-{
-	return err_set(err, KYMO_EXIT_FAILED, "%s already exists; choose another name with -o, or overwrite it with --force", path);
-}
-
 int export_unwritable(const char *path, struct kymo_err *err)
 {
 	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s; choose another place with -o", path, strerror(errno));
@@ -71,7 +66,7 @@ int export_open(const char *path, bool force, bool *made, struct kymo_err *err)
 		return fd;
 	}
 	if (errno == EEXIST && !force && !stat(path, &status) && S_ISREG(status.st_mode))
-		return export_exists(path, err);
+		return cli_exists(path, err);
 	fd = errno == EEXIST ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
 	return fd < 0 ? export_unwritable(path, err) : fd;
 }

@@ -68,7 +68,7 @@ static int prepare_file(const char *path, bool force, struct kymo_err *err)
 	if (!S_ISREG(status.st_mode))
 		return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: not a regular file; choose another name with -o", path);
 	if (!force)
-		return export_exists(path, err);
+		return cli_exists(path, err);
 	if (unlink(path))
 		return export_unwritable(path, err);
 	return 0;
@@ -100,7 +100,7 @@ static int prepare_directory(const char *path, const struct export_request *requ
 		if (table_path(file, path, i, request->format))
 			return err_set(err, KYMO_EXIT_FAILED, "the path '%.100s...' is too long", path);
 		if (!lstat(file, &status))
-			return export_exists(file, err);
+			return cli_exists(file, err);
 	}
 	return 0;
 }

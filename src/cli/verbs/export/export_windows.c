@@ -83,7 +83,7 @@ static int open_file(struct job *job, struct kymo_err *err)
 		job->out = stdout;
 	} else {
 		if (!job->request->force && !lstat(job->path, &status))
-			return export_exists(job->path, err);
+			return cli_exists(job->path, err);
 		job->out = fopen(job->path, "we");
 		if (!job->out)
 			return export_unwritable(job->path, err);
