@@ -117,6 +117,28 @@ static uint64_t element(struct json_object *array, size_t index)
 
 /* ---- entities ---- */
 
+/* What summary_put_exact() wrote. Return: how many values; UINT64_MAX: no memory, or not one. */
+static uint64_t read_fine(struct histogram *histogram, struct json_object *object)
+{
+	struct json_object *fine = json_get(object, "fine"), *squares = json_get(object, "squares");
+	uint64_t middle = 0, sum = 0;
+
+	if (length_of(squares) == 2) {
+		histogram->squares[0] = element(squares, 0);
+		histogram->squares[1] = element(squares, 1);
+	}
+	for (size_t i = 0; i + 1 < length_of(fine); i += 2) {
+		const uint64_t count = element(fine, i + 1);
+
+		middle += element(fine, i);
+		if (middle >= (uint64_t)TIME_MAX || count > UINT32_MAX ||
+		    histogram_fill(histogram, middle, count))
+			return UINT64_MAX;
+		sum += count;
+	}
+	return sum;
+}
+
 /* The buckets must have as many values as the histogram says. Return: 0; -1: they do not; -ENOMEM.
  */
 static int read_histogram(struct histogram *histogram, struct json_object *object)
@@ -131,6 +153,9 @@ static int read_histogram(struct histogram *histogram, struct json_object *objec
 	histogram->sum = json_get_u64(object, "sum");
 	histogram->min = json_get_u64(object, "min");
 	histogram->max = json_get_u64(object, "max");
+	sum = read_fine(histogram, object);
+	if (sum == UINT64_MAX)
+		return -1;
 	for (size_t i = 0; i + 1 < length; i += 2) {
 		const uint64_t count = element(buckets, i + 1);
 
@@ -247,6 +272,7 @@ static int read_entity(struct summary *summary, struct json_object *object)
 {
 	const enum summary_kind kind = kind_of(json_get_text(object, "kind"));
 	const char *name = json_get_text(object, "name");
+	struct json_object *worsts = json_get(object, "worsts");
 	struct summary_entity *entity;
 
 	if (kind == SUMMARY_KINDS || !name)
@@ -276,6 +302,8 @@ static int read_entity(struct summary *summary, struct json_object *object)
 	read_segments(summary, entity, json_get(object, "segments"));
 	read_culprits(summary, entity, json_get(object, "culprits"));
 	read_worst(summary, entity, json_get(object, "worst"));
+	for (size_t i = 0; i < length_of(worsts) && i < SUMMARY_WORST_MAX; i++)
+		read_worst(summary, entity, json_object_array_get_idx(worsts, i));
 	return 0;
 }
 
@@ -362,4 +390,19 @@ int summary_read(struct summary **out, const char *path, struct kymo_err *err)
 		return err_no_memory(err);
 	return err_set(err, KYMO_EXIT_INPUT,
 		       "%s: the summary contradicts itself: the file is damaged", path);
+}
+
+struct summary *summary_get_exact(const char *text)
+{
+	struct json_object *object = json_tokener_parse(text);
+	struct summary *summary = NULL;
+
+	if (json_get_u64(object, "kymo_summary") == 1)
+		summary = summary_new();
+	if (summary && read_all(summary, object)) {
+		summary_free(summary);
+		summary = NULL;
+	}
+	json_object_put(object);
+	return summary;
 }

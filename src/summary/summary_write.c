@@ -66,9 +66,28 @@ static bool any(const uint64_t quantile[SUMMARY_QUANTILES])
 	return quantile[SUMMARY_QUANTILES - 1] != 0;
 }
 
+/* Each bucket by its middle; the sum of squares. */
+static void put_fine(struct json_text *json, const struct histogram *histogram)
+{
+	uint64_t middle, count, last = 0;
+	unsigned at = 0;
+
+	json_text_open(json, "squares", '[');
+	json_text_u64(json, NULL, histogram->squares[0]);
+	json_text_u64(json, NULL, histogram->squares[1]);
+	json_text_close(json, ']');
+	json_text_open(json, "fine", '[');
+	while (histogram_next(histogram, &at, &middle, &count)) {
+		json_text_u64(json, NULL, middle - last);
+		json_text_u64(json, NULL, count);
+		last = middle;
+	}
+	json_text_close(json, ']');
+}
+
 static void put_histogram(struct json_text *json, const char *key,
 			  const struct histogram *histogram,
-			  const uint64_t quantile[SUMMARY_QUANTILES])
+			  const uint64_t quantile[SUMMARY_QUANTILES], bool is_exact)
 {
 	if (!histogram->count)
 		return;
@@ -79,7 +98,10 @@ static void put_histogram(struct json_text *json, const char *key,
 	put_u64(json, "max", histogram->max);
 	if (any(quantile))
 		put_quantiles(json, quantile);
-	summary_put_buckets(json, histogram);
+	if (is_exact)
+		put_fine(json, histogram);
+	else
+		summary_put_buckets(json, histogram);
 	json_text_close(json, '}');
 }
 
@@ -107,26 +129,35 @@ static bool has_parts(const struct summary_entity *entity)
 	return entity->worst[0].parts && (uint64_t)entity->worst[0].value_ns >= 2 * usual;
 }
 
-/* The worst one of all is among the worst ones of the parts, so that one of each is enough. */
-static void put_worst(struct json_text *json, const struct summary *summary,
-		      const struct summary_entity *entity)
+static void put_instance(struct json_text *json, const char *key, const struct summary *summary,
+			 const struct summary_instance *instance, bool with_parts)
 {
-	const struct summary_instance *instance = &entity->worst[0];
-
-	if (!entity->worsts)
-		return;
-	json_text_open(json, "worst", '{');
+	json_text_open(json, key, '{');
 	json_text_i64(json, "begin_ns", instance->begin_ns - summary->origin_ns);
 	json_text_i64(json, "ns", instance->value_ns);
 	if (instance->error_ns)
 		json_text_i64(json, "error_ns", instance->error_ns);
-	if (has_parts(entity)) {
+	if (with_parts) {
 		json_text_open(json, "parts", '[');
 		for (unsigned p = 0; p < instance->parts; p++)
 			put_part(json, &instance->part[p]);
 		json_text_close(json, ']');
 	}
 	json_text_close(json, '}');
+}
+
+/* The worst one of all is among the worst ones of the parts, so that one of each is enough. */
+static void put_worst(struct json_text *json, const struct summary *summary,
+		      const struct summary_entity *entity, bool is_exact)
+{
+	if (entity->worsts && !is_exact)
+		put_instance(json, "worst", summary, &entity->worst[0], has_parts(entity));
+	if (!entity->worsts || !is_exact)
+		return;
+	json_text_open(json, "worsts", '[');
+	for (unsigned i = 0; i < entity->worsts; i++)
+		put_instance(json, NULL, summary, &entity->worst[i], true);
+	json_text_close(json, ']');
 }
 
 static void put_culprits(struct json_text *json, const struct summary_entity *entity)
@@ -172,7 +203,7 @@ static void put_segments(struct json_text *json, const struct summary_entity *en
 }
 
 static void put_entity(struct json_text *json, const struct summary *summary,
-		       const struct summary_entity *entity)
+		       const struct summary_entity *entity, bool is_exact)
 {
 	json_text_open(json, NULL, '{');
 	json_text_string(json, "kind", summary_kind_name(entity->kind));
@@ -193,10 +224,10 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 		put_u64(json, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
 		put_histogram(json, summary_distribution_name(i), &entity->histogram[i],
-			      entity->quantile[i]);
+			      entity->quantile[i], is_exact);
 	put_segments(json, entity);
 	put_culprits(json, entity);
-	put_worst(json, summary, entity);
+	put_worst(json, summary, entity, is_exact);
 	json_text_close(json, '}');
 }
 
@@ -226,7 +257,7 @@ static void put_machine(struct json_text *json, const struct summary *summary)
 	json_text_close(json, '}');
 }
 
-static void put_summary(struct json_text *json, const struct summary *summary)
+static void put_summary(struct json_text *json, const struct summary *summary, bool is_exact)
 {
 	json_text_open(json, NULL, '{');
 	json_text_u64(json, "kymo_summary", 1);
@@ -245,7 +276,7 @@ static void put_summary(struct json_text *json, const struct summary *summary)
 	put_trust(json, summary);
 	json_text_open(json, "entities", '[');
 	for (unsigned i = 0; i < summary->entities; i++)
-		put_entity(json, summary, summary->entity[i]);
+		put_entity(json, summary, summary->entity[i], is_exact);
 	json_text_close(json, ']');
 	json_text_close(json, '}');
 	json_text_raw(json, "\n", 1);
@@ -279,7 +310,7 @@ int summary_write(const struct summary *summary, const char *path, struct kymo_e
 
 	if (beside)
 		snprintf(beside, size, "%s.part", path);
-	put_summary(&json, summary);
+	put_summary(&json, summary, false);
 	if (!beside || json.failed || json.size > INT32_MAX)
 		status = err_no_memory(err);
 	else
@@ -287,4 +318,17 @@ int summary_write(const struct summary *summary, const char *path, struct kymo_e
 	free(beside);
 	free(json.text);
 	return status;
+}
+
+char *summary_put_exact(const struct summary *summary, size_t *size)
+{
+	struct json_text json = { .one_line = true };
+
+	put_summary(&json, summary, true);
+	*size = json.size;
+	json_text_raw(&json, "", 1);
+	if (!json.failed)
+		return json.text;
+	free(json.text);
+	return NULL;
 }

@@ -115,6 +115,44 @@ static void round_trip(void **state)
 	summary_free(summary);
 }
 
+/* What is kept between two commands loses nothing. */
+static void exact(void **state)
+{
+	struct summary *summary = read_trace(INT64_MIN, INT64_MAX), *read;
+	size_t size[2];
+	char *text[2];
+
+	(void)state;
+	text[0] = summary_put_exact(summary, &size[0]);
+	assert_non_null(text[0]);
+	read = summary_get_exact(text[0]);
+	assert_non_null(read);
+	for (unsigned i = 0; i < summary->entities; i++) {
+		const struct summary_entity *x = summary->entity[i], *y = read->entity[i];
+
+		assert_int_equal(x->worsts, y->worsts);
+		for (unsigned w = 0; w < x->worsts; w++)
+			assert_int_equal(x->worst[w].parts, y->worst[w].parts);
+		for (unsigned d = 0; d < SUMMARY_DISTRIBUTIONS; d++) {
+			const struct histogram *h = &x->histogram[d], *g = &y->histogram[d];
+
+			assert_memory_equal(h->squares, g->squares, sizeof(h->squares));
+			for (double q = 0; q <= 1; q += 0.01)
+				assert_int_equal(histogram_quantile(h, q),
+						 histogram_quantile(g, q));
+		}
+	}
+	text[1] = summary_put_exact(read, &size[1]);
+	assert_int_equal(size[0], size[1]);
+	assert_string_equal(text[0], text[1]);
+	assert_null(summary_get_exact("{\"kymo_summary\":2}"));
+	assert_null(summary_get_exact("nothing"));
+	free(text[0]);
+	free(text[1]);
+	summary_free(read);
+	summary_free(summary);
+}
+
 /* Merging files equals merging, and then writing and reading. */
 static void merged_files(void **state)
 {
@@ -239,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
+		cmocka_unit_test(exact),
 		cmocka_unit_test(merged_files),
 		cmocka_unit_test(hostile),
 	};
