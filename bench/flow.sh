@@ -4,6 +4,7 @@
 # as a ratio to `kymo report` on the same trace in the same run.
 # usage: flow.sh [BUILD] [EVENTS...]
 set -eu
+export KYMO_CACHE=off
 build=${1:-${KYMO_BUILD:-build}}
 [ $# -eq 0 ] || shift
 dir=$(mktemp -d /dev/shm/kymo-bench-XXXXXX)

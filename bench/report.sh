@@ -5,6 +5,7 @@
 # PAIRS=1000: of 2,000 callbacks.
 # usage: report.sh [BUILD] [EVENTS...]		(about 25 bytes an event below TMPDIR, default /dev/shm)
 set -eu
+export KYMO_CACHE=off
 build=${1:-${KYMO_BUILD:-build}}
 [ $# -eq 0 ] || shift
 dir=$(mktemp -d "${TMPDIR:-/dev/shm}/kymo-bench-XXXXXX")
@@ -37,6 +38,10 @@ for events in ${*:-1000000 10000000 100000000}; do
 	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events" ${PAIRS:+"$PAIRS"})
 	measure "kymo info" "$count" "$kymo" info "$dir/trace"
 	measure "kymo report" "$count" "$kymo" report "$dir/trace"
+	export KYMO_CACHE=always XDG_CACHE_HOME="$dir"
+	"$kymo" report "$dir/trace" >/dev/null
+	measure "kymo report, again" "$count" "$kymo" report "$dir/trace"
+	export KYMO_CACHE=off
 	measure "kymo report --html" "$count" "$kymo" report "$dir/trace" --html --force -o "$dir/page.html"
 	printf '%-22s %11d bytes\n' "  its file" "$(stat -c %s "$dir/page.html")"
 	measure "kymo flow" "$count" "$kymo" flow "$dir/trace"

@@ -2,8 +2,15 @@
 /* See answer.h. */
 #include "cli/input/answer.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include "accounts/accounts.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "cli/common/screen.h"
 #include "cli/input/input_runs.h"
@@ -64,13 +71,116 @@ int answer_follow(struct answer *answer, const char *verb, int argc, char **argv
 int answer_begin(struct answer *answer, int format, struct kymo_err *err)
 {
 	screen_page();
-	if (table_open(&answer->table, stdout, (enum table_format)format))
+	if (answer->kept && *answer->kept->kept.path)
+		answer->held = open_memstream(&answer->text, &answer->text_size);
+	if (table_open(&answer->table, answer->held ? answer->held : stdout,
+		       (enum table_format)format))
 		return err_no_memory(err);
 	screen_dress(answer->table);
 	progress_begin(&answer->progress, false);
 	progress_extent(&answer->progress, answer->reader);
 	table_clock(answer->table, answer->clock ? cli_stamp : NULL, answer->clock);
 	return 0;
+}
+
+/* ---- what is kept ---- */
+
+/* Everything that an answer depends on beside the traces, in one text. Return: false: too long. */
+static bool question_of(char *question, size_t size, const char *command)
+{
+	static const char *const variables[] = { "TZ", "LANG", "LC_ALL", "LC_TIME", "LC_NUMERIC",
+						 "AMENT_PREFIX_PATH" };
+	struct winsize window = { 0 };
+	size_t used;
+
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
+	(void)snprintf(question, size, "answer %d %u %u %d %s", isatty(STDOUT_FILENO),
+		       screen_width(), window.ws_row, *screen_paint(stdout, "c") != '\0', command);
+	for (unsigned i = 0; i < COUNT_OF(variables); i++) {
+		const char *value = getenv(variables[i]);
+
+		used = strlen(question);
+		(void)snprintf(question + used, size - used, "\n%s%s", value ? "=" : "",
+			       value ? value : "");
+	}
+	return strlen(question) + 1 < size;
+}
+
+void answer_command(struct answer_kept *kept, const char *verb, int argc, char **argv)
+{
+	const size_t size = sizeof(kept->command);
+	size_t used;
+
+	*kept = (struct answer_kept){ 0 };
+	used = (size_t)snprintf(kept->command, size, "%s", verb);
+	for (int i = 0; i < argc; i++) {
+		const int length = snprintf(kept->command + used, size - used, " %zu %s",
+					    strlen(argv[i]), argv[i]);
+
+		if (length < 0 || (size_t)length >= size - used) {
+			kept->command[0] = '\0';
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
+bool answer_recall(struct answer_kept *kept, int argc, char **argv)
+{
+	struct kymo_err ignored;
+	char question[16384], *text;
+	size_t size;
+
+	if (!*kept->command || cli_traces(&kept->traces, argc, argv, &ignored) ||
+	    !question_of(question, sizeof(question), kept->command))
+		return false;
+	kept_open(&kept->kept, question, kept->traces.path, kept->traces.count);
+	text = kept_get(&kept->kept, &size);
+	if (!text)
+		return false;
+	screen_page();
+	(void)fwrite(text, 1, size, stdout);
+	free(text);
+	return true;
+}
+
+/* Not what came with warnings on stderr, which would be missing the next time. */
+static bool is_clean(const struct answer *answer)
+{
+	bool clean = !kymo_ctf_warning_count(answer->reader);
+
+	for (unsigned i = 0; i < answer->traces.count && clean; i++) {
+		struct accounts accounts;
+		char problem[512];
+
+		accounts_read(&accounts, answer->traces.path[i], problem);
+		accounts_free(&accounts);
+		clean = !*problem;
+	}
+	return clean;
+}
+
+/* The table is complete. */
+static int print_held(struct answer *answer, int status)
+{
+	struct kymo_err err;
+
+	if (fclose(answer->held))
+		status = KYMO_EXIT_FAILED;
+	answer->held = NULL;
+	if (status >= 0 && answer->text_size &&
+	    (fwrite(answer->text, 1, answer->text_size, stdout) != answer->text_size ||
+	     fflush(stdout)) &&
+	    errno != EPIPE) {
+		(void)err_set(&err, KYMO_EXIT_FAILED, "cannot write the output: %s",
+			      strerror(errno));
+		status = cli_fail(answer->verb, &err);
+	}
+	if (status == KYMO_EXIT_OK && is_clean(answer))
+		kept_put(&answer->kept->kept, answer->text, answer->text_size);
+	free(answer->text);
+	answer->text = NULL;
+	return status;
 }
 
 int answer_close(struct answer *answer, int status, bool strict)
@@ -82,6 +192,8 @@ int answer_close(struct answer *answer, int status, bool strict)
 		status = KYMO_EXIT_LOSS;
 	if (answer->table && cli_close(answer->verb, answer->table, KYMO_EXIT_OK) && status >= 0)
 		status = KYMO_EXIT_FAILED;
+	if (answer->held)
+		status = print_held(answer, status);
 	if (answer->warnings)
 		answer_warn(answer->verb, answer->reader, answer->warnings);
 	close_all(answer);

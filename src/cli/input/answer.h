@@ -21,6 +21,7 @@
 #include "base/table.h"
 #include "cli/common/progress.h"
 #include "cli/input/input_traces.h"
+#include "cli/input/kept.h"
 #include "ctf/read/reader.h"
 
 struct answer {
@@ -34,7 +35,33 @@ struct answer {
 	struct progress progress;	/* of reading; for progress_trace() */
 	unsigned warnings;              /* of the reader that answer_close() prints; 0: none */
 	bool lost;			/* events were lost */
+	/* The answer is to be kept: set by the caller after answer_open(); NULL: it is not. */
+	const struct answer_kept *kept;
+	FILE *held;                     /* then the table goes here first */
+	char *text;
+	size_t text_size;
 };
+
+#define ANSWER_COMMAND_MAX 4096u
+
+/* The answer to the same question, from before. */
+struct answer_kept {
+	char command[ANSWER_COMMAND_MAX]; /* the whole command line; "": too long, nothing is kept */
+	struct kept kept;
+	struct cli_traces traces;
+};
+
+/** answer_command() - remember the command line, before opt_parse() changes its order. */
+void answer_command(struct answer_kept *kept, const char *verb, int argc, char **argv);
+
+/**
+ * answer_recall() - print the answer that was kept for the command line
+ * @argc, @argv: the operands that are traces
+ * @kept: to be closed with kept_close(&kept->kept); it is for answer_open() to keep the answer
+ *
+ * Return: whether it was printed; the exit status is KYMO_EXIT_OK then.
+ */
+bool answer_recall(struct answer_kept *kept, int argc, char **argv);
 
 /**
  * answer_open() - open the traces among the operands, with --clock, --begin, --end and --merge

@@ -303,6 +303,13 @@ static int list_sections(int format)
 	return cli_close("report", table, KYMO_EXIT_OK);
 }
 
+/* What depends on no file but the traces, and is short. */
+static bool is_kept(const struct options *o)
+{
+	return !o->section.count && !o->output && !o->model && !o->path.count && !o->architecture &&
+	       !o->expect.count && !o->realtime_file.count;
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char operand[2048], command[4096];
@@ -312,9 +319,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	bool not_realtime = false, behaviour_failed = false;
 	struct behaviours *behaviours = NULL;
 	struct report_options report;
+	struct answer_kept kept;
 	struct answer answer;
 	int status = -1;
 
+	answer_command(&kept, "report", argc, argv);
 	report_page_command(command, sizeof(command), "report", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
@@ -324,6 +333,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return of_summaries(argc, argv, &o, err);
 	if (o.section.count && !strcmp(o.section.item[0], "help"))
 		return list_sections(o.format);
+	if (is_kept(&o) && answer_recall(&kept, argc, argv)) {
+		kept_close(&kept.kept);
+		return KYMO_EXIT_OK;
+	}
 	report = (struct report_options){
 		.format = o.format == REPORT_FORMAT_SUMMARY ? TABLE_TEXT : o.format,
 		.summary = o.output,
@@ -342,8 +355,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	report.behaviours = behaviours;
 	if (!read_options(&o, &report, &realtime, &paths, err) &&
-	    !answer_open(&answer, "report", argc, argv, &o.times, err))
+	    !answer_open(&answer, "report", argc, argv, &o.times, err)) {
+		answer.kept = &kept;
 		status = answer_report(&answer, &report, &paths, &o, err);
+	}
+	kept_close(&kept.kept);
 	report_paths_free(&paths);
 	realtime_names_free(&realtime);
 	expectations_free(report.expect);

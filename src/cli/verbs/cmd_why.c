@@ -88,41 +88,67 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 /* The only operand may have been meant as a trace. */
 #define NEITHER "'%s' is neither a trace nor a chain ('FROM -> TO')"
 
+static int open_traces(struct answer *answer, int argc, char **argv, const struct options *o,
+		       const struct why_options *why, struct kymo_err *err)
+{
+	const char *alone = argc ? NULL : why->callback;
+
+	if (!answer_open(answer, "why", argc, argv, &o->times, err))
+		return 0;
+	if (alone && !answer->traces.count)
+		(void)err_set(err, KYMO_EXIT_INPUT,
+			      NEITHER ", and no recorded trace was found; name one", alone);
+	else if (alone && err->status == KYMO_EXIT_INPUT)
+		(void)err_wrap(err, NEITHER, alone);
+	return -1;
+}
+
+static int explain(struct answer *answer, const struct answer_kept *kept, const struct options *o,
+		   struct why_options *why, struct kymo_err *err)
+{
+	int status;
+
+	answer->kept = kept;
+	why->begin_ns = answer->begin_ns;
+	why->end_ns = answer->end_ns;
+	why->align = answer->align;
+	why->clock = answer->clock;
+	why->format = o->format;
+	why->worst = !o->worst			  ? 1
+		     : o->worst < WHY_WORST_MAX ? (unsigned)o->worst
+						  : WHY_WORST_MAX;
+	why->all_topics = o->all;
+	why->latest = o->latest;
+	why->told_lost = cli_traces_lost(&answer->traces, "why");
+	why->progress = progress_trace;
+	why->context = &answer->progress;
+	status = answer_begin(answer, o->format, err)
+			 ? -1
+			 : why_run(answer->reader, answer->traces.name, why, answer->table,
+				   &answer->lost, err);
+	return answer_close(answer, status, o->strict);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct why_options why = { 0 };
-	const char *alone;
+	struct answer_kept kept;
 	struct answer answer;
 	int status;
 
+	answer_command(&kept, "why", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || read_operands(&argc, argv, &why, err))
 		return -1;
-	alone = argc ? NULL : why.callback;
-	if (answer_open(&answer, "why", argc, argv, &o.times, err)) {
-		if (alone && !answer.traces.count)
-			(void)err_set(err, KYMO_EXIT_INPUT,
-				      NEITHER ", and no recorded trace was found; name one", alone);
-		else if (alone && err->status == KYMO_EXIT_INPUT)
-			(void)err_wrap(err, NEITHER, alone);
-		return -1;
+	if (answer_recall(&kept, argc, argv)) {
+		kept_close(&kept.kept);
+		return KYMO_EXIT_OK;
 	}
-	why.begin_ns = answer.begin_ns;
-	why.end_ns = answer.end_ns;
-	why.align = answer.align;
-	why.clock = answer.clock;
-	why.format = o.format;
-	why.worst = !o.worst ? 1 : o.worst < WHY_WORST_MAX ? (unsigned)o.worst : WHY_WORST_MAX;
-	why.all_topics = o.all;
-	why.latest = o.latest;
-	why.told_lost = cli_traces_lost(&answer.traces, "why");
-	why.progress = progress_trace;
-	why.context = &answer.progress;
-	status = answer_begin(&answer, o.format, err)
+	status = open_traces(&answer, argc, argv, &o, &why, err)
 			 ? -1
-			 : why_run(answer.reader, answer.traces.name, &why, answer.table,
-				   &answer.lost, err);
-	return answer_close(&answer, status, o.strict);
+			 : explain(&answer, &kept, &o, &why, err);
+	kept_close(&kept.kept);
+	return status;
 }
 
 const struct verb verb_why = {

@@ -8,6 +8,7 @@
 #include "cli/common/progress.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
+#include "cli/input/kept.h"
 #include "cli/verbs/ls/recordings.h"
 #include "cli/verbs/store/store_dir.h"
 #include "summary/summary_collect.h"
@@ -121,16 +122,38 @@ static int read_trace(struct summary *summary, const char *verb, const char *pat
 	return rc;
 }
 
+/* As it was when the trace was read before, or by reading it. */
+static int summarize(struct summary **summary, const char *verb, const char *path,
+		     struct kymo_err *err)
+{
+	struct kept kept;
+	size_t size;
+	char *text;
+	int status = 0;
+
+	kept_open(&kept, "summary", &path, 1);
+	text = kept_get(&kept, &size);
+	*summary = text ? summary_get_exact(text) : NULL;
+	free(text);
+	if (!*summary) {
+		*summary = summary_new();
+		status = *summary ? read_trace(*summary, verb, path, err) : err_no_memory(err);
+		text = status ? NULL : summary_put_exact(*summary, &size);
+		if (text)
+			kept_put(&kept, text, size);
+		free(text);
+	}
+	kept_close(&kept);
+	return status;
+}
+
 static int read_one(struct summary **summary, const char *verb, const char *path,
 		    struct kymo_err *err)
 {
 	*summary = NULL;
 	if (summary_is_file(path))
 		return summary_read(summary, path, err);
-	*summary = summary_new();
-	if (!*summary)
-		return err_no_memory(err);
-	if (read_trace(*summary, verb, path, err) == 0)
+	if (summarize(summary, verb, path, err) == 0)
 		return 0;
 	summary_free(*summary);
 	*summary = NULL;
