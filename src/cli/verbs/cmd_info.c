@@ -215,6 +215,12 @@ static void show_facts(const struct show *s)
 	if (info->lost_in_packets || s->options->format != TABLE_TEXT)
 		table_value_u64(s->table, "lost_in_packets", "Events in them",
 				info->lost_in_packets);
+	if (info->asked)
+		table_value_u64(s->table, "facts_asked", "Facts asked after kymo attach",
+				info->asked);
+	if (info->inferred)
+		table_value_u64(s->table, "facts_inferred", "Facts inferred after it",
+				info->inferred);
 	if (kymo_ctf_warning_count(s->reader))
 		table_value_u64(s->table, "damaged", "Damaged places",
 				kymo_ctf_warning_count(s->reader));

@@ -24,6 +24,7 @@
 #include "inside/ros2/ros2_libraries.h"
 #include "inside/ros2/ros2_slots.h"
 #include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_late.h"
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
 
@@ -132,6 +133,12 @@ static void answer(struct kymo_attach_block *block)
 	block->tracetools = kymo_tracetools.version;
 }
 
+static void forget(void)
+{
+	kymo__log_forget();
+	kymo_late_forget();
+}
+
 static enum kymo_attach_result turn_on(struct kymo_attach_block *block)
 {
 	static const struct timespec between = { 0, BETWEEN_NS };
@@ -144,7 +151,7 @@ static enum kymo_attach_result turn_on(struct kymo_attach_block *block)
 		return KYMO_ATTACH_NO_REGION;
 	if (block->order == KYMO_ATTACH_ON &&
 	    __atomic_load_n(&kymo__attach_held, __ATOMIC_RELAXED) == KYMO_ATTACH_IS_OFF)
-		kymo__log_forget(); /* what was destroyed meanwhile did not say so */
+		forget(); /* what was destroyed meanwhile did not say so */
 	__atomic_store_n(&kymo__attach_held, KYMO_ATTACH_IS_ON, __ATOMIC_RELEASE);
 	for (int pass = 0; pass < PASSES_MAX && (pass < 2 || order.slots.changed); pass++) {
 		if (pass)

@@ -27,6 +27,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inside/ros2/ros2_late.h"
+
 #if defined(__x86_64__)
 #define JUMP_SLOT R_X86_64_JUMP_SLOT
 #define GLOB_DAT R_X86_64_GLOB_DAT
@@ -45,8 +47,9 @@
 static struct hook {
 	const char *name;
 	uint32_t hash;
-	uint32_t symbol;          /* its number in our own symbol table */
+	uint32_t symbol;          /* its number in our own symbol table; 0: not exported */
 	uintptr_t ours, original; /* original 0: nobody defines it */
+	uintptr_t *next;          /* of a late hook; NULL: kymo's hook finds the function itself */
 } hook[HOOKS_MAX];
 static unsigned hooks;
 
@@ -197,7 +200,35 @@ static void read_hooks(void)
 		if (!is_function(&self.symbol[at]) || !strncmp(name, "kymo_", 5))
 			continue;
 		hook[hooks++] = (struct hook){ name, hash_of(name), at,
-					       self.base + self.symbol[at].st_value, 0 };
+					       self.base + self.symbol[at].st_value, 0, NULL };
+	}
+}
+
+static struct hook *hook_named(const char *name)
+{
+	const uint32_t hash = hash_of(name), at = find_symbol(&self, name, hash);
+
+	for (unsigned i = 0; i < hooks; i++)
+		if (at ? hook[i].symbol == at :
+			 !hook[i].symbol && hook[i].hash == hash && !strcmp(hook[i].name, name))
+			return &hook[i];
+	return NULL;
+}
+
+/* A late hook comes before the exported hook of that name, if there is one. */
+static void add_late_hooks(void)
+{
+	for (unsigned i = 0; i < kymo_late_hooks && hooks < HOOKS_MAX; i++) {
+		const struct kymo_late_hook *late = &kymo_late_hook[i];
+		struct hook *exported = hook_named(late->name);
+
+		if (exported) {
+			__atomic_store_n(late->next, exported->ours, __ATOMIC_RELEASE);
+			exported->ours = (uintptr_t)late->ours;
+		} else {
+			hook[hooks++] = (struct hook){ late->name, hash_of(late->name), 0,
+						       (uintptr_t)late->ours, 0, late->next };
+		}
 	}
 }
 
@@ -214,16 +245,6 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
-static struct hook *hook_named(const char *name)
-{
-	const uint32_t at = find_symbol(&self, name, hash_of(name));
-
-	for (unsigned i = 0; at && i < hooks; i++)
-		if (hook[i].symbol == at)
-			return &hook[i];
-	return NULL;
-}
-
 /* ---- the first pass: who defines the functions ---- */
 
 static int find_originals(struct dl_phdr_info *info, size_t size, void *unused)
@@ -238,10 +259,13 @@ static int find_originals(struct dl_phdr_info *info, size_t size, void *unused)
 		const uint32_t at =
 			hook[i].original ? 0 : find_symbol(&object, hook[i].name, hook[i].hash);
 
-		if (at && is_function(&object.symbol[at]))
-			__atomic_store_n(&hook[i].original,
-					 object.base + object.symbol[at].st_value,
+		if (!at || !is_function(&object.symbol[at]))
+			continue;
+		if (hook[i].next)
+			__atomic_store_n(hook[i].next, object.base + object.symbol[at].st_value,
 					 __ATOMIC_RELEASE);
+		__atomic_store_n(&hook[i].original, object.base + object.symbol[at].st_value,
+				 __ATOMIC_RELEASE);
 	}
 	return 0;
 }
@@ -338,6 +362,7 @@ void kymo_slots_change(bool on, struct kymo_slots *slots)
 	if (!hooks) {
 		(void)dl_iterate_phdr(find_self, NULL);
 		read_hooks();
+		add_late_hooks();
 	}
 	if (on)
 		(void)dl_iterate_phdr(find_originals, NULL);

@@ -78,6 +78,13 @@ static void count_event(struct info *info, struct info_thread *t, const struct k
 		info->end_ns = event->ns;
 }
 
+/* The program did not report these facts itself (src/inside/ros2/ros2_late.c). */
+static void count_fact(struct info *info, const struct kymo_ctf_event *event)
+{
+	info->asked += !strcmp(event->class->name, "ros2_kymo:asked_afterwards");
+	info->inferred += !strcmp(event->class->name, "ros2_kymo:inferred_afterwards");
+}
+
 static void keep_loss(struct info *info, const struct events *events, const struct kymo_ctf_event *event)
 {
 	struct events_loss where = events_loss(events, event);
@@ -130,6 +137,8 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 		last_trace = event.trace;
 		if (last)
 			count_event(info, last, &event);
+		if (event.init_ns && event.class)
+			count_fact(info, &event);
 	}
 	if (info->failed)
 		return err_no_memory(err);

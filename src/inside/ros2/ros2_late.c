@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of what existed before kymo was attached. rcl reports the name of an object once, when it
+ * creates it; later events have only its address. So these hooks wrap functions that have an object
+ * as their argument, and when they see one for the first time, they ask rcl for its name.
+ *
+ * The question is asked within that call: there the object is alive, because the program itself
+ * uses it, and its type is known. An address alone is never followed.
+ *
+ *   rcl_wait_set_add_...()       shows all that an executor waits for
+ *   rcl_publish(), rcl_take()... show what is used
+ *   execute_any_executable()     shows the callback group, which shows the node (ros2_late_group.c)
+ *
+ * The node of an object may be known only when its executor runs something, so facts wait a second
+ * for it. Which callback belongs to which object follows from the order of calls on a thread:
+ *
+ *   rcl_take(), rcl_timer_call(), rcl_take_request() or rclcpp_executor_execute  -> callback_start
+ */
+#include "inside/ros2/ros2_late.h"
+
+#include <time.h>
+
+#include "inside/ros2/ros2_attach.h"
+#include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/ros2_late_group.h"
+
+#define PATIENCE_NS 1000000000
+
+static __thread struct {
+	const void *node;        /* rcl_node_t whose callback runs; NULL: not known */
+	struct kymo_seen *owner; /* of the callback that begins next; NULL: not known */
+} here;
+
+static bool is_on(void)
+{
+	return __atomic_load_n(&kymo__attach_held, __ATOMIC_RELAXED) == 1;
+}
+
+static bool waited(const struct kymo_seen *seen)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec -
+		       __atomic_load_n(&seen->since, __ATOMIC_RELAXED) >
+	       PATIENCE_NS;
+}
+
+static struct kymo_seen *see(enum kymo_seen_kind kind, uintptr_t address, const void *caller)
+{
+	struct kymo_seen *seen = is_on() ? kymo_seen_add(address, kind) : NULL;
+
+	if (seen && !kymo_seen_known(seen) && waited(seen))
+		kymo_late_ask(seen, NULL, caller);
+	return seen;
+}
+
+/* What a node publishes in its callbacks is its own, nearly always. */
+static void see_publisher(uintptr_t address, const void *caller)
+{
+	struct kymo_seen *seen = is_on() ? kymo_seen_add(address, SEEN_PUBLISHER) : NULL;
+
+	if (!seen || kymo_seen_known(seen))
+		return;
+	if (here.node)
+		__atomic_store_n(&seen->node, here.node, __ATOMIC_RELAXED);
+	if (here.node || waited(seen))
+		kymo_late_ask(seen, KYMO_BY_CALLBACK, caller);
+}
+
+static void owns_next(enum kymo_seen_kind kind, uintptr_t address, const void *caller)
+{
+	here.owner = see(kind, address, caller);
+}
+
+/* The executor says an address: of a timer or a subscription that was seen before. */
+static void executes(uintptr_t address)
+{
+	struct kymo_seen *seen = is_on() ? kymo_seen_find(address) : NULL;
+
+	if (seen &&
+	    (kymo_seen_kind(seen) == SEEN_TIMER || kymo_seen_kind(seen) == SEEN_SUBSCRIPTION))
+		here.owner = seen;
+}
+
+/* A message that came within the process was not taken, so nothing says whose callback it is. */
+static void callback_starts(uintptr_t address, bool within_process, const void *caller)
+{
+	struct kymo_seen *owner = here.owner, *seen;
+
+	here.owner = NULL;
+	if (!is_on() || !owner || within_process)
+		return;
+	seen = kymo_seen_add(address, SEEN_CALLBACK);
+	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner))
+		return;
+	kymo_late_ask(owner, NULL, caller);
+	kymo_late_link(seen, owner);
+}
+
+/* The program reports the facts of this object itself. */
+static void made(enum kymo_seen_kind kind, uintptr_t address)
+{
+	struct kymo_seen *seen;
+
+	kymo_seen_gone(address);
+	seen = kymo_seen_add(address, kind);
+	if (seen)
+		(void)kymo_seen_take(seen);
+}
+
+void kymo_late_forget(void)
+{
+	kymo_seen_forget();
+}
+
+/* ---- the hooks ---- */
+
+#define CALLER __builtin_return_address(0)
+
+/* HOOK(identifier, function, what it does before the function: a to f are the arguments) */
+#define HOOKS(HOOK)                                                                                \
+	HOOK(publish, "rcl_publish", see_publisher(a, CALLER))                                     \
+	HOOK(publish_serialized, "rcl_publish_serialized_message", see_publisher(a, CALLER))       \
+	HOOK(publish_loaned, "rcl_publish_loaned_message", see_publisher(a, CALLER))               \
+	HOOK(take, "rcl_take", owns_next(SEEN_SUBSCRIPTION, a, CALLER))                            \
+	HOOK(take_serialized, "rcl_take_serialized_message",                                       \
+	     owns_next(SEEN_SUBSCRIPTION, a, CALLER))                                              \
+	HOOK(take_loaned, "rcl_take_loaned_message", owns_next(SEEN_SUBSCRIPTION, a, CALLER))      \
+	HOOK(call, "rcl_timer_call", owns_next(SEEN_TIMER, a, CALLER))                             \
+	HOOK(call_info, "rcl_timer_call_with_info", owns_next(SEEN_TIMER, a, CALLER))              \
+	HOOK(take_request, "rcl_take_request", owns_next(SEEN_SERVICE, a, CALLER))                 \
+	HOOK(take_request_info, "rcl_take_request_with_info", owns_next(SEEN_SERVICE, a, CALLER))  \
+	HOOK(send_response, "rcl_send_response", (void)see(SEEN_SERVICE, a, CALLER))               \
+	HOOK(send_request, "rcl_send_request", (void)see(SEEN_CLIENT, a, CALLER))                  \
+	HOOK(take_response, "rcl_take_response", (void)see(SEEN_CLIENT, a, CALLER))                \
+	HOOK(take_response_info, "rcl_take_response_with_info", (void)see(SEEN_CLIENT, a, CALLER)) \
+	HOOK(add_subscription, "rcl_wait_set_add_subscription",                                    \
+	     (void)see(SEEN_SUBSCRIPTION, b, CALLER))                                              \
+	HOOK(add_timer, "rcl_wait_set_add_timer", (void)see(SEEN_TIMER, b, CALLER))                \
+	HOOK(add_service, "rcl_wait_set_add_service", (void)see(SEEN_SERVICE, b, CALLER))          \
+	HOOK(add_client, "rcl_wait_set_add_client", (void)see(SEEN_CLIENT, b, CALLER))             \
+	/* tracepoints */                                                                          \
+	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                           \
+	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)                  \
+	HOOK(starts, "ros_trace_callback_start", callback_starts(a, (uint8_t)b, CALLER))           \
+	HOOK(node_made, "ros_trace_rcl_node_init", made(SEEN_NODE, a))                             \
+	HOOK(publisher_made, "ros_trace_rcl_publisher_init", made(SEEN_PUBLISHER, a))              \
+	HOOK(subscription_made, "ros_trace_rcl_subscription_init", made(SEEN_SUBSCRIPTION, a))     \
+	HOOK(timer_made, "ros_trace_rcl_timer_init", made(SEEN_TIMER, a))                          \
+	HOOK(service_made, "ros_trace_rcl_service_init", made(SEEN_SERVICE, a))                    \
+	HOOK(client_made, "ros_trace_rcl_client_init", made(SEEN_CLIENT, a))                       \
+	HOOK(subscription_called, "ros_trace_rclcpp_subscription_callback_added",                  \
+	     made(SEEN_CALLBACK, b))                                                               \
+	HOOK(timer_called, "ros_trace_rclcpp_timer_callback_added", made(SEEN_CALLBACK, b))        \
+	HOOK(service_called, "ros_trace_rclcpp_service_callback_added", made(SEEN_CALLBACK, b))    \
+	/* ends */                                                                                 \
+	HOOK(node_ends, "rcl_node_fini", kymo_seen_gone(a))                                        \
+	HOOK(publisher_ends, "rcl_publisher_fini", kymo_seen_gone(a))                              \
+	HOOK(subscription_ends, "rcl_subscription_fini", kymo_seen_gone(a))                        \
+	HOOK(timer_ends, "rcl_timer_fini", kymo_seen_gone(a))                                      \
+	HOOK(service_ends, "rcl_service_fini", kymo_seen_gone(a))                                  \
+	HOOK(client_ends, "rcl_client_fini", kymo_seen_gone(a))                                    \
+	HOOK(group_ends, "_ZN6rclcpp13CallbackGroupD1Ev", kymo_seen_gone(a))
+
+#define DEFINE(id, function, before)                                                          \
+	static uintptr_t next_##id;                                                           \
+	static uintptr_t late_##id(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,        \
+				   uintptr_t e, uintptr_t f)                                  \
+	{                                                                                     \
+		before;                                                                       \
+		return ((kymo_late_function *)__atomic_load_n(&next_##id, __ATOMIC_ACQUIRE))( \
+			a, b, c, d, e, f);                                                    \
+	}
+HOOKS(DEFINE)
+
+/* User code in a callback may spin an executor. */
+static uintptr_t next_execute;
+static uintptr_t late_execute(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,
+			      uintptr_t f)
+{
+	const void *outer = here.node;
+	uintptr_t result;
+
+	here.node = is_on() && b ? kymo_late_group(b, CALLER) : NULL;
+	result = ((kymo_late_function *)__atomic_load_n(&next_execute, __ATOMIC_ACQUIRE))(a, b, c,
+											  d, e, f);
+	here.node = outer;
+	return result;
+}
+
+#define ROW(id, function, before) { function, late_##id, &next_##id },
+const struct kymo_late_hook kymo_late_hook[] = { HOOKS(ROW){
+	"_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE", late_execute,
+	&next_execute } };
+const unsigned kymo_late_hooks = sizeof kymo_late_hook / sizeof *kymo_late_hook;

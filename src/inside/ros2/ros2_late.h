@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks that only a process has to which kymo was attached (ros2_late.c). No library exports them:
+ * a program that was started with kymo calls these functions directly.
+ */
+#ifndef KYMO_HOOKS_LATE_H
+#define KYMO_HOOKS_LATE_H
+
+#include <stdint.h>
+
+/* All of them pass six words through; none of the functions has more. */
+typedef uintptr_t kymo_late_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
+				     uintptr_t e, uintptr_t f);
+
+struct kymo_late_hook {
+	const char *name;         /* of the function */
+	kymo_late_function *ours; /* what the loaded objects call */
+	uintptr_t *next; /* what `ours` calls: kymo's hook of that name, or else the function; set
+			    before an object calls `ours` */
+};
+
+extern const struct kymo_late_hook kymo_late_hook[] __attribute__((visibility("hidden")));
+extern const unsigned kymo_late_hooks __attribute__((visibility("hidden")));
+
+/** kymo_late_forget() - forget all objects: the process did not report meanwhile which it
+ * destroyed. Context: no thread calls the hooks. */
+void kymo_late_forget(void);
+
+#endif

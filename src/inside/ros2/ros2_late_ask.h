@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about objects that existed before kymo was attached: what the program's libraries say. */
+#ifndef KYMO_HOOKS_LATE_ASK_H
+#define KYMO_HOOKS_LATE_ASK_H
+
+#include <stdbool.h>
+
+#include "inside/ros2/ros2_late_seen.h"
+
+/* A function of the program's libraries that is looked up once. */
+struct kymo_late_symbol {
+	const char *name;
+	void *known;
+	bool looked;
+};
+
+/** kymo_late_symbol() - its address; NULL: no such function. @caller: an address in a library that
+ * may use it. Context: the first call acquires the dynamic linker's locks. */
+void *kymo_late_symbol(struct kymo_late_symbol *symbol, const void *caller);
+
+/**
+ * kymo_late_ask() - report the facts of an object of rcl, once
+ * @seen: its entry; of every kind but SEEN_GROUP and SEEN_CALLBACK
+ * @how: from what seen->node was inferred
+ *
+ * Context: within a call that has the object as its argument, so that the object is alive; as
+ * kymo__log_reserve(). Allocates nothing.
+ */
+void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller);
+
+/** kymo_late_link() - report that @callback belongs to the subscription, timer or service
+ * @owner. Context: as above. */
+void kymo_late_link(struct kymo_seen *callback, struct kymo_seen *owner);
+
+#define KYMO_BY_GROUP "its callback group has objects of this node"
+#define KYMO_BY_CALLBACK "a callback of this node published with it"
+#define KYMO_BY_ORDER "it began after the executor took from its owner"
+
+#endif

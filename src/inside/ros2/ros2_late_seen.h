@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The objects of a process that were seen since kymo was attached, by address. */
+#ifndef KYMO_HOOKS_LATE_SEEN_H
+#define KYMO_HOOKS_LATE_SEEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum kymo_seen_kind {
+	SEEN_NODE = 1,
+	SEEN_PUBLISHER,
+	SEEN_SUBSCRIPTION,
+	SEEN_TIMER,
+	SEEN_SERVICE,
+	SEEN_CLIENT,
+	SEEN_GROUP,
+	SEEN_CALLBACK,
+};
+
+struct kymo_seen {
+	uintptr_t address;  /* 0: free */
+	uint32_t state;     /* kind << 8 | its facts are known */
+	int64_t since;      /* CLOCK_MONOTONIC, ns, when it was first seen */
+	const void *node;   /* rcl_node_t to which it belongs; NULL: not known */
+	const void *object; /* rclcpp's object of a subscription; NULL: not known */
+};
+
+/** kymo_seen_find() - the entry of @address; NULL: never seen. Context: wait-free. */
+struct kymo_seen *kymo_seen_find(uintptr_t address);
+
+/** kymo_seen_add() - the entry of @address as a @kind; new if it was never seen, or was an object
+ * of another kind. Return: NULL: no room. Context: lock-free. */
+struct kymo_seen *kymo_seen_add(uintptr_t address, enum kymo_seen_kind kind);
+
+/** kymo_seen_known() - are its facts known? Context: wait-free. */
+static inline bool kymo_seen_known(const struct kymo_seen *seen)
+{
+	return __atomic_load_n(&seen->state, __ATOMIC_ACQUIRE) & 1;
+}
+
+static inline enum kymo_seen_kind kymo_seen_kind(const struct kymo_seen *seen)
+{
+	return (enum kymo_seen_kind)(__atomic_load_n(&seen->state, __ATOMIC_ACQUIRE) >> 8);
+}
+
+/** kymo_seen_take() - may the caller report its facts? Only the first caller may. Context:
+ * wait-free. */
+bool kymo_seen_take(struct kymo_seen *seen);
+
+/** kymo_seen_gone() - the object at @address ends. Context: wait-free. */
+void kymo_seen_gone(uintptr_t address);
+
+/** kymo_seen_forget() - forget all. Context: no other thread uses the entries. */
+void kymo_seen_forget(void);
+
+#endif

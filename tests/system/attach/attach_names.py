@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
+"""Names of what existed before kymo attach: the objects of tests/rclcpp/late.cpp, recorded after an attach, have the names, owners,
+topics, periods and callbacks that they have in a twin that was started with kymo. Prints which share of them could be won."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from lib_attach import HEADERS, STUB, TRACETOOLS, attach, begun
+from lib_cxx import require
+from lib_test import KYMO, SOURCE, check, in_directory, kymo, private, query, run, until
+
+NODE = "LEFT JOIN nodes n ON n.id = x.node_id"
+TABLES = {
+    "nodes": "SELECT full_name FROM nodes x",
+    "publishers": f"SELECT t.name, n.full_name, depth, gid <> '' AS gid FROM publishers x JOIN topics t ON t.id = topic_id {NODE}",
+    "subscriptions": f"SELECT t.name, n.full_name, depth FROM subscriptions x JOIN topics t ON t.id = topic_id {NODE}",
+    "timers": "SELECT node, period_ns FROM timers",
+    "services": "SELECT node, service_name FROM services",
+    "clients": "SELECT node, service_name FROM clients",
+    "callbacks": "SELECT kind, label FROM callbacks",
+}
+COMPILE = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
+
+
+def compiled(directory):
+    source, cxx = f"{SOURCE}/tests/rclcpp/late.cpp", os.environ.get("CXX", "c++")
+    run(cxx, *COMPILE, "-DLIBRARY", "-shared", "-o", f"{directory}/libros.so", source, *TRACETOOLS)
+    run(cxx, *COMPILE, "-o", f"{directory}/late", source, f"-L{directory}", "-lros", *TRACETOOLS, f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
+    return f"{directory}/late"
+
+
+def named(trace):
+    return {name: {tuple(row.values()) for row in query(trace, sql)} for name, sql in TABLES.items()}
+
+
+def recorded(directory, environment, name):
+    trace = os.path.join(directory, name)
+    run(KYMO, "record", "-d", "300ms", "-o", trace, env=environment)
+    return trace
+
+
+def shares(twin, found):
+    """Return: for each table how many rows of the twin were found, and how many it has. What the twin has not must not be there."""
+    for name in TABLES:
+        wrong = {row for row in found[name] - twin[name] if None not in row}
+        check(not wrong, "the twin has no such", name, wrong)
+    return {name: (len(twin[name] & found[name]), len(twin[name])) for name in TABLES}
+
+
+def test(directory):
+    environment, program = private(directory), compiled(directory)
+    with begun(KYMO, "run", "--", program, env=environment):
+        twin = named(recorded(directory, environment, "twin"))
+    check(all(twin.values()), "the twin has no", twin)
+    with begun(program) as process:
+        attach("attach", "-p", str(process.pid), environment=environment)
+        tries = iter(range(1000))
+
+        def complete():
+            trace = recorded(directory, environment, f"attached{next(tries)}")
+            found = shares(twin, named(trace))
+            return (trace, found) if all(won == of for won, of in found.values()) else None
+
+        trace, found = until("all names", complete)
+        print("won after attach:", ", ".join(f"{won} of {of} {name}" for name, (won, of) in found.items()))
+        said = kymo("info", trace)
+        check("Facts asked after kymo attach" in said and "Facts inferred after it" in said, said)
+        attach("detach", "-p", str(process.pid), environment=environment)
+        attach("attach", "-p", str(process.pid), environment=environment)
+        until("all names again", complete)
+
+
+require()
+in_directory(test)
