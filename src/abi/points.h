@@ -37,6 +37,13 @@ enum kymo_point_id {
 #define KYMO_POINT_ENDS (KYMO_POINTS_MAX - 3)
 #define KYMO_POINT_NO_ID (KYMO_POINTS_MAX - 4)
 
+/* As what an event is counted (enum kymo_count_kind of region.h); all others are not. */
+#define KYMO_COUNTED_AS(id)                                                         \
+	((id) == KYMO_POINT_callback_start         ? KYMO_COUNT_CALLBACK            \
+	 : (id) == KYMO_POINT_rcl_publish          ? KYMO_COUNT_PUBLISH             \
+	 : (id) == KYMO_POINT_rclcpp_intra_publish ? KYMO_COUNT_PUBLISH_INTRA       \
+						   : KYMO_COUNT_NOT)
+
 enum kymo_phase { KYMO_PHASE_RUN, KYMO_PHASE_INIT };
 
 #define KYMO_FIELDS_MAX 16		/* the table needs 8; a process may declare more */

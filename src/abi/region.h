@@ -72,6 +72,9 @@ enum kymo_enable {
 	KYMO_ENABLE_NO,
 	KYMO_ENABLE_YES,
 	KYMO_ENABLE_LOOK_UP,	/* yes, unless the event's object is left out */
+	/* Only count it, by its object: see struct kymo_count. Only for events of KYMO_COUNTED_AS(),
+	 * in regions with KYMO_REGION_COUNTS. */
+	KYMO_ENABLE_COUNT,
 };
 
 /* ---- page 0 ---- */
@@ -169,6 +172,7 @@ struct kymo_region {
 	uint64_t texts_cut;		/* strings in events of kymo.h that were too long, whether recorded or not */
 	uint32_t no_ring_why; /* errno of the last attempt to add a ring; 0: none failed; an older
 				 process: unknown */
+	uint64_t uncounted; /* events that were to be counted and found no place */
 
 	/* Written by the recorder. */
 	alignas(KYMO_LINE)
@@ -194,6 +198,7 @@ struct kymo_region {
 #define KYMO_REGION_EXITED	1u	/* the process runs exit(): few more events will follow */
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: the region's program no longer runs */
 #define KYMO_REGION_FLIGHT	4u	/* without a recorder, the process is in RECORD and OVERWRITE ($KYMO_FLIGHT) */
+#define KYMO_REGION_COUNTS 16u           /* the program knows KYMO_ENABLE_COUNT */
 #define KYMO_REGION_LOCKED	8u	/* KYMO_LOCK_ALIVE is locked as long as the process, or a child of it, lives */
 
 /*
@@ -352,6 +357,8 @@ struct kymo_ring {
 	uint32_t block_count;	/* power of two, at least 2 */
 	uint32_t number;	/* index in ring_page[] */
 
+	uint32_t count_page; /* of the thread's table of counts; 0: none yet; release */
+
 	/* Written with every new owner, before owner_seq. */
 	alignas(KYMO_LINE)
 	struct kymo_owner owner[KYMO_OWNERS];
@@ -373,6 +380,35 @@ struct kymo_block {
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct kymo_block) == 64, "one line");
+
+/* ---- counts: one table per ring, written by the ring's owner ---- */
+
+/*
+ * An event with KYMO_ENABLE_COUNT is not recorded: the thread adds one to the count of the event's
+ * object. The table has KYMO_COUNTS entries. An object is in one of the KYMO_COUNT_PROBES entries
+ * from KYMO_COUNT_SLOT(key) on, wrapping at the end; no free entry comes before it. Counts only
+ * grow, and stay when the ring gets another owner: a reader adds up the tables of all rings, and
+ * takes the difference of two readings. A key whose object was destroyed stays in the table.
+ */
+struct kymo_count {
+	uint64_t key; /* KYMO_COUNT_KEY(); 0: free */
+	uint64_t count;
+};
+#define KYMO_COUNTS 512u
+#define KYMO_COUNT_PAGES (KYMO_COUNTS * 16 / KYMO_PAGE)
+#define KYMO_COUNT_PROBES 16u
+#define KYMO_COUNT_SLOT(key) ((uint32_t)((uint64_t)(key) * 0x9e3779b97f4a7c15ull >> 55))
+#define KYMO_COUNT_KEY(address, kind) ((uint64_t)(address) << 2 | (kind))
+static_assert(KYMO_COUNTS == 1u << (64 - 55), "an entry for every hash");
+static_assert(sizeof(struct kymo_count) == 16, "as KYMO_COUNT_PAGES has it");
+
+/* What is counted, in the key. */
+enum kymo_count_kind {
+	KYMO_COUNT_NOT,
+	KYMO_COUNT_CALLBACK,      /* callback_start, by its callback */
+	KYMO_COUNT_PUBLISH,       /* rcl_publish, by its publisher */
+	KYMO_COUNT_PUBLISH_INTRA, /* rclcpp_intra_publish, by its publisher */
+};
 
 /* ---- init log: any thread, any state ---- */
 

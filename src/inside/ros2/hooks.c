@@ -15,7 +15,8 @@
 #define HOOK_OWN(...)
 #define HOOK_NONE(...)
 #define HOOK_FN(id, name, phase, ...)							\
-	KYMO_HOOK(name, KYMO_WANTED_##phase(id), KYMO_LEFT_OUT_##phase(id), kymo_emit_##id,	\
+	KYMO_HOOK(name, KYMO_WANTED_##phase(id), KYMO_COUNT_##phase(id),	\
+		  KYMO_LEFT_OUT_##phase(id), kymo_emit_##id,				\
 		  (PARAMS(__VA_ARGS__)), (ARGS(__VA_ARGS__)))
 #define HOOK_ALSO HOOK_FN
 

@@ -13,6 +13,7 @@
 #include "abi/points.h"
 #include "inside/ros2/ros2_attach.h"
 #include "inside/ros2/ros2_tracetools.h"
+#include "inside/tracer/tracer_count.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_left_out.h"
 #include "inside/tracer/tracer_ring.h"
@@ -218,8 +219,25 @@ static inline __attribute__((unused)) bool kymo_left_out_##id(PARAMS(__VA_ARGS__
 	return kymo__left_out(kymo_its_object, kymo_its_message);		\
 }
 
+/* kymo_count_<id>(arguments) counts the event by its object; false: such events are not counted. */
+#define COUNT_INIT(id, ...)
+#define COUNT_RUN(id, ...)							\
+static inline __attribute__((always_inline, unused)) bool kymo_count_##id(PARAMS(__VA_ARGS__))	\
+{										\
+	const void *kymo_its_object = NULL, *kymo_its_message = NULL;		\
+										\
+	EACH(NOTE, __VA_ARGS__)							\
+	(void)kymo_its_message;							\
+	if (KYMO_COUNTED_AS(KYMO_POINT_##id) == KYMO_COUNT_NOT)			\
+		return false;							\
+	kymo_count(KYMO_COUNT_KEY((uintptr_t)kymo_its_object,			\
+				  KYMO_COUNTED_AS(KYMO_POINT_##id)));		\
+	return true;								\
+}
+
 #define POINT(provider, id, name, phase, hook, from, to, text, ...)		\
-	LEFT_OUT_##phase(id __VA_OPT__(,) __VA_ARGS__)
+	LEFT_OUT_##phase(id __VA_OPT__(,) __VA_ARGS__)				\
+	COUNT_##phase(id __VA_OPT__(,) __VA_ARGS__)
 #include "abi/tracepoints.def"
 #undef POINT
 
@@ -228,6 +246,9 @@ static inline __attribute__((unused)) bool kymo_left_out_##id(PARAMS(__VA_ARGS__
 #define KYMO_WANTED_RUN(id)	kymo_enable_byte(KYMO_POINT_##id)
 #define KYMO_LEFT_OUT_INIT(id)	kymo_never_left_out
 #define KYMO_LEFT_OUT_RUN(id)	kymo_left_out_##id
+#define KYMO_COUNT_INIT(id)	kymo_never_counted
+#define KYMO_COUNT_RUN(id)	kymo_count_##id
 #define kymo_never_left_out(...) false
+#define kymo_never_counted(...) false
 
 #endif

@@ -42,10 +42,11 @@
  * The three functions of one tracepoint. Forwarding, and events whose object is looked up, are in functions of their own that are
  * reached by a tail call, so that the usual path saves no registers for them.
  *
- * @enable: expression: whether to record, enum kymo_enable; @left_out: function that returns whether the object is left out;
- * @emit: function that records; @params, @args: parameters and arguments, each in parentheses
+ * @enable: expression: whether to record, enum kymo_enable; @count: function that counts the event by its object, false if such
+ * events are not counted; @left_out: function that returns whether the object is left out; @emit: function that records;
+ * @params, @args: parameters and arguments, each in parentheses
  */
-#define KYMO_HOOK(name, enable, left_out, emit, params, args)				\
+#define KYMO_HOOK(name, enable, count, left_out, emit, params, args)			\
 KYMO_EXPORT void ros_trace_##name params;						\
 KYMO_EXPORT void ros_trace_do_##name params;						\
 KYMO_EXPORT bool ros_trace_enabled_##name(void);					\
@@ -62,10 +63,10 @@ static inline __attribute__((always_inline)) void record_##name params			\
 											\
 	if (kymo_likely(!wanted))							\
 		return;									\
-	if (kymo_unlikely(wanted != KYMO_ENABLE_YES))					\
-		look_up_##name args;							\
-	else										\
+	if (kymo_likely(wanted == KYMO_ENABLE_YES))					\
 		emit args;								\
+	else if (wanted != KYMO_ENABLE_COUNT || !count args)				\
+		look_up_##name args;							\
 }											\
 											\
 static __attribute__((noinline, cold)) void forward_##name params			\

@@ -58,12 +58,12 @@ static inline void emit_rmw_subscription_init(const void *handle, const uint8_t 
 		kymo_emit_rmw_subscription_init(handle, gid);
 }
 
-KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_left_out, emit_rcl_init,
+KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_counted, kymo_never_left_out, emit_rcl_init,
 	  (const void *context), (context))
 /* The recorder switches both shapes of rmw_publish together, so the hook tests the byte of one shape. */
-KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), left_out_rmw_publish, emit_rmw_publish,
+KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), kymo_never_counted, left_out_rmw_publish, emit_rmw_publish,
 	  (const void *first, const void *message, int64_t timestamp), (first, message, timestamp))
-KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_left_out,
+KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_counted, kymo_never_left_out,
 	  emit_rmw_publisher_init, (const void *handle, const uint8_t *gid), (handle, gid))
-KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_left_out,
+KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_counted, kymo_never_left_out,
 	  emit_rmw_subscription_init, (const void *handle, const uint8_t *gid), (handle, gid))

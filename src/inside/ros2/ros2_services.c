@@ -61,6 +61,8 @@ static bool distribution_tells(void)
 	do {                                                                                   \
 		const uint8_t wanted = kymo_enable_byte(KYMO_POINT_##id);                      \
                                                                                                \
+		if (wanted == KYMO_ENABLE_COUNT && kymo_count_##id(__VA_ARGS__))               \
+			break;                                                                 \
 		if (wanted && (wanted == KYMO_ENABLE_YES || !kymo_left_out_##id(__VA_ARGS__))) \
 			kymo_emit_##id(__VA_ARGS__);                                           \
 	} while (0)

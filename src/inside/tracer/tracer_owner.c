@@ -162,6 +162,7 @@ int kymo_ring_get(struct kymo_thread *thread)
 	thread->left = ring->wpos;
 	thread->mode = &process->region->mode;
 	thread->stirred = &process->region->stirred[thread->number % KYMO_STIRS];
+	thread->counts = process->counts[thread->number];
 	thread->free_until = 0;
 	thread->end = 0;
 	kymo_signal_fence();

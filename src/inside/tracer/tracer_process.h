@@ -70,6 +70,7 @@ struct kymo_process {
 	uint32_t joined_generation, joined_state;	/* ... which then had these */
 	bool use_counter;		/* the CPU counter is usable as a clock */
 	struct kymo_ring *ring[KYMO_RINGS_MAX];
+	struct kymo_count *counts[KYMO_RINGS_MAX]; /* of each ring; NULL: none yet */
 	uint8_t *last_block[KYMO_RINGS_MAX]; /* the block of wpos, if the ring's owner has ended */
 	uint8_t *spare;                      /* the spare blocks; see tracer_spare.h */
 	uint32_t spare_count;
@@ -239,6 +240,8 @@ uint64_t kymo_region_ring_bytes(unsigned index);
  * Return: its index or -errno.
  */
 int kymo_region_add_ring(struct kymo_process *process, uint64_t wanted);
+/** kymo_region_add_counts() - give ring @index a table of counts; lock held. Return: 0 or -errno. */
+int kymo_region_add_counts(struct kymo_process *process, unsigned index);
 /**
  * kymo_region_add_log_chunk() - append a chunk to the log; lock held
  * @leave: number of free chunks that must stay free

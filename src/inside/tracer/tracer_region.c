@@ -361,6 +361,19 @@ int kymo_region_add_ring(struct kymo_process *process, uint64_t wanted)
 	return (int)index;
 }
 
+int kymo_region_add_counts(struct kymo_process *process, unsigned index)
+{
+	uint32_t page;
+	uint8_t *at;
+	int error = process->counts[index] ? -EEXIST : grow(process, KYMO_COUNT_PAGES, &at, &page);
+
+	if (error)
+		return error;
+	process->counts[index] = (struct kymo_count *)at;
+	__atomic_store_n(&process->ring[index]->count_page, page, __ATOMIC_RELEASE);
+	return 0;
+}
+
 /* Double the log's memory, but by at most 1 MiB at a time. The first time, add enough for KYMO_LOG_SPARE free chunks. */
 static int add_log_memory(struct kymo_process *process)
 {

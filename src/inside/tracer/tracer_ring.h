@@ -61,6 +61,7 @@ struct kymo_thread {
 	uint32_t open_spans;		/* spans of kymo.h whose begin is recorded and whose end is not */
 	uint64_t left;			/* the word at the end of the previous block */
 	struct kymo_anchor anchors[2];
+	struct kymo_count *counts; /* of the ring, for KYMO_ENABLE_COUNT; NULL: none yet */
 	/* The fast path does not use the fields from here on; this cache line is used once per block. */
 	uint64_t free_until;		/* blocks below this position are known to be free */
 	const uint32_t *mode;		/* of the region */

@@ -64,6 +64,7 @@ struct session_options {
 	const char *names[SESSION_PIDS_MAX];	/* and those of these names (globs); needs tag 0 */
 	unsigned name_count;
 	bool paused;			/* begin in PREPARE: facts are recorded, runtime events only after STATES_RESUME */
+	bool counts;			/* while paused: programs count events of objects, see struct kymo_count */
 	bool armed;			/* with paused: this is not a pause, but waiting for a Start, which kymo agent gives */
 	bool only_self;			/* only the calling process; does not claim the domain */
 	bool only_dead;			/* only what dead processes left; living ones are not changed */

@@ -33,6 +33,18 @@ static void enable(struct drained_process *process, uint8_t value)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
+static void enable_counts(struct drained_process *process)
+{
+	uint8_t *byte = region_page(&process->region, KYMO_ENABLE_PAGE, 1);
+
+	if (!(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
+	      KYMO_REGION_COUNTS))
+		return;
+	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+		if (KYMO_COUNTED_AS(id) != KYMO_COUNT_NOT)
+			__atomic_store_n(&byte[id], KYMO_ENABLE_COUNT, __ATOMIC_RELAXED);
+}
+
 static void enable_wanted(struct drained_process *process)
 {
 	if (process->filter)
@@ -53,6 +65,8 @@ void session_apply_state(struct session *session, struct drained_process *proces
 		enable_wanted(process);
 	} else {
 		enable(process, 0);
+		if (session->options.counts && session->state == KYMO_STATE_PREPARE)
+			enable_counts(process);
 	}
 	header = region_header(&process->region); /* with a longer log it may have moved */
 	__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
