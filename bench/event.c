@@ -44,6 +44,7 @@ BATCH(empty_16, bench_empty_16(first, second))
 BATCH(empty_string, bench_empty_string(first, "", TEXT))
 BATCH(kymo_8, ros_trace_rcl_take(first))
 BATCH(kymo_16, ros_trace_rcl_publish(first, second))
+BATCH(callback_9, ros_trace_callback_start(first, false))
 BATCH(object_8, ros_trace_callback_end(first))
 BATCH(kymo_string, ros_trace_rcl_lifecycle_transition(first, "", TEXT))
 #ifdef BENCH_LTTNG
@@ -52,7 +53,7 @@ BATCH(lttng_16, bench_lttng_16(first, second))
 BATCH(lttng_string, bench_lttng_string(first, "", TEXT))
 #endif
 
-enum { FLOOR, CALLED, KYMO, LOOKED_UP, LEFT_OUT, EMPTY, DISABLED, LTTNG, KINDS };
+enum { FLOOR, CALLED, KYMO, LOOKED_UP, LEFT_OUT, EMPTY, DISABLED, COUNTED, LTTNG, KINDS };
 enum { PAYLOADS = 3 };
 
 static const struct kind {
@@ -66,6 +67,7 @@ static const struct kind {
 	[LEFT_OUT] = { "kymo, object left out", { object_8, kymo_16, kymo_string } },
 	[EMPTY] = { "empty call", { empty_8, empty_16, empty_string } },
 	[DISABLED] = { "kymo, not recording", { kymo_8, kymo_16, kymo_string } },
+	[COUNTED] = { "kymo, counting only", { callback_9, kymo_16, callback_9 } },
 #ifdef BENCH_LTTNG
 	[LTTNG] = { "LTTng-UST", { lttng_8, lttng_16, lttng_string } },
 #endif
@@ -77,7 +79,8 @@ static bool has_lttng;
 
 static enum kymo_enable wanted(int kind)
 {
-	return kind == KYMO ? KYMO_ENABLE_YES : kind == LOOKED_UP || kind == LEFT_OUT ? KYMO_ENABLE_LOOK_UP : KYMO_ENABLE_NO;
+	return kind == KYMO ? KYMO_ENABLE_YES : kind == LOOKED_UP || kind == LEFT_OUT ? KYMO_ENABLE_LOOK_UP :
+	       kind == COUNTED ? KYMO_ENABLE_COUNT : KYMO_ENABLE_NO;
 }
 
 static void measure(void)
@@ -135,6 +138,8 @@ static void print_costs(void)
 	row("object looked up - without", LOOKED_UP, KYMO, false, "");
 	row("object left out - empty call", LEFT_OUT, EMPTY, false, "");
 	row("not recording - empty call", DISABLED, EMPTY, false, "target <= 0.3");
+	row("counting only - empty call", COUNTED, EMPTY, false, "target <= 2");
+	row("counting only : empty call", COUNTED, EMPTY, true, "8 B: a callback");
 	if (has_lttng) {
 		row("LTTng-UST : clock read + store", LTTNG, FLOOR, true, "reference 6.4-8.5");
 		row("LTTng-UST : kymo", LTTNG, KYMO, true, "");

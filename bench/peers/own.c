@@ -86,7 +86,12 @@ void own_record(enum kymo_enable wanted)
 	/* The last but one id is that of switched-off categories. */
 	for (int id = 0; id < KYMO_POINT_UNDECLARED - 1; id++)
 		if (id >= KYMO_POINTS_TABLE || kymo_points[id].phase == KYMO_PHASE_RUN)
-			__atomic_store_n(&enable[id], wanted, __ATOMIC_RELAXED);
+			__atomic_store_n(&enable[id],
+					 wanted == KYMO_ENABLE_COUNT &&
+							 KYMO_COUNTED_AS(id) == KYMO_COUNT_NOT
+						 ? KYMO_ENABLE_NO
+						 : wanted,
+					 __ATOMIC_RELAXED);
 }
 
 static void leave_out(uint64_t address)

@@ -20,7 +20,7 @@
 void own_attach(void);
 /** own_open() - the same, and play the recorder: in RECORD, with all events off. */
 void own_open(void);
-/** own_record() - switch all runtime events, those of programs too: off, on, or on with a look at the object. */
+/** own_record() - switch all runtime events, those of programs too: off, on, on with a look at the object, or counted. */
 void own_record(enum kymo_enable wanted);
 /** own_leave_out() - events of @object and of 1000 others are left out; NULL: of the others only. */
 void own_leave_out(const void *object);
