@@ -198,6 +198,8 @@ int board_tick(struct board *board, int64_t ns, struct kymo_err *err)
 		board_take_chains(board);
 	if (!board->options.whole)
 		board_take_summary(board);
+	if (board_read_counts(board, ns, err) < 0)
+		return -1;
 	if (board->options.local)
 		board_read_cpu(board);
 	if (board->options.whole && board->at == BOARD_SLICES - 1)

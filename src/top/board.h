@@ -140,7 +140,7 @@ void board_values(const struct board *board, const struct board_row *row,
 
 /**
  * board_spark() - one number per slice, oldest first: the worst duration in ns, or of executors and
- * threads the share of the time, in millionths
+ * threads the share of the time, in millionths; while programs only count, how often
  * @of: [BOARD_SLICES]; -1: nothing happened
  *
  * Return: how many slices there are.
@@ -165,6 +165,15 @@ struct board_totals {
 	int64_t begin_ns, end_ns; /* of the slices, epoch; 0: nothing yet */
 };
 void board_totals(const struct board *board, struct board_totals *totals);
+
+struct tallies;
+
+/**
+ * board_set_counts() - from now on the programs only count: how often, but not how long
+ * @counts: board_tick() reads them; NULL: the programs record
+ */
+void board_set_counts(struct board *board, struct tallies *counts);
+bool board_only_counts(const struct board *board);
 
 /** board_threads_wanted() - whether board_tick() reads the CPU times of all threads; those of
  * processes it always reads. */

@@ -69,6 +69,11 @@ struct board {
 	unsigned traces;                  /* of the reader that the model knows */
 	struct array row_of[BOARD_PAGES]; /* of struct row *, by the model's index */
 
+	struct tallies *counts;   /* of programs that only count; NULL: they record */
+	bool is_base;            /* nobody has looked at them yet */
+	struct map publisher_at; /* address and process -> the model's publisher */
+	unsigned publishers;     /* of the model that the map has */
+
 	unsigned at;                    /* the present slice */
 	unsigned used;                  /* slices that are over, at most BOARD_SLICES - 1 */
 	int64_t begin_ns[BOARD_SLICES]; /* of each; of the present one begin_ns[at] */
@@ -118,6 +123,14 @@ void board_take_chains(struct board *board);
 int board_listen_summary(struct board *board, struct kymo_err *err);
 /* What was collected goes into the window; it counts from 0 again. */
 void board_take_summary(struct board *board);
+
+/* board_counts.c: what programs counted goes into the present slice. */
+int board_read_counts(struct board *board, int64_t ns, struct kymo_err *err);
+
+/* board_listen.c: @count runs; @count messages. */
+void board_count_runs(struct board *board, const struct model_callback *callback, uint64_t count);
+void board_count_messages(struct board *board, const struct model_publisher *publisher,
+			  uint64_t count);
 
 /* board_proc.c: CPU times of processes, and of threads if wanted, go into the present slice. */
 void board_read_cpu(struct board *board);

@@ -194,6 +194,28 @@ static void on_taken(void *context, const struct model_message *message)
 		       message->callback_ns - message->publish_ns, message->callback_ns);
 }
 
+void board_count_runs(struct board *board, const struct model_callback *callback, uint64_t count)
+{
+	struct row *row = callback_row(board, callback);
+
+	if (row)
+		board_now(board, row)->count += count;
+	row = callback->subscription ? topic_row(board, callback->subscription->topic) : NULL;
+	if (row && board_wants_process(board, callback->process))
+		board_now(board, row)->more += count;
+}
+
+void board_count_messages(struct board *board, const struct model_publisher *publisher,
+			  uint64_t count)
+{
+	struct row *row = board_wants_process(board, publisher->process)
+				  ? topic_row(board, publisher->topic)
+				  : NULL;
+
+	if (row)
+		board_now(board, row)->count += count;
+}
+
 static const struct model_listener listener = {
 	.instance = on_instance,
 	.published = on_published,
@@ -326,6 +348,8 @@ void board_unlisten(struct board *board)
 		board->nodes = model_count(board->model, MODEL_NODE);
 	if (board->options.whole)
 		chains_destroy(board->chains);
+	map_free(&board->publisher_at);
+	board->publishers = 0;
 	passes_free(&board->analyses);
 	board->collect = NULL;
 	model_destroy(board->model);

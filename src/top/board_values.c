@@ -113,7 +113,7 @@ static void rates(const struct board *board, const struct row *row, struct board
 		return;
 	values->rate_hz = (double)count / span;
 	values->more_hz = (double)more / span;
-	values->busy = (double)sum_ns / 1e9 / span;
+	values->busy = board->counts ? -1 : (double)sum_ns / 1e9 / span;
 	if (read)
 		values->cpu = (double)cpu_ns / 1e9 / span_s(board, read);
 }
@@ -155,6 +155,8 @@ static int64_t spark_of(const struct board *board, const struct board_row *row,
 						      : slice->cpu_ns * 1000 / (span / 1000 + 1);
 	if (!slice->count && !slice->max_at_ns)
 		return -1;
+	if (board->counts)
+		return (int64_t)slice->count;
 	if (row->page == BOARD_THREADS || row->page == BOARD_EXECUTORS)
 		return span <= 0 ? -1 : slice->sum_ns * 1000 / (span / 1000 + 1);
 	return slice->max_at_ns ? slice->max_ns : 0;

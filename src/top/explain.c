@@ -58,6 +58,9 @@ char *explain_row(const struct source *source, const struct board_row *row, unsi
 	if (!*row->ask)
 		return sentence("Choose a callback, a topic, a chain, an executor or a span: threads "
 				"have nothing to explain here.");
+	if (source_kind(source) == SOURCE_COUNTING)
+		return sentence("The programs only count how often something happens. Press c: then "
+				"kymo times them, and can explain what took long.");
 	if (!source_path(source))
 		return sentence("This session is too long to keep it here: the events of its last "
 				"minute are not there any more. "

@@ -266,8 +266,8 @@ static void put_findings(struct table *table, struct board *board)
 
 static const char *state(const struct source *source)
 {
-	static const char *const text[] = { "counting only", "recording", "recording",
-					    "complete trace", "live" };
+	static const char *const text[] = { "watching", "counting only",  "recording",
+					    "recording", "complete trace", "live" };
 
 	return text[source_kind(source)];
 }

@@ -60,7 +60,10 @@ static void put_state(const struct screen *screen, char *text, unsigned size)
 
 	switch (source_kind(screen->source)) {
 	case SOURCE_ALONE:
-		(void)snprintf(text, size, "counting only");
+		(void)snprintf(text, size, "watching (c: count)");
+		break;
+	case SOURCE_COUNTING:
+		(void)snprintf(text, size, "counting (c: durations)");
 		break;
 	case SOURCE_BESIDE:
 		(void)snprintf(text, size, "recording %s", *name ? name : "(in memory)");
@@ -161,7 +164,11 @@ static void draw_nothing(const struct screen *screen, int y)
 	const struct summary *summary = board_summary(screen->board);
 	char text[SCREEN_TEXT_MAX], clean[4 * sizeof(text)];
 
-	if (summary)
+	if (board_only_counts(screen->board))
+		(void)snprintf(text, sizeof(text),
+			       "Counting only: how often, not how long, nor what stands out. c "
+			       "measures that.");
+	else if (summary)
 		(void)summary_nothing_text(summary, text, sizeof(text));
 	else
 		(void)snprintf(text, sizeof(text), "The first numbers come after one interval.");

@@ -27,6 +27,7 @@ static const char help[] =
 	"          i       the other way round\n"
 	"\n"
 	"          f       freeze the screen; nothing gets lost meanwhile\n"
+	"          c       programs only count, which costs least; again: time them\n"
 	"          ?  h    this help\n"
 	"          q       end; programs and recordings go on as before\n"
 	"\n"
@@ -261,6 +262,9 @@ static void other_key(struct screen *screen, int key)
 		break;
 	case 'f':
 		screen->frozen = !screen->frozen;
+		break;
+	case 'c':
+		source_count(screen->source, source_kind(screen->source) != SOURCE_COUNTING);
 		break;
 	case '?':
 	case 'h':

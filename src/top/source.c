@@ -10,6 +10,8 @@
 
 #include "base/now.h"
 #include "live/live.h"
+#include "recorder/runtime/status.h"
+#include "top/tallies.h"
 #include "top/follow.h"
 #include "top/taking.h"
 
@@ -18,6 +20,7 @@
 #define TRACE_NS \
 	((int64_t)3000000) /* and this longer for each trace, but not longer than the interval */
 #define RETRY_NS ((int64_t)1000000000)
+#define PROGRAMS_MANY 100u           /* to record so many costs more of a CPU than a look is worth */
 #define KEEP_BYTES (256ull << 20)    /* of a relay's session, for `kymo why` */
 
 struct source {
@@ -26,6 +29,8 @@ struct source {
 	struct board *board;
 	struct follow follow;
 	struct taking *taking;
+	struct tallies *counts; /* NULL: nobody counts */
+	bool wants_counts;     /* if nobody records, programs count */
 	char name[1100], note[1200];
 	const char *path;
 	bool programs;    /* running ones; else a trace or a session */
@@ -55,18 +60,65 @@ static void catch_signals(void)
 	(void)sigaction(SIGHUP, &action, NULL);
 }
 
+static void count_program(void *context, const struct process_status *status)
+{
+	unsigned *count = context;
+
+	*count += status->alive != ALIVE_DEAD;
+}
+
+/* Whether programs shall count, as the user wishes. */
+static bool wishes_counts(const struct top_options *options)
+{
+	struct kymo_err err;
+	struct rundir dir;
+	unsigned count = 0;
+
+	if (options->count != TOP_COUNT_MANY || options->pid)
+		return options->count == TOP_COUNT_ALWAYS;
+	if (rundir_open(&dir, NULL, false, &err) != 0)
+		return false;
+	(void)status_read(&dir, count_program, NULL, &count, &err);
+	rundir_close(&dir);
+	return count >= PROGRAMS_MANY;
+}
+
+static void stop_counting(struct source *source)
+{
+	if (source->board)
+		board_set_counts(source->board, NULL);
+	tallies_close(source->counts);
+	source->counts = NULL;
+}
+
+static int64_t epoch_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
 static int open_programs(struct source *source, struct kymo_err *err)
 {
 	const struct taking_options options = { .pid = source->options->pid,
-						.version = source->options->version };
+						.version = source->options->version,
+						.counts = source->wants_counts };
 	const char *beside;
 
 	if (taking_begin(&source->taking, &options, err) < 0)
 		return -1;
 	beside = taking_beside(source->taking);
-	source->kind = beside ? SOURCE_BESIDE : SOURCE_ALONE;
+	source->kind = beside                  ? SOURCE_BESIDE
+		       : source->wants_counts ? SOURCE_COUNTING
+					       : SOURCE_ALONE;
 	source->path = taking_path(source->taking);
 	(void)snprintf(source->name, sizeof(source->name), "%s", beside ? beside : "");
+	if (source->kind == SOURCE_COUNTING &&
+	    tallies_open(&source->counts, source->options->pid, err) < 0)
+		return -1;
+	if (source->counts && source->board)
+		board_set_counts(source->board, source->counts);
 	return 0;
 }
 
@@ -76,7 +128,7 @@ static void note_programs(struct source *source)
 
 	board_totals(source->board, &totals);
 	source->note[0] = 0;
-	if (source->kind == SOURCE_ALONE && !totals.processes)
+	if (source->kind <= SOURCE_COUNTING && !totals.processes)
 		(void)snprintf(source->note, sizeof(source->note),
 			       "waiting for programs: start them with \"kymo run\"");
 }
@@ -95,6 +147,7 @@ static void change_recorder(struct source *source)
 		source->path = NULL;
 		taking_end(source->taking);
 		source->taking = NULL;
+		stop_counting(source);
 		source->retry_ns = now_ns() + RETRY_NS;
 		(void)snprintf(source->note, sizeof(source->note),
 			       "the recorder has ended; looking for the next one");
@@ -107,7 +160,9 @@ static void change_recorder(struct source *source)
 static int read_programs(struct source *source, struct kymo_err *err)
 {
 	/* What it wrote before it ended is read, too. */
-	const bool over = !source->taking || taking_is_over(source->taking);
+	const bool over = !source->taking || taking_is_over(source->taking) ||
+			  (source->kind == SOURCE_ALONE && source->wants_counts) ||
+			  (source->kind == SOURCE_COUNTING && !source->wants_counts);
 
 	if (source->taking && follow_files(&source->follow, source->path, err) < 0)
 		return -1;
@@ -254,6 +309,7 @@ static int open_kind(struct source *source, struct kymo_err *err)
 	if (source->options->trace)
 		return open_trace(source, err);
 	source->programs = !url;
+	source->wants_counts = !url && wishes_counts(source->options);
 	if (!url)
 		return open_programs(source, err);
 	source->kind = SOURCE_RELAY;
@@ -281,6 +337,7 @@ int source_open(struct source **out, const struct top_options *options, struct k
 					  .whole = board.whole,
 					  .renews = board.local,
 					  .from_begin = board.local };
+	board_set_counts(source->board, source->counts);
 	*out = source;
 	return 0;
 fail:
@@ -294,6 +351,7 @@ void source_close(struct source *source)
 		return;
 	if (source->board)
 		follow_close(&source->follow);
+	stop_counting(source);
 	board_destroy(source->board);
 	taking_end(source->taking);
 	free(source);
@@ -305,6 +363,11 @@ int source_run(struct source *source, int (*step)(void *context, struct kymo_err
 	source->step = step;
 	source->context = context;
 	return source->kind == SOURCE_RELAY ? run_relay(source, err) : run_files(source, err);
+}
+
+void source_count(struct source *source, bool counts)
+{
+	source->wants_counts = counts;
 }
 
 struct board *source_board(const struct source *source)
@@ -329,6 +392,9 @@ const char *source_path(const struct source *source)
 
 int64_t source_until(const struct source *source)
 {
+	/* The names that it has are as old as the programs. */
+	if (source->kind == SOURCE_COUNTING)
+		return epoch_ns();
 	return source->follow.until == INT64_MIN || source->follow.until == INT64_MAX
 		       ? 0
 		       : source->follow.until;

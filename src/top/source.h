@@ -14,7 +14,8 @@
 #include "top/top.h"
 
 enum source_kind {
-	SOURCE_ALONE,    /* running programs, and nobody records */
+	SOURCE_ALONE,    /* running programs, and nobody else records */
+	SOURCE_COUNTING, /* running programs that only count */
 	SOURCE_BESIDE,   /* running programs, which a recorder records */
 	SOURCE_GROWING,  /* a trace that somebody writes */
 	SOURCE_COMPLETE, /* a trace */
@@ -39,6 +40,10 @@ void source_close(struct source *source);
  */
 int source_run(struct source *source, int (*step)(void *context, struct kymo_err *err),
 	       void *context, struct kymo_err *err);
+
+/** source_count() - running programs that nobody records count from now on, or else record. Has no
+ * effect on others. */
+void source_count(struct source *source, bool counts);
 
 struct board *source_board(const struct source *source);
 enum source_kind source_kind(const struct source *source);

@@ -71,6 +71,8 @@ static int record_alone(const struct taking *taking, struct kymo_err *err)
 		.session = { .output = taking->path,
 			     .version = taking->options.version,
 			     .streams = STREAMS_PROCESS,
+			     .paused = taking->options.counts,
+			     .counts = taking->options.counts,
 			     .files = { .rotate_size = taking->options.chunk_bytes,
 					.max_size = taking->options.most_bytes } },
 		.started = on_started,

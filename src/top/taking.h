@@ -3,8 +3,9 @@
  * Takes the events of running programs into a small trace of its own, in memory, which vanishes at
  * the end:
  *
- *   nobody records      a recorder of our own; at its end the programs are as before. It makes room
- * for others a recorder runs     one more sink of that recorder; its own trace is not touched
+ *   nobody records      a recorder of our own, or one that lets the programs only count; at its
+ *                       end the programs are as before. It makes room for others
+ *   a recorder runs     one more sink of that recorder; its own trace is not touched
  *
  * A child process does it, so that nothing gets lost while the screen is busy. The child ends with
  * its parent, however the parent ends, and leaves nothing behind.
@@ -22,6 +23,7 @@ struct taking;
 struct taking_options {
 	int pid; /* only this process, which must run; 0: all of the runtime directory */
 	const char *version; /* of kymo */
+	bool counts; /* programs only count, if nobody records; the trace has names only */
 	uint64_t chunk_bytes, most_bytes; /* of the trace, the oldest of which go; 0: 32 and 64 MiB */
 };
 

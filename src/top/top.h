@@ -21,6 +21,13 @@
 #include "relay/link/link.h"
 #include "relay/wire/url.h"
 
+/* Whether programs that nobody records only count, or record. */
+enum top_count {
+	TOP_COUNT_MANY, /* count if there are very many of them */
+	TOP_COUNT_ALWAYS,
+	TOP_COUNT_NEVER,
+};
+
 struct top_options {
 	/* One of these three; none: all programs of the runtime directory. */
 	int pid;
@@ -30,6 +37,7 @@ struct top_options {
 	const struct token *token; /* with url; NULL: none */
 
 	const struct selection *selection;
+	int count;           /* enum top_count */
 	bool all;            /* also /rosout and /parameter_events */
 	int64_t interval_ns; /* between two looks */
 	int page;            /* enum board_page, the first one */

@@ -143,6 +143,10 @@ static int compare(const void *one, const void *other, void *context)
 		order = -order;
 	if (view->reversed[view->page])
 		order = -order;
+	/* While programs only count, nothing has a duration. */
+	if (!order)
+		order = (a->values.rate_hz < b->values.rate_hz) -
+			(a->values.rate_hz > b->values.rate_hz);
 	if (!order)
 		order = by_text(a, b);
 	return order ? order : (a->row->tid > b->row->tid) - (a->row->tid < b->row->tid);

@@ -14,7 +14,7 @@
 #define INTERVAL_LEAST_NS 100000000
 
 struct options {
-	int format, page;
+	int format, page, count;
 	int64_t interval;
 	struct selection selection;
 	struct access_wishes access;
@@ -30,6 +30,10 @@ static const struct opt opts[] = {
 	  "what to show first, or with --once", "callbacks|topics|chains|executors|threads|spans" },
 	{ "interval", 0, OPT_TIME, offsetof(struct options, interval), "TIME",
 	  "time between two looks (default 1s)", NULL },
+	{ "count", 0, OPT_CHOICE, offsetof(struct options, count), NULL,
+	  "programs that nobody records only count, without durations; auto (default): from 100 "
+	  "programs on",
+	  "auto|always|never" },
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also callbacks and messages of /rosout and /parameter_events", NULL },
@@ -105,6 +109,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	top.all = options.all;
 	top.interval_ns = options.interval;
 	top.page = options.page;
+	top.count = options.count;
 	if (rc == 0)
 		rc = show(&options, &top, err);
 	access_free(&access);

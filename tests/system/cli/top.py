@@ -127,7 +127,7 @@ def alone(env):
     """Programs that nobody records: they are watched, and are as before afterwards."""
     result = whole_robot(env=env)
     is_robot(result, "running programs")
-    check((result["state"], result["processes"], result["nodes"]) == ("counting only", 3, 9), "the head is", result)
+    check((result["state"], result["processes"], result["nodes"]) == ("watching", 3, 9), "the head is", result)
     check(any(row["cpu"] is not None for row in result["threads"]), "no thread has a CPU time", result["threads"])
     check(set(states(env).values()) == {"wait"}, "afterwards the programs are", states(env))
     pid = next(row["pid"] for row in result["callbacks"] if row["process"] == "driver")
@@ -136,6 +136,22 @@ def alone(env):
     text = run(KYMO, "top", "--once", "--page", "topics", "--node", "/nobody", env=env).stdout
     check("/scan" in text and "Topics" in text, "the page of topics is", text)
     check("Callbacks" not in text and re.search(r"^Findings?|^What stands out", text, re.M), "a text is one page:", text)
+
+
+def counted(env):
+    """Programs that only count: how often, but not how long, and nothing is recorded."""
+    def look():
+        result = once("--count", "always", "--interval", "1s", env=env)
+        return {(row["callback"], row["source"]): row for row in result["callbacks"]}.get(("/perception/costmap", "timer 96 ms")) and result
+    result = until("all of the robot", look)
+    check((result["state"], result["processes"], result["nodes"], result["lost"]) == ("counting only", 3, 9, 0), "the head is", result)
+    check(all(row["count"] > 0 and row["worst_ns"] is row["usual_ns"] is row["busy"] is None for row in result["callbacks"]),
+          "callbacks are", result["callbacks"])
+    scan = next(row for row in result["topics"] if row["topic"] == "/scan")
+    check(scan["count"] > 0 and scan["received_hz"] > 0, "a topic is", scan)
+    check(any(row["cpu"] is not None for row in result["threads"]), "no thread has a CPU time", result["threads"])
+    check(not result["findings"], "counting found", result["findings"])
+    check(set(states(env).values()) == {"wait"}, "afterwards the programs are", states(env))
 
 
 def killed(env):
@@ -199,8 +215,8 @@ def relayed(directory):
 def others(directory, env):
     """Recorders and other tops come and go, and the screen goes on."""
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("nobody", r"3 processes, 9 nodes · counting only")
-    check(once("--interval", "300ms", env=env)["state"] == "counting only", "a second top is a recording")
+    top.shows("nobody", r"3 processes, 9 nodes · watching")
+    check(once("--interval", "300ms", env=env)["state"] == "watching", "a second top is a recording")
     trace = os.path.join(directory, "others")
     recorder = subprocess.Popen([KYMO, "record", "-q", "-o", trace], env=env)
     until("a recorder", lambda: os.path.isdir(trace) or recorder.poll() is not None)
@@ -208,7 +224,7 @@ def others(directory, env):
     rows = top.shows("rows", r"^[!> ] /perc\S+ timer 96 ms +\d")
     run(KYMO, "stop", env=env)
     check(recorder.wait(60) == 0, "the recorder ended with", recorder.returncode)
-    top.shows("nobody again", r"3 processes, 9 nodes · counting only")
+    top.shows("nobody again", r"3 processes, 9 nodes · watching")
     check(rows and top.end() == 0, "q did not end it well")
     check(accounts(trace)["ended"] and accounts(trace)["totals"]["recorded"] > 0, "the recording has", accounts(trace)["totals"])
 
@@ -216,7 +232,7 @@ def others(directory, env):
 def screen(env):
     """The screen of running programs, and what the keys do."""
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("head", r"^kymo top · 3 processes, 9 nodes · counting only · 0\.3 s")
+    top.shows("head", r"^kymo top · 3 processes, 9 nodes · watching \(c: count\) · 0\.3 s")
     top.shows("row", r"^[!> ] /perception\S+ +timer 96 ms|^[!> ] /perc\S+ timer 96 ms +\d")
     top.shows("foot", r"^1 callbacks 2 topics 3 chains 4 executors 5 threads 6 spans .* \? help$")
     check(all(len(line) <= 80 for line in top.text().splitlines()), "a row is too long:\n" + top.text())
@@ -245,7 +261,11 @@ def screen(env):
     top.shows("its parts", r"executing +/percep")
     top.keys("x?")
     top.shows("help", r"^Keys\n.*Pages +1 callbacks")
-    top.keys("x")
+    top.keys("x\x1bc")
+    top.shows("counting", r"nodes · counting \(c: durations\)")
+    top.shows("only rates", r"^[!> ] /control\S+ timer 1 ms +[\d,.]+ .* - +")
+    top.keys("c")
+    top.shows("durations again", r"nodes · watching")
     top.resize(50, 200)
     top.shows("columns of a wide terminal", r"CALLBACK .* PROCESS +PID +LAST 60")
     top.resize(5, 20)
@@ -315,6 +335,7 @@ def test(directory):
     relayed(directory)
     with running(env, *robot(120)):
         alone(env)
+        counted(env)
         killed(env)
         beside(directory, env)
         if pyte:
