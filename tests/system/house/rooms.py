@@ -131,7 +131,7 @@ ROOMS = {
 
     "check": "base summary compare",
 
-    "top": "base ctf/read recorder relay live analysis summary report",
+    "top": "abi base ctf/read recorder relay live analysis summary report",
 
     "serve": "base ctf/read live relay/wire summary fleet top",
 
@@ -212,7 +212,7 @@ DOORS = {
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
     "kernel": "kernel",
-    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_left_out tracer_libc tracer_ring",
+    "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_count tracer_left_out tracer_libc tracer_ring",
     "recorder/trigger": "trigger",
     "recorder/flight": "flight",
     "recorder/launch": "launch prefixes preload",
