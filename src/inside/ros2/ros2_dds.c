@@ -42,7 +42,9 @@ static bool write_at(int32_t writer, const void *data, const void *caller, int32
 		return false;
 	now = time();
 	record_stamp((uint64_t)now);
+	kymo_write_begins(NULL);
 	*result = at(writer, data, now);
+	kymo_write_ends(NULL);
 	return true;
 }
 
@@ -58,7 +60,10 @@ KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
 	real = (write_function *)kymo_below(&known, "dds_write", caller, (void *)dds_write);
 	if (!real)			/* impossible: the caller was linked with dds_write() */
 		__builtin_trap();
-	return real(writer, data);
+	kymo_write_begins(NULL);
+	result = real(writer, data);
+	kymo_write_ends(NULL);
+	return result;
 }
 
 /* ---- Fast DDS ---- */
@@ -69,8 +74,11 @@ static const struct {
 	unsigned at;
 } stamps[] = {
 	{ "libfastrtps.so.2.6", 100 },	/* Humble */
+	{ "libfastrtps.so.2.9", 108 },	/* Debian 12 */
 	{ "libfastrtps.so.2.10", 108 },	/* Iron */
 };
+
+#define WRITER_BEFORE_STAMP 96u		/* bytes from writerGUID to sourceTimestamp, in all of them */
 
 struct stamp {
 	int32_t seconds;
@@ -97,19 +105,26 @@ static unsigned stamp_at(const void *function)
 	return 0;
 }
 
-/* WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can read the time. */
-void kymo_change_written(struct kymo_call *call)
+bool kymo_change_read(struct kymo_change *its, const struct kymo_call *call, const void *change)
 {
 	static unsigned at = ~0u;
 	struct stamp stamp;
 
-	if (!kymo_message_written || !call->first)
-		return;
 	if (__atomic_load_n(&at, __ATOMIC_RELAXED) == ~0u)
 		__atomic_store_n(&at, stamp_at((const void *)call->real), __ATOMIC_RELAXED);
-	if (!at)
-		return;
-	memcpy(&stamp, (const uint8_t *)call->first + at, sizeof stamp);
-	if (stamp.seconds > 0 && stamp.nanoseconds < 1000000000)
-		record_stamp((uint64_t)stamp.seconds * 1000000000 + stamp.nanoseconds);
+	if (!at || !change)
+		return false;
+	memcpy(&stamp, (const uint8_t *)change + at, sizeof stamp);
+	its->writer = (const uint8_t *)change + at - WRITER_BEFORE_STAMP;
+	its->source_ns = (int64_t)stamp.seconds * 1000000000 + stamp.nanoseconds;
+	return stamp.seconds > 0 && stamp.nanoseconds < 1000000000;
+}
+
+/* WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can read the time. */
+void kymo_change_written(struct kymo_call *call)
+{
+	struct kymo_change its;
+
+	if (kymo_message_written && kymo_change_read(&its, call, (const void *)call->first))
+		record_stamp((uint64_t)its.source_ns);
 }

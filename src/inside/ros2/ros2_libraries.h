@@ -3,6 +3,7 @@
 #ifndef KYMO_HOOKS_LIBRARIES_H
 #define KYMO_HOOKS_LIBRARIES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A wrapped function. None of them has more than five words of arguments; surplus words just pass through the registers. */
@@ -61,5 +62,20 @@ const void *kymo_handle_of(void **known, const char *getter, uintptr_t smart_poi
  * kymo_message_written is the message that the thread is about to write, if its rmw_publish was recorded; NULL: none.
  */
 extern __thread const void *kymo_message_written __attribute__((visibility("hidden")));
+
+/* Of a CacheChange_t of Fast DDS. */
+struct kymo_change {
+	const uint8_t *writer;	/* the gid of the writer, 16 bytes */
+	int64_t source_ns;	/* source timestamp, ns since the epoch */
+};
+
+/**
+ * kymo_change_read() - what the hooks need of a CacheChange_t
+ * @call: a call of a function of Fast DDS
+ *
+ * Return: false: it has no timestamp, or the layout of this version is not known.
+ * Context: wait-free after the first call, which acquires the loader's locks.
+ */
+bool kymo_change_read(struct kymo_change *its, const struct kymo_call *call, const void *change);
 
 #endif
