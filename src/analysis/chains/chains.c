@@ -116,6 +116,7 @@ static void run_token(struct chains *chains, struct run *run, struct token *pare
 	token->send_ns = way->send_ns;
 	token->take_ns = way->take_ns;
 	token->wait_ns = way->wait_ns;
+	token->dds = way->dds;
 	token->next = run->tokens;
 	run->tokens = token;
 	chains_tree_run(chains, token);
@@ -187,6 +188,7 @@ static void on_started(void *context, const struct model_instance *instance)
 		way.publish_ns = message->publish_ns;
 		way.send_ns = message->send_ns;
 		way.take_ns = message->take_ns;
+		way.dds = message->dds;
 		publication = message->id ? publication_of(chains, message) : NULL;
 	} else if (instance->call) {
 		publication = chains_request(chains, instance, &way);

@@ -101,6 +101,7 @@ struct chains_hop {
 	const struct model_thread *thread;
 	uint64_t id;
 	int64_t publish_ns, send_ns, take_ns;	/* of the message that the callback was called with */
+	struct model_dds dds;			/* of that message */
 	int64_t start_ns, end_ns;		/* of the callback */
 };
 
@@ -117,6 +118,11 @@ struct chains_stats {
 	unsigned parts;
 	struct chains_part part[CHAINS_SEGMENTS_MAX];
 	struct histogram *part_ns;	/* of `parts` */
+	/*
+	 * Of a transport part and the wait after it, the same time inside the middleware: MODEL_DDS_PARTS
+	 * for each part; NULL: nothing is known of any.
+	 */
+	struct histogram *inside;
 	/* Largest error of each part, between the clocks of two hosts; else 0. */
 	int64_t *part_error_ns;
 	/* Largest error of the total, if begin and end are on two hosts; else 0. */

@@ -60,6 +60,7 @@ struct token {
 	 */
 	uint64_t id;
 	int64_t publish_ns, send_ns, take_ns, wait_ns;
+	struct model_dds dds;
 	int64_t start_ns, end_ns;
 };
 
@@ -78,6 +79,7 @@ struct way {
 	int64_t start_ns;
 	uint64_t id;			/* of the message; 0: none, or a request or response */
 	int64_t publish_ns, send_ns, take_ns, wait_ns;
+	struct model_dds dds;
 };
 
 /*

@@ -110,6 +110,9 @@ void chains_stats_free(struct chains_stats *stats)
 		arrival_free(&stats->worst[i]);
 	arrival_free(&stats->near);
 	arrival_free(&stats->named);
+	for (i = 0; stats->inside && i < stats->parts * MODEL_DDS_PARTS; i++)
+		histogram_free(&stats->inside[i]);
+	free(stats->inside);
 	free(stats->part_ns);
 	free(stats->part_error_ns);
 	free(stats->worst);
@@ -198,7 +201,7 @@ static void hops_of(const struct token *token, struct chains_hop *hop)
 	for (; token; token = token->parent)
 		hop[token->path->pub.depth] = (struct chains_hop){
 			token->thread, token->id, token->publish_ns, token->send_ns,
-			token->take_ns, token->start_ns, token->end_ns,
+			token->take_ns, token->dds, token->start_ns, token->end_ns,
 		};
 }
 
@@ -282,6 +285,42 @@ static int add(struct histogram *histogram, int64_t ns)
 	return histogram_add(histogram, ns > 0 ? (uint64_t)ns : 0);
 }
 
+static void inside_add(struct chains *chains, struct chains_stats *stats, unsigned part, const struct token *token)
+{
+	struct model_dds_cut cut;
+
+	if (!stats->inside)
+		stats->inside = calloc(stats->parts * MODEL_DDS_PARTS, sizeof(*stats->inside));
+	if (!stats->inside) {
+		chains->failed = true;
+		return;
+	}
+	model_dds_cut(&cut, &token->dds, token->send_ns, token->take_ns);
+	for (unsigned i = 0; i < cut.pieces; i++)
+		chains->failed |= add(&stats->inside[part * MODEL_DDS_PARTS + cut.piece[i].part],
+				      cut.piece[i].to_ns - cut.piece[i].from_ns) != 0;
+}
+
+/* Each message that came through the middleware; once one of the path was followed inside it. */
+static void insides_add(struct chains *chains, struct chains_stats *stats, const struct token *token)
+{
+	unsigned part = stats->parts;
+	const struct token *at;
+
+	for (at = token; at && !stats->inside && !at->dds.cached_ns;)
+		at = at->parent;
+	if (!at)
+		return;
+	for (; token; token = token->parent) {
+		if (!token->path->pub.callback || !token->parent || !token->send_ns || !token->dds.is_through)
+			continue;
+		while (part && (stats->part[--part].segment != CHAINS_TRANSPORT ||
+				stats->part[part].step != token->path->pub.depth))
+			;
+		inside_add(chains, stats, part, token);
+	}
+}
+
 void chains_stats_arrived(struct chains *chains, struct token *token)
 {
 	struct path *path = token->path;
@@ -303,6 +342,7 @@ void chains_stats_arrived(struct chains *chains, struct token *token)
 	}
 	for (i = 0; i < stats->parts; i++)
 		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
+	insides_add(chains, stats, token);
 	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
 	if (chains->options.arrived)
 		chains->options.arrived(chains->options.context, &path->pub, &arrival);

@@ -148,6 +148,7 @@ void model_destroy(struct model *model)
 	map_free(&model->callers);
 	map_free(&model->calls);
 	map_free(&model->sent);
+	map_free(&model->ways);
 	map_free(&model->places);
 	for (i = 0; i < model->trace_count; i++)
 		free(model->trace[i].pause);

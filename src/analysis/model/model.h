@@ -272,6 +272,15 @@ struct model_link {
 
 /* ---- events in the life of the objects; valid during the listener's call only ---- */
 
+/* A message inside the middleware; 0: not in the trace. */
+struct model_dds {
+	int64_t sent_ns;	/* given to the network; only with the two others */
+	int64_t received_ns;	/* by the receiving process */
+	int64_t cached_ns;	/* in the cache of the subscription's reader */
+	bool is_local;		/* publisher and subscription are in one process */
+	bool is_through;	/* it came through the middleware */
+};
+
 /* A message, from its publication to its callback. */
 struct model_message {
 	/* Number of the publication, from 1; 0: publication not in the trace. */
@@ -303,6 +312,7 @@ struct model_message {
 	/* The receiving side. */
 	const struct model_subscription *subscription;	/* NULL: unknown */
 	const struct model_thread *take_thread;
+	struct model_dds dds;
 	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet received */
 	const struct model_callback *callback;	/* the callback that received it; NULL: none (yet) */
 	int64_t callback_ns;	/* start of the callback; 0: none */
@@ -318,6 +328,34 @@ struct model_message {
  * then the stamp is of another clock, as that of a simulation or of a recording that is played.
  */
 bool model_message_age(const struct model_message *message, int64_t *age_ns);
+
+/* The parts of the time from rmw_publish to rmw_take. */
+enum model_dds_part {
+	MODEL_DDS_WRITE,	/* until the network has the first part of the message */
+	MODEL_DDS_NETWORK,	/* until the receiving process has it */
+	MODEL_DDS_READ,		/* until it is in the cache of the reader */
+	MODEL_DDS_CACHE,	/* until it is taken */
+	MODEL_DDS_UNSPLIT,	/* the trace does not say more of this time */
+	MODEL_DDS_PARTS
+};
+
+struct model_dds_cut {
+	struct {
+		enum model_dds_part part;
+		int64_t from_ns, to_ns;
+	} piece[MODEL_DDS_PARTS];
+	unsigned pieces;
+};
+
+/**
+ * model_dds_cut() - cut the time from @send_ns to @take_ns of a message at what is known of its
+ * path; the pieces are in order and leave no gap. Within a process it passes no network.
+ */
+void model_dds_cut(struct model_dds_cut *cut, const struct model_dds *dds, int64_t send_ns,
+		   int64_t take_ns);
+
+/** model_dds_part_name() - "dds_write", "network", "dds_read", "cache", "unsplit". */
+const char *model_dds_part_name(enum model_dds_part part);
 
 /* One run of a callback. */
 struct model_instance {

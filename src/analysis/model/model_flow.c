@@ -360,6 +360,9 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 	message.address = address;
 	message.subscription = &subscription->pub;
 	message.take_ns = now->ns;
+	message.dds.is_through = true;
+	message.dds.is_local = message.publisher && message.publisher->process == subscription->pub.process;
+	model_path_taken(model, &message);
 	model_taken_set(model, now->thread, &message);
 }
 

@@ -9,6 +9,7 @@
  *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
+ *     model_path.c       ... inside the middleware
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
  */
@@ -225,6 +226,8 @@ struct model {
 	struct map threads;		/* (tid, process index) */
 	struct map topics;		/* (hash of the name, probe) */
 	struct map words;		/* likewise: texts that occur again and again */
+	struct map ways;		/* model_path.c: (source timestamp, process or reader) -> struct way */
+	struct ways *way_ring;		/* created with the first one */
 	struct map sent;		/* (source timestamp, topic index) -> struct sent */
 	struct map places;		/* (index, buffer number) -> struct place */
 	struct place *free_places;
@@ -280,10 +283,10 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content;
+	model_services, model_caret, model_content, model_path;
 
 /* model_bind.c */
-#define MODEL_PARTS 13
+#define MODEL_PARTS 14
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 #define EMIT(model, what, ...)								\
@@ -369,6 +372,9 @@ void model_content_type(struct model *model, const struct process *process, uint
 			struct topic *topic, const char **name, uint64_t *size);
 /* @sent is @message, which @thread writes: what it contains. */
 void model_content_sent(struct thread *thread, struct sent *sent, uint64_t message);
+
+/* model_path.c: fills in message->dds. */
+void model_path_taken(const struct model *model, struct model_message *message);
 
 /* model_flow.c */
 /* The handler; CARET records the event under another name. */

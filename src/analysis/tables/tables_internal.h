@@ -390,6 +390,7 @@ int64_t tables_way(const struct model_thread *from, const struct model_thread *t
 int64_t tables_between(int64_t from_ns, int64_t to_ns);
 int64_t tables_latency(const struct model_message *message);
 int64_t tables_age(const struct model_message *message);
+int64_t tables_dds(const struct model_message *message, enum model_dds_part part);
 double tables_counter(const struct spans_arg *value);
 uint64_t tables_thread_process(const struct model_thread *thread);
 /* Process id and thread id; NONE without a thread. */

@@ -98,6 +98,20 @@ int64_t tables_latency(const struct model_message *message)
 	return tables_apart(message, message->publish_ns, message->callback_ns);
 }
 
+int64_t tables_dds(const struct model_message *message, enum model_dds_part part)
+{
+	struct model_dds_cut cut;
+
+	if (message->is_intra || !message->send_ns || !message->take_ns)
+		return NONE;
+	model_dds_cut(&cut, &message->dds, message->send_ns, message->take_ns);
+	for (unsigned i = 0; i < cut.pieces; i++)
+		if (cut.piece[i].part == part)
+			return part == MODEL_DDS_NETWORK ? tables_apart(message, cut.piece[i].from_ns, cut.piece[i].to_ns)
+							 : cut.piece[i].to_ns - cut.piece[i].from_ns;
+	return NONE;
+}
+
 int64_t tables_age(const struct model_message *message)
 {
 	int64_t age_ns;

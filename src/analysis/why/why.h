@@ -15,7 +15,7 @@
  * the thread that then received the message ran other callbacks, the instance was *queued* behind
  * these callbacks. In the remaining time, if another thread of the process ran a callback of the
  * same mutually exclusive group, the instance was queued behind that callback. The remaining time
- * is *transport* (for a timer: *late*). CARET's events, which kymo also records, name the groups.
+ * is *transport* (for a timer: *late*), or is split into *dds*, *network* and *cache* where the middleware was followed. CARET's events, which kymo also records, name the groups.
  * Without them a callback of the same node on another thread is the best guess, and the part is
  * marked as `is_assumed`.
  *
@@ -126,7 +126,11 @@ int why_others_create(struct why_others **others, struct model *model, const str
 enum why_kind {
 	WHY_EXECUTING,	/* the callback runs, until it publishes or returns */
 	WHY_PUBLISH,	/* from the publish call until the middleware has the message */
-	WHY_TRANSPORT,
+	WHY_TRANSPORT,	/* on its way, and the trace does not say where */
+	/* Only where the path inside the middleware is recorded (model_path.c), instead of transport: */
+	WHY_DDS,	/* the middleware writes it, or reads it */
+	WHY_NETWORK,
+	WHY_CACHE,	/* in the reader's cache, where the subscription can take it */
 	WHY_QUEUED,	/* waiting for the run of another callback */
 	WHY_TAKE,	/* from the take to the start of the callback */
 	WHY_LATE,	/* a timer was due, and no known run blocked it */
@@ -203,7 +207,7 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 /** why_total_error() - the largest error of total_ns, from the hosts of its begin and its end. */
 int64_t why_total_error(const struct why_instance *instance);
 
-/** why_kind_name() - "executing", "publish", "transport", "queued", "take", "late", "cached", "preempted",
+/** why_kind_name() - "executing", "publish", "transport", "dds", "network", "cache", "queued", "take", "late", "cached", "preempted",
  * "blocked", "page_fault". */
 const char *why_kind_name(enum why_kind kind);
 

@@ -101,6 +101,7 @@ static void run_of(struct why_run *run, const struct model_instance *instance)
 		hop->at.publish_ns = message->publish_ns;
 		hop->at.send_ns = message->send_ns;
 		hop->at.take_ns = message->take_ns;
+		hop->at.dds = message->dds;
 	} else if (instance->due_ns) {
 		begin_ns = hop->due_ns = instance->due_ns;
 	}

@@ -38,7 +38,8 @@ const char *why_kind_name(enum why_kind kind)
 		[WHY_EXECUTING] = "executing", [WHY_PUBLISH] = "publish", [WHY_TRANSPORT] = "transport",
 		[WHY_QUEUED] = "queued",       [WHY_TAKE] = "take",	  [WHY_LATE] = "late",
 		[WHY_CACHED] = "cached",       [WHY_PREEMPTED] = "preempted", [WHY_BLOCKED] = "blocked",
-		[WHY_PAGE_FAULT] = "page_fault",
+		[WHY_PAGE_FAULT] = "page_fault",  [WHY_DDS] = "dds",	  [WHY_NETWORK] = "network",
+		[WHY_CACHE] = "cache",
 	};
 
 	return names[kind];
@@ -137,6 +138,11 @@ static void add_executed(const struct spells *to, const struct why_part part)
 	add_part(to->cut, to->parts, between);
 }
 
+static bool is_way(enum why_kind kind)
+{
+	return kind == WHY_TRANSPORT || kind == WHY_DDS || kind == WHY_NETWORK || kind == WHY_CACHE;
+}
+
 /*
  * A thread that sleeps during a wait for a message is waiting; a thread that sleeps during
  * execution is blocked.
@@ -145,7 +151,7 @@ static void on_spell(void *context, const struct why_spell *spell)
 {
 	const struct spells *spells = context;
 	struct why_part part = spells->part;
-	bool waits = part.kind == WHY_TRANSPORT || part.kind == WHY_LATE;
+	bool waits = part.kind == WHY_LATE || is_way(part.kind);
 
 	part.begin_ns = spell->from_ns;
 	part.end_ns = spell->to_ns;
@@ -200,6 +206,7 @@ struct stretch {
 	enum why_kind unexplained;	/* kind of the time that no other callback explains */
 	/* The executor was idle: no callback on that thread blocked this one. */
 	bool is_idle;
+	const struct model_dds_cut *inside;	/* of a message: the pieces of its way; NULL: none */
 };
 
 typedef bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool *assumed);
@@ -217,10 +224,10 @@ static bool runs_in_group(const struct stretch *stretch, const struct why_other 
 	return model_callback_excludes(stretch->callback, run->callback, assumed);
 }
 
-static void add_unexplained(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why_kind kind, int64_t from_ns, int64_t to_ns)
 {
 	const struct why_part part = {
-		.kind = stretch->unexplained, .hop = stretch->hop, .thread = stretch->thread,
+		.kind = kind, .hop = stretch->hop, .thread = stretch->thread,
 		.begin_ns = from_ns, .end_ns = to_ns,
 	};
 
@@ -228,6 +235,25 @@ static void add_unexplained(struct cut *cut, const struct stretch *stretch, int6
 		add_part(cut, cut->parts, part);
 	else
 		add_by_cpu(cut, part);
+}
+
+static void add_unexplained(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+{
+	static const enum why_kind kinds[] = {
+		[MODEL_DDS_WRITE] = WHY_DDS, [MODEL_DDS_NETWORK] = WHY_NETWORK, [MODEL_DDS_READ] = WHY_DDS,
+		[MODEL_DDS_CACHE] = WHY_CACHE, [MODEL_DDS_UNSPLIT] = WHY_TRANSPORT,
+	};
+	const struct model_dds_cut *inside = stretch->inside;
+
+	for (unsigned i = 0; inside && i < inside->pieces; i++) {
+		const int64_t begin_ns = inside->piece[i].from_ns > from_ns ? inside->piece[i].from_ns : from_ns;
+		const int64_t end_ns = inside->piece[i].to_ns < to_ns ? inside->piece[i].to_ns : to_ns;
+
+		if (begin_ns < end_ns)
+			add_of_kind(cut, stretch, kinds[inside->piece[i].part], begin_ns, end_ns);
+	}
+	if (!inside || to_ns <= from_ns)
+		add_of_kind(cut, stretch, stretch->unexplained, from_ns, to_ns);
 }
 
 static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
@@ -304,8 +330,13 @@ static void add_plain(struct cut *cut, enum why_kind kind, unsigned hop, const s
 static void hop_transport_parts(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
 {
 	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
-	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT, false };
+	struct model_dds_cut inside;
+	struct stretch stretch = { hop, to->callback, to->at.thread, WHY_TRANSPORT, false, NULL };
 
+	if (to->at.dds.cached_ns && to->at.send_ns) {
+		model_dds_cut(&inside, &to->at.dds, to->at.send_ns, to->at.take_ns);
+		stretch.inside = &inside;
+	}
 	add_plain(cut, WHY_PUBLISH, hop, from->at.thread, from->at.publish_ns, sent_ns);
 	classify_stretch(cut, stretch, sent_ns, to->at.take_ns);
 	add_plain(cut, WHY_TAKE, hop, to->at.thread, to->at.take_ns, to->at.start_ns);
@@ -326,7 +357,7 @@ static void hop_parts(struct cut *cut, const struct why_instance *instance, unsi
 	if (i)
 		hop_transport_parts(cut, hop - 1, hop, i);
 	else if (hop->due_ns)
-		classify_stretch(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false }, hop->due_ns,
+		classify_stretch(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false, NULL }, hop->due_ns,
 			   hop->at.start_ns);
 	add_plain(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }

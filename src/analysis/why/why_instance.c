@@ -54,7 +54,7 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 	 * Only a part that begins when the other host sent the message compares two clocks. All
 	 * other times are of the receiving host's clock.
 	 */
-	if (part->kind != WHY_TRANSPORT && part->begin_ns != sent_ns)
+	if (part->kind != WHY_TRANSPORT && part->kind != WHY_NETWORK && part->begin_ns != sent_ns)
 		return 0;
 	return model_clock_error(process_of(from), process_of(to), to->at.take_ns);
 }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The path of a message inside the middleware: when it was given to the network, received, and put
+ * into the cache of a reader. kymo records these events of CycloneDDS and Fast DDS:
+ *
+ *     rmw_publish ─▶ dds_send          on any thread of the publisher's process
+ *                    dds_receive ─▶ dds_cached(reader) ─▶ rmw_take     in the receiver's process
+ *
+ * The idea: they have the source timestamp of the message, and come before its take. So the latest
+ * ones are kept in two rings: dds_send and dds_receive by (source timestamp, process), dds_cached by
+ * (source timestamp, gid of the reader), which is the gid of the subscription. If two writers have
+ * messages of the same nanosecond for a process, the process's entry is not used.
+ */
+#include <string.h>
+
+#include "analysis/model/model_internal.h"
+
+#define WAYS_MAX 16384u
+
+/* A message in one process; or in the cache of one reader: then it has only `cached_ns`. */
+struct way {
+	uint64_t key, scope;
+	int64_t sent_ns, received_ns, cached_ns; /* 0: not seen */
+	uint8_t writer[16];
+	bool doubtful;
+};
+
+struct ways {
+	struct way way[WAYS_MAX];
+	unsigned next;
+};
+
+#define SCOPE_READER (1ull << 63) /* differs from the numbers of processes */
+
+static uint64_t scope_of_reader(const uint8_t gid[16])
+{
+	uint64_t words[2];
+
+	memcpy(words, gid, sizeof(words));
+	return (words[0] * 0x9e3779b97f4a7c15ull ^ words[1]) | SCOPE_READER;
+}
+
+static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope)
+{
+	struct way *way = map_get(&model->ways, (uint64_t)source_ns, scope);
+
+	if (way || source_ns <= 0)
+		return way;
+	if (!model->way_ring)
+		model->way_ring = model_alloc(model, sizeof(*model->way_ring));
+	if (!model->way_ring)
+		return NULL;
+	way = &model->way_ring->way[model->way_ring->next++ % WAYS_MAX];
+	if (way->key && map_get(&model->ways, way->key, way->scope) == way)
+		map_del(&model->ways, way->key, way->scope);
+	*way = (struct way){ .key = (uint64_t)source_ns, .scope = scope };
+	if (map_put(&model->ways, way->key, scope, way))
+		model->out_of_memory = true;
+	return way;
+}
+
+static bool is_gid(const struct kymo_ctf_value *value)
+{
+	return value->present && value->size >= 16;
+}
+
+static bool is_zero(const uint8_t gid[16])
+{
+	static const uint8_t zero[16];
+
+	return !memcmp(gid, zero, sizeof(zero));
+}
+
+/* Fast DDS names the writer of both events, CycloneDDS that of dds_receive. */
+static void note_writer(struct way *way, const struct kymo_ctf_value *gid)
+{
+	const uint8_t *bytes = (const uint8_t *)gid->bytes;
+
+	if (!is_gid(gid) || is_zero(bytes))
+		return;
+	if (is_zero(way->writer))
+		memcpy(way->writer, bytes, sizeof(way->writer));
+	else if (memcmp(way->writer, bytes, sizeof(way->writer)) != 0)
+		way->doubtful = true;
+}
+
+static void on_dds_send(struct model *model, const struct now *now)
+{
+	ARGS(dds_send, now->event);
+	struct way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
+
+	if (!way)
+		return;
+	note_writer(way, &args->writer);
+	if (!way->sent_ns)
+		way->sent_ns = now->ns;
+}
+
+static void on_dds_receive(struct model *model, const struct now *now)
+{
+	ARGS(dds_receive, now->event);
+	struct way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
+
+	if (!way)
+		return;
+	note_writer(way, &args->writer);
+	if (!way->received_ns)
+		way->received_ns = now->ns;
+}
+
+static void on_dds_cached(struct model *model, const struct now *now)
+{
+	ARGS(dds_cached, now->event);
+	struct way *way;
+
+	if (!is_gid(&args->reader))
+		return;
+	way = way_at(model, args->source_timestamp.i,
+		     scope_of_reader((const uint8_t *)args->reader.bytes));
+	if (way && !way->cached_ns)
+		way->cached_ns = now->ns;
+}
+
+static const struct way *way_of(const struct model *model, const struct model_message *message,
+				const struct model_process *process)
+{
+	const struct way *way =
+		process ? map_get(&model->ways, (uint64_t)message->source_ns, process->index)
+			: NULL;
+
+	return way && !way->doubtful ? way : NULL;
+}
+
+void model_path_taken(const struct model *model, struct model_message *message)
+{
+	const struct model_gid *gid = &message->subscription->gid;
+	const struct way *way;
+
+	if (!model->way_ring || message->source_ns <= 0 || gid->size < 16)
+		return;
+	way = map_get(&model->ways, (uint64_t)message->source_ns, scope_of_reader(gid->bytes));
+	if (!way || way->cached_ns > message->take_ns)
+		return;
+	message->dds.cached_ns = way->cached_ns;
+	way = way_of(model, message, message->subscription->process);
+	if (way && way->received_ns <= message->dds.cached_ns)
+		message->dds.received_ns = way->received_ns;
+	way = message->publisher ? way_of(model, message, message->publisher->process) : NULL;
+	/* Before it was sent, it cannot be received: else the clocks of two hosts differ too much. */
+	if (way && way->sent_ns >= message->send_ns && message->dds.received_ns &&
+	    way->sent_ns <= message->dds.received_ns)
+		message->dds.sent_ns = way->sent_ns;
+}
+
+static void add(struct model_dds_cut *cut, enum model_dds_part part, int64_t from_ns, int64_t to_ns)
+{
+	cut->piece[cut->pieces].part = part;
+	cut->piece[cut->pieces].from_ns = from_ns;
+	cut->piece[cut->pieces++].to_ns = to_ns;
+}
+
+void model_dds_cut(struct model_dds_cut *cut, const struct model_dds *dds, int64_t send_ns,
+		   int64_t take_ns)
+{
+	*cut = (struct model_dds_cut){ 0 };
+	if (!dds->cached_ns || dds->cached_ns < send_ns || dds->cached_ns > take_ns) {
+		add(cut, MODEL_DDS_UNSPLIT, send_ns, take_ns);
+		return;
+	}
+	if (dds->sent_ns) {
+		add(cut, MODEL_DDS_WRITE, send_ns, dds->sent_ns);
+		add(cut, MODEL_DDS_NETWORK, dds->sent_ns, dds->received_ns);
+		add(cut, MODEL_DDS_READ, dds->received_ns, dds->cached_ns);
+	} else if (dds->is_local) {
+		add(cut, MODEL_DDS_WRITE, send_ns, dds->cached_ns);
+	} else if (dds->received_ns >= send_ns) {
+		add(cut, MODEL_DDS_UNSPLIT, send_ns, dds->received_ns);
+		add(cut, MODEL_DDS_READ, dds->received_ns, dds->cached_ns);
+	} else {
+		add(cut, MODEL_DDS_UNSPLIT, send_ns, dds->cached_ns);
+	}
+	add(cut, MODEL_DDS_CACHE, dds->cached_ns, take_ns);
+}
+
+const char *model_dds_part_name(enum model_dds_part part)
+{
+	static const char *const names[] = {
+		[MODEL_DDS_WRITE] = "dds_write", [MODEL_DDS_NETWORK] = "network",
+		[MODEL_DDS_READ] = "dds_read",   [MODEL_DDS_CACHE] = "cache",
+		[MODEL_DDS_UNSPLIT] = "unsplit",
+	};
+
+	return names[part];
+}
+
+#define ON(id) [KYMO_POINT_##id] = on_##id
+static const handler handlers[KYMO_POINTS_TABLE] = {
+	ON(dds_send),
+	ON(dds_receive),
+	ON(dds_cached),
+};
+
+const struct model_part model_path = { .handlers = handlers };
