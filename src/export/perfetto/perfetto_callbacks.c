@@ -22,10 +22,30 @@ static unsigned take_departures(struct thread_state *thread, const struct model_
 
 struct call_event {
 	struct pft_event event;
-	struct pft_arg arg[10];
+	struct pft_arg arg[9 + MODEL_DDS_PARTS];
 	uint64_t departure[DEPARTURES_MAX + 1];
 	uint64_t arrival;
 };
+
+/* How long the message was where inside the middleware, if anything is known of it. */
+static void describe_way(struct exporter *exporter, const struct model_message *message,
+			 const struct model_thread *thread, struct call_event *call)
+{
+	const uint32_t words[] = {
+		[MODEL_DDS_WRITE] = exporter->words.dds_write_ns, [MODEL_DDS_NETWORK] = exporter->words.network_ns,
+		[MODEL_DDS_READ] = exporter->words.dds_read_ns, [MODEL_DDS_CACHE] = exporter->words.cache_ns,
+		[MODEL_DDS_UNSPLIT] = exporter->words.unsplit_ns,
+	};
+	struct pft_event *event = &call->event;
+	struct model_dds_cut cut;
+
+	if (!message->dds.cached_ns || !message->send_ns || !export_comparable(message->publish_thread, thread))
+		return;
+	model_dds_cut(&cut, &message->dds, message->send_ns, message->take_ns);
+	for (unsigned i = 0; i < cut.pieces; i++)
+		call->arg[event->args++] = (struct pft_arg){ words[cut.piece[i].part], PFT_INT,
+							     { .i = cut.piece[i].to_ns - cut.piece[i].from_ns } };
+}
 
 /* Fills @call with everything known about @instance. Return: its thread; NULL: out of memory. */
 static struct thread_state *describe(struct exporter *exporter,
@@ -61,6 +81,7 @@ static struct thread_state *describe(struct exporter *exporter,
 			(struct pft_arg){ exporter->words.latency_ns, PFT_INT,
 					  { .i = (int64_t)((uint64_t)instance->start_ns -
 						   (uint64_t)message->publish_ns) } };
+	describe_way(exporter, message, instance->thread, call);
 	call->arrival = export_flow(exporter, message, callback->subscription ?
 				    callback->subscription : message->subscription);
 	event->end_flow = &call->arrival;

@@ -150,6 +150,8 @@ struct callback_state {
 	WORD(link, "link") WORD(run, "run") WORD(node, "node") \
 	WORD(topic, "topic") WORD(service, "service") WORD(period_ns, "period_ns") \
 	WORD(symbol, "symbol") WORD(is_intra_process, "is_intra_process") \
+	WORD(dds_write_ns, "dds_write_ns") WORD(network_ns, "network_ns") WORD(dds_read_ns, "dds_read_ns") \
+	WORD(cache_ns, "cache_ns") WORD(unsplit_ns, "unsplit_ns") \
 	WORD(latency_ns, "latency_ns") WORD(source_timestamp, "source_timestamp") \
 	WORD(message, "message")
 /* clang-format on */

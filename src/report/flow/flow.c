@@ -338,6 +338,7 @@ static int print(struct flow *flow, bool *lost)
 	}
 	print_chains(flow);
 	flow_print_segments(flow);
+	flow_print_inside(flow);
 	flow_print_stops(flow);
 	flow_print_worst(flow);
 	print_exceeded(flow);

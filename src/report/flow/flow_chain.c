@@ -99,6 +99,41 @@ void flow_print_segments(struct flow *flow)
 		table_note(flow->table, "--chain N shows those of another chain.");
 }
 
+/* ---- inside the middleware ---- */
+
+static void chain_inside(struct flow *flow, unsigned at, bool *opened)
+{
+	const struct chains_path *path = flow->chain[at], *step[CHAINS_STEPS_MAX];
+	const struct chains_stats *stats = path->stats;
+	char label[CHAINS_LABEL_MAX];
+
+	if (!stats || !stats->inside)
+		return;
+	chains_steps(path, step);
+	if (!*opened)
+		table_section(flow->table, "inside", "Transport and wait, inside the middleware", segment_columns,
+			      COUNT_OF(segment_columns));
+	*opened = true;
+	for (unsigned i = 0; i < stats->parts * MODEL_DDS_PARTS; i++) {
+		const unsigned part = i / MODEL_DDS_PARTS, piece = i % MODEL_DDS_PARTS;
+		const bool is_far = piece == MODEL_DDS_NETWORK || piece == MODEL_DDS_UNSPLIT;
+
+		if (stats->inside[i].count)
+			segment_row(flow->table, at + 1, (int)stats->part[part].step, model_dds_part_name(piece),
+				    chains_step_label(where_of(step, &stats->part[part]), label, sizeof(label)),
+				    &stats->inside[i], is_far ? stats->part_error_ns[part] : 0);
+	}
+}
+
+void flow_print_inside(struct flow *flow)
+{
+	bool opened = false;
+
+	for (unsigned i = 0; i < flow->chains_shown; i++)
+		if (is_detailed(flow, i))
+			chain_inside(flow, i, &opened);
+}
+
 /* ---- where it stopped ---- */
 
 static const struct table_column stop_columns[] = {

@@ -34,6 +34,8 @@ void flow_print_trace(struct flow *flow);
 
 /* flow_chain.c: of the chains in flow->chain, numbered from 1. */
 void flow_print_segments(struct flow *flow);
+/* Nothing if no message of these chains was followed inside the middleware. */
+void flow_print_inside(struct flow *flow);
 void flow_print_stops(struct flow *flow);
 void flow_print_worst(struct flow *flow);
 

@@ -130,6 +130,9 @@ function part_words(instance, part) {
 	case 'queued':
 		return [hop.name, 'waited for ' + part.callback + (part.group ? ', which held its callback group' + (part.assumed ? ' (assumed)' : '') : ', which held its executor')];
 	case 'transport': return [before.topic ? before.name : hop.name, 'on its way'];
+	case 'dds': return [before.topic ? before.name : hop.name, 'written and read by the middleware'];
+	case 'network': return [before.topic ? before.name : hop.name, 'in the network'];
+	case 'cache': return [before.topic ? before.name : hop.name, 'in the cache of the reader'];
 	case 'publish': return [before.topic ? before.name : hop.name, 'publishing'];
 	case 'take': return [hop.name, 'being received'];
 	case 'executing': return [hop.name, 'ran'];

@@ -114,6 +114,9 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 		topic_of(hop - 1, buffer, size);
 		return buffer;
 	case WHY_TRANSPORT:
+	case WHY_DDS:
+	case WHY_NETWORK:
+	case WHY_CACHE:
 	case WHY_TAKE:
 		topic_of(hop - 1, topic, sizeof(topic));
 		node_of(hop, node, sizeof(node));
@@ -238,6 +241,16 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 	case WHY_TRANSPORT:
 		snprintf(buffer, size, "%s was %s on its way%s%s%s, usually %s", who, time,
 			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
+		return;
+	case WHY_DDS:
+		snprintf(buffer, size, "the middleware worked %s on %s, usually %s", time, who, usual);
+		return;
+	case WHY_NETWORK:
+		snprintf(buffer, size, "%s was %s in the network%s%s%s, usually %s", who, time,
+			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
+		return;
+	case WHY_CACHE:
+		snprintf(buffer, size, "%s was %s in the reader's cache until it was taken, usually %s", who, time, usual);
 		return;
 	case WHY_TAKE:
 		snprintf(buffer, size, "%s took %s from receiving to the callback, usually %s", who, time, usual);
