@@ -17,7 +17,7 @@ FAULTS = {
     "pages": Fault(CHAIN, ("page_fault", "executing"), False),
     "lock": Fault(CHAIN, ("blocked",), True),
     "late": Fault("/lidar_driver timer 25 ms", ("late",), False),
-    "link": Fault(CHAIN, ("transport",), False),
+    "link": Fault(CHAIN, ("transport", "dds"), False),    # the robot holds a message back before it is written
     "loss": Fault(CHAIN, (), False),    # makes nothing late: nothing comes
 }
 Verdict = collections.namedtuple("Verdict", "fault seed result rank share truth said")

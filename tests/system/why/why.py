@@ -15,7 +15,7 @@ DATA = os.path.join(SHARED, "data")
 TRACES = ("ros2-traces/pair_pipeline_mt", "ros2-traces/pair_basic_st", "ros2-traces/pair_intra",
           "ros2-traces/caret_runtime", "caret-demo/ctf")
 # flow's segment and why's part; the others have one name. What ran before an executor slept is no reason to why, and a wait to flow.
-KIND = {"run": "executing", "wait": "way", "transport": "way", "queued": "way"}
+KIND = {"run": "executing", "wait": "way", "transport": "way", "queued": "way", "dds": "way", "network": "way", "cache": "way"}
 IDLE_NS = 2000000    # a wait that long is one of an executor with nothing to do
 
 
@@ -112,7 +112,7 @@ def culprits(trace, callback):
         slept[row["tid"]].append((int(row["start_ns"]), int(row["end_ns"])))
     found = collections.Counter()
     for parts in adds_up(answer("why", trace, callback, "--worst", "100")).values():
-        waits = [p for p in parts if p["kind"] in ("queued", "transport", "late")]
+        waits = [p for p in parts if p["kind"] in ("queued", "transport", "dds", "network", "cache", "late")]
         if not waits:
             continue
         begin, end = min(p["begin_ns"] for p in waits), min(p["begin_ns"] for p in waits) + sum(p["ns"] for p in waits)

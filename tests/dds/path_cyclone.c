@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `path_cyclone talk|local COUNT DOMAIN`: publishes COUNT messages with the real CycloneDDS as rmw_cyclonedds_cpp does. talk: to
+ * two readers of another process; local: to a reader of this process. The program sets the source timestamps, on Humble CycloneDDS
+ * does. The last quarter of the messages is larger than a packet.
+ */
+#include "path.h"
+
+#include <dds/dds.h>
+
+#include "messages.h"
+
+#define LARGE 40000u
+#define PATIENCE_S 60
+
+static unsigned count;
+static dds_entity_t participant, topic;
+
+static void begin(const char *name, const char *domain)
+{
+	participant = dds_create_participant((dds_domainid_t)atoi(domain), NULL, NULL);
+	topic = dds_create_topic(participant, &messages_Scan_desc, "rt/scan", NULL, NULL);
+	node_begins(name);
+}
+
+static dds_entity_t made(dds_entity_t (*create)(dds_entity_t, dds_entity_t, const dds_qos_t *, const dds_listener_t *),
+			 uint8_t gid[16])
+{
+	dds_qos_t *qos = dds_create_qos();
+	dds_guid_t guid;
+	dds_entity_t entity;
+
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(PATIENCE_S));
+	dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
+	entity = create(participant, topic, qos, NULL);
+	if (entity < 0 || dds_get_guid(entity, &guid))
+		exit(1);
+	memcpy(gid, guid.v, 16);
+	dds_delete_qos(qos);
+	return entity;
+}
+
+static dds_entity_t reader(unsigned number)
+{
+	uint8_t gid[16];
+	const dds_entity_t made_reader = made(dds_create_reader, gid);
+
+	subscription_made(number, gid);
+	return made_reader;
+}
+
+static dds_entity_t writer(void)
+{
+	uint8_t gid[16];
+	const dds_entity_t made_writer = made(dds_create_writer, gid);
+
+	publisher_made(gid);
+	return made_writer;
+}
+
+static void write_one(dds_entity_t to, unsigned number)
+{
+	static float ranges[LARGE];
+	messages_Scan scan;
+
+	memset(&scan, 0, sizeof scan);
+	scan.header.frame_id = (char *)"map";
+	scan.last = number;
+	scan.ranges._buffer = ranges;
+	scan.ranges._length = scan.ranges._maximum = number >= count * 3 / 4 ? LARGE : 3;
+#ifdef HUMBLE
+	message_written(&scan, 0);
+	if (dds_write(to, &scan))
+		exit(1);
+#else
+	const dds_time_t now = dds_time();
+
+	message_written(&scan, now);
+	if (dds_write_ts(to, &scan, now))
+		exit(1);
+#endif
+}
+
+static bool take_one(dds_entity_t from, unsigned number)
+{
+	void *message = NULL;
+	dds_sample_info_t info;
+
+	if (dds_take(from, &message, &info, 1, 1) != 1)
+		return false;
+	if (info.valid_data)
+		message_taken(number, message, info.source_timestamp);
+	dds_return_loan(from, &message, 1);
+	return info.valid_data;
+}
+
+static void matched(dds_entity_t to, unsigned readers)
+{
+	dds_publication_matched_status_t status = { 0 };
+
+	for (unsigned i = 0; i < PATIENCE_S * 1000 && status.current_count < readers; i++, pause_ms(1))
+		if (dds_get_publication_matched_status(to, &status))
+			exit(1);
+	if (status.current_count < readers)
+		exit(1);
+}
+
+static const char *domain;
+
+static int talk(void)
+{
+	dds_entity_t to;
+
+	begin("talker", domain);
+	to = writer();
+	matched(to, 2);
+	for (unsigned i = 0; i < count; i++, pause_ms(1))
+		write_one(to, i);
+	return dds_wait_for_acks(to, DDS_SECS(PATIENCE_S)) ? 1 : 0;
+}
+
+static int listen(void)
+{
+	unsigned taken[2] = { 0, 0 };
+
+	begin("listener", domain);
+	const dds_entity_t from[2] = { reader(0), reader(1) };
+
+	for (unsigned i = 0; i < PATIENCE_S * 1000 && taken[0] + taken[1] < 2 * count; i++, pause_ms(1))
+		for (unsigned number = 0; number < 2; number++)
+			while (take_one(from[number], number))
+				taken[number]++;
+	pause_ms(100);			/* the writer receives the last acknowledgement */
+	dds_delete(participant);
+	return taken[0] != count || taken[1] != count;
+}
+
+static int local(void)
+{
+	dds_entity_t to, from;
+
+	begin("both", domain);
+	from = reader(0);
+	to = writer();
+	for (unsigned i = 0; i < count; i++) {
+		write_one(to, i);
+		if (!take_one(from, 0))
+			return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4)
+		return 1;
+	count = (unsigned)atoi(argv[2]);
+	domain = argv[3];
+	if (!strcmp(argv[1], "listen"))
+		return listen();
+	return strcmp(argv[1], "local") ? with_listener(argv, talk) : local();
+}
