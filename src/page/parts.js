@@ -6,6 +6,7 @@ const segment_words = {
 	transport: ['way', 'on its way'], wait: ['wait', 'waiting for other callbacks'], take: ['take', 'being received'],
 	executing: ['run', 'running'], queued: ['wait', 'waiting for another callback'], late: ['take', 'late, held up by nothing in the trace'],
 	preempted: ['preempted', 'preempted'], blocked: ['take', 'blocked'], page_fault: ['take', 'page faults'],
+	dds: ['way', 'written and read by the middleware'], network: ['way', 'in the network'], cache: ['way', 'in the cache of the reader'],
 	ran: ['run', 'running'], kept: ['kept', 'kept'], publishing: ['publish', 'publishing'], on_its_way: ['way', 'on its way'],
 	waited_for: ['wait', 'waiting'], taking: ['take', 'being received'], being_late: ['take', 'late'],
 };
