@@ -11,6 +11,7 @@
 
 #include "base/now.h"
 #include "serve/serve_http.h"
+#include "serve/serve_incidents.h"
 #include "serve/serve_metrics.h"
 #include "serve/serve_source.h"
 
@@ -22,6 +23,7 @@ struct serve {
 	struct serve_source *source;
 	struct serve_metrics *metrics;
 	struct serve_http *http;
+	struct serve_incidents incidents;
 	uv_loop_t loop;
 	uv_timer_t timer;
 	uv_signal_t signals[3];
@@ -47,18 +49,25 @@ static const char index_page[] =
 	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>kymo serve</title>\n"
 	"<h1>kymo serve</h1>\n<p>Windows of %g s so far: %" PRIu64 ".</p>\n<ul>\n"
 	"<li><a href=\"/metrics\">/metrics</a>: for Prometheus</li>\n"
+	"<li><a href=\"/incidents\">/incidents</a>: what a flight recorder kept, as JSON</li>\n"
 	"<li><a href=\"/healthz\">/healthz</a>: answers 200 while kymo serve "
 	"works</li>\n</ul></html>\n";
 
 static int page(void *context, const char *path, const char *accept, FILE *out, const char **type)
 {
-	const struct serve *serve = context;
+	struct serve *serve = context;
 	const bool open = strstr(accept, "application/openmetrics-text") != NULL;
 
 	if (!strcmp(path, "/metrics")) {
 		*type = open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 			     : "text/plain; version=0.0.4; charset=utf-8";
-		serve_metrics_put(serve->metrics, open, out);
+		serve_incidents_count(&serve->incidents);
+		serve_metrics_put(serve->metrics, &serve->incidents, open, out);
+		return 200;
+	}
+	if (!strcmp(path, "/incidents") && serve->incidents.directory) {
+		*type = "application/json";
+		serve_incidents_put(&serve->incidents, out);
 		return 200;
 	}
 	if (!strcmp(path, "/healthz")) {
@@ -151,13 +160,13 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 	while (more > 0 || (more == 0 && !serve_source_is_over(serve->source)));
 	if (more < 0)
 		return -1;
-	serve_metrics_put(serve->metrics, false, serve->options->once);
+	serve_metrics_put(serve->metrics, &serve->incidents, false, serve->options->once);
 	return fflush(serve->options->once) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the output") : 0;
 }
 
 int serve_run(const struct serve_options *options, struct kymo_err *err)
 {
-	struct serve serve = { .options = options, .err = err };
+	struct serve serve = { .options = options, .err = err, .incidents = { .directory = options->incidents } };
 	const struct summary_windows_options windows = { options->window_ns, on_window, &serve };
 	const struct serve_metrics_options metrics = { options->series_max, options->all,
 						       options->version };

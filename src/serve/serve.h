@@ -32,6 +32,7 @@ struct serve_options {
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);
 	const char *version; /* of kymo */
+	const char *incidents; /* directory; NULL: none are listed */
 };
 
 /**

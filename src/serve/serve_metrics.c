@@ -2,6 +2,8 @@
 /* See serve_metrics.h. */
 #include "serve/serve_metrics.h"
 
+#include "serve/serve_incidents.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,7 +305,19 @@ static void put_own(const struct serve_metrics *metrics, const struct page *page
 	fputs("} 1\n", page->out);
 }
 
-void serve_metrics_put(const struct serve_metrics *metrics, bool open, FILE *out)
+static void put_incidents(const struct page *page, const struct serve_incidents *incidents)
+{
+	if (!incidents->directory)
+		return;
+	put_counter(page, "kymo_incidents_total", "Incidents of the flight recorder, also those that were removed since.",
+		    incidents->total);
+	put_head(page, "kymo_incidents_kept", "gauge", "Incidents that are kept.");
+	fprintf(page->out, "kymo_incidents_kept %" PRIu64 "\n", incidents->kept);
+	put_head(page, "kymo_incidents_kept_bytes", "gauge", "Bytes of the incidents that are kept.");
+	fprintf(page->out, "kymo_incidents_kept_bytes %" PRIu64 "\n", incidents->bytes);
+}
+
+void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents, bool open, FILE *out)
 {
 	const struct page page = { out, open };
 
@@ -321,6 +335,7 @@ void serve_metrics_put(const struct serve_metrics *metrics, bool open, FILE *out
 	put_topics(metrics, &page);
 	put_waits(metrics, &page);
 	put_own(metrics, &page);
+	put_incidents(&page, incidents);
 	if (open)
 		fputs("# EOF\n", out);
 }

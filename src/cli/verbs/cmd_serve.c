@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/common/common.h"
+#include "cli/verbs/incidents/incidents_finish.h"
 #include "serve/serve.h"
 #include "summary/summary_windows.h"
 
@@ -117,7 +118,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct options options = { .window_ns = 60000000000, .series = SERIES_MAX };
 	struct serve_options serve = { .version = KYMO_VERSION };
 	struct token token = { 0 };
-	char address[64];
+	char address[64], incidents[CLI_PATH_MAX];
 	int status = -1;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
@@ -133,6 +134,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	}
 	serve.trace = argc ? argv[0] : NULL;
 	serve.address = address;
+	if (!serve.trace && incidents_directory(incidents, err) == 0)
+		serve.incidents = incidents;
 	serve.token = &token;
 	serve.window_ns = options.window_ns;
 	serve.series_max = options.series > UINT32_MAX ? UINT32_MAX : (unsigned)options.series;
@@ -151,7 +154,8 @@ const struct verb verb_serve = {
 	.description = "Answers http://127.0.0.1:9465/metrics with counters and histograms of "
 		       "callbacks, topics, chains and "
 		       "timers, until it is interrupted. /healthz answers while it works, and / is "
-		       "a small index.\n\n"
+		       "a small index. /incidents lists what a flight recorder on this machine kept "
+		       "(kymo incidents).\n\n"
 		       "Without TRACE, it reads all programs that were started with \"kymo run\", "
 		       "as \"kymo top\" does: beside a "
 		       "recorder, or it takes their events into memory (16 MiB at most) and "

@@ -203,12 +203,37 @@ def dashboard(ask):
         until(panel["title"], lambda: ask(urllib.parse.quote(expression)))
 
 
+def happened(place, url):
+    """Incidents are counted, also those that are removed, and listed, newest first."""
+    def incident(name):
+        os.makedirs(os.path.join(place, name))
+        with open(os.path.join(place, name, "incident.json"), "w", encoding="utf-8") as file:
+            json.dump({"state": "complete", "cause": "it <was> late"}, file)
+
+    def counted():
+        series = parse(get(url + "/metrics")[1])[0]
+        return tuple(series["kymo_incidents_" + name, ()] for name in ("total", "kept"))
+
+    check(counted() == (0, 0), counted())
+    check(json.loads(get(url + "/incidents")[1]) == [], "none")
+    for name in "20261124-031244", "20261124-031244-2":
+        incident(name)
+    check(counted() == (2, 2), counted())
+    shutil.rmtree(os.path.join(place, "20261124-031244"))
+    incident("20261124-031245")
+    check(counted() == (3, 2) and counted() == (3, 2), counted())
+    listed = json.loads(get(url + "/incidents")[1])
+    check([one["name"] for one in listed] == ["20261124-031245", "20261124-031244-2"] and listed[0]["cause"] == "it <was> late" and
+          listed[0]["bytes"] > 20, listed)
+
+
 def live(directory):
     """Running programs, of which nobody keeps a trace."""
     if not os.path.exists(ROBOT):
         print("skipped in part: no robot; it needs CycloneDDS")
         return
-    environment = private(directory)
+    incidents = os.path.join(directory, "incidents")
+    environment = private(directory, KYMO_INCIDENTS=incidents)
     with running(KYMO, "run", "--", *robot(300), env=environment, stdout=subprocess.DEVNULL), \
             serving("--window", "1s", env=environment) as process:
         url = address(process)
@@ -218,6 +243,7 @@ def live(directory):
 
         first = until("messages of /scan", published)
         until("more of them", lambda: published() > first)
+        happened(incidents, url)
         promtool(get(url + "/metrics")[1])
         prometheus(directory, url)
         process.terminate()
