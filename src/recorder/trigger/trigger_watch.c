@@ -183,7 +183,8 @@ static void judge_notes(struct trigger_watch *watch, uint64_t ns)
 	while (done < watch->notes && watch->note[done].ns < ns)
 		watch_apply(watch, &watch->note[done++]);
 	watch->notes -= done;
-	memmove(watch->note, watch->note + done, watch->notes * sizeof *watch->note);
+	if (done && watch->notes)
+		memmove(watch->note, watch->note + done, watch->notes * sizeof *watch->note);
 }
 
 void watch_note(struct trigger_watch *watch, const struct watch_note *note)
