@@ -70,6 +70,19 @@ static int add_pair(struct bench *b, unsigned pair, struct kymo_err *err)
 		       : 0;
 }
 
+/* Those that were recorded since the last look. */
+static int add_pairs(struct bench *b, struct kymo_err *err)
+{
+	unsigned pair = b->pairs.settled;
+
+	if (bench_pairs_settle(&b->pairs, err))
+		return -1;
+	while (pair < b->pairs.recorded)
+		if (add_pair(b, ++pair, err))
+			return -1;
+	return 0;
+}
+
 /* Each look has a share of the alarms that all of them together may give. */
 static int compare_now(struct bench *b, const struct look *look, struct kymo_err *err)
 {
@@ -93,8 +106,8 @@ static int record_all(struct bench *b, struct kymo_err *err)
 	for (unsigned pair = 0; pair <= pairs; pair++) {
 		const struct look *look = looks_at(&b->looks, pair);
 
-		if (bench_pairs_record(&b->pairs, pair, err) || (pair && add_pair(b, pair, err)) ||
-		    (look && compare_now(b, look, err)))
+		if (bench_pairs_record(&b->pairs, pair, err) ||
+		    (look && (add_pairs(b, err) || compare_now(b, look, err))))
 			return -1;
 		if (!look || pair == pairs || !is_known(&b->comparison))
 			continue;
@@ -196,7 +209,8 @@ const struct verb verb_bench = {
 		"A pair is disturbed if other programs took more than --reject percent of the CPUs "
 		"during one of its runs, other machines of the host more than 5 percent, if a CPU "
 		"became too hot, or if the container had used up its CPU time. It is recorded "
-		"again, at most half as many times as there are pairs.\n\n"
+		"again before the runs are looked at, those that were disturbed most first, at most "
+		"half as many as there are pairs.\n\n"
 		"With --pairs 10 or more, kymo also looks after 8 pairs, 10, and so on, and stops "
 		"when something is worse or everything is known. All these looks together find a "
 		"change among equal programs in at most 2 of 100 times.\n\n"

@@ -60,6 +60,8 @@ def disturbed(place, environment):
             busy.kill()
     check("Disturbed, and recorded again: 3 pairs." in done.stderr, done.stderr)
     check("judged nevertheless: 6 pairs; in the last one" in done.stderr, done.stderr)
+    again = {name.split("-")[1] for name in os.listdir(os.path.join(place, "busy/disturbed"))}
+    check(len(again) == 3, "one pair uses up the repeats of others:", again)
     check(len(os.listdir(os.path.join(place, "busy/disturbed"))) == 6 and len(os.listdir(os.path.join(place, "busy/base"))) == 6, "busy")
 
 

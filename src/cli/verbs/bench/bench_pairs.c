@@ -56,20 +56,47 @@ char *bench_pairs_path(const struct bench_pairs *b, bool is_new, unsigned pair,
 	return path;
 }
 
-/* A disturbed pair is kept, but not as one that counts. */
+/* Where the run is kept that does not count: the @number-th of all repeats. Return: @path. */
+static char *aside(const struct bench_pairs *b, bool is_new, unsigned pair, unsigned number,
+		   char path[CLI_PATH_MAX + 64])
+{
+	(void)snprintf(path, CLI_PATH_MAX + 64, "%s/disturbed/%s-%03u-%u", b->directory,
+		       side_name[is_new], pair, number);
+	return path;
+}
+
+static int move(const char *from, const char *to, struct kymo_err *err)
+{
+	if (rename(from, to) == 0)
+		return 0;
+	return err_set(err, KYMO_EXIT_FAILED, "cannot rename %s: %s", from, strerror(errno));
+}
+
 static int put_aside(const struct bench_pairs *b, unsigned pair, struct kymo_err *err)
 {
 	char from[CLI_PATH_MAX + 32], to[CLI_PATH_MAX + 64];
 
 	(void)snprintf(to, sizeof(to), "%s/disturbed", b->directory);
-	if (!b->again && make(to, err))
+	if (b->again == 1 && make(to, err))
 		return -1;
+	for (unsigned side = 0; side < 2; side++)
+		if (move(bench_pairs_path(b, side, pair, from),
+			 aside(b, side, pair, b->again, to), err))
+			return -1;
+	return 0;
+}
+
+/* The repeat was no better: what was put aside counts after all. */
+static int exchange(const struct bench_pairs *b, unsigned pair, struct kymo_err *err)
+{
+	char path[CLI_PATH_MAX + 32], old[CLI_PATH_MAX + 64], between[CLI_PATH_MAX + 72];
+
 	for (unsigned side = 0; side < 2; side++) {
-		(void)snprintf(to, sizeof(to), "%s/disturbed/%s-%03u-%u", b->directory,
-			       side_name[side], pair, b->again + 1);
-		if (rename(bench_pairs_path(b, side, pair, from), to) < 0)
-			return err_set(err, KYMO_EXIT_FAILED, "cannot rename %s: %s", from,
-				       strerror(errno));
+		bench_pairs_path(b, side, pair, path);
+		(void)snprintf(between, sizeof(between), "%s.new",
+			       aside(b, side, pair, b->again, old));
+		if (move(path, between, err) || move(old, path, err) || move(between, old, err))
+			return -1;
 	}
 	return 0;
 }
@@ -116,13 +143,8 @@ int bench_pairs_begin(struct bench_pairs *b, struct kymo_err *err)
 
 /* ---- runs ---- */
 
-struct pair_load {
-	struct meanwhile meanwhile[2];
-	bool is_disturbed;
-	char why[128];
-};
-
-static int record_side(struct bench_pairs *b, unsigned pair, bool is_new, struct pair_load *load,
+static int record_side(struct bench_pairs *b, unsigned pair, bool is_new,
+		       struct bench_load *load,
 		       struct kymo_err *err)
 {
 	char path[CLI_PATH_MAX + 32], log[CLI_PATH_MAX + 32];
@@ -141,12 +163,12 @@ static int record_side(struct bench_pairs *b, unsigned pair, bool is_new, struct
 	return 0;
 }
 
-static int record_once(struct bench_pairs *b, unsigned pair, struct pair_load *load,
+static int record_once(struct bench_pairs *b, unsigned pair, struct bench_load *load,
 		       struct kymo_err *err)
 {
 	unsigned char first = 0;
 
-	*load = (struct pair_load){ 0 };
+	*load = (struct bench_load){ 0 };
 	(void)!getrandom(&first, 1, 0);
 	for (unsigned i = 0; i < 2; i++)
 		if (record_side(b, pair, (first & 1) != i, load, err))
@@ -157,44 +179,104 @@ static int record_once(struct bench_pairs *b, unsigned pair, struct pair_load *l
 
 int bench_pairs_record(struct bench_pairs *b, unsigned pair, struct kymo_err *err)
 {
-	struct pair_load load;
-	int status = record_once(b, pair, &load, err);
+	const int status = record_once(b, pair, &b->load[pair], err);
 
-	while (!status && pair && load.is_disturbed && b->again < b->again_most) {
-		status = put_aside(b, pair, err);
-		b->again++;
-		if (!status)
-			status = record_once(b, pair, &load, err);
-	}
 	clear(b);
-	if (status || !pair)
-		return status;
-	if (load.is_disturbed) {
-		b->disturbed++;
-		(void)snprintf(b->why, sizeof(b->why), "%s", load.why);
-	}
+	if (!status)
+		b->recorded = pair;
+	return status;
+}
+
+/* ---- repeats ---- */
+
+/* By what the machine did, of the run where it did more. */
+static double harm(const struct bench_load *load)
+{
+	double most = 0;
+
 	for (unsigned side = 0; side < 2; side++) {
-		b->others += load.meanwhile[side].others;
-		b->stolen += load.meanwhile[side].stolen;
-		b->runs++;
+		const struct meanwhile *m = &load->meanwhile[side];
+		const double one = m->others + m->stolen + m->held + (double)m->throttles;
+
+		most = one > most ? one : most;
 	}
+	return most;
+}
+
+/* Who was repeated least, then who was disturbed most. Return: 0: none of them is disturbed. */
+static unsigned next_repeat(const struct bench_pairs *b)
+{
+	unsigned best = 0;
+
+	for (unsigned pair = b->settled + 1; pair <= b->recorded; pair++) {
+		const struct bench_load *load = &b->load[pair], *than = &b->load[best];
+
+		if (load->is_disturbed &&
+		    (!best || load->repeats < than->repeats ||
+		     (load->repeats == than->repeats && harm(load) > harm(than))))
+			best = pair;
+	}
+	return best;
+}
+
+static int repeat(struct bench_pairs *b, unsigned pair, struct kymo_err *err)
+{
+	const struct bench_load old = b->load[pair];
+	struct bench_load new;
+	int status;
+
+	b->again++;
+	status = put_aside(b, pair, err) || record_once(b, pair, &new, err) ? -1 : 0;
+	if (!status && new.is_disturbed && harm(&new) >= harm(&old)) {
+		status = exchange(b, pair, err);
+		new = old;
+	}
+	new.repeats = old.repeats + 1;
+	if (!status)
+		b->load[pair] = new;
+	clear(b);
+	return status;
+}
+
+int bench_pairs_settle(struct bench_pairs *b, struct kymo_err *err)
+{
+	const unsigned most = b->again_most * b->recorded / b->pairs;
+	unsigned pair;
+
+	while (b->again < most && (pair = next_repeat(b)))
+		if (repeat(b, pair, err))
+			return -1;
+	b->settled = b->recorded;
 	return 0;
 }
 
 void bench_pairs_tell(const struct bench_pairs *b)
 {
-	if (b->quiet || !b->runs)
+	const struct bench_load *last = NULL;
+	const double runs = 2.0 * b->recorded;
+	double others = 0, stolen = 0;
+	unsigned disturbed = 0;
+
+	if (b->quiet || !b->recorded)
 		return;
-	fprintf(stderr, "Meanwhile other programs took %.0f %% of the CPUs",
-		100 * b->others / b->runs);
-	if (b->stolen / b->runs >= 0.005)
-		fprintf(stderr, ", and other machines of the host %.0f %%",
-			100 * b->stolen / b->runs);
+	for (unsigned pair = 1; pair <= b->recorded; pair++) {
+		const struct bench_load *load = &b->load[pair];
+
+		for (unsigned side = 0; side < 2; side++) {
+			others += load->meanwhile[side].others;
+			stolen += load->meanwhile[side].stolen;
+		}
+		disturbed += load->is_disturbed;
+		last = load->is_disturbed ? load : last;
+	}
+	fprintf(stderr, "Meanwhile other programs took %.0f %% of the CPUs", 100 * others / runs);
+	if (stolen / runs >= 0.005)
+		fprintf(stderr, ", and other machines of the host %.0f %%", 100 * stolen / runs);
 	fprintf(stderr, ".\n");
 	if (b->again)
 		fprintf(stderr, "Disturbed, and recorded again: %u pairs.\n", b->again);
-	if (b->disturbed)
+	if (disturbed)
 		fprintf(stderr,
 			"Disturbed, and judged nevertheless: %u pairs; in the last one %s.\n",
-			b->disturbed, b->why);
+			disturbed, last->why);
 }

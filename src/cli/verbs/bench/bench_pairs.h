@@ -11,7 +11,16 @@
 
 #include "base/err.h"
 #include "cli/common/common.h"
+#include "compare/compare.h"
 #include "compare/disturbed.h"
+
+/* What the machine did during a pair that counts. */
+struct bench_load {
+	struct meanwhile meanwhile[2]; /* base, new */
+	bool is_disturbed;
+	char why[128]; /* the latest reason */
+	unsigned repeats;
+};
 
 struct bench_pairs {
 	/* Set by the caller. */
@@ -25,12 +34,11 @@ struct bench_pairs {
 
 	/* What happened. */
 	int64_t begun_ns;
-	unsigned done;         /* pairs, with the warm-up and those that were repeated */
-	unsigned again;        /* disturbed pairs that were recorded again */
-	unsigned disturbed;    /* disturbed pairs that count nevertheless */
-	char why[128];         /* the latest of them was */
-	double others, stolen; /* sums over the runs that count */
-	unsigned runs;
+	unsigned done;     /* pairs, with the warm-up and those that were repeated */
+	unsigned recorded; /* the latest pair */
+	unsigned settled;  /* up to this one, pairs are as they will be judged */
+	unsigned again;    /* disturbed pairs that were recorded again */
+	struct bench_load load[COMPARE_RUNS_MAX / 2 + 1];
 };
 
 /** bench_pairs_begin() - create the directories, and say what it will take. Return: 0; -1 with
@@ -42,10 +50,18 @@ int bench_pairs_begin(struct bench_pairs *b, struct kymo_err *err);
  * warm-up
  *
  * Which side comes first is chance: else what always comes second could be slower because it is
- * second. A disturbed pair is recorded again, both sides of it. Context: blocks until both commands
- * have ended; shows progress. Return: 0; -1 with @err.
+ * second. Context: blocks until both commands have ended; shows progress. Return: 0; -1 with @err.
  */
 int bench_pairs_record(struct bench_pairs *b, unsigned pair, struct kymo_err *err);
+
+/**
+ * bench_pairs_settle() - before the pairs are looked at: record disturbed ones again
+ *
+ * Those that were not looked at before, both sides of each; first who was disturbed most, and none
+ * twice before each was once. Of the two, the pair counts during which the machine did less else.
+ * After n of N pairs, n / N of all repeats may have been used. Context, Return: as above.
+ */
+int bench_pairs_settle(struct bench_pairs *b, struct kymo_err *err);
 
 /** bench_pairs_path() - where a run is. Return: @path. */
 char *bench_pairs_path(const struct bench_pairs *b, bool is_new, unsigned pair,
