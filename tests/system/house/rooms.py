@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: quick
+# needs: plain, quick
 """The house: which room may include which, and which headers of a room others may include.
 
 A room is a folder below src/, a sub-room a folder below a room. Each row of ROOMS is a room or sub-room with the

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: kernel
+# needs: answers, kernel
 """`kymo record --kernel` in chunks: each has the kernel's events of its time and opens by itself, none is lost or twice at a seam,
 and what is said of the whole is the same as of one trace that was never cut."""
 import json

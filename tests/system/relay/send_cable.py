@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: network
+# needs: one-thread, network
 """kymo record --relay, over TCP and with datagrams, through a cable that delays, reorders, duplicates and loses: while it
 is cut, while the relay is killed and begun again, and while the recorder is. Afterwards every event is stored once, or
 counted as lost on the way, to the event; over TCP none is lost."""

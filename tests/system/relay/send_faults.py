@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """kymo record --relay when the relay is not there, stops, is killed and comes again: the program and the recorder go on, and
 what was sent is stored, or counted as lost, to the event."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: one-thread
 """What kymo record --relay says, message by message, to a relay of the test's own that notes them: the traps T33 to T41 of
 docs/network/relay.md, with the layouts of 2.13 and of 2.4. The layouts are written a second time here."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """--model: activities, regions and states of a file, against a naive evaluation of the events; its errors; its tracks."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """The report's cputime, memory and profile on traces made here, in the shape that LTTng's kernel
 and user-space tracers give them, against the same numbers computed with dictionaries."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """What is real-time, named once: by the program itself (kymo_realtime()), or in a file (`kymo report --realtime-file`)."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """`kymo report`'s publications, takes, intervals, between-runs and utilisation against a naive reading."""
 import collections
 import json

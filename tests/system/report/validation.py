@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: answers
 """report --expect: each verdict about CARET's demo trace again, out of the golden numbers of caret_analyze and caret_report's rules."""
 import csv
 import itertools
