@@ -184,8 +184,10 @@ async function copy(text) {
 	toast(copied ? 'Copied:' : 'Copy this:', text);
 }
 
-// A button that copies a command; `data-command` is what it copies.
+// A button that copies a command; `data-command` is what it copies. Without a command there is no button.
 function copy_button(label, text, title) {
+	if (!text)
+		return null;
 	return el('button', { class: 'quiet', type: 'button', title: title || text, 'data-command': text,
 			      onclick: () => copy(text) }, label);
 }

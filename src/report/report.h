@@ -34,6 +34,7 @@ enum report_sort {
 
 struct behaviours;
 struct expectations;
+struct summary;
 
 /* What the section realtime found about one of the names that were asked for. */
 struct report_realtime {
@@ -117,6 +118,16 @@ const char *report_section_name(unsigned number);
  */
 int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
 	       struct table *table, bool *lost, struct kymo_err *err);
+
+/**
+ * report_page_of_summary() - write the page options->page of what a summary has: no values over
+ * time, no graph, no single messages
+ * @name: of the summary, as the user named it
+ *
+ * Context: allocates and blocks. Return: 0, or -1 with @err.
+ */
+int report_page_of_summary(struct summary *summary, const char *name,
+			   const struct report_options *options, struct kymo_err *err);
 
 /** report_print_hosts() - the section hosts: how their clocks compare, and how far that can be trusted; @align NULL: nothing. */
 void report_print_hosts(struct table *table, const struct align *align);

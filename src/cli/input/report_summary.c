@@ -7,6 +7,7 @@
 
 #include "cli/common/common.h"
 #include "report/first/first.h"
+#include "report/report.h"
 #include "summary/summary_file.h"
 
 bool report_summary_named(int argc, char **argv)
@@ -55,23 +56,76 @@ static int print(const struct summary *summary, const char *name, int format, st
 	return first_has_rows(summary) ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
 }
 
+/* Return: the sum of all files, with its @name; NULL with @err. */
+static struct summary *sum_of(int argc, char **argv, char name[64], bool *lost,
+			      struct kymo_err *err)
+{
+	struct summary *sum = summary_new();
+
+	if (!sum) {
+		(void)err_no_memory(err);
+		return NULL;
+	}
+	snprintf(name, 64, "%d summaries", argc);
+	if (read_all(sum, argc, argv, err)) {
+		summary_free(sum);
+		return NULL;
+	}
+	*lost = sum->trust.lost_events || sum->trust.lost_packets;
+	return sum;
+}
+
 int report_summary(int argc, char **argv, int format, const char *output, bool *lost,
 		   struct kymo_err *err)
 {
-	struct summary *sum = summary_new();
 	char name[64];
-	int status = -1;
+	struct summary *sum = sum_of(argc, argv, name, lost, err);
+	int status;
 
 	if (!sum)
-		return err_no_memory(err);
-	snprintf(name, sizeof(name), "%d summaries", argc);
-	if (!read_all(sum, argc, argv, err)) {
-		*lost = sum->trust.lost_events || sum->trust.lost_packets;
-		if (format == REPORT_FORMAT_SUMMARY)
-			status = summary_write(sum, output, err) ? -1 : KYMO_EXIT_OK;
-		else
-			status = print(sum, argc > 1 ? name : argv[0], format, err);
-	}
+		return -1;
+	if (format == REPORT_FORMAT_SUMMARY)
+		status = summary_write(sum, output, err) ? -1 : KYMO_EXIT_OK;
+	else
+		status = print(sum, argc > 1 ? name : argv[0], format, err);
+	summary_free(sum);
+	return status;
+}
+
+/* "robot.summary" becomes "robot.html", here. Return: @buffer. */
+static char *page_name(const char *file, char *buffer, size_t size)
+{
+	const char *slash = strrchr(file, '/'), *name = slash && slash[1] ? slash + 1 : file;
+	const char *dot = strrchr(name, '.');
+
+	snprintf(buffer, size, "%.*s.html", (int)(dot && dot > name ? dot - name : 512), name);
+	return buffer;
+}
+
+int report_summary_page(int argc, char **argv, const char *output, const char *command, bool *lost,
+			struct kymo_err *err)
+{
+	char name[64], file[CLI_PATH_MAX];
+	struct summary *sum = sum_of(argc, argv, name, lost, err);
+	const struct report_options options = {
+		.begin_ns = INT64_MIN,
+		.end_ns = INT64_MAX,
+		.page = output ? output : page_name(argv[0], file, sizeof(file)),
+		.page_stream = stdout,
+		.page_version = "kymo " KYMO_VERSION,
+		.page_command = command,
+		.trace = (const char *const *)argv,
+		.traces = (unsigned)argc,
+	};
+	int status;
+
+	if (!sum)
+		return -1;
+	status = report_page_of_summary(sum, argc > 1 ? name : argv[0], &options, err);
+	if (!status && strcmp(options.page, "-") != 0)
+		fprintf(stderr, "page: %s\n", options.page);
+	if (!status && !first_has_rows(sum))
+		status = KYMO_EXIT_EMPTY;
 	summary_free(sum);
 	return status;
 }

@@ -23,4 +23,14 @@ bool report_summary_named(int argc, char **argv);
 int report_summary(int argc, char **argv, int format, const char *output, bool *lost,
 		   struct kymo_err *err);
 
+/**
+ * report_summary_page() - merge the files, and write their page to @output; NULL: the first one's
+ * name with .html
+ * @command: that was typed
+ *
+ * Return: as report_summary().
+ */
+int report_summary_page(int argc, char **argv, const char *output, const char *command, bool *lost,
+			struct kymo_err *err);
+
 #endif

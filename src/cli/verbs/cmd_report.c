@@ -261,10 +261,12 @@ static int check_output(const struct options *o, struct kymo_err *err)
 	return 0;
 }
 
-static int of_summaries(int argc, char **argv, const struct options *o, struct kymo_err *err)
+static int of_summaries(int argc, char **argv, const char *command, const struct options *o,
+			struct kymo_err *err)
 {
 	bool lost = false;
-	int status = report_summary(argc, argv, o->format, o->output, &lost, err);
+	int status = o->html ? report_summary_page(argc, argv, o->output, command, &lost, err)
+			     : report_summary(argc, argv, o->format, o->output, &lost, err);
 
 	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
 }
@@ -327,10 +329,10 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	report_page_command(command, sizeof(command), "report", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || check_output(&o, err))
 		return -1;
+	if (report_summary_named(argc, argv))
+		return of_summaries(argc, argv, command, &o, err);
 	if (o.html)
 		return page_of(argc, argv, command, &o, err);
-	if (report_summary_named(argc, argv))
-		return of_summaries(argc, argv, &o, err);
 	if (o.section.count && !strcmp(o.section.item[0], "help"))
 		return list_sections(o.format);
 	if (is_kept(&o) && answer_recall(&kept, argc, argv)) {

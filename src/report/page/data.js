@@ -53,12 +53,13 @@ function inside(column) {
 	return D.window ? ' AND ' + column + ' BETWEEN ' + D.window[0] + ' AND ' + D.window[1] : '';
 }
 
+// A summary cannot be asked.
 function query(sql) {
-	return 'kymo query ' + D.operand + (D.clock_option || '') + ' ' + shell(sql);
+	return D.is_summary ? '' : 'kymo query ' + D.operand + (D.clock_option || '') + ' ' + shell(sql);
 }
 
 function command(verb, words) {
-	return ['kymo', verb, D.operand, words].filter(Boolean).join(' ');
+	return D.is_summary ? '' : ['kymo', verb, D.operand, words].filter(Boolean).join(' ');
 }
 
 function query_button(sql) {

@@ -103,9 +103,43 @@ static void put_head(struct page *page)
 		page_put_time(page, "lost_end", (int64_t)trust->lost_end_ns);
 	}
 	page_put_text(page, "incomplete", first_incomplete(summary, text, sizeof(text)));
+	if (page->is_file)
+		json_text_bool(&page->json, "is_summary", true);
 	if (!first_has_rows(summary))
-		page_put_text(page, "why_empty", report_why_empty(page->report));
+		page_put_text(page, "why_empty",
+			      page->is_file ? "No callback ran, and no span ended."
+					    : report_why_empty(page->report));
 	page_put_text(page, "doubt", first_doubt(summary, &page->first, text, sizeof(text)));
+}
+
+/* What only the trace itself has; the page says that it is not here. */
+static void put_nothing(struct page *page)
+{
+	static const char *const members[] = { "series", "heat", "chains", "instances", "threads" };
+	static const char *const of_graph[] = { "nodes", "publishers", "subscriptions" };
+
+	for (unsigned i = 0; i < COUNT_OF(members); i++) {
+		json_text_open(&page->json, members[i], '[');
+		json_text_close(&page->json, ']');
+	}
+	json_text_open(&page->json, "columns", '{');
+	json_text_close(&page->json, '}');
+	json_text_open(&page->json, "graph", '{');
+	for (unsigned i = 0; i < COUNT_OF(of_graph); i++) {
+		json_text_open(&page->json, of_graph[i], '[');
+		json_text_close(&page->json, ']');
+	}
+	json_text_close(&page->json, '}');
+}
+
+/* Return: 0, or -1 with report->err. */
+static int put_trace(struct page *page)
+{
+	page_put_series(page);
+	page_put_chains(page);
+	page_put_graph(page);
+	page_put_tables(page);
+	return page_put_instances(page);
 }
 
 static int gather(struct page *page)
@@ -114,18 +148,16 @@ static int gather(struct page *page)
 	put_head(page);
 	page_put_findings(page);
 	page_put_entities(page);
-	page_put_series(page);
-	page_put_chains(page);
-	page_put_graph(page);
-	page_put_tables(page);
 	page_put_provenance(page);
-	if (page_put_instances(page))
+	if (page->is_file)
+		put_nothing(page);
+	else if (put_trace(page))
 		return -1;
 	json_text_close(&page->json, '}');
 	return page->failed || page->json.failed ? err_no_memory(page->report->err) : 0;
 }
 
-int report_page(struct report *report)
+static int write_page(struct report *report, bool is_file)
 {
 	/* Sections print all rows, as they do for programs. */
 	const struct report_options *told = report->options;
@@ -133,10 +165,12 @@ int report_page(struct report *report)
 	struct page page = {
 		.report = report,
 		.summary = report->summary,
+		.is_file = is_file,
 		.json = { .one_line = true },
 		.first = { .name = report->path,
 			   .operand = report->options->operand ? report->options->operand : "",
-			   .clock = report->options->clock },
+			   .clock = report->options->clock,
+			   .is_file = is_file },
 	};
 	int status = number_entities(&page) ? err_no_memory(report->err) : 0;
 
@@ -152,4 +186,17 @@ int report_page(struct report *report)
 	map_free(&page.number);
 	free(page.json.text);
 	return status;
+}
+
+int report_page(struct report *report)
+{
+	return write_page(report, false);
+}
+
+int report_page_of_summary(struct summary *summary, const char *name,
+			   const struct report_options *options, struct kymo_err *err)
+{
+	struct report report = { .options = options, .summary = summary, .path = name, .err = err };
+
+	return write_page(&report, true);
 }

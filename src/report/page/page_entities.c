@@ -99,6 +99,34 @@ static void put_culprits(struct page *page, const struct summary_entity *entity)
 	json_text_close(json, ']');
 }
 
+/* Of a trace, page_chains.c knows more of them. */
+static void put_summary_segments(struct page *page, const struct summary_entity *entity)
+{
+	struct json_text *json = &page->json;
+
+	if (!page->is_file || !entity->segments)
+		return;
+	json_text_open(json, "segments", '[');
+	for (unsigned i = 0; i < entity->segments; i++) {
+		const struct summary_segment *segment = &entity->segment[i];
+
+		json_text_open(json, NULL, '{');
+		json_text_string(json, "what", summary_what_name(segment->what));
+		json_text_string(json, "who", segment->who);
+		page_put_text(page, "by", segment->by);
+		json_text_u64(json, "sum", segment->ns);
+		for (unsigned q = 0; q < SUMMARY_QUANTILES; q++) {
+			char key[16];
+
+			snprintf(key, sizeof(key), "p%.0f", 100 * summary_quantile_at(q));
+			if (segment->quantile[SUMMARY_QUANTILES - 1])
+				json_text_u64(json, key, segment->quantile[q]);
+		}
+		json_text_close(json, '}');
+	}
+	json_text_close(json, ']');
+}
+
 static void put_entity(struct page *page, const struct summary_entity *entity)
 {
 	struct json_text *json = &page->json;
@@ -126,6 +154,7 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 		put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
 	put_culprits(page, entity);
 	put_worst(page, entity);
+	put_summary_segments(page, entity);
 	json_text_close(json, '}');
 }
 

@@ -24,7 +24,8 @@
 #define PAGE_INSTANCE_RUNS 600u /* runs of other callbacks around an instance */
 
 struct page {
-	struct report *report;
+	struct report *report; /* of a summary's file: without model and analyses */
+	bool is_file;
 	struct summary *summary;
 	struct json_text json;
 	struct map number; /* of an entity, from 1 */

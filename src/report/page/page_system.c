@@ -68,7 +68,7 @@ static void put_processes(struct page *page)
 	const struct model *model = page->report->model;
 
 	json_text_open(&page->json, "processes", '[');
-	for (unsigned i = 0; i < model_count(model, MODEL_PROCESS); i++) {
+	for (unsigned i = 0; model && i < model_count(model, MODEL_PROCESS); i++) {
 		const struct model_process *process = model_process(model, i);
 
 		json_text_open(&page->json, NULL, '{');

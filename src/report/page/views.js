@@ -24,6 +24,10 @@ function graph_panel(title) {
 // ---- verdict ----
 
 function banner() {
+	return [D.is_summary ? el('p', { class: 'dim' }, 'This page is of a summary, which has distributions and the worst of each, and no graph, no values over time and no single messages. Those are in the page of the trace: kymo report --html TRACE.') : null, losses()];
+}
+
+function losses() {
 	if (!D.incomplete)
 		return null;
 	return el('div', { class: 'banner', role: 'alert' }, el('strong', {}, D.incomplete), ' ', D.doubt || '',
@@ -174,7 +178,31 @@ function chain_page(entity) {
 		entity.chain ? el('div', { class: 'cols' }, panel('', null, dist_chart('Latency', entity.latency, chain_command(entity, 'flow'), entity.error), worst_over_time(entity)),
 			panel('', null, segments_chart(entity))) : panel('', null, dist_chart('Latency', entity.latency)),
 		instance ? instance_panel(entity, instance, true) : null,
-		entity.chain ? panel('Segments', null, segments_table(entity)) : null];
+		entity.chain ? panel('Segments', null, segments_table(entity)) : null, ...summary_panels(entity)];
+}
+
+// ---- of a summary: segments and the worst, in its words ----
+
+function part_name(part) {
+	return (part.who || '') + ', ' + (segment_words[part.what] || [0, part.what])[1] + (part.by ? (part.what === 'waited_for' ? ' for ' : ' to ') + part.by : '');
+}
+
+function part_column(title) {
+	return { key: 'name', title, value: part_name, cell: part => el('td', { class: 'namecell' }, el('i', { class: 'swatch bg-' + swatch_of(part.what) }), name_of(part_name(part), 80)) };
+}
+
+function summary_segments(entity) {
+	const all = entity.segments.reduce((sum, segment) => sum + segment.sum, 0) || 1;
+	return table([part_column('segment'), ns_column('p50', 'usually', segment => segment.p50), ns_column('p90', 'p90', segment => segment.p90), ns_column('p99', 'p99', segment => segment.p99),
+		share_column('share', 'of the time', segment => segment.sum / all)], entity.segments, { most: 40, label: 'segments' });
+}
+
+function summary_panels(entity) {
+	if (!D.is_summary)
+		return [];
+	return [entity.segments ? panel('Where the time went', null, summary_segments(entity)) : null,
+		entity.worst && entity.worst.length ? el('div', { class: 'cols' }, entity.worst.map((one, i) => panel((i ? 'No. ' + (i + 1) : 'The worst') + ': ' + ns_text(one.ns) + ' at ' + at_text(one.begin), null,
+			one.parts.length ? table([part_column('part'), ns_column('ns', 'time', part => part.ns), ns_column('usual', 'usually', part => part.usual)], one.parts, { label: 'parts of No. ' + (i + 1) }) : empty('Its parts are not known.')))) : null];
 }
 
 // One of the worst arrivals: with its threads if it is the worst of all, else part by part.
@@ -283,12 +311,12 @@ function callback_page(entity) {
 				entity.waited_ns ? ['waited in all', ns_text(entity.waited_ns), entity.waited_ns] : null, entity.unfinished ? ['unfinished', count_text(entity.unfinished)] : null])),
 		el('div', { class: 'cols' },
 			panel('', null, dist_chart('How long it ran', entity.duration, query_button(bins_sql('duration_ns', from)))),
-			panel('', null, over_time('How long it ran', series.runs, 'runs', series.runs && entity.parts === 1 ? query_button(columns_sql('duration_ns', 'start_ns', from, series.runs)) : null))),
+			series.runs && panel('', null, over_time('How long it ran', series.runs, 'runs', entity.parts === 1 ? query_button(columns_sql('duration_ns', 'start_ns', from, series.runs)) : null))),
 		entity.instance ? instance_panel(entity, entity.instance, true) : null,
 		el('div', { class: 'cols' },
 			entity.latency && panel('', null, dist_chart(entity.period_ns ? 'From when it was due until it returned' : 'From the publish call until it returned', entity.latency)),
 			panel('What it waited for', null, culprits_table(entity)), waiting && panel('What waited for it', null, waiting),
-			chains.length ? panel('Chains through it', null, chains_table(chains, 10, true)) : null)];
+			chains.length ? panel('Chains through it', null, chains_table(chains, 10, true)) : null), ...summary_panels(entity)];
 }
 
 function callback_instance(entity) {
@@ -334,7 +362,7 @@ function topic_page(entity) {
 	const ends = key => [...new Set(D.graph[key].filter(end => end[0] === entity.index).map(end => D.graph.nodes[end[1]].name))];
 	const row = (D.tables.topics || []).find(other => other.topic === entity.name) || {};
 	return [panel(el('h2', {}, name_of(entity.name, 300)), null,
-			el('p', { class: 'crumbs' }, ends('publishers').map((name, i) => [i ? ', ' : '', name_of(name, 60)]), ' → ', ends('subscriptions').map((name, i) => [i ? ', ' : '', name_of(name, 60)])),
+			D.is_summary ? null : el('p', { class: 'crumbs' }, ends('publishers').map((name, i) => [i ? ', ' : '', name_of(name, 60)]), ' → ', ends('subscriptions').map((name, i) => [i ? ', ' : '', name_of(name, 60)])),
 			numbers([['published', count_text(entity.published || 0), entity.published || 0], row.rate_hz ? ['Hz', row.rate_hz.toPrecision(4)] : null,
 				['received', count_text(entity.received || 0), entity.received || 0], ['never received', count_text(missing(entity)), missing(entity)],
 				entity.latency ? ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50] : null, entity.latency ? ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99] : null,
@@ -386,7 +414,7 @@ function timer_page(entity) {
 				entity.wait ? ['worst', ns_text(entity.wait.max), entity.wait.max] : null, ['half a period late', count_text(entity.late || 0), entity.late || 0], ['a period late', count_text(entity.overrun || 0), entity.overrun || 0]])),
 		el('div', { class: 'cols' }, entity.wait && panel('', null, dist_chart('How late it began', entity.wait, query_button(bins_sql('wait_ns', from)))),
 			entity.period && panel('', null, dist_chart('From start to start', entity.period)),
-			series.late && panel('', null, over_time('How late it began', series.late, 'starts', null)))];
+			series.late && panel('', null, over_time('How late it began', series.late, 'starts', null))), ...summary_panels(entity)];
 }
 
 function spans_table(spans, most) {
@@ -415,7 +443,7 @@ function span_page(entity) {
 			entity.duration && panel('', null, dist_chart(is_loop ? 'How long a cycle took' : 'How long it took', entity.duration,
 				query_button(is_loop ? bins_sql('busy_ns', 'loop_cycles WHERE ' + where + ' AND busy_ns IS NOT NULL') : bins_sql('duration_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL')))),
 			is_loop && entity.period && panel('', null, dist_chart('From due to due', entity.period)),
-			series.spans && panel('', null, over_time('How long it took', series.spans, 'spans', query_button(columns_sql('duration_ns', 'begin_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL', series.spans)))))];
+			series.spans && panel('', null, over_time('How long it took', series.spans, 'spans', query_button(columns_sql('duration_ns', 'begin_ns', 'spans WHERE ' + where + ' AND duration_ns IS NOT NULL', series.spans))))), ...summary_panels(entity)];
 }
 
 // ---- executors, CPUs, real time: tables of the report ----
@@ -498,6 +526,6 @@ function about_page() {
 			{ key: 'tracetools', title: 'tracetools', value: process => process.tracetools || '', cell: process => [process.tracetools || '', ' ', process.distribution || ''] },
 			count_column('events', 'events', process => process.events)], p.processes, { most: 60, sort: 'events', label: 'processes' })),
 		...table_panels(['loss', 'hosts']),
-		panel('Commands', null, el('p', { class: 'dim' }, 'What this page shows, in a terminal:'), el('p', {}, [command('report', '--all'), command('why', ''), command('flow', ''), command('open', '')].map(text =>
+		D.is_summary ? null : panel('Commands', null, el('p', { class: 'dim' }, 'What this page shows, in a terminal:'), el('p', {}, [command('report', '--all'), command('why', ''), command('flow', ''), command('open', '')].map(text =>
 			el('span', {}, el('code', {}, text), ' ', copy_button('copy', text), el('br')))))];
 }
