@@ -10,8 +10,9 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_browser import browsers
-from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, existing, kymo, private, record, record_robot, report, ros_domain, run, skip
+import lib_picture
+from lib_browser import Chromium, browsers
+from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, check, existing, kymo, private, record, record_robot, report, ros_domain, run, skip
 
 # All addresses of a page: the bar, and the first of each kind of entity and instance.
 ADDRESSES = """(() => {
@@ -233,6 +234,49 @@ def look_compared(browser, pages):
     quiet(browser, "comparisons")
 
 
+# Views of the page of tests/fixtures/page/robot.summary; the last one is dark.
+PICTURES = {"overview": "#/", "chain": "address(of_kind('chain')[0])", "callbacks": "#/callbacks", "callback": "address(of_kind('callback')[0])", "dark": "#/chains"}
+KEPT = os.path.join(SOURCE, "tests", "fixtures", "page")
+
+
+def pages_of_summary(directory):
+    """Return: the page of the kept summary, and that of its comparison with itself."""
+    summary, pages = os.path.join(KEPT, "robot.summary"), [os.path.join(directory, name) for name in ("summary.html", "summaries.html")]
+    run(KYMO, "report", "--html", summary, "-o", pages[0])
+    run(KYMO, "diff", "--html", "robot.summary", "robot.summary", "-o", pages[1], cwd=KEPT)
+    return pages
+
+
+def look_summary(browser, pages):
+    """A page of a summary's file: its numbers, and no place that needs a trace."""
+    told = answer("report", os.path.join(KEPT, "robot.summary"))
+    browser.show(pages[0])
+    walk(browser, "summary")
+    check(browser.value("D.findings.map(finding => finding.text)") == [row["text"] for row in told["findings"]], "summary: other findings")
+    shown = rows(browser, "#/callbacks", "callbacks")
+    for row in told["callbacks"]:
+        check(shown.get(row["name"], [])[1:4] == [row[key] for key in ("duration_p50_ns", "duration_p99_ns", "duration_max_ns")], "summary:", row, shown.get(row["name"]))
+    check(browser.value("document.querySelectorAll('main [data-command]').length") == 0, "a summary's page copies commands that need a trace")
+    quiet(browser, "summary")
+
+
+def look_pictures(browser, pages, is_written=False):
+    """Pages of what is always the same look as they did: `page.py --write` keeps new pictures."""
+    browser.show(pages[0])
+    for name, view in [*PICTURES.items(), ("diff", "#/")]:
+        if name == "diff":
+            browser.show(pages[1])
+        browser.value(f"set_theme({json.dumps('dark' if name == 'dark' else 'light')})")
+        browser.view(view if view.startswith("#") else browser.value(view))
+        picture, kept = lib_picture.taken(browser), os.path.join(KEPT, name + ".png")
+        if is_written:
+            lib_picture.write(kept, picture)
+            continue
+        far = lib_picture.share_far(picture, lib_picture.read(kept))
+        if not check(far <= lib_picture.MOST_FAR, f"{kept}: {100 * far:.1f} % of the picture looks otherwise; if that is right: page.py --write"):
+            lib_picture.write(os.path.join(os.environ.get("KYMO_PICTURES", os.path.dirname(pages[0])), name + ".png"), picture)
+
+
 def look(kind, traces, pages, robot, compared_pages):
     with kind() as browser:
         compared = 0
@@ -258,6 +302,10 @@ def look(kind, traces, pages, robot, compared_pages):
         clicks_and_keys(browser)
         quiet(browser, "keys")
         look_compared(browser, compared_pages)
+        if browser.name == "chromium":
+            of_summary = pages_of_summary(os.path.dirname(pages[0]))
+            look_summary(browser, of_summary)
+            look_pictures(browser, of_summary)
 
 
 def main(directory):
@@ -274,4 +322,8 @@ def main(directory):
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:
-    main(private_directory)
+    if sys.argv[1:] == ["--write"]:
+        with Chromium() as chromium:
+            look_pictures(chromium, pages_of_summary(private_directory), True)
+    else:
+        main(private_directory)
