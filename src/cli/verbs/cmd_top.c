@@ -128,7 +128,8 @@ const struct verb verb_top = {
 		       "takes their events into memory (64 MiB at most) and forgets them again. If "
 		       "a recorder runs, top reads "
 		       "beside it and changes nothing in its trace; else the programs wait again "
-		       "when top ends.\n\n"
+		       "when top ends. With --count always, and from 100 programs on, they only "
+		       "count meanwhile, without durations; the key c switches.\n\n"
 		       "With TRACE, top shows a whole trace; a trace that is being recorded is "
 		       "shown from now on. URL is a session of "
 		       "a relay, as with \"kymo live\".\n\n"
@@ -142,6 +143,7 @@ const struct verb verb_top = {
 		       "there is nothing to show.",
 	.examples = "kymo top\n"
 		    "kymo top --once\n"
+		    "kymo top --once --count always\n"
 		    "kymo top --once --format json --page topics\n"
 		    "kymo top traces/robot/walk-20261120-200115\n"
 		    "kymo top net://robot/walk\n",
