@@ -367,12 +367,38 @@ def types(network):
         program.end()
 
 
+STORM = "60"	# messages; by hand: KYMO_STORM=100000
+
+
+def hostile(network):
+    """Nonsense on every topic, and lists that are endless: nobody dies of it, and the next Start and End are obeyed."""
+    here, there = network.hosts
+    for host in here, there:
+        host.join(0)
+    camera = talk(here, 'camera', '/image')
+    agent = agent_of(here, '--active', 'always', '-o', os.path.join(here.root, 'hostile'))
+    client = shell(there)
+    node, = until('its node', client.nodes)
+    for seed, topic in enumerate(('start', 'end', 'status', 'discovery')):
+        client.do('storm', topic, os.environ.get('KYMO_STORM', STORM), str(seed))
+    client.do('start', '100', 'x' * 70000)
+    client.do('end')
+    until('WAIT', lambda: nobody(here) and client.states().get(node) == 'WAIT')
+    client.do('start', '100')
+    until('RECORD', lambda: state(here) == 'record' and client.states().get(node) == 'RECORD')
+    client.do('end')
+    until('its end', lambda: nobody(here))
+    assert agent.process.poll() is None, agent.said()
+    for program in camera, client, agent:
+        program.end()
+
+
 def main():
     for name, (known, _) in TYPES.items():
         assert known in (None, rihs01(name)), name
     alone(__file__)
     with Network(2) as network:
-        for scenario in whole, rules, deaths, marker, quick, late, beside, types:
+        for scenario in whole, rules, deaths, marker, quick, late, beside, types, hostile:
             scenario(network)
 
 
