@@ -51,6 +51,17 @@ def agent_of(host, *options):
     return agent
 
 
+def next_agent(host):
+    """An agent, once the one before has let go of the runtime directory, a moment after its nodes are gone. Return: None: not yet."""
+    agent = host.start_kymo('agent')
+    until('the agent', lambda: 'serves' in agent.output() or not agent.running())
+    if agent.running():
+        return agent
+    assert 'another agent already serves' in agent.said(), agent.said()
+    agent.wait(None)
+    return None
+
+
 def shell(host, *options):
     """The topics by hand, once they are connected with one agent."""
     client = host.client('shell', *options)
@@ -334,7 +345,7 @@ def beside(network):
         until('RECORD', lambda: client.states() == dict.fromkeys(nodes, 'RECORD'))
         stop()
         until('no agent', lambda: client.nodes() == [])
-    agent = agent_of(here)
+    agent = until('the next agent', lambda: next_agent(here))
     recorder = here.start_kymo('record', '--wait', '--agent', '-o', os.path.join(here.root, 'another'))
     until('armed', lambda: state(here) == 'armed')
     assert recorder.said() == f'kymo record: process {agent.pid} is an agent already; no other is started\n', recorder.said()
