@@ -251,8 +251,8 @@ static void put_findings(struct table *table, struct board *board)
 	for (unsigned i = 0; i < count; i++) {
 		const struct summary_part *cause = &of[i].cause;
 
-		table_text(table, summary_finding_text(board_summary(board), &of[i], text,
-						       sizeof(text)));
+		table_text(table,
+			   summary_finding_text(board_summary(board), &of[i], text, sizeof(text)));
 		table_text(table, summary_finding_kind_name(of[i].kind));
 		cell_text(table, summary_finding_ask(&of[i]));
 		cell_ns(table, of[i].worst_ns ? of[i].worst_ns : -1);
@@ -266,7 +266,7 @@ static void put_findings(struct table *table, struct board *board)
 
 static const char *state(const struct source *source)
 {
-	static const char *const text[] = { "watching", "counting only",  "recording",
+	static const char *const text[] = { "watching",  "counting only",  "recording",
 					    "recording", "complete trace", "live" };
 
 	return text[source_kind(source)];
@@ -327,10 +327,15 @@ int top_once(const struct top_options *options, enum table_format format, bool *
 	board_totals(source_board(once.source), &totals);
 	*lost = totals.lost > 0;
 	if (rc == 0 && !totals.processes)
-		rc = err_set(err, KYMO_EXIT_EMPTY,
-			     "nothing to show: no program that was started with \"kymo run\" or is "
-			     "being "
-			     "recorded did anything; \"kymo top TRACE\" shows a trace");
+		rc = options->hint && *options->hint
+			     ? err_set(err, KYMO_EXIT_EMPTY,
+				       "nothing to show: %s: \"kymo top --attach\" shows them",
+				       options->hint)
+			     : err_set(err, KYMO_EXIT_EMPTY,
+				       "nothing to show: no program that was started with \"kymo "
+				       "run\" or is "
+				       "being "
+				       "recorded did anything; \"kymo top TRACE\" shows a trace");
 	else if (rc == 0)
 		rc = print(&once, format, err);
 	source_close(once.source);

@@ -20,8 +20,8 @@
 #define TRACE_NS \
 	((int64_t)3000000) /* and this longer for each trace, but not longer than the interval */
 #define RETRY_NS ((int64_t)1000000000)
-#define PROGRAMS_MANY 100u           /* to record so many costs more of a CPU than a look is worth */
-#define KEEP_BYTES (256ull << 20)    /* of a relay's session, for `kymo why` */
+#define PROGRAMS_MANY 100u        /* to record so many costs more of a CPU than a look is worth */
+#define KEEP_BYTES (256ull << 20) /* of a relay's session, for `kymo why` */
 
 struct source {
 	const struct top_options *options;
@@ -30,12 +30,12 @@ struct source {
 	struct follow follow;
 	struct taking *taking;
 	struct tallies *counts; /* NULL: nobody counts */
-	bool wants_counts;     /* if nobody records, programs count */
+	bool wants_counts;      /* if nobody records, programs count */
 	char name[1100], note[1200];
 	const char *path;
 	bool programs;    /* running ones; else a trace or a session */
 	int64_t retry_ns; /* CLOCK_MONOTONIC: when to look for a recorder again */
-	bool forgets; /* a relay's session became too long to keep it */
+	bool forgets;     /* a relay's session became too long to keep it */
 	int (*step)(void *context, struct kymo_err *err);
 	void *context;
 };
@@ -109,9 +109,9 @@ static int open_programs(struct source *source, struct kymo_err *err)
 	if (taking_begin(&source->taking, &options, err) < 0)
 		return -1;
 	beside = taking_beside(source->taking);
-	source->kind = beside                  ? SOURCE_BESIDE
+	source->kind = beside                 ? SOURCE_BESIDE
 		       : source->wants_counts ? SOURCE_COUNTING
-					       : SOURCE_ALONE;
+					      : SOURCE_ALONE;
 	source->path = taking_path(source->taking);
 	(void)snprintf(source->name, sizeof(source->name), "%s", beside ? beside : "");
 	if (source->kind == SOURCE_COUNTING &&
@@ -130,7 +130,10 @@ static void note_programs(struct source *source)
 	source->note[0] = 0;
 	if (source->kind <= SOURCE_COUNTING && !totals.processes)
 		(void)snprintf(source->note, sizeof(source->note),
-			       "waiting for programs: start them with \"kymo run\"");
+			       source->options->hint && *source->options->hint
+				       ? "%s: end top, and run \"kymo top --attach\""
+				       : "waiting for programs: start them with \"kymo run\"",
+			       source->options->hint);
 }
 
 /* Recorders come and go: with the next one, or alone again, the rows go on. The next one gets some

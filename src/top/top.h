@@ -42,6 +42,8 @@ struct top_options {
 	int64_t interval_ns; /* between two looks */
 	int page;            /* enum board_page, the first one */
 	const char *version; /* of kymo */
+	const char *hint;    /* programs that run without kymo: "3 ROS 2 programs run without kymo
+				(driver, ...)"; "": none */
 };
 
 /**

@@ -219,3 +219,32 @@ int attaching_off(const char *verb, const struct attaching *attaching, struct ky
 
 	return work_on(&work, err);
 }
+
+#define NAMED_MAX 3
+
+unsigned attaching_hint(char text[ATTACHING_HINT_MAX])
+{
+	char names[ATTACHING_HINT_MAX / 2] = "", name[4 * sizeof((struct attach_found *)0)->name];
+	struct attach_found *found = NULL;
+	struct kymo_err ignored;
+	const int count = attach_find(NULL, &found, &ignored);
+	unsigned could = 0;
+
+	for (int i = 0; i < count; i++) {
+		const size_t used = strlen(names);
+
+		if (found[i].kind != ATTACH_ROS2 && found[i].kind != ATTACH_DETACHED)
+			continue;
+		text_clean(name, sizeof name, found[i].name);
+		if (could++ < NAMED_MAX)
+			(void)snprintf(names + used, sizeof names - used, "%s%.20s",
+				       used ? ", " : "", name);
+	}
+	free(found);
+	*text = 0;
+	if (could)
+		(void)snprintf(text, ATTACHING_HINT_MAX, "%u ROS 2 program%s without kymo (%s%s)",
+			       could, could == 1 ? " runs" : "s run", names,
+			       could > NAMED_MAX ? ", ..." : "");
+	return could;
+}

@@ -30,4 +30,14 @@ int attaching_on(const char *verb, const struct attaching *attaching, struct kym
 /** attaching_off() - detach likewise; @all: from all to which kymo is attached. */
 int attaching_off(const char *verb, const struct attaching *attaching, struct kymo_err *err);
 
+#define ATTACHING_HINT_MAX 160
+
+/**
+ * attaching_hint() - name the programs that kymo could be attached to
+ * @text: set to "3 ROS 2 programs run without kymo (driver, control, ...)"; "": none
+ *
+ * Return: their number. Context: allocates, blocks: reads /proc.
+ */
+unsigned attaching_hint(char text[ATTACHING_HINT_MAX]);
+
 #endif

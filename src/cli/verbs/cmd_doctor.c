@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/common/attaching.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "recorder/doctor/doctor.h"
@@ -83,6 +84,21 @@ static int print(struct findings *findings, unsigned problems, int format)
 	return cli_close("doctor", table, problems ? KYMO_EXIT_FAILED : KYMO_EXIT_OK);
 }
 
+/* Programs that were started without kymo are no fault of the machine. */
+static void find_strangers(struct findings *findings)
+{
+	char hint[ATTACHING_HINT_MAX];
+	const struct doctor_found strangers = {
+		.result = DOCTOR_OK,
+		.name = "running programs",
+		.text = hint,
+		.remedy = "kymo attach makes them traceable while they run",
+	};
+
+	if (attaching_hint(hint))
+		found(findings, &strangers);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options options = { 0 };
@@ -107,6 +123,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		result = doctor_program(&doctor, argv[0], err);
 	else
 		doctor_machine(&doctor);
+	if (!options.pid && !argc)
+		find_strangers(&findings);
 	if (!result)
 		return print(&findings, doctor.problems, options.format);
 	free_findings(&findings);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/common/attaching.h"
 #include "cli/common/common.h"
 #include "cli/input/access_options.h"
 #include "cli/input/input_runs.h"
@@ -18,7 +19,7 @@ struct options {
 	int64_t interval;
 	struct selection selection;
 	struct access_wishes access;
-	bool once, all, strict;
+	bool once, all, attach, strict;
 };
 
 static const struct opt opts[] = {
@@ -37,6 +38,8 @@ static const struct opt opts[] = {
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also callbacks and messages of /rosout and /parameter_events", NULL },
+	{ "attach", 0, OPT_FLAG, offsetof(struct options, attach), NULL,
+	  "attach to PID, or to all ROS 2 programs that run: kymo help attach", NULL },
 	ACCESS_OPTS(struct options, access),
 	CLI_OPT_STRICT(struct options),
 	CLI_OPT_END
@@ -71,6 +74,26 @@ static int read_operand(const char *operand, struct top_options *top, struct url
 	return cli_one_run_below("top", &traces, err);
 }
 
+/* Names in @hint the programs that top does not see, or attaches to them. */
+static int attach(const struct options *options, char *operand, const struct top_options *top,
+		  char hint[ATTACHING_HINT_MAX], struct kymo_err *err)
+{
+	const struct attaching attaching = {
+		.who = { .item = { operand }, .count = top->pid > 0 },
+		.all = !top->pid,
+		.quiet = true,
+	};
+
+	if (options->attach && (top->trace || top->url))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--attach is for programs that run, not for a trace");
+	if (options->attach)
+		return attaching_on("top", &attaching, err);
+	if (!top->trace && !top->url && !top->pid)
+		(void)attaching_hint(hint);
+	return 0;
+}
+
 static int show(const struct options *options, const struct top_options *top, struct kymo_err *err)
 {
 	bool lost = false;
@@ -88,6 +111,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct top_options top = { .version = KYMO_VERSION };
 	struct access access = { 0 };
 	struct url url = { 0 };
+	char hint[ATTACHING_HINT_MAX] = "";
 	int rc;
 
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err) < 0)
@@ -102,6 +126,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE, "--format and --strict require --once");
 	if (argc && read_operand(argv[0], &top, &url, err) < 0)
 		return -1;
+	if (attach(&options, argc ? argv[0] : NULL, &top, hint, err) < 0)
+		return -1;
+	top.hint = hint;
 	rc = top.url ? access_wish(&options.access, &url, &access, err) : 0;
 	top.tls = access.tls;
 	top.token = &access.token;
@@ -130,6 +157,8 @@ const struct verb verb_top = {
 		       "beside it and changes nothing in its trace; else the programs wait again "
 		       "when top ends. With --count always, and from 100 programs on, they only "
 		       "count meanwhile, without durations; the key c switches.\n\n"
+		       "--attach first makes programs traceable that were started without kymo, "
+		       "as \"kymo attach\" does; they stay so.\n\n"
 		       "With TRACE, top shows a whole trace; a trace that is being recorded is "
 		       "shown from now on. URL is a session of "
 		       "a relay, as with \"kymo live\".\n\n"

@@ -55,7 +55,10 @@ def test(directory):
         twin = named(recorded(directory, environment, "twin"))
     check(all(twin.values()), "the twin has no", twin)
     with begun(program) as process:
-        attach("attach", "-p", str(process.pid), environment=environment)
+        said = run(KYMO, "record", "-d", "10ms", "-o", f"{directory}/nothing", env=environment, status=6).stderr
+        check('without kymo (' in said and '"kymo record --attach"' in said, said)
+        said = attach("top", "--attach", "--once", str(process.pid), environment=environment).stdout
+        check("Nodes: 3" in said or "/ns/node1" in said, said)
         tries = iter(range(1000))
 
         def complete():

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "cli/common/attaching.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/launch.h"
 #include "recorder/launch/prefixes.h"
@@ -125,6 +126,15 @@ static void no_event(const struct record_result *result)
 			result->stats.processes);
 }
 
+/* For a recording of what runs: "kymo attach" would have helped. */
+static void print_hint(void)
+{
+	char hint[ATTACHING_HINT_MAX];
+
+	if (attaching_hint(hint))
+		fprintf(stderr, "  %s: \"kymo record --attach\" records them\n", hint);
+}
+
 int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
 	const int status = result->command_ended && result->command_status ? result->command_status
@@ -144,6 +154,8 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 			result->stats.foreign ? "the traced processes record themselves, or another recorder has them" :
 			result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
 			"no traced process was running (start programs with \"kymo run -- CMD\")");
+	if (!record->command && !result->stats.foreign && !result->stats.refused)
+		print_hint();
 	return status;
 }
 
