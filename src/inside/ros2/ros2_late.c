@@ -92,7 +92,8 @@ static void callback_starts(uintptr_t address, bool within_process, const void *
 	if (!is_on() || !owner || within_process)
 		return;
 	seen = kymo_seen_add(address, SEEN_CALLBACK);
-	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner))
+	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner) ||
+	    (!kymo_seen_known(owner) && !waited(owner))) /* its node may be known the next time */
 		return;
 	kymo_late_ask(owner, NULL, caller);
 	kymo_late_link(seen, owner);
