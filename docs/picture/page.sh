@@ -29,5 +29,5 @@ draw() {
 		"file://$scratch/$page" 2>"$scratch/errors" || { cat "$scratch/errors" >&2; exit 1; }
 }
 draw page.png robot.html 1560
-draw page-diff.png bench/diff.html 1330
+draw page-diff.png bench/diff.html 1040
 draw page-topic.png "robot.html#/topic/%2Fscan" 900 --blink-settings=preferredColorScheme=0
