@@ -49,6 +49,9 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 
 	if (!part->hop || !to->callback || !from->publisher || part->kind == WHY_PUBLISH)
 		return 0;
+	/* Each piece of these is within one host: see enum model_dds_part. */
+	if (part->kind == WHY_DDS || part->kind == WHY_CACHE)
+		return 0;
 	sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
 	/*
 	 * Only a part that begins when the other host sent the message compares two clocks. All

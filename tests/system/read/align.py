@@ -143,10 +143,11 @@ def why(traces):
     said = answer('why', *traces.values(), '/lidar_driver -> /control/planner', '--worst', '30')
     parts = said['parts']
     between = [row for row in parts if row['error_ns']]
-    check({row['kind'] for row in between} >= {'transport'} and {row['host'] for row in parts} == set(HOSTS), parts)
-    check(all(row['kind'] in ('transport', 'queued', 'preempted') for row in between), between)
+    check({row['kind'] for row in between} & {'transport', 'network'} and {row['host'] for row in parts} == set(HOSTS), parts)
+    check(all(row['kind'] in ('transport', 'network', 'queued', 'preempted') for row in between), between)
     check(all(not row['ns'] or row['ns'] > row['error_ns'] for row in between), 'shorter than the error:', between)
-    check(all(row['error_ns'] for row in parts if row['kind'] == 'transport'), 'a transport without its error:', parts)
+    check(all(row['error_ns'] for row in parts if row['kind'] in ('transport', 'network')), 'a transport without its error:', parts)
+    check(not any(row['error_ns'] for row in parts if row['kind'] in ('dds', 'cache')), 'within one host, with an error:', parts)
     check(said['error_ns'] and len(said['hosts']) == 3, said)
     # Seen alone, near and mid say nothing of the way between them.
     text = kymo('why', traces['near'], traces['mid'], '/lidar_driver -> /perception/*', status=6)
