@@ -147,7 +147,7 @@ const struct verb verb_top = {
 	.name = "top",
 	.synopsis = "[PID | TRACE | URL]",
 	.summary =
-		"watch what a robot does now: callbacks, topics, chains, executors, threads, spans",
+		"watch what a robot does now: callbacks, topics, chains, threads, spans",
 	.description = "Shows what stands out, and tables that you can sort, filter and ask, "
 		       "redrawn every second. Press ? for the keys.\n\n"
 		       "Without an operand, top watches all programs that were started with \"kymo "
@@ -171,7 +171,6 @@ const struct verb verb_top = {
 		       "Exit status: 0; 4 when events were lost, with --once --strict; 6 when "
 		       "there is nothing to show.",
 	.examples = "kymo top\n"
-		    "kymo top --once\n"
 		    "kymo top --once --count always\n"
 		    "kymo top --once --format json --page topics\n"
 		    "kymo top traces/robot/walk-20261120-200115\n"
