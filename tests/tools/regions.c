@@ -4,8 +4,9 @@
  *
  *     regions DIR      pid state mode flags wraps dropped
  *
- * The numbers are those of abi/region.h; the flags without LOCKED. wraps is 1 if the first ring has gone
- * round, and dropped is what found no room in it. Tests read it instead of knowing offsets.
+ * The numbers are those of abi/region.h; the flags without LOCKED and COUNTS, which all programs
+ * have. wraps is 1 if the first ring has gone round, and dropped is what found no room in it. Tests
+ * read it instead of knowing offsets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static void print(const uint8_t *region, size_t size)
 		wraps = KYMO_WORD_POS(ring->wpos) > (uint64_t)ring->block_size * ring->block_count;
 		dropped = ring->dropped;
 	}
-	printf("%u %u %u %u %u %" PRIu64 "\n", head->pid, head->state, head->mode, head->flags & ~KYMO_REGION_LOCKED, wraps, dropped);
+	printf("%u %u %u %u %u %" PRIu64 "\n", head->pid, head->state, head->mode, head->flags & ~(KYMO_REGION_LOCKED | KYMO_REGION_COUNTS), wraps, dropped);
 }
 
 static int show(const char *path)
