@@ -43,6 +43,18 @@ static bool is_called(unsigned pid, const char *wanted, char name[64])
 	return !wanted || !fnmatch(wanted, name, 0) || !fnmatch(wanted, last_part(program), 0);
 }
 
+/* A linker maps the file of a library, too, but never to run it. */
+static bool is_loaded(const struct maps *maps, const char *name)
+{
+	const struct map *object = maps_object(maps, name);
+
+	for (unsigned i = 0; object && i < maps->count; i++)
+		if (maps->map[i].execute &&
+		    !strcmp(maps_path(maps, &maps->map[i]), maps_path(maps, object)))
+			return true;
+	return false;
+}
+
 static enum attach_kind kind_of(unsigned pid)
 {
 	enum attach_kind kind = ATTACH_OTHER;
@@ -62,7 +74,7 @@ static enum attach_kind kind_of(unsigned pid)
 		kind = held == KYMO_ATTACH_IS_ON ? ATTACH_ATTACHED
 		       : held                    ? ATTACH_DETACHED
 						 : ATTACH_STARTED;
-	} else if (maps_object(&maps, "libtracetools.so")) {
+	} else if (is_loaded(&maps, "libtracetools.so")) {
 		kind = ATTACH_ROS2;
 	}
 	maps_free(&maps);

@@ -317,7 +317,7 @@ def program(directory):
 def refused(directory, trace):
     os.mkdir(os.path.join(directory, "nobody"))
     env = private(os.path.join(directory, "nobody"))
-    for words, status, text in ((["--once"], 6, "kymo run"), (["--once", "999999999"], 6, "kymo run"),
+    for words, status, text in ((["--once"], 6, "nothing to show: "), (["--once", "999999999"], 6, "kymo run"),
                                 ([trace], 2, "--once"), (["--once", "--interval", "1ms"], 2, "100ms"),
                                 (["--once", os.path.join(directory, "nothing")], 3, "nothing"),
                                 (["--format", "json"], 2, "--once"), (["--once", "net://127.0.0.1"], 2, "kymo live"),
