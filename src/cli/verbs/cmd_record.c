@@ -500,8 +500,11 @@ static int either(bool background, int argc, char **argv)
 	int rc, status;
 
 	rc = parse(argc, argv, &options, &record_options, &err);
-	if (rc == 0 && flight_help(&options.flight))
+	if (rc == 0 && flight_help(&options.flight)) {
+		launch_free(record_options.environment);
+		filter_free(record_options.session.filter);
 		return KYMO_EXIT_OK;
+	}
 	if (rc == 0)
 		rc = record_relay_prepare(&options.relay, &relay, &err);
 	if (rc == 0 && background && record_options.command)
