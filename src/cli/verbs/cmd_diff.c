@@ -2,6 +2,8 @@
 /* kymo diff: is the new side worse than the base side? */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/common/common.h"
 #include "cli/input/report_page.h"
@@ -14,6 +16,7 @@
 struct options {
 	struct diff_options diff;
 	const char *store, *output;
+	bool force;
 };
 
 static const struct opt opts[] = {
@@ -21,6 +24,8 @@ static const struct opt opts[] = {
 	  "the runs were recorded in turn: the n-th run of each side belong together", NULL },
 	DIFF_OPTS(struct options),
 	CLI_OPT_OUTPUT(struct options, "FILE", "where --html goes; -: standard output"),
+	{ "force", 0, OPT_FLAG, offsetof(struct options, force), NULL,
+	  "overwrite the file of --html", NULL },
 	{ "store", 's', OPT_TEXT, offsetof(struct options, store), "DIR",
 	  "BASE and NEW are commits of the store DIR (kymo store)", NULL },
 	{ "anyway", 0, OPT_FLAG, offsetof(struct options, diff.anyway), NULL,
@@ -76,8 +81,12 @@ static int set_page(struct diff *d, const struct options *options, struct kymo_e
 	if (options->output && !options->diff.html)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--output is for --html; write what is printed with > FILE");
+	if (options->force && !options->diff.html)
+		return err_set(err, KYMO_EXIT_USAGE, "--force only works with --html");
 	if (options->diff.html)
 		d->page = options->output ? options->output : "diff.html";
+	if (d->page && !options->force && strcmp(d->page, "-") != 0 && !access(d->page, F_OK))
+		return cli_exists(d->page, err);
 	return diff_check_options(&d->options, err);
 }
 

@@ -162,6 +162,7 @@ def main():
                 (("--paired", "base", "new/001"), 2, "cannot be pairs"),
                 (("base", "new", "--values"), 2, "--format json"),
                 (("base", "new", "-o", "x.html"), 2, "--html"), (("base", "new", "--html", "-o", "no/where.html"), 1, "no/where.html"),
+                (("base", "new", "--html", "-o", "base-001.summary"), 1, "--force"), (("base", "new", "--force"), 2, "--html"),
                 (("base", "new", "-f", "json", "--annotate", "github"), 2, "leave one out")):
             error = diff(*words, status=status).stderr
             check(said in error and error.startswith("kymo diff: "), words, "says", error)
