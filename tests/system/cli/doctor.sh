@@ -213,7 +213,7 @@ start() {
 
 start traced LD_PRELOAD="$KYMO_BUILD/lib/libkymo-ros2.so"
 doctor 0 -p "$pid" && is preload ok loaded && is region ok "waiting for a recorder" &&
-	is libtracetools ok "version 8.2.2" && is librclcpp.so ok "functions that report" && is librclcpp.so warning "has no "
+	is libtracetools ok "version 8.2.2" && is librclcpp.so ok "functions of rclcpp" && is librclcpp.so warning "has no "
 region=$(echo "$KYMO_DIR/$pid"-*.region)
 printf 'XXXXXXXX' | dd of="$region" conv=notrunc status=none
 doctor 1 -p "$pid" && is region problem "is not a region"
