@@ -39,7 +39,7 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-static int list(const struct options *o, const struct incidents *incidents)
+static int list(const struct options *o, const char *directory, const struct incidents *incidents)
 {
 	static const struct table_column columns[] = { { "name", "NAME" }, { "state", "STATE" }, { "bytes", "BYTES" },
 						       { "trigger", "TRIGGER" }, { "sentence", "WHAT" } };
@@ -58,6 +58,9 @@ static int list(const struct options *o, const struct incidents *incidents)
 		table_text(table, trigger ? trigger : "");
 		table_text(table, incident_sentence(incident));
 	}
+	if (!incidents->count && !o->format)
+		fprintf(stderr, "kymo incidents: no incident in %s\n  --dir DIR looks elsewhere; \"kymo record "
+			"--flight 30s --incidents --trigger ...\" writes incidents\n", directory);
 	return cli_close("incidents", table, incidents->count ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
 }
 
@@ -156,11 +159,13 @@ static int act(const struct options *o, const char *directory, const struct inci
 	const struct incident *incident;
 
 	if (strcmp(word, "ls") == 0 && !argc)
-		return list(o, incidents);
+		return list(o, directory, incidents);
+	if (strcmp(word, "ls") == 0)
+		return err_set(err, KYMO_EXIT_USAGE, "unexpected '%.200s': another folder is given by --dir", argv[0]);
 	if (strcmp(word, "rm") == 0)
 		return drop(o, directory, incidents, argc, argv, err);
 	if (!shows && strcmp(word, "export") != 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.40s' is not known: write ls, show, export, rm or finish", word);
+		return err_set(err, KYMO_EXIT_USAGE, "'%.40s' is not known: write ls, show, export, rm or finish; --dir names another folder", word);
 	if (argc > 1 || (argc == 0 && !incidents->count))
 		return err_set(err, argc ? KYMO_EXIT_USAGE : KYMO_EXIT_INPUT,
 			       argc ? "%s: name one incident" : "%s: there are no incidents", word);
