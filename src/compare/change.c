@@ -22,59 +22,89 @@
 
 /* ---- one metric: interval and p ---- */
 
-static int by_value(const void *left, const void *right)
+/* Rounding: sums of equal values differ by less. */
+#define TIE 1e-12
+
+static void exchange(double *a, double *b)
 {
-	const double a = *(const double *)left, b = *(const double *)right;
+	const double kept = *a;
 
-	return (a > b) - (a < b);
-}
-
-/* Four sums at once: one alone would wait for each addition to end. */
-static double dot(const double *a, const double *b, unsigned count)
-{
-	double sum[4] = { 0 };
-	unsigned i;
-
-	for (i = 0; i + 4 <= count; i += 4)
-		for (unsigned k = 0; k < 4; k++)
-			sum[k] += a[i + k] * b[i + k];
-	for (; i < count; i++)
-		sum[0] += a[i] * b[i];
-	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+	*a = *b;
+	*b = kept;
 }
 
 /*
- * @value: of the runs; paired: the differences of the pairs. A typical value is the mean of what
- * leaves "new" less the mean of what comes in; paired: the mean of the pairs that are turned round.
+ * The @at-th smallest of @value, as if it were sorted; the smaller ones are before it then, the
+ * larger ones behind (Hoare's selection).
  */
-static void judge_one(const struct change_design *design, const struct rearrangements *all,
-		      const double *value, double *typical, struct change *out)
+static double select_one(double *value, unsigned count, unsigned at)
 {
-	unsigned count = 0, down = 0, up = 0, bound;
+	unsigned first = 0, last = count - 1;
+
+	while (first < last) {
+		const double middle = value[first + (last - first) / 2];
+		unsigned low = first, high = last;
+
+		for (;;) {
+			while (value[low] < middle)
+				low++;
+			while (value[high] > middle)
+				high--;
+			if (low >= high)
+				break;
+			exchange(&value[low++], &value[high--]);
+		}
+		if (at <= high)
+			last = high;
+		else
+			first = high + 1;
+	}
+	return value[at];
+}
+
+/*
+ * @sum: for each rearrangement, the sum of what counts as new; paired: of the differences that are
+ * turned round. A typical value is the mean of what leaves "new" less the mean of what comes in;
+ * paired: the mean of the pairs that are turned round. Return: how many there are.
+ */
+static unsigned typical_values(const struct change_design *design,
+			       const struct rearrangements *all, const double *sum, double *typical)
+{
+	unsigned count = 0;
 
 	for (unsigned i = 0; i < all->count; i++) {
-		double one;
+		const double moved = design->paired ? sum[i] : sum[0] - sum[i];
 
-		if (!all->moves[i])
-			continue;
-		one = dot(rearrangements_moved(all, i), value, all->width) / all->moves[i];
-		typical[count++] = one;
-		down += one <= 0;
-		up += one >= 0;
+		if (all->moves[i])
+			typical[count++] = fabs(moved) < TIE ? 0 : moved / all->moves[i];
 	}
+	return count;
+}
+
+static void judge_one(const struct change_design *design, const struct rearrangements *all,
+		      const double *sum, double *typical, struct change *out)
+{
+	const unsigned count = typical_values(design, all, sum, typical);
+	unsigned down = 0, up = 0, bound;
+
 	*out = (struct change){
 		.low = -INFINITY, .high = INFINITY, .p_up = 1, .p_down = 1, .q_up = 1, .q_down = 1
 	};
 	if (!count)
 		return;
-	qsort(typical, count, sizeof(*typical), by_value);
-	out->estimate = (typical[(count - 1) / 2] + typical[count / 2]) / 2;
+	for (unsigned i = 0; i < count; i++) {
+		down += typical[i] <= 0;
+		up += typical[i] >= 0;
+	}
 	out->p_up = (1.0 + down) / (1.0 + count);
 	out->p_down = (1.0 + up) / (1.0 + count);
+	out->estimate = (select_one(typical, count, (count - 1) / 2) +
+			 select_one(typical, count, count / 2)) /
+			2;
 	bound = (unsigned)(change_error(design) * (count + 1) + 1e-9);
 	if (bound) {
-		out->low = typical[bound - 1];
-		out->high = typical[count - bound];
+		out->low = select_one(typical, count, bound - 1);
+		out->high = select_one(typical, count, count - bound);
 	}
 }
 
@@ -93,10 +123,8 @@ struct together {
 	const struct rearrangements *all;
 	double *centred;     /* [metrics][runs], or [metrics][pairs] of differences */
 	struct fixed *fixed; /* [metrics], largest observed statistic first */
-	/* [metrics] of the rearrangements: how often the largest statistic from here on is as
-	 * large, or, towards the front, the smallest as small */
-	unsigned *beaten_up, *beaten_down;
-	double *now; /* [metrics] the statistics of a rearrangement */
+	double *sum;         /* [rearrangements] of a metric */
+	double *extreme;     /* [rearrangements] the largest or smallest statistic until now */
 	unsigned metrics, width;
 };
 
@@ -116,12 +144,10 @@ static double pairs_squares(const struct fixed *fixed, double pairs, double mean
 	return between + WITHIN_SHARE * (fixed->shared + between / 2);
 }
 
-/* The statistic of metric @at in rearrangement @row; 1 in @row: new, paired: turned round. */
-static double statistic(const struct together *t, const struct fixed *fixed, const double *row)
+/* The statistic where @chosen is the sum of what counts as new; paired: is turned round. */
+static double statistic(const struct together *t, const struct fixed *fixed, double chosen)
 {
-	const double *value = t->centred + (size_t)fixed->metric * t->width;
 	const double bases = t->design->bases, news = t->design->news;
-	const double chosen = dot(row, value, t->width);
 	double mean, others;
 
 	if (t->design->paired) {
@@ -143,84 +169,85 @@ static int by_observed(const void *left, const void *right)
 	return (a->metric > b->metric) - (a->metric < b->metric);
 }
 
-/* Centres the values of all metrics. */
-static void prepare(struct together *t, const double *const *value)
+/* Centres the values of metric @m. */
+static void centre(struct together *t, const double *value, unsigned m)
 {
-	const unsigned runs = t->design->bases + t->design->news;
+	const unsigned bases = t->design->bases, runs = bases + t->design->news;
+	double *centred = t->centred + (size_t)m * t->width, mean = 0;
+	struct fixed *fixed = &t->fixed[m];
 
-	for (unsigned m = 0; m < t->metrics; m++) {
-		double *centred = t->centred + (size_t)m * t->width, mean = 0;
-		struct fixed *fixed = &t->fixed[m];
+	*fixed = (struct fixed){ .metric = m };
+	for (unsigned i = 0; i < runs; i++)
+		mean += value[i] / runs;
+	for (unsigned i = 0; t->design->paired && i < t->width; i++) {
+		const double both = value[i] + value[bases + i] - 2 * mean;
 
-		*fixed = (struct fixed){ .metric = m };
-		for (unsigned i = 0; i < runs; i++)
-			mean += value[m][i] / runs;
-		for (unsigned i = 0; t->design->paired && i < t->width; i++) {
-			const double both = value[m][i] + value[m][t->design->bases + i] - 2 * mean;
-
-			fixed->shared += both * both / 2;
-		}
-		for (unsigned i = 0; i < t->width; i++) {
-			centred[i] = t->design->paired
-					     ? value[m][t->design->bases + i] - value[m][i]
-					     : value[m][i] - mean;
-			fixed->sum += centred[i];
-			fixed->squares += centred[i] * centred[i];
-		}
-		fixed->observed = statistic(t, fixed, rearrangements_row(t->all, 0));
+		fixed->shared += both * both / 2;
 	}
-	qsort(t->fixed, t->metrics, sizeof(*t->fixed), by_observed);
-}
-
-/* One rearrangement; had every value gone the other way, so had every statistic. */
-static void count_one(struct together *t, const double *row)
-{
-	double most = -INFINITY, least = INFINITY;
-
-	for (unsigned m = 0; m < t->metrics; m++)
-		t->now[m] = statistic(t, &t->fixed[m], row);
-	for (unsigned m = t->metrics; m-- > 0;) {
-		most = t->now[m] > most ? t->now[m] : most;
-		t->beaten_up[m] += most >= t->fixed[m].observed - 1e-12;
-	}
-	for (unsigned m = 0; m < t->metrics; m++) {
-		least = t->now[m] < least ? t->now[m] : least;
-		t->beaten_down[m] += least <= t->fixed[m].observed + 1e-12;
+	for (unsigned i = 0; i < t->width; i++) {
+		centred[i] = t->design->paired ? value[bases + i] - value[i] : value[i] - mean;
+		fixed->sum += centred[i];
+		fixed->squares += centred[i] * centred[i];
 	}
 }
 
-/* Sets q of each metric. */
-static void judge_together(struct together *t, const double *const *value, struct change *out)
+/*
+ * In how many rearrangements is the largest statistic of this and the lesser metrics as large as
+ * this one was? @sign: -1: the smallest, as small. The metrics come in this order.
+ */
+static double share_beaten(struct together *t, const struct fixed *fixed, double sign)
+{
+	const double observed = sign * fixed->observed - TIE;
+	unsigned beaten = 0;
+
+	rearrangements_sums(t->all, t->centred + (size_t)fixed->metric * t->width, t->sum);
+	for (unsigned i = 0; i < t->all->count; i++) {
+		const double now = sign * statistic(t, fixed, t->sum[i]);
+
+		t->extreme[i] = now > t->extreme[i] ? now : t->extreme[i];
+		beaten += t->extreme[i] >= observed;
+	}
+	return (double)beaten / t->all->count;
+}
+
+static void forget_extremes(struct together *t)
+{
+	for (unsigned i = 0; i < t->all->count; i++)
+		t->extreme[i] = -INFINITY;
+}
+
+/* Sets q of each metric: no metric has a smaller one than those that stand out more. */
+static void judge_together(struct together *t, struct change *out)
 {
 	double up = 0, down = 0;
 
-	prepare(t, value);
-	for (unsigned i = 0; i < t->all->count; i++)
-		count_one(t, rearrangements_row(t->all, i));
+	qsort(t->fixed, t->metrics, sizeof(*t->fixed), by_observed);
+	forget_extremes(t);
+	for (unsigned m = t->metrics; m-- > 0;)
+		out[t->fixed[m].metric].q_up = share_beaten(t, &t->fixed[m], 1);
+	forget_extremes(t);
+	for (unsigned m = 0; m < t->metrics; m++)
+		out[t->fixed[m].metric].q_down = share_beaten(t, &t->fixed[m], -1);
 	for (unsigned m = 0; m < t->metrics; m++) {
-		const unsigned last = t->metrics - 1 - m;
+		struct change *most = &out[t->fixed[m].metric];
+		struct change *least = &out[t->fixed[t->metrics - 1 - m].metric];
 
-		up = fmax(up, (double)t->beaten_up[m] / t->all->count);
-		out[t->fixed[m].metric].q_up = up;
-		down = fmax(down, (double)t->beaten_down[last] / t->all->count);
-		out[t->fixed[last].metric].q_down = down;
+		most->q_up = up = fmax(up, most->q_up);
+		least->q_down = down = fmax(down, least->q_down);
 	}
 }
 
-static int judge_all(struct together *t, const double *const *value, double *typical,
-		     double *difference, struct change *out)
+static void judge_all(struct together *t, const double *const *value, double *typical,
+		      struct change *out)
 {
-	const unsigned bases = t->design->bases;
-
 	for (unsigned m = 0; m < t->metrics; m++) {
-		for (unsigned i = 0; t->design->paired && i < bases; i++)
-			difference[i] = value[m][bases + i] - value[m][i];
-		judge_one(t->design, t->all, t->design->paired ? difference : value[m], typical,
-			  &out[m]);
+		centre(t, value[m], m);
+		rearrangements_sums(t->all, t->centred + (size_t)m * t->width, t->sum);
+		t->fixed[m].observed = statistic(t, &t->fixed[m], t->sum[0]);
+		judge_one(t->design, t->all, t->sum, typical, &out[m]);
 	}
 	if (t->metrics)
-		judge_together(t, value, out);
-	return 0;
+		judge_together(t, out);
 }
 
 int change_judge(const struct change_design *design, const double *const *value, unsigned metrics,
@@ -231,30 +258,25 @@ int change_judge(const struct change_design *design, const double *const *value,
 			      .width = design->paired ? design->bases
 						      : design->bases + design->news };
 	struct rearrangements all = { 0 };
-	double *typical = NULL, *difference = NULL;
+	double *typical = NULL;
 	int rc = rearrangements_make(&all, design);
 
 	if (rc == 0) {
-		typical = calloc(all.count + 1, sizeof(*typical));
-		difference = calloc(t.width + 1, sizeof(*difference));
 		t.all = &all;
+		typical = calloc(all.count + 1, sizeof(*typical));
 		t.centred = calloc((size_t)metrics * t.width + 1, sizeof(*t.centred));
 		t.fixed = calloc(metrics + 1, sizeof(*t.fixed));
-		t.beaten_up = calloc(metrics + 1, sizeof(*t.beaten_up));
-		t.beaten_down = calloc(metrics + 1, sizeof(*t.beaten_down));
-		t.now = calloc(metrics + 1, sizeof(*t.now));
-		rc = typical && difference && t.centred && t.fixed && t.beaten_up &&
-				     t.beaten_down && t.now
-			     ? judge_all(&t, value, typical, difference, out)
-			     : -ENOMEM;
+		t.sum = calloc(all.count + 1, sizeof(*t.sum));
+		t.extreme = calloc(all.count + 1, sizeof(*t.extreme));
+		rc = typical && t.centred && t.fixed && t.sum && t.extreme ? 0 : -ENOMEM;
 	}
+	if (rc == 0)
+		judge_all(&t, value, typical, out);
 	free(typical);
-	free(difference);
 	free(t.centred);
 	free(t.fixed);
-	free(t.beaten_up);
-	free(t.beaten_down);
-	free(t.now);
+	free(t.sum);
+	free(t.extreme);
 	rearrangements_free(&all);
 	return rc;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TABLE 256u /* selections of eight runs */
+
 /* How many rearrangements there are; CHANGE_ALL + 1: more than that. */
 static unsigned number_of(const struct change_design *design)
 {
@@ -87,19 +89,15 @@ static void shuffle(uint8_t *row, const struct change_design *design, unsigned w
 	}
 }
 
+/* Of the new runs, those whose bit is not set leave; of pairs, those are turned whose bit is. */
 static void put(struct rearrangements *all, const struct change_design *design, unsigned at,
 		const uint8_t *from)
 {
-	double *row = all->rows + (size_t)at * all->width;
-	double *moved = all->moved + (size_t)at * all->width;
+	uint8_t *mask = all->mask + (size_t)at * all->bytes;
 
 	for (unsigned i = 0; i < all->width; i++) {
-		row[i] = from[i];
-		if (design->paired)
-			moved[i] = from[i];
-		else
-			moved[i] = i < design->bases ? -(double)from[i] : !from[i];
-		all->moves[at] += moved[i] > 0;
+		mask[i / 8] |= (uint8_t)(from[i] << (i % 8));
+		all->moves[at] += design->paired ? from[i] : i >= design->bases && !from[i];
 	}
 }
 
@@ -111,12 +109,13 @@ int rearrangements_make(struct rearrangements *all, const struct change_design *
 	uint8_t *row;
 
 	all->width = design->paired ? design->bases : design->bases + design->news;
+	all->bytes = all->width / 8 + 1;
 	all->count = every ? number : CHANGE_DRAWS + 1;
-	all->rows = calloc((size_t)all->count * all->width + 1, sizeof(*all->rows));
-	all->moved = calloc((size_t)all->count * all->width + 1, sizeof(*all->moved));
+	all->mask = calloc(all->count, all->bytes);
+	all->table = calloc(all->bytes, TABLE * sizeof(*all->table));
 	all->moves = calloc(all->count, sizeof(*all->moves));
 	row = calloc(all->width + 1, sizeof(*row));
-	if (!all->rows || !all->moved || !all->moves || !row) {
+	if (!all->mask || !all->table || !all->moves || !row) {
 		free(row);
 		rearrangements_free(all);
 		return -ENOMEM;
@@ -138,8 +137,33 @@ int rearrangements_make(struct rearrangements *all, const struct change_design *
 
 void rearrangements_free(struct rearrangements *all)
 {
-	free(all->rows);
-	free(all->moved);
+	free(all->mask);
+	free(all->table);
 	free(all->moves);
 	*all = (struct rearrangements){ 0 };
+}
+
+/* ---- sums ---- */
+
+/* @table[bits]: the sum of those of the @count values whose bit is set. */
+static void add_up(double table[TABLE], const double *value, unsigned count)
+{
+	table[0] = 0;
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned bits = 0; bits < 1u << i; bits++)
+			table[bits | 1u << i] = table[bits] + value[i];
+}
+
+void rearrangements_sums(const struct rearrangements *all, const double *value, double *sum)
+{
+	for (unsigned at = 0; at < all->bytes; at++)
+		add_up(all->table + (size_t)at * TABLE, value + 8 * at,
+		       at + 1 < all->bytes ? 8 : all->width - 8 * at);
+	for (unsigned i = 0; i < all->count; i++) {
+		const uint8_t *mask = all->mask + (size_t)i * all->bytes;
+
+		sum[i] = 0;
+		for (unsigned at = 0; at < all->bytes; at++)
+			sum[i] += all->table[(size_t)at * TABLE + mask[at]];
+	}
 }
