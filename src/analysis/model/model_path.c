@@ -30,6 +30,7 @@ struct ways {
 	unsigned next;
 };
 
+#define ANY 0u			  /* in place of a source timestamp: the reader has had an event */
 #define SCOPE_READER (1ull << 63) /* differs from the numbers of processes */
 
 static uint64_t scope_of_reader(const uint8_t gid[16])
@@ -42,9 +43,12 @@ static uint64_t scope_of_reader(const uint8_t gid[16])
 
 static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope)
 {
-	struct way *way = map_get(&model->ways, (uint64_t)source_ns, scope);
+	struct way *way;
 
-	if (way || source_ns <= 0)
+	if (source_ns <= 0)
+		return NULL;
+	way = map_get(&model->ways, (uint64_t)source_ns, scope);
+	if (way)
 		return way;
 	if (!model->way_ring)
 		model->way_ring = model_alloc(model, sizeof(*model->way_ring));
@@ -111,14 +115,31 @@ static void on_dds_receive(struct model *model, const struct now *now)
 static void on_dds_cached(struct model *model, const struct now *now)
 {
 	ARGS(dds_cached, now->event);
+	static struct way reports;
 	struct way *way;
+	uint64_t scope;
 
 	if (!is_gid(&args->reader))
 		return;
-	way = way_at(model, args->source_timestamp.i,
-		     scope_of_reader((const uint8_t *)args->reader.bytes));
+	scope = scope_of_reader((const uint8_t *)args->reader.bytes);
+	if (!map_get(&model->ways, ANY, scope) && map_put(&model->ways, ANY, scope, &reports))
+		model->out_of_memory = true;
+	way = way_at(model, args->source_timestamp.i, scope);
 	if (way && !way->cached_ns)
 		way->cached_ns = now->ns;
+}
+
+/*
+ * When the reader at @scope had @message; 0: not known. The middleware calls dds_cached after it gave
+ * its lock back, so another thread can take the message before: then it was in the cache for no time.
+ */
+static int64_t cached_ns(const struct model *model, const struct model_message *message, uint64_t scope)
+{
+	const struct way *way = map_get(&model->ways, (uint64_t)message->source_ns, scope);
+
+	if (way && way->cached_ns < message->take_ns)
+		return way->cached_ns;
+	return way || map_get(&model->ways, ANY, scope) ? message->take_ns : 0;
 }
 
 static const struct way *way_of(const struct model *model, const struct model_message *message,
@@ -138,10 +159,9 @@ void model_path_taken(const struct model *model, struct model_message *message)
 
 	if (!model->way_ring || message->source_ns <= 0 || gid->size < 16)
 		return;
-	way = map_get(&model->ways, (uint64_t)message->source_ns, scope_of_reader(gid->bytes));
-	if (!way || way->cached_ns > message->take_ns)
+	message->dds.cached_ns = cached_ns(model, message, scope_of_reader(gid->bytes));
+	if (!message->dds.cached_ns)
 		return;
-	message->dds.cached_ns = way->cached_ns;
 	way = way_of(model, message, message->subscription->process);
 	if (way && way->received_ns <= message->dds.cached_ns)
 		message->dds.received_ns = way->received_ns;
