@@ -191,6 +191,20 @@ int why_cut(struct why_parts *out, struct why_parts *because, const struct why_i
 	    const struct why_others *others, const struct why_cpu *cpu);
 void why_parts_free(struct why_parts *parts);
 
+/** why_parts_copy() - @out: free it with why_parts_free(). Return: 0, or -1: out of memory. */
+int why_parts_copy(struct why_parts *out, const struct why_parts *parts);
+
+/** why_is_way() - is it time between publish and take that no callback explains? */
+bool why_is_way(enum why_kind kind);
+
+/**
+ * why_join_ways() - where the trace splits the way of a message to @hop in only one of two instances
+ * of a chain, replace dds, network, cache and transport by one part, transport, in both
+ *
+ * Return: true: they were replaced.
+ */
+bool why_join_ways(struct why_parts *a, struct why_parts *b, unsigned hop);
+
 /**
  * why_part_in() - the part of @parts that corresponds to @part of another instance of the chain, or
  * NULL.

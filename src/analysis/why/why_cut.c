@@ -138,11 +138,6 @@ static void add_executed(const struct spells *to, const struct why_part part)
 	add_part(to->cut, to->parts, between);
 }
 
-static bool is_way(enum why_kind kind)
-{
-	return kind == WHY_TRANSPORT || kind == WHY_DDS || kind == WHY_NETWORK || kind == WHY_CACHE;
-}
-
 /*
  * A thread that sleeps during a wait for a message is waiting; a thread that sleeps during
  * execution is blocked.
@@ -151,7 +146,7 @@ static void on_spell(void *context, const struct why_spell *spell)
 {
 	const struct spells *spells = context;
 	struct why_part part = spells->part;
-	bool waits = part.kind == WHY_LATE || is_way(part.kind);
+	bool waits = part.kind == WHY_LATE || why_is_way(part.kind);
 
 	part.begin_ns = spell->from_ns;
 	part.end_ns = spell->to_ns;

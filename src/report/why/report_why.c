@@ -83,9 +83,9 @@ static void drop_instances(struct why_answer *answer)
 		why_free(&answer->instance[i]);
 		why_parts_free(&answer->parts[i]);
 		why_parts_free(&answer->because[i]);
+		why_parts_free(&answer->usual_parts[i]);
 	}
 	why_free(&answer->usual);
-	why_parts_free(&answer->usual_parts);
 	why_parts_free(&answer->usual_because);
 	answer->instances = 0;
 }
@@ -149,6 +149,21 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 	return pass_run(&answer->cpu_passes, answer->reader, &progress, err);
 }
 
+/* The parts of the usual instance, next to those of each other. Return: 0, or -1: out of memory. */
+static int cut_usual(struct why_answer *answer)
+{
+	struct why_parts usual;
+	int failed = why_cut(&usual, &answer->usual_because, &answer->usual, answer->others, answer->cpu);
+
+	for (unsigned i = 0; !failed && i < answer->instances; i++) {
+		failed = why_parts_copy(&answer->usual_parts[i], &usual);
+		for (unsigned hop = 0; !failed && hop < answer->usual.hops; hop++)
+			answer->joined |= why_join_ways(&answer->parts[i], &answer->usual_parts[i], hop);
+	}
+	why_parts_free(&usual);
+	return failed;
+}
+
 /* The second pass and those behind it. */
 static int take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
 {
@@ -173,9 +188,8 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	for (i = 0; i < answer->instances; i++)
 		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i], answer->others,
 				  answer->cpu);
-	if (answer->usual.total_ns >= 0)
-		failed |= why_cut(&answer->usual_parts, &answer->usual_because, &answer->usual, answer->others,
-				  answer->cpu);
+	if (!failed && answer->usual.total_ns >= 0)
+		failed = cut_usual(answer);
 	return failed ? err_no_memory(err) : 0;
 }
 

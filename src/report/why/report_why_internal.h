@@ -48,7 +48,9 @@ struct why_answer {
 	struct why_parts parts[WHY_WORST_MAX], because[WHY_WORST_MAX];
 	unsigned instances;
 	struct why_instance usual;	/* total_ns < 0: none */
-	struct why_parts usual_parts, usual_because;
+	struct why_parts usual_because;
+	struct why_parts usual_parts[WHY_WORST_MAX];	/* of the usual one, next to each instance */
+	bool joined;		/* the way of a message is transport because only one of two is split */
 };
 
 #define WHY_LABEL_MAX 512

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo why`: the sentence, the waterfall, and what cannot be reported. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static void by_cell(struct table *t, const struct why_part *part)
 static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
 {
 	const struct why_instance *instance = &answer->instance[rank];
-	const struct why_part *usual = why_part_in(&answer->usual_parts, part);
+	const struct why_part *usual = why_part_in(&answer->usual_parts[rank], part);
 	struct table *t = answer->table;
 	char text[WHY_LABEL_MAX], line[WHY_BAR_MAX + 1];
 	bool is_text = answer->options->format == TABLE_TEXT;
@@ -105,6 +106,16 @@ static void usual_row(struct why_answer *answer, unsigned rank, const struct why
 	table_text(t, NULL);
 }
 
+/* From number *@next on, those rows that belong before step @hop. */
+static void usual_rows(struct why_answer *answer, unsigned rank, unsigned *next, unsigned hop)
+{
+	const struct why_parts *usual = &answer->usual_parts[rank];
+
+	for (; *next < usual->count && usual->part[*next].hop < hop; ++*next)
+		if (!why_part_in(&answer->parts[rank], &usual->part[*next]))
+			usual_row(answer, rank, &usual->part[*next]);
+}
+
 static void sum_row(struct why_answer *answer, unsigned rank)
 {
 	struct table *t = answer->table;
@@ -130,7 +141,7 @@ void why_print_parts(struct why_answer *answer)
 
 	for (unsigned rank = 0; rank < answer->instances; rank++) {
 		const struct why_parts *parts = &answer->parts[rank];
-		unsigned i;
+		unsigned i, next = 0;
 
 		/* As text each instance has a table of its own; elsewhere one has them all, by rank. */
 		if (rank && answer->options->format == TABLE_TEXT)
@@ -140,11 +151,12 @@ void why_print_parts(struct why_answer *answer)
 		if (!rank || answer->options->format == TABLE_TEXT)
 			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
 				      COUNT_OF(part_columns));
-		for (i = 0; i < parts->count; i++)
+		for (i = 0; i < parts->count; i++) {
+			if (i && parts->part[i].hop != parts->part[i - 1].hop)
+				usual_rows(answer, rank, &next, parts->part[i].hop);
 			part_row(answer, rank, &parts->part[i]);
-		for (i = 0; i < answer->usual_parts.count; i++)
-			if (!why_part_in(parts, &answer->usual_parts.part[i]))
-				usual_row(answer, rank, &answer->usual_parts.part[i]);
+		}
+		usual_rows(answer, rank, &next, UINT_MAX);
 		if (answer->options->format == TABLE_TEXT)
 			sum_row(answer, rank);
 	}
@@ -232,6 +244,9 @@ static void print_remarks(struct why_answer *answer)
 	if (assumed)
 		table_note(answer->table, "The trace does not contain callback groups: that callbacks of one node on other "
 			   "threads blocked each other is a guess.");
+	if (answer->joined)
+		table_note(answer->table, "Where the trace splits the way of only one of the two into dds, network and cache, "
+			   "both are shown as transport.");
 	if (answer->lost_here)
 		table_note(answer->table, "Events were lost: what is shown as transport may be a callback that is missing.");
 	else if (answer->lost_events)

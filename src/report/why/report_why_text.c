@@ -42,9 +42,9 @@ static struct why_cause cause_of(const struct why_answer *answer, unsigned rank,
 		cause.pieces += other->pieces;
 		cause.parts++;
 	}
-	for (unsigned i = 0; i < answer->usual_parts.count; i++)
-		if (is_same_culprit(part, &answer->usual_parts.part[i]))
-			cause.usual_ns += answer->usual_parts.part[i].ns;
+	for (unsigned i = 0; i < answer->usual_parts[rank].count; i++)
+		if (is_same_culprit(part, &answer->usual_parts[rank].part[i]))
+			cause.usual_ns += answer->usual_parts[rank].part[i].ns;
 	return cause;
 }
 
