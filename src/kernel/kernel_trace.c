@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/syscalls.h"
 #include "ctf/write/metadata.h"
 #include "kernel/kernel_place.h"
@@ -47,8 +48,8 @@ static void put_calls(FILE *out, unsigned stream)
 	}
 }
 
-static void put_metadata(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format,
-			 unsigned stream)
+static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format,
+		     unsigned stream)
 {
 	ctf_metadata_head(out, desc, "kernel", uuid);
 	fprintf(out, "stream {\n\tid = %u;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n",
@@ -60,23 +61,45 @@ static void put_metadata(FILE *out, const struct ctf_trace_desc *desc, const uin
 		put_calls(out, stream);
 }
 
+/* Return: 0 and the whole metadata, for free(), in the form that @desc wants; -errno. */
+static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format,
+			 unsigned stream, char **text, size_t *size)
+{
+	FILE *out = open_memstream(text, size);
+	char *tsdl;
+	int rc;
+
+	if (!out)
+		return -ENOMEM;
+	put_text(out, desc, uuid, format, stream);
+	rc = fclose(out) == 0 ? 0 : -ENOMEM;
+	if (rc == 0 && !desc->form)
+		return 0;
+	tsdl = *text;
+	*text = NULL;
+	out = rc == 0 ? open_memstream(text, size) : NULL;
+	if (out) {
+		rc = desc->form(tsdl, 0, strlen(tsdl), out);
+		if (fclose(out) != 0 && rc == 0)
+			rc = -ENOMEM;
+	}
+	free(tsdl);
+	return out ? rc : -ENOMEM;
+}
+
 static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format)
 {
-	int fd = openat(dir_fd, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	int rc = 0;
+	char *text = NULL;
+	size_t size = 0;
+	int rc = make_metadata(desc, uuid, format, 0, &text, &size), fd = -1;
 
-	if (!out) {
-		rc = -errno;
-		if (fd >= 0)
-			(void)close(fd);
-		return rc;
+	if (rc == 0) {
+		fd = openat(dir_fd, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+		rc = fd < 0 ? -errno : write_all(fd, text, size);
 	}
-	put_metadata(out, desc, uuid, format, 0);
-	if (ferror(out))
-		rc = -EIO;
-	if (fclose(out) != 0 && rc == 0)
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
 		rc = -errno;
+	free(text);
 	return rc;
 }
 
@@ -101,13 +124,11 @@ int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc
 {
 	char *text = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int rc = -ENOMEM;
+	int rc;
 
 	ctf_metadata_uuid(uuid);
-	if (out)
-		put_metadata(out, desc, uuid, format, CTF_CLASS_KERNEL);
-	if (out && fclose(out) == 0)
+	rc = make_metadata(desc, uuid, format, CTF_CLASS_KERNEL, &text, &size);
+	if (rc == 0)
 		rc = store->metadata(store->context, uuid, text, size);
 	free(text);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot send kernel events: %s", strerror(-rc)) : 0;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "ctf/tsdl/ctf2_form.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/runtime/rundir.h"
 #include "recorder/runtime/status.h"
@@ -39,7 +40,7 @@ int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, 
 
 bool sink_files_any(const struct sink_wishes *wishes)
 {
-	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress;
+	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress || wishes->ctf;
 }
 
 int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err)
@@ -51,6 +52,7 @@ int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, 
 		.rotate_ns = wishes->rotate_time < 0 ? 1 : (uint64_t)wishes->rotate_time,
 		.max_size = wishes->max_size,
 		.compress = wishes->compress,
+		.form = wishes->ctf ? ctf2_form : NULL,
 	};
 	return sink_files_check(files, &names, err);
 }

@@ -41,6 +41,7 @@ struct sink_wishes {
 	uint64_t rotate_size, max_size;
 	int64_t rotate_time;
 	bool compress;
+	int ctf;	/* 1: CTF 2 */
 };
 
 /* Rows; @member of the verb's options struct @type is a struct sink_wishes. */
@@ -52,7 +53,9 @@ struct sink_wishes {
 	{ "max-size", 0, OPT_SIZE, offsetof(type, member.max_size), "SIZE", \
 	  "remove the oldest complete chunks to keep the whole below SIZE; without --rotate-*, a chunk is an eighth of SIZE", NULL }, \
 	{ "compress", 0, OPT_FLAG, offsetof(type, member.compress), NULL, \
-	  "compress chunks when they are complete; without chunks, the whole trace at the end", NULL }
+	  "compress chunks when they are complete; without chunks, the whole trace at the end", NULL }, \
+	{ "ctf", 0, OPT_CHOICE, offsetof(type, member.ctf), NULL, \
+	  "the version of CTF (default: 1.8, which all tools read)", "1.8|2" }
 
 /** sink_files_read() - from options to @files. Return: 0; -1 with @err: options that exclude each other. */
 int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err);

@@ -377,14 +377,14 @@ static int prepare_output(const struct options *options, struct record_options *
 	if (record->flight && options->perfetto)
 		return err_set(err, KYMO_EXIT_USAGE, "--perfetto does not work with --flight; export the snapshots");
 	if (record->flight && (sink_files_any(&options->files) || given->count > 1))
-		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and a second -o do not "
+		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress, --ctf and a second -o do not "
 			       "work with --flight: each snapshot is one trace; add a continuous recording with \"kymo sink add\"");
 	if (record->flight && options->relay.url)
 		return err_set(err, KYMO_EXIT_USAGE, "--relay does not work with --flight: what is kept is not sent");
 	if (record->flight)
 		return 0;
 	if (options->relay.url && !given->count && (options->perfetto || sink_files_any(&options->files)))
-		return err_set(err, KYMO_EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size and --compress require a "
+		return err_set(err, KYMO_EXIT_USAGE, "--perfetto, --rotate-size, --rotate-time, --max-size, --compress and --ctf require a "
 			       "trace on this machine; choose its directory with -o DIR");
 	if (sink_files_read(&options->files, &record->session.files, err) < 0)
 		return -1;
@@ -583,7 +583,7 @@ const struct verb verb_record = {
 	.synopsis = "[-- CMD [ARG...]]",
 	.summary = "record a command, or programs that already run",
 	.description =
-		"Records ROS 2 programs into a trace directory (CTF 1.8, like LTTng's).\n\n"
+		"Records ROS 2 programs into a trace directory (CTF 1.8, like LTTng's; with --ctf 2, CTF 2).\n\n"
 		"With a command after \"--\", kymo starts it with libkymo-ros2.so preloaded, "
 		"records it and "
 		"everything it starts until it ends, and exits with its status. Without a command, "

@@ -140,6 +140,7 @@ static int put_directory(const struct options *options, const char *path, struct
 	put_number(object, "rotate_ns", files.rotate_ns);
 	put_number(object, "max_size", files.max_size);
 	put_number(object, "compress", files.compress);
+	put_number(object, "ctf", files.form ? 2 : 0);
 	return 0;
 }
 
@@ -152,7 +153,7 @@ static int put_url(const struct options *options, const char *url, struct json_o
 
 	wishes.url = url;
 	if (sink_files_any(&options->files))
-		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size and --compress require a directory; "
+		return err_set(err, KYMO_EXIT_USAGE, "--rotate-size, --rotate-time, --max-size, --compress and --ctf require a directory; "
 			       "a relay has options of its own");
 	rc = record_relay_prepare(&wishes, &relay, err);
 	record_relay_free(&relay);
@@ -268,7 +269,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return add_sink(&options, argv[1], err);
 	if (sink_files_any(&options.files))
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--rotate-size, --rotate-time, --max-size and --compress require "
+			       "--rotate-size, --rotate-time, --max-size, --compress and --ctf require "
 			       "\"add DIR\"");
 	if (record_relay_any(&options.relay))
 		return err_set(err, KYMO_EXIT_USAGE,
@@ -296,7 +297,7 @@ const struct verb verb_sink = {
 		"reached, that is reported, and kymo tries again. \"remove\" returns when the relay has stored "
 		"everything, or makes no progress for --linger; the recording goes on meanwhile.\n\n"
 		"If one trace cannot be written (a full disk), the others still have everything; the loss is "
-		"counted for that trace. --rotate-size, --rotate-time, --max-size and --compress work as with "
+		"counted for that trace. --rotate-size, --rotate-time, --max-size, --compress and --ctf work as with "
 		"\"kymo record\".\n\n"
 		"Exit status: 6 when no recorder is running.",
 	.examples =

@@ -477,6 +477,14 @@ int ctf2_write(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *
 		result = put_stream(&o, out, &nothing);
 	for (uint32_t i = 0; i < metadata->stream_count && !result; i++)
 		result = put_stream(&o, out, &metadata->stream[i]);
+	return result ? result : ctf2_write_events(metadata, out, err);
+}
+
+int ctf2_write_events(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err)
+{
+	struct out o = { .m = metadata, .scope = { metadata->packet_header }, .err = err };
+	int result = 0;
+
 	for (uint32_t i = 0; i < metadata->event_count && !result; i++)
 		result = put_event(&o, out, &metadata->event[i]);
 	return result;

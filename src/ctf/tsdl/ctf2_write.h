@@ -17,4 +17,7 @@
  */
 int ctf2_write(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err);
 
+/** ctf2_write_events() - only the events, to follow what ctf2_write() wrote of the same trace. Otherwise as ctf2_write(). */
+int ctf2_write_events(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err);
+
 #endif

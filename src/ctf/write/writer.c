@@ -120,6 +120,7 @@ void ctf_writer_close(struct ctf_writer *writer)
 	if (writer->dir_fd >= 0)
 		(void)close(writer->dir_fd);
 	free(writer->dir);
+	free(writer->head);
 	free(writer);
 }
 

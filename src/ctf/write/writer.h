@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "abi/points.h"
@@ -35,6 +36,11 @@
 struct ctf_writer;
 struct ctf_out;
 
+/*
+ * Writes TSDL to @out in another form: @text[@size], of which the first @head bytes were written before. Return: 0; -errno.
+ */
+typedef int ctf_form_fn(const char *text, size_t head, size_t size, FILE *out);
+
 /* What the metadata says about the trace as a whole. */
 struct ctf_trace_desc {
 	const char *name;		/* trace_name */
@@ -45,6 +51,7 @@ struct ctf_trace_desc {
 	uid_t uid;
 	unsigned version_major, version_minor;
 	const char *rules;		/* by which events were left out, for people; NULL: none */
+	ctf_form_fn *form;		/* of the metadata; NULL: TSDL, CTF 1.8 */
 };
 
 /* One packet. Times are CLOCK_MONOTONIC ns; packets of a stream follow each other in time. */

@@ -36,6 +36,9 @@ struct ctf_writer {
 	ctf_watch_fn *watch;
 	void *watch_context;
 	off_t metadata_length;
+	ctf_form_fn *form;	/* NULL: TSDL */
+	char *head;		/* with a form: [head_size] TSDL of everything before the first event */
+	size_t head_size;
 	uint8_t uuid[16];
 	uint64_t bytes;
 	uint64_t index_bytes;

@@ -87,12 +87,37 @@ static bool text_begin(struct text *text)
 	return text->out;
 }
 
+/* Another form needs the head to know what the events refer to; it is @text itself, the first time. */
+static int append_form(struct text *text, struct ctf_writer *writer)
+{
+	const size_t known = writer->head_size;
+	char *whole = realloc(writer->head, known + text->size);
+	struct text formed;
+	int rc;
+
+	if (!whole)
+		return -ENOMEM;
+	writer->head = whole;
+	memcpy(whole + known, text->bytes, text->size);
+	if (!text_begin(&formed))
+		return -ENOMEM;
+	rc = writer->form(whole, known, known + text->size, formed.out);
+	if (fclose(formed.out) != 0 && rc == 0)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = metadata_append(writer, formed.bytes, formed.size);
+	if (rc == 0 && !known)
+		writer->head_size = text->size;
+	free(formed.bytes);
+	return rc;
+}
+
 static int text_append(struct text *text, struct ctf_writer *writer)
 {
 	int rc = fclose(text->out) == 0 ? 0 : -ENOMEM;
 
 	if (rc == 0 && text->size)
-		rc = metadata_append(writer, text->bytes, text->size);
+		rc = writer->form ? append_form(text, writer) : metadata_append(writer, text->bytes, text->size);
 	free(text->bytes);
 	return rc;
 }
@@ -103,6 +128,7 @@ int writer_metadata_begin(struct ctf_writer *writer, const struct ctf_trace_desc
 
 	if (!text_begin(&text))
 		return -ENOMEM;
+	writer->form = desc->form;
 	ctf_metadata_uuid(writer->uuid);
 	ctf_metadata_begin(text.out, desc, writer->uuid);
 	return text_append(&text, writer);

@@ -31,6 +31,7 @@ static bool describe(const struct record_kernel *record, const char *name, const
 
 	traces_describe(traces, desc, basename(name), record->options->version,
 			realtime - (uint64_t)clock_offset_ns, realtime);
+	desc->form = record->options->files.form;
 	if ((unsigned)snprintf(dir, PATH_MAX, "%s/kernel", trace) < PATH_MAX)
 		return true;
 	say(record->options, "the path of the trace is too long for kernel events; recording without them");

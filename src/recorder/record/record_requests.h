@@ -64,7 +64,7 @@ void record_ask_to_yield(const char *runtime_dir);
 /*
  * Sinks that are added and removed during the recording (record_sinks.c):
  *
- *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N, "compress":0|1}
+ *   {"request":"sink_add", "output":"/abs/dir", "rotate_size":N, "rotate_ns":N, "max_size":N, "compress":0|1, "ctf":2}
  *   {"request":"sink_add", "url":"net://...", and what record_options.remote needs}
  *   {"request":"sink_list"}
  *   {"request":"sink_remove", "sink":"/abs/dir" or its URL or its number}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_get.h"
+#include "ctf/tsdl/ctf2_form.h"
 #include "recorder/session/session.h"
 #include "recorder/trace/trace_dir.h"
 
@@ -97,6 +98,7 @@ static int add_directory(struct session *session, struct json_object *request, s
 		.rotate_ns = json_get_u64(request, "rotate_ns"),
 		.max_size = json_get_u64(request, "max_size"),
 		.compress = json_get_u64(request, "compress") != 0,
+		.form = json_get_u64(request, "ctf") == 2 ? ctf2_form : NULL,
 	};
 	const char *path = json_get_text(request, "output");
 

@@ -187,6 +187,8 @@ int sink_ctf_create(const char *path, const char *version, uint64_t monotonic, u
 		describe(ctf, monotonic, realtime);
 	if (files && files->rules && *files->rules)
 		ctf->desc.rules = ctf->rules = strdup(files->rules);
+	if (files)
+		ctf->desc.form = files->form;
 	if (rc == 0 && files && files->compress) {
 		ctf->chunks.packer = packer_start();
 		if (!ctf->chunks.packer)

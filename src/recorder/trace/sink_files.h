@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ctf/write/writer.h"
 
 /* How a trace directory is kept. Zeroed: one trace that grows. */
 struct sink_files {
@@ -15,6 +16,7 @@ struct sink_files {
 	uint64_t max_size;		/* bytes of all chunks: the oldest complete one is removed; 0: no limit */
 	const char *rules;		/* the rules at the begin, for the metadata; NULL: those of the session's filter */
 	bool compress;			/* compress what is complete */
+	ctf_form_fn *form;		/* of the metadata; NULL: TSDL */
 };
 
 /* How the user knows the limits, for messages: "--rotate-size". */

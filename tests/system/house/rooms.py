@@ -57,7 +57,7 @@ ROOMS = {
     "recorder/doctor": "recorder/runtime recorder/launch kernel",
     "recorder/control": "recorder/runtime",
     "recorder/record": "recorder/runtime recorder/filter recorder/drain recorder/trace recorder/session recorder/trigger "
-                       "recorder/flight recorder/launch recorder/doctor recorder/control kernel",
+                       "recorder/flight recorder/launch recorder/doctor recorder/control kernel ctf/tsdl",
 
     "attach": "abi base",
 
@@ -137,7 +137,7 @@ ROOMS = {
 
     "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve incident cli/common",
     "cli/common": "",
-    "cli/input": "",
+    "cli/input": "ctf/tsdl",
     "cli/verbs": "cli/input cli/verbs",
     "cli/verbs/dump": "cli/input",
     "cli/verbs/export": "cli/input",
@@ -185,7 +185,7 @@ DOORS = {
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_agent record_flight record_hosts record_perfetto record_relay record_users recorded",
     "ctf/format": "arena bits framing index lock packed tail",
-    "ctf/tsdl": "ctf2_write role tsdl_metadata tsdl_write",
+    "ctf/tsdl": "ctf2_form ctf2_write role tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
     "ctf/read": "copy reader",
     "recorder/runtime": "agent_lock alive claim domain elsewhere initlog_cursor region_view ros_domains rundir say states status",

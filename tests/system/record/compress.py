@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed traces: what kymo reads out of them, and exports, is what was recorded; to the event."""
+"""Compressed traces, in CTF 1.8 and CTF 2: what kymo reads out of them, and exports, is what was recorded; to the event."""
 import os
 import re
 import shutil
@@ -34,6 +34,14 @@ def record(place, trace, *options, chunks=4):
     left = [name for name in files(trace) if os.path.basename(name).startswith('.')]
     check(not left, 'the compressor left %s', left)
     check(packed(trace), '%s is not compressed: %s', trace, files(trace)[:5])
+    is_ctf2(trace, '2' in options)
+
+
+def is_ctf2(trace, wanted):
+    for name in files(trace):
+        if os.path.basename(name) == 'metadata':
+            with open(name, 'rb') as f:
+                check((f.read(1) == b'\x1e') == wanted, '%s: not the version of CTF that was asked for', name)
 
 
 def exported(place, trace, name, *options):
@@ -44,7 +52,7 @@ def exported(place, trace, name, *options):
 
 def all_of_it(place, trace):
     mine, facts = lib.dump(place, trace)
-    found, lost, others = exported(place, trace, os.path.basename(trace) + '-ctf')
+    found, lost, others = exported(place, trace, os.path.basename(trace) + '-ctf', '--ctf', '1.8')
     lib.once(trace, found, lost)
     check(mine == found, '%s: kymo reads other events than babeltrace2 out of what was exported', trace)
     check(len(facts) == len(others) == 1, '%s: facts %s, %s', trace, facts, others)
@@ -55,7 +63,7 @@ def all_of_it(place, trace):
 
 def chunks_and_whole(place):
     chunked, whole = place.at('chunked'), place.at('whole')
-    record(place, chunked, '--rotate-size', '128K')
+    record(place, chunked, '--rotate-size', '128K', '--ctf', '2')
     record(place, whole, chunks=0)
     for trace in (chunked, whole):
         all_of_it(place, trace)
@@ -117,7 +125,7 @@ def killed(place):
 def followed(place):
     """dump --follow goes on where a file is compressed and a chunk gets its name."""
     trace = place.at('trace')
-    recorder = place.recorder('-o', trace, '--compress', '--rotate-size', '64K')
+    recorder = place.recorder('-o', trace, '--compress', '--rotate-size', '64K', '--ctf', '2')
     program = place.numbers()
     lib.wait_for('events', lambda: place.sinks()[0]['recorded'])
     with open(place.at('followed'), 'w') as out, open(place.at('said'), 'w') as err:
