@@ -83,7 +83,9 @@ for _ in range({SHORT}):
 def short_threads(directory):
     """Each one's call is there, although the recorder's own calls, which read the rings, are in the same rings."""
     trace = os.path.join(directory, "trace")
-    said = record(trace, "--syscalls", "--", sys.executable, "-c", THREADS).stderr
+    said = record(trace, "--syscalls", "--ctf", "2", "--", sys.executable, "-c", THREADS).stderr
+    with open(os.path.join(trace, "kernel", "metadata"), "rb") as metadata:
+        assert metadata.read(1) == b"\x1e", "the kernel's metadata are not CTF 2"
     lossless_tasks("were lost" in said, said)
     calls = query(trace, "SELECT tid, end_ns FROM system_calls WHERE name = 'getppid'")
     assert len(calls) == SHORT == len({c["tid"] for c in calls}) and all(c["end_ns"] for c in calls), len(calls)
