@@ -5,7 +5,8 @@
  *   {"ts_ns":..,"clock_ns":..,"name":"..","trace":0,"host":"..","stream":1,"packet":{..},"context":{..},
  *    "event_context":{..},"fields":{..}}
  *
- * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a variant
+ * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a bit
+ * map with names {"flags":[..],"value":..}, a variant
  * the value it holds, an optional field that is absent null; floats that JSON does not know are null.
  */
 #include <math.h>
@@ -89,6 +90,27 @@ static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t 
 	printer_text(p, "}");
 }
 
+/* The names of the bits that are set. */
+static void print_flags(struct printer *p, const struct ctf_type *type, uint64_t value)
+{
+	const char *before = NULL;
+
+	printer_text(p, "{\"flags\":[");
+	for (uint32_t i = 0; i < type->range_count; i++) {
+		const char *label = type->range[i].label;
+
+		/* The ranges of a name follow each other. */
+		if (!walk_in_range(type, &type->range[i], value) || label == before)
+			continue;
+		printer_text(p, before ? "," : "");
+		print_string(p, label, strlen(label));
+		before = label;
+	}
+	printer_text(p, "],\"value\":");
+	print_integer(p, type, value);
+	printer_text(p, "}");
+}
+
 static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
 	struct printer *p = arg;
@@ -99,6 +121,8 @@ static void json_number(void *arg, const struct ctf_node *node, uint64_t value)
 	before_value(p, node);
 	if (node->type->kind == CTF_KIND_ENUM) {
 		print_enum(p, node->type, value);
+	} else if (node->type->is_flags) {
+		print_flags(p, node->type, value);
 	} else if (node->type->kind == CTF_KIND_FLOAT) {
 		real = walk_double(node, value);
 		if (isfinite(real))

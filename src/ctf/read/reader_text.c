@@ -136,7 +136,8 @@ static bool labelled_before(const struct ctf_type *type, uint32_t index, uint64_
 	return false;
 }
 
-static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t value)
+/* All labels of a value, or of its bits. */
+static void print_labels(struct printer *p, const struct ctf_type *type, uint64_t value)
 {
 	unsigned labels = 0, printed = 0;
 
@@ -144,7 +145,7 @@ static void print_enum(struct printer *p, const struct ctf_type *type, uint64_t 
 		labels += walk_in_range(type, &type->range[i], value) && !labelled_before(type, i, value);
 	printer_text(p, "( ");
 	if (!labels)
-		printer_text(p, "<unknown>");
+		printer_text(p, type->is_flags ? "<none>" : "<unknown>");
 	for (uint32_t i = 0; i < type->range_count && printed < labels; i++) {
 		const char *label = type->range[i].label;
 
@@ -167,8 +168,8 @@ static void text_number(void *arg, const struct ctf_node *node, uint64_t value)
 	before_value(p, node);
 	if (node->type->kind == CTF_KIND_FLOAT)
 		printer_format(p, "%g", walk_double(node, value));
-	else if (node->type->kind == CTF_KIND_ENUM)
-		print_enum(p, node->type, value);
+	else if (node->type->kind == CTF_KIND_ENUM || node->type->is_flags)
+		print_labels(p, node->type, value);
 	else if (node->type->is_bool)
 		printer_text(p, value ? "true" : "false");
 	else

@@ -75,10 +75,15 @@ static inline double walk_double(const struct ctf_node *node, uint64_t bits)
 	return node->type->size == 32 ? (double)narrow : wide;
 }
 
-/** walk_in_range() - whether @value of enum @type lies in @range. */
+/** walk_in_range() - whether @value of enum @type lies in @range; of flags, whether it has one of the bits. */
 static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_range *range,
 				 uint64_t value)
 {
+	const uint64_t width = range->end - range->begin;
+
+	if (type->is_flags)
+		return range->begin <= range->end && range->begin < 64 &&
+		       value >> range->begin & (width < 63 ? (UINT64_C(2) << width) - 1 : UINT64_MAX);
 	if (type->is_signed)
 		return (int64_t)value >= (int64_t)range->begin && (int64_t)value <= (int64_t)range->end;
 	return value >= range->begin && value <= range->end;

@@ -91,15 +91,9 @@ static int ranges(struct ctf2 *p, json_object *list, const char *label, struct c
 	return 0;
 }
 
-static int mappings(struct ctf2 *p, json_object *class, struct ctf_type *type)
+/* The names in @all, each with its ranges. */
+static int named_ranges(struct ctf2 *p, json_object *all, struct ctf_type *type)
 {
-	json_object *all;
-
-	if (ctf2_get(p, class, "mappings", json_type_object, &all))
-		return -1;
-	if (!all || !json_object_object_length(all))
-		return 0;
-	type->kind = CTF_KIND_ENUM;
 	json_object_object_foreach(all, key, list)
 	{
 		const uint8_t is_signed = type->is_signed;
@@ -112,6 +106,18 @@ static int mappings(struct ctf2 *p, json_object *class, struct ctf_type *type)
 		type->is_signed = is_signed;
 	}
 	return 0;
+}
+
+static int mappings(struct ctf2 *p, json_object *class, struct ctf_type *type)
+{
+	json_object *all;
+
+	if (ctf2_get(p, class, "mappings", json_type_object, &all))
+		return -1;
+	if (!all || !json_object_object_length(all))
+		return 0;
+	type->kind = CTF_KIND_ENUM;
+	return named_ranges(p, all, type);
 }
 
 static int location(struct ctf2 *p, json_object *class, const char *key, struct ctf_type *type)
@@ -188,6 +194,16 @@ static int bits(struct ctf2 *p, json_object *class, struct ctf_type *type)
 {
 	type->base = 16;
 	return fixed(p, class, type);
+}
+
+static int bit_map(struct ctf2 *p, json_object *class, struct ctf_type *type)
+{
+	json_object *all;
+
+	if (bits(p, class, type) || ctf2_get(p, class, "flags", json_type_object, &all))
+		return -1;
+	type->is_flags = all && json_object_object_length(all);
+	return type->is_flags ? named_ranges(p, all, type) : 0;
 }
 
 static int boolean(struct ctf2 *p, json_object *class, struct ctf_type *type)
@@ -414,7 +430,7 @@ static const struct {
 	int (*read)(struct ctf2 *p, json_object *class, struct ctf_type *type);
 } classes[] = {
 	{ "fixed-length-bit-array", bits },
-	{ "fixed-length-bit-map", bits },
+	{ "fixed-length-bit-map", bit_map },
 	{ "fixed-length-boolean", boolean },
 	{ "fixed-length-unsigned-integer", fixed_unsigned },
 	{ "fixed-length-signed-integer", fixed_signed },

@@ -61,6 +61,7 @@ struct ctf_type {
 	bool is_leb128;			/* integer, enum: of as many bytes as its value needs */
 	bool is_reversed;		/* its bits stand in the order that its byte order does not suggest */
 	bool is_bool;
+	bool is_flags;			/* integer: its ranges name bits, of which 0 is the lowest, and not values */
 	uint8_t unit;			/* string, array or sequence of text: bytes of a code unit, if 2 or 4 */
 	/* enum */
 	struct ctf_range *range;

@@ -77,7 +77,7 @@ class Number:
             self.json["alignment"] = self.align_
         self.reverse = order(r, self.json, self.big)
         if self.kind == "x":
-            self.json["flags"] = {"first": [[0, 0]]}
+            self.json["flags"] = {"first": [[0, 0]], "two ranges": [[2, 3], [5, 8]], "last": [[63, 63]], "out of reach": [[64, 99]]}
         self.labels = []
         if self.kind in "us" and not selector and r.random() < .4:
             self.labels = [("low", [[0, 9]]), ("two ranges", [[20, 29], [40, 49]])]
@@ -96,6 +96,9 @@ class Number:
         bits.put(value, self.size, self.big, self.reverse)
         if self.kind == "b":
             return value != 0
+        if self.kind == "x":
+            return {"flags": [name for name, ranges in self.json["flags"].items()
+                              if any(value >> bit & 1 for low, high in ranges for bit in range(low, high + 1))], "value": value}
         return labelled(self.labels, value)
 
 
