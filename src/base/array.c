@@ -16,13 +16,11 @@ void *array_double(void *items, size_t *capacity, size_t size)
 	return larger;
 }
 
-void *array_at(struct array *array, uint32_t index, size_t size)
+void *array_extend(struct array *array, uint32_t index, size_t size)
 {
 	size_t count = array->count ? array->count : FIRST;
 	char *larger;
 
-	if (index < array->count)
-		return (char *)array->item + index * size;
 	while (count <= index)
 		count *= 2;
 	if (count > UINT32_MAX)

@@ -30,12 +30,20 @@ struct array {
 	uint32_t count;		/* elements that exist; those never asked for are zero */
 };
 
+/* For array_at(): the element at @index does not exist yet. */
+void *array_extend(struct array *array, uint32_t index, size_t size);
+
 /**
  * array_at() - the element at @index; it and those before it are created, zeroed, if they do not exist
  * @size: of an element, in bytes; the same in each call
  * Return: the element; NULL when there is no memory, and the array is as it was.
  */
-void *array_at(struct array *array, uint32_t index, size_t size);
+static inline void *array_at(struct array *array, uint32_t index, size_t size)
+{
+	if (__builtin_expect(index < array->count, 1))
+		return (char *)array->item + index * size;
+	return array_extend(array, index, size);
+}
 
 /**
  * ARRAY_AT() - array_at() of a list of one's own: @items, a pointer to elements, and @length, a uint32_t variable
@@ -43,10 +51,16 @@ void *array_at(struct array *array, uint32_t index, size_t size);
  */
 #define ARRAY_AT(items, length, index) \
 	__extension__({ \
-		struct array array_grown_ = { (items), (length) }; \
-		__typeof__(items) array_at_ = array_at(&array_grown_, (index), sizeof(*(items))); \
-		(items) = array_grown_.item; \
-		(length) = array_grown_.count; \
+		const uint32_t array_index_ = (index); \
+		__typeof__(items) array_at_; \
+		if (__builtin_expect(array_index_ < (length), 1)) { \
+			array_at_ = &(items)[array_index_]; \
+		} else { \
+			struct array array_grown_ = { (items), (length) }; \
+			array_at_ = array_extend(&array_grown_, array_index_, sizeof(*(items))); \
+			(items) = array_grown_.item; \
+			(length) = array_grown_.count; \
+		} \
 		array_at_; \
 	})
 
