@@ -3,12 +3,17 @@
 #include "analysis/pass/pass.h"
 
 #include <assert.h>
+#include <limits.h>
 
 #define PROGRESS_EVENTS 65536u	/* events between two calls of progress(); a power of two */
 
 /* The analyses that process events, ordered by turn: the inner loop reads only this. */
 struct receivers {
-	struct { int (*event)(void *analysis, const struct kymo_ctf_event *event); void *analysis; } to[PASSES_MAX];
+	struct receiver {
+		int (*event)(void *analysis, const struct kymo_ctf_event *event);
+		void *analysis;
+		int first, end; /* rows */
+	} to[PASSES_MAX];
 	unsigned count;
 };
 
@@ -49,10 +54,15 @@ static struct receivers receivers(const struct passes *passes)
 		for (unsigned i = 0; i < passes->count; i++) {
 			const struct pass_ops *ops = passes->pass[i].ops;
 
+			struct receiver *to = &list.to[list.count];
+
 			if (ops->turn != turn || !ops->event)
 				continue;
-			list.to[list.count].event = ops->event;
-			list.to[list.count++].analysis = passes->pass[i].analysis;
+			*to = (struct receiver){ ops->event, passes->pass[i].analysis, INT_MIN,
+						 INT_MAX };
+			if (ops->rows)
+				ops->rows(to->analysis, &to->first, &to->end);
+			list.count++;
 		}
 	return list;
 }
@@ -66,9 +76,15 @@ static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader,
 	int more;
 
 	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		for (unsigned i = 0; i < list.count; i++)
-			if (list.to[i].event(list.to[i].analysis, &event))
+		for (unsigned i = 0; i < list.count; i++) {
+			const struct receiver *to = &list.to[i];
+
+			if ((event.bound < to->first || event.bound >= to->end) &&
+			    event.bound != KYMO_CTF_LOSS)
+				continue;
+			if (to->event(to->analysis, &event))
 				return err_no_memory(err);
+		}
 		if (options->progress && (++events & (PROGRESS_EVENTS - 1)) == 0)
 			options->progress(options->context, events, event.clock_ns);
 	}

@@ -56,6 +56,11 @@ struct pass_ops {
 	/* Only events between these times count; called before the first event. */
 	void (*window)(void *analysis, int64_t begin_ns, int64_t end_ns);
 	/*
+	 * After all have bound: event() is only interested in events that are bound to rows from
+	 * @first up to, but without, @end; and in losses. NULL: in all events.
+	 */
+	void (*rows)(const void *analysis, int *first, int *end);
+	/*
 	 * Process one event or loss, in order of time. Return: 0; any other value: out of memory.
 	 */
 	int (*event)(void *analysis, const struct kymo_ctf_event *event);
