@@ -169,12 +169,27 @@ static unsigned wants_of(const struct model_listener *listener)
 	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
 }
 
+static void find_hearers(struct model *model)
+{
+	memset(model->hearers, 0, sizeof(model->hearers));
+	for (unsigned i = 0; i < model->listeners; i++)
+		for (size_t k = 0; k < MODEL_HEARS; k++) {
+			static void (*const none)(void);
+			struct hearers *hearers = &model->hearers[k];
+
+			if (memcmp((const char *)model->listener[i] + k * sizeof(none), &none,
+				   sizeof(none)) != 0)
+				hearers->of[hearers->count++] = (uint8_t)i;
+		}
+}
+
 int model_listen(struct model *model, const struct model_listener *listener, void *context)
 {
 	if (model->listeners == MODEL_LISTENERS_MAX)
 		return -1;
 	model->listener[model->listeners] = listener;
 	model->listener_context[model->listeners++] = context;
+	find_hearers(model);
 	model->wants |= wants_of(listener);
 	model_bind_update(model);
 	return 0;
@@ -192,6 +207,7 @@ void model_unlisten(struct model *model, unsigned first, unsigned count)
 		model->listener[i] = model->listener[i + count];
 		model->listener_context[i] = model->listener_context[i + count];
 	}
+	find_hearers(model);
 }
 
 /* ---- in a pass ---- */

@@ -216,6 +216,13 @@ struct trace {
 	unsigned pauses, pause_at;
 };
 
+/* Listeners that have one of the functions, by their numbers: most listeners have few of them. */
+struct hearers {
+	uint8_t of[MODEL_LISTENERS_MAX];
+	uint8_t count;
+};
+#define MODEL_HEARS (sizeof(struct model_listener) / sizeof(void (*)(void)))
+
 struct model {
 	/* The attached reader; NULL: the events have another source. */
 	const struct kymo_ctf_reader *reader;
@@ -247,6 +254,7 @@ struct model {
 	const struct model_listener *listener[MODEL_LISTENERS_MAX];
 	void *listener_context[MODEL_LISTENERS_MAX];
 	unsigned listeners;
+	struct hearers hearers[MODEL_HEARS]; /* by function of struct model_listener */
 	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
 
@@ -289,16 +297,31 @@ extern const struct model_part model_objects, model_callbacks, model_groups, mod
 #define MODEL_PARTS 14
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
-#define EMIT(model, what, ...)								\
-	do {										\
-		for (unsigned emit_ = 0; emit_ < (model)->listeners; emit_++)		\
-			if ((model)->listener[emit_]->what)				\
-				(model)->listener[emit_]->what(				\
-					(model)->listener_context[emit_], __VA_ARGS__);	\
+/* Which of its functions @what is. */
+#define MODEL_HEAR(what) (offsetof(struct model_listener, what) / sizeof(void (*)(void)))
+
+#define EMIT(model, what, ...)                                                        \
+	do {                                                                          \
+		const struct hearers *hearers_ = &(model)->hearers[MODEL_HEAR(what)]; \
+		for (unsigned emit_ = 0; emit_ < hearers_->count; emit_++)            \
+			(model)->listener[hearers_->of[emit_]]->what(                 \
+				(model)->listener_context[hearers_->of[emit_]],       \
+				__VA_ARGS__);                                         \
 	} while (0)
 
 /* model_store.c */
-struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event);
+struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);
+/* Most events of a stream follow an event of the same thread, so this thread is checked first. */
+static inline struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
+{
+	struct thread *thread =
+		event->stream < model->stream_count ? model->stream[event->stream].last : NULL;
+
+	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
+	    thread->stream == event->stream)
+		return thread;
+	return model_thread_find(model, event);
+}
 /* The same, but NULL if the thread is not known yet. */
 struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_event *event);
 struct stream *model_stream_at(struct model *model, uint32_t stream);

@@ -224,8 +224,7 @@ struct stream *model_stream_at(struct model *model, uint32_t stream)
 	return ARRAY_AT(model->stream, model->stream_count, stream);
 }
 
-/* Most events of a stream follow an event of the same thread, so this thread is checked first. */
-struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
+struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	struct process *process;
@@ -233,10 +232,6 @@ struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event 
 
 	if (!stream)
 		return NULL;
-	thread = stream->last;
-	if (thread && thread->pub.tid == event->vtid && thread->process->pub.pid == event->vpid &&
-	    thread->stream == event->stream)
-		return thread;
 	process = process_of(model, event);
 	if (!process)
 		return NULL;
