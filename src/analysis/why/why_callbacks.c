@@ -78,15 +78,14 @@ static bool is_timed(const struct model_instance *instance)
 /*
  * The clocks of two hosts have an error: a message may seem to be received before it was published.
  */
-static void run_of(struct why_run *run, const struct model_instance *instance)
+static void run_of(struct why_run *run, const struct model_instance *instance, int64_t total_ns)
 {
 	const struct model_message *message = instance->message;
-	int64_t end_ns = instance->start_ns + instance->duration_ns, begin_ns = instance->start_ns;
+	int64_t end_ns = instance->start_ns + instance->duration_ns;
 	struct why_hop *hop = run->hop;
 
 	*run = (struct why_run){ 0 };
 	if (is_timed(instance)) {
-		begin_ns = message->publish_ns;
 		*hop++ = (struct why_hop){
 			.publisher = message->publisher,
 			.at = { .thread = message->publish_thread, .id = message->id, .publish_ns = message->publish_ns },
@@ -103,10 +102,29 @@ static void run_of(struct why_run *run, const struct model_instance *instance)
 		hop->at.take_ns = message->take_ns;
 		hop->at.dds = message->dds;
 	} else if (instance->due_ns) {
-		begin_ns = hop->due_ns = instance->due_ns;
+		hop->due_ns = instance->due_ns;
 	}
 	run->hops = (unsigned)(hop - run->hop) + 1;
-	run->total_ns = end_ns - begin_ns;
+	run->total_ns = total_ns;
+}
+
+/* Does keep() have a use for a run that takes so long? Most runs are neither long nor asked for. */
+static bool is_kept(const struct why_callbacks *callbacks, const struct why_callback *of,
+		    int64_t total_ns)
+{
+	const struct why_callbacks_options *o = &callbacks->options;
+
+	return o->near_ns || o->named_id || of->worst_count < o->worst ||
+	       of->worst[o->worst - 1].total_ns < total_ns;
+}
+
+static int64_t total_of(const struct model_instance *instance)
+{
+	const int64_t begin_ns = is_timed(instance) ? instance->message->publish_ns
+				 : instance->due_ns ? instance->due_ns
+						    : instance->start_ns;
+
+	return instance->start_ns + instance->duration_ns - begin_ns;
 }
 
 static void on_instance(void *context, const struct model_instance *instance)
@@ -114,6 +132,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct why_callbacks *callbacks = context;
 	struct why_callback *of = callback_of(callbacks, instance->callback->index);
 	struct why_run run;
+	int64_t total_ns;
 
 	if (!of) {
 		callbacks->failed = true;
@@ -121,10 +140,13 @@ static void on_instance(void *context, const struct model_instance *instance)
 	}
 	if (instance->start_ns < callbacks->options.begin_ns || instance->start_ns > callbacks->options.end_ns)
 		return;
-	run_of(&run, instance);
-	if (run.total_ns < 0)
+	total_ns = total_of(instance);
+	if (total_ns < 0)
 		return;
-	callbacks->failed |= histogram_add(&of->total, (uint64_t)run.total_ns) != 0;
+	callbacks->failed |= histogram_add(&of->total, (uint64_t)total_ns) != 0;
+	if (!is_kept(callbacks, of, total_ns))
+		return;
+	run_of(&run, instance, total_ns);
 	keep(callbacks, instance->callback->index, of, &run);
 }
 
