@@ -172,32 +172,60 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 static struct self *self_of(struct costs *costs, const struct model_thread *thread)
 {
 	const struct model_process *process = thread->process;
-	uint32_t host = host_named(costs, process->hostname);
-	struct self *self = self_at(costs, thread->tid, host);
+	struct known *known = array_at(&costs->known, thread->index, sizeof(*known));
+	struct self *self = known ? known->self : NULL;
+	uint32_t host;
 
-	if (self)
-		costs_claim(costs, self, host, process->hostname, process->pid, process->name, thread->tid == process->pid);
+	if (self && known->name == process->name && self->process &&
+	    self->process->pid == process->pid)
+		return self;
+	host = host_named(costs, process->hostname);
+	self = self_at(costs, thread->tid, host);
+	if (!self || !known) {
+		costs->failed = true;
+		return self;
+	}
+	costs_claim(costs, self, host, process->hostname, process->pid, process->name, thread->tid == process->pid);
+	*known = (struct known){ self, process->name };
 	return self;
 }
 
-static void begin(struct costs *costs, const struct open *what)
+/* A run begins on @thread. Return: NULL without memory. */
+static struct open *begin(struct costs *costs, const struct model_thread *thread, int64_t ns)
 {
-	struct self *self = self_of(costs, what->thread);
-	struct open *open = self ? malloc(sizeof(*open)) : NULL;
+	struct self *self = self_of(costs, thread);
+	struct open *open = costs->spare;
 
+	if (self && open)
+		costs->spare = open->outer;
+	else
+		open = self ? malloc(sizeof(*open)) : NULL;
 	if (!open) {
 		costs->failed = true;
-		return;
+		return NULL;
 	}
-	*open = *what;
+	memset(open, 0, sizeof(*open));
+	open->begin_ns = ns;
+	open->thread = thread;
 	open->outer = self->open;
-	self->open = open;
+	return self->open = open;
+}
+
+static void open_free(struct costs *costs, struct open *open)
+{
+	free(open->calls.call);
+	open->outer = costs->spare;
+	costs->spare = open;
 }
 
 static void on_started(void *context, const struct model_instance *instance)
 {
-	begin(context, &(struct open){ .id = instance->id, .callback = instance->callback->index, .begin_ns = instance->start_ns,
-				      .thread = instance->thread });
+	struct open *open = begin(context, instance->thread, instance->start_ns);
+
+	if (!open)
+		return;
+	open->id = instance->id;
+	open->callback = instance->callback->index;
 }
 
 /*
@@ -221,19 +249,21 @@ static void on_end(void *context, const struct model_instance *instance)
 			at = &open->outer;
 		} else {
 			*at = open->outer;
-			open_free(open);
+			open_free(costs, open);
 		}
 	}
 	*at = its->outer;
-	open_free(its);
+	open_free(costs, its);
 }
 
 static const struct model_listener listener = { .started = on_started, .instance = on_end, .unfinished = on_end };
 
 static void on_span_begin(void *context, const struct spans_event *event)
 {
-	if (!event->track)
-		begin(context, &(struct open){ .span = event->name, .begin_ns = event->ns, .thread = event->thread });
+	struct open *open = event->track ? NULL : begin(context, event->thread, event->ns);
+
+	if (open)
+		open->span = event->name;
 }
 
 static void on_span_end(void *context, const struct spans_event *event)
@@ -249,7 +279,7 @@ static void on_span_end(void *context, const struct spans_event *event)
 		if (!event->unfinished)
 			costs_span_ran(costs, event, its);
 		*at = its->outer;
-		open_free(its);
+		open_free(costs, its);
 		return;
 	}
 }
@@ -265,6 +295,14 @@ int costs_spans(struct costs *costs, struct spans *spans)
 const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned index)
 {
 	return costs->told ? spans_realtime(costs->told, index) : NULL;
+}
+
+static void costs_pass_rows(const void *analysis, int *first, int *end)
+{
+	const struct costs *costs = analysis;
+
+	*first = (int)costs->first;
+	*end = (int)costs->end;
 }
 
 static void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)
@@ -323,11 +361,16 @@ void costs_destroy(struct costs *costs)
 
 		while ((open = self->open)) {
 			self->open = open->outer;
-			open_free(open);
+			open_free(costs, open);
 		}
 		free(self);
 	}
+	while ((open = costs->spare)) {
+		costs->spare = open->outer;
+		free(open);
+	}
 	map_free(&costs->selves);
+	array_free(&costs->known);
 	memory_free(&costs->memory);
 	costs_leaks_free(costs);
 	faults_free(&costs->faults);
@@ -360,7 +403,7 @@ PASS_WINDOW(costs)
 PASS_FINISH(costs)
 PASS_DESTROY(costs)
 const struct pass_ops costs_pass = {
-	.turn = PASS_BEFORE_SPANS, .window = costs_pass_window, .event = costs_pass_event, .finish = costs_pass_finish,
+	.turn = PASS_BEFORE_SPANS, .window = costs_pass_window, .rows = costs_pass_rows, .event = costs_pass_event, .finish = costs_pass_finish,
 	.destroy = costs_pass_destroy,
 };
 

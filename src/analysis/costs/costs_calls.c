@@ -113,9 +113,3 @@ void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct 
 		its->longest_ns = its->longest_ns > more->longest_ns ? its->longest_ns : more->longest_ns;
 	}
 }
-
-void open_free(struct open *open)
-{
-	free(open->calls.call);
-	free(open);
-}

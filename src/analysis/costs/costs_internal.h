@@ -9,6 +9,7 @@
 #include "analysis/system/system_calls.h"
 #include "analysis/system/system_faults.h"
 #include "analysis/system/system_memory.h"
+#include "base/array.h"
 #include "base/map.h"
 
 /* A run that has not ended. */
@@ -21,6 +22,13 @@ struct open {
 	struct open *outer;
 	struct costs_use use;
 	struct costs_calls calls;
+	bool is_charged; /* use or calls have something */
+};
+
+/* A thread of the model. */
+struct known {
+	struct self *self;
+	const char *name; /* of its process, when that was claimed last */
 };
 
 /* A thread, identified by the tid in its events. */
@@ -41,6 +49,8 @@ struct costs {
 	struct faults faults;
 	struct calls calls;
 	struct map selves;		/* (tid, host) -> struct self */
+	struct array known;             /* of struct known, by index of the thread */
+	struct open *spare;             /* runs that are over */
 	struct costs_sum *callback;	/* by index */
 	uint32_t callbacks;
 	struct map span_of;		/* (name, process) -> index + 1 */
@@ -96,7 +106,5 @@ void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct 
 void costs_on_block(void *context, const struct memory_block *block);
 void costs_leaks_free(struct costs *costs);
 
-/** open_free() - free a run that is over. */
-void open_free(struct open *open);
 
 #endif

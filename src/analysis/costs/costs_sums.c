@@ -118,6 +118,7 @@ void costs_charge(struct costs *costs, struct self *self, const struct costs_use
 
 	for (struct open *open = self->open; open; open = open->outer) {
 		costs_add(&open->use, use);
+		open->is_charged = true;
 		if (!innermost && !open->span)
 			innermost = open;
 	}
@@ -133,6 +134,8 @@ static void add_run(struct costs *costs, struct costs_sum *sum, const struct mod
 	int64_t peak = sum->sum.peak > use->peak ? sum->sum.peak : use->peak;
 
 	sum->runs++;
+	if (!open->is_charged)
+		return;
 	for (unsigned i = 0; i < COSTS_KINDS; i++) {
 		if (!use->count[i])
 			continue;
