@@ -82,7 +82,7 @@ static const char later_steps[] =
 static const struct entry chapters[] = {
 	{ "Start programs, record them",
 	  "run attach detach record start pause resume filter stop status snapshot sink recover ls rm incidents" },
-	{ "Watch what happens now", "top serve" },
+	{ "Watch what happens now", "top serve config" },
 	{ "Read the answers",
 	  "info events dump report flow why diff bench check store query export open" },
 	{ "Watch from elsewhere, several hosts", "relay live agent" },

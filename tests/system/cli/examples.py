@@ -72,6 +72,7 @@ SCENES = [
     (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo (attach|detach)\b", "attached", {0}),
     (r"kymo serve\b", "served", {0}),
+    (r"kymo config\b", "configured", {0}),
     (r"kymo (store|diff --store)\b", "stored", {0, NOTHING}),
     (r"kymo live traces", "read", {0}),
     (r"kymo live net://[^/ ]+$", "listed", {0}),
@@ -416,6 +417,12 @@ class Scenes:
         while "/metrics" not in (shown := program.stdout.readline()) and shown:
             pass
         return self.finish(program)
+
+    def configured(self, line):
+        """Where there is a file."""
+        place = tempfile.mkdtemp(dir=self.work)
+        shutil.copy(os.path.join(SOURCE, "packaging", "fleet", "kymo.yaml"), place)
+        return self.run(f"cd {place} && {line}", KYMO_CONFIG=os.path.join(place, "kymo.yaml"))
 
     def stored(self, line):
         """In a place with a store of two commits, and with runs to add."""

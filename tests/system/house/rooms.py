@@ -26,6 +26,7 @@ ROOMS = {
 
     "accounts": "base",
     "incident": "base",
+    "config": "base",
 
     "inside": "abi",
     "inside/tracer": "",
@@ -135,7 +136,7 @@ ROOMS = {
 
     "serve": "base incident ctf/read live relay/wire summary fleet top",
 
-    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve incident cli/common",
+    "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve incident config cli/common",
     "cli/common": "",
     "cli/input": "ctf/tsdl",
     "cli/verbs": "cli/input cli/verbs",
@@ -157,6 +158,7 @@ ROOMS = {
 # Sub-room: its public headers, without .h. A sub-room without a row has only the rule of names.
 DOORS = {
     "accounts": "accounts",
+    "config": "config",
     "query": "query",
     "attach": "attach",
     "export/pft": "pft",

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo config: the configuration file of a robot. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "cli/common/common.h"
+#include "config/config.h"
+
+struct options {
+	int format;
+};
+
+static const struct opt opts[] = {
+	CLI_OPT_FORMAT(struct options),
+	CLI_OPT_END,
+};
+
+static void show_key(void *context, const char *key, const char *value, unsigned line,
+		     const char *meaning)
+{
+	struct table *table = context;
+	char from[64] = "default";
+
+	if (line)
+		snprintf(from, sizeof(from), "line %u", line);
+	table_text(table, key);
+	table_text(table, value);
+	table_text(table, from);
+	table_text(table, meaning);
+}
+
+static int show(const struct options *options, const struct config *config)
+{
+	static const struct table_column columns[] = {
+		{ "key", "KEY" }, { "value", "VALUE" }, { "from", "FROM" }, { "meaning", "MEANING" }
+	};
+	struct table *table;
+
+	if (cli_table("config", options->format, &table))
+		return KYMO_EXIT_FAILED;
+	table_section(table, "config", *config->path ? config->path : NULL, columns,
+		      COUNT_OF(columns));
+	config_each(config, show_key, table);
+	return cli_close("config", table, KYMO_EXIT_OK);
+}
+
+static int check(const struct config *config, struct kymo_err *err)
+{
+	char clean[4096];
+
+	if (!*config->path)
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "there is no file: write " CONFIG_SYSTEM
+			       " or ~/.config/kymo/kymo.yaml, or name one");
+	if (config_files(config, err))
+		return -1;
+	text_clean(clean, sizeof(clean), config->path);
+	printf("%s: no errors\n", clean);
+	return KYMO_EXIT_OK;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { 0 };
+	struct config *config;
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
+		return -1;
+	if (argc < 1 || argc > 2 || (strcmp(argv[0], "check") && strcmp(argv[0], "show")))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "kymo config check [FILE] or kymo config show [FILE]");
+	if (config_read(&config, argc > 1 ? argv[1] : NULL, err))
+		return -1;
+	status = strcmp(argv[0], "check") ? show(&options, config) : check(config, err);
+	config_free(config);
+	return status;
+}
+
+const struct verb verb_config = {
+	.name = "config",
+	.synopsis = "check|show [FILE]",
+	.summary = "the configuration file of a robot: its name, and where its numbers go",
+	.description =
+		"check reads FILE, or without it the file that `kymo serve` would read, and says "
+		"what is wrong in it: the line, the key, and the nearest key that exists. It also "
+		"tries to read each file that the configuration names.\n\n"
+		"show prints all keys with their values and the line that sets them.\n\n"
+		"One file is read: $KYMO_CONFIG, else ~/.config/kymo/kymo.yaml, else "
+		"/etc/kymo/kymo.yaml. Options on the command line override it. The file contains "
+		"no secrets, only the names of files with secrets. docs/answers/fleet.md shows an "
+		"example.",
+	.examples = "kymo config check\n"
+		    "kymo config show\n"
+		    "kymo config check kymo.yaml\n",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The configuration file of a robot, kymo.yaml: what it is called, and where its numbers go.
+ *
+ *   robot: r2d2
+ *   software: 1.4.0
+ *   labels: {site: hall-3}
+ *   clickhouse: {url: http://127.0.0.1:8123}
+ *
+ * config.def has its keys. One file is read: $KYMO_CONFIG, else the user's
+ * (~/.config/kymo/kymo.yaml), else /etc/kymo/kymo.yaml; without one all keys have their defaults.
+ *
+ * Context of all functions: not thread-safe; allocate; block as the disk does.
+ */
+#ifndef KYMO_CONFIG_H
+#define KYMO_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+#define CONFIG_SYSTEM "/etc/kymo/kymo.yaml"
+#define CONFIG_LABELS_MAX 16u
+#define CONFIG_VALUE_MAX 256u /* bytes of a label's value */
+
+struct config_label {
+	const char *name, *value;
+	unsigned line;
+};
+
+/* How many keys config.def has. */
+enum {
+	CONFIG_KEYS =
+#define CONFIG(key, kind, member, preset, meaning) +1
+#include "config/config.def"
+};
+
+/* Where windows are pushed to. "": not given. */
+struct config_target {
+	const char *url, *secret_file, *ca, *cert, *key;
+};
+
+enum config_encoding { CONFIG_PROTOBUF, CONFIG_JSON };
+enum config_temporality { CONFIG_DELTA, CONFIG_CUMULATIVE };
+
+struct config {
+	const char *path; /* of the file; "": there is none */
+	const char *robot, *boot, *software;
+	struct config_label label[CONFIG_LABELS_MAX];
+	unsigned labels;
+	const char *labels_json; /* all labels as an object; "": none */
+	const char *listen, *tls_cert, *tls_key, *token_file;
+	int64_t window_ns;
+	uint64_t series;
+	struct config_target otlp, clickhouse;
+	int otlp_encoding;    /* enum config_encoding */
+	int otlp_temporality; /* enum config_temporality */
+	const char *clickhouse_database, *clickhouse_user;
+	const char *spool;
+	uint64_t spool_limit, bandwidth; /* 0: no limit */
+	unsigned line[CONFIG_KEYS]; /* of the file that set them; 0: none */
+	struct pool pool;
+};
+
+/**
+ * config_read() - read @path; NULL: the file that exists, or none
+ *
+ * robot and boot are never "" after it. Return: 0, or -1 with @err (KYMO_EXIT_INPUT), which names
+ * the line, the key, and the nearest key that exists.
+ */
+int config_read(struct config **config, const char *path, struct kymo_err *err);
+void config_free(struct config *config);
+
+/** config_set() - the key @key (of config.def) becomes @value, from a command line. Return: 0, or -1
+ * with @err (KYMO_EXIT_USAGE). */
+int config_set(struct config *config, const char *key, const char *value, struct kymo_err *err);
+
+/** config_is_set() - does the file set @key of config.def? */
+bool config_is_set(const struct config *config, const char *key);
+
+/** config_files() - is each file that @config names readable? Return: 0, or -1 with @err. */
+int config_files(const struct config *config, struct kymo_err *err);
+
+/** config_each() - call @take with each key, its value as text, the line that sets it (0: none
+ * does) and its meaning; labels come as "labels.NAME" */
+void config_each(const struct config *config,
+		 void (*take)(void *context, const char *key, const char *value, unsigned line,
+			      const char *meaning),
+		 void *context);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads kymo.yaml; see config.h. The file is not trusted. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <yaml.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "config/config_internal.h"
+
+#define FILE_MAX (1 << 20)
+#define KEY_MAX 128u
+
+struct reading {
+	struct config *to;
+	yaml_document_t document;
+	struct kymo_err *err;
+	bool failed;
+};
+
+static unsigned line_of(const yaml_node_t *node)
+{
+	return node ? (unsigned)node->start_mark.line + 1 : 1;
+}
+
+static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
+{
+	if (!r->failed)
+		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s", r->to->path, line_of(node),
+			      what);
+	r->failed = true;
+}
+
+static const yaml_node_t *at(struct reading *r, int item)
+{
+	return yaml_document_get_node(&r->document, item);
+}
+
+static const char *text_of(const yaml_node_t *node)
+{
+	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+}
+
+/* ---- unknown keys ---- */
+
+/* Is @key of @section ("": of none), and what is its name there? Return: NULL: it is not. */
+static const char *name_in(const char *key, const char *section)
+{
+	const size_t length = strlen(section);
+
+	if (!length)
+		return key;
+	return !strncmp(key, section, length) && key[length] == '.' ? key + length + 1 : NULL;
+}
+
+static bool is_section(const char *name)
+{
+	for (unsigned i = 0; i < CONFIG_KEYS; i++)
+		if (strchr(config_key[i].key, '.') && name_in(config_key[i].key, name))
+			return true;
+	return false;
+}
+
+static void unknown(struct reading *r, const yaml_node_t *node, const char *section,
+		    const char *name)
+{
+	struct text_nearest nearest = { 0 };
+	char sections[CONFIG_KEYS][KEY_MAX], text[512];
+
+	for (unsigned i = 0; i < CONFIG_KEYS; i++) {
+		const char *key = name_in(config_key[i].key, section);
+
+		snprintf(sections[i], KEY_MAX, "%.*s", key ? (int)strcspn(key, ".") : 0,
+			 key ? key : "");
+		if (*sections[i])
+			text_nearest_try(&nearest, name, sections[i]);
+	}
+	if (!*section)
+		text_nearest_try(&nearest, name, "labels");
+	snprintf(text, sizeof(text), "unknown key '%.100s%s%.100s'%s%s%s%s%s", section,
+		 *section ? "." : "", name, nearest.name ? "; did you mean '" : "; `kymo config show` lists all",
+		 nearest.name ? section : "", nearest.name && *section ? "." : "",
+		 nearest.name ? nearest.name : "", nearest.name ? "'?" : "");
+	wrong(r, node, text);
+}
+
+/* ---- keys ---- */
+
+static void read_value(struct reading *r, const yaml_node_t *key_node, const char *name,
+		       const yaml_node_t *node)
+{
+	const struct config_key *key = config_find(name);
+	const char *value = text_of(node);
+	char text[256];
+	struct kymo_err why;
+
+	if (!value || (!*value && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)) {
+		snprintf(text, sizeof(text), "%s: expected one value", name);
+		wrong(r, key_node, text);
+	} else if (r->to->line[key - config_key]) {
+		snprintf(text, sizeof(text), "%s: set twice, first in line %u", name,
+			 r->to->line[key - config_key]);
+		wrong(r, key_node, text);
+	} else if (config_put(r->to, key, value, &why)) {
+		wrong(r, node, why.text);
+	}
+	r->to->line[key - config_key] = line_of(key_node);
+}
+
+static bool is_label(const char *name)
+{
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	for (const char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '_')
+			return false;
+	return strlen(name) < 64 && strcmp(name, "robot") && strcmp(name, "boot") &&
+	       strcmp(name, "software");
+}
+
+static void read_label(struct reading *r, const yaml_node_t *key, const char *name,
+		       const yaml_node_t *node)
+{
+	struct config *to = r->to;
+	const char *value = text_of(node);
+	struct config_label *label = &to->label[to->labels];
+
+	for (unsigned i = 0; i < to->labels; i++)
+		if (!strcmp(to->label[i].name, name))
+			wrong(r, key, "a label is set twice");
+	if (!is_label(name))
+		wrong(r, key,
+		      "the name of a label has letters, digits and '_', begins with a letter, and is "
+		      "not robot, boot or software");
+	else if (!value || !*value || strlen(value) > CONFIG_VALUE_MAX || !text_is_utf8(value))
+		wrong(r, node, "the value of a label is a text of up to 256 bytes");
+	else if (to->labels == CONFIG_LABELS_MAX)
+		wrong(r, key, "too many labels: a robot has up to 16");
+	if (r->failed)
+		return;
+	label->name = pool_text(&to->pool, name, strlen(name));
+	label->value = pool_text(&to->pool, value, strlen(value));
+	label->line = line_of(key);
+	to->labels++;
+}
+
+static void read_map(struct reading *r, const yaml_node_t *map, const char *section)
+{
+	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
+	     pair < map->data.mapping.pairs.top && !r->failed; pair++) {
+		const yaml_node_t *key = at(r, pair->key), *value = at(r, pair->value);
+		const char *name = text_of(key) ? text_of(key) : "";
+		char full[KEY_MAX];
+
+		snprintf(full, sizeof(full), "%s%s%.90s", section, *section ? "." : "", name);
+		if (!strcmp(section, "labels"))
+			read_label(r, key, name, value);
+		else if (config_find(full))
+			read_value(r, key, full, value);
+		else if (*section || (strcmp(name, "labels") && !is_section(name)))
+			unknown(r, key, section, name);
+		else if (!value || value->type != YAML_MAPPING_NODE)
+			wrong(r, key, "expected keys below this one");
+		else
+			read_map(r, value, name);
+	}
+}
+
+/* ---- the file ---- */
+
+static void read_document(struct reading *r)
+{
+	const yaml_node_t *root = yaml_document_get_root_node(&r->document);
+
+	if (!root)
+		return; /* an empty file */
+	if (root->type == YAML_MAPPING_NODE)
+		read_map(r, root, "");
+	else
+		wrong(r, root, "expected keys, such as 'robot: r2d2'");
+}
+
+static int read_file(struct config *config, struct kymo_err *err)
+{
+	struct reading r = { .to = config, .err = err };
+	yaml_parser_t parser;
+	size_t size;
+	char *text;
+
+	if (file_load(config->path, FILE_MAX, &text, &size, err))
+		return -1;
+	if (!yaml_parser_initialize(&parser)) {
+		free(text);
+		return err_no_memory(err);
+	}
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	if (yaml_parser_load(&parser, &r.document)) {
+		read_document(&r);
+		yaml_document_delete(&r.document);
+	} else {
+		r.failed = true;
+		(void)err_set(err, KYMO_EXIT_INPUT, "%s:%zu: %s", config->path,
+			      parser.problem_mark.line + 1,
+			      parser.problem ? parser.problem : "this is not YAML");
+	}
+	yaml_parser_delete(&parser);
+	free(text);
+	return r.failed ? -1 : 0;
+}
+
+/* Return: the path of the file that exists; "": there is none. */
+static const char *find_file(struct config *config)
+{
+	const char *named = getenv("KYMO_CONFIG"), *base = getenv("XDG_CONFIG_HOME"),
+		   *home = getenv("HOME");
+	char path[4096] = "";
+
+	if (named)
+		return named;
+	if (base && *base == '/')
+		snprintf(path, sizeof(path), "%s/kymo/kymo.yaml", base);
+	else if (home && *home == '/')
+		snprintf(path, sizeof(path), "%s/.config/kymo/kymo.yaml", home);
+	if (*path && !access(path, F_OK)) {
+		const char *copy = pool_text(&config->pool, path, strlen(path));
+
+		return copy ? copy : "";
+	}
+	return access(CONFIG_SYSTEM, F_OK) ? "" : CONFIG_SYSTEM;
+}
+
+/* ---- what the machine is called, and its labels as JSON ---- */
+
+static int name_machine(struct config *config, struct kymo_err *err)
+{
+	char host[256] = "", boot[64] = "";
+	FILE *file = *config->boot ? NULL : fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file) {
+		if (fgets(boot, sizeof(boot), file))
+			boot[strcspn(boot, "\n")] = 0;
+		(void)fclose(file);
+	}
+	(void)gethostname(host, sizeof(host) - 1);
+	if (!*config->robot && config_put(config, config_find("robot"), *host ? host : "unknown", err))
+		return -1;
+	if (!*config->boot && config_put(config, config_find("boot"), *boot ? boot : "unknown", err))
+		return -1;
+	return 0;
+}
+
+static int write_labels(struct config *config, struct kymo_err *err)
+{
+	struct json_text json = { .one_line = true };
+
+	config->labels_json = "";
+	if (!config->labels)
+		return 0;
+	json_text_open(&json, NULL, '{');
+	for (unsigned i = 0; i < config->labels; i++)
+		json_text_string(&json, config->label[i].name, config->label[i].value);
+	json_text_close(&json, '}');
+	if (!json.failed)
+		config->labels_json = pool_text(&config->pool, json.text, json.size);
+	free(json.text);
+	return config->labels_json && !json.failed ? 0 : err_no_memory(err);
+}
+
+int config_read(struct config **out, const char *path, struct kymo_err *err)
+{
+	struct config *config = calloc(1, sizeof(*config));
+
+	if (!config)
+		return err_no_memory(err);
+	config->path = path ? path : find_file(config);
+	if (config_presets(config, err) || (*config->path && read_file(config, err)) ||
+	    name_machine(config, err) || write_labels(config, err)) {
+		config_free(config);
+		return -1;
+	}
+	*out = config;
+	return 0;
+}
