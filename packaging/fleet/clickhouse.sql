@@ -7,7 +7,7 @@
 
 -- A window that arrives twice replaces itself, in the background; SELECT ... FINAL does not wait for that.
 CREATE TABLE IF NOT EXISTS kymo_windows (
-    robot String, boot String, software String, window_start Int64, window_s Float64,
+    robot String, boot String, software String, labels String, window_start Int64, window_s Float64,
     entity_kind String, entity String, process String, node String, topic String, metric String,
     count UInt64, sum_ns UInt64, min_ns UInt64, max_ns UInt64, zero_count UInt64,
     scale Int64, bucket_offset Int64, buckets Array(UInt64),

@@ -169,7 +169,7 @@ int serve_run(const struct serve_options *options, struct kymo_err *err)
 	struct serve serve = { .options = options, .err = err, .incidents = { .directory = options->incidents } };
 	const struct summary_windows_options windows = { options->window_ns, on_window, &serve };
 	const struct serve_metrics_options metrics = { options->series_max, options->all,
-						       options->version };
+						       options->version, options->config };
 	int status = -1;
 
 	serve.metrics = serve_metrics_new(&metrics);

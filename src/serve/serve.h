@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "config/config.h"
 #include "relay/wire/tls.h"
 #include "relay/wire/token.h"
 
@@ -32,6 +33,7 @@ struct serve_options {
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);
 	const char *version; /* of kymo */
+	const struct config *config; /* of the robot: its name and labels */
 	const char *incidents; /* directory; NULL: none are listed */
 };
 

@@ -283,6 +283,23 @@ static void put_counter(const struct page *page, const char *name, const char *h
 	fprintf(page->out, "%s %" PRIu64 "\n", name, value);
 }
 
+/* Labels of the whole target, which a query joins by instance. */
+static void put_target(const struct serve_metrics *metrics, const struct page *page)
+{
+	const struct config *config = metrics->options.config;
+	const char *const info = page->open ? "target" : "target_info";
+	bool first = true;
+
+	fprintf(page->out, "# HELP %s The robot, as its configuration file says.\n# TYPE %s %s\ntarget_info",
+		info, info, page->open ? "info" : "gauge");
+	put_label(page, "robot", config->robot, &first);
+	put_label(page, "boot", config->boot, &first);
+	put_label(page, "software", config->software, &first);
+	for (unsigned i = 0; i < config->labels; i++)
+		put_label(page, config->label[i].name, config->label[i].value, &first);
+	fputs("} 1\n", page->out);
+}
+
 static void put_own(const struct serve_metrics *metrics, const struct page *page)
 {
 	bool first = true;
@@ -335,6 +352,7 @@ void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_i
 	put_topics(metrics, &page);
 	put_waits(metrics, &page);
 	put_own(metrics, &page);
+	put_target(metrics, &page);
 	put_incidents(&page, incidents);
 	if (open)
 		fputs("# EOF\n", out);

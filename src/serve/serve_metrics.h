@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "config/config.h"
 #include "summary/summary.h"
 
 struct serve_incidents;
@@ -23,6 +24,7 @@ struct serve_metrics_options {
 	unsigned series_max;
 	bool all;            /* also what nodes do when they start */
 	const char *version; /* of kymo */
+	const struct config *config; /* of the robot */
 };
 
 /** serve_metrics_new() - Return: NULL without memory. */

@@ -5,10 +5,9 @@
 
 #include "cli/common/common.h"
 #include "cli/verbs/incidents/incidents_finish.h"
+#include "config/config.h"
 #include "serve/serve.h"
 #include "summary/summary_windows.h"
-
-#define SERIES_MAX 20000u
 
 struct options {
 	const char *listen, *certificate, *key, *token_file;
@@ -113,17 +112,37 @@ static void start_silently(const struct serve_options *serve, unsigned port)
 	(void)port;
 }
 
-static int run(int argc, char **argv, struct kymo_err *err)
+/* What the command line does not say, the configuration file does. */
+static int configure(struct options *options, const struct config *config, struct kymo_err *err)
 {
-	struct options options = { .window_ns = 60000000000, .series = SERIES_MAX };
-	struct serve_options serve = { .version = KYMO_VERSION };
+	const bool tls = !options->certificate && !options->key;
+
+	if (!options->listen)
+		options->listen = config->listen;
+	if (!options->window_ns)
+		options->window_ns = config->window_ns;
+	if (!options->series)
+		options->series = config->series;
+	if (tls && *config->tls_cert)
+		options->certificate = config->tls_cert;
+	if (tls && *config->tls_key)
+		options->key = config->tls_key;
+	if (!options->token_file && *config->token_file)
+		options->token_file = config->token_file;
+	return options->series > UINT32_MAX ? err_set(err, KYMO_EXIT_USAGE, "--max-series: too large")
+					    : 0;
+}
+
+static int serve_by(struct options options, const struct config *config, int argc, char **argv,
+		    struct kymo_err *err)
+{
+	struct serve_options serve = { .version = KYMO_VERSION, .config = config };
 	struct token token = { 0 };
 	char address[64], incidents[CLI_PATH_MAX];
 	int status = -1;
 
-	if (opt_parse(opts, &options, &argc, &argv, NULL, err) ||
-	    read_address(options.listen ? options.listen : "127.0.0.1", address, &serve.port,
-			 err) ||
+	if (configure(&options, config, err) ||
+	    read_address(options.listen, address, &serve.port, err) ||
 	    check(&options, address, argc, err) ||
 	    (options.token_file && token_read(options.token_file, &token, err)))
 		return -1;
@@ -138,12 +157,25 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		serve.incidents = incidents;
 	serve.token = &token;
 	serve.window_ns = options.window_ns;
-	serve.series_max = options.series > UINT32_MAX ? UINT32_MAX : (unsigned)options.series;
+	serve.series_max = (unsigned)options.series;
 	serve.all = options.all;
 	serve.once = options.once ? stdout : NULL;
 	serve.started = options.quiet ? start_silently : print_address;
 	status = serve_run(&serve, err);
 	tls_context_free(serve.tls);
+	return status;
+}
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options options = { 0 };
+	struct config *config;
+	int status;
+
+	if (opt_parse(opts, &options, &argc, &argv, NULL, err) || config_read(&config, NULL, err))
+		return -1;
+	status = serve_by(options, config, argc, argv, err);
+	config_free(config);
 	return status;
 }
 
@@ -166,6 +198,8 @@ const struct verb verb_serve = {
 		       "when what began in it has ended. Names of nodes, topics, callbacks and "
 		       "processes are labels; process numbers "
 		       "and addresses are not.\n\n"
+		       "The configuration file of the robot (kymo-config(1)) sets what options leave "
+		       "out, and labels.\n\n"
 		       "Beyond this machine, kymo serve requires TLS and a token, or "
 		       "--everybody-may-read. docs/answers/fleet.md lists the "
 		       "metrics and shows a configuration of Prometheus.",

@@ -27,6 +27,7 @@
 /* Whose windows: the texts must stay valid. "": not known. */
 struct window_source {
 	const char *robot, *boot, *software;
+	const char *labels; /* as a JSON object */
 };
 
 struct window_counts {

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/common/progress.h"
+#include "config/config.h"
 #include "fleet/window/window.h"
 #include "summary/summary_windows.h"
 
@@ -208,9 +209,26 @@ static bool ends_with(const char *text, const char *end)
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
+/* The trace may be of another robot than this one: only what the file sets itself is a name of it. */
+static void name_source(struct job *job, const struct config *config,
+			const struct kymo_ctf_trace_info *trace)
+{
+	const struct export_request *request = job->request;
+
+	job->source = (struct window_source){
+		.robot = config_is_set(config, "robot") ? config->robot : trace->hostname,
+		.boot = config_is_set(config, "boot") ? config->boot : trace->clock_id,
+		.software = request->software ? request->software : config->software,
+		.labels = config->labels_json,
+	};
+	if (request->robot)
+		job->source.robot = request->robot;
+}
+
 int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err)
 {
 	char made_up[CLI_PATH_MAX + 16], clean[4096];
+	struct config *config = NULL;
 	struct kymo_ctf_reader *reader;
 	struct job job = { .request = request,
 			   .output = export_output(request, "-windows", made_up),
@@ -220,14 +238,12 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 	if (request->format == EXPORT_ROWBINARY && !request->output)
 		job.output = "-";
 	job.one_file = request->format == EXPORT_ROWBINARY || export_is_stdout(job.output) || ends_with(job.output, ".parquet");
-	if (check(&job, err) ||
-	    kymo_ctf_open_all(request->traces.path, request->traces.count, &reader, err))
+	if (check(&job, err) || config_read(&config, NULL, err) ||
+	    kymo_ctf_open_all(request->traces.path, request->traces.count, &reader, err)) {
+		config_free(config);
 		return -1;
-	job.source = (struct window_source){
-		.robot = request->robot ? request->robot : kymo_ctf_trace(reader, 0)->hostname,
-		.boot = kymo_ctf_trace(reader, 0)->clock_id,
-		.software = request->software ? request->software : "",
-	};
+	}
+	name_source(&job, config, kymo_ctf_trace(reader, 0));
 	path_word(job.robot, sizeof(job.robot), job.source.robot);
 	status = read_trace(&job, reader, err);
 	/* A trace without events has a file without rows. */
@@ -241,6 +257,7 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 			job.windows, job.windows == 1 ? "window" : "windows");
 	}
 	*lost = job.lost;
+	config_free(config);
 	kymo_ctf_close(reader);
 	return status;
 }
