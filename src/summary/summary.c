@@ -169,6 +169,7 @@ static void merge_worst(struct summary *into, struct summary_entity *entity,
 			instance.part[p].who = summary_text(into, instance.part[p].who);
 			instance.part[p].by = summary_text(into, instance.part[p].by);
 		}
+		instance.topic = summary_text(into, instance.topic);
 		summary_add_worst(entity, &instance);
 	}
 }

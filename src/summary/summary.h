@@ -113,6 +113,8 @@ struct summary_part {
 	bool is_assumed;      /* no event names the group */
 	const char *who, *by; /* "": not known */
 	int64_t ns, usual_ns;
+	int64_t at_ns;     /* from the begin of the instance */
+	int64_t source_ns; /* PUBLISHING, ON_ITS_WAY: source timestamp of the message; 0: not known */
 };
 #define SUMMARY_PARTS_MAX 6u
 
@@ -124,6 +126,10 @@ struct summary_instance {
 			     else 0 */
 	struct summary_part part[SUMMARY_PARTS_MAX]; /* the longest, in order of time */
 	unsigned parts;
+	/* Chain: the first message that the middleware stamped; "", 0: none, or not known. The two
+	 * are the same on every host. */
+	const char *topic;
+	int64_t source_ns;
 };
 #define SUMMARY_WORST_MAX 3u
 

@@ -192,7 +192,9 @@ static void read_part(struct summary *summary, struct summary_instance *instance
 				     .is_group = get_bool(object, "group"),
 				     .is_assumed = get_bool(object, "assumed"),
 				     .ns = get_i64(object, "ns"),
-				     .usual_ns = get_i64(object, "usual_ns") };
+				     .usual_ns = get_i64(object, "usual_ns"),
+				     .at_ns = get_i64(object, "at_ns"),
+				     .source_ns = get_i64(object, "source_ns") };
 
 	if (part.what < SUMMARY_WHATS && part.ns >= 0 && part.usual_ns >= 0 &&
 	    instance->parts < SUMMARY_PARTS_MAX)
@@ -207,6 +209,8 @@ static void read_worst(struct summary *summary, struct summary_entity *entity,
 		.begin_ns = summary->origin_ns + get_i64(object, "begin_ns"),
 		.value_ns = get_i64(object, "ns"),
 		.error_ns = get_i64(object, "error_ns"),
+		.topic = get_text(summary, object, "topic"),
+		.source_ns = get_i64(object, "source_ns"),
 	};
 
 	for (size_t p = 0; p < length_of(parts) && p < SUMMARY_PARTS_MAX; p++)

@@ -132,6 +132,9 @@ static void parts_of(struct chain *chain, const struct chains_arrival *arrival,
 		if (chain->stats->part_error_ns[p] > part.ns)
 			continue;
 		name_part(chain, p, &part);
+		if (arrival->hop &&
+		    (of->segment == CHAINS_PUBLISH || of->segment == CHAINS_TRANSPORT))
+			part.source_ns = arrival->hop[of->step].source_ns;
 		if (of->segment == CHAINS_TRANSPORT) {
 			way = part;
 			continue;
@@ -140,6 +143,19 @@ static void parts_of(struct chain *chain, const struct chains_arrival *arrival,
 			add_wait(chain, arrival, of, &way, &part, parts);
 		else
 			collect_parts_add(parts, &part);
+	}
+}
+
+/* The message by which every host knows this arrival. */
+static void name_message(struct chain *chain, const struct chains_arrival *arrival,
+			 struct summary_instance *instance)
+{
+	for (unsigned at = 1; arrival->hop && at < chain->steps; at++) {
+		if (!chain->step[at]->callback || arrival->hop[at].source_ns <= 0)
+			continue;
+		instance->topic = step_name(chain, at - 1);
+		instance->source_ns = arrival->hop[at].source_ns;
+		return;
 	}
 }
 
@@ -197,10 +213,12 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 		const struct chains_arrival *arrival = &chain->stats->worst[i];
 		struct summary_instance instance = { .begin_ns = arrival->begin_ns,
 						     .value_ns = arrival->total_ns,
-						     .error_ns = chain->stats->error_ns };
+						     .error_ns = chain->stats->error_ns,
+						     .topic = "" };
 		struct collect_parts parts = { .count = 0 };
 
 		parts_of(chain, arrival, &parts);
+		name_message(chain, arrival, &instance);
 		collect_parts_put(&parts, &instance);
 		summary_add_worst(entity, &instance);
 	}

@@ -92,14 +92,18 @@ void collect_parts_wait(struct summary *summary, struct collect_parts *parts,
 /* The longest ones, in the order in which they came. */
 void collect_parts_put(const struct collect_parts *parts, struct summary_instance *instance)
 {
-	for (unsigned i = 0; i < parts->count; i++) {
+	int64_t at_ns = 0;
+
+	for (unsigned i = 0; i < parts->count; at_ns += parts->part[i++].ns) {
 		unsigned longer = 0;
 
 		for (unsigned j = 0; j < parts->count; j++)
 			longer += parts->part[j].ns > parts->part[i].ns ||
 				  (parts->part[j].ns == parts->part[i].ns && j < i);
-		if (longer < SUMMARY_PARTS_MAX)
-			instance->part[instance->parts++] = parts->part[i];
+		if (longer >= SUMMARY_PARTS_MAX)
+			continue;
+		instance->part[instance->parts] = parts->part[i];
+		instance->part[instance->parts++].at_ns = at_ns;
 	}
 }
 

@@ -105,7 +105,7 @@ static void put_histogram(struct json_text *json, const char *key,
 	json_text_close(json, '}');
 }
 
-static void put_part(struct json_text *json, const struct summary_part *part)
+static void put_part(struct json_text *json, const struct summary_part *part, bool is_exact)
 {
 	json_text_open(json, NULL, '{');
 	json_text_string(json, "what", summary_what_name(part->what));
@@ -118,6 +118,10 @@ static void put_part(struct json_text *json, const struct summary_part *part)
 	json_text_i64(json, "ns", part->ns);
 	if (part->usual_ns)
 		json_text_i64(json, "usual_ns", part->usual_ns);
+	if (part->at_ns && is_exact)
+		json_text_i64(json, "at_ns", part->at_ns);
+	if (part->source_ns && is_exact)
+		json_text_i64(json, "source_ns", part->source_ns);
 	json_text_close(json, '}');
 }
 
@@ -130,17 +134,21 @@ static bool has_parts(const struct summary_entity *entity)
 }
 
 static void put_instance(struct json_text *json, const char *key, const struct summary *summary,
-			 const struct summary_instance *instance, bool with_parts)
+			 const struct summary_instance *instance, bool with_parts, bool is_exact)
 {
 	json_text_open(json, key, '{');
 	json_text_i64(json, "begin_ns", instance->begin_ns - summary->origin_ns);
 	json_text_i64(json, "ns", instance->value_ns);
 	if (instance->error_ns)
 		json_text_i64(json, "error_ns", instance->error_ns);
+	if (instance->source_ns && is_exact) {
+		put_text(json, "topic", instance->topic);
+		json_text_i64(json, "source_ns", instance->source_ns);
+	}
 	if (with_parts) {
 		json_text_open(json, "parts", '[');
 		for (unsigned p = 0; p < instance->parts; p++)
-			put_part(json, &instance->part[p]);
+			put_part(json, &instance->part[p], is_exact);
 		json_text_close(json, ']');
 	}
 	json_text_close(json, '}');
@@ -151,12 +159,12 @@ static void put_worst(struct json_text *json, const struct summary *summary,
 		      const struct summary_entity *entity, bool is_exact)
 {
 	if (entity->worsts && !is_exact)
-		put_instance(json, "worst", summary, &entity->worst[0], has_parts(entity));
+		put_instance(json, "worst", summary, &entity->worst[0], has_parts(entity), false);
 	if (!entity->worsts || !is_exact)
 		return;
 	json_text_open(json, "worsts", '[');
 	for (unsigned i = 0; i < entity->worsts; i++)
-		put_instance(json, NULL, summary, &entity->worst[i], true);
+		put_instance(json, NULL, summary, &entity->worst[i], true, true);
 	json_text_close(json, ']');
 }
 

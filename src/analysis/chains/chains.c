@@ -117,6 +117,7 @@ static void run_token(struct chains *chains, struct run *run, struct token *pare
 	token->take_ns = way->take_ns;
 	token->wait_ns = way->wait_ns;
 	token->dds = way->dds;
+	token->source_ns = way->source_ns;
 	token->next = run->tokens;
 	run->tokens = token;
 	chains_tree_run(chains, token);
@@ -189,6 +190,7 @@ static void on_started(void *context, const struct model_instance *instance)
 		way.send_ns = message->send_ns;
 		way.take_ns = message->take_ns;
 		way.dds = message->dds;
+		way.source_ns = message->source_ns;
 		publication = message->id ? publication_of(chains, message) : NULL;
 	} else if (instance->call) {
 		publication = chains_request(chains, instance, &way);

@@ -103,6 +103,7 @@ struct chains_hop {
 	int64_t publish_ns, send_ns, take_ns;	/* of the message that the callback was called with */
 	struct model_dds dds;			/* of that message */
 	int64_t start_ns, end_ns;		/* of the callback */
+	int64_t source_ns;                      /* source timestamp of that message */
 };
 
 /* One message's arrival at the end of a path. */

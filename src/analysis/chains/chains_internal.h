@@ -59,7 +59,7 @@ struct token {
 	 * its message.
 	 */
 	uint64_t id;
-	int64_t publish_ns, send_ns, take_ns, wait_ns;
+	int64_t publish_ns, send_ns, take_ns, wait_ns, source_ns;
 	struct model_dds dds;
 	int64_t start_ns, end_ns;
 };
@@ -78,7 +78,7 @@ struct way {
 	const struct model_thread *thread;
 	int64_t start_ns;
 	uint64_t id;			/* of the message; 0: none, or a request or response */
-	int64_t publish_ns, send_ns, take_ns, wait_ns;
+	int64_t publish_ns, send_ns, take_ns, wait_ns, source_ns;
 	struct model_dds dds;
 };
 

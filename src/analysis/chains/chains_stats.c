@@ -202,6 +202,7 @@ static void hops_of(const struct token *token, struct chains_hop *hop)
 		hop[token->path->pub.depth] = (struct chains_hop){
 			token->thread, token->id, token->publish_ns, token->send_ns,
 			token->take_ns, token->dds, token->start_ns, token->end_ns,
+			token->source_ns,
 		};
 }
 
