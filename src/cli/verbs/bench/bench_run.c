@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -37,6 +38,16 @@ static void become_recorder(const struct bench_run *run)
 	_exit(KYMO_EXIT_FAILED);
 }
 
+/* After --duration, the recorder ends the command with SIGINT, and SIGTERM if need be: a command or
+ * its shell that ends with this signal has done what it should. */
+static bool has_ended_well(const struct bench_run *run, int status)
+{
+	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+
+	return code == 0 ||
+	       (run->duration_ns && (code == 128 + SIGINT || code == 128 + SIGTERM));
+}
+
 int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct kymo_err *err)
 {
 	struct machine before, after;
@@ -56,7 +67,7 @@ int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct k
 				       strerror(errno));
 	machine_read(&after, "");
 	machine_between(meanwhile, &before, &after);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (has_ended_well(run, status))
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == KYMO_EXIT_EMPTY)
 		return err_set(
