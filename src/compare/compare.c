@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/compare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,26 @@ double compare_limit(const struct compare_options *options, const struct compare
 
 	return verdict_most(metric_base(metric_named(row->entity->kind, row->metric), row->base),
 			    &limit);
+}
+
+unsigned compare_open(const struct comparison *comparison, const struct compare_options *options,
+		      const struct looks *looks)
+{
+	const unsigned pairs = options->design.bases;
+	double difference[COMPARE_RUNS_MAX / 2];
+	unsigned open = 0;
+
+	for (unsigned m = 0; m < comparison->rows; m++) {
+		const struct compare_row *row = &comparison->row[m];
+
+		for (unsigned i = 0; i < pairs; i++)
+			difference[i] = row->value[pairs + i] - row->value[i];
+		/* What it must grow by at least depends on the base runs to come; the ratio does
+		 * not. */
+		open += looks_are_open(looks, difference, pairs,
+				       log1p(limit_of(options, row).ratio));
+	}
+	return open;
 }
 
 static bool judge(struct comparing *c)

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "compare/change.h"
+#include "compare/looks.h"
 #include "compare/verdict.h"
 #include "summary/summary.h"
 
@@ -87,6 +88,14 @@ int compare(struct comparison *comparison, const struct summary *const *base,
 	    const struct summary *const *new, const struct compare_options *options,
 	    struct kymo_err *err);
 void compare_free(struct comparison *comparison);
+
+/**
+ * compare_open() - how many metrics of pairs can a later look of @looks still find worse?
+ *
+ * 0: whatever the pairs will be that are still to come, none will be worse.
+ */
+unsigned compare_open(const struct comparison *comparison, const struct compare_options *options,
+		      const struct looks *looks);
 
 /** compare_limit() - by how much the metric of @row may grow: the logarithm of a ratio. */
 double compare_limit(const struct compare_options *options, const struct compare_row *row);

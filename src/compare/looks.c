@@ -4,12 +4,14 @@
 #include <math.h>
 #include <stddef.h>
 
-#define STEP 2u /* pairs between two looks, at least */
+#define STEP 2u	      /* pairs between two looks, at least */
+#define PAIRS_ALL 12u /* with up to so many pairs, all rearrangements count; see rearrange.c */
+#define TIE 1e-12     /* rounding */
 
-/* The rearrangements of @pairs pairs among which p is counted; see rearrange.c. */
+/* The rearrangements of @pairs pairs among which p is counted. */
 static double ways_of(unsigned pairs)
 {
-	return pairs > 12 ? CHANGE_DRAWS + 1.0 : (double)(1u << pairs);
+	return pairs > PAIRS_ALL ? CHANGE_DRAWS + 1.0 : (double)(1u << pairs);
 }
 
 /* What may be spent at a look: as many steps of p as fit into what all looks may have spent. */
@@ -51,4 +53,52 @@ const struct look *looks_at(const struct looks *looks, unsigned pairs)
 		if (looks->look[i].pairs == pairs)
 			return &looks->look[i];
 	return NULL;
+}
+
+/* ---- what the pairs to come cannot change ---- */
+
+/* The mean of those pairs whose bit is set. */
+static double typical(const double *difference, unsigned bits)
+{
+	double sum = 0;
+	unsigned count = 0;
+
+	for (unsigned i = 0; bits >> i; i++)
+		if (bits >> i & 1) {
+			sum += difference[i];
+			count++;
+		}
+	return sum / count;
+}
+
+/* How many means of some of the pairs are @most or less. */
+static double count_up_to(const double *difference, unsigned pairs, double most)
+{
+	unsigned count = 0;
+
+	for (unsigned bits = 1; bits < 1u << pairs; bits++)
+		count += typical(difference, bits) <= most + TIE;
+	return count;
+}
+
+bool looks_are_open(const struct looks *looks, const double *difference, unsigned pairs,
+		    double most)
+{
+	const bool is_counted = pairs <= PAIRS_ALL;
+	const double small = is_counted ? count_up_to(difference, pairs, most) : 0;
+	const double down = is_counted ? count_up_to(difference, pairs, 0) : 0;
+
+	for (unsigned i = 0; i < looks->count; i++) {
+		const struct look *look = &looks->look[i];
+		const double ways = ways_of(look->pairs);
+
+		if (look->pairs <= pairs)
+			continue;
+		/* The lower end is the value of this rank, and p counts those that are not above 0.
+		 */
+		if (look->pairs > PAIRS_ALL || (small < floor(look->error * ways + 1e-9) &&
+						1 + down <= look->alarm * ways + 1e-9))
+			return true;
+	}
+	return false;
 }

@@ -142,12 +142,67 @@ static void looking_twice_does_not_cry_wolf(void **state)
 	assert_true(naive > planned);
 }
 
+/* ---- what the pairs to come cannot change ---- */
+
+static bool is_found(const double *difference, const struct look *look, double most)
+{
+	const struct change_design design = { look->pairs, look->pairs, true, look->alarm,
+					      look->error };
+	double value[2 * PAIRS_MAX] = { 0 };
+	const double *values[] = { value };
+	struct change change;
+
+	memcpy(value + look->pairs, difference, look->pairs * sizeof(double));
+	assert_int_equal(change_judge(&design, values, 1, &change), 0);
+	return change.low > most && change.q_up <= look->alarm;
+}
+
+/*
+ * While it is open, pairs that are far worse would be found. Once it is closed, neither they nor
+ * any others are found.
+ */
+static void what_is_closed_stays_closed(void **state)
+{
+	static const unsigned asked[] = { 6, 8, PAIRS_MAX };
+	const double most = 0.1;
+	unsigned closed = 0, open = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		const double shift = 0.05 * (i % 7);
+		struct looks looks;
+		const struct look *last;
+		double difference[PAIRS_MAX], best[PAIRS_MAX];
+		unsigned have = 1 + i % 5;
+
+		looks_plan(&looks, asked[i % 3]);
+		last = &looks.look[looks.count - 1];
+		for (unsigned p = 0; p < last->pairs; p++)
+			difference[p] = shift + 0.1 * normal();
+		memcpy(best, difference, sizeof(best));
+		for (unsigned p = have; p < last->pairs; p++)
+			best[p] = 100;
+		if (looks_are_open(&looks, difference, have, most)) {
+			open++;
+			assert_true(is_found(best, last, most));
+			continue;
+		}
+		closed++;
+		assert_false(is_found(best, last, most));
+		assert_false(is_found(difference, last, most));
+		for (unsigned p = have + 1; p < last->pairs; p++)
+			assert_false(looks_are_open(&looks, difference, p, most));
+	}
+	assert_true(closed > 300 && open > 300);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_plan_spends_more_than_there_is),
 		cmocka_unit_test(six_pairs_are_looked_at_once),
 		cmocka_unit_test(looking_twice_does_not_cry_wolf),
+		cmocka_unit_test(what_is_closed_stays_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
