@@ -148,6 +148,7 @@ static int record_side(struct bench_pairs *b, unsigned pair, bool is_new,
 		       struct kymo_err *err)
 {
 	char path[CLI_PATH_MAX + 32], log[CLI_PATH_MAX + 32];
+	uint64_t lost;
 	struct bench_run run = { .command = b->command[is_new],
 				 .path = bench_pairs_path(b, is_new, pair, path),
 				 .log = log,
@@ -156,8 +157,9 @@ static int record_side(struct bench_pairs *b, unsigned pair, bool is_new,
 
 	(void)snprintf(log, sizeof(log), "%s/logs/%s-%03u", b->directory, side_name[is_new], pair);
 	show(b, pair, is_new);
-	if (bench_run(&run, &load->meanwhile[is_new], err))
+	if (bench_run(&run, &load->meanwhile[is_new], &lost, err))
 		return -1;
+	load->lost += b->with_losses ? 0 : lost;
 	load->is_disturbed |=
 		disturbed(&b->rule, &load->meanwhile[is_new], load->why, sizeof(load->why));
 	return 0;
@@ -203,20 +205,36 @@ static double harm(const struct bench_load *load)
 	return most;
 }
 
-/* Who was repeated least, then who was disturbed most. Return: 0: none of them is disturbed. */
+/* Is @one recorded again before @other? */
+static bool is_before(const struct bench_load *one, const struct bench_load *other)
+{
+	if (!one->lost != !other->lost)
+		return one->lost;
+	if (one->repeats != other->repeats)
+		return one->repeats < other->repeats;
+	return harm(one) > harm(other);
+}
+
+/* Return: 0: no pair needs it. */
 static unsigned next_repeat(const struct bench_pairs *b)
 {
 	unsigned best = 0;
 
 	for (unsigned pair = b->settled + 1; pair <= b->recorded; pair++) {
-		const struct bench_load *load = &b->load[pair], *than = &b->load[best];
+		const struct bench_load *load = &b->load[pair];
 
-		if (load->is_disturbed &&
-		    (!best || load->repeats < than->repeats ||
-		     (load->repeats == than->repeats && harm(load) > harm(than))))
+		if ((load->lost || load->is_disturbed) &&
+		    (!best || is_before(load, &b->load[best])))
 			best = pair;
 	}
 	return best;
+}
+
+static bool is_no_better(const struct bench_load *one, const struct bench_load *than)
+{
+	if (!one->lost != !than->lost)
+		return one->lost;
+	return (one->lost || one->is_disturbed) && harm(one) >= harm(than);
 }
 
 static int repeat(struct bench_pairs *b, unsigned pair, struct kymo_err *err)
@@ -226,8 +244,9 @@ static int repeat(struct bench_pairs *b, unsigned pair, struct kymo_err *err)
 	int status;
 
 	b->again++;
+	b->again_lost += old.lost != 0;
 	status = put_aside(b, pair, err) || record_once(b, pair, &new, err) ? -1 : 0;
-	if (!status && new.is_disturbed && harm(&new) >= harm(&old)) {
+	if (!status && is_no_better(&new, &old)) {
 		status = exchange(b, pair, err);
 		new = old;
 	}
@@ -248,6 +267,27 @@ int bench_pairs_settle(struct bench_pairs *b, struct kymo_err *err)
 			return -1;
 	b->settled = b->recorded;
 	return 0;
+}
+
+unsigned bench_pairs_judged(const struct bench_pairs *b)
+{
+	unsigned judged = 0;
+
+	for (unsigned pair = 1; pair <= b->recorded; pair++)
+		judged += !b->load[pair].lost;
+	return judged;
+}
+
+static void tell_repeats(const struct bench_pairs *b)
+{
+	const unsigned disturbed = b->again - b->again_lost;
+
+	if (b->again_lost)
+		fprintf(stderr, "Events were lost, so recorded again: %u pair%s.\n", b->again_lost,
+			b->again_lost == 1 ? "" : "s");
+	if (disturbed)
+		fprintf(stderr, "Disturbed, and recorded again: %u pair%s.\n", disturbed,
+			disturbed == 1 ? "" : "s");
 }
 
 void bench_pairs_tell(const struct bench_pairs *b)
@@ -273,8 +313,7 @@ void bench_pairs_tell(const struct bench_pairs *b)
 	if (stolen / runs >= 0.005)
 		fprintf(stderr, ", and other machines of the host %.0f %%", 100 * stolen / runs);
 	fprintf(stderr, ".\n");
-	if (b->again)
-		fprintf(stderr, "Disturbed, and recorded again: %u pairs.\n", b->again);
+	tell_repeats(b);
 	if (disturbed)
 		fprintf(stderr,
 			"Disturbed, and judged nevertheless: %u pairs; in the last one %s.\n",

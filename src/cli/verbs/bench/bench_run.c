@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "accounts/accounts.h"
+
 static void become_recorder(const struct bench_run *run)
 {
 	char self[] = "/proc/self/exe", name[] = "kymo", verb[] = "record", quiet[] = "--quiet",
@@ -38,6 +40,20 @@ static void become_recorder(const struct bench_run *run)
 	_exit(KYMO_EXIT_FAILED);
 }
 
+/* By the recorder's own account; the reader finds the same in the trace. */
+static uint64_t lost_in(const char *path)
+{
+	struct accounts accounts;
+	char problem[512];
+	uint64_t lost;
+
+	accounts_read(&accounts, path, problem);
+	lost = accounts.totals.dropped + accounts.totals.init_dropped + accounts.totals.unwritten +
+	       accounts.kernel.lost;
+	accounts_free(&accounts);
+	return lost;
+}
+
 /* After --duration, the recorder ends the command with SIGINT, and SIGTERM if need be: a command or
  * its shell that ends with this signal has done what it should. */
 static bool has_ended_well(const struct bench_run *run, int status)
@@ -48,7 +64,8 @@ static bool has_ended_well(const struct bench_run *run, int status)
 	       (run->duration_ns && (code == 128 + SIGINT || code == 128 + SIGTERM));
 }
 
-int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct kymo_err *err)
+int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, uint64_t *lost,
+	      struct kymo_err *err)
 {
 	struct machine before, after;
 	int status;
@@ -67,8 +84,11 @@ int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct k
 				       strerror(errno));
 	machine_read(&after, "");
 	machine_between(meanwhile, &before, &after);
-	if (has_ended_well(run, status))
+	*lost = 0;
+	if (has_ended_well(run, status)) {
+		*lost = lost_in(run->path);
 		return 0;
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == KYMO_EXIT_EMPTY)
 		return err_set(
 			err, KYMO_EXIT_EMPTY,

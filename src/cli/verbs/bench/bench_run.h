@@ -20,10 +20,13 @@ struct bench_run {
 /**
  * bench_run() - record @run to its end
  * @meanwhile: set to what the machine did until then
+ * @lost: set to how many events were lost
  *
+ * A command that --duration ended with a signal has not failed.
  * Context: starts a process and waits for it. Return: 0; -1 with @err: the command failed, or
  * nothing was recorded.
  */
-int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, struct kymo_err *err);
+int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, uint64_t *lost,
+	      struct kymo_err *err);
 
 #endif
