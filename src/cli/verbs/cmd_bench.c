@@ -6,11 +6,13 @@
 #include "cli/common/common.h"
 #include "cli/input/report_page.h"
 #include "cli/verbs/bench/bench_pairs.h"
+#include "cli/verbs/bench/bench_plan.h"
 #include "cli/verbs/diff/diff_answer.h"
 #include "compare/looks.h"
 
 #define DIFF_HTML_HELP "also write a page for browsers beside the recordings: DIR/diff.html"
 #define PAIRS 6u
+#define QUICK_PAIRS_LEAST 2u
 #define REJECT 25u /* percent of the CPUs */
 /* What a quiet machine has none of. */
 #define STOLEN_MOST 0.05
@@ -21,7 +23,7 @@ struct options {
 	const char *base, *new, *output;
 	uint64_t pairs, reject;
 	int64_t duration;
-	bool kernel, quiet;
+	bool kernel, quick, quiet;
 };
 
 static const struct opt opts[] = {
@@ -32,6 +34,9 @@ static const struct opt opts[] = {
 	  "record at most N pairs (default 6, which is the least); with 10 or more, stop as soon "
 	  "as "
 	  "the verdict is known",
+	  NULL },
+	{ "quick", 0, OPT_FLAG, offsetof(struct options, quick), NULL,
+	  "stop as soon as no metric can become worse; how much they changed is not proven then",
 	  NULL },
 	{ "duration", 'd', OPT_TIME, offsetof(struct options, duration), "TIME",
 	  "end each command after TIME (default: it ends by itself)", NULL },
@@ -92,31 +97,55 @@ static int compare_now(struct bench *b, const struct look *look, struct kymo_err
 	return diff_compare(&b->diff, &b->comparison, err);
 }
 
-/* More pairs would not change it: something is worse, or everything is known. */
-static bool is_known(const struct comparison *comparison)
+/*
+ * Between the looks nothing is found, so such a look costs nothing of what the others may spend.
+ * Return: 1: no metric can become worse; -1 with @err.
+ */
+static int look_if_closed(struct bench *b, const struct look *look, struct kymo_err *err)
 {
-	return comparison->rows &&
-	       (comparison->count[VERDICT_WORSE] || !comparison->count[VERDICT_UNKNOWN]);
+	static const struct look nothing = { .alarm = LOOKS_NOTHING, .error = LOOKS_NOTHING };
+
+	if (!b->o.quick || bench_pairs_judged(&b->pairs) < QUICK_PAIRS_LEAST)
+		return 0;
+	if (!look && (add_pairs(b, err) || compare_now(b, &nothing, err)))
+		return -1;
+	return bench_plan_is_closed(&b->comparison, &b->diff.compare, &b->looks);
+}
+
+/* Return: 1: more pairs are not needed; -1 with @err. */
+static int look(struct bench *b, unsigned pair, struct kymo_err *err)
+{
+	const struct look *look = looks_at(&b->looks, pair);
+	const bool is_last = pair == b->o.pairs;
+	int closed;
+
+	if (look && (add_pairs(b, err) || compare_now(b, look, err)))
+		return -1;
+	if (is_last)
+		return 1;
+	if (look && bench_plan_is_known(&b->comparison)) {
+		if (!b->o.quiet)
+			fprintf(stderr, "The verdict is known after %u of %u pairs.\n", pair,
+				(unsigned)b->o.pairs);
+		return 1;
+	}
+	closed = look_if_closed(b, look, err);
+	if (closed > 0 && !b->o.quiet)
+		fprintf(stderr, "After %u of %u pairs, no metric can become worse any more.\n", pair,
+			(unsigned)b->o.pairs);
+	return closed;
 }
 
 static int record_all(struct bench *b, struct kymo_err *err)
 {
-	const unsigned pairs = (unsigned)b->o.pairs;
+	int ends = 0;
 
-	for (unsigned pair = 0; pair <= pairs; pair++) {
-		const struct look *look = looks_at(&b->looks, pair);
-
-		if (bench_pairs_record(&b->pairs, pair, err) ||
-		    (look && (add_pairs(b, err) || compare_now(b, look, err))))
+	for (unsigned pair = 0; !ends; pair++) {
+		if (bench_pairs_record(&b->pairs, pair, err))
 			return -1;
-		if (!look || pair == pairs || !is_known(&b->comparison))
-			continue;
-		if (!b->o.quiet)
-			fprintf(stderr, "The verdict is known after %u of %u pairs.\n", pair,
-				pairs);
-		break;
+		ends = pair ? look(b, pair, err) : 0;
 	}
-	return 0;
+	return ends < 0 ? -1 : 0;
 }
 
 static int prepare(struct bench *b, struct kymo_err *err)
@@ -133,6 +162,7 @@ static int prepare(struct bench *b, struct kymo_err *err)
 	pairs->duration_ns = b->o.duration;
 	pairs->kernel = b->o.kernel;
 	pairs->quiet = b->o.quiet;
+	pairs->with_losses = b->o.diff.with_losses;
 	pairs->rule = (struct disturbed_rule){ (double)b->o.reject / 100, STOLEN_MOST, HELD_MOST };
 	pairs->again_most = pairs->pairs / 2;
 	looks_plan(&b->looks, pairs->pairs);
@@ -143,7 +173,11 @@ static int prepare(struct bench *b, struct kymo_err *err)
 	(void)snprintf(b->diff.new_name, sizeof(b->diff.new_name), "new");
 	(void)snprintf(b->page, sizeof(b->page), "%s/diff.html", pairs->directory);
 	b->diff.page = b->o.diff.html ? b->page : NULL;
-	return bench_pairs_begin(pairs, err);
+	if (bench_pairs_begin(pairs, err))
+		return -1;
+	if (!b->o.quiet)
+		bench_plan_say(&b->looks, b->o.quick);
+	return 0;
 }
 
 static int answer(struct bench *b, struct kymo_err *err)
@@ -170,6 +204,10 @@ static int check_options(const struct options *o, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--pairs: between %u and %u; fewer can prove nothing",
 			       LOOKS_PAIRS_LEAST, COMPARE_RUNS_MAX / 2);
+	if (o->quick && o->diff.require)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--quick leaves metrics not known, for which --require fails: leave "
+			       "one out");
 	if (o->reject < 1 || o->reject > 100)
 		return err_set(err, KYMO_EXIT_USAGE, "--reject: between 1 and 100 percent");
 	return diff_check_options(&o->diff, err);
@@ -208,12 +246,17 @@ const struct verb verb_bench = {
 		"meanwhile.\n\n"
 		"A pair is disturbed if other programs took more than --reject percent of the CPUs "
 		"during one of its runs, other machines of the host more than 5 percent, if a CPU "
-		"became too hot, or if the container had used up its CPU time. It is recorded "
-		"again before the runs are looked at, those that were disturbed most first, at most "
-		"half as many as there are pairs.\n\n"
+		"became too hot, or if the container had used up its CPU time. Disturbed pairs, and "
+		"pairs in which events were lost, are recorded again before the runs are looked at, "
+		"those with losses first, then those that were disturbed most; at most half as many "
+		"as there are pairs.\n\n"
 		"With --pairs 10 or more, kymo also looks after 8 pairs, 10, and so on, and stops "
 		"when something is worse or everything is known. All these looks together find a "
 		"change among equal programs in at most 2 of 100 times.\n\n"
+		"Of 6 pairs, what is worse is known after the sixth, not earlier. But often no "
+		"metric can become worse any more after 2 or 3 of them, whatever the others "
+		"will be: with --quick, kymo stops then and exits as it would after all pairs. "
+		"What is left out is the proof that metrics are not worse.\n\n"
 		"The commands are run by sh -c, and end by themselves or after --duration. The "
 		"recordings stay: in DIR/base and DIR/new, by default in a new directory beside "
 		"your other recordings. What the commands print is in DIR/logs.\n\n"

@@ -175,7 +175,7 @@ DOORS = {
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
     "cli/verbs/ls": "recordings",
-    "cli/verbs/bench": "bench_pairs",
+    "cli/verbs/bench": "bench_pairs bench_plan",
     "cli/verbs/check": "check_events",
     "cli/verbs/diff": "diff_answer diff_runs",
     "cli/verbs/store": "store_changes store_dir",
