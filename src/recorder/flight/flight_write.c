@@ -377,8 +377,8 @@ static int write_accounts(const struct flight_writer *writer, const char *accoun
 		root = json_object_new_object();
 	}
 	json_object_object_add(root, "start_ns", json_object_new_uint64(writer->begin_ns));
-	json_object_object_add(root, "start_realtime_ns", json_object_new_int64(clock_now_ns(CLOCK_REALTIME) - now_ns() +
-											     (int64_t)writer->begin_ns));
+	json_object_object_add(root, "start_realtime_ns",
+			       json_object_new_int64(writer->clock_offset_ns + (int64_t)writer->begin_ns));
 	json_object_object_add(root, "duration_ns", json_object_new_uint64(writer->end_ns - writer->begin_ns));
 	json_object_object_add(root, "ended", json_object_new_boolean(true));
 	json_object_object_add(root, "snapshot", json_object_get(snapshot));
