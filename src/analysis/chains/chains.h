@@ -130,7 +130,7 @@ struct chains_stats {
 	int64_t error_ns;
 	struct chains_arrival *worst;	/* longest first */
 	unsigned worst_count;
-	struct chains_arrival near, named;	/* for near_ns and named_id; part_ns is NULL: none */
+	struct chains_arrival near, named, at;	/* for near_ns, named_id, at_ns; part_ns is NULL: none */
 };
 
 /* Messages that the ring buffer of one subscription dropped. */
@@ -215,6 +215,7 @@ struct chains_options {
 	int64_t near_ns;
 	/* Keep also the longest arrival that contains this publication; 0: none. */
 	uint64_t named_id;
+	int64_t at_ns;			/* keep also the arrival that is under way then; 0: none */
 	/*
 	 * Paths are numbered in order of appearance, the same in each pass. Distributions are
 	 * collected for the first CHAINS_EAGER paths, or for the paths whose bits are set here.

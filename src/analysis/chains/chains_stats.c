@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
+#include "analysis/pass/under_way.h"
 
 #define WORST_LEAST 3u /* longest arrivals that each path may keep */
 
@@ -110,6 +111,7 @@ void chains_stats_free(struct chains_stats *stats)
 		arrival_free(&stats->worst[i]);
 	arrival_free(&stats->near);
 	arrival_free(&stats->named);
+	arrival_free(&stats->at);
 	for (i = 0; stats->inside && i < stats->parts * MODEL_DDS_PARTS; i++)
 		histogram_free(&stats->inside[i]);
 	free(stats->inside);
@@ -260,9 +262,14 @@ static int64_t apart(int64_t a, int64_t b)
 	return a < b ? b - a : a - b;
 }
 
+static int64_t at_rank(const struct chains_arrival *arrival, int64_t at_ns)
+{
+	return under_way(arrival->begin_ns, arrival->begin_ns + arrival->total_ns, at_ns);
+}
+
 /*
- * Keeps the arrivals requested by near_ns and named_id. Of several equally near arrivals the first
- * one is kept.
+ * Keeps the arrivals requested by near_ns, at_ns and named_id. Of several equally near arrivals the
+ * first one is kept.
  */
 static void others_add(struct chains *chains, struct chains_stats *stats,
 		       const struct chains_arrival *arrival, const struct token *token)
@@ -273,6 +280,8 @@ static void others_add(struct chains *chains, struct chains_stats *stats,
 	if (o->near_ns && (!stats->near.part_ns || apart(arrival->total_ns, o->near_ns) <
 						   apart(stats->near.total_ns, o->near_ns)))
 		keep(chains, stats, &stats->near, arrival, token);
+	if (o->at_ns && at_rank(arrival, o->at_ns) > (stats->at.part_ns ? at_rank(&stats->at, o->at_ns) : -1))
+		keep(chains, stats, &stats->at, arrival, token);
 	for (at = o->named_id ? token : NULL; at; at = at->parent)
 		if (at->path->pub.publisher && at->id == o->named_id &&
 		    (!stats->named.part_ns || arrival->total_ns > stats->named.total_ns)) {

@@ -77,7 +77,7 @@ struct why_callback {
 	struct histogram total;
 	struct why_run *worst;		/* longest first */
 	unsigned worst_count;
-	struct why_run near, named;
+	struct why_run near, named, at;
 };
 
 struct why_callbacks_options {
@@ -87,6 +87,7 @@ struct why_callbacks_options {
 	int64_t near_ns;		/* 0: keep no such run */
 	/* Keep also the run of each callback that received this publication; 0: none. */
 	uint64_t named_id;
+	int64_t at_ns;			/* keep also the run of each callback that is under way then; 0: none */
 	int64_t begin_ns, end_ns;	/* only runs that start inside */
 };
 
@@ -101,6 +102,9 @@ void why_callbacks_forget(struct why_callbacks *callbacks);
 
 /** why_callback() - the callback with this index in the model; NULL: it did not run. */
 const struct why_callback *why_callback(const struct why_callbacks *callbacks, uint32_t index);
+
+/** why_run_begin() - where @run begins, in ns; it ends total_ns later. */
+int64_t why_run_begin(const struct why_run *run);
 
 /** why_of_run() - convert @run. @out: free it with why_free(). Return: 0, or -1: out of memory. */
 int why_of_run(struct why_instance *out, const struct why_run *run);

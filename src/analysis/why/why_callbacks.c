@@ -8,6 +8,7 @@
 
 #include "analysis/why/why.h"
 #include "base/array.h"
+#include "analysis/pass/under_way.h"
 
 struct why_callbacks {
 	struct why_callbacks_options options;
@@ -23,6 +24,13 @@ static int64_t apart(int64_t a, int64_t b)
 	return a < b ? b - a : a - b;
 }
 
+static int64_t at_rank(const struct why_run *run, int64_t at_ns)
+{
+	const int64_t begin_ns = run->hops ? why_run_begin(run) : 0;
+
+	return run->hops ? under_way(begin_ns, begin_ns + run->total_ns, at_ns) : -1;
+}
+
 static void keep(const struct why_callbacks *callbacks, uint32_t index, struct why_callback *of,
 		 const struct why_run *run)
 {
@@ -35,6 +43,8 @@ static void keep(const struct why_callbacks *callbacks, uint32_t index, struct w
 	if (o->named_id && run->hops > 1 && run->hop[0].at.id == o->named_id &&
 	    run->total_ns > of->named.total_ns)
 		of->named = *run;
+	if (o->at_ns && at_rank(run, o->at_ns) > at_rank(&of->at, o->at_ns))
+		of->at = *run;
 	if (at == o->worst && of->worst[at - 1].total_ns >= run->total_ns)
 		return;
 	if (at == o->worst)
@@ -59,7 +69,7 @@ static struct why_callback *callback_of(struct why_callbacks *callbacks, uint32_
 		free(of);
 		return NULL;
 	}
-	of->near.total_ns = of->named.total_ns = -1;
+	of->near.total_ns = of->named.total_ns = of->at.total_ns = -1;
 	return callbacks->item[index] = of;
 }
 
@@ -190,6 +200,7 @@ void why_callbacks_forget(struct why_callbacks *callbacks)
 		histogram_free(&of->total);
 		of->total = (struct histogram){ 0 };
 		of->worst_count = 0;
+		of->at = (struct why_run){ .total_ns = -1 };
 		of->near.total_ns = of->named.total_ns = -1;
 	}
 }

@@ -23,12 +23,15 @@ int why_of_arrival(struct why_instance *out, const struct chains_path *path,
 	return 0;
 }
 
+int64_t why_run_begin(const struct why_run *run)
+{
+	return run->hop[run->hops - 1].at.end_ns - run->total_ns;
+}
+
 int why_of_run(struct why_instance *out, const struct why_run *run)
 {
-	const struct why_hop *last = &run->hop[run->hops - 1];
-
 	*out = (struct why_instance){
-		.begin_ns = last->at.end_ns - run->total_ns, .total_ns = run->total_ns, .hops = run->hops,
+		.begin_ns = why_run_begin(run), .total_ns = run->total_ns, .hops = run->hops,
 	};
 	out->hop = malloc(sizeof(run->hop));
 	if (!out->hop)

@@ -7,12 +7,14 @@
 #include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/common/common.h"
+#include "cli/input/fired.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
 
 struct options {
 	int format;
 	uint64_t worst;
+	const char *at;
 	bool all, latest;
 	struct cli_times times;
 	bool strict;
@@ -23,6 +25,8 @@ static const struct opt opts[] = {
 	CLI_OPT_SCREEN(0),
 	{ "worst", 'w', OPT_U64, offsetof(struct options, worst), "N",
 	  "explain the N longest instances (default 1, at most 100)", NULL },
+	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
+	  "explain what was under way at TIME; of a snapshot also 'trigger': what fired", NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -103,9 +107,37 @@ static int open_traces(struct answer *answer, int argc, char **argv, const struc
 	return -1;
 }
 
+/* --at: a time, or "trigger", which names what fired, too. @fired: keeps the name. */
+static int read_at(struct answer *answer, const char *at, struct why_options *why, struct fired *fired, struct kymo_err *err)
+{
+	struct accounts accounts;
+	char problem[512];
+	int64_t first_ns;
+	bool is_snapshot;
+
+	if (strcmp(at, "trigger") != 0)
+		return cli_first_time(answer->reader, &first_ns, err) ||
+		       cli_read_point("at", at, first_ns, answer->clock, &why->at_ns, err) ? -1 : 0;
+	accounts_read(&accounts, answer->traces.path[0], problem);
+	is_snapshot = fired_read(fired, &accounts);
+	accounts_free(&accounts);
+	if (!is_snapshot || answer->clock)
+		return err_set(err, KYMO_EXIT_USAGE, "--at trigger requires a snapshot of the flight recorder, and the system's clock; write a time");
+	if (fired->window_ns) {
+		answer->begin_ns = fired->at_ns - fired->window_ns;
+		answer->end_ns = fired->at_ns;
+	} else {
+		why->at_ns = fired->at_ns;
+	}
+	if (!why->pattern && !why->callback && *fired->name)
+		*(fired->is_chain ? &why->pattern : &why->callback) = fired->name;
+	return 0;
+}
+
 static int explain(struct answer *answer, const struct answer_kept *kept, const struct options *o,
 		   struct why_options *why, struct kymo_err *err)
 {
+	struct fired fired;
 	int status;
 
 	answer->kept = kept;
@@ -122,7 +154,7 @@ static int explain(struct answer *answer, const struct answer_kept *kept, const 
 	why->told_lost = cli_traces_lost(&answer->traces, "why");
 	why->progress = progress_trace;
 	why->context = &answer->progress;
-	status = answer_begin(answer, o->format, err)
+	status = (o->at && read_at(answer, o->at, why, &fired, err)) || answer_begin(answer, o->format, err)
 			 ? -1
 			 : why_run(answer->reader, answer->traces.name, why, answer->table,
 				   &answer->lost, err);
@@ -199,6 +231,9 @@ const struct verb verb_why = {
 		"comparison; if it is not "
 		"longer than the error, it is printed as \"<error\" and never given as the "
 		"reason.\n\n"
+		"With --at, why explains the instance that was under way at that time rather than the worst: the one of what "
+		"you name that began or ended nearest to it, else the one farthest above its median. In a snapshot "
+		"of the flight recorder, --at trigger is the instance that fired the trigger.\n\n"
 		"An operand that is an existing path, or a path in an existing directory, "
 		"is a trace. To name a callback that is also a path, write it "
 		"as a glob: '/tmp*' is not a directory.\n\n" CLI_CLOCK_HELP "\n\n"
@@ -210,9 +245,11 @@ const struct verb verb_why = {
 		    "kymo why TRACE /perception/obstacle_detector --worst 5\n"
 		    "kymo why TRACE '/costmap timer*' --begin +10s\n"
 		    "kymo why TRACE control:step\n"
+		    "kymo why TRACE --at 20:25:36.5\n"
+		    "kymo why SNAPSHOT --at trigger\n"
 		    "kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
 		    "kymo why TRACE 1234 --format json",
-	.common = "worst latest begin end all wide format",
+	.common = "worst at latest begin end all wide format",
 	.opts = opts,
 	.run = run,
 };

@@ -35,7 +35,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
 	unsigned id_count = answer->ids ? answer->id_count : o->message != 0;
 	struct why_callbacks_options runs = {
-		.worst = o->worst, .named_id = o->message, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
+		.worst = o->worst, .named_id = o->message, .at_ns = o->at_ns, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
 		.near_index = answer->target.index,
 		.near_ns = answer->target.is_chain ? 0 : answer->target.usual_ns,
 	};
@@ -100,7 +100,9 @@ static int take_arrivals(struct why_answer *answer)
 		return 0;
 	if (answer->options->message && stats->named.hop)
 		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->named);
-	else
+	else if (answer->options->at_ns && stats->at.hop)
+		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->at);
+	else if (!answer->options->at_ns)
 		for (; answer->instances < stats->worst_count; answer->instances++)
 			failed |= why_of_arrival(&answer->instance[answer->instances], path,
 						 &stats->worst[answer->instances]);
@@ -116,6 +118,8 @@ static int take_runs(struct why_answer *answer)
 
 	if (answer->options->message)
 		failed |= why_of_run(&answer->instance[answer->instances++], &callback->named);
+	else if (answer->options->at_ns)
+		failed |= why_of_run(&answer->instance[answer->instances++], &callback->at);
 	else
 		for (; answer->instances < callback->worst_count; answer->instances++)
 			failed |= why_of_run(&answer->instance[answer->instances],
@@ -251,6 +255,9 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
+	else if (o->at_ns)
+		snprintf(buffer, size, "Nothing%s was under way at that time.",
+			 o->pattern || o->callback ? " of that name" : "");
 	else if (!model_facts(answer->model)->ros_events && o->callback)
 		snprintf(buffer, size,
 			 "The trace has no loop or span '%s'. `kymo report --section loops "
@@ -294,6 +301,7 @@ static struct chains_options chains_of(const struct why_answer *answer)
 		.end_ns = o->end_ns,
 		.worst = 1,
 		.named_id = o->message,
+		.at_ns = o->at_ns,
 		.follow_ns = INT64_MIN,
 	};
 

@@ -19,6 +19,7 @@ struct why_options {
 	const char *pattern;		/* a chain; NULL: none was named */
 	const char *callback;		/* glob: node, or "/node timer 10 ms"; NULL: none was named */
 	uint64_t message;		/* the chain that this publication is in; 0: none was named */
+	int64_t at_ns;			/* explain what is under way then rather than the worst; 0: not */
 	unsigned worst;			/* instances to take apart, 1 to WHY_WORST_MAX */
 	bool all_topics, latest;	/* as for flow */
 	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "analysis/pass/under_way.h"
 #include "report/why/report_why_internal.h"
 
 /* The chain is taken rather than the callback in it, unless it explains less than this share of its excess. */
@@ -25,6 +26,27 @@ static int64_t excess(const struct histogram *total)
 	return (int64_t)total->max - (int64_t)histogram_quantile(total, 0.5);
 }
 
+/*
+ * What is under way at the moment asked for: if something was named, what fits best; else, how far it is above the usual one.
+ */
+static int64_t at_value(const struct why_answer *answer, int64_t begin_ns, int64_t total_ns, const struct histogram *total)
+{
+	const struct why_options *o = answer->options;
+	const int64_t rank = under_way(begin_ns, begin_ns + total_ns, o->at_ns);
+	const int64_t above_ns = total_ns - (int64_t)histogram_quantile(total, 0.5);
+
+	return rank < 0 || o->pattern || o->callback ? rank : above_ns > 0 ? above_ns : 0;
+}
+
+static int64_t chain_value(const struct why_answer *answer, const struct chains_stats *stats)
+{
+	if (answer->options->message)
+		return stats->named.part_ns ? stats->named.total_ns : -1;
+	if (!answer->options->at_ns)
+		return excess(&stats->total);
+	return stats->at.part_ns ? at_value(answer, stats->at.begin_ns, stats->at.total_ns, &stats->total) : -1;
+}
+
 static void set(struct why_target *target, bool is_chain, uint32_t index, const struct histogram *total)
 {
 	*target = (struct why_target){
@@ -33,27 +55,26 @@ static void set(struct why_target *target, bool is_chain, uint32_t index, const 
 	};
 }
 
-/* Return: the chain with the largest excess, or with the message that was asked for; NULL: none. */
-static const struct chains_path *worst_chain(const struct why_answer *answer)
+/* Return: the chain with the largest value, *@most; NULL: none. */
+static const struct chains_path *worst_chain(const struct why_answer *answer, int64_t *most)
 {
-	bool named = answer->options->message != 0;
 	const struct chains_path *best = NULL;
-	int64_t most = -1, value;
+	int64_t value;
 	char label[sizeof(answer->name)];
 
+	*most = -1;
 	for (unsigned i = 0; i < chains_path_count(answer->chains); i++) {
 		const struct chains_path *path = chains_path(answer->chains, i);
 		const struct chains_stats *stats = path->stats;
 
-		if (!stats || !stats->total.count || !chains_is_chain(answer->chains, path) ||
-		    (named && !stats->named.part_ns))
+		if (!stats || !stats->total.count || !chains_is_chain(answer->chains, path))
 			continue;
 		if (*answer->name &&
 		    strcmp(chains_label(path, label, sizeof(label)), answer->name) != 0)
 			continue;
-		value = named ? stats->named.total_ns : excess(&stats->total);
-		if (value > most) {
-			most = value;
+		value = chain_value(answer, stats);
+		if (value > *most) {
+			*most = value;
 			best = path;
 		}
 	}
@@ -85,6 +106,9 @@ static int64_t callback_value(const struct why_answer *answer, const struct mode
 	if (answer->options->callback ? !why_is_asked(answer, callback)
 				      : !answer->options->all_topics && is_startup(callback, runs))
 		return -1;
+	if (answer->options->at_ns)
+		return runs->at.total_ns < 0 ? -1
+					     : at_value(answer, why_run_begin(&runs->at), runs->at.total_ns, &runs->total);
 	return excess(&runs->total);
 }
 
@@ -108,12 +132,12 @@ static const struct model_callback *worst_callback(const struct why_answer *answ
 void why_choose(struct why_answer *answer)
 {
 	const struct why_options *o = answer->options;
-	const struct chains_path *chain = o->callback ? NULL : worst_chain(answer);
+	int64_t of_chain = -1, most;
+	const struct chains_path *chain = o->callback ? NULL : worst_chain(answer, &of_chain);
 	const struct model_callback *callback;
-	int64_t most;
 
 	callback = o->pattern ? NULL : worst_callback(answer, &most);
-	if (chain && callback && !o->message && (double)excess(&chain->stats->total) < CHAIN_SHARE * (double)most)
+	if (chain && callback && !o->message && (double)of_chain < CHAIN_SHARE * (double)most)
 		chain = NULL;
 	if (chain)
 		set(&answer->target, true, chain->index, &chain->stats->total);

@@ -9,7 +9,7 @@
 
 static bool is_named(const struct why_options *options)
 {
-	return options->pattern || options->callback || options->message;
+	return options->pattern || options->callback || options->message || options->at_ns;
 }
 
 static bool is_explained(const struct summary_finding *finding)

@@ -147,7 +147,8 @@ void why_print_parts(struct why_answer *answer)
 		if (rank && answer->options->format == TABLE_TEXT)
 			snprintf(title, sizeof(title), "The parts of number %u", rank + 1);
 		else
-			snprintf(title, sizeof(title), "The parts of the longest, next to a usual one");
+			snprintf(title, sizeof(title), "The parts of the %s, next to a usual one",
+				 answer->options->at_ns ? "one at that time" : "longest");
 		if (!rank || answer->options->format == TABLE_TEXT)
 			table_section(answer->table, "parts", title, answer->options->align ? host_part_columns : part_columns,
 				      COUNT_OF(part_columns));

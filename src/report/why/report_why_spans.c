@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "analysis/pass/under_way.h"
 
 #define NO_TRACK UINT32_MAX
 
@@ -114,9 +115,18 @@ static int64_t apart(int64_t a, int64_t b)
 	return a > b ? a - b : b - a;
 }
 
+/* How well it fits to the moment that was asked for; without one, how long it is. */
+static int64_t value(const struct span_answer *answer, const struct span_instance *found)
+{
+	const int64_t at_ns = answer->options->at_ns;
+
+	return at_ns ? under_way(found->begin_ns, found->end_ns, at_ns) : total(found);
+}
+
 /* Keep @found if it is among the longest; the longest comes first. */
 static void take(struct span_answer *answer, const struct span_instance *found)
 {
+	const unsigned most = answer->options->at_ns ? 1 : answer->options->worst;
 	unsigned at = answer->instances;
 
 	if (answer->usual_ns &&
@@ -125,14 +135,16 @@ static void take(struct span_answer *answer, const struct span_instance *found)
 		answer->usual = *found;
 		answer->has_usual = true;
 	}
-	while (at && total(&answer->worst[at - 1]) < total(found))
+	if (value(answer, found) < 0)
+		return;
+	while (at && value(answer, &answer->worst[at - 1]) < value(answer, found))
 		at--;
-	if (at == answer->options->worst)
+	if (at == most)
 		return;
 	memmove(&answer->worst[at + 1], &answer->worst[at],
 		(answer->instances - at) * sizeof(answer->worst[0]));
 	answer->worst[at] = *found;
-	if (answer->instances < answer->options->worst)
+	if (answer->instances < most)
 		answer->instances++;
 }
 

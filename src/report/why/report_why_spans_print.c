@@ -203,8 +203,9 @@ static void print_parts(const struct span_answer *answer, struct table *t)
 		const struct span_parts *parts = &answer->worst[rank].parts;
 
 		snprintf(title, sizeof(title),
-			 rank ? "The parts of number %u"
-			      : "The parts of the longest, next to a usual one",
+			 rank			       ? "The parts of number %u"
+			 : answer->options->at_ns      ? "The parts of the one at that time, next to a usual one"
+						       : "The parts of the longest, next to a usual one",
 			 rank + 1);
 		if (!rank || is_text)
 			table_section(t, "parts", title, part_columns, COUNT_OF(part_columns));

@@ -67,6 +67,7 @@ SCENES = [
     (r"--realtime|--section realtime|--section node-costs|callback_costs", "lint", {0, 5}),
     (r"--model robot.yaml", "read", {0, 5}),
     (r"--clock sim", "without_clock", {3, NOTHING}),
+    (r"--at trigger", "snapshot_of", {0}),
     (r"kymo top .*--once", "recording", {0}),
     (r"kymo top\b", "on_terminal", {0}),
     (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|doctor|help)\b", "read", {0, 1, NOTHING}),
@@ -432,6 +433,19 @@ class Scenes:
         line = line.replace('"$(git rev-parse --short HEAD)"', "0a1b2c3")
         commits = "" if "store add" in line else "".join(f"kymo store add perf --commit {commit} TRACE && " for commit in ("4f1c2aa", "9b02e11"))
         return self.run(f"cd {place} && {commits}{line}")
+
+    def snapshot_of(self, line):
+        """The recording, as if a trigger had fired half a second after its begin."""
+        place = tempfile.mkdtemp(dir=self.work)
+        shutil.copytree(os.path.join(self.work, "TRACE"), os.path.join(place, "SNAPSHOT"))
+        with open(os.path.join(place, "SNAPSHOT", "kymo.json"), "r+", encoding="utf-8") as file:
+            accounts = json.load(file)
+            accounts["snapshot"] = {"cause": "trigger", "at_ns": accounts["start_ns"] + accounts["duration_ns"] // 2, "trigger": "chain(/scan -> /cmd_vel) > 1ms",
+                                    "what": "/scan -> /cmd_vel", "value": 1}
+            file.seek(0)
+            json.dump(accounts, file)
+            file.truncate()
+        return self.run(f"cd {place} && {line} || [ $? = 6 ]")
 
     def incident(self, line):
         """Where a recorder kept the recording as an incident, and ended before it wrote more."""

@@ -135,6 +135,12 @@ def named(directory):
     found = culprits(trace, "/perception/obstacle_detector")
     assert found["/perception/costmap timer 96 ms"], found
     equals_flow(trace, "/scan -> /cmd_vel")
+    for instance in answer("why", trace, "/scan -> /cmd_vel", "--worst", "4")["instances"]:
+        end = instance["begin_ns"] + instance["latency_ns"]
+        at = answer("why", trace, "/scan -> /cmd_vel", "--at", f"{end // 10**9}.{end % 10**9:09}")
+        adds_up(at)
+        assert [at["instances"][0][key] for key in ("begin_ns", "latency_ns")] == [instance["begin_ns"], instance["latency_ns"]], (at, instance)
+        assert at["usual_ns"], at
     longest = answer("flow", trace, "/scan -> /perception/obstacle_detector", "--worst", "1")["worst"][0]
     named = answer("why", trace, str(longest["message"]))
     assert named["latency_ns"] >= longest["total_ns"], (named, longest)
