@@ -84,12 +84,20 @@ static void print_line(const char *key, const char *value)
 		printf("%s: %s\n", key, clean);
 }
 
+/* What the finding is about, if it is not what fired. */
+static const char *finding_title(const struct incident *incident)
+{
+	const char *about = json_get_text(incident->json, "finding_about");
+
+	return about && strcmp(about, "moment") == 0 ? "At that time" : about && strcmp(about, "trace") == 0 ? "Longest in the trace" : "Finding";
+}
+
 static int show(const struct options *o, const struct incident *incident)
 {
 	struct json_object *files = json_get(incident->json, "files");
 	char bytes[TEXT_QUANTITY_MAX], path[2 * INCIDENT_PATH_MAX];
 	static const char *const keys[][2] = { { "Time", "time" }, { "Trigger", "trigger" }, { "What", "cause" },
-					       { "Finding", "finding" }, { "Process", "process" }, { "Command", "command" } };
+					       { "Process", "process" }, { "Command", "command" } };
 
 	if (o->format == TABLE_JSON) {
 		puts(json_object_to_json_string_ext(incident->json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -98,6 +106,7 @@ static int show(const struct options *o, const struct incident *incident)
 	print_line("Incident", incident->name);
 	for (unsigned i = 0; i < COUNT_OF(keys); i++)
 		print_line(keys[i][0], json_get_text(incident->json, keys[i][1]));
+	print_line(finding_title(incident), json_get_text(incident->json, "finding"));
 	print_line("State", incident_state(incident));
 	printf("Size: %s\n", text_bytes(bytes, incident->bytes));
 	(void)snprintf(path, sizeof path, "%s/trace", incident->path);

@@ -20,10 +20,13 @@
 #include "base/io.h"
 #include "base/json_get.h"
 #include "base/now.h"
+#include "cli/input/fired.h"
 #include "incident/incident.h"
 
 #define TOOL_LIMIT_NS INT64_C(600000000000)	/* of the finding, the page, the summary, each */
 #define NICE 19
+#define POINT_MAX 48
+#define NSEC_PER_SEC INT64_C(1000000000)
 #define OUTPUT_MOST (1u << 20)
 
 int incidents_directory(char path[CLI_PATH_MAX], struct kymo_err *err)
@@ -108,12 +111,12 @@ static void set_text(struct json_object *json, const char *key, const char *text
 	json_object_object_add(json, key, text ? json_object_new_string(text) : NULL);
 }
 
-/* "CALLBACK: SENTENCE", of what `kymo why` prints. */
+/* "CALLBACK: SENTENCE", of what `kymo why` prints, and when that instance began. */
 static bool read_finding(const char *directory, struct json_object *json)
 {
 	char path[INCIDENT_PATH_MAX + 16], text[2048], *why;
 	const char *name, *sentence;
-	struct json_object *said;
+	struct json_object *said, *begin;
 	struct kymo_err err;
 	size_t size;
 
@@ -126,28 +129,45 @@ static bool read_finding(const char *directory, struct json_object *json)
 	name = json_get_text(said, "callback");
 	if (!name)
 		name = json_get_text(said, "chain");
+	if (!sentence) {	/* of a loop or a span */
+		sentence = json_get_text(said, "why");
+		name = json_get_text(said, "worst");
+	}
 	if (sentence && *sentence) {
 		(void)snprintf(text, sizeof text, "%s%s%s", name ? name : "", name ? ": " : "", sentence);
 		set_text(json, "finding", text);
+		begin = json_get(json_object_array_get_idx(json_get(said, "instances"), 0), "begin_ns");
+		if (begin)
+			json_object_object_add(json, "finding_begin_ns", json_object_get(begin));
 	}
 	json_object_put(said);
 	return sentence && *sentence;
 }
 
+static void write_point(char text[POINT_MAX], int64_t ns)
+{
+	(void)snprintf(text, POINT_MAX, "%" PRId64 ".%09" PRId64, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
+}
+
 static void find_cause(const char *path, struct json_object *json)
 {
-	const char *trigger = json_get_text(json, "trigger"), *what = json_get_text(json, "what");
-	const char *const about[] = { "why", "--format", "json", "trace", what, NULL };
+	struct fired fired;
+	char at[POINT_MAX], from[POINT_MAX];
+	const char *const about[] = { "why", "--format", "json", "--at", at, "trace", fired.name, NULL };
+	const char *const within[] = { "why", "--format", "json", "--begin", from, "--end", at, "trace", fired.name, NULL };
+	const char *const then[] = { "why", "--format", "json", "--at", at, "trace", NULL };
 	const char *const worst[] = { "why", "--format", "json", "trace", NULL };
-	static const char *const explained[] = { "chain", "callback", "duration", "late" };	/* "latency", too */
-	bool named = false;
 
-	for (unsigned i = 0; trigger && what && i < COUNT_OF(explained); i++)
-		named |= strncmp(trigger, explained[i], strlen(explained[i])) == 0;
-	named = named && run_kymo(path, "why.json", about) && read_finding(path, json);
-	if (!named && run_kymo(path, "why.json", worst))
-		(void)read_finding(path, json);
-	set_text(json, "finding_about", named ? "trigger" : "trace");
+	fired_of(&fired, json_get_text(json, "trigger"), json_get_text(json, "what"), json_get_u64(json, "value"),
+		 (int64_t)json_get_u64(json, "at_ns"));
+	write_point(at, fired.at_ns);
+	write_point(from, fired.at_ns - fired.window_ns);
+	if (*fired.name && run_kymo(path, "why.json", fired.window_ns ? within : about) && read_finding(path, json))
+		set_text(json, "finding_about", "trigger");
+	else if (run_kymo(path, "why.json", then) && read_finding(path, json))
+		set_text(json, "finding_about", "moment");
+	else if (run_kymo(path, "why.json", worst) && read_finding(path, json))
+		set_text(json, "finding_about", "trace");
 }
 
 static void finish_one(struct incident *incident)
