@@ -77,6 +77,10 @@ struct report_options {
 	const char *told_rules;		/* by which the recorder left events out; NULL: it did not */
 	const char *told_snapshot;	/* why the flight recorder wrote the trace; NULL: it did not */
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
+	/* What fired: a chain, or a glob of callbacks, and when it was under way, since 1970. NULL: that is not known. */
+	const char *told_fired;
+	bool told_fired_chain;
+	int64_t told_fired_ns;
 	/* The worst chain or callback, and why it took so long: why_say(). NULL or "": none. */
 	const char *told_worst, *told_why;
 	const char *summary; /* write a summary to this file instead of tables; NULL: no */

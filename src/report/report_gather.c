@@ -77,6 +77,7 @@ static int new_chains(struct report *report, struct kymo_err *err)
 		chains.worst = REPORT_PAGE_WORST;
 		chains.worst_all = REPORT_PAGE_WORST_ALL;
 	}
+	chains.at_ns = o->page && o->told_fired ? o->told_fired_ns : 0;
 	return chains_create(&report->chains, report->model, &chains, err);
 }
 
@@ -87,6 +88,7 @@ static int new_callbacks(struct report *report, struct kymo_err *err)
 	struct chains_options chains;
 
 	summary_options(report->reader, o->begin_ns, o->end_ns, &chains, &callbacks);
+	callbacks.at_ns = o->page && o->told_fired ? o->told_fired_ns : 0;
 	return why_callbacks_create(&report->callbacks, report->model, &callbacks, err);
 }
 

@@ -93,6 +93,7 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 		.behaviour_failed = &(bool){ false },
 	};
 	struct answer answer;
+	struct fired fired;
 	int status;
 
 	if (answer_open(&answer, request->verb, argc, argv, request->times, err))
@@ -110,6 +111,7 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 				      : default_name(&answer.traces, name, sizeof(name));
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		report_told(answer.traces.path[i], &accounts[i], &report, request->quiet);
+	report_told_fired(&accounts[0], &fired, &report);
 	status = write_page(&answer, &report, request, err);
 	for (unsigned i = 0; i < answer.traces.count; i++)
 		accounts_free(&accounts[i]);

@@ -52,6 +52,15 @@ void report_told(const char *path, struct accounts *accounts, struct report_opti
 	}
 }
 
+void report_told_fired(const struct accounts *accounts, struct fired *fired, struct report_options *report)
+{
+	if (report->traces > 1 || report->clock || !fired_read(fired, accounts) || !*fired->name || fired->window_ns)
+		return;
+	report->told_fired = fired->name;
+	report->told_fired_chain = fired->is_chain;
+	report->told_fired_ns = fired->at_ns;
+}
+
 int report_explain(void *context, const char *ask, char *text, size_t size, struct kymo_err *err)
 {
 	const struct report_explainer *explainer = context;

@@ -13,6 +13,7 @@ async function load() {
 	D.instances.forEach(instance => {
 		entities[instance.entity].instance = instance;
 	});
+	D.fired = D.instances.find(instance => instance.fired);
 	// How wrong latencies may be that compare the clocks of two hosts.
 	for (const row of D.tables.topics || [])
 		if (row.latency_error_ns && byName.has('topic\n' + row.topic))

@@ -54,6 +54,8 @@ static void put_lead(FILE *out, const struct page *page)
 		page_put_element(out, "", first_doubt(summary, &page->first, text, sizeof(text)),
 				 "</div>\n");
 	}
+	if (page->report->options->told_snapshot)
+		page_put_element(out, "<p>The flight recorder fired: ", page->report->options->told_snapshot, "</p>\n");
 	put_findings(out, page);
 }
 

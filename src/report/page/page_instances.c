@@ -21,6 +21,7 @@
 struct candidate {
 	int number; /* of its entity */
 	bool is_chain;
+	bool is_fired; /* it fired the trigger of the snapshot */
 	int64_t excess_ns;
 	struct why_instance instance;
 	struct why_window window;
@@ -34,6 +35,7 @@ struct around {
 	struct model *model; /* the second one */
 	struct why_others *others;
 	struct why_cpu *cpu; /* NULL: the trace has no kernel events */
+	const void *fired;   /* the path or callback whose instance fired; NULL: none is known */
 };
 
 /* ---- which ---- */
@@ -87,10 +89,11 @@ static void choose_chains(struct around *around)
 			continue;
 		chains_label(path, name, sizeof(name));
 		new.number = page_number(page, SUMMARY_CHAIN, name, "");
-		new.excess_ns = excess(&path->stats->total);
+		new.is_fired = around->fired == path;
+		new.excess_ns = new.is_fired ? INT64_MAX : excess(&path->stats->total);
 		if (is_startup(page, new.number))
 			continue;
-		if (why_of_arrival(&new.instance, path, &path->stats->worst[0]))
+		if (why_of_arrival(&new.instance, path, new.is_fired ? &path->stats->at : &path->stats->worst[0]))
 			page->failed = true;
 		else
 			keep(around, &new, OF_CHAINS);
@@ -112,11 +115,12 @@ static void choose_callbacks(struct around *around)
 			continue;
 		summary_callback_name(callback, name, sizeof(name));
 		new.number = page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
-		new.excess_ns = excess(&runs->total);
+		new.is_fired = around->fired == callback;
+		new.excess_ns = new.is_fired ? INT64_MAX : excess(&runs->total);
 		if (is_startup(page, new.number) ||
 		    page->summary->entity[new.number]->is_other_clock)
 			continue;
-		if (why_of_run(&new.instance, &runs->worst[0]))
+		if (why_of_run(&new.instance, new.is_fired ? &runs->at : &runs->worst[0]))
 			page->failed = true;
 		else
 			keep(around, &new, PAGE_INSTANCES - OF_CHAINS);
@@ -417,6 +421,8 @@ static void put_instance(struct around *around, struct candidate *c)
 	page->failed |= why_cut(&parts, &because, &c->instance, around->others, around->cpu) != 0;
 	json_text_open(&page->json, NULL, '{');
 	json_text_i64(&page->json, "entity", c->number);
+	if (c->is_fired)
+		json_text_bool(&page->json, "fired", true);
 	page_put_time(page, "begin", c->instance.begin_ns);
 	json_text_i64(&page->json, "ns", c->instance.total_ns);
 	page_put_time(page, "from", c->window.begin_ns);
@@ -471,6 +477,7 @@ int page_put_instances(struct page *page)
 	if (!around)
 		return err_no_memory(page->report->err);
 	around->page = page;
+	around->fired = page_fired(page);
 	choose_chains(around);
 	choose_callbacks(around);
 	drop_longest(around);

@@ -57,6 +57,9 @@ void page_put_chains(struct page *page);
 void page_put_graph(struct page *page);
 void page_put_provenance(struct page *page);
 
+/* page_fired.c: the path of chains, or the callback, whose instance at told_fired_ns fired; NULL: none is known. */
+const void *page_fired(const struct page *page);
+
 /* page_instances.c: "instances": the worst ones with the threads around them. Reads the trace
  * again. Return: 0, or -1 with report->err. */
 int page_put_instances(struct page *page);

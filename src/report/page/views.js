@@ -83,6 +83,15 @@ function verdict() {
 		shown.length > few.length && el('p', { class: 'more' }, el('a', { href: '#/findings' }, count_text(shown.length) + ' findings')));
 }
 
+// A snapshot of the flight recorder: what fired, and how long that took.
+function fired() {
+	const entity = D.fired && entities[D.fired.entity];
+	if (!D.provenance.snapshot)
+		return null;
+	return panel(el('h3', {}, 'The flight recorder fired'), null, el('p', {}, D.provenance.snapshot),
+		entity && el('p', {}, 'It was ', entity_link(entity, 200), ' ' + at_text(D.fired.begin) + ', which took ' + ns_text(D.fired.ns) + ': see below.'));
+}
+
 function facts() {
 	const topics = of_kind('topic'), lost = topics.reduce((sum, topic) => sum + missing(topic), 0);
 	return panel('', null, numbers([
@@ -102,11 +111,11 @@ function findings_page() {
 
 function overview() {
 	const chains = of_kind('chain').filter(chain => chain.latency);
-	const worst = D.findings.map(finding => entities[finding.entity]).find(entity => entity && entity.instance) ||
+	const worst = D.fired ? entities[D.fired.entity] : D.findings.map(finding => entities[finding.entity]).find(entity => entity && entity.instance) ||
 		entities[(D.instances[0] || {}).entity];
 	const chain = chains.slice().sort((a, b) => b.latency.max - a.latency.max)[0];
 	const loops = of_kind('loop').concat(of_kind('span'));
-	return [banner(), verdict(), facts(),
+	return [banner(), fired(), verdict(), facts(),
 		chains.length ? el('div', { class: 'split' },
 			panel(el('h3', {}, el('a', { href: '#/chains' }, 'Chains')), null, chains_table(chains, 6, true),
 				chain && chain.chain && worst_over_time(chain, 'When the worst of ' + arrows(shortened(chain.label, 60)) + ' were')),
