@@ -29,7 +29,7 @@ static void choices(FILE *out, const char *text, const char *separator)
 /* The kind of --complete that knows values of this option; NULL: none does. */
 static const char *values_of(const struct opt *opt)
 {
-	static const char *const kinds[] = { "node", "topic", "process" };
+	static const char *const kinds[] = { "node", "topic", "process", "trigger" };
 
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		if (!strcmp(opt->name, kinds[i]) && opt->kind == OPT_LIST)
@@ -57,6 +57,8 @@ static const char *operands_of(const struct verb *verb)
 {
 	if (!strcmp(verb->name, "rm") || !strcmp(verb->name, "top"))
 		return "session";
+	if (!strcmp(verb->name, "incidents"))
+		return "incident";
 	if (!strcmp(verb->name, "why"))
 		return "callback session";
 	return strstr(verb->synopsis, "[TRACE") == verb->synopsis ? "session" : NULL;

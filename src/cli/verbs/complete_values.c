@@ -12,8 +12,11 @@
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/input/input_traces.h"
+#include "cli/verbs/incidents/incidents_finish.h"
 #include "cli/verbs/ls/recordings.h"
+#include "incident/incident.h"
 #include "query/query.h"
+#include "recorder/trigger/trigger.h"
 
 #define PATIENCE_S 1
 
@@ -23,6 +26,10 @@ static const struct {
 	{ "node", "SELECT DISTINCT full_name FROM nodes ORDER BY 1" },
 	{ "topic", "SELECT DISTINCT name FROM topics ORDER BY 1" },
 	{ "process", "SELECT DISTINCT name FROM processes ORDER BY 1" },
+	{ "trigger", "SELECT word || '(' || name || ')' FROM (SELECT 'latency' AS word UNION SELECT 'lost' UNION SELECT "
+		     "'rate' UNION SELECT 'silent'), (SELECT DISTINCT name FROM topics) UNION SELECT word || '(' || "
+		     "full_name || ')' FROM (SELECT 'callback' AS word UNION SELECT 'cpu' UNION SELECT 'late'), "
+		     "(SELECT DISTINCT full_name FROM nodes) ORDER BY 1" },
 	{ "callback", "SELECT DISTINCT label FROM callbacks ORDER BY 1" },
 };
 
@@ -92,12 +99,43 @@ static void sessions(void)
 	recordings_free(&recordings);
 }
 
+/* "chain(", "late", "late(" */
+static void trigger_words(void)
+{
+	const struct trigger_word *word;
+
+	for (unsigned i = 0; (word = trigger_word_at(i)); i++) {
+		const size_t length = strcspn(word->text, "( ");
+
+		printf("%.*s%s\n", (int)length, word->text, word->text[length] == '(' ? "(" : "");
+	}
+}
+
+static void incident_words(void)
+{
+	char directory[CLI_PATH_MAX];
+	struct incidents incidents;
+	struct kymo_err err;
+
+	puts("ls\nshow\nexport\nrm\nfinish");
+	if (incidents_directory(directory, &err) < 0)
+		return;
+	if (incidents_read(directory, &incidents, &err) == 0)
+		for (unsigned i = incidents.count; i-- > 0;)
+			print_name(incidents.item[i].name);
+	incidents_free(&incidents);
+}
+
 void complete_values(const char *kind, int count, char **words)
 {
 	(void)alarm(PATIENCE_S);
 	(void)freopen("/dev/null", "w", stderr);
 	if (!strcmp(kind, "session"))
 		sessions();
+	if (!strcmp(kind, "trigger"))
+		trigger_words();
+	if (!strcmp(kind, "incident"))
+		incident_words();
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		if (!strcmp(kind, values[i].kind))
 			from_trace(values[i].sql, typed_trace(count, words));
