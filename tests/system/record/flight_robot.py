@@ -14,7 +14,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import libctf
-from lib_test import KYMO, ROBOT, in_directory, kymo, report, ros_domain, status, stop, until
+from lib_test import KYMO, ROBOT, answer, in_directory, kymo, report, ros_domain, status, stop, until
 
 DOMAIN = ros_domain()
 PROCESSES = 3
@@ -52,9 +52,9 @@ def snapshot_of(trace):
         return json.load(file)
 
 
-def start_recorder(out, *options):
+def start_recorder(out, *options, robot_options=()):
     return subprocess.Popen([KYMO, 'record', '--flight', '1s', '--post', '100ms', '-o', out, *options, '--',
-                             *robot('--seconds', '600')], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                             *robot('--seconds', '600', *robot_options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def until_busy():
@@ -87,9 +87,33 @@ def by_callback(directory):
             fail('the snapshot says %s' % first['snapshot'])
         if first['snapshot']['pid'] not in [p['pid'] for p in first['processes']]:
             fail('the trigger is of no process of the trace: %s' % first['snapshot'])
+        why = answer('why', out + '/1', '--at', 'trigger')
+        ended = why['instances'][0]['begin_ns'] + why['instances'][0]['latency_ns'] - first['start_realtime_ns'] + first['start_ns']
+        if 'costmap' not in why['callback'] or ended != first['snapshot']['at_ns']:
+            fail('why explains %s, which ended at %d: %s' % (why['callback'], ended, first['snapshot']))
+        kymo('report', out + '/1', '--html', '-o', out + '.html')
+        with open(out + '.html') as file:
+            if 'fired: callback(*Costmap' not in file.read():
+                fail('the page does not say what fired')
         rest = recorder.stdout.read()
         if '/2  ' in rest:
             fail('it goes on: %s' % rest)
+    finally:
+        end_recorder(recorder)
+
+
+def by_watch(directory):
+    """A message that never arrives, and a node that uses more of a CPU than it may. That fires each second, after the loss."""
+    recorder = start_recorder(os.path.join(directory, 'watched'), '--trigger', 'lost(/scan)', '--trigger', 'cpu(/perception/costmap) > 0.1% for 2 times in 60s',
+                              robot_options=['--seconds', '40', '--fault', 'loss', '--fault', 'loss', '--fault', 'loss', '--fault', 'loss'])
+    try:
+        wanted = {'lost(/scan): /scan lost ', '/perception/costmap busy for '}
+        for line in recorder.stdout:
+            wanted -= {text for text in wanted if text in line}
+            if not wanted:
+                break
+        else:
+            fail('the recorder ended before it told %s' % wanted)
     finally:
         end_recorder(recorder)
 
@@ -140,7 +164,7 @@ def wait_dead(pids):
 
 def by_itself(directory):
     """No recorder: the processes keep their last events; stopped ones, too."""
-    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '600')],
+    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '600', *robot_options)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         until_busy()
@@ -171,7 +195,7 @@ if not os.access(ROBOT, os.X_OK):
 
 
 def main(scratch):
-    for scenario in by_callback, by_death, by_itself:
+    for scenario in by_callback, by_watch, by_death, by_itself:
         place = os.path.join(scratch, scenario.__name__)
         os.makedirs(place + '/run', 0o700)
         os.environ['KYMO_DIR'] = place + '/run'

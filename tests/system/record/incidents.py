@@ -44,6 +44,9 @@ def main(directory):
     os.environ['KYMO_DIR'] = os.path.join(directory, 'run')
     os.mkdir(os.environ['KYMO_DIR'], 0o700)
     place = os.path.join(directory, 'incidents')
+    done = subprocess.run([KYMO, 'incidents', '-d', place], capture_output=True, text=True, timeout=60)
+    need(done.returncode == 6 and 'no incident in ' + place in done.stderr and '--dir DIR' in done.stderr and '--trigger' in done.stderr,
+         done.stderr)
     # A command that gets the JSON and the environment, and then hangs.
     record(place, '--command-limit', '200ms', '--on-incident', 'cat > got; echo $KYMO_INCIDENT_NAME >> got; sleep 1000')
     until('the incident is complete and its command was ended',
@@ -57,6 +60,10 @@ def main(directory):
         got = file.read()
     need(got.endswith(name + '\n') and json.loads(got[:-len(name) - 1])['cause'] == incident['cause'], got)
     kymo('info', os.path.join(place, name, 'trace'))
+    need(incident.get('finding_about') != 'trigger', incident)    # an event is no instance of something
+    os.environ['KYMO_INCIDENTS'] = place
+    need(name in kymo('--complete', 'incident').split('\n'), 'completion')
+    need({'chain(', 'late', 'loss'} - set(kymo('--complete', 'trigger').split('\n')) <= {'late'}, 'completion')
 
     # What recorders left that ended in the middle: one with a trace, one without.
     whole, broken = '20200101-000000', '20200101-000000-2'
