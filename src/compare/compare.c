@@ -94,6 +94,12 @@ static int by_harm(const void *left, const void *right)
 	return order ? order : strcmp(a->metric, b->metric);
 }
 
+void compare_sort(struct comparison *comparison)
+{
+	if (comparison->rows)
+		qsort(comparison->row, comparison->rows, sizeof(*comparison->row), by_harm);
+}
+
 int compare(struct comparison *comparison, const struct summary *const *base,
 	    const struct summary *const *new, const struct compare_options *options,
 	    struct kymo_err *err)
@@ -114,8 +120,7 @@ int compare(struct comparison *comparison, const struct summary *const *base,
 		compare_free(comparison);
 		return err_no_memory(err);
 	}
-	if (comparison->rows)
-		qsort(comparison->row, comparison->rows, sizeof(*comparison->row), by_harm);
+	compare_sort(comparison);
 	return 0;
 }
 

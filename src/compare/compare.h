@@ -68,6 +68,7 @@ struct comparison {
 	unsigned irregular; /* entities that are in some runs of a side only */
 	const struct summary_entity **appeared, **gone;
 	unsigned appeareds, gones;
+	bool has_blocks; /* one run a side: intervals are of what a run varies within itself */
 	double **value; /* private */
 };
 

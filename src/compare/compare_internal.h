@@ -12,6 +12,11 @@ struct found {
 	unsigned run; /* base runs first */
 };
 
+/** compare_found_order() - by kind, name, owner and run, for qsort(). */
+int compare_found_order(const void *left, const void *right);
+/** compare_found_same() - is it the same entity? */
+bool compare_found_same(const struct found *a, const struct found *b);
+
 struct comparing {
 	const struct compare_options *options;
 	const struct summary *run[COMPARE_RUNS_MAX];
@@ -21,6 +26,10 @@ struct comparing {
 	struct comparison *out;
 	unsigned rows_size, values, values_size, appeared_size, gone_size;
 };
+
+/** compare_sort() - the rows of @comparison by verdict, suspects first, then by how much they
+ * changed. */
+void compare_sort(struct comparison *comparison);
 
 /** compare_values() - the rows of all entities, with the values of all runs. Return: false without
  * memory. */

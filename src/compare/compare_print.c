@@ -248,7 +248,10 @@ static void verdict_line(const struct text *t)
 		fprintf(t->out, "Worse: %u of %u metrics. ", c->count[VERDICT_WORSE], c->rows);
 	else if (design->bases == 1 && design->news == 1)
 		fprintf(t->out,
-			"One run a side cannot tell what is slower: record 6 of each, in turn.\n");
+			"One run a side cannot tell what is slower: record 6 of each, in turn.\n%s",
+			c->has_blocks ? "Intervals: what each run varies within itself, and nothing "
+					"else.\n"
+				      : "");
 	else if (c->count[VERDICT_UNKNOWN])
 		fprintf(t->out, "Nothing is known to be worse. ");
 	else
@@ -270,11 +273,13 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 			const struct compare_print *print)
 {
 	const struct text t = { out, comparison, print };
+	const struct change_design *design = &print->options->design;
+	const bool is_one = design->bases == 1 && design->news == 1;
 
 	head(&t);
 	of_verdict(&t, VERDICT_WORSE, "WORSE", false);
 	of_verdict(&t, VERDICT_BETTER, "better", false);
-	of_verdict(&t, VERDICT_UNKNOWN, "not known", true);
+	of_verdict(&t, VERDICT_UNKNOWN, is_one ? "suspect" : "not known", true);
 	if (comparison->count[VERDICT_NOT_WORSE])
 		fprintf(out, " the same   %u metrics\n", comparison->count[VERDICT_NOT_WORSE]);
 	names(&t, "new", comparison->appeared, comparison->appeareds);

@@ -107,6 +107,8 @@ void compare_print_table(struct table *table, const struct comparison *compariso
 	put_entities(table, "gone", "Gone", comparison->gone, comparison->gones);
 	table_value_u64(table, "base_runs", "Base runs", print->options->design.bases);
 	table_value_u64(table, "new_runs", "New runs", print->options->design.news);
+	table_value_text(table, "intervals_of", "Intervals of",
+			 comparison->has_blocks ? "blocks of one run" : "runs");
 	table_value_u64(table, "paired", "Paired", print->options->design.paired);
 	table_value_u64(table, "base_runs_left_out", "Base runs left out", print->left_out_base);
 	table_value_u64(table, "new_runs_left_out", "New runs left out", print->left_out_new);

@@ -10,7 +10,7 @@
 
 /* ---- entities of all runs, those of one name side by side ---- */
 
-static int by_name(const void *left, const void *right)
+int compare_found_order(const void *left, const void *right)
 {
 	const struct found *a = left, *b = right;
 	int order = (int)a->entity->kind - (int)b->entity->kind;
@@ -22,7 +22,7 @@ static int by_name(const void *left, const void *right)
 	return order ? order : (a->run > b->run) - (a->run < b->run);
 }
 
-static bool same(const struct found *a, const struct found *b)
+bool compare_found_same(const struct found *a, const struct found *b)
 {
 	return a->entity->kind == b->entity->kind && !strcmp(a->entity->name, b->entity->name) &&
 	       !strcmp(a->entity->of, b->entity->of);
@@ -48,7 +48,7 @@ static bool gather(struct comparing *c)
 			c->found[c->founds++] = (struct found){ entity, r };
 		}
 	if (c->founds)
-		qsort(c->found, c->founds, sizeof(*c->found), by_name);
+		qsort(c->found, c->founds, sizeof(*c->found), compare_found_order);
 	return true;
 }
 
@@ -210,7 +210,8 @@ static bool add_entities(struct comparing *c)
 	unsigned end;
 
 	for (unsigned i = 0; i < c->founds; i = end) {
-		for (end = i + 1; end < c->founds && same(&c->found[i], &c->found[end]); end++)
+		for (end = i + 1;
+		     end < c->founds && compare_found_same(&c->found[i], &c->found[end]); end++)
 			;
 		if (!add_entity(c, &c->found[i], end - i))
 			return false;

@@ -79,6 +79,22 @@ def quick(place, environment):
     check("Not worse: 0, better: 0" in done.stdout, "it claims what it did not look at:", done.stdout)
 
 
+def blocks(place, environment):
+    """One run a side, here the same one: an interval of its blocks holds no change, and nothing is suspect. A summary has no blocks."""
+    run(KYMO, "record", "-q", "-d", "1200ms", "-o", "one", "--", SPANS, "400000", "100000", status=130, env=environment, cwd=place)
+    run(KYMO, "report", "--format", "summary", "-o", "one.summary", "one", env=environment, cwd=place)
+
+    def diff(*sides):
+        return json.loads(run(KYMO, "diff", *sides, "--format", "json", status=0, env=environment, cwd=place).stdout)
+
+    found = diff("one", "one")
+    half = next(row for row in found["metrics"] if row["metric"] == "duration p50")
+    check(found["intervals_of"] == "blocks of one run" and -0.5 < half["change_low"] <= 0 <= half["change_high"] < 0.5, "interval:", half)
+    check(not any(row["suspect"] for row in found["metrics"]), "a run is suspect to itself:", found["metrics"])
+    found = diff("one", "one.summary")
+    check(found["intervals_of"] == "runs" and all(row["change_low"] is None for row in found["metrics"]), "summary:", found["metrics"])
+
+
 def machines(runs, diff):
     """Summaries of machines that differ are refused, naming what does; what one side does not know does not count."""
     with open(os.path.join(runs, "base/001/kymo.json"), encoding="utf-8") as file:
@@ -162,7 +178,8 @@ def main():
         text = diff(*runs, "--", *runs, status=0).stdout
         check(text.startswith(f"{PAIRS} runs each   base/001 and {PAIRS - 1} more -> base/001 and {PAIRS - 1} more"), "operands:", text)
         text = diff("base/001", "new/001", status=0).stdout
-        check("One run a side cannot tell" in text and "not known  span control:step" in text, "one run:", text)
+        check("One run a side cannot tell" in text and "suspect    span control:step" in text, "one run:", text)
+        blocks(place, environment)
 
         for path in ("base/001", "new/001"):
             run(KYMO, "report", "--format", "summary", "-o", path.replace("/", "-") + ".summary", path, env=environment,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/common/common.h"
+#include "cli/verbs/diff/diff_blocks.h"
 #include "compare/compare_page.h"
 #include "compare/compare_print.h"
 
@@ -28,6 +29,24 @@ static int read_sides(struct diff *d, struct kymo_err *err)
 	return check_machines(d, err);
 }
 
+/* Which of several runs was judged, a pair with losses aside, the paths do not say. */
+static int compare_blocks(const struct diff *d, struct comparison *comparison,
+			  struct kymo_err *err)
+{
+	const struct diff_runs *side[2] = { &d->base, &d->new };
+	struct blocks blocks[2] = { { .count = 0 } };
+	int status = 0;
+
+	for (unsigned s = 0; s < 2 && !status && d->base.count == 1 && d->new.count == 1; s++)
+		status = diff_blocks_read(&blocks[s], side[s]->summary[0], d->verb,
+					  side[s]->path[0], err);
+	if (!status)
+		status = blocks_judge(comparison, &d->compare, &blocks[0], &blocks[1], err);
+	diff_blocks_free(&blocks[0]);
+	diff_blocks_free(&blocks[1]);
+	return status;
+}
+
 int diff_compare(struct diff *d, struct comparison *comparison, struct kymo_err *err)
 {
 	if (read_sides(d, err))
@@ -38,8 +57,12 @@ int diff_compare(struct diff *d, struct comparison *comparison, struct kymo_err 
 		.limit = (double)d->options.limit / 100,
 		.only = d->options.only,
 	};
-	return compare(comparison, (const struct summary *const *)d->base.summary,
-		       (const struct summary *const *)d->new.summary, &d->compare, err);
+	if (compare(comparison, (const struct summary *const *)d->base.summary,
+		    (const struct summary *const *)d->new.summary, &d->compare, err))
+		return -1;
+	return d->compare.design.bases == 1 && d->compare.design.news == 1
+		       ? compare_blocks(d, comparison, err)
+		       : 0;
 }
 
 static int print_as(const struct diff *d, const struct comparison *comparison,
