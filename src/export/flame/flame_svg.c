@@ -70,11 +70,11 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
-static unsigned depth_of(const struct flame_frame *frame)
+static unsigned depth_of(const struct spans_frame *frame)
 {
 	unsigned most = frame->depth;
 
-	for (const struct flame_frame *inner = frame->first; inner; inner = inner->next) {
+	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next) {
 		const unsigned depth = inner->is_sleep ? 0 : depth_of(inner);
 
 		most = depth > most ? depth : most;
@@ -83,7 +83,7 @@ static unsigned depth_of(const struct flame_frame *frame)
 }
 
 /* The same category has the same colour in each graph. */
-static unsigned hue(const struct flame_frame *frame)
+static unsigned hue(const struct spans_frame *frame)
 {
 	const char *text = frame->name ? frame->name->category : "";
 	unsigned hash = 2166136261u;
@@ -93,13 +93,13 @@ static unsigned hue(const struct flame_frame *frame)
 	return hash % 360;
 }
 
-static void put_frame(FILE *out, const struct flame_frame *frame, int64_t x_ns, double scale,
+static void put_frame(FILE *out, const struct spans_frame *frame, int64_t x_ns, double scale,
 		      unsigned rows)
 {
 	char label[512], total[TEXT_QUANTITY_MAX], self[TEXT_QUANTITY_MAX];
 	const double y = TOP + (double)(rows - frame->depth) * ROW;
 
-	flame_label(frame, label, sizeof(label));
+	spans_frame_label(frame, label, sizeof(label));
 	fprintf(out,
 		"<g class=\"f\" data-x=\"%" PRId64 "\" data-w=\"%" PRId64
 		"\" data-d=\"%u\" data-n=\"",
@@ -119,13 +119,13 @@ static void put_frame(FILE *out, const struct flame_frame *frame, int64_t x_ns, 
 	fprintf(out, "<text x=\"%.3f\" y=\"%.0f\"></text></g>\n", (double)x_ns * scale + 3, y + 13);
 }
 
-static void put_frames(FILE *out, const struct flame_frame *frame, int64_t x_ns, double scale,
+static void put_frames(FILE *out, const struct spans_frame *frame, int64_t x_ns, double scale,
 		       unsigned rows)
 {
 	if ((double)frame->total_ns * scale < LEAST_SHARE * WIDTH)
 		return;
 	put_frame(out, frame, x_ns, scale, rows);
-	for (const struct flame_frame *inner = frame->first; inner; inner = inner->next) {
+	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next) {
 		if (inner->is_sleep)
 			continue;
 		put_frames(out, inner, x_ns, scale, rows);
@@ -133,7 +133,7 @@ static void put_frames(FILE *out, const struct flame_frame *frame, int64_t x_ns,
 	}
 }
 
-void flame_svg(FILE *out, const struct flame_frame *root, const char *title)
+void flame_svg(FILE *out, const struct spans_frame *root, const char *title)
 {
 	const unsigned rows = depth_of(root);
 	const int height = TOP + (int)(rows + 1) * ROW + 8;

@@ -224,7 +224,7 @@ DOORS = {
     "analysis/pass": "pass under_way",
     "analysis/model": "model model_events model_concern model_symbol",
     "analysis/simclock": "simclock",
-    "analysis/spans": "loops spans spans_stats",
+    "analysis/spans": "loops spans spans_stats spans_tree",
     "analysis/stats": "stats stats_activity stats_content stats_graph stats_intervals stats_windows",
     "analysis/chains": "chains",
     "analysis/sched": "sched sched_runs sched_totals",
