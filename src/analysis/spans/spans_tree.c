@@ -113,32 +113,65 @@ static const struct spans_listener span_listener = { .begin = on_begin, .end = o
 
 /* ---- the tree ---- */
 
-static int by_label(const struct spans_frame *a, const struct spans_frame *b)
-{
-	char one[512], other[512];
+struct labelled {
+	struct spans_frame *frame;
+	unsigned place; /* frames of one label keep their order */
+	char *label;
+};
 
-	return strcmp(spans_frame_label(a, one, sizeof(one)), spans_frame_label(b, other, sizeof(other)));
+static int by_label(const void *a, const void *b)
+{
+	const struct labelled *x = a, *y = b;
+	const int order = strcmp(x->label, y->label);
+
+	return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static void link_sorted(struct spans_frame *frame, const struct labelled *list, unsigned count)
+{
+	struct spans_frame **at = &frame->first;
+
+	for (unsigned i = 0; i < count; i++) {
+		*at = list[i].frame;
+		at = &list[i].frame->next;
+		frame->last = list[i].frame;
+	}
+	*at = NULL;
 }
 
 /* The frames inside in the order of their names, so that two graphs of a program look alike. */
-static void sort(struct spans_frame *frame)
+static void sort(struct spans_tree *tree, struct spans_frame *frame)
 {
-	struct spans_frame *sorted = NULL, **at, *next;
+	struct labelled *list;
+	unsigned count = 0, filled = 0;
+	char label[512];
 
-	for (struct spans_frame *inner = frame->first; inner; inner = next) {
-		next = inner->next;
-		for (at = &sorted; *at && by_label(*at, inner) <= 0;)
-			at = &(*at)->next;
-		inner->next = *at;
-		*at = inner;
+	for (struct spans_frame *inner = frame->first; inner; inner = inner->next)
+		count++;
+	if (count < 2)
+		return;
+	list = calloc(count, sizeof(*list));
+	for (struct spans_frame *inner = frame->first; list && inner; inner = inner->next) {
+		list[filled] = (struct labelled){ inner, filled, NULL };
+		list[filled].label = strdup(spans_frame_label(inner, label, sizeof(label)));
+		if (!list[filled++].label)
+			break;
 	}
-	frame->first = sorted;
+	if (list && list[filled - 1].label) {
+		qsort(list, count, sizeof(*list), by_label);
+		link_sorted(frame, list, count);
+	} else {
+		tree->failed = true;
+	}
+	for (unsigned i = 0; list && i < filled; i++)
+		free(list[i].label);
+	free(list);
 }
 
 /* SPANS_DEPTH_MAX bounds the recursion. */
 static void add_up(struct spans_tree *tree, struct spans_frame *frame, const struct loops *loops)
 {
-	sort(frame);
+	sort(tree, frame);
 	frame->total_ns = frame->self_ns;
 	for (struct spans_frame *inner = frame->first; inner; inner = inner->next) {
 		inner->is_sleep =
@@ -178,7 +211,7 @@ char *spans_frame_label(const struct spans_frame *frame, char *buffer, size_t si
 const struct spans_frame *spans_tree_root(struct spans_tree *tree, const struct loops *loops)
 {
 	add_up(tree, &tree->root, loops);
-	return &tree->root;
+	return tree->failed ? NULL : &tree->root;
 }
 
 /* ---- life cycle ---- */

@@ -41,7 +41,7 @@ int spans_tree_create(struct spans_tree **tree, struct spans *spans, int64_t beg
 /**
  * spans_tree_root() - the trace has been read: add up; call it once
  * @loops: of the same spans: their sleeps would be nearly all of the time, so they do not count
- * Return: the frame around all threads, valid as long as the tree.
+ * Return: the frame around all threads, valid as long as the tree; NULL: no memory.
  */
 const struct spans_frame *spans_tree_root(struct spans_tree *tree, const struct loops *loops);
 

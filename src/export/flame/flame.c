@@ -75,6 +75,7 @@ static const struct spans_frame *read_trace(struct flame *flame, struct passes *
 	struct spans *spans;
 	struct loops *loops;
 	struct spans_tree *tree;
+	const struct spans_frame *root;
 
 	if (model_create(&model, err))
 		return NULL;
@@ -92,7 +93,12 @@ static const struct spans_frame *read_trace(struct flame *flame, struct passes *
 		(void)err_no_memory(err);
 		return NULL;
 	}
-	return pass_run(passes, reader, &progress, err) ? NULL : spans_tree_root(tree, loops);
+	if (pass_run(passes, reader, &progress, err))
+		return NULL;
+	root = spans_tree_root(tree, loops);
+	if (!root)
+		(void)err_no_memory(err);
+	return root;
 }
 
 int flame_export(struct kymo_ctf_reader *reader, FILE *out, const struct flame_options *options,
