@@ -11,8 +11,9 @@
 #include "analysis/system/system_cputime.h"
 #include "analysis/system/system_memory.h"
 #include "analysis/system/system_profile.h"
-#include "report/report_internal.h"
 #include "base/array.h"
+#include "report/report_internal.h"
+#include "report/sections/profile_names.h"
 
 /* A pass of its own; @analysis stays with the caller. Return: 0, or -1 with report->err. */
 static int read_again(struct report *report, const struct pass_ops *ops, void *analysis)
@@ -224,42 +225,14 @@ struct profile_print {
 	unsigned shown, all;
 };
 
-/* The name of the callback that a run was of; of those that had the same address, the latest. NULL:
- * not known. */
-static const char *callback_name(const struct profile_print *print, const struct profile_call *call,
-				 char *out, size_t size)
-{
-	const struct report *report = print->report;
-	const char *host = kymo_ctf_trace(report->reader, print->thread->trace)->hostname;
-
-	for (unsigned i = model_count(report->model, MODEL_CALLBACK); i; i--) {
-		const struct model_callback *callback = model_callback(report->model, i - 1);
-
-		if (callback->address == call->address &&
-		    callback->process->pid == print->thread->os.pid &&
-		    strcmp(callback->process->hostname, host) == 0)
-			return model_callback_label(callback, out, size);
-	}
-	return NULL;
-}
-
-static const char *call_name(const struct profile_print *print, const struct profile_call *call,
-			     const char **file, char *out, size_t size)
-{
-	if (!call->is_callback)
-		return modules_name(&print->profile->modules, print->thread->trace,
-				    print->thread->os.pid, call->address, file);
-	*file = "callback";
-	return callback_name(print, call, out, size);
-}
-
 static void call_row(struct profile_print *print, const struct profile_call *call)
 {
 	bool text = print->report->options->format == TABLE_TEXT;
 	unsigned indent = text ? (call->depth - 1) * 2 : 0;
 	struct table *t = print->report->table;
 	char name[512], label[256], shorter[96];
-	const char *file, *function = call_name(print, call, &file, label, sizeof(label));
+	const char *file, *function = profile_name(print->report, print->profile, print->thread, call,
+						   &file, label, sizeof(label));
 
 	cells_thread(t, &print->thread->os);
 	table_u64(t, call->depth - 1);
