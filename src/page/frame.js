@@ -2,7 +2,7 @@
 // The frame around the views of a page: addresses, navigation, keys, theme. Each kind of page has its own
 //   load()          fills D and the entities
 //   sections        [address, title, draw(), count() or null] of the bar
-//   hidden_views    draw() of addresses that are not in the bar
+//   hidden_views    draw(address) of addresses that are not in the bar
 //   entity_pages    the kinds that have addresses; entity_view(entity, rank) draws one
 //   home            of a kind of entity: the section it belongs to
 //   page_name(), page_facts()
@@ -26,7 +26,7 @@ function content(at) {
 	if (section && !at.name)
 		return section[2]();
 	if (hidden_views[at.view])
-		return hidden_views[at.view]();
+		return hidden_views[at.view](at);
 	const found = byName.get(at.view + '\n' + at.name) || [];
 	const entity = found.find(other => at.of === null || (other.of || '') === at.of);
 	if (!entity || !entity_pages[at.view])

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/spans/spans_tree.h"
 #include "base/array.h"
 #include "report/report_internal.h"
 
@@ -37,6 +38,7 @@ NEW_FROM(model, view)
 NEW_FROM(model, report_expect)
 NEW_FROM(spans, spans_stats)
 NEW_FROM(spans, loops)
+NEW_FROM(spans, spans_tree)
 
 static int new_totals(struct report *report, struct kymo_err *err)
 {
@@ -159,6 +161,7 @@ static const struct analysis {
 	{ REPORT_SUMMARY, new_callbacks, &why_callbacks_pass, SLOT(callbacks) },
 	{ REPORT_SUMMARY, new_collect, &summary_collect_pass, SLOT(collect) },
 	{ REPORT_PAGE, new_series, &page_series_pass, SLOT(series) },
+	{ REPORT_PAGE, new_spans_tree, &spans_tree_pass, SLOT(spans_tree) },
 	{ REPORT_TOTALS, new_totals, &sched_totals_pass, SLOT(totals) },
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
 	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },

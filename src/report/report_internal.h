@@ -48,6 +48,7 @@ struct report {
 	struct why_callbacks *callbacks;
 	struct summary_collect *collect;
 	struct page_series *series;
+	struct spans_tree *spans_tree;
 	struct summary *summary;        /* of what was collected; NULL: nothing was */
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
 	unsigned hosts;

@@ -115,7 +115,8 @@ static void put_head(struct page *page)
 /* What only the trace itself has; the page says that it is not here. */
 static void put_nothing(struct page *page)
 {
-	static const char *const members[] = { "series", "heat", "chains", "instances", "threads" };
+	static const char *const members[] = { "series", "heat", "chains",
+					       "instances", "threads", "flames" };
 	static const char *const of_graph[] = { "nodes", "publishers", "subscriptions" };
 
 	for (unsigned i = 0; i < COUNT_OF(members); i++) {
@@ -139,6 +140,8 @@ static int put_trace(struct page *page)
 	page_put_chains(page);
 	page_put_graph(page);
 	page_put_tables(page);
+	if (page_put_flames(page))
+		return -1;
 	return page_put_instances(page);
 }
 

@@ -21,6 +21,7 @@
 #define PAGE_WORST_CHAINS 8u    /* chains with all their longest arrivals */
 #define PAGE_WORST_ALL 1000u    /* of all chains together */
 #define PAGE_INSTANCES 24u      /* instances with the threads around them */
+#define PAGE_FRAMES 2500u       /* frames of a flame graph */
 #define PAGE_INSTANCE_RUNS 600u /* runs of other callbacks around an instance */
 
 struct page {
@@ -63,6 +64,10 @@ const void *page_fired(const struct page *page);
 /* page_instances.c: "instances": the worst ones with the threads around them. Reads the trace
  * again. Return: 0, or -1 with report->err. */
 int page_put_instances(struct page *page);
+
+/* page_flame.c: "flames": of spans, of functions. May read the trace again. Return: 0, or -1 with
+ * report->err. */
+int page_put_flames(struct page *page);
 
 /* page_tables.c: "tables": sections of the report */
 void page_put_tables(struct page *page);

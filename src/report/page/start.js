@@ -6,6 +6,7 @@ const sections = [
 	['graph', 'Graph', () => [banner(), graph_panel(el('h2', {}, 'Graph'))], () => D.graph.nodes.length],
 	['topics', 'Topics', topics_page, () => of_kind('topic').length], ['callbacks', 'Callbacks', callbacks_page, () => of_kind('callback').length],
 	['timers', 'Timers', timers_page, () => of_kind('timer').length], ['spans', 'Loops and spans', spans_page, () => of_kind('loop').length + of_kind('span').length],
+	['flame', 'Flame graph', () => flame_page({}), () => (D.flames || []).length ? null : 0],
 	['executors', 'Executors', executors_page, () => (byKind.executor || []).length || of_kind('callback').length],
 	['cpus', 'CPUs', () => tables_page('CPUs', 'Who took the CPU? From the kernel’s events.', ['preemptions', 'callback-cpu', 'node-cpu', 'process-cpu'],
 		'The trace has no events of the kernel’s scheduler; record with --kernel to see who took the CPU.'), () => (D.tables['callback-cpu'] || []).length],
@@ -16,7 +17,7 @@ const sections = [
 	['about', 'Provenance', about_page, () => null],
 ];
 
-const hidden_views = { findings: findings_page };
+const hidden_views = { findings: findings_page, flame: flame_page };
 const entity_pages = { chain: chain_page, callback: callback_page, topic: topic_page, timer: timer_page, loop: span_page, span: span_page };
 const home = { chain: 'chains', callback: 'callbacks', topic: 'topics', timer: 'timers', loop: 'spans', span: 'spans', findings: '' };
 

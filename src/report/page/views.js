@@ -66,12 +66,12 @@ function finding_card(finding, i) {
 }
 
 function nothing() {
-	if (D.why_empty)
+	if (D.why_empty && !(D.flames || []).length)
 		return panel(el('h2', {}, 'Nothing to show'), null, el('p', {}, D.why_empty));
-	const slowest = D.slowest && entities[D.slowest.entity];
+	const slowest = D.slowest && entities[D.slowest.entity], loop = of_kind('loop').filter(other => other.latency).sort((a, b) => b.latency.max - a.latency.max)[0];
 	return panel(el('h2', { class: 'ok' }, 'Nothing stands out.'), null, slowest ? el('p', {}, 'Slowest reaction: ', entity_link(slowest, 200), ', ' +
 		ns_text(D.slowest.worst) + ' at worst' + (slowest.latency ? ' (p99 ' + ns_text(slowest.latency.p99) + ').' : '.'))
-		: null);
+		: loop ? el('p', {}, 'Latest wake-up: ', entity_link(loop, 200), ', ' + ns_text(loop.latency.max) + ' late at worst (p99 ' + ns_text(loop.latency.p99) + ').') : null);
 }
 
 function verdict() {
@@ -123,7 +123,8 @@ function overview() {
 				chain.chain && segments_chart(chain))) : null,
 		worst && worst.instance ? instance_panel(worst, worst.instance, true) : null,
 		D.graph.nodes.length && D.graph.nodes.length <= 40 ? graph_panel(el('h3', {}, el('a', { href: '#/graph' }, 'Graph'))) : null,
-		loops.length && !of_kind('callback').length ? panel('Loops and spans', null, spans_table(loops, 20)) : null,
+		loops.length && !of_kind('callback').length ? [panel(el('h3', {}, el('a', { href: '#/spans' }, 'Loops and spans')), null, spans_table(loops, 12)), flame_panel('spans', 0, true)] : null,
+		of_kind('callback').length ? null : flame_panel('functions', 0, true),
 		of_kind('callback').length ? el('div', { class: 'cols' },
 			panel(el('h3', {}, el('a', { href: '#/callbacks' }, 'Callbacks')), null, callbacks_table(of_kind('callback'), 8, true)),
 			panel(el('h3', {}, el('a', { href: '#/topics' }, 'Topics')), null, topics_table(of_kind('topic'), 8, true))) : null];

@@ -4,6 +4,7 @@
 """The file of a page without a browser: names of traces are never markup, nothing refers to anything outside, the data are
 whole and small, the options are checked, and no file is overwritten or left half."""
 import base64
+import collections
 import gzip
 import html.parser
 import json
@@ -13,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, existing, fewer, private, record, record_robot, run
+from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, compiled, existing, fewer, private, query, record, record_robot, run
 
 NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ELEMENTS = set("html head meta link title style body div header h1 p main ol li noscript table caption tr th td script strong".split())
@@ -65,7 +66,7 @@ def look(trace, directory):
             check(data["tables"][0][name] == rows, trace, "the section", name, "differs")
     check([finding["text"] for finding in data["findings"]] == [row["text"] for row in told["findings"]], trace, "other findings")
     check(data["events"] == told["events"] and data["lost_events"] == told["lost_events"], trace, "other counts")
-    check(len(data["entities"]) > 0 or not told["events"], trace, "has no entities")
+    check(data["entities"] or data["flames"] or not told["events"], trace, "has no entities")
     check(sum(len(chain["worst"]) for chain in data["chains"]) <= 1000, trace, "has too many arrivals")
     received = sum(entity["latency"]["count"] for entity in data["entities"] if entity["kind"] == "topic" and "latency" in entity)
     check(received == sum(sum(series["count"]) for series in data["series"] if series["what"] == "latency"), trace, "over time: other messages")
@@ -111,6 +112,37 @@ def mistakes(trace, directory):
     check(0 < data_of(window, "a window")["begin"] < 1e9, "--begin is ignored")
 
 
+FUNCTIONS = """static __attribute__((noinline)) int leaf(int n) { volatile int s = n; for (int i = 0; i < 50; i++) s += i; return s; }
+static __attribute__((noinline)) int plan(int n) { return leaf(n) + (n > 1 ? plan(n / 2) : 0); }
+int main(void) { int s = 0; for (int i = 0; i < 40; i++) s += plan(i % 7) + leaf(i); return s < 0; }"""
+
+
+def functions(directory):
+    """The flame graph of functions has the times and calls of the report's profile."""
+    trace = os.path.join(directory, "functions")
+    record(trace, "--functions", "--", compiled(directory, FUNCTIONS, "-finstrument-functions"))
+    flame, own, calls = look(trace, directory)["flames"][0], collections.Counter(), collections.Counter()
+    for _, label, _, self_ns, count in flame["frames"]:
+        own[label] += self_ns
+        calls[label] += count
+    for row in answer("report", trace, "--section", "profile")["profile"]:
+        own[row["function"]] -= row["own_ns"]
+        calls[row["function"]] -= row["calls"]
+    check(flame["what"] == "functions" and len(own) > 3 and not any(own.values()) and not any(calls.values()), "the frames of functions:", own, calls)
+
+
+def cyclic(directory):
+    """The flame graph of spans has the self times of kymo query, and no sleeps."""
+    trace = os.path.join(directory, "cyclic")
+    record(trace, "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1", env=private(directory))
+    data = look(trace, directory)
+    check({"loop", "span"} <= {entity["kind"] for entity in data["entities"]}, "no loop")
+    told = {row["name"]: row["ns"] for row in query(trace, "SELECT category || ':' || name AS name, sum(self_ns) AS ns FROM spans GROUP BY 1")}
+    shown = {label: self_ns for depth, label, _, self_ns, _ in data["flames"][0]["frames"] if depth > 1}
+    check(shown and shown == {name: told[name] for name in shown} and "cyclic:loop" in shown, "the frames of spans:", shown, told)
+    check(not any("sleep" in name for name in shown), "sleeps are in the flame graph:", shown)
+
+
 def main(directory):
     trace = robot(directory)
     mistakes(trace, directory)
@@ -118,9 +150,8 @@ def main(directory):
     record(hostile, "--", os.path.join(TESTS, "hostile_names"))
     names = [entity["name"] for entity in look(hostile, directory)["entities"]]
     check(any("<script>alert(1)" in name for name in names), "the hostile names are not in the page")
-    cyclic = os.path.join(directory, "cyclic")
-    record(cyclic, "--", os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "1", env=private(directory))
-    check({"loop", "span"} <= {entity["kind"] for entity in look(cyclic, directory)["entities"]}, "no loop")
+    cyclic(directory)
+    functions(directory)
     folder = os.path.join(SHARED, "data", "ros2-traces")
     for given in fewer(existing(*(os.path.join(folder, name, "ctf") for name in ("discarded", "pair_intra", "pair_lifecycle", "streamed_relayd")))):
         look(given, directory)
