@@ -8,7 +8,9 @@ import zlib
 WIDTH, HEIGHT = 1280, 1120
 SHRUNK, STEP = 1 / 4, 4		# by Chromium, and then here: a spot is 16 by 16 pixels
 FAR = 16			# of 255: a spot that differs by more than this in a colour is another one
-MOST_FAR = 0.01			# share of such spots
+MOST_FAR = 0.01			# share of such spots in the picture,
+TILE = 8			# and in each tile of so many spots a side: a chart that is missing is a small part of a picture
+MOST_FAR_TILE = 0.08
 
 
 def taken(browser):
@@ -87,19 +89,21 @@ def read(path):
         return pixels(file.read())[1]
 
 
-def share_far(one, other):
-    """Return: the share of spots of two pictures that differ; 1: they have other sizes. A row may be a spot higher or lower: the
-    nearest of three is compared, from each picture to the other."""
+def shares_far(one, other):
+    """Return: the share of spots of two pictures that differ, and that of the tile with the most; 1, 1: they have other sizes. A row
+    may be a spot higher or lower: the nearest of three is compared, from each picture to the other."""
     if [len(row) for row in one] != [len(row) for row in other]:
-        return 1
-    return max(far_from(one, other), far_from(other, one))
+        return 1, 1
+    return tuple(max(shares) for shares in zip(far_from(one, other), far_from(other, one)))
 
 
 def far_from(one, other):
-    far = spots = 0
+    far, tiles, width = 0, {}, len(one[0]) // 3
     for y, row in enumerate(one):
         near = [other[k] for k in (y - 1, y, y + 1) if 0 <= k < len(other)]
-        for x in range(0, len(row), 3):
-            spots += 1
-            far += all(max(abs(row[x + c] - line[x + c]) for c in range(3)) > FAR for line in near)
-    return far / spots
+        for x in range(width):
+            is_far = all(max(abs(row[3 * x + c] - line[3 * x + c]) for c in range(3)) > FAR for line in near)
+            far += is_far
+            tile = (y // TILE, x // TILE)
+            tiles[tile] = tiles.get(tile, 0) + is_far
+    return far / (width * len(one)), max(tiles.values()) / TILE ** 2

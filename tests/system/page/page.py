@@ -272,8 +272,9 @@ def look_pictures(browser, pages, is_written=False):
         if is_written:
             lib_picture.write(kept, picture)
             continue
-        far = lib_picture.share_far(picture, lib_picture.read(kept))
-        if not check(far <= lib_picture.MOST_FAR, f"{kept}: {100 * far:.1f} % of the picture looks otherwise; if that is right: page.py --write"):
+        far, tile = lib_picture.shares_far(picture, lib_picture.read(kept))
+        if not check(far <= lib_picture.MOST_FAR and tile <= lib_picture.MOST_FAR_TILE,
+                     f"{kept}: {100 * far:.1f} % of the picture looks otherwise, {100 * tile:.0f} % of a part of it; if that is right: page.py --write"):
             lib_picture.write(os.path.join(os.environ.get("KYMO_PICTURES", os.path.dirname(pages[0])), name + ".png"), picture)
 
 
