@@ -98,7 +98,7 @@ function facts() {
 		['traced', ns_text(total_ns()), D.end - D.begin], ['events', count_text(D.events), D.events],
 		['events lost', count_text(D.lost_events), D.lost_events],
 		D.nodes ? ['nodes', count_text(D.nodes), D.nodes] : null,
-		['processes', count_text((byKind.process || []).length)],
+		byKind.process ? ['processes', count_text(byKind.process.length)] : null,
 		topics.length ? ['topics', count_text(topics.length)] : null,
 		topics.length ? ['messages never received', count_text(lost), lost] : null,
 		of_kind('timer').length ? ['timers a period late', count_text(of_kind('timer').filter(timer => timer.overrun && !timer.other_clock).length) + ' of ' + of_kind('timer').length] : null,

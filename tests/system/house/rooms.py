@@ -245,7 +245,7 @@ DOORS = {
     "report/first": "first",
     "report/why": "report_why",
     "report/running": "running",
-    "report/sections": "expect realtime_names",
+    "report/sections": "profile_names expect realtime_names",
 }
 
 # What the two libraries in the traced process may need.
