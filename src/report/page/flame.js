@@ -68,7 +68,7 @@ function flame_marked_text(flame, words) {
 function flame_boxes(zoom, width) {
 	const boxes = [], scale = width / Math.max(1, zoom.total);
 	for (let around = zoom.around; around; around = around.around)
-		boxes.push({ frame: around, x: 0, width, is_around: true });
+		boxes.unshift({ frame: around, x: 0, width, is_around: true });
 	const visit = frame => {
 		boxes.push({ frame, x: (frame.begin - zoom.begin) * scale, width: frame.total * scale });
 		frame.inside.forEach(inner => inner.total * scale >= 0.5 && visit(inner));
