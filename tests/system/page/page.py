@@ -14,14 +14,28 @@ import lib_picture
 from lib_browser import Chromium, browsers
 from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, check, existing, kymo, private, record, record_robot, report, ros_domain, run, skip
 
-# All addresses of a page: the bar, and the first of each kind of entity and instance.
+# All addresses of a page: the bar, and the first MOST of each kind of entity and instance.
 ADDRESSES = """(() => {
-    const first = kind => of_kind(kind).slice(0, 2).map(entity => address(entity));
+    const first = kind => of_kind(kind).slice(0, MOST).map(entity => address(entity));
     return [...document.querySelectorAll('nav a')].map(link => link.getAttribute('href'))
         .concat(Object.keys(entity_pages).flatMap(first), ['#/findings', '#/nowhere/else', '#/topic/%E0%A4%A'],
-                D.instances.slice(0, 3).map(one => address(entities[one.entity], 1)),
+                D.instances.slice(0, MOST).map(one => address(entities[one.entity], 1)),
                 D.chains.slice(0, 1).filter(chain => chain.worst.length > 1).map(chain => address(entities[chain.entity], 2)));
 })()"""
+# Goes to each address inside of the page, without a question to the browser for each, and says where something is wrong.
+WALK = """(async addresses => {
+    const wrong = [], frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)));
+    for (const to of addresses) {
+        location.hash = to;
+        while (document.documentElement.dataset.view !== location.hash)
+            await new Promise(done => setTimeout(done, 0));
+        await frame();
+        const drawn = DRAWN;
+        if (drawn.text <= 10 || drawn.undrawn || drawn.odd || drawn.wide > 0)
+            wrong.push([to, drawn]);
+    }
+    return [addresses.length, wrong];
+})(ADDRESSES)"""
 DRAWN = """({text: document.querySelector('main').innerText.length,
     undrawn: [...document.querySelectorAll('main svg[height]')].filter(svg => svg.getBoundingClientRect().width && !svg.firstChild).length,
     odd: (document.querySelector('main').innerText.match(/undefined|NaN|\\[object|Infinity/) || [''])[0],
@@ -33,13 +47,10 @@ def page(trace, path, *options):
     return path
 
 
-def walk(browser, what, addresses=ADDRESSES):
+def walk(browser, what, addresses=ADDRESSES, most=2):
     """Each address of the page: something is drawn, and nothing is wider than the window."""
-    for address in browser.value(addresses):
-        browser.view(address)
-        browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
-        drawn = browser.value(DRAWN)
-        check(drawn["text"] > 10 and not drawn["undrawn"] and not drawn["odd"] and drawn["wide"] <= 0, browser.name, what, address, drawn)
+    walked, wrong = browser.value(WALK.replace("DRAWN", DRAWN).replace("ADDRESSES", addresses.replace("MOST", str(most))))
+    check(walked > 3 and not wrong, browser.name, what, walked, "addresses:", wrong[:3])
 
 
 def quiet(browser, what):
@@ -114,6 +125,38 @@ def same_queries(browser, kind, name, charts):
         }[chart.split(" ")[0]].format(entity, chart.split(" ")[-1]))
         told = [list(row.values()) for row in asked(command)]
         check(shown and shown == told, kind, name, command, shown[:5], told[:5])
+
+
+def same_span_queries(browser, trace, path):
+    """Those of a span, of a loop and of the flame graph, of all of the trace and of a part of it."""
+    browser.show(path)
+    half = browser.value("(D.begin + D.end) / 2e9")
+    for window in [], ["--begin", f"+{half:.3f}s"]:
+        if window:
+            browser.show(page(trace, path + ".html", *window))
+        same_queries(browser, "span", "cyclic:plan", ["bins duration", "columns spans"])
+        same_queries(browser, "loop", "cyclic:loop", ["bins latency", "bins duration", "columns spans"])
+        browser.view("#/flame")
+        sums = browser.value("flame_sums(flame_of('spans')).map(sum => [sum.name, sum.self, sum.count])")
+        told = [list(row.values()) for row in asked(browser.value("document.querySelector('main [data-command^=\"kymo query\"]').dataset.command"))]
+        check(sums and sorted(sums) == sorted(row for row in told if not row[0].endswith("_sleep")), "the flame graph has", sums, "not", told)
+
+
+def flame_keys(browser, path):
+    """Keys walk and zoom, the zoom is in the address, the filter marks, a click goes back."""
+    browser.show(path, "#/flame")
+    browser.value("document.querySelector('.flame').focus()")
+    for _ in range(2):
+        browser.key("ArrowDown", 40)
+    browser.key("Enter", 13, "\r")
+    browser.wait("location.hash === '#/flame/spans.2' && document.querySelectorAll('.frame.around').length === 2")
+    check("cyclic:loop" in browser.value("document.querySelector('.flame-said').innerText"), browser.name, "the flame graph does not say where it is")
+    browser.value("(() => { const box = document.getElementById('search'); box.value = 'PLAN'; search_changed(); })()")
+    check(browser.value("document.querySelectorAll('.frame.marked').length") == 1, browser.name, "the filter does not mark frames")
+    browser.value("document.querySelector('.flame .frame rect').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    browser.wait("!document.querySelector('.frame.around')")
+    browser.show(path, "#/flame/spans.2")
+    browser.wait("document.querySelectorAll('.frame.around').length === 2")
 
 
 def shown(browser, condition):
@@ -278,16 +321,17 @@ def look_pictures(browser, pages, is_written=False):
             lib_picture.write(os.path.join(os.environ.get("KYMO_PICTURES", os.path.dirname(pages[0])), name + ".png"), picture)
 
 
-def look(kind, traces, pages, robot, compared_pages):
+def look(kind, traces, pages, own, compared_pages):
+    robot = own[0]
     with kind() as browser:
         compared = 0
         for trace, path in zip(traces, pages):
             browser.show(path)
             check(browser.value("document.documentElement.dataset.ready") == "yes", browser.name, trace, browser.errors)
-            walk(browser, trace)
+            walk(browser, trace, most=2 if trace in own else 1)
             compared += same_numbers(browser, trace, trace)
             quiet(browser, trace)
-        check(compared > 20, browser.name, "compared only", compared, "rows")
+        check(compared > 10, browser.name, "compared only", compared, "rows")
         browser.show(pages[traces.index(robot)])
         check(same_chains(browser, "robot", robot), "the robot has no chains")
         if browser.name == "chromium":
@@ -299,8 +343,10 @@ def look(kind, traces, pages, robot, compared_pages):
             browser.show(page(robot, pages[0] + ".html", "--begin", f"+{0.45 * length:.3f}s", "--end", f"+{0.95 * length:.3f}s"))
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
+            same_span_queries(browser, own[1], pages[traces.index(own[1])])
             browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)
+        flame_keys(browser, pages[traces.index(own[1])])
         quiet(browser, "keys")
         look_compared(browser, compared_pages)
         if browser.name == "chromium":
@@ -318,8 +364,8 @@ def main(directory):
     if not found:
         skip("no browser: it needs chromium and firefox-esr")
     for kind in found:
-        some = traces if kind.name == "chromium" else own[:2] + other[:1]
-        look(kind, some, [pages[traces.index(trace)] for trace in some], own[0], compared_pages)
+        some = traces if kind.name == "chromium" else own[:2]
+        look(kind, some, [pages[traces.index(trace)] for trace in some], own, compared_pages)
 
 
 with tempfile.TemporaryDirectory(prefix="kymo-page-") as private_directory:
