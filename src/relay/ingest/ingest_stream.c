@@ -129,6 +129,7 @@ int ingest_on_sync(struct ingest_call *call)
 
 	if (!wire_get_sync(call->in, &request) || request.count > wire_left(call->in) / WIRE_SIZE_stream_seq)
 		return ingest_malformed(call);
+	relay_horizon(call->ingest->session, request.time);
 	for (uint32_t i = 0; i < request.count; i++) {
 		(void)wire_get_stream_seq(call->in, &each);
 		stream = ingest_stream(call, each.stream);

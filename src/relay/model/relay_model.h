@@ -160,6 +160,8 @@ struct relay_session {
 	struct relay_trace *traces;
 	uint64_t version;		/* grows when streams are announced */
 	struct relay_sync sync;
+	bool has_horizon;		/* its recorder says up to where nothing more comes, in no stream: */
+	uint64_t horizon;		/* no event before this time will come, also in streams that are not known yet */
 	uint64_t cookie;		/* of its datagrams; 0: none */
 	size_t datagram_bytes;		/* in windows of its streams */
 	bool told;                      /* how many packets were lost */
@@ -356,6 +358,9 @@ void relay_step_done(struct relay_stream *stream, uint64_t seq);
 
 /** relay_beacon() - no event before @time will come in @stream. Return: -1: out of memory. */
 int relay_beacon(struct relay_stream *stream, uint64_t time);
+
+/** relay_horizon() - the recorder says: no event before @time will come, in no stream, known or not. */
+void relay_horizon(struct relay_session *session, uint64_t time);
 
 /** relay_sync_add() - @stream is new: open the file for its trace's points. */
 void relay_sync_add(struct relay_stream *stream);

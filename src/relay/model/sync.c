@@ -110,7 +110,19 @@ int relay_beacon(struct relay_stream *stream, uint64_t time)
 
 /* ---- of a session ---- */
 
-/* Up to which time all streams of the session are safe; 0: not known for one of them. */
+void relay_horizon(struct relay_session *session, uint64_t time)
+{
+	session->has_horizon = true;
+	if (time <= session->horizon)
+		return;
+	session->horizon = time;
+	session->sync.due = true;
+}
+
+/*
+ * Up to which time all streams of the session are safe; 0: not known for one of them. A stream that is not known yet
+ * may begin at the horizon.
+ */
 static uint64_t safe_until(struct relay_session *session, uint64_t *streams)
 {
 	uint64_t time = UINT64_MAX;
@@ -126,6 +138,8 @@ static uint64_t safe_until(struct relay_session *session, uint64_t *streams)
 		if (!stream->finished && stream->safe < time)
 			time = stream->safe;
 	}
+	if (session->has_horizon && !session->ended && session->horizon < time)
+		time = session->horizon;
 	return *streams ? time : 0;
 }
 

@@ -163,6 +163,12 @@ static int on_configuration(struct send *send, struct wire_in *in, struct kymo_e
 	return 0;
 }
 
+static void ready(struct send *send)
+{
+	send->state = SEND_READY;
+	send_promise(send);
+}
+
 static int on_session(struct send *send)
 {
 	send->path_is_new = true;
@@ -172,7 +178,7 @@ static int on_session(struct send *send)
 		producer_create_chunk(&send->producer, send->created_s);
 		send->state = SEND_CHUNK;
 	} else {
-		send->state = SEND_READY;
+		ready(send);
 	}
 	return 0;
 }
@@ -204,7 +210,7 @@ static int answered(void *context, uint32_t command, void *about, struct wire_in
 	case WIRE_DATA_PENDING:
 		return on_pending(send, about, in, err);
 	case WIRE_CREATE_CHUNK:
-		send->state = SEND_READY;
+		ready(send);
 	}
 	return 0;
 }

@@ -40,15 +40,16 @@ static void beacon(struct send *send, struct send_stream *stream)
 	producer_index(&send->producer, &stream->at, stream->next_seq - 1, &entry);
 }
 
-/* A kymo relay gets one message for all streams. */
+/*
+ * A kymo relay gets one message for all streams. Its time holds for streams that the relay does not know yet, too, so it
+ * is sent also when no stream is idle.
+ */
 static void synchronise(struct send *send)
 {
 	struct wire_sync sync = { .time = send->horizon_ns };
 
 	for (unsigned i = 0; i < send->stream_count; i++)
 		sync.count += is_idle(send, send->stream[i]);
-	if (!sync.count)
-		return;
 	producer_request(&send->producer, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL);
 	wire_put_sync(&send->producer.control, &sync);
 	for (unsigned i = 0; i < send->stream_count; i++) {
@@ -57,6 +58,21 @@ static void synchronise(struct send *send)
 		if (is_idle(send, stream))
 			wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->at.handle, stream->next_seq - 1 });
 	}
+}
+
+/* No stream is idle until @time, but none begins before it. */
+static void promise(struct send *send, uint64_t time)
+{
+	if (!(send->flags & WIRE_HAS_SYNC))
+		return;
+	producer_request(&send->producer, WIRE_SYNC, WIRE_SIZE_sync, NULL);
+	wire_put_sync(&send->producer.control, &(struct wire_sync){ .time = time });
+}
+
+void send_promise(struct send *send)
+{
+	if (!send->finish)
+		promise(send, 0);
 }
 
 void send_beacons(struct send *send, uint64_t now_ns)
@@ -268,6 +284,7 @@ void send_leave(struct send *send, uint64_t now_ns)
 	    send->sent.at[SPOOL_RUN] == spool_end(send->spool, SPOOL_RUN)) {
 		send->state = SEND_ENDING;
 		send->ask_at = 0;
+		promise(send, UINT64_MAX);
 	}
 	if (send->state == SEND_ENDING && send_is_all_stored(send) && !send->asking) {
 		if (!send->leave_at)

@@ -71,6 +71,9 @@ void send_count_round(struct send *send);
 /** send_asked() - one of the replies of the present round arrived. */
 void send_asked(struct send *send);
 
+/** send_promise() - packets may be sent from now on: promise the relay that a horizon will follow. */
+void send_promise(struct send *send);
+
 /** send_beacons() - tell viewers up to when idle streams are silent, if it is time. */
 void send_beacons(struct send *send, uint64_t now_ns);
 

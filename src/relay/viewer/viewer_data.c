@@ -46,39 +46,6 @@ static void put_status(struct wire_out *reply, uint32_t status, uint32_t flags)
 	wire_put_viewer_index(reply, &(struct wire_viewer_index){ .status = status, .flags = flags });
 }
 
-/*
- * Up to which time idle streams may advance. Babeltrace2 learns of new streams only together with a packet, and it ends
- * when a new stream begins before the time that it has shown. So while there are streams that the viewer does not know,
- * time advances to where these begin, at the most. Their first packets begin when their buffers were allocated, which is
- * before the relay learns of them; so from that moment on, time stands still.
- */
-static uint64_t time_limit(struct viewer *viewer, const struct viewer_stream *view)
-{
-	if (viewer_expects_news(viewer))
-		return view->silent;
-	return viewer_has_news(viewer) ? viewer_news_begin(viewer) : UINT64_MAX;
-}
-
-/* Up to which time the stream is known to be silent; 0: not known. */
-static uint64_t silent_until(struct viewer *viewer, struct viewer_stream *view)
-{
-	const struct relay_stream *stream = view->stream;
-	uint64_t until, limit;
-
-	/* It is not silent while it has a packet that cannot be shown yet; that does not last long. */
-	if (!stream->has_safe || stream->safe < stream->until || (view->next < stream->published && !relay_is_declared(stream)))
-		return 0;
-	until = stream->safe;
-	limit = time_limit(viewer, view);
-	if (until > limit)
-		until = limit < stream->until ? 0 : limit;
-	if (until < view->silent)	/* what was reported stays true, also if new streams begin before it */
-		until = view->silent < stream->until ? 0 : view->silent;
-	view->silent = until > view->silent ? until : view->silent;
-	viewer->bound = until > viewer->bound ? until : viewer->bound;
-	return until;
-}
-
 /* There is no packet, or it may not be shown yet. */
 static void put_none(struct viewer *viewer, struct viewer_stream *view, struct wire_out *reply)
 {
@@ -92,13 +59,29 @@ static void put_none(struct viewer *viewer, struct viewer_stream *view, struct w
 		return;
 	}
 	/* Without metadata a viewer knows no clock, and can't use a time. */
-	until = metadata && metadata->sent ? silent_until(viewer, view) : 0;
+	until = metadata && metadata->sent ? viewer_silent_until(viewer, view) : 0;
+	view->told = until > view->told ? until : view->told;
 	if (until)
 		wire_put_viewer_index(reply, &(struct wire_viewer_index){
 			.timestamp_end = until, .stream_class = stream->class, .status = WIRE_INDEX_INACTIVE,
 			.flags = flags });
 	else
 		put_status(reply, WIRE_INDEX_RETRY, flags);
+}
+
+/* The viewer gets the packet of @entry. */
+static void put_packet_index(struct viewer *viewer, struct viewer_stream *view, const struct ctf_index_entry *entry,
+			     struct wire_out *reply)
+{
+	const uint32_t flags = flags_of(viewer, view);
+
+	if (flags & WIRE_NEW_STREAM && !viewer->knows_news) {
+		viewer->knows_news = true;
+		viewer->reach = viewer_reach(viewer);
+	}
+	put_index(reply, entry, flags);
+	view->told = entry->timestamp_end > view->told ? entry->timestamp_end : view->told;
+	view->next++;
 }
 
 static int begin_read(struct viewer_call *call, struct viewer_stream *view, struct store_file *file, bool is_entry,
@@ -135,7 +118,7 @@ int viewer_on_next_index(struct viewer_call *call)
 	while (view->next < stream->published && !relay_packet(stream, view->next))
 		view->next++;
 	/* Not before the metadata declares the packet's class, nor before streams that may begin earlier are known. */
-	if (view->next >= stream->published || !relay_is_declared(stream) || viewer_expects_news(viewer)) {
+	if (view->next >= stream->published || !relay_is_declared(stream) || !viewer_may_show(viewer, view)) {
 		put_none(viewer, view, call->reply);
 		return 0;
 	}
@@ -144,8 +127,7 @@ int viewer_on_next_index(struct viewer_call *call)
 	view->file = store_ref(part->file);
 	if (stream->published - view->next > RELAY_RECENT)
 		return begin_read(call, view, part->file, true, part->entry + view->next - part->first, 0);
-	put_index(call->reply, &stream->recent[view->next % RELAY_RECENT], flags_of(viewer, view));
-	view->next++;
+	put_packet_index(viewer, view, &stream->recent[view->next % RELAY_RECENT], call->reply);
 	return 0;
 }
 
@@ -207,8 +189,7 @@ void viewer_answer_read(struct viewer *viewer, struct wire_out *reply)
 	if (read->is_entry && read->got < 0) {
 		put_status(reply, WIRE_INDEX_ERR, 0);
 	} else if (read->is_entry) {
-		put_index(reply, &read->entry, flags_of(viewer, view));
-		view->next++;
+		put_packet_index(viewer, view, &read->entry, reply);
 	} else if (!view->stream->is_metadata) {
 		put_packet(reply, got == read->size ? WIRE_PACKET_OK : WIRE_PACKET_ERR, read->bytes,
 			   got == read->size ? got : 0);

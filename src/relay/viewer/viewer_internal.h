@@ -10,7 +10,7 @@ struct viewer_stream {
 	struct relay_stream *stream;
 	uint64_t next;			/* number of the packet */
 	uint64_t sent;			/* bytes of metadata */
-	uint64_t silent;		/* the latest time sent in an INACTIVE */
+	uint64_t told;			/* it holds the viewer back here: by its last packet or INACTIVE; at first viewer_reach() */
 	struct store_file *file;	/* of the index entry that was sent last */
 };
 
@@ -22,7 +22,8 @@ struct viewer {
 	unsigned ours, minor;		/* version 2.ours is announced; minor: what both sides speak */
 	struct map views;		/* struct viewer_stream by stream id */
 	uint64_t version;		/* of the session, when its streams were listed last */
-	uint64_t bound;			/* the latest time sent in an INACTIVE of any stream */
+	bool knows_news;		/* a packet told it of new streams: it asks for them before it shows more than ... */
+	uint64_t reach;			/* ... up to here */
 	struct wire_out in;		/* requests that are not answered yet */
 	bool waits;			/* there may be a complete request in it */
 	struct viewer_read read;
@@ -59,8 +60,22 @@ bool viewer_has_news(struct viewer *viewer);
  */
 bool viewer_expects_news(const struct viewer *viewer);
 
-/** viewer_news_begin() - when the streams begin that the viewer may know and does not; if unknown, its present time. */
+/** viewer_news_begin() - when the streams begin that the viewer may know and does not; 0: one is not known. */
 uint64_t viewer_news_begin(const struct viewer *viewer);
+
+/* ---- viewer_time.c ---- */
+
+/**
+ * viewer_silent_until() - up to which time @view is known to be silent, as the viewer may be told
+ * Return: 0: not known. The caller tells it, and sets @view->told.
+ */
+uint64_t viewer_silent_until(struct viewer *viewer, const struct viewer_stream *view);
+
+/** viewer_reach() - how far the viewer may have got with the streams that it knows. */
+uint64_t viewer_reach(const struct viewer *viewer);
+
+/** viewer_may_show() - whether the viewer may get the next packet of @view, which exists. */
+bool viewer_may_show(const struct viewer *viewer, const struct viewer_stream *view);
 
 /* ---- viewer_data.c ---- */
 int viewer_on_next_index(struct viewer_call *call);

@@ -138,16 +138,16 @@ bool viewer_expects_news(const struct viewer *viewer)
 uint64_t viewer_news_begin(const struct viewer *viewer)
 {
 	uint64_t begin = UINT64_MAX;
-	bool known = true;
 
 	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next) {
 		if (stream->is_metadata || (stream->finished && !stream->published) || !is_news(viewer, stream))
 			continue;
-		known = known && stream->published;
-		if (stream->published && stream->begin < begin)
+		if (!stream->published)
+			return 0;
+		if (stream->begin < begin)
 			begin = stream->begin;
 	}
-	return known || begin < viewer->bound ? begin : viewer->bound;
+	return begin;
 }
 
 static void put_stream(struct wire_out *reply, const struct relay_stream *stream)
@@ -172,6 +172,7 @@ static uint64_t first_packet(const struct relay_stream *stream, uint32_t seek)
 /* Adds the new streams to the reply. A stream without memory for its view is added another time. */
 static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t status, uint32_t seek)
 {
+	const uint64_t reach = viewer->knows_news ? viewer->reach : viewer_reach(viewer);
 	const size_t head = reply->used;
 	uint32_t count = 0;
 
@@ -183,6 +184,7 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 			continue;
 		view->stream = stream;
 		view->next = first_packet(stream, seek);
+		view->told = reach;
 		if (map_put(&viewer->views, stream->id, 0, view) < 0) {
 			free(view);
 			continue;
@@ -190,6 +192,7 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 		put_stream(reply, stream);
 		count++;
 	}
+	viewer->knows_news = false;
 	if (reply->failed)
 		return;
 	reply->bytes[head + 6] = (uint8_t)(count >> 8);	/* LISTED_MAX needs two bytes */
@@ -226,7 +229,6 @@ int viewer_on_attach(struct viewer_call *call)
 	}
 	viewer->session = session;
 	viewer->version = UINT64_MAX;
-	viewer->bound = 0;
 	session->viewers++;
 	session->users++;
 	put_news(viewer, call->reply, WIRE_ATTACHED, request.seek);
