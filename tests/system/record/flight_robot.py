@@ -164,7 +164,7 @@ def wait_dead(pids):
 
 def by_itself(directory):
     """No recorder: the processes keep their last events; stopped ones, too."""
-    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '600', *robot_options)],
+    program = subprocess.Popen([KYMO, 'run', '--flight', '--', *robot('--seconds', '600')],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         until_busy()
