@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "recorder/launch/enable.h"
 #include "recorder/launch/preload.h"
 #include "recorder/runtime/region_view.h"
 #include "recorder/runtime/status.h"
@@ -338,11 +339,38 @@ static void refused_regions(struct doctor *doctor, const char *path)
 	rundir_close(&dir);
 }
 
+void doctor_library(struct doctor *doctor)
+{
+	doctor_preload(doctor);
+}
+
+/* Of this user: only then the machine is what was looked at. */
+static void permanent_switch(struct doctor *doctor)
+{
+	struct enable_place place;
+	char library[PATH_MAX];
+	struct kymo_err err;
+
+	if (enable_of_user(&place, &err) < 0)
+		return;
+	switch (enable_look(&place, library)) {
+	case ENABLE_ON:
+		doctor_say(doctor, ENABLED_ON, place.file, library);
+		break;
+	case ENABLE_GONE:
+		doctor_say(doctor, ENABLED_GONE, place.file, library);
+		break;
+	default:
+		break;
+	}
+}
+
 void doctor_machine(struct doctor *doctor)
 {
 	char path[4096];
 
 	doctor_preload(doctor);
+	permanent_switch(doctor);
 	(void)rundir_choose(path, sizeof path, getenv("KYMO_DIR"), geteuid());
 	if (*path != '/')
 		doctor_say(doctor, DIRECTORY_RELATIVE, path);

@@ -34,6 +34,9 @@ struct doctor {
 	unsigned problems;	/* DOCTOR_PROBLEM findings so far */
 };
 
+/** doctor_library() - only the preload library. Context: blocks. */
+void doctor_library(struct doctor *doctor);
+
 /** doctor_machine() - the preload library, the runtime directory, clocks, limits, the agent. */
 void doctor_machine(struct doctor *doctor);
 

@@ -217,7 +217,7 @@ DOORS = {
     "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_count tracer_left_out tracer_libc tracer_ring",
     "recorder/trigger": "trigger",
     "recorder/flight": "flight",
-    "recorder/launch": "launch prefixes preload",
+    "recorder/launch": "enable launch prefixes preload",
     "recorder/doctor": "doctor",
     "recorder/control": "control",
     "recorder/record": "record",
