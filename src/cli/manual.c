@@ -81,7 +81,7 @@ static const char later_steps[] =
 /* The verbs by purpose. The test of the manual pages checks that each is listed once. */
 static const struct entry chapters[] = {
 	{ "Start programs, record them",
-	  "run attach detach record start pause resume filter stop status snapshot sink recover ls rm incidents" },
+	  "run attach detach enable disable record start pause resume filter stop status snapshot sink recover ls rm incidents" },
 	{ "Watch what happens now", "top serve config" },
 	{ "Read the answers",
 	  "info events dump report flow why diff bench check store query export open" },

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kymo disable: undo kymo enable. */
+#include <stdio.h>
+
+#include "cli/common/common.h"
+#include "recorder/launch/enable.h"
+
+struct options {
+	const char *workspace;
+	bool user;
+};
+
+static const struct opt opts[] = {
+	{ "user", 0, OPT_FLAG, offsetof(struct options, user), NULL, "of this user (default)", NULL },
+	{ "workspace", 'w', OPT_TEXT, offsetof(struct options, workspace), "DIR", "of this colcon workspace", NULL },
+	CLI_OPT_END
+};
+
+static int run(int argc, char **argv, struct kymo_err *err)
+{
+	struct options o = { 0 };
+	struct enable_place place;
+	int rc;
+
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
+		return -1;
+	if (o.user && o.workspace)
+		return err_set(err, KYMO_EXIT_USAGE, "--user and --workspace: one at a time");
+	if ((o.workspace ? enable_of_workspace(&place, o.workspace, err) : enable_of_user(&place, err)) < 0)
+		return -1;
+	rc = enable_remove(&place, err);
+	if (rc < 0)
+		return -1;
+	if (!rc)
+		printf("nothing to do: %s does not exist\n", place.file);
+	else
+		printf("removed %s\nPrograms and shells that run keep the library until they end.\n", place.file);
+	return KYMO_EXIT_OK;
+}
+
+const struct verb verb_disable = {
+	.name = "disable",
+	.synopsis = "[--user | --workspace DIR]",
+	.summary = "undo \"kymo enable\"",
+	.description = "Removes what \"kymo enable\" wrote, and the directories that it created, if nothing else is in them. Programs that "
+		       "run keep the library until they end.\n\n"
+		       "Exit status: 0, also if it was off; 1 it could not be removed, or somebody else wrote the file; 2 wrong usage; "
+		       "3 not a workspace.",
+	.examples = "kymo disable\n"
+		    "kymo disable --workspace ~/ros2_ws\n",
+	.opts = opts,
+	.run = run,
+};
