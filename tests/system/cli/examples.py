@@ -72,6 +72,7 @@ SCENES = [
     (r"kymo top\b", "on_terminal", {0}),
     (r"kymo (ls|info|list|events|dump|report|flow|why|query|export|doctor|help)\b", "read", {0, 1, NOTHING}),
     (r"kymo (attach|detach)\b", "attached", {0}),
+    (r"kymo (enable|disable)\b", "switched", {0, NOTHING}),
     (r"kymo serve\b", "served", {0}),
     (r"kymo config\b", "configured", {0}),
     (r"kymo (store|diff --store)\b", "stored", {0, NOTHING}),
@@ -446,6 +447,15 @@ class Scenes:
             json.dump(accounts, file)
             file.truncate()
         return self.run(f"cd {place} && {line} || [ $? = 6 ]")
+
+    def switched(self, line):
+        """In a home of its own, with a workspace in it."""
+        home = tempfile.mkdtemp(dir=self.work)
+        install = os.path.join(home, "ros2_ws", "install")
+        os.makedirs(install)
+        with open(os.path.join(install, ".colcon_install_layout"), "w", encoding="utf-8") as file:
+            file.write("isolated\n")
+        return self.run(line, HOME=home, XDG_CONFIG_HOME=os.path.join(home, ".config"))
 
     def incident(self, line):
         """Where a recorder kept the recording as an incident, and ended before it wrote more."""
