@@ -244,6 +244,8 @@ static void merge_trust(struct summary *into, const struct summary_trust *from)
 		trust->lost_of = summary_text(into, from->lost_of);
 	trust->lost_events += from->lost_events;
 	trust->lost_packets += from->lost_packets;
+	trust->lost_kernel_events += from->lost_kernel_events;
+	trust->lost_kernel_packets += from->lost_kernel_packets;
 	if (from->lost_begin_ns &&
 	    (!trust->lost_begin_ns || from->lost_begin_ns < trust->lost_begin_ns))
 		trust->lost_begin_ns = from->lost_begin_ns;

@@ -175,6 +175,7 @@ struct summary_entity {
 /* Can the numbers be trusted? */
 struct summary_trust {
 	uint64_t lost_events, lost_packets;
+	uint64_t lost_kernel_events, lost_kernel_packets; /* of these, the kernel's */
 	uint64_t lost_begin_ns, lost_end_ns; /* epoch; 0: not known when */
 	const char *lost_of;         /* the process that lost most of them; NULL: not known */
 	uint64_t damaged;            /* places of the trace that could not be read */

@@ -338,6 +338,8 @@ static void read_facts(struct summary *summary, struct json_object *object)
 	summary->trust = (struct summary_trust){
 		.lost_events = json_get_u64(trust, "lost_events"),
 		.lost_packets = json_get_u64(trust, "lost_packets"),
+		.lost_kernel_events = json_get_u64(trust, "lost_kernel_events"),
+		.lost_kernel_packets = json_get_u64(trust, "lost_kernel_packets"),
 		.lost_begin_ns = (uint64_t)get_time(summary, trust, "lost_begin_ns"),
 		.lost_end_ns = (uint64_t)get_time(summary, trust, "lost_end_ns"),
 		.lost_of = lost_of ? summary_text(summary, lost_of) : NULL,

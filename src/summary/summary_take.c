@@ -290,6 +290,8 @@ static void take_loss(struct summary_collect *collect, struct summary *summary)
 
 	trust->lost_events = stats_lost_events(stats);
 	trust->lost_packets = stats_lost_packets(stats);
+	trust->lost_kernel_events = stats_lost_elsewhere(stats).events;
+	trust->lost_kernel_packets = stats_lost_elsewhere(stats).packets;
 	for (unsigned i = 0; i < stats_loss_count(stats); i++) {
 		const struct stats_loss *loss = stats_loss(stats, i);
 

@@ -246,6 +246,8 @@ static void put_trust(struct json_text *json, const struct summary *summary)
 	json_text_open(json, "trust", '{');
 	put_u64(json, "lost_events", trust->lost_events);
 	put_u64(json, "lost_packets", trust->lost_packets);
+	put_u64(json, "lost_kernel_events", trust->lost_kernel_events);
+	put_u64(json, "lost_kernel_packets", trust->lost_kernel_packets);
 	put_time(json, "lost_begin_ns", summary, (int64_t)trust->lost_begin_ns);
 	put_time(json, "lost_end_ns", summary, (int64_t)trust->lost_end_ns);
 	put_text(json, "lost_of", trust->lost_of);

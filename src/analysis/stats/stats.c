@@ -223,6 +223,10 @@ static void on_loss(void *context, const struct model_loss *event)
 	loss->end_ns = event->end_ns;
 	stats->lost_events += event->events;
 	stats->lost_packets += event->packets;
+	if (event->is_elsewhere) {
+		stats->lost_elsewhere.events += event->events;
+		stats->lost_elsewhere.packets += event->packets;
+	}
 	if (loss->ranges == STATS_RANGES_MAX)
 		join_ranges(loss);
 	loss->range[loss->ranges++] = (struct stats_range){ event->begin_ns, event->end_ns,
@@ -303,6 +307,7 @@ void stats_forget(struct stats *stats)
 	}
 	stats->loss_count = 0;
 	stats->lost_events = stats->lost_packets = 0;
+	stats->lost_elsewhere = (struct stats_lost){ 0, 0 };
 }
 
 const struct stats_callback *stats_callback(const struct stats *stats, unsigned index)
@@ -329,6 +334,11 @@ const struct stats_loss *stats_loss(const struct stats *stats, unsigned index)
 		if (slot[i] && !index--)
 			return slot[i];
 	return NULL;
+}
+
+struct stats_lost stats_lost_elsewhere(const struct stats *stats)
+{
+	return stats->lost_elsewhere;
 }
 
 uint64_t stats_lost_events(const struct stats *stats)

@@ -103,6 +103,13 @@ void stats_forget(struct stats *stats);
 /** stats_window() - change the window, for example when the time of the first event is known. */
 void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns);
 
+struct stats_lost {
+	uint64_t events, packets;
+};
+
+/** stats_lost_elsewhere() - what of all losses was the kernel's: it had no events of programs. */
+struct stats_lost stats_lost_elsewhere(const struct stats *stats);
+
 /* By index of the object; zeroed when nothing happened to it. */
 const struct stats_callback *stats_callback(const struct stats *stats, unsigned index);
 const struct stats_topic *stats_topic(const struct stats *stats, unsigned index);

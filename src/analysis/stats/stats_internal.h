@@ -34,6 +34,7 @@ struct stats {
 	struct array losses;		/* of struct stats_loss *, by stream */
 	unsigned loss_count;
 	uint64_t lost_events, lost_packets;
+	struct stats_lost lost_elsewhere;
 	bool failed;
 };
 
