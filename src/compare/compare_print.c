@@ -18,6 +18,35 @@ struct text {
 
 #define WIDTH 80u
 
+#define LEFT_OUT_SHOWN 4u
+
+static void left_out_lines(const struct text *t, unsigned count)
+{
+	const struct compare_print *print = t->print;
+	const unsigned most = print->most && count > LEFT_OUT_SHOWN ? LEFT_OUT_SHOWN : count;
+	char clean[1024], number[32];
+
+	if (!count)
+		return;
+	fprintf(t->out,
+		"Left out, because events were lost: %u of the base runs, %u of the new ones.\n",
+		print->left_out_base, print->left_out_new);
+	for (unsigned i = 0; i < most; i++) {
+		const struct compare_left_out *one = &print->left_out[i];
+
+		text_clean(clean, sizeof(clean), one->path);
+		if (one->is_partner)
+			fprintf(t->out, "    %s: events were lost in the other run of its pair\n", clean);
+		else if (one->events)
+			fprintf(t->out, "    %s: %s lost events\n", clean,
+				summary_number(number, one->events));
+		else
+			fprintf(t->out, "    %s: the trace has gaps\n", clean);
+	}
+	if (most < count)
+		fprintf(t->out, "    %u more: --all\n", count - most);
+}
+
 /* "6 runs each, in pairs   base -> new   same machine, no events lost" */
 static void head(const struct text *t)
 {
@@ -39,11 +68,7 @@ static void head(const struct text *t)
 		: strlen(line) + strlen(sides) + strlen(note) + 6 > WIDTH ? "\n"
 									      : "   ",
 		note);
-	if (left_out)
-		fprintf(t->out,
-			"Left out, because events were lost: %u of the base runs, %u of the new "
-			"ones.\n",
-			print->left_out_base, print->left_out_new);
+	left_out_lines(t, left_out);
 	fputc('\n', t->out);
 }
 
@@ -269,6 +294,31 @@ static void verdict_line(const struct text *t)
 		fprintf(t->out, "In some runs of a side only: %u entities.\n", c->irregular);
 }
 
+/* What made the duration of a callback longer, but is not its own. */
+static void others_taken_line(const struct text *t)
+{
+	const struct comparison *c = t->comparison;
+	const struct compare_row *most = NULL;
+	char clean[1024], times[COMPARE_CHANGE_MAX];
+
+	for (unsigned i = 0; i < c->rows; i++) {
+		const struct compare_row *row = &c->row[i];
+		const double more = row->new_others - row->base_others;
+
+		if (row->has_others && more > OTHERS_LEAST_NS &&
+		    (!most || more > most->new_others - most->base_others))
+			most = row;
+	}
+	if (!most)
+		return;
+	text_clean(clean, sizeof(clean), label(most->entity));
+	fprintf(t->out,
+		"Other programs took more beside callbacks than before, most beside %s\n"
+		"(%s: %s). It is not the callbacks' own time, and not judged.\n",
+		clean, strrchr(most->metric, ' ') + 1,
+		compare_from_to(times, COMPARE_NS, most->base_others, most->new_others));
+}
+
 void compare_print_text(FILE *out, const struct comparison *comparison,
 			const struct compare_print *print)
 {
@@ -285,4 +335,5 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 	names(&t, "new", comparison->appeared, comparison->appeareds);
 	names(&t, "gone", comparison->gone, comparison->gones);
 	verdict_line(&t);
+	others_taken_line(&t);
 }

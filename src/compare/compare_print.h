@@ -13,6 +13,14 @@
 #include "compare/ci.h"
 #include "compare/compare.h"
 
+/* A run that was not judged. */
+struct compare_left_out {
+	const char *path;
+	bool is_new;
+	bool is_partner; /* the other run of its pair lost events */
+	uint64_t events; /* that were lost in it; 0: packets, or the trace is damaged */
+};
+
 struct compare_print {
 	const struct compare_options *options;
 	const char *base, *new; /* what the sides are called */
@@ -20,14 +28,15 @@ struct compare_print {
 	unsigned most;          /* entities to show of each verdict; 0: all */
 	unsigned left_out_base,
 		left_out_new; /* runs that were not judged, because events were lost in them */
+	const struct compare_left_out *left_out; /* each of them */
 };
 
 /** compare_print_text() - at most 80 columns unless a name is longer. */
 void compare_print_text(FILE *out, const struct comparison *comparison,
 			const struct compare_print *print);
 
-/** compare_print_table() - all rows, in the sections metrics, appeared and gone; for JSON and CSV.
- */
+/** compare_print_table() - all rows, in the sections metrics, appeared, gone and left_out; for JSON
+ * and CSV. */
 void compare_print_table(struct table *table, const struct comparison *comparison,
 			 const struct compare_print *print);
 

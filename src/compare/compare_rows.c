@@ -34,6 +34,10 @@ static const struct table_column entity_columns[] = { { "kind", "Kind" },
 						      { "name", "Name" },
 						      { "of", "Of" } };
 
+static const struct table_column left_out_columns[] = {
+	{ "side", "Side" }, { "run", "Run" }, { "why", "Why" }, { "lost_events", "Lost events" }
+};
+
 static const char *const unit_name[] = { "ns", "per_second", "share", "per_run", "ns_per_run" };
 
 static void cell(struct table *table, double value)
@@ -107,6 +111,16 @@ void compare_print_table(struct table *table, const struct comparison *compariso
 	put_entities(table, "gone", "Gone", comparison->gone, comparison->gones);
 	table_value_u64(table, "base_runs", "Base runs", print->options->design.bases);
 	table_value_u64(table, "new_runs", "New runs", print->options->design.news);
+	table_section(table, "left_out", "Left out", left_out_columns, COUNT_OF(left_out_columns));
+	for (unsigned i = 0; i < print->left_out_base + print->left_out_new; i++) {
+		const struct compare_left_out *one = &print->left_out[i];
+
+		table_text(table, one->is_new ? "new" : "base");
+		table_text(table, one->path);
+		table_text(table, one->is_partner ? "the other run of its pair lost events"
+						  : "events were lost");
+		table_u64(table, one->events);
+	}
 	table_value_text(table, "intervals_of", "Intervals of",
 			 comparison->has_blocks ? "blocks of one run" : "runs");
 	table_value_u64(table, "paired", "Paired", print->options->design.paired);

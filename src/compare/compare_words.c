@@ -83,7 +83,10 @@ char *compare_more(char out[COMPARE_CHANGE_MAX], const struct compare_row *row,
 	const char *what = design->paired ? "pairs" : "runs a side";
 	const unsigned have = design->bases < design->news ? design->bases : design->news;
 
-	if (row->verdict.runs > have)
+	if (row->verdict.runs == have + 1)
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "about one more %s would tell",
+			       design->paired ? "pair" : "run a side");
+	else if (row->verdict.runs > have)
 		(void)snprintf(out, COMPARE_CHANGE_MAX, "about %u more %s would tell",
 			       row->verdict.runs - have, what);
 	else

@@ -160,6 +160,11 @@ static int record_side(struct bench_pairs *b, unsigned pair, bool is_new,
 	if (bench_run(&run, &load->meanwhile[is_new], &lost, err))
 		return -1;
 	load->lost += b->with_losses ? 0 : lost;
+	if (b->kernel && !pair && !is_new && !b->quiet && !bench_run_has_kernel(path))
+		fprintf(stderr,
+			"%sThe kernel's events cannot be recorded, so callbacks have no own time: %s "
+			"says why.\n",
+			isatty(STDERR_FILENO) ? "\r\033[K" : "", log);
 	load->is_disturbed |=
 		disturbed(&b->rule, &load->meanwhile[is_new], load->why, sizeof(load->why));
 	return 0;

@@ -29,4 +29,7 @@ struct bench_run {
 int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, uint64_t *lost,
 	      struct kymo_err *err);
 
+/** bench_run_has_kernel() - has the recording @path the kernel's events? Context: blocks. */
+bool bench_run_has_kernel(const char *path);
+
 #endif

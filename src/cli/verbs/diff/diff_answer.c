@@ -29,7 +29,6 @@ static int read_sides(struct diff *d, struct kymo_err *err)
 	return check_machines(d, err);
 }
 
-/* Which of several runs was judged, a pair with losses aside, the paths do not say. */
 static int compare_blocks(const struct diff *d, struct comparison *comparison,
 			  struct kymo_err *err)
 {
@@ -37,9 +36,9 @@ static int compare_blocks(const struct diff *d, struct comparison *comparison,
 	struct blocks blocks[2] = { { .count = 0 } };
 	int status = 0;
 
-	for (unsigned s = 0; s < 2 && !status && d->base.count == 1 && d->new.count == 1; s++)
+	for (unsigned s = 0; s < 2 && !status; s++)
 		status = diff_blocks_read(&blocks[s], side[s]->summary[0], d->verb,
-					  side[s]->path[0], err);
+					  side[s]->path[side[s]->of[0]], err);
 	if (!status)
 		status = blocks_judge(comparison, &d->compare, &blocks[0], &blocks[1], err);
 	diff_blocks_free(&blocks[0]);
@@ -135,6 +134,7 @@ static int print(const struct diff *d, const struct comparison *comparison, stru
 		.most = d->options.all ? 0 : 5,
 		.left_out_base = d->base.left_out,
 		.left_out_new = d->new.left_out,
+		.left_out = d->left_out,
 	};
 	char name[32];
 	struct ci_suite suite = { .name = name, .file = d->new_name };
@@ -164,10 +164,13 @@ int diff_check_options(const struct diff_options *options, struct kymo_err *err)
 	return 0;
 }
 
-int diff_print(const struct diff *d, const struct comparison *comparison, struct kymo_err *err)
+int diff_print(struct diff *d, const struct comparison *comparison, struct kymo_err *err)
 {
-	const int status = print(d, comparison, err);
+	const unsigned bases = diff_runs_left_out(&d->base, false, d->left_out);
+	int status;
 
+	(void)diff_runs_left_out(&d->new, true, d->left_out + bases);
+	status = print(d, comparison, err);
 	if (status != KYMO_EXIT_OK)
 		return status;
 	if (comparison->count[VERDICT_WORSE])

@@ -90,6 +90,7 @@ struct diff {
 	char base_name[64], new_name[64];
 	const char *page;   /* --html: the file to write */
 	char command[1024]; /* that was typed, for the page */
+	struct compare_left_out left_out[2 * COMPARE_RUNS_MAX]; /* set by diff_print() */
 };
 
 /** diff_check_options() - do the options go together? Return: 0; -1 with @err. */
@@ -104,6 +105,6 @@ int diff_compare(struct diff *diff, struct comparison *comparison, struct kymo_e
 
 /** diff_print() - print the answer, and write the page. Return: the exit status, or -1 with @err.
  */
-int diff_print(const struct diff *diff, const struct comparison *comparison, struct kymo_err *err);
+int diff_print(struct diff *diff, const struct comparison *comparison, struct kymo_err *err);
 
 #endif

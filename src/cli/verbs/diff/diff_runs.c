@@ -160,30 +160,57 @@ static int read_one(struct summary **summary, const char *verb, const char *path
 	return err->text[0] ? err_wrap(err, "%s", path) : -1;
 }
 
+/* Where the kernel's events have a gap, runs of callbacks have no own time; all else is complete. */
 static bool has_losses(const struct summary *summary)
 {
-	return summary->trust.lost_events || summary->trust.lost_packets || summary->trust.damaged;
+	const struct summary_trust *trust = &summary->trust;
+
+	return trust->lost_events > trust->lost_kernel_events ||
+	       trust->lost_packets > trust->lost_kernel_packets || trust->damaged;
 }
 
 static int read_rest(struct diff_runs *runs, const char *verb, struct kymo_err *err)
 {
-	for (; runs->read < runs->count; runs->read++)
+	for (; runs->read < runs->count; runs->read++) {
+		runs->of[diff_runs_judged(runs)] = runs->read;
 		if (read_one(&runs->summary[diff_runs_judged(runs)], verb, runs->path[runs->read],
 			     err))
 			return -1;
+	}
 	return 0;
 }
 
 /* Leaves out run @at of those that are judged. */
 static void leave_out(struct diff_runs *runs, unsigned at)
 {
-	const unsigned judged = diff_runs_judged(runs);
+	const struct summary_trust *trust = &runs->summary[at]->trust;
+	const unsigned judged = diff_runs_judged(runs), path = runs->of[at];
+
+	runs->judged[path] = has_losses(runs->summary[at]) ? DIFF_LOST : DIFF_PARTNER_LOST;
+	runs->lost[path] = trust->lost_events - trust->lost_kernel_events;
+	memmove(&runs->of[at], &runs->of[at + 1], (judged - at - 1) * sizeof(*runs->of));
 
 	summary_free(runs->summary[at]);
 	memmove(&runs->summary[at], &runs->summary[at + 1],
 		(judged - at - 1) * sizeof(*runs->summary));
 	runs->summary[judged - 1] = NULL;
 	runs->left_out++;
+}
+
+unsigned diff_runs_left_out(const struct diff_runs *runs, bool is_new,
+			    struct compare_left_out *out)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < runs->read; i++)
+		if (runs->judged[i] != DIFF_JUDGED)
+			out[count++] = (struct compare_left_out){
+				.path = runs->path[i],
+				.is_new = is_new,
+				.is_partner = runs->judged[i] == DIFF_PARTNER_LOST,
+				.events = runs->lost[i],
+			};
+	return count;
 }
 
 static int all_lost(unsigned count, struct kymo_err *err)

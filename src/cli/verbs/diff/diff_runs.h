@@ -7,7 +7,11 @@
 
 #include "base/err.h"
 #include "compare/compare.h"
+#include "compare/compare_print.h"
 #include "summary/summary.h"
+
+/* Is a run judged? */
+enum diff_judged { DIFF_JUDGED, DIFF_LOST, DIFF_PARTNER_LOST };
 
 struct diff_runs {
 	char *path[COMPARE_RUNS_MAX];
@@ -15,6 +19,9 @@ struct diff_runs {
 	unsigned count;
 	unsigned read;     /* the first of them, by path */
 	unsigned left_out; /* of those: because events were lost in them */
+	enum diff_judged judged[COMPARE_RUNS_MAX]; /* by path, as are ... */
+	uint64_t lost[COMPARE_RUNS_MAX];	   /* ... events that were lost in it */
+	unsigned of[COMPARE_RUNS_MAX];		   /* by summary: which path */
 };
 
 /** diff_runs_judged() - how many summaries there are. */
@@ -60,6 +67,10 @@ int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *v
  */
 int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
 		    struct kymo_err *err);
+
+/** diff_runs_left_out() - those that are not judged, in order. @out: [left_out]. Return: how many. */
+unsigned diff_runs_left_out(const struct diff_runs *runs, bool is_new,
+			    struct compare_left_out *out);
 void diff_runs_free(struct diff_runs *runs);
 
 #endif
