@@ -49,6 +49,17 @@ def bench(place, environment):
         check("loud" in log.read(), "what the command printed is not in its log")
 
 
+def left_out(place, environment):
+    """A pair with losses is left out, and both of its runs are named."""
+    run(KYMO, "record", "-q", "-o", "lossy", "--", SPANS, "0", "200000", status=0, env={**environment, "KYMO_RING_SIZE": "16K"}, cwd=place)
+    words = ("diff", "--paired", "runs/base/001", "lossy", "--", "runs/new/001", "runs/new/002")
+    text = run(KYMO, *words, status=0, env=environment, cwd=place).stdout
+    check("1 of the base runs, 1 of the new ones.\n    lossy: " in text and " lost events\n" in text, "text:", text)
+    check("    runs/new/002: events were lost in the other run of its pair\n" in text, "text:", text)
+    rows = json.loads(run(KYMO, "diff", "--format", "json", *words[1:], status=0, env=environment, cwd=place).stdout)["left_out"]
+    check([(row["side"], row["run"], row["lost_events"] > 0) for row in rows] == [("base", "lossy", True), ("new", "runs/new/002", False)], rows)
+
+
 def disturbed(place, environment):
     """A program beside it takes a CPU: each pair is recorded again, as often as the rule says, and that is said."""
     if os.cpu_count() > 16:
@@ -95,6 +106,26 @@ def blocks(place, environment):
     check(found["intervals_of"] == "runs" and all(row["change_low"] is None for row in found["metrics"]), "summary:", found["metrics"])
 
 
+def own(place, environment):
+    """Six pairs of the robot with the kernel's events, the new side beside two programs that keep both CPUs busy (of a recording: the callback
+    of 0.3 ms, and a chain through it): the chain is worse, the callback's own time is not, and what others took is shown."""
+    with gzip.open(os.path.join(os.environ["KYMO_SOURCE"], "tests/fixtures/diff/own.json.gz"), "rt", encoding="utf-8") as file:
+        sides = json.load(file)
+    for side, runs in sides.items():
+        os.makedirs(os.path.join(place, "own", side))
+        for number, summary in enumerate(runs):
+            with open(os.path.join(place, "own", side, f"{number}.summary"), "w", encoding="utf-8") as file:
+                json.dump(summary, file, separators=(",", ":"))
+    words = ("diff", "--paired", "own/base", "own/new")
+    rows = json.loads(run(KYMO, *words, "--format", "json", status=5, env=environment, cwd=place).stdout)["metrics"]
+    check({row["kind"] for row in rows if row["verdict"] == "worse"} == {"chain"}, "worse:", rows)
+    half = next(row for row in rows if row["metric"] == "own p50")
+    check(half["verdict"] == "not worse" and half["change_high"] < 0.1 and half["new_others"] > 10 * half["base_others"], "own:", half)
+    check(not any(row["kind"] == "callback" and row["metric"].startswith("duration") for row in rows), "it judges the duration, too:", rows)
+    text = run(KYMO, *words, status=5, env=environment, cwd=place).stdout
+    check("most beside /perception/obstacle_detector /scan\n(p90: 58" in text, "text:", text)
+
+
 def machines(runs, diff):
     """Summaries of machines that differ are refused, naming what does; what one side does not know does not count."""
     with open(os.path.join(runs, "base/001/kymo.json"), encoding="utf-8") as file:
@@ -125,8 +156,10 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         environment = {**private(place), "RMW_IMPLEMENTATION": "rmw_of_this_test"}
         bench(place, environment)
+        left_out(place, environment)
         disturbed(place, environment)
         quick(place, environment)
+        own(place, environment)
 
         def diff(*words, status):
             return run(KYMO, "diff", *words, status=status, env=environment, cwd=os.path.join(place, "runs"))
