@@ -11,7 +11,7 @@ import sys
 import tarfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, in_directory, kymo, until
+from lib_test import BUILD, KYMO, SOURCE, in_directory, kymo, until
 
 
 def need(holds, message):
@@ -40,6 +40,30 @@ def record(place, *options):
                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
 
 
+def actions(incident):
+    """The actions that come with kymo, with a ros2 and an rtla that write down how they were called."""
+    tools = incident + '.tools'
+    os.mkdir(tools)
+    for tool, says in ('ros2', 'response: Snapshot_Response(success=$SUCCESS)'), ('rtla', 'Timer Latency'):
+        with open(os.path.join(tools, tool), 'w') as file:
+            file.write('#!/bin/sh\necho "%s $*" >> %s/called\n[ "$2" = record ] && exec sleep 60\necho "%s"\n' % (tool, tools, says))
+        os.chmod(os.path.join(tools, tool), 0o755)
+
+    def act(name, *words, **more):
+        return subprocess.run([os.path.join(SOURCE, 'packaging', 'actions', name), *words], cwd=incident, timeout=60, check=False,
+                              env=dict(os.environ, **{'PATH': tools + ':' + os.environ['PATH'], 'SUCCESS': 'True', **more})).returncode
+
+    need(act('bag-snapshot.sh') == 0 and act('bag-snapshot.sh', '/mine/snapshot', SUCCESS='False') == 1, 'bag-snapshot.sh')
+    need(act('bag-start.sh', '0.2', '/scan') == 0 and act('bag-start.sh', '0.2') == 0, 'bag-start.sh')
+    need(act('rtla.sh', '3') == 0, 'rtla.sh')
+    with open(os.path.join(tools, 'called')) as file:
+        called = file.read().splitlines()
+    need(called == ['ros2 service call /rosbag2_recorder/snapshot rosbag2_interfaces/srv/Snapshot {}',
+                    'ros2 service call /mine/snapshot rosbag2_interfaces/srv/Snapshot {}', 'ros2 bag record -o bag /scan',
+                    'ros2 bag record -o bag -a', 'rtla timerlat top -q -d 3s'], called)
+    shutil.rmtree(tools)
+
+
 def main(directory):
     os.environ['KYMO_DIR'] = os.path.join(directory, 'run')
     os.mkdir(os.environ['KYMO_DIR'], 0o700)
@@ -64,6 +88,8 @@ def main(directory):
     os.environ['KYMO_INCIDENTS'] = place
     need(name in kymo('--complete', 'incident').split('\n'), 'completion')
     need({'chain(', 'late', 'loss'} - set(kymo('--complete', 'trigger').split('\n')) <= {'late'}, 'completion')
+
+    actions(os.path.join(place, name))
 
     # What recorders left that ended in the middle: one with a trace, one without.
     whole, broken = '20200101-000000', '20200101-000000-2'
