@@ -16,12 +16,12 @@ static const struct opt opts[] = {
 	{ "format", 'f', OPT_CHOICE, offsetof(struct export_request, format), NULL,
 	  "format of the output (default: by the suffix of -o, else perfetto)",
 	  "perfetto|sqlite|csv|json|parquet|dot|svg|flamegraph|caret-architecture|ctf|caret|chrome|"
-	  "html|rowbinary|mcap" },
+	  "html|rowbinary|mcap|otlp" },
 	CLI_OPT_OUTPUT(struct export_request, "FILE",
 		       "where to write; - for standard output "
 		       "(default: in the current directory, the trace's name with .pftrace, .tar "
 		       "for several traces, .sqlite, -csv, "
-		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, .trace.json, .html or .mcap, or "
+		       "-json, -parquet, .dot, .svg, -flame.svg, -ctf, -caret, -otlp, .trace.json, .html or .mcap, or "
 		       "architecture.yaml)"),
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
@@ -29,11 +29,11 @@ static const struct opt opts[] = {
 	{ "ctf", 0, OPT_CHOICE, offsetof(struct export_request, ctf), NULL,
 	  "ctf: the version of CTF (default: as the trace)", "1.8|2" },
 	{ "window", 0, OPT_TIME, offsetof(struct export_request, window_ns), "TIME",
-	  "with --table fleet_windows: length of the windows (default 60s)", NULL },
+	  "fleet_windows, otlp: length of the windows (default 60s)", NULL },
 	{ "robot", 0, OPT_TEXT, offsetof(struct export_request, robot), "NAME",
-	  "with --table fleet_windows: name of the robot (default: the host's name)", NULL },
+	  "fleet_windows, otlp: name of the robot (default: of kymo.yaml, else the host's name)", NULL },
 	{ "software", 0, OPT_TEXT, offsetof(struct export_request, software), "VERSION",
-	  "with --table fleet_windows: version of the robot's software", NULL },
+	  "fleet_windows, otlp: version of the robot's software (default: of kymo.yaml)", NULL },
 	CLI_OPT_WINDOW(struct export_request, "what begins"),
 	CLI_OPT_CLOCK(struct export_request),
 	CLI_OPT_MODEL(struct export_request, "track Behaviour and the table behaviours"),
@@ -149,9 +149,11 @@ static int check_windows(const struct export_request *options, struct kymo_err *
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--format rowbinary requires --table " EXPORT_WINDOWS
 			       ", the windows of the summary");
-	if (!windows && (options->window_ns || options->robot || options->software))
+	if (!windows && options->format != EXPORT_OTLP &&
+	    (options->window_ns || options->robot || options->software))
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--window, --robot and --software require --table " EXPORT_WINDOWS);
+			       "--window, --robot and --software require --table " EXPORT_WINDOWS
+			       " or --format otlp");
 	return 0;
 }
 
@@ -249,6 +251,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		[EXPORT_HTML] = export_page,
 		[EXPORT_ROWBINARY] = export_windows,
 		[EXPORT_MCAP] = export_mcap,
+		[EXPORT_OTLP] = export_otlp,
 	};
 	struct export_request request = {
 		.verb = "export",
@@ -409,6 +412,7 @@ const struct verb verb_export = {
 		"kymo export --table messages -o messages.parquet\n"
 		"kymo export --format parquet --table fleet_windows --robot r2d2 -o fleet\n"
 		"kymo export --format rowbinary --table fleet_windows -o windows.rowbinary\n"
+		"kymo export --format otlp -o robot-otlp\n"
 		"kymo export --format svg -o robot.svg\n"
 		"kymo export -o robot.html\n"
 		"kymo export -o robot.mcap\n"

@@ -107,8 +107,9 @@ ROOMS = {
 
     "summary": "abi base accounts ctf/read analysis",
 
-    "fleet": "base summary export/parquet",
+    "fleet": "base summary config export/pft export/parquet",
     "fleet/window": "",
+    "fleet/otlp": "fleet/window",
 
     "page": "base",
 
@@ -161,8 +162,10 @@ DOORS = {
     "config": "config",
     "query": "query",
     "attach": "attach",
-    "export/pft": "pft",
+    "export/pft": "pb pft",
     "export/perfetto": "perfetto",
+    "fleet/window": "window",
+    "fleet/otlp": "otlp",
     "export/graph": "dot",
     "export/flame": "flame",
     "export/rows": "rows",

@@ -28,12 +28,15 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_HTML,
 		     EXPORT_ROWBINARY,
 		     EXPORT_MCAP,
+		     EXPORT_OTLP,
 		     EXPORT_FORMATS
 };
 
 enum export_ctf_version { EXPORT_CTF_KEEP = -1, EXPORT_CTF_1_8, EXPORT_CTF_2 }; /* as the choices of --ctf */
 
 struct behaviours;
+struct kymo_ctf_reader;
+struct summary_windows_options;
 
 /* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
 struct export_request {
@@ -89,6 +92,22 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 
 /** export_windows() - windows of the summary, as Parquet files or for ClickHouse. */
 int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+/** export_otlp() - windows as OTLP's JSON, into a directory. */
+int export_otlp(const struct export_request *request, bool *lost, struct kymo_err *err);
+
+#define EXPORT_WINDOW_NS 60000000000ll /* without --window */
+
+/** export_each_window() - read the trace, with progress; @options: who takes the windows. Return: 0,
+ * or -1 with @err. */
+int export_each_window(const struct export_request *request, struct kymo_ctf_reader *reader,
+		       const struct summary_windows_options *options, struct kymo_err *err);
+
+struct window_source;
+struct config;
+/** export_source() - whose windows they are; the texts are those of @request, @config and @reader. */
+void export_source(const struct export_request *request, const struct config *config,
+		   const struct kymo_ctf_reader *reader, struct window_source *source);
 
 /** export_mcap() - time series, of several traces in one file. */
 int export_mcap(const struct export_request *request, bool *lost, struct kymo_err *err);

@@ -16,7 +16,6 @@
 #include "fleet/window/window.h"
 #include "summary/summary_windows.h"
 
-#define LENGTH_NS 60000000000ll
 #define DATE_MAX sizeof("2026-11-24")
 
 struct job {
@@ -153,18 +152,18 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 	return window_rows(summary, &job->source, begin_ns, job->length_ns, put_row, job, err);
 }
 
-static int read_trace(struct job *job, struct kymo_ctf_reader *reader, struct kymo_err *err)
+int export_each_window(const struct export_request *request, struct kymo_ctf_reader *reader,
+		       const struct summary_windows_options *options, struct kymo_err *err)
 {
-	const struct summary_windows_options options = { job->length_ns, on_window, job };
 	struct summary_windows *windows;
 	struct kymo_ctf_event event;
 	struct progress progress;
 	uint64_t events = 0;
 	int more;
 
-	if (summary_windows_create(&windows, reader, &options, err))
+	if (summary_windows_create(&windows, reader, options, err))
 		return -1;
-	progress_begin(&progress, job->request->quiet);
+	progress_begin(&progress, request->quiet);
 	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
 		if (summary_windows_event(windows, &event, err)) {
 			more = -1;
@@ -210,19 +209,19 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* The trace may be of another robot than this one: only what the file sets itself is a name of it. */
-static void name_source(struct job *job, const struct config *config,
-			const struct kymo_ctf_trace_info *trace)
+void export_source(const struct export_request *request, const struct config *config,
+		   const struct kymo_ctf_reader *reader, struct window_source *source)
 {
-	const struct export_request *request = job->request;
+	const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(reader, 0);
 
-	job->source = (struct window_source){
+	*source = (struct window_source){
 		.robot = config_is_set(config, "robot") ? config->robot : trace->hostname,
 		.boot = config_is_set(config, "boot") ? config->boot : trace->clock_id,
 		.software = request->software ? request->software : config->software,
 		.labels = config->labels_json,
 	};
 	if (request->robot)
-		job->source.robot = request->robot;
+		source->robot = request->robot;
 }
 
 int export_windows(const struct export_request *request, bool *lost, struct kymo_err *err)
@@ -232,7 +231,7 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 	struct kymo_ctf_reader *reader;
 	struct job job = { .request = request,
 			   .output = export_output(request, "-windows", made_up),
-			   .length_ns = request->window_ns ? request->window_ns : LENGTH_NS };
+			   .length_ns = request->window_ns ? request->window_ns : EXPORT_WINDOW_NS };
 	int status;
 
 	if (request->format == EXPORT_ROWBINARY && !request->output)
@@ -243,9 +242,11 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 		config_free(config);
 		return -1;
 	}
-	name_source(&job, config, kymo_ctf_trace(reader, 0));
+	export_source(request, config, reader, &job.source);
 	path_word(job.robot, sizeof(job.robot), job.source.robot);
-	status = read_trace(&job, reader, err);
+	status = export_each_window(
+		request, reader,
+		&(struct summary_windows_options){ job.length_ns, on_window, &job }, err);
 	/* A trace without events has a file without rows. */
 	if (!status && !job.out && job.one_file)
 		status = open_file(&job, err);
