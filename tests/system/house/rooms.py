@@ -110,6 +110,7 @@ ROOMS = {
     "fleet": "base summary config export/pft export/parquet",
     "fleet/window": "",
     "fleet/otlp": "fleet/window",
+    "fleet/push": "fleet/window fleet/otlp",
 
     "page": "base",
 
@@ -166,6 +167,7 @@ DOORS = {
     "export/perfetto": "perfetto",
     "fleet/window": "window",
     "fleet/otlp": "otlp",
+    "fleet/push": "backlog push",
     "export/graph": "dot",
     "export/flame": "flame",
     "export/rows": "rows",

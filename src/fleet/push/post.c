@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See post.h. */
+#include "fleet/push/post.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+#include "base/array.h"
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
+#define CONNECT_MS 10000L
+#define ANSWER_MS 60000L
+#define STALL_S 30L
+
+/* What is used of libcurl. Its interface is stable since version 7.16. */
+struct curl {
+	CURLcode (*global_init)(long flags);
+	CURL *(*easy_init)(void);
+	void (*easy_reset)(CURL *easy);
+	CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
+	CURLcode (*easy_perform)(CURL *easy);
+	CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
+	void (*easy_cleanup)(CURL *easy);
+	const char *(*easy_strerror)(CURLcode code);
+	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
+	void (*slist_free_all)(struct curl_slist *list);
+};
+
+struct post {
+	struct curl curl;
+	void *library;
+	CURL *easy;
+	const struct post_options *options;
+	struct post_answer *answer;
+};
+
+static int load(struct post *post, struct kymo_err *err)
+{
+	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+	static const struct {
+		const char *name;
+		size_t offset;
+	} functions[] = {
+		{ "curl_global_init", offsetof(struct curl, global_init) },
+		{ "curl_easy_init", offsetof(struct curl, easy_init) },
+		{ "curl_easy_reset", offsetof(struct curl, easy_reset) },
+		{ "curl_easy_setopt", offsetof(struct curl, easy_setopt) },
+		{ "curl_easy_perform", offsetof(struct curl, easy_perform) },
+		{ "curl_easy_getinfo", offsetof(struct curl, easy_getinfo) },
+		{ "curl_easy_cleanup", offsetof(struct curl, easy_cleanup) },
+		{ "curl_easy_strerror", offsetof(struct curl, easy_strerror) },
+		{ "curl_slist_append", offsetof(struct curl, slist_append) },
+		{ "curl_slist_free_all", offsetof(struct curl, slist_free_all) },
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(names) && !post->library; i++)
+		post->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!post->library)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "pushing requires libcurl: %s; apt install libcurl4", dlerror());
+	for (unsigned i = 0; i < COUNT_OF(functions); i++) {
+		void *function = dlsym(post->library, functions[i].name);
+
+		if (!function)
+			return err_set(err, KYMO_EXIT_FAILED, "libcurl has no %s",
+				       functions[i].name);
+		memcpy((char *)&post->curl + functions[i].offset, &function, sizeof(function));
+	}
+	return 0;
+}
+
+int post_open(struct post **out, const struct post_options *options, struct kymo_err *err)
+{
+	struct post *post = calloc(1, sizeof(*post));
+
+	if (!post)
+		return err_no_memory(err);
+	post->options = options;
+	if (load(post, err)) {
+		post_close(post);
+		return -1;
+	}
+	if (!post->curl.global_init(CURL_GLOBAL_DEFAULT))
+		post->easy = post->curl.easy_init();
+	if (!post->easy) {
+		post_close(post);
+		return err_set(err, KYMO_EXIT_FAILED, "libcurl cannot begin");
+	}
+	*out = post;
+	return 0;
+}
+
+void post_close(struct post *post)
+{
+	if (!post)
+		return;
+	if (post->easy)
+		post->curl.easy_cleanup(post->easy);
+	free(post); /* libcurl stays loaded: its TLS library has work to do at the exit */
+}
+
+/* ---- one request ---- */
+
+/* The beginning of the answer is kept; one that does not end is not read to the end. */
+static size_t on_answer(char *data, size_t one, size_t size, void *context)
+{
+	struct post_answer *answer = context;
+	const size_t room = POST_ANSWER_MAX - answer->size;
+
+	size *= one;
+	if (!room)
+		return 0;
+	memcpy(answer->body + answer->size, data, size < room ? size : room);
+	answer->size += size < room ? size : room;
+	return size;
+}
+
+static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return atomic_load(((const struct post *)context)->options->stop);
+}
+
+static void set_options(struct post *post, const struct post_request *request,
+			struct curl_slist *headers)
+{
+	CURLcode (*set)(CURL *, CURLoption, ...) = post->curl.easy_setopt;
+	const struct post_options *options = post->options;
+	const uint64_t rate = options->bandwidth;
+	CURL *easy = post->easy;
+
+	(void)set(easy, CURLOPT_URL, request->url);
+	(void)set(easy, CURLOPT_NOSIGNAL, 1L);
+	(void)set(easy, CURLOPT_POST, 1L);
+	(void)set(easy, CURLOPT_POSTFIELDS, request->body);
+	(void)set(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size);
+	(void)set(easy, CURLOPT_HTTPHEADER, headers);
+	(void)set(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+	(void)set(easy, CURLOPT_TIMEOUT_MS,
+		  ANSWER_MS + (rate ? (long)(request->size * 1000 / rate) : 0));
+	(void)set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	(void)set(easy, CURLOPT_LOW_SPEED_TIME, STALL_S);
+	if (rate)
+		(void)set(easy, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)rate);
+	if (*options->ca)
+		(void)set(easy, CURLOPT_CAINFO, options->ca);
+	if (*options->cert)
+		(void)set(easy, CURLOPT_SSLCERT, options->cert);
+	if (*options->key)
+		(void)set(easy, CURLOPT_SSLKEY, options->key);
+	(void)set(easy, CURLOPT_WRITEFUNCTION, on_answer);
+	(void)set(easy, CURLOPT_WRITEDATA, post->answer);
+	(void)set(easy, CURLOPT_NOPROGRESS, 0L);
+	(void)set(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	(void)set(easy, CURLOPT_XFERINFODATA, post);
+}
+
+void post_send(struct post *post, const struct post_request *request, struct post_answer *answer)
+{
+	struct curl_slist *headers = post->curl.slist_append(NULL, "Expect:");
+	const char *type = NULL;
+	CURLcode code;
+
+	memset(answer, 0, sizeof(*answer));
+	post->answer = answer;
+	for (unsigned i = 0; i < request->headers; i++)
+		headers = post->curl.slist_append(headers, request->header[i]);
+	post->curl.easy_reset(post->easy);
+	set_options(post, request, headers);
+	code = post->curl.easy_perform(post->easy);
+	if (code == CURLE_OK) {
+		(void)post->curl.easy_getinfo(post->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+		(void)post->curl.easy_getinfo(post->easy, CURLINFO_CONTENT_TYPE, &type);
+		snprintf(answer->type, sizeof(answer->type), "%s", type ? type : "");
+	} else {
+		snprintf(answer->why, sizeof(answer->why), "%s",
+			 code == CURLE_WRITE_ERROR ? "the answer is too long"
+						   : post->curl.easy_strerror(code));
+	}
+	answer->body[answer->size] = 0;
+	post->curl.slist_free_all(headers);
+}

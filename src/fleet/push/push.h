@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows go to ClickHouse and to an OTLP collector, each by a thread of its own out of a spool of
+ * its own (backlog.h): what one of them does not take waits, and does not hold up the other.
+ *
+ *   push_begin(&push, &options, &err);
+ *   ... each window: push_window(push, summary, begin_ns, length_ns)
+ *   push_end(push);		what was not sent waits for the next time
+ *
+ * A window goes to ClickHouse in one request, and one that was sent twice counts once there. For a
+ * collector it is three; what was answered is not sent again, also after a restart. A request whose
+ * answer was lost is sent again: it has the header Idempotency-Key, robot/boot/window.
+ *
+ * Context: push_window() and push_put() belong to one thread; allocate; block as the disk does,
+ * never for the network.
+ */
+#ifndef KYMO_FLEET_PUSH_H
+#define KYMO_FLEET_PUSH_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "config/config.h"
+#include "fleet/push/backlog.h"
+
+struct push;
+
+struct push_options {
+	const struct config *config; /* must stay valid */
+	const char *version;	     /* of kymo */
+	/* A sentence for people: what fails, and that it works again. Called by several threads. */
+	void (*say)(void *context, const char *text);
+	void *context;
+};
+
+/**
+ * push_begin() - open the spools and begin to send; beside the configuration also OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _PROTOCOL and
+ * OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE count
+ *
+ * Return: 0, with *@push NULL if nothing is to be pushed; -1 with @err.
+ */
+int push_begin(struct push **push, const struct push_options *options, struct kymo_err *err);
+
+/** push_window() - of what happened since @begin_ns, epoch. */
+void push_window(struct push *push, const struct summary *summary, int64_t begin_ns,
+		 int64_t length_ns);
+
+/** push_end() - no request goes on for longer than a second. NULL is fine. */
+void push_end(struct push *push);
+
+struct push_counts {
+	struct backlog_counts spool;
+	uint64_t sent, refused; /* windows */
+	uint64_t sent_bytes;	/* of bodies that were accepted */
+	uint64_t failures;	/* requests that were not accepted */
+	uint64_t rejected;	/* points, spans and records that the collector did not take */
+	int64_t last_ns;	/* epoch, of the latest success; 0: none */
+};
+
+#define PUSH_TARGETS 2u /* 0: clickhouse, 1: otlp */
+
+/** push_counts() - of target @which. Return: its name; NULL: nothing is pushed there. */
+const char *push_counts(struct push *push, unsigned which, struct push_counts *counts);
+
+#endif
