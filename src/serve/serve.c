@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "base/now.h"
+#include "fleet/push/push.h"
 #include "serve/serve_http.h"
 #include "serve/serve_incidents.h"
 #include "serve/serve_metrics.h"
@@ -22,6 +23,7 @@ struct serve {
 	const struct serve_options *options;
 	struct serve_source *source;
 	struct serve_metrics *metrics;
+	struct push *push; /* NULL: windows go nowhere else */
 	struct serve_http *http;
 	struct serve_incidents incidents;
 	uv_loop_t loop;
@@ -38,6 +40,7 @@ static int on_window(void *context, const struct summary *summary, int64_t begin
 	struct serve *serve = context;
 
 	serve->windows++;
+	push_window(serve->push, summary, begin_ns, serve->options->window_ns);
 	return serve_metrics_add(serve->metrics, summary, begin_ns + serve->options->window_ns)
 		       ? err_no_memory(err)
 		       : 0;
@@ -62,7 +65,7 @@ static int page(void *context, const char *path, const char *accept, FILE *out, 
 		*type = open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 			     : "text/plain; version=0.0.4; charset=utf-8";
 		serve_incidents_count(&serve->incidents);
-		serve_metrics_put(serve->metrics, &serve->incidents, open, out);
+		serve_metrics_put(serve->metrics, &serve->incidents, serve->push, open, out);
 		return 200;
 	}
 	if (!strcmp(path, "/incidents") && serve->incidents.directory) {
@@ -131,11 +134,17 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 	const struct serve_options *options = serve->options;
 	const struct serve_http_options http = { options->address, options->port, options->tls,
 						 options->token,   page,          serve };
+	const struct push_options push = { options->config, options->version, options->say,
+					   options->say_context };
 	int status;
 
 	if (uv_loop_init(&serve->loop))
 		return err_no_memory(err);
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (push_begin(&serve->push, &push, err)) {
+		(void)uv_loop_close(&serve->loop);
+		return -1;
+	}
 	status = serve_http_begin(&serve->http, &serve->loop, &http, err);
 	if (serve->http) {
 		begin(serve);
@@ -147,6 +156,10 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 	}
 	(void)uv_loop_close(&serve->loop);
 	serve_http_free(serve->http);
+	/* The window that has just begun is sent, too: the next kymo serve sends the rest of it. */
+	if (serve->push && !status && !serve->status)
+		status = serve_source_end(serve->source, err);
+	push_end(serve->push);
 	return status ? status : serve->status;
 }
 
@@ -160,7 +173,7 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 	while (more > 0 || (more == 0 && !serve_source_is_over(serve->source)));
 	if (more < 0)
 		return -1;
-	serve_metrics_put(serve->metrics, &serve->incidents, false, serve->options->once);
+	serve_metrics_put(serve->metrics, &serve->incidents, NULL, false, serve->options->once);
 	return fflush(serve->options->once) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the output") : 0;
 }
 

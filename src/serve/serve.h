@@ -5,6 +5,7 @@
  *   serve_source.h   events of running programs or of a trace, as windows
  *   serve_metrics.h  all windows so far, as text for Prometheus
  *   serve_http.h     a small server: GET only, libuv
+ *   fleet/push       to ClickHouse and to OpenTelemetry collectors
  */
 #ifndef KYMO_SERVE_SERVE_H
 #define KYMO_SERVE_SERVE_H
@@ -33,6 +34,9 @@ struct serve_options {
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);
 	const char *version; /* of kymo */
+	/* A sentence about what is pushed; called by several threads. */
+	void (*say)(void *context, const char *text);
+	void *say_context;
 	const struct config *config; /* of the robot: its name and labels */
 	const char *incidents; /* directory; NULL: none are listed */
 };

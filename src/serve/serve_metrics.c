@@ -3,6 +3,7 @@
 #include "serve/serve_metrics.h"
 
 #include "serve/serve_incidents.h"
+#include "serve/serve_push.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -334,7 +335,8 @@ static void put_incidents(const struct page *page, const struct serve_incidents 
 	fprintf(page->out, "kymo_incidents_kept_bytes %" PRIu64 "\n", incidents->bytes);
 }
 
-void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents, bool open, FILE *out)
+void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
+		       struct push *push, bool open, FILE *out)
 {
 	const struct page page = { out, open };
 
@@ -354,6 +356,7 @@ void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_i
 	put_own(metrics, &page);
 	put_target(metrics, &page);
 	put_incidents(&page, incidents);
+	serve_push_put(push, open, out);
 	if (open)
 		fputs("# EOF\n", out);
 }

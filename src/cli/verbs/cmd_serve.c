@@ -10,7 +10,7 @@
 #include "summary/summary_windows.h"
 
 struct options {
-	const char *listen, *certificate, *key, *token_file;
+	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
 	int64_t window_ns;
 	uint64_t series;
 	bool all, once, unprotected, quiet;
@@ -27,6 +27,10 @@ static const struct opt opts[] = {
 	  "also /rosout, /parameter_events and services of parameters", NULL },
 	{ "max-series", 0, OPT_U64, offsetof(struct options, series), "COUNT",
 	  "at most this many series; more are left out and counted (default 20000)", NULL },
+	{ "clickhouse", 0, OPT_TEXT, offsetof(struct options, clickhouse), "URL",
+	  "also send each window to this ClickHouse server", NULL },
+	{ "otlp", 0, OPT_TEXT, offsetof(struct options, otlp), "URL",
+	  "also send each window to this OpenTelemetry collector", NULL },
 	{ "tls-cert", 0, OPT_TEXT, offsetof(struct options, certificate), "FILE",
 	  "serve HTTPS with this certificate", NULL },
 	{ "tls-key", 0, OPT_TEXT, offsetof(struct options, key), "FILE", "and this key", NULL },
@@ -113,10 +117,14 @@ static void start_silently(const struct serve_options *serve, unsigned port)
 }
 
 /* What the command line does not say, the configuration file does. */
-static int configure(struct options *options, const struct config *config, struct kymo_err *err)
+static int configure(struct options *options, struct config *config, struct kymo_err *err)
 {
 	const bool tls = !options->certificate && !options->key;
 
+	if ((options->clickhouse &&
+	     config_set(config, "clickhouse.url", options->clickhouse, err)) ||
+	    (options->otlp && config_set(config, "otlp.url", options->otlp, err)))
+		return -1;
 	if (!options->listen)
 		options->listen = config->listen;
 	if (!options->window_ns)
@@ -133,10 +141,13 @@ static int configure(struct options *options, const struct config *config, struc
 					    : 0;
 }
 
-static int serve_by(struct options options, const struct config *config, int argc, char **argv,
+static int serve_by(struct options options, struct config *config, int argc, char **argv,
 		    struct kymo_err *err)
 {
-	struct serve_options serve = { .version = KYMO_VERSION, .config = config };
+	struct serve_options serve = { .version = KYMO_VERSION,
+				       .config = config,
+				       .say = cli_say,
+				       .say_context = (void *)"serve" };
 	struct token token = { 0 };
 	char address[64], incidents[CLI_PATH_MAX];
 	int status = -1;
@@ -200,6 +211,9 @@ const struct verb verb_serve = {
 		       "and addresses are not.\n\n"
 		       "The configuration file of the robot (kymo-config(1)) sets what options leave "
 		       "out, and labels.\n\n"
+		       "--clickhouse and --otlp send each window on. What cannot be sent waits in "
+		       "a spool; keys, passwords, limits and certificates are in the "
+		       "configuration file.\n\n"
 		       "Beyond this machine, kymo serve requires TLS and a token, or "
 		       "--everybody-may-read. docs/answers/fleet.md lists the "
 		       "metrics and shows a configuration of Prometheus.",
@@ -207,7 +221,9 @@ const struct verb verb_serve = {
 		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
 		    "kymo serve --listen 0.0.0.0:9465 --tls-cert robot.crt --tls-key robot.key "
 		    "--token-file token\n"
-		    "kymo serve --once TRACE\n",
+		    "kymo serve --once TRACE\n"
+		    "kymo serve --clickhouse http://127.0.0.1:8123\n"
+		    "kymo serve --otlp http://127.0.0.1:4318\n",
 	.opts = opts,
 	.run = run,
 };
