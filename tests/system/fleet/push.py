@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: plain
+"""kymo serve pushes windows: what arrives is what `kymo export` writes, each window once, through servers that answer 500,
+cut the connection, lie or send nonsense; what cannot be sent waits over a restart, or is merged and counted."""
+import gzip
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_test import KYMO, SHARED, check, existing, in_directory, run, running, until
+
+TOKEN = "a-secret-of-this-robot"
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+CONFIG = """robot: r2d2
+boot: b1
+software: 1.4.0
+labels: {{site: hall-3}}
+serve: {{listen: "127.0.0.1:0", window: 200ms}}
+otlp: {{encoding: {encoding}, token-file: {token}}}
+clickhouse: {{user: me, password-file: {token}}}
+spool: {{directory: {spool}, limit: {limit}}}
+"""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers as `habits` say, one for each request; then well. `taken`: what it accepted, by path."""
+
+    def __init__(self, *habits):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.habits, self.taken, self.lock = list(habits), {}, threading.Lock()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.thread = threading.Thread(target=self.serve_forever)
+        self.thread.start()
+
+    def __exit__(self, *what):
+        self.shutdown()
+        self.thread.join()
+        super().__exit__(*what)
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        server, body = self.server, self.rfile.read(int(self.headers["Content-Length"]))
+        with server.lock:
+            habit = server.habits.pop(0) if server.habits else "take"
+            if habit in ("take", "silent"):
+                path = self.path.partition("?")[0]
+                server.taken.setdefault(path, []).append((self.headers, gzip.decompress(body)))
+        if habit in ("cut", "silent"):
+            self.close_connection = True
+        elif habit == "nonsense":
+            self.wfile.write(b"\0\1\2 nonsense\r\n\r\n")
+            self.close_connection = True
+        else:
+            text = {"take": b"", "500": b"Code: 60 " + TOKEN.encode(), "lie": b"<html>Welcome to our hotel"}[habit]
+            self.send_response(500 if habit == "500" else 200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+
+def configure(directory, encoding="json", limit="64M"):
+    """Return: an environment with the configuration file of a robot."""
+    token, path = os.path.join(directory, "token"), os.path.join(directory, "kymo.yaml")
+    with open(token, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(TOKEN + "\n")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(CONFIG.format(encoding=encoding, limit=limit, token=token, spool=os.path.join(directory, "spool")))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    return {**kept, "KYMO_CONFIG": path, "KYMO_DIR": os.path.join(directory, "run")}
+
+
+def metrics(url):
+    with OPENER.open(url, timeout=60) as answer:
+        lines = re.findall(r"^(kymo_push\S+) (\S+)$", answer.read().decode(), re.M)
+    return {name: int(value) for name, value in lines}
+
+
+class Serving:
+    """kymo serve of a trace; `told`: what it said."""
+
+    def __init__(self, directory, environment, *words):
+        self.log = os.path.join(directory, "told")
+        self.command, self.environment = (KYMO, "serve", *words), environment
+
+    def __enter__(self):
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.running = running(*self.command, env=self.environment, stderr=log)
+            self.process = self.running.__enter__()
+        self.url = until("an address", lambda: re.findall(r"http://\S+/metrics", self.told()))[0]
+        with open(f"/proc/{self.process.pid}/cmdline", encoding="utf-8") as file:
+            check(TOKEN not in file.read(), "the token is in the list of processes")
+        return self
+
+    def told(self):
+        with open(self.log, encoding="utf-8") as log:
+            return log.read()
+
+    def metrics(self):
+        return metrics(self.url)
+
+    def __exit__(self, *what):
+        self.process.terminate()
+        status = self.process.wait(60)
+        self.running.__exit__(*what)
+        check(status == 0, "ends with", status, self.told())
+        check(TOKEN not in self.told(), "the token is in the log", self.told())
+
+
+def exported(directory, environment, trace):
+    """Return: RowBinary of all windows; lines of each signal."""
+    rows = subprocess.run([KYMO, "export", trace, "--format", "rowbinary", "--table", "fleet_windows", "--window", "200ms", "-q"],
+                          env=environment, stdout=subprocess.PIPE, check=True).stdout
+    place = os.path.join(directory, "otlp")
+    run(KYMO, "export", trace, "--format", "otlp", "--window", "200ms", "-q", "-o", place, env=environment)
+    lines = {}
+    for name in "metrics", "traces", "logs":
+        with open(f"{place}/{name}.jsonl", encoding="utf-8") as file:
+            lines["/v1/" + name] = [json.loads(line) for line in file]
+    return rows, lines
+
+
+def target(name, result):
+    return f'kymo_push_windows_total{{target="{name}",result="{result}"}}'
+
+
+def through_failures(directory, trace):
+    environment = configure(directory)
+    rows, lines = exported(directory, environment, trace)
+    windows = len(lines["/v1/metrics"])
+    check(windows > 3, windows, "windows")
+    with Server("500", "cut", "lie", "nonsense") as database, Server("cut", "500") as collector, \
+            Serving(directory, environment, "--clickhouse", database.url, "--otlp", collector.url, trace) as serving:
+        told = until("all windows", lambda: (found := serving.metrics()).get(target("clickhouse", "sent"), 0) >= windows and
+                     found[target("otlp", "sent")] >= windows and found)
+        check(told[target("otlp", "sent")] == told[target("clickhouse", "sent")] == windows, told)
+        check((told['kymo_push_failures_total{target="clickhouse"}'], told['kymo_push_failures_total{target="otlp"}']) == (4, 2), told)
+        check(b"".join(body for _, body in database.taken["/"]) == rows, "other rows than kymo export has")
+        keys = [headers["Idempotency-Key"] for headers, _ in database.taken["/"]]
+        check(len(set(keys)) == windows and all(key.startswith("r2d2/b1/") for key in keys), keys)
+        check(all(headers["X-ClickHouse-Key"] == TOKEN for headers, _ in database.taken["/"]), "the password")
+        for path, want in lines.items():
+            check([json.loads(body) for _, body in collector.taken[path]] == want, path, "is not what kymo export has")
+            check(all(headers["Authorization"] == "Bearer " + TOKEN for headers, _ in collector.taken[path]), "the token")
+        check("windows wait" in serving.told() and "takes windows again" in serving.told(), serving.told())
+
+
+def over_restarts(directory, trace):
+    """Nobody listens; then kymo serve begins again, without windows of its own, and somebody does."""
+    environment = configure(directory, "protobuf")
+    with Server() as collector:
+        words = "--otlp", collector.url
+        with Serving(directory, environment, "--otlp", "http://127.0.0.1:1", trace) as serving:
+            waiting = 'kymo_push_waiting_windows{target="otlp"}'
+            count = until("windows that wait", lambda: (found := serving.metrics()).get(waiting, 0) > 3 and
+                          found['kymo_push_failures_total{target="otlp"}'] and found[waiting])
+        with Serving(directory, environment, *words) as serving:
+            until("the windows", lambda: serving.metrics()[target("otlp", "sent")] >= count)
+        check(len(collector.taken["/v1/metrics"]) == count and not glob_files(directory), "all of them, once")
+        check(all(body.startswith(b"\x0a") for _, body in collector.taken["/v1/metrics"]), "protobuf")
+
+
+def glob_files(directory):
+    return [name for where, _, names in os.walk(os.path.join(directory, "spool", "otlp")) for name in names if name.endswith(".kymo")]
+
+
+def beyond_limit(directory, trace):
+    """A spool of 20 KiB: windows are merged, and the counts add up."""
+    environment = configure(directory, limit="20K")
+    with Server() as database:
+        with Serving(directory, environment, "--window", "100ms", "--clickhouse", "http://127.0.0.1:1", trace) as serving:
+            found = until("merged windows", lambda: (found := serving.metrics()).get(target("clickhouse", "merged"), 0) and found)
+            check(found['kymo_push_waiting_bytes{target="clickhouse"}'] <= 20480, found)
+        waiting = found['kymo_push_waiting_windows{target="clickhouse"}']
+        with Serving(directory, environment, "--clickhouse", database.url) as serving:
+            until("what waited", lambda: serving.metrics()[target("clickhouse", "sent")] >= waiting)
+        check(len(database.taken["/"]) < waiting, "merged windows are sent as one", len(database.taken["/"]), waiting)
+
+
+def test(directory):
+    trace = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt", "ctf"))[0]
+    for part in through_failures, over_restarts, beyond_limit:
+        place = os.path.join(directory, part.__name__)
+        os.mkdir(place)
+        part(place, trace)
+
+
+in_directory(test)
