@@ -31,6 +31,7 @@ def bench(place, environment):
     done = kymo("--base", f"{SPANS} 100000 120", "--new", f"{SPANS} 1000000 120", "-o", "runs", "-p", str(ASKED), status=5)
     check(done.stdout.startswith(f"{PAIRS} runs each, in pairs   base -> new   same machine, no events lost\n"), "head:", done.stdout)
     check("WORSE      span control:step" in done.stdout, "text:", done.stdout)
+    check(f"The warm-up is over; {ASKED} pairs: about " in done.stderr, "it does not say what it will take:", done.stderr)
     check(f"The verdict is known after {PAIRS} of {ASKED} pairs." in done.stderr, "it does not stop early:", done.stderr)
     check("other programs took" in done.stderr and "next:  kymo diff --paired runs/base runs/new" in done.stderr, done.stderr)
     for side in ("base", "new"):

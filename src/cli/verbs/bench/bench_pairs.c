@@ -187,8 +187,12 @@ static int record_once(struct bench_pairs *b, unsigned pair, struct bench_load *
 int bench_pairs_record(struct bench_pairs *b, unsigned pair, struct kymo_err *err)
 {
 	const int status = record_once(b, pair, &b->load[pair], err);
+	char text[TEXT_QUANTITY_MAX];
 
 	clear(b);
+	if (!status && !pair && !b->quiet && !b->duration_ns)
+		fprintf(stderr, "The warm-up is over; %u pairs: about %s.\n", b->pairs,
+			text_ns(text, (now_ns() - b->begun_ns) * b->pairs));
 	if (!status)
 		b->recorded = pair;
 	return status;
