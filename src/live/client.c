@@ -70,8 +70,9 @@ static int64_t earlier(int64_t a, int64_t b)
 static int64_t poll_ns(const struct client *client)
 {
 	const int64_t each = client->stream_count * CLIENT_POLL_EACH_NS;
+	const int64_t least = client->relay_tells ? CLIENT_TOLD_POLL_NS : CLIENT_POLL_NS;
 
-	return each < CLIENT_POLL_NS ? CLIENT_POLL_NS : earlier(each, CLIENT_POLL_MOST_NS);
+	return each < least ? least : earlier(each, CLIENT_POLL_MOST_NS);
 }
 
 int64_t client_poll_at(const struct client *client)
@@ -108,6 +109,7 @@ static int64_t tick_streams(struct client *client, int64_t next, struct wire_out
 int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 {
 	const int64_t later = now_ns + CLIENT_LOOK_NS;
+	int64_t next;
 
 	client->now_ns = now_ns;
 	if (client->phase == CLIENT_LISTING && client->waits) {
@@ -128,7 +130,36 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 		client_ask_streams(client, out);
 		client->due_ns = client_poll_at(client);
 	}
-	return tick_streams(client, client->asked_streams ? later : earlier(later, client->due_ns), out);
+	next = tick_streams(client, client->asked_streams ? later : earlier(later, client->due_ns), out);
+	if (client->relay_tells && !client->gathers && !client->request_count)
+		client_ask(client, out, WIRE_VIEWER_WAIT, 0, NULL, 0);
+	return next;
+}
+
+/* Many streams are not asked more often than without news. */
+static void look(struct client *client)
+{
+	int64_t at = client->looked_ns + client->stream_count * CLIENT_POLL_EACH_NS;
+
+	if (at < client->now_ns)
+		at = client->now_ns;
+	client->looked_ns = at;
+	for (struct live_stream *stream = client->streams; stream; stream = stream->next)
+		if (stream->state == STREAM_WAITS)
+			stream->due_ns = earlier(stream->due_ns, at);
+	if (!client->stream_count)	/* others are announced with the streams that exist */
+		client->due_ns = earlier(client->due_ns, at);
+}
+
+enum reply_result client_on_wait(struct client_reply *reply)
+{
+	struct wire_wait_reply wait;
+
+	if (!wire_get_wait_reply(reply->in, &wait))
+		return REPLY_INCOMPLETE;
+	if (wait.status == WIRE_WAIT_NEWS)
+		look(reply->client);
+	return REPLY_DONE;
 }
 
 /* ---- replies ---- */
@@ -152,6 +183,8 @@ static enum reply_result take(struct client_reply *reply)
 		return client_on_index(reply);
 	case WIRE_VIEWER_PACKET:
 		return client_on_packet(reply);
+	case WIRE_VIEWER_WAIT:
+		return client_on_wait(reply);
 	default:
 		return client_on_detach(reply);
 	}
@@ -262,6 +295,7 @@ void client_connected(struct client *client, int64_t now_ns, struct wire_out *ou
 	client->request_count = client->in.used = 0;
 	client->in_list = client->waits = client->hung_up = client->gathers = false;
 	client->next_seek = 0;
+	client->relay_tells = false;
 	client->now_ns = now_ns;
 	client_forget_places(client);
 	client_ask(client, out, WIRE_VIEWER_CONNECT, WIRE_SIZE_connect, NULL, 0);

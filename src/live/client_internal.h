@@ -15,6 +15,7 @@
 #define CLIENT_POLL_NS		((int64_t)4000000)	/* between questions for the next packet of a stream */
 #define CLIENT_POLL_EACH_NS	((int64_t)100000)	/* but at least this for each stream */
 #define CLIENT_POLL_MOST_NS	((int64_t)100000000)
+#define CLIENT_TOLD_POLL_NS	((int64_t)50000000)	/* where the relay tells of news: for what only time changes */
 #define CLIENT_RETRIES 5u                               /* for facts that the relay may have */
 #define CLIENT_TRIES		100u			/* for what the relay should have, and does not send */
 
@@ -40,6 +41,8 @@ struct client {
 	bool found;			/* in the list that is being received */
 	bool waits, told;		/* the session does not exist; the user knows */
 	bool asked_streams, stale_streams, hung_up;
+	bool relay_tells;		/* it knows WAIT */
+	int64_t looked_ns;		/* when all streams were asked because of news */
 	int64_t due_ns;			/* LIST or NEW_STREAMS */
 	int64_t now_ns;
 	/* [request_count] without a reply, from request_first on */
@@ -74,6 +77,7 @@ void client_ask_metadata(struct client *client, struct live_trace *trace, struct
 void client_ask_index(struct client *client, struct live_stream *stream, struct wire_out *out);
 /* Streams and metadata will be listed again, by the same relay: what was received is not new. */
 void client_forget_places(struct client *client);
+enum reply_result client_on_wait(struct client_reply *reply);
 /* When to ask again for what does not exist yet. */
 int64_t client_poll_at(const struct client *client);
 __attribute__((format(printf, 2, 3)))

@@ -40,6 +40,7 @@ enum reply_result client_on_connect(struct client_reply *reply)
 				   " of the viewer protocol, not %u",
 				   connect.major, connect.minor, WIRE_MAJOR);
 	reply->client->minor = connect.minor < WIRE_MINOR ? connect.minor : WIRE_MINOR;
+	reply->client->relay_tells = connect.viewer_session >> 32 == WIRE_TELLS >> 32;
 	ask_list(reply);
 	return REPLY_DONE;
 }

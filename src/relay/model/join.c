@@ -99,6 +99,7 @@ static void on_stored(void *context, bool stored)
 	} else {
 		stream->lost++;
 	}
+	relay_changed(stream->session);
 	publication->file->entries += stored;
 	relay_step_done(stream, publication->seq);
 	store_unref(publication->file);

@@ -159,6 +159,7 @@ struct relay_session {
 	unsigned users;			/* connections that use it; it is not forgotten */
 	struct relay_trace *traces;
 	uint64_t version;		/* grows when streams are announced */
+	uint64_t changes;		/* grows with everything that viewers may see: relay_changed() */
 	struct relay_sync sync;
 	bool has_horizon;		/* its recorder says up to where nothing more comes, in no stream: */
 	uint64_t horizon;		/* no event before this time will come, also in streams that are not known yet */
@@ -185,6 +186,7 @@ struct relay {
 	unsigned session_count;
 	uint64_t next_session, next_stream, next_trace, next_viewer;
 	size_t held;			/* bytes of large requests that are incomplete */
+	uint64_t changes;		/* of all sessions */
 	int64_t half_expires_ns;
 	uint16_t datagram_port;		/* 0: none */
 	size_t datagram_bytes;		/* in windows of all streams */
@@ -378,5 +380,12 @@ void relay_sync_close(struct relay_stream *stream);
  * written at once.
  */
 void relay_synchronise(struct relay *relay);
+
+/** relay_changed() - viewers of @session may see something new. Context: wait-free. */
+static inline void relay_changed(struct relay_session *session)
+{
+	session->changes++;
+	session->relay->changes++;
+}
 
 #endif

@@ -338,6 +338,8 @@ void relay_announce(struct relay_session *session)
 		stream->announced = true;
 	}
 	session->version += news;
+	if (news)
+		relay_changed(session);
 }
 
 void relay_join_session(struct relay_session *session)

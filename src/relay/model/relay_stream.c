@@ -300,6 +300,7 @@ static void metadata_stored(void *context, bool stored)
 		if (piece->whole) {
 			stream->stored = piece->end;
 			stream->classes = piece->classes;
+			relay_changed(stream->session);
 		}
 	}
 	free(piece);

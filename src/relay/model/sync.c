@@ -40,6 +40,7 @@ static void finish_if_done(struct relay_stream *stream)
 	if (stream->finished || !stream->closed || stream->step_count)
 		return;
 	stream->finished = true;
+	relay_changed(session);
 	stream->trace->unfinished--;
 	session->sync.unmoved -= !stream->is_metadata && !stream->moved;
 	session->sync.due = true;
@@ -65,6 +66,7 @@ static void advance(struct relay_stream *stream)
 	finish_if_done(stream);
 	if (had == stream->has_safe && before == stream->safe)
 		return;
+	relay_changed(stream->session);
 	sync->due = true;
 	if (!stream->moved)
 		sync->unmoved -= !stream->finished;

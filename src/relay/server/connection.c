@@ -117,6 +117,16 @@ void connection_send(struct connection *connection, struct wire_out *out)
 	connection_post(connection, out);
 }
 
+void connection_tell(struct connection *connection)
+{
+	struct wire_out out = { 0 };
+
+	if (connection->kind != LIVE || connection->closing || connection->gone || connection->reading)
+		return;
+	viewer_wake(connection->viewer, &out);
+	connection_send(connection, &out);
+}
+
 void connection_fail(struct connection *connection, const struct kymo_err *err)
 {
 	server_say(connection->server, "%s %s is disconnected: %s", kind_names[connection->kind], connection->peer, err->text);

@@ -215,10 +215,27 @@ static void on_signal(uv_signal_t *signal, int number)
 		close_handle((uv_handle_t *)&server->listener[i], NULL);
 	close_handle((uv_handle_t *)&server->poll, NULL);
 	close_handle((uv_handle_t *)&server->sync, NULL);
+	close_handle((uv_handle_t *)&server->news, NULL);
 	close_handle((uv_handle_t *)&server->datagrams, NULL);
 	close_handle((uv_handle_t *)&server->signal[0], NULL);
 	close_handle((uv_handle_t *)&server->signal[1], NULL);
 	uv_unref((uv_handle_t *)&server->disk_did);
+}
+
+/* ---- viewers that wait for news ---- */
+
+/* Before the loop sleeps, whatever changed the model. */
+static void on_news(uv_prepare_t *handle)
+{
+	struct server *server = handle->data;
+
+	if (server->told == server->relay.changes)
+		return;
+	server->told = server->relay.changes;
+	for (struct connection *connection = server->connections, *next; connection; connection = next) {
+		next = connection->next;
+		connection_tell(connection);
+	}
 }
 
 /* ---- life ---- */
@@ -264,6 +281,7 @@ static int begin(struct server *server, struct kymo_err *err)
 	(void)uv_signal_start(&server->signal[1], on_signal, SIGTERM);
 	(void)uv_timer_start(&server->poll, on_poll, POLL_MS, POLL_MS);
 	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
+	(void)uv_prepare_start(&server->news, on_news);
 	if (options->ready)
 		options->ready(options->context, &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
 									server->relay.datagram_port });
@@ -284,9 +302,10 @@ static int serve(struct server *server, struct kymo_err *err)
 	}
 	(void)uv_timer_init(&server->loop, &server->poll);
 	(void)uv_timer_init(&server->loop, &server->sync);
+	(void)uv_prepare_init(&server->loop, &server->news);
 	(void)uv_udp_init(&server->loop, &server->datagrams);
 	(void)uv_async_init(&server->loop, &server->disk_did, on_disk_did);
-	server->poll.data = server->sync.data = server->disk_did.data = server;
+	server->poll.data = server->sync.data = server->news.data = server->disk_did.data = server;
 	server->relay.store.disk = disk_start(wake, server);
 	rc = server->relay.store.disk ? begin(server, err) : err_set(err, KYMO_EXIT_FAILED, "cannot start a thread");
 	if (rc == 0)

@@ -19,6 +19,8 @@ struct server {
 	uv_signal_t signal[2];
 	uv_async_t disk_did;
 	uv_timer_t poll, sync;
+	uv_prepare_t news;
+	uint64_t told;			/* relay.changes when viewers were told */
 	uv_udp_t datagrams;
 	struct forward *forward;	/* NULL: none */
 	struct connection *connections;
@@ -70,6 +72,9 @@ void connection_post(struct connection *connection, struct wire_out *out);
 
 /** connection_take() - plain bytes for the protocol, after TLS and the token. */
 void connection_take(struct connection *connection, const uint8_t *bytes, size_t size);
+
+/** connection_tell() - answer a viewer that waits for news. */
+void connection_tell(struct connection *connection);
 
 /** connection_fail() - report why, and end it when replies are sent. */
 void connection_fail(struct connection *connection, const struct kymo_err *err);

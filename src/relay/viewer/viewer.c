@@ -28,7 +28,7 @@ static int on_connect(struct viewer_call *call)
 		call->viewer->id = call->viewer->relay->next_viewer++;
 	call->viewer->connected = true;
 	call->viewer->minor = theirs.minor < call->viewer->ours ? theirs.minor : call->viewer->ours;
-	ours = (struct wire_connect){ call->viewer->id, WIRE_MAJOR, call->viewer->ours, 0 };
+	ours = (struct wire_connect){ WIRE_TELLS | call->viewer->id, WIRE_MAJOR, call->viewer->ours, 0 };
 	wire_put_connect(call->reply, &ours);
 	return 0;
 }
@@ -40,7 +40,28 @@ static int on_create(struct viewer_call *call)
 	return 0;
 }
 
-static const struct {
+static void answer_wait(struct viewer *viewer, struct wire_out *reply, uint32_t status)
+{
+	viewer->held = false;
+	if (viewer->session)
+		viewer->seen = viewer->session->changes;
+	wire_put_wait_reply(reply, &(struct wire_wait_reply){ status });
+}
+
+void viewer_wake(struct viewer *viewer, struct wire_out *reply)
+{
+	if (viewer->held && (!viewer->session || viewer->session->changes != viewer->seen))
+		answer_wait(viewer, reply, WIRE_WAIT_NEWS);
+}
+
+static int on_wait(struct viewer_call *call)
+{
+	call->viewer->held = true;
+	viewer_wake(call->viewer, call->reply);
+	return 0;
+}
+
+static const struct command {
 	const char *name;
 	uint32_t size;			/* of the request; its header may say 0 */
 	int (*handle)(struct viewer_call *call);
@@ -56,33 +77,46 @@ static const struct {
 	[WIRE_VIEWER_DETACH] = { "DETACH_SESSION", 8, viewer_on_detach },
 };
 
+static const struct command *command_of(uint32_t cmd)
+{
+	static const struct command wait = { "WAIT", 0, on_wait };
+
+	if (cmd == WIRE_VIEWER_WAIT)
+		return &wait;
+	return cmd < COUNT_OF(commands) && commands[cmd].handle ? &commands[cmd] : NULL;
+}
+
 /* Answers the first request. Return: as a handler; *took: its size, 0: it is incomplete. */
 static int answer_first(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct kymo_err *err)
 {
 	struct wire_in in = { .at = viewer->in.bytes + from, .end = viewer->in.bytes + viewer->in.used };
 	struct viewer_call call = { viewer, &in, reply, err };
 	struct wire_viewer_request request;
+	const struct command *command;
 	int rc;
 
 	*took = 0;
 	if (wire_left(&in) < WIRE_SIZE_viewer_request)
 		return 0;
 	(void)wire_get_viewer_request(&in, &request);
-	if (request.cmd >= COUNT_OF(commands) || !commands[request.cmd].handle) {
+	command = command_of(request.cmd);
+	if (!command) {
 		wire_add(reply, WIRE_ERR_UNKNOWN, 4);
 		return err_set(err, KYMO_EXIT_INPUT, "unknown request %" PRIu32 " in the viewer protocol", request.cmd);
 	}
 	if (!viewer->connected && request.cmd != WIRE_VIEWER_CONNECT)
-		return err_set(err, KYMO_EXIT_INPUT, "%s before CONNECT", commands[request.cmd].name);
+		return err_set(err, KYMO_EXIT_INPUT, "%s before CONNECT", command->name);
 	if (request.data_size > REQUEST_MAX)
-		return err_set(err, KYMO_EXIT_INPUT, "%s has %" PRIu64 " bytes", commands[request.cmd].name,
+		return err_set(err, KYMO_EXIT_INPUT, "%s has %" PRIu64 " bytes", command->name,
 			       request.data_size);
-	if (wire_left(&in) < commands[request.cmd].size)
+	if (wire_left(&in) < command->size)
 		return 0;
-	in.end = in.at + commands[request.cmd].size;
-	rc = commands[request.cmd].handle(&call);
-	*took = WIRE_SIZE_viewer_request + commands[request.cmd].size;
-	return rc < 0 ? err_wrap(err, "%s", commands[request.cmd].name) : rc;
+	if (viewer->held)	/* answers keep the order of the requests */
+		answer_wait(viewer, reply, WIRE_WAIT_NONE);
+	in.end = in.at + command->size;
+	rc = command->handle(&call);
+	*took = WIRE_SIZE_viewer_request + command->size;
+	return rc < 0 ? err_wrap(err, "%s", command->name) : rc;
 }
 
 static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct kymo_err *err)

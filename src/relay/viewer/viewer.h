@@ -49,6 +49,9 @@ bool viewer_waits(const struct viewer *viewer);
 /** viewer_has_read() - answer the request that waited for viewer_do_read(). */
 void viewer_has_read(struct viewer *viewer, struct wire_out *reply);
 
+/** viewer_wake() - answer a WAIT that waits for news, if there are some. Context: allocates for the answer only. */
+void viewer_wake(struct viewer *viewer, struct wire_out *reply);
+
 /** viewer_free() - the connection is closed, and no read is under way. NULL: nothing. */
 void viewer_free(struct viewer *viewer);
 

@@ -19,6 +19,8 @@ struct viewer {
 	struct relay_session *session;	/* attached, or NULL */
 	uint64_t id;
 	bool connected, created;
+	bool held;			/* a WAIT is not answered yet */
+	uint64_t seen;			/* session->changes at the latest WAIT */
 	unsigned ours, minor;		/* version 2.ours is announced; minor: what both sides speak */
 	struct map views;		/* struct viewer_stream by stream id */
 	uint64_t version;		/* of the session, when its streams were listed last */

@@ -5,16 +5,18 @@ say until when all is there, and nothing is left of them when the session, or th
 import fcntl
 import glob
 import os
+import select
 import struct
 import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_relay import GET_CONFIGURATION, OK, Producer, Relay
+from lib_relay import GET_CONFIGURATION, INDEX_OK, OK, Producer, Relay, Viewer
 from lib_test import BUILD, until
 
 FOREVER = 2**64 - 1
 ALIVE = 1 << 62
+KYMO, WAIT, NEWS, NONE = 0x6b796d6f, 0x6b01, 1, 2        # of wire.h
 
 
 def ready(file, start, size):
@@ -164,6 +166,52 @@ def check_rotation(relay):
     trace.close()
 
 
+def check_news(relay):
+    """A viewer that waits is told when something is new: a packet, a time, metadata, a stream. Answers keep their order."""
+    producer, one, two, meta = begin(relay)
+    viewer = Viewer(relay.live)
+    assert viewer.id >> 32 == KYMO, f'{viewer.id:x}'
+    viewer.create()
+    assert viewer.attach(producer.session)[0] == 1
+
+    def quiet():
+        """No news is left: a request behind the WAIT ends it."""
+        while True:
+            viewer.request(WAIT)
+            viewer.request(4, struct.pack('>Q', one))
+            status, = viewer.unpack('>I')
+            index = viewer.unpack('>7QII')
+            if status == NONE:
+                return index[-2]
+            assert status == NEWS, status
+
+    def waits():
+        """Whether a WAIT is not answered; it is when the last happening has one more consequence."""
+        quiet()
+        viewer.request(WAIT)
+        return not select.select([viewer.connection.socket], [], [], 0.05)[0] or viewer.unpack('>I') != (NEWS,)
+
+    def told(what, happens):
+        until('silence', waits)
+        happens()
+        assert viewer.unpack('>I') == (NEWS,), what
+
+    told('metadata', lambda: producer.metadata(meta, b'metadata'))
+    viewer.metadata(meta)
+    told('a packet', lambda: producer.packet(one, b'p', 100, 200))
+    assert viewer.next_index(one)[0] == INDEX_OK
+    told('a time', lambda: producer.beacon(two, 300))
+    told('another packet', lambda: producer.packet(one, b'p', 400, 500))
+    assert viewer.next_index(one)[0] == INDEX_OK
+
+    def another():
+        producer.stream('c_2')
+        producer.sent()
+    told('a stream', another)
+    assert len(viewer.new_streams(producer.session)[1]) == 1
+    told('its end', lambda: producer.close_stream(two))
+
+
 def check_relay_that_was_killed():
     with Relay() as relay:
         producer, one, two, meta = begin(relay)
@@ -197,7 +245,7 @@ def check_medium():
 
 
 def main():
-    for check in (check_locks, check_points, check_message, check_rotation):
+    for check in (check_locks, check_points, check_message, check_rotation, check_news):
         with Relay() as relay:
             check(relay)
     check_relay_that_was_killed()
