@@ -72,8 +72,9 @@ enum kymo_enable {
 	KYMO_ENABLE_NO,
 	KYMO_ENABLE_YES,
 	KYMO_ENABLE_LOOK_UP,	/* yes, unless the event's object is left out */
-	/* Only count it, by its object: see struct kymo_count. Only for events of KYMO_COUNTED_AS(),
-	 * in regions with KYMO_REGION_COUNTS. */
+	/* Only count it, by its object: see struct kymo_count. Only for events of KYMO_COUNTED_AS()
+	 * in regions with KYMO_REGION_COUNTS, and for begins of spans with
+	 * KYMO_REGION_COUNTS_SPANS. */
 	KYMO_ENABLE_COUNT,
 };
 
@@ -199,6 +200,7 @@ struct kymo_region {
 #define KYMO_REGION_REPLACED	2u	/* the process called exec: the region's program no longer runs */
 #define KYMO_REGION_FLIGHT	4u	/* without a recorder, the process is in RECORD and OVERWRITE ($KYMO_FLIGHT) */
 #define KYMO_REGION_COUNTS 16u           /* the program knows KYMO_ENABLE_COUNT */
+#define KYMO_REGION_COUNTS_SPANS 32u     /* also of spans of kymo.h */
 #define KYMO_REGION_LOCKED	8u	/* KYMO_LOCK_ALIVE is locked as long as the process, or a child of it, lives */
 
 /*
@@ -404,7 +406,7 @@ static_assert(sizeof(struct kymo_count) == 16, "as KYMO_COUNT_PAGES has it");
 
 /* What is counted, in the key. */
 enum kymo_count_kind {
-	KYMO_COUNT_NOT,
+	KYMO_COUNT_NOT,           /* in a key: the begin of a span of kymo.h, by its event id */
 	KYMO_COUNT_CALLBACK,      /* callback_start, by its callback */
 	KYMO_COUNT_PUBLISH,       /* rcl_publish, by its publisher */
 	KYMO_COUNT_PUBLISH_INTRA, /* rclcpp_intra_publish, by its publisher */

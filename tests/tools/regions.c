@@ -34,7 +34,7 @@ static void print(const uint8_t *region, size_t size)
 		wraps = KYMO_WORD_POS(ring->wpos) > (uint64_t)ring->block_size * ring->block_count;
 		dropped = ring->dropped;
 	}
-	printf("%u %u %u %u %u %" PRIu64 "\n", head->pid, head->state, head->mode, head->flags & ~(KYMO_REGION_LOCKED | KYMO_REGION_COUNTS), wraps, dropped);
+	printf("%u %u %u %u %u %" PRIu64 "\n", head->pid, head->state, head->mode, head->flags & ~(KYMO_REGION_LOCKED | KYMO_REGION_COUNTS | KYMO_REGION_COUNTS_SPANS), wraps, dropped);
 }
 
 static int show(const char *path)

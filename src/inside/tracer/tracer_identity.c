@@ -106,6 +106,6 @@ void kymo_region_identify(struct kymo_region *region)
 		       ? strcspn(name, "\n") : sizeof region->procname - 1);
 	length = readlink("/proc/self/exe", region->exe, sizeof region->exe - 1);
 	region->exe[length > 0 ? length : 0] = 0;
-	region->flags = KYMO_REGION_COUNTS | (kymo_settings.flight ? KYMO_REGION_FLIGHT : 0);
+	region->flags = KYMO_REGION_COUNTS | KYMO_REGION_COUNTS_SPANS | (kymo_settings.flight ? KYMO_REGION_FLIGHT : 0);
 	tell_tracetools(region);
 }

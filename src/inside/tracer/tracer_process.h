@@ -184,8 +184,8 @@ int kymo_ring_get(struct kymo_thread *thread);
 /* The enable bytes of the recorder; before registration, an array in which all bytes are 1. */
 extern const uint8_t *kymo_recorder_bytes;
 
-/** kymo_recorder_wants() - whether the recorder wants event @id; the program's own switches do not count. */
-static inline bool kymo_recorder_wants(unsigned id)
+/** kymo_recorder_wants() - enum kymo_enable: whether the recorder wants event @id; the program's own switches do not count. */
+static inline uint8_t kymo_recorder_wants(unsigned id)
 {
 	return __atomic_load_n(&__atomic_load_n(&kymo_recorder_bytes, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
 }

@@ -19,6 +19,7 @@
 #define KYMO_REGISTER_LATE
 #include "kymo/kymo.h"
 #include "inside/tracer/tracer_calm.h"
+#include "inside/tracer/tracer_count.h"
 #include "inside/tracer/tracer_initlog.h"
 #include "inside/tracer/tracer_process.h"
 
@@ -320,10 +321,19 @@ bool event_slow(const struct kymo_site *site, unsigned id, const void *payload, 
 	return true;
 }
 
+/* Only count: the span is not recorded, so it has no end either. */
+static __attribute__((noinline)) bool event_counts(const struct kymo_site *site, unsigned id)
+{
+	if (site->shape == KYMO__BEGIN)
+		kymo_count(KYMO_COUNT_KEY(id, KYMO_COUNT_NOT));
+	return false;
+}
+
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 {
 	struct kymo_record record;
 	uint16_t id = __atomic_load_n(&site->own_id, __ATOMIC_RELAXED);
+	uint8_t wanted;
 
 	if (kymo_unlikely(id == KYMO_SITE_NEW)) {
 		id = enter_late(site);
@@ -334,8 +344,11 @@ bool kymo__event(struct kymo_site *site, const void *payload, size_t size)
 		return false;
 	if (kymo_unlikely(id >= KYMO_POINT_NO_ID))
 		return drop_without_id();
-	if (!kymo_recorder_wants(id))
+	wanted = kymo_recorder_wants(id);
+	if (!wanted)
 		return false;
+	if (kymo_unlikely(wanted == KYMO_ENABLE_COUNT))
+		return event_counts(site, id);
 	if (kymo_unlikely(!kymo_try_reserve_sp(&record, id, size)))
 		return event_slow(site, id, payload, size);
 	finish(&record, site, payload, size);

@@ -19,7 +19,7 @@
 #define ID KYMO_POINT_rcl_take
 #define ANY UINT64_MAX		/* a record whose value says nothing */
 
-#define OF_ALL (KYMO_REGION_LOCKED | KYMO_REGION_COUNTS)
+#define OF_ALL (KYMO_REGION_LOCKED | KYMO_REGION_COUNTS | KYMO_REGION_COUNTS_SPANS)
 
 static char *directory;
 
