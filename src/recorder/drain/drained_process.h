@@ -71,6 +71,7 @@ struct drained_process {
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
+	unsigned counted_classes; /* of those, when they were switched to counting */
 	char rmw[64]; /* RMW_IMPLEMENTATION in its environment; "": not set, or not known */
 	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
 	unsigned merged_rings;		/* of its rings */

@@ -33,16 +33,32 @@ static void enable(struct drained_process *process, uint8_t value)
 			__atomic_store_n(&byte[id], value, __ATOMIC_RELAXED);
 }
 
+/* A span whose name is known at compile time: the others share one event of libkymo. */
+static bool is_counted_span(const struct kymo_point *point)
+{
+	return point && point->uri && strcmp(point->uri, "kymo:begin") == 0 &&
+	       strcmp(point->provider, "kymo") != 0;
+}
+
 static void enable_counts(struct drained_process *process)
 {
+	const uint32_t flags =
+		__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE);
 	uint8_t *byte = region_page(&process->region, KYMO_ENABLE_PAGE, 1);
 
-	if (!(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
-	      KYMO_REGION_COUNTS))
-		return;
-	for (unsigned id = 0; id < KYMO_POINTS_TABLE; id++)
+	process->counted_classes = process->classes.count;
+	for (unsigned id = 0; flags & KYMO_REGION_COUNTS && id < KYMO_POINTS_TABLE; id++)
 		if (KYMO_COUNTED_AS(id) != KYMO_COUNT_NOT)
 			__atomic_store_n(&byte[id], KYMO_ENABLE_COUNT, __ATOMIC_RELAXED);
+	for (unsigned id = 0; flags & KYMO_REGION_COUNTS_SPANS && id < process->classes.room; id++)
+		if (is_counted_span(classes_get(&process->classes, KYMO_POINTS_TABLE + id)))
+			__atomic_store_n(&byte[KYMO_POINTS_TABLE + id], KYMO_ENABLE_COUNT,
+					 __ATOMIC_RELAXED);
+}
+
+static bool only_counts(const struct session *session)
+{
+	return session->options.counts && session->state == KYMO_STATE_PREPARE;
 }
 
 static void enable_wanted(struct drained_process *process)
@@ -65,7 +81,7 @@ void session_apply_state(struct session *session, struct drained_process *proces
 		enable_wanted(process);
 	} else {
 		enable(process, 0);
-		if (session->options.counts && session->state == KYMO_STATE_PREPARE)
+		if (only_counts(session))
 			enable_counts(process);
 	}
 	header = region_header(&process->region); /* with a longer log it may have moved */
@@ -258,6 +274,10 @@ void session_check_alive(struct session *session)
 			continue;
 		}
 		process->alive = check_process(process, thorough);
+		/* What it declared since: its log is read after the state was set. */
+		if (only_counts(session) && process->counted_classes != process->classes.count &&
+		    region_intact(&process->region))
+			enable_counts(process);
 		if (process->alive != ALIVE_DEAD)
 			continue;
 		process->end = session_how_it_ended(process);
