@@ -127,7 +127,8 @@ void board_take_summary(struct board *board);
 /* board_counts.c: what programs counted goes into the present slice. */
 int board_read_counts(struct board *board, int64_t ns, struct kymo_err *err);
 
-/* board_listen.c: @count runs; @count messages. */
+/* board_listen.c: @count events of a process; @count runs; @count messages. */
+void board_count_process(struct board *board, int32_t pid, const char *name, uint64_t count);
 void board_count_runs(struct board *board, const struct model_callback *callback, uint64_t count);
 void board_count_messages(struct board *board, const struct model_publisher *publisher,
 			  uint64_t count);

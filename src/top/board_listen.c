@@ -276,24 +276,24 @@ static void tell_hosts(struct board *board)
 	}
 }
 
-static void count_process(struct board *board, const struct kymo_ctf_event *event)
+void board_count_process(struct board *board, int32_t pid, const char *name, uint64_t count)
 {
-	struct process *process = map_get(&board->processes, (uint32_t)event->vpid, 0);
+	struct process *process = map_get(&board->processes, (uint32_t)pid, 0);
 
 	if (!process) {
-		process = map_at(&board->processes, (uint32_t)event->vpid, 0, sizeof(*process));
+		process = map_at(&board->processes, (uint32_t)pid, 0, sizeof(*process));
 		if (!process ||
 		    !ARRAY_ROOM(board->process, board->process_count, board->process_capacity)) {
 			board->no_memory = true;
 			return;
 		}
-		process->pid = event->vpid;
+		process->pid = pid;
 		process->cpu = -1;
 		board->process[board->process_count++] = process;
 	}
 	if (!process->name[0])
-		(void)snprintf(process->name, sizeof(process->name), "%.20s", event->procname);
-	process->events += !board->skips;
+		(void)snprintf(process->name, sizeof(process->name), "%.20s", name);
+	process->events += count;
 }
 
 int board_event(struct board *board, const struct kymo_ctf_event *event, struct kymo_err *err)
@@ -305,7 +305,7 @@ int board_event(struct board *board, const struct kymo_ctf_event *event, struct 
 	} else {
 		board->events[board->at] += !board->skips;
 		if (event->vpid && (!board->options.pid || event->vpid == board->options.pid))
-			count_process(board, event);
+			board_count_process(board, event->vpid, event->procname, !board->skips);
 	}
 	if (!board->skips && !board->begin_ns[board->at])
 		board->begin_ns[board->at] = event->ns;

@@ -10,6 +10,7 @@
 #include "top/source.h"
 #include "top/view.h"
 
+#define COUNTED_NS 1000000000 /* for the first event of a program of ROS 2 */
 #define NOTHING_NS \
 	((int64_t)5000000000) /* a robot that says nothing for so long is waited for no more */
 
@@ -30,7 +31,10 @@ static int step(void *context, struct kymo_err *err)
 	if (source_kind(once->source) == SOURCE_COMPLETE)
 		return source_is_over(once->source);
 	board_totals(board, &totals);
-	if (!once->begin_ns && totals.processes) {
+	/* Programs of kymo.h that only count are not known before they have counted. */
+	if (!once->begin_ns &&
+	    (totals.processes ||
+	     (board_only_counts(board) && now_ns() - once->start_ns > COUNTED_NS))) {
 		/* What came until now is only part of an interval. CPU times are differences. */
 		once->begin_ns = now_ns();
 		return board_tick(board, until, err) < 0 ? -1 : 0;

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "recorder/runtime/region_view.h"
+#include "top/tally_names.h"
 
 /* One object of a program. */
 struct tally {
@@ -19,6 +20,7 @@ struct tally {
 struct program {
 	struct region region;
 	struct map tally; /* address -> struct tally */
+	struct tally_names *names; /* of its spans; NULL: not read yet */
 	uint64_t missed;  /* kymo_region.uncounted, at the last look */
 	bool is_seen, is_new;
 };
@@ -37,6 +39,7 @@ struct tallies {
 static void program_free(struct program *program)
 {
 	map_free_all(&program->tally);
+	tally_names_free(program->names);
 	region_close(&program->region);
 	free(program);
 }
@@ -129,6 +132,16 @@ static void add_tables(struct tallies *tallies, struct program *program)
 	}
 }
 
+/* The span that counted, by the number of its event. Return: false: it is not shown. */
+static bool name_span(struct program *program, struct tally_of *of)
+{
+	if (!program->names || !tally_names_find(program->names, of)) {
+		tally_names_free(program->names);
+		program->names = tally_names_read(&program->region);
+	}
+	return program->names && tally_names_find(program->names, of) && of->name;
+}
+
 /* @is_base: the counts of a first look are only what the next one is compared with. */
 static void report(struct program *program, bool is_base,
 		   void (*each)(void *context, const struct tally_of *of), void *context)
@@ -138,7 +151,8 @@ static void report(struct program *program, bool is_base,
 
 	while ((slot = map_next(&program->tally, &at))) {
 		struct tally_of of = { .pid = (int32_t)program->region.pid,
-					.address = slot->key };
+				       .process = program->region.procname,
+				       .address = slot->key };
 		struct tally *tally = slot->value;
 		bool any = false;
 
@@ -148,7 +162,7 @@ static void report(struct program *program, bool is_base,
 			tally->last[kind] = tally->sum[kind];
 			tally->sum[kind] = 0;
 		}
-		if (any && !is_base)
+		if (any && !is_base && (!of.more[KYMO_COUNT_NOT] || name_span(program, &of)))
 			each(context, &of);
 	}
 }

@@ -20,8 +20,11 @@ struct tallies;
 /* What one object of a process counted since the look before, by enum kymo_count_kind. */
 struct tally_of {
 	int32_t pid; /* in its own namespace */
-	uint64_t address;
+	const char *process; /* its name */
+	uint64_t address;    /* of a span: the number of its event */
 	uint64_t more[COUNT_KINDS];
+	/* Of a span of kymo.h, where more[KYMO_COUNT_NOT] is not 0; else NULL. */
+	const char *category, *name;
 };
 
 /**
