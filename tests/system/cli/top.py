@@ -154,6 +154,19 @@ def counted(env):
     check(set(states(env).values()) == {"wait"}, "afterwards the programs are", states(env))
 
 
+def counted_spans(directory):
+    """Spans and loops of a program of kymo.h alone, which records nothing then: no span begins in a recording that starts."""
+    env = private(directory)
+    os.makedirs(env["KYMO_DIR"], mode=0o700)
+    with subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL) as cyclic:
+        result = until("spans", lambda: (one := once("--count", "always", "--interval", "500ms", env=env, status=(0, 6)))["spans"] and one)
+        rows = {row["span"]: row for row in result["spans"]}
+        check(set(rows) == {"loop", "sense", "plan", "act"}, "spans are", result["spans"])
+        check(all(row["count"] > 0 and row["worst_ns"] is None and row["process"] == "cyclic" for row in rows.values()), "spans are", rows)
+        check((result["state"], result["processes"], result["lost"]) == ("counting only", 1, 0), "the head is", result)
+        cyclic.terminate()
+
+
 def killed(env):
     """However it ends, the programs wait again, and nothing is left."""
     before = leftovers()
@@ -306,6 +319,11 @@ def program(directory):
     spans = until("spans", lambda: once("--page", "spans", env=env, status=(0, 6))["spans"])
     check(spans and all(row["count"] > 0 and row["process"] == "cyclic" for row in spans), "spans are", spans)
     check("loop_sleep" not in [row["span"] for row in spans], "sleep is shown as work", spans)
+    top.keys("c")
+    top.shows("counting", r"counting \(c: durations\)")
+    top.shows("a span without durations", r"^[!> ] plan +cyclic +\d+ +- +-")
+    top.keys("c")
+    top.shows("durations again", r"^[!> ] plan +cyclic +\d[\d,.]* +\d")
     top.keys("\r")
     top.shows("answer of why", r"Why:? +\S*cyclic|^Worst: (loop|span) cyclic:")
     top.keys("x")
@@ -333,6 +351,7 @@ def test(directory):
     whole(trace)
     refused(directory, trace)
     relayed(directory)
+    in_directory(counted_spans)
     with running(env, *robot(120)):
         alone(env)
         counted(env)
