@@ -54,6 +54,7 @@ static void head(const struct text *t)
 	const struct change_design *design = &print->options->design;
 	const unsigned left_out = print->left_out_base + print->left_out_new;
 	char line[512], sides[400], note[100];
+	bool breaks;
 
 	if (design->bases != design->news)
 		(void)snprintf(line, sizeof(line), "%u and %u runs", design->bases, design->news);
@@ -63,10 +64,11 @@ static void head(const struct text *t)
 	(void)snprintf(sides, sizeof(sides), "%s -> %s", print->base, print->new);
 	(void)snprintf(note, sizeof(note), "%s%s", print->machine ? print->machine : "",
 		       print->machine && !left_out ? ", no events lost" : "");
-	fprintf(t->out, "%s   %s%s%s\n", line, sides,
+	breaks = strlen(line) + strlen(sides) + 3 > WIDTH;
+	fprintf(t->out, "%s%s%s%s%s\n", line, breaks ? "\n" : "   ", sides,
 		!*note                                                        ? ""
-		: strlen(line) + strlen(sides) + strlen(note) + 6 > WIDTH ? "\n"
-									      : "   ",
+		: breaks || strlen(line) + strlen(sides) + strlen(note) + 6 > WIDTH ? "\n"
+										    : "   ",
 		note);
 	left_out_lines(t, left_out);
 	fputc('\n', t->out);
