@@ -136,6 +136,21 @@ int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struc
 	return align_apply_from(align, 0, reader, err);
 }
 
+int64_t align_shift(const struct align *align, unsigned host, int64_t ns)
+{
+	const struct host *its = &align->host[host];
+	unsigned i = 0;
+
+	if (!its->shifts)
+		return 0;
+	while (i + 1 < its->shifts && its->shift[i + 1].ns <= ns)
+		i++;
+	if (ns <= its->shift[i].ns || i + 1 == its->shifts)
+		return its->shift[i].by_ns;
+	return its->shift[i].by_ns + (int64_t)((double)(its->shift[i + 1].by_ns - its->shift[i].by_ns) * (double)(ns - its->shift[i].ns) /
+					       (double)(its->shift[i + 1].ns - its->shift[i].ns));
+}
+
 unsigned align_count(const struct align *align)
 {
 	return align ? align->hosts : 0;

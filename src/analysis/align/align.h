@@ -94,6 +94,9 @@ int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_
 unsigned align_count(const struct align *align);
 const struct align_host *align_host(const struct align *align, unsigned host);
 
+/** align_shift() - how much later than on the clock of @host the time @ns of that clock is. */
+int64_t align_shift(const struct align *align, unsigned host, int64_t ns);
+
 /** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock", "same clock". */
 const char *align_how_name(enum align_how how);
 
