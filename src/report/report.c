@@ -17,6 +17,7 @@ static bool is_wanted(const struct report_options *options, const struct report_
 	unsigned i;
 
 	if ((section->expected && options->expect) || (section->behaviour && options->behaviours) ||
+	    (section->capture && options->captures) ||
 	    (section->realtime && (options->realtimes || !options->sections)))
 		return true;
 	/* In CSV, the first section of the usual ones has no heading: it stays what it was. */

@@ -33,6 +33,7 @@ enum report_sort {
 #define REPORT_SORT_CHOICES "max|p99|p50|mean|min|total|count|rate|node"
 
 struct behaviours;
+struct captures;
 struct expectations;
 struct summary;
 
@@ -64,6 +65,7 @@ struct report_options {
 		*told_realtime;         /* [realtimes] filled by the section realtime; NULL: not */
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
 	const struct behaviours *behaviours; /* for the section behaviour; NULL: none */
+	const struct captures *captures; /* for the section wire and the table packets; NULL: none */
 	bool *behaviour_failed; /* set: it did not keep its budgets, or nothing was measured */
 	struct expectations *expect;	/* for the section validation; NULL: none */
 	const char *const *trace;	/* [traces] paths that @reader reads; sections that list open them again */

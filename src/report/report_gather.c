@@ -141,6 +141,13 @@ static int new_behaviour(struct report *report, struct kymo_err *err)
 	return 0;
 }
 
+static int new_capture(struct report *report, struct kymo_err *err)
+{
+	const struct report_options *o = report->options;
+
+	return o->captures ? capture_create(&report->capture, o->captures, report->model, o->align, err) : 0;
+}
+
 static const struct analysis {
 	unsigned need;			/* enum report_need; 0: always created */
 	int (*create)(struct report *report, struct kymo_err *err);
@@ -166,6 +173,7 @@ static const struct analysis {
 	{ REPORT_COSTS, new_costs, &costs_pass, SLOT(costs) },
 	{ REPORT_EXPECT, new_report_expect, &report_expect_pass, SLOT(report_expect) },
 	{ REPORT_BEHAVIOUR, new_behaviour, &behaviour_pass, SLOT(behaviour) },
+	{ REPORT_CAPTURE, new_capture, &capture_pass, SLOT(capture) },
 	{ REPORT_PATHS, new_caret, &caret_pass, SLOT(caret) },
 };
 

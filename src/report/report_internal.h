@@ -4,6 +4,7 @@
 #define KYMO_REPORT_INTERNAL_H
 
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/capture/capture.h"
 #include "analysis/chains/chains.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_view.h"
@@ -42,6 +43,7 @@ struct report {
 	struct report_expect *report_expect;
 	struct view *view;
 	struct behaviour *behaviour;
+	struct capture *capture;
 	struct costs *costs;
 	struct sched_totals *totals;
 	struct chains *chains;
@@ -75,6 +77,7 @@ enum report_need {
 	REPORT_SUMMARY = 1 << 7,
 	REPORT_CONTENT = 1 << 15,
 	REPORT_PAGE = 1 << 16,
+	REPORT_CAPTURE = 1 << 17,
 };
 
 struct report_section {
@@ -86,6 +89,7 @@ struct report_section {
 	bool paths;			/* usual when paths were named */
 	bool expected;			/* usual when something is expected */
 	bool behaviour;                 /* usual when a model is given */
+	bool capture;                   /* usual when a capture is given */
 	bool realtime;			/* usual when something was named as real-time, by a program itself, too */
 	bool of_kernel;			/* not shown unasked when the trace has no events of the scheduler */
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
@@ -147,6 +151,7 @@ void report_between_runs(struct report *report);
 void report_bandwidth(struct report *report);
 void report_ages(struct report *report);
 void report_behaviour(struct report *report);
+void report_wire(struct report *report);
 void report_utilisation(struct report *report);
 
 /* section_activity.c */

@@ -161,6 +161,12 @@ static const struct report_section sections[] = {
 	  .needs = REPORT_BEHAVIOUR,
 	  .may_be_empty = true,
 	  .print = report_behaviour },
+	{ .name = "wire",
+	  .text = "packets of --capture by publisher: times on the wire, sent again, lost",
+	  .capture = true,
+	  .needs = REPORT_CAPTURE,
+	  .may_be_empty = true,
+	  .print = report_wire },
 	{ .name = "service-calls",
 	  .text = "each service: calls, and how long the parts of a call took",
 	  .needs = REPORT_ACTIVITY,
@@ -326,6 +332,9 @@ int report_check(const struct report_options *options, struct kymo_err *err)
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "section '%s' needs a model: pass a file with --model",
 				       name);
+		if (section && section->capture && !options->captures)
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "section '%s' needs a capture: pass a file of tcpdump with --capture", name);
 		if (section && section->expected && !options->expect)
 			return err_set(err, KYMO_EXIT_USAGE, "section '%s' needs expectations: pass a file with --expect", name);
 	}

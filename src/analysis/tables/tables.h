@@ -99,6 +99,7 @@ int tables_window(unsigned table);
 
 struct align;
 struct behaviours;
+struct captures;
 struct model;
 struct tables;
 
@@ -175,6 +176,13 @@ int tables_set_window(struct tables *tables, int64_t length_ns, struct kymo_err 
  * @behaviours: must stay valid as long as @tables
  */
 void tables_set_behaviours(struct tables *tables, const struct behaviours *behaviours);
+
+/**
+ * tables_set_captures() - the captured packets of which the table `packets` has the rows, in all
+ * scans that begin from now on; NULL: none
+ * @captures: must stay valid as long as @tables
+ */
+void tables_set_captures(struct tables *tables, const struct captures *captures);
 
 /** tables_in_order() - are the rows of a table with a tables_order() sorted by that column? */
 bool tables_in_order(const struct tables *tables);

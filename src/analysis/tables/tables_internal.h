@@ -6,7 +6,8 @@
  *   tables_listen.c, tables_points.c	rows from the model's reports, and from init events
  *   tables_spans.c, tables_kernel.c,
  *   tables_costs.c, tables_waits.c,
- *   tables_windows.c, tables_behaviours.c	rows from other analyses
+ *   tables_windows.c, tables_behaviours.c,
+ *   tables_packets.c			rows from other analyses
  *   tables_select.c			selection of rows for every scan
  *   tables_scan.c			reading and filters; it uses all files above
  *   tables_open.c			the trace, and a pass over it for its objects
@@ -21,6 +22,7 @@
 
 #include "analysis/align/align.h"
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/capture/capture.h"
 #include "analysis/costs/costs.h"
 #include "analysis/executors/executor_waits.h"
 #include "analysis/model/model_events.h"
@@ -187,6 +189,16 @@ struct behaviour_row {
 	struct behaviour_interval interval;
 };
 
+/* A packet that was captured. */
+struct packet_row {
+	uint64_t id;
+	const struct captures *captures;
+	const struct capture_packet *packet;
+	const struct capture_message *message; /* NULL: none of the trace */
+	const struct model_publisher *publisher; /* NULL: likewise */
+	int64_t ns;
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -231,6 +243,7 @@ struct tables_row {
 		struct blocked_row blocked;
 		struct window_row window;
 		struct behaviour_row behaviour;
+		struct packet_row packet;
 		struct span_row span;
 		struct loop_row loop;
 		struct any_row any;
@@ -256,6 +269,7 @@ struct tables {
 	struct align *align;		/* NULL: all traces are of one host */
 	const struct simclock *clock;	/* NULL: system time */
 	const struct behaviours *behaviours; /* NULL: none */
+	const struct captures *captures;     /* NULL: none */
 	int64_t window_ns;                   /* length of the rows of `windows`; 0: the usual one */
 	struct tables_choice *choice;	/* NULL: everything is selected */
 	int (*tick)(void *context, uint64_t events, double done);
@@ -281,6 +295,8 @@ struct tables_scan {
 	struct windows *windows;        /* NULL: not requested */
 	struct loops *loops;            /* NULL: not requested */
 	struct behaviour *behaviour;    /* NULL: not requested, or no model was given */
+	struct capture *capture;        /* NULL: not requested, or no capture was given */
+	uint64_t next_packet;           /* of it; rows of the end of the trace come one by one */
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
 	struct costs *costs;		/* NULL: not requested */
@@ -359,6 +375,12 @@ int tables_windows_attach(struct tables_scan *scan, struct kymo_err *err);
 /* tables_behaviours.c */
 int tables_behaviours_attach(struct tables_scan *scan, struct kymo_err *err);
 
+/* tables_packets.c */
+int tables_packets_attach(struct tables_scan *scan, struct kymo_err *err);
+
+/* After the last event: put the next row of `packets` into the queue. Return: false: there is none. */
+bool tables_packets_next(struct tables_scan *scan);
+
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);
 
@@ -368,6 +390,7 @@ void tables_elapsed(const struct tables_row *row, unsigned column, struct tables
 /* Values for tables.def that need more than a member. */
 const char *tables_outcome(const struct message_row *row);
 const char *tables_hex(const struct point_row *row, char *buffer, unsigned size);
+const char *tables_guid(const uint8_t guid[16], char *buffer, unsigned size);
 const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size);
 const char *tables_call_name(const struct model_call *call);
 const char *tables_any_json(const struct any_row *row);

@@ -116,12 +116,15 @@ static int finish(struct tables_scan *scan, struct kymo_err *err)
 	if (scan->model) {
 		spans_finish(scan->spans);
 		model_finish(scan->model);
+		if (scan->capture)
+			capture_finish(scan->capture);
 		tables_kernel_finish(scan);
 	}
 	return scan->out_of_memory || (scan->waits && waits_failed(scan->waits)) ||
 			       (scan->windows && windows_failed(scan->windows)) ||
 			       (scan->loops && loops_failed(scan->loops)) ||
-			       (scan->behaviour && behaviour_failed(scan->behaviour))
+			       (scan->behaviour && behaviour_failed(scan->behaviour)) ||
+			       (scan->capture && capture_failed(scan->capture))
 		       ? err_no_memory(err)
 		       : 0;
 }
@@ -224,6 +227,7 @@ static int attach(struct tables_scan *scan, struct kymo_err *err)
 			       tables_listen(scan, err) || tables_waits_attach(scan, err) ||
 			       tables_windows_attach(scan, err) || tables_loops_attach(scan, err) ||
 			       tables_behaviours_attach(scan, err) ||
+			       tables_packets_attach(scan, err) ||
 			       tables_costs_attach(scan, err) || tables_kernel_attach(scan, err) ||
 			       spans_attach(scan->spans, scan->reader, err)
 		       ? -1
@@ -332,6 +336,7 @@ void tables_scan_end(struct tables_scan *scan)
 	waits_destroy(scan->waits);
 	windows_destroy(scan->windows);
 	behaviour_destroy(scan->behaviour);
+	capture_destroy(scan->capture);
 	costs_destroy(scan->costs);
 	model_destroy(scan->model);
 	kymo_ctf_close(scan->reader);
@@ -354,7 +359,7 @@ int tables_next(struct tables_scan *scan, const struct tables_row **row, struct 
 		}
 		if (scan->texts.count)
 			tables_spans_settle(scan);
-		if (scan->ended && tables_leaks_next(scan))
+		if (scan->ended && (tables_leaks_next(scan) || tables_packets_next(scan)))
 			continue;
 		if (scan->out_of_memory)
 			return err_no_memory(err);

@@ -33,6 +33,11 @@ const char *tables_hex(const struct point_row *row, char *buffer, unsigned size)
 	return hex(row->text, row->text_size, buffer, size);
 }
 
+const char *tables_guid(const uint8_t guid[16], char *buffer, unsigned size)
+{
+	return hex(guid, 16, buffer, size);
+}
+
 const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size)
 {
 	return hex(gid->bytes, gid->size, buffer, size);

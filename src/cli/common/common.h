@@ -94,6 +94,14 @@
 			"the " what " (docs/answers/behaviour.md)",                                 \
 			NULL                                                                \
 	}
+/* struct opt_list capture */
+#define CLI_OPT_CAPTURE(type, what)                                                           \
+	{                                                                                     \
+		"capture", 0, OPT_LIST, offsetof(type, capture), "[HOST=]FILE",               \
+			"packets that tcpdump or Wireshark captured meanwhile (pcap, pcapng), " \
+			"for the " what "; may be repeated (docs/network/capture.md)",        \
+			NULL                                                                  \
+	}
 #define CLI_OPT_CLOCK(type) \
 	{ "clock", 0, OPT_CHOICE, offsetof(type, times.clock), NULL, \
 	  "which times to print: the system's, or those of the simulation (of /clock; N: its ROS domain, if " \

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/capture/capture.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "cli/verbs/query/query_print.h"
+#include "cli/input/input_captures.h"
 #include "cli/input/trace_time.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
@@ -20,6 +22,7 @@ struct options {
 	struct cli_times times;
 	int64_t window_ns;
 	const char *model;
+	struct opt_list capture;
 	bool schema, quiet, strict;
 };
 
@@ -32,6 +35,7 @@ static const struct opt opts[] = { CLI_OPT_FORMAT(struct options),
 				   CLI_OPT_WINDOW(struct options, "what begins"),
 				   CLI_OPT_OVER_TIME(struct options, "table"),
 				   CLI_OPT_MODEL(struct options, "table behaviours"),
+				   CLI_OPT_CAPTURE(struct options, "table packets"),
 				   CLI_OPT_CLOCK(struct options),
 				   CLI_OPT_MERGE(struct options),
 				   CLI_OPT_QUIET(struct options),
@@ -130,6 +134,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	const char *sql = NULL;
 	struct simclock *clock = NULL;
 	struct behaviours *behaviours = NULL;
+	struct captures *captures = NULL;
 	struct tables *tables;
 	struct query *query;
 	int status;
@@ -146,16 +151,19 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	    (!options.times.merge && cli_one_run_below("query", &traces, err)) ||
 	    (options.model && behaviours_read(&behaviours, options.model, err)))
 		return -1;
-	if (tables_open(&tables, traces.path, traces.count, err)) {
+	if (cli_captures("query", &options.capture, &captures, err) || tables_open(&tables, traces.path, traces.count, err)) {
+		captures_free(captures);
 		behaviours_free(behaviours);
 		return -1;
 	}
 	tables_set_behaviours(tables, behaviours);
+	tables_set_captures(tables, captures);
 	if (cli_select_tables(tables, traces.name, &options.selection, &options.times, &clock,
 			      err) ||
 	    tables_set_window(tables, options.window_ns, err) || query_open(&query, tables, err)) {
 		tables_close(tables);
 		simclock_free(clock);
+		captures_free(captures);
 		behaviours_free(behaviours);
 		return -1;
 	}
@@ -171,6 +179,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		status = KYMO_EXIT_LOSS;
 	tables_close(tables);
 	simclock_free(clock);
+	captures_free(captures);
 	behaviours_free(behaviours);
 	return status;
 }

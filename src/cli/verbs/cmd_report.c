@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/input/input_captures.h"
 #include "cli/input/answer.h"
 #include "analysis/behaviour/behaviour.h"
+#include "analysis/capture/capture.h"
 #include "analysis/sched/sched.h"
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
@@ -31,6 +33,7 @@ struct options {
 	uint64_t limit;
 	int64_t window_ns;
 	const char *model;
+	struct opt_list capture;
 	bool all;
 	struct cli_times times;
 	const char *architecture;
@@ -64,6 +67,7 @@ static const struct opt opts[] = {
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_OVER_TIME(struct options, "section"),
 	CLI_OPT_MODEL(struct options, "section behaviour"),
+	CLI_OPT_CAPTURE(struct options, "section wire and the table packets"),
 	CLI_OPT_CLOCK(struct options),
 	{ "architecture", 0, OPT_TEXT, offsetof(struct options, architecture), "FILE",
 	  "an architecture file of CARET, for paths and message contexts", NULL },
@@ -163,7 +167,7 @@ static bool wants_first(const struct report_options *report, const struct option
 {
 	return o->format == TABLE_TEXT && !report->sections && !o->all && !opt_screen.wide &&
 	       !o->sort && !o->limit && !selection_any(report->selection) && !report->paths &&
-	       !report->expect && !report->realtimes && !report->behaviours;
+	       !report->expect && !report->realtimes && !report->behaviours && !report->captures;
 }
 
 static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
@@ -230,7 +234,7 @@ static int check_html(const struct options *o, struct kymo_err *err)
 	if (o->format)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html is a format of its own; leave out --format");
-	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
+	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model || o->capture.count ||
 	    o->path.count || o->architecture || o->expect.count || o->window_ns)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html writes a page of everything; it takes --begin, --end, "
@@ -308,7 +312,7 @@ static int list_sections(int format)
 /* What depends on no file but the traces, and is short. */
 static bool is_kept(const struct options *o)
 {
-	return !o->section.count && !o->output && !o->model && !o->path.count && !o->architecture &&
+	return !o->section.count && !o->output && !o->model && !o->capture.count && !o->path.count && !o->architecture &&
 	       !o->expect.count && !o->realtime_file.count;
 }
 
@@ -320,6 +324,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct realtime_names realtime = { 0 };
 	bool not_realtime = false, behaviour_failed = false;
 	struct behaviours *behaviours = NULL;
+	struct captures *captures = NULL;
 	struct report_options report;
 	struct answer_kept kept;
 	struct answer answer;
@@ -353,9 +358,12 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		.unlimited = o.all,
 		.operand = quoted(operand, sizeof(operand), argc, argv),
 	};
-	if (o.model && behaviours_read(&behaviours, o.model, err))
+	if ((o.model && behaviours_read(&behaviours, o.model, err)) || cli_captures("report", &o.capture, &captures, err)) {
+		behaviours_free(behaviours);
 		return -1;
+	}
 	report.behaviours = behaviours;
+	report.captures = captures;
 	if (!read_options(&o, &report, &realtime, &paths, err) &&
 	    !answer_open(&answer, "report", argc, argv, &o.times, err)) {
 		answer.kept = &kept;
@@ -366,6 +374,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	realtime_names_free(&realtime);
 	expectations_free(report.expect);
 	behaviours_free(behaviours);
+	captures_free(captures);
 	return status;
 }
 

@@ -161,6 +161,7 @@ static int open_tables(struct report *report)
 		return -1;
 	tables_borrow(report->tables, report->model);
 	tables_set_behaviours(report->tables, o->behaviours);
+	tables_set_captures(report->tables, o->captures);
 	if (o->clock)
 		tables_clock(report->tables, o->clock);
 	return tables_select(report->tables, o->selection, o->begin_ns, o->end_ns, report->err);

@@ -91,7 +91,8 @@ ROOMS = {
     "analysis/costs": "analysis/model analysis/spans analysis/system",
     "analysis/why": "analysis/model analysis/system analysis/chains analysis/sched",
     "analysis/behaviour": "analysis/model analysis/pass analysis/spans",
-    "analysis/tables": "analysis/model analysis/behaviour analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
+    "analysis/capture": "analysis/model analysis/pass analysis/align",
+    "analysis/tables": "analysis/model analysis/behaviour analysis/capture analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
 
     "query": "abi base ctf/read analysis",
 
@@ -175,7 +176,7 @@ DOORS = {
     "export/mcap": "mcap",
     "export/archive": "archive",
     "cli/common": "ask attaching common detach progress screen",
-    "cli/input": "access_options answer event_print fired input_events input_runs input_traces kept open_kind record_options report_page report_paths report_summary report_told trace_time",
+    "cli/input": "access_options answer event_print fired input_captures input_events input_runs input_traces kept open_kind record_options report_page report_paths report_summary report_told trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
     "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
@@ -240,6 +241,7 @@ DOORS = {
     "analysis/costs": "costs",
     "analysis/why": "why why_cpu why_fate",
     "analysis/behaviour": "behaviour",
+    "analysis/capture": "capture",
     "analysis/tables": "tables",
     "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
     "fleet/window": "window",
