@@ -78,8 +78,8 @@ def report(trace, *sections, **options):
     return answer("report", trace, *(word for section in sections for word in ("--section", section)), **options)
 
 
-def query(trace, sql):
-    return answer("query", trace, sql)["rows"]
+def query(trace, sql, *words):
+    return answer("query", trace, sql, *words)["rows"]
 
 
 def private(directory, **more):
