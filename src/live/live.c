@@ -4,12 +4,14 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "live/bound.h"
 #include "base/now.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* to wait for the last reply */
+#define LAST_S		1		/* to show what was held back, when the user ends it */
 
 struct live {
 	const struct live_options *options;
@@ -17,7 +19,7 @@ struct live {
 	struct client_sink sink;
 	uv_loop_t loop;
 	uv_timer_t timer, tick, goodbye;
-	uv_signal_t signal[2];
+	uv_async_t told;		/* a signal arrived */
 	struct link *link;		/* NULL: not connected */
 	struct client *client;
 	struct copydir *copydir;		/* NULL: sessions are listed */
@@ -28,6 +30,35 @@ struct live {
 	int rc;
 	struct kymo_err err;
 };
+
+/* ---- signals: update() may have much to do, and stops at once ---- */
+
+static volatile sig_atomic_t stopped;
+static uv_async_t *volatile wakes;	/* NULL: the loop does not run */
+
+static void on_number(int number)
+{
+	uv_async_t *async = wakes;
+
+	(void)number;
+	stopped = 1;
+	if (async)
+		(void)uv_async_send(async);
+}
+
+static void take_signals(void (*handler)(int number))
+{
+	const struct sigaction action = { .sa_handler = handler };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGALRM, &action, NULL);
+}
+
+const volatile sig_atomic_t *live_stopped(void)
+{
+	return &stopped;
+}
 
 static void say(void *context, const char *text)
 {
@@ -41,7 +72,7 @@ static void say(void *context, const char *text)
 static void stop_handle(uv_handle_t *handle, void *context)
 {
 	(void)context;
-	if (handle->type == UV_TIMER || handle->type == UV_SIGNAL)
+	if (handle->type == UV_TIMER || handle->type == UV_ASYNC)
 		if (!uv_is_closing(handle))
 			uv_close(handle, NULL);
 }
@@ -51,6 +82,7 @@ static void end(struct live *live)
 	if (live->over)
 		return;
 	live->over = true;
+	wakes = NULL;
 	link_close(live->link);
 	live->link = NULL;
 	uv_walk(&live->loop, stop_handle, NULL);
@@ -96,12 +128,11 @@ static void leave(struct live *live)
 		(void)uv_timer_start(&live->goodbye, on_goodbye, GOODBYE_MS, 0);
 }
 
-static void on_signal(uv_signal_t *signal, int number)
+static void on_told(uv_async_t *told)
 {
-	struct live *live = signal->data;
+	struct live *live = told->data;
 
-	(void)number;
-	if (client_phase(live->client) == CLIENT_DETACHING)
+	if (!live->over && client_phase(live->client) == CLIENT_DETACHING)
 		end(live);		/* a second signal */
 	else
 		leave(live);
@@ -335,11 +366,11 @@ static void begin(struct live *live)
 		(void)uv_timer_init(&live->loop, timers[i]);
 		timers[i]->data = live;
 	}
-	for (unsigned i = 0; i < 2; i++) {
-		(void)uv_signal_init(&live->loop, &live->signal[i]);
-		live->signal[i].data = live;
-		(void)uv_signal_start(&live->signal[i], on_signal, i ? SIGTERM : SIGINT);
-	}
+	(void)uv_async_init(&live->loop, &live->told, on_told);
+	live->told.data = live;
+	stopped = 0;
+	wakes = &live->told;
+	take_signals(on_number);
 	if (live->options->tick) {
 		const uint64_t period_ms = (uint64_t)(live->options->period_ns / 1000000);
 
@@ -350,7 +381,7 @@ static void begin(struct live *live)
 	(void)uv_loop_close(&live->loop);
 }
 
-/* Shows what was held back, also before an error is reported. */
+/* Shows what was held back, also before an error is reported; if the user ended it, as much as a moment allows. */
 static void finish(struct live *live)
 {
 	struct kymo_err err;
@@ -358,6 +389,9 @@ static void finish(struct live *live)
 	if (!live->copydir)
 		return;
 	live->final = true;
+	if (stopped)
+		(void)alarm(LAST_S);
+	stopped = 0;
 	if (copydir_flush(live->copydir, &live->news, &err) == 0 &&
 	    live->options->update(live->options->context, live, true, &err) >= 0)
 		return;
@@ -386,6 +420,8 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 	if (rc == 0) {
 		begin(live);
 		finish(live);
+		(void)alarm(0);
+		take_signals(SIG_DFL);
 		rc = live->rc;
 		if (rc < 0)
 			*err = live->err;

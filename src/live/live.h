@@ -8,6 +8,8 @@
 #ifndef KYMO_LIVE_LIVE_H
 #define KYMO_LIVE_LIVE_H
 
+#include <signal.h>
+
 #include "ctf/read/reader.h"
 #include "live/client.h"
 #include "relay/link/link.h"
@@ -48,6 +50,9 @@ struct live_options {
 int live_run(const struct live_options *options, struct kymo_err *err);
 
 /* For update() and tick(). */
+
+/** live_stopped() - set: stop showing, soon. With it update() ends a long turn early. */
+const volatile sig_atomic_t *live_stopped(void);
 
 /** live_path() - the trace directory. */
 const char *live_path(const struct live *live);

@@ -166,6 +166,7 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 	if (watch->directory) {
 		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet, err);
 	} else {
+		watch->show.print.stop = live_stopped();
 		rc = watch_session(watch, err);
 	}
 	live_show_end(&watch->show);

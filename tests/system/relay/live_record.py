@@ -8,10 +8,12 @@ import signal
 import struct
 import subprocess
 import sys
+import termios
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
 from lib_numbers import check
+from lib_relay import Relay
 from lib_test import KYMO
 
 ALIVE = 1 << 62
@@ -186,4 +188,25 @@ def ends(place):
     shown_as_recorded(place, live, trace)
 
 
-lib.main('live_record.py', plain, merged, chunks, packed, bounded, on_disk, ends)
+def unread(pipe):
+    return struct.unpack('i', fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)))[0]
+
+
+def backlog(place):
+    """Nobody reads what it prints, so it has ever more to show: it ends when it is told to."""
+    with Relay() as relay:
+        place.environment['KYMO_SPOOL_DIR'] = place.at('spool')
+        recorder = place.recorder('--relay', f'net://127.0.0.1:{relay.control}:{relay.data}/backlog')
+        program = place.numbers(rate=20000)
+        live = place.start(KYMO, 'live', f'net://127.0.0.1:{relay.live}/backlog', stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        seen = []
+        lib.wait_for('that it can print no more', lambda: seen.append(unread(live.stdout)) or seen[-1] and seen[-20:] == 20 * seen[-1:])
+        live.send_signal(signal.SIGINT)
+        live.wait(60)
+        live.stdout.close()
+        lib.end_well(program)
+        lib.end_well(recorder)
+    print('a backlog: it ends at once')
+
+
+lib.main('live_record.py', backlog, plain, merged, chunks, packed, bounded, on_disk, ends)

@@ -56,15 +56,21 @@ int live_show_refresh(struct live_show *show, const char *path, bool news, struc
 
 /* ---- tables ---- */
 
+/* The user ended it, and may have much of a backlog. */
+static bool is_stopped(const struct live_show *show)
+{
+	return show->print.stop && *show->print.stop;
+}
+
 static int count_all(struct live_show *show, struct kymo_err *err)
 {
 	struct kymo_ctf_event event;
-	int more;
+	int more = 0;
 
-	while ((more = events_next(&show->events, &event, err)) > 0)
+	while (!is_stopped(show) && (more = events_next(&show->events, &event, err)) > 0)
 		if (running_event(show->running, &event, err) < 0)
 			return -1;
-	return more;
+	return more < 0 ? -1 : 0;
 }
 
 /* Rows of each section: all for programs, as many as a terminal has for people. */
@@ -107,15 +113,15 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 static int pass_over(struct live_show *show, struct kymo_err *err)
 {
 	struct kymo_ctf_event event;
-	int more;
+	int more = 0;
 
-	while ((more = events_next(&show->events, &event, err)) > 0)
+	while (!is_stopped(show) && (more = events_next(&show->events, &event, err)) > 0)
 		if (show->running && running_event(show->running, &event, err) < 0)
 			return -1;
 	/* Tables know the names of what began before; they count only what comes. */
 	if (show->running)
 		running_begin(show->running, show->until);
-	return more;
+	return more < 0 ? -1 : 0;
 }
 
 int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err)
