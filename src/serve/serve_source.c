@@ -202,7 +202,8 @@ static int open_trace(struct serve_source *source, struct kymo_err *err)
 	struct kymo_ctf_reader *reader;
 
 	if (access(source->trace, F_OK))
-		return err_set(err, KYMO_EXIT_INPUT, "cannot open the trace %s: %s; name a trace directory",
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)",
 			       source->trace, strerror(errno));
 	if (kymo_ctf_open(source->trace, &reader, err))
 		return -1;

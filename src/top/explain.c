@@ -76,7 +76,10 @@ char *explain_row(const struct source *source, const struct board_row *row, unsi
 	table_fit(table, width);
 	rc = ask(source, row, table, &err);
 	(void)table_close(table);
-	if (rc < 0)
+	if (rc < 0 && err.status == KYMO_EXIT_EMPTY && source_kind(source) != SOURCE_COMPLETE)
+		fprintf(out, "kymo times these programs only since a moment ago, and has nothing to explain yet: "
+			"wait until the row has durations, and ask again.\n");
+	else if (rc < 0)
 		fprintf(out, "cannot explain it: %s\n", err.text);
 	(void)fclose(out);
 	return text;

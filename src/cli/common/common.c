@@ -212,7 +212,7 @@ int cli_trace(int argc, char **argv, char path[CLI_PATH_MAX], struct kymo_err *e
 		return newest_session(path, err);
 	if (stat(argv[0], &status))
 		return err_set(err, KYMO_EXIT_INPUT,
-			       "cannot open the trace %s: %s; name a trace directory", argv[0],
+			       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)", argv[0],
 			       strerror(errno));
 	return join(path, argv[0], "", err);
 }

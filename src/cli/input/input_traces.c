@@ -63,7 +63,7 @@ int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err)
 	for (unsigned i = 0; i < traces->count; i++) {
 		if (stat(traces->path[i], &status[i]))
 			return err_set(err, KYMO_EXIT_INPUT,
-				       "cannot open the trace %s: %s; name a trace directory",
+				       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)",
 				       traces->path[i], strerror(errno));
 		for (unsigned k = 0; k < i; k++)
 			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)

@@ -4,14 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/input/record_options.h"
 #include "cli/verbs/record/nothing_traced.h"
 #include "cli/verbs/record/record_agent.h"
 #include "recorder/launch/launch.h"
 #include "recorder/runtime/rundir.h"
+
+#define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
 struct options {
 	uint64_t ring_size;
@@ -55,13 +59,20 @@ static char *read_rules(const struct filter_wishes *wishes, struct kymo_err *err
 /* Tracing never stops a program; but the user should know that it will not be traced. */
 static void warn_in_vain(const char *command)
 {
+	char size[TEXT_QUANTITY_MAX];
+	struct statvfs space;
 	struct rundir dir;
 	struct kymo_err err;
 
-	if (rundir_open(&dir, NULL, true, &err) == 0)
-		rundir_close(&dir);
-	else
+	if (rundir_open(&dir, NULL, true, &err) < 0) {
 		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
+		return;
+	}
+	if (statvfs(dir.path, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < REGION_LEAST)
+		fprintf(stderr, "kymo run: %s cannot be recorded: %s has only %s left; free some, or choose another "
+			"place with KYMO_DIR\n", command, dir.path,
+			text_bytes(size, (uint64_t)space.f_bavail * space.f_frsize));
+	rundir_close(&dir);
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)

@@ -74,11 +74,13 @@ static int by_pid(const void *a, const void *b)
 	return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
-static const char *state_name(uint32_t state, uint32_t mode)
+static const char *state_name(const struct process_status *status)
 {
-	if (state == KYMO_STATE_RECORD && mode == KYMO_MODE_OVERWRITE)
+	if (status->state == KYMO_STATE_RECORD && status->mode == KYMO_MODE_OVERWRITE)
 		return "flight";
-	return states_name(state);
+	if (status->state == KYMO_STATE_PREPARE && status->counts)
+		return "count";
+	return states_name(status->state);
 }
 
 /* The recorder of a process. Return: NULL: none. */
@@ -119,7 +121,7 @@ static void print_process(struct table *table, const struct process_status *stat
 
 	table_u64(table, status->host_pid ? (uint64_t)status->host_pid : status->pid);
 	table_text(table, status->procname);
-	table_text(table, state_name(status->state, status->mode));
+	table_text(table, state_name(status));
 	table_text(table, alive[status->alive]);
 	cli_cell(table, status->recorder_pid, status->generation);
 	table_text(table, recorder_of(status, domain, recorder));
@@ -348,8 +350,8 @@ const struct verb verb_status = {
 	.summary = "list traced processes and the active recorder",
 	.description =
 		"Lists the processes of the runtime directory ($KYMO_DIR, else /dev/shm/kymo-UID). The state of a "
-		"process is wait (only init events are kept), prepare (its session pauses), record, or flight "
-		"(the process keeps its last events itself). The recorder is a pid, \"itself\", or \"died\" (the next "
+		"process is wait (only init events are kept), prepare (its session pauses), count (\"kymo top\" "
+		"counts some of its events), record, or flight (the process keeps its last events itself). The recorder is a pid, \"itself\", or \"died\" (the next "
 		"recorder goes on). \"events/s\" counts all events, also those that are dropped; \"recorded\" and "
 		"\"lost\" are those of this session. The memory is the shared memory of the process; \"unread\" is "
 		"the part that is not in a trace yet.\n\n"

@@ -72,6 +72,13 @@ static void add_rings(const struct region *region, struct process_status *status
 	}
 }
 
+static bool counts_some(const struct region *region)
+{
+	const uint8_t *enable = region_page(region, KYMO_ENABLE_PAGE, 1);
+
+	return enable && memchr(enable, KYMO_ENABLE_COUNT, KYMO_PAGE);
+}
+
 static void fill(const struct region *region, struct process_status *status)
 {
 	const struct kymo_region *header = region_header(region);
@@ -80,6 +87,7 @@ static void fill(const struct region *region, struct process_status *status)
 		.pid = region->pid,
 		.state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE),
 		.mode = __atomic_load_n(&header->mode, __ATOMIC_RELAXED),
+		.counts = counts_some(region),
 		.generation = __atomic_load_n(&header->generation, __ATOMIC_RELAXED),
 		.start_time = region->start_time,
 		.birth_ns = region->birth_ns,

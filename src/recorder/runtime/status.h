@@ -18,6 +18,7 @@ struct process_status {
 	char tracetools[29];
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint32_t mode;			/* enum kymo_mode, or anything */
+	bool counts;			/* it only counts some of its events: `kymo top` asked for it */
 	enum alive alive;
 	uint32_t generation;		/* of the session that set the state */
 	uint32_t recorder_pid;		/* of its recorder, in that one's own pid namespace; 0: it is not recorded */

@@ -277,6 +277,7 @@ def screen(env):
     top.keys("x\x1bc")
     top.shows("counting", r"nodes · counting \(c: durations\)")
     top.shows("only rates", r"^[!> ] /control\S+ timer 1 ms +[\d,.]+ .* - +")
+    check(" count " in run(KYMO, "status", env=env).stdout, "the status is", run(KYMO, "status", env=env).stdout)
     top.keys("c")
     top.shows("durations again", r"nodes · watching")
     top.resize(50, 200)

@@ -91,7 +91,7 @@ run 0 "$kymo" report "$runs"
 
 # ---- a trace that does not exist is not a callback; a name of ROS is no path
 run 3 "$kymo" why "$scratch/nope"
-has err "cannot open the trace $scratch/nope: No such file or directory; name a trace directory"
+has err "cannot open the trace $scratch/nope: No such file or directory; name a trace directory (\"kymo ls\" lists them)"
 run 3 "$kymo" why ./nope
 run 0 "$kymo" why "$fixture" '/lc_talker*'
 (cd "$fixture/.." && ROS_TRACE_DIR=$scratch/none run 3 "$kymo" why /lc_talker)

@@ -202,6 +202,7 @@ head -c 1M /dev/zero >"$1/fill" 2>/dev/null
 "$2" start -o "$3"; echo "start $?"
 "$2" status >/dev/null; echo "status $?"
 "$2" stop; echo "stop $?"
+"$2" run -- true; echo "run $?"
 rm "$1/fill"
 umount "$1"; mkdir -m 700 "$KYMO_DIR"; "$2" record -o "$3" -- "$4" --rate 1000 --seconds 0.1 "$3.n" >/dev/null; echo "after $?"
 """
@@ -215,9 +216,10 @@ def full(directory):
     if done.returncode == 77 or "unshare" in done.stderr:
         print("skipped in part: mounting a tmpfs:", done.stderr.strip())
         return
-    check(done.stdout.split() == "record 1 start 1 status 0 stop 6 after 0".split(), done.stdout, done.stderr)
+    check(done.stdout.split() == "record 1 start 1 status 0 stop 6 run 0 after 0".split(), done.stdout, done.stderr)
     said = f"cannot allocate a page for {place}/run/domain: No space left on device; free space on that file system"
     check(done.stderr.count(said) == 2, done.stderr)
+    check(f"kymo run: true cannot be recorded: {place}/run has only" in done.stderr, done.stderr)
     check(not os.path.exists(os.path.join(directory, "trace.ran")), "the command was started")
 
 

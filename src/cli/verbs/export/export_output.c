@@ -17,7 +17,7 @@ int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err
 
 	if (!whole)
 		return err_set(err, KYMO_EXIT_INPUT,
-			       "cannot open the trace %s: %s; name a trace directory", trace,
+			       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)", trace,
 			       strerror(errno));
 	base = strrchr(whole, '/') + 1;
 	(void)snprintf(name, CLI_PATH_MAX, "%s", *base ? base : "trace");
