@@ -140,7 +140,7 @@ static int put_trace(struct page *page)
 	page_put_chains(page);
 	page_put_graph(page);
 	page_put_tables(page);
-	if (page_put_flames(page))
+	if (page_put_flames(page) || page_put_cpus(page))
 		return -1;
 	return page_put_instances(page);
 }

@@ -15,7 +15,7 @@ static void put_u64(struct page *page, const char *key, uint64_t value)
 		json_text_u64(&page->json, key, value);
 }
 
-static void put_distribution(struct page *page, const char *key, const struct histogram *h)
+void page_put_distribution(struct page *page, const char *key, const struct histogram *h)
 {
 	struct json_text *json = &page->json;
 
@@ -151,7 +151,7 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		put_u64(page, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
-		put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
+		page_put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
 	put_culprits(page, entity);
 	put_worst(page, entity);
 	put_summary_segments(page, entity);

@@ -45,6 +45,9 @@ void page_put_time(struct page *page, const char *key, int64_t ns);
 void page_put_text(struct page *page, const char *key, const char *text);
 
 /* page_entities.c: "entities", "findings" */
+
+/* The quantiles of @h and its coarse buckets, as a member; nothing where it is empty. */
+void page_put_distribution(struct page *page, const char *key, const struct histogram *h);
 void page_put_entities(struct page *page);
 void page_put_findings(struct page *page);
 
@@ -64,6 +67,10 @@ const void *page_fired(const struct page *page);
 /* page_instances.c: "instances": the worst ones with the threads around them. Reads the trace
  * again. Return: 0, or -1 with report->err. */
 int page_put_instances(struct page *page);
+
+/* page_cpus.c: "cpus", with the kernel's events: each CPU over time. Reads the trace again. Return:
+ * 0, or -1 with report->err. */
+int page_put_cpus(struct page *page);
 
 /* page_flame.c: "flames": of spans, of functions. May read the trace again. Return: 0, or -1 with
  * report->err. */

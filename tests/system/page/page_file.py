@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_sched import beside
 from lib_test import BUILD, KYMO, SHARED, TESTS, answer, check, compiled, existing, fewer, private, query, record, record_robot, run
 
 NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -143,8 +144,25 @@ def cyclic(directory):
     check(not any("sleep" in name for name in shown), "sleeps are in the flame graph:", shown)
 
 
+def cpus(trace, directory):
+    """With the kernel's events: each CPU has the time of its threads as kymo query has it."""
+    path, _ = beside(trace, os.path.join(directory, "beside"), 7, query)
+    data = look(path, directory)
+    begin, end = (int(data["origin_ns"]) + data[key] for key in ("begin", "end"))
+    own = "tid IN (SELECT tid FROM threads)"
+    told = {(row["cpu_id"], row["kind"]): row["ns"] for row in query(path, f"""SELECT cpu_id, CASE WHEN state <> 'running' THEN 2 WHEN {own} THEN 0 ELSE 1 END AS kind,
+        sum(max(0, min(end_ns, {end}) - max(start_ns, {begin}))) AS ns FROM thread_states WHERE cpu_id IS NOT NULL AND (state = 'running' OR state <> 'blocked' AND {own}) GROUP BY 1, 2""")}
+    shown = {(cpu["number"], kind): sum(column[1 + kind] for column in cpu["columns"]) for cpu in data["cpus"]["cpus"] for kind in range(3)}
+    check(len(shown) == 9 and shown == told, "the CPUs have", shown, "not", told)
+    check(all(0 < sum(column[5::2]) <= data["cpus"]["width"] >= column[1] + column[2] for cpu in data["cpus"]["cpus"] for column in cpu["columns"] if column[1] + column[2]),
+          "a column has more than its time")
+    waits = query(path, f"SELECT count(*) AS n, max(duration_ns) AS worst FROM thread_states WHERE state IN ('preempted', 'waiting') AND {own} AND start_ns BETWEEN {begin} AND {end}")[0]
+    check([waits["n"], waits["worst"]] == [data["cpus"]["wait"][key] for key in ("count", "max")], "waits for a CPU:", waits)
+
+
 def main(directory):
     trace = robot(directory)
+    cpus(os.path.dirname(existing(os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf"))[0]), directory)
     mistakes(trace, directory)
     hostile = os.path.join(directory, "hostile")
     record(hostile, "--", os.path.join(TESTS, "hostile_names"))
