@@ -12,8 +12,11 @@ struct bytes {
 
 static void put(struct bytes *b, uint64_t value, unsigned size, bool little)
 {
-	for (unsigned i = 0; i < size; i++)
-		b->at[b->size++] = (uint8_t)(value >> 8 * (little ? i : size - 1 - i));
+	for (unsigned i = 0; i < size; i++) {
+		const unsigned byte = little ? i : size - 1 - i;
+
+		b->at[b->size++] = byte < 8 ? (uint8_t)(value >> 8 * byte) : 0;
+	}
 }
 
 static void put_bytes(struct bytes *b, const void *bytes, size_t size)
