@@ -122,11 +122,12 @@ run_tests() {
 }
 
 suite() {
-	local name=$1 bad
+	local name=$1 bad parallel=2
 	build_ahead "$name"
 	echo "== $name: test"
-	# Two tests at a time for each CPU: most tests wait for something most of the time.
-	if ! run_tests "$name" "$name.xml" "-j$((2 * jobs))" || [ "$(results "$base/$name.xml" run fail)" -eq 0 ]; then
+	# Two tests at a time for each CPU: most tests wait for something most of the time. Three when the builds are made.
+	kill -0 "$ahead" 2>/dev/null || parallel=3
+	if ! run_tests "$name" "$name.xml" "-j$((parallel * jobs))" || [ "$(results "$base/$name.xml" run fail)" -eq 0 ]; then
 		echo "no test ran"
 		failed=$((failed + 1))
 		return

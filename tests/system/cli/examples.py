@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: plain
+# needs: plain, long
 """Every command line of the help texts (which are the manual pages), of packaging/man and of docs/ is executed: as it stands there, but with
 places, addresses and numbers of this test (SWAPS). How each is surrounded, SCENES says: the first pattern that matches.
 A line that none matches, or a pattern that matches no line any more, is a failure.

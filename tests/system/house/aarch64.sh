@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: plain
+# needs: plain, long
 # The tracer's tests, the hooks and an instrumented program, cross-built for aarch64 and run by qemu.
 # The emulator has the instructions, not the weak memory order: that part is argued in
 # docs/decisions/event-path.md and checked by tests/model.

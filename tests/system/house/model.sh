@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# needs: plain
+# needs: plain, long
 # The publication protocol of the ring, those of overwriting and of spare blocks, and the horizon of a recorder
 # that attaches, in every interleaving; and that the models can fail.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"

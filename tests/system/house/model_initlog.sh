@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# needs: plain
+# needs: plain, long
 # The init log while it is written, cleaned and read, in every interleaving; and that the model can fail.
 # KYMO_TEST_ROUNDS=1: all of it, with a crash anywhere, and everything that can be taken out.
 . "$KYMO_SOURCE/tests/system/lib/lib_model.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: plain
+# needs: plain, long
 """Pages of `kymo report --html` in real browsers: no error, no request; every page of the bar draws; the numbers are those of
 `kymo report --format json`; the commands that charts copy give the numbers of the chart; clicks and keys work."""
 import json

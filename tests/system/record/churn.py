@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, long
 """Programs that create and destroy nodes all the time: the init log stays small and has exactly what is
 there; a recorder that was there has everything once; whoever is stopped or killed, nothing comes twice.
 A flight recorder keeps what is there and what ended lately, and no more."""

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, long
 """The disk is full, refuses, hangs, or is gone: the traced program does not notice, the recorder says
 once which path and what to do, goes on when it can, and its accounts are exact.
 

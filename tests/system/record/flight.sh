@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, long
 # `kymo record --flight`: every kind of trigger by a real program, snapshots on request, and what is in them.
 . "$(dirname "$0")/../lib/libtest.sh"
 numbers=$KYMO_BUILD/tests/numbers

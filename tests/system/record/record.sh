@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, long
 # `kymo record`, `run` and `status` as a user meets them: statuses, signals, crashes, bad places.
 . "$(dirname "$0")/../lib/libtest.sh"
 numbers=$KYMO_BUILD/tests/numbers

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread
+# needs: one-thread, long
 # `kymo stop` ends a recorder as Ctrl-C does, waits for it, and says so when there is none.
 . "$(dirname "$0")/../lib/libtest.sh"
 numbers=$KYMO_BUILD/tests/numbers

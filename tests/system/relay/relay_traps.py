@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
+# needs: long
 """What a relay can get wrong: one test each, by a producer and a viewer that are written from the protocol's layouts.
 The numbers are those of the list that the project keeps of such traps (docs/network/relay.md)."""
 import glob
