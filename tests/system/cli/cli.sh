@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# needs: one-thread, quick
+# needs: one-thread, quick, long
 # The command as a whole: help, version, exit statuses, suggestions, completion, manual pages.
 . "$(dirname "$0")/../lib/libtest.sh"
 
@@ -62,10 +62,15 @@ done
 ! command -v zsh >/dev/null || zsh -n "$scratch/zsh" || fail "the zsh completion is no zsh"
 ! command -v fish >/dev/null || fish -n "$scratch/fish" || fail "the fish completion is no fish"
 
-# Words that bash would offer for a line.
+# Words that bash would offer for each of the words behind the verb, or for the verb.
 offer() {
-	bash -c 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _kymo
-		printf "%s\n" "${COMPREPLY[@]}"' - "$scratch/bash" "$@"
+	bash -c 'source "$1"
+		for word in "${@:3}"; do
+			COMP_WORDS=(kymo ${2:+"$2"} "$word") COMPREPLY=()
+			COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+			_kymo
+			for offered in "${COMPREPLY[@]}"; do echo "$word: $offered"; done
+		done' - "$scratch/bash" "$@"
 }
 
 # roff to plain text, as wide as the widest line of ours.
@@ -81,8 +86,8 @@ for verb in $verbs; do
 	run 0 "$kymo" "$verb" -h && has out "Usage: kymo $verb"
 	run 2 "$kymo" "$verb" --no-such-option && empty out && has err "kymo $verb: unknown option"
 
-	case "$(offer kymo "${verb:0:2}")" in
-	*"$verb"*) ;;
+	case "$(offer '' "${verb:0:2}")" in
+	*": $verb"*) ;;
 	*) fail "bash does not complete ${verb:0:2} to $verb" ;;
 	esac
 	for shell in zsh fish; do
@@ -91,13 +96,14 @@ for verb in $verbs; do
 	# Every option of --help is offered, and stands in the manual page.
 	run 0 "$kymo" --man "$verb"
 	cp "$scratch/out" "$scratch/page"
+	sed 's/\\-/-/g' "$scratch/page" >"$scratch/plain"
 	options=$(sed -n 's/^  \(-.,\|   \) --\([a-z0-9-]*\).*/--\2/p' "$scratch/help")
 	[ -n "$options" ] || fail "no options in the help of $verb"
+	# shellcheck disable=SC2086 # words
+	offer "$verb" $options >"$scratch/offered"
 	for option in $options; do
-		offer kymo "$verb" "$option" | grep -qx -- "$option" ||
-			fail "bash does not offer $option of $verb"
-		sed 's/\\-/-/g' "$scratch/page" | grep -qF -- "\\fB$option\\fR" ||
-			fail "$option is not in the manual page of $verb"
+		grep -qxF -- "$option: $option" "$scratch/offered" || fail "bash does not offer $option of $verb"
+		grep -qF -- "\\fB$option\\fR" "$scratch/plain" || fail "$option is not in the manual page of $verb"
 	done
 
 	command -v man >/dev/null || continue
