@@ -29,8 +29,13 @@ failures = []
 
 def sanitized():
     """Return: whether the build has a sanitizer, which makes all slower and has threads of its own."""
+    return bool(sanitizer())
+
+
+def sanitizer():
+    """Return: the sanitizer of the build, "address" or "thread"; "": none."""
     with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as cache:
-        return any(line.startswith("KYMO_SANITIZE:") and not line.endswith("=\n") for line in cache)
+        return next((line.partition("=")[2].partition(",")[0].strip() for line in cache if line.startswith("KYMO_SANITIZE:")), "")
 
 
 def fewer(items, step=3):
