@@ -5,7 +5,7 @@
  * there, and what is longer than FRAME_MAX is damage.
  *
  * Why no library: two headers and three kinds of blocks are all that is needed, and libpcap would
- * bring the libraries of InfiniBand and D-Bus into every process of kymo.
+ * bring the library of D-Bus into every process of kymo.
  */
 #include <stdlib.h>
 #include <string.h>
