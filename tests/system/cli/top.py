@@ -303,7 +303,7 @@ def early(directory):
     env = private(directory)
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("note", "waiting for programs")
+    top.shows("note", "waiting for programs|run without kymo")
     with running(env, *robot(60)):
         top.shows("programs", r"^kymo top · 3 processes, 9 nodes")
         check(top.end() == 0, "q did not end it well")
@@ -314,7 +314,7 @@ def program(directory):
     env = private(directory)
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("note", "waiting for programs")
+    top.shows("note", "waiting for programs|run without kymo")
     cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL)
     top.shows("a span", r"vWORST.*\n[!> ] \w+ .* \d")
     top.shows("the page", r"^ +SPAN ")
