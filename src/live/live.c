@@ -33,31 +33,40 @@ struct live {
 
 /* ---- signals: update() may have much to do, and stops at once ---- */
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, cut;
 static uv_async_t *volatile wakes;	/* NULL: the loop does not run */
 
 static void on_number(int number)
 {
 	uv_async_t *async = wakes;
 
-	(void)number;
 	stopped = 1;
+	if (number == SIGALRM)
+		cut = 1;
+	else
+		(void)alarm(LAST_S);
 	if (async)
 		(void)uv_async_send(async);
 }
 
 static void take_signals(void (*handler)(int number))
 {
-	const struct sigaction action = { .sa_handler = handler };
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	const struct sigaction last = { .sa_handler = handler };
 
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
-	(void)sigaction(SIGALRM, &action, NULL);
+	(void)sigaction(SIGALRM, &last, NULL); /* interrupts a write that nobody reads */
 }
 
 const volatile sig_atomic_t *live_stopped(void)
 {
 	return &stopped;
+}
+
+bool live_was_cut(void)
+{
+	return cut;
 }
 
 static void say(void *context, const char *text)
@@ -368,7 +377,7 @@ static void begin(struct live *live)
 	}
 	(void)uv_async_init(&live->loop, &live->told, on_told);
 	live->told.data = live;
-	stopped = 0;
+	stopped = cut = 0;
 	wakes = &live->told;
 	take_signals(on_number);
 	if (live->options->tick) {

@@ -49,6 +49,12 @@ struct live_options {
  */
 int live_run(const struct live_options *options, struct kymo_err *err);
 
+/**
+ * live_was_cut() - whether live_run() ended in the middle of its output, which nobody read for a second after the user
+ * had ended it
+ */
+bool live_was_cut(void);
+
 /* For update() and tick(). */
 
 /** live_stopped() - set: stop showing, soon. With it update() ends a long turn early. */

@@ -2,6 +2,7 @@
 /* `kymo live`: what a relay's session, or a trace directory, brings while it comes. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "cli/input/access_options.h"
@@ -168,6 +169,10 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 	} else {
 		watch->show.print.stop = live_stopped();
 		rc = watch_session(watch, err);
+		if (live_was_cut()) { /* as the user wished; nobody reads the rest */
+			__fpurge(stdout);
+			clearerr(stdout);
+		}
 	}
 	live_show_end(&watch->show);
 	if (rc == 0 && options->output && !options->quiet)
