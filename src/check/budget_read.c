@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <yaml.h>
-
 #include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "check/budget.h"
+#include "yaml/yaml_file.h"
 
 #define FILE_MAX (1 << 20)
 
@@ -27,53 +26,20 @@ const char *budget_section(enum summary_kind kind)
 
 struct reading {
 	struct budgets *to;
-	yaml_document_t document;
-	struct kymo_err *err;
-	bool failed;
+	struct yaml_file yaml;
 };
 
 /* ---- nodes of YAML ---- */
 
-static unsigned line_of(const yaml_node_t *node)
-{
-	return node ? (unsigned)node->start_mark.line + 1 : 1;
-}
-
-static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
-{
-	if (!r->failed)
-		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s; see docs/answers/check.md", r->to->path,
-			      line_of(node), what);
-	r->failed = true;
-}
-
-static void *kept(struct reading *r, void *memory)
-{
-	if (!memory && !r->failed)
-		(void)err_no_memory(r->err);
-	r->failed |= !memory;
-	return memory;
-}
-
-static const yaml_node_t *at(struct reading *r, int item)
-{
-	return yaml_document_get_node(&r->document, item);
-}
-
-static const char *raw_text(const yaml_node_t *node)
-{
-	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
-}
-
 static const char *text_of(struct reading *r, const yaml_node_t *node, const char *what)
 {
-	const char *text = raw_text(node);
+	const char *text = yaml_scalar(node);
 
 	if (!*text) {
-		wrong(r, node, what);
+		yaml_wrong(&r->yaml, node, what);
 		return "";
 	}
-	text = kept(r, pool_text(&r->to->pool, text, strlen(text)));
+	text = yaml_kept(&r->yaml, pool_text(&r->to->pool, text, strlen(text)));
 	return text ? text : "";
 }
 
@@ -87,8 +53,8 @@ static void each(struct reading *r, const yaml_node_t *node,
 		return;
 	}
 	for (yaml_node_item_t *i = node->data.sequence.items.start;
-	     i < node->data.sequence.items.top && !r->failed; i++)
-		item(r, at(r, *i), context);
+	     i < node->data.sequence.items.top && !r->yaml.failed; i++)
+		item(r, yaml_at(&r->yaml, *i), context);
 }
 
 /* ---- budgets ---- */
@@ -103,17 +69,17 @@ static void read_budget(struct reading *r, const yaml_node_t *node, void *contex
 {
 	const struct about *about = context;
 	struct budgets *to = r->to;
-	struct budget budget = { .name = about->name, .line = line_of(node) };
+	struct budget budget = { .name = about->name, .line = yaml_line(node) };
 	struct kymo_err why;
 
 	budget.text = text_of(r, node, "expected a budget, such as '- latency p99 <= 20 ms'");
-	if (r->failed)
+	if (r->yaml.failed)
 		return;
 	if (budget_parse(&budget, about->kind, budget.text, &why)) {
-		wrong(r, node, why.text);
+		yaml_wrong(&r->yaml, node, why.text);
 		return;
 	}
-	if (kept(r, ARRAY_ROOM(to->budget, to->count, to->capacity) ? to->budget : NULL))
+	if (yaml_kept(&r->yaml, ARRAY_ROOM(to->budget, to->count, to->capacity) ? to->budget : NULL))
 		to->budget[to->count++] = budget;
 }
 
@@ -126,13 +92,13 @@ static void read_entities(struct reading *r, const yaml_node_t *node, enum summa
 		return;
 	}
 	if (!node || node->type != YAML_MAPPING_NODE) {
-		wrong(r, node, "expected names, each with a list of budgets");
+		yaml_wrong(&r->yaml, node, "expected names, each with a list of budgets");
 		return;
 	}
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-	     pair < node->data.mapping.pairs.top && !r->failed; pair++) {
-		about.name = text_of(r, at(r, pair->key), "expected a name");
-		each(r, at(r, pair->value), read_budget, &about);
+	     pair < node->data.mapping.pairs.top && !r->yaml.failed; pair++) {
+		about.name = text_of(r, yaml_at(&r->yaml, pair->key), "expected a name");
+		each(r, yaml_at(&r->yaml, pair->value), read_budget, &about);
 	}
 }
 
@@ -147,11 +113,11 @@ static void read_base(struct reading *r, const yaml_node_t *node, void *context)
 	char *path;
 
 	(void)context;
-	if (r->failed)
+	if (r->yaml.failed)
 		return;
 	/* Beside the file of budgets, wherever that is read from. */
-	path = kept(r, pool_new(&to->pool, directory + strlen(base) + 1));
-	if (!path || !kept(r, ARRAY_ROOM(to->base, to->bases, to->bases_size) ? to->base : NULL))
+	path = yaml_kept(&r->yaml, pool_new(&to->pool, directory + strlen(base) + 1));
+	if (!path || !yaml_kept(&r->yaml, ARRAY_ROOM(to->base, to->bases, to->bases_size) ? to->base : NULL))
 		return;
 	memcpy(path, to->path, directory);
 	memcpy(path + directory, base, strlen(base));
@@ -160,34 +126,34 @@ static void read_base(struct reading *r, const yaml_node_t *node, void *context)
 
 static void read_realtime(struct reading *r, const yaml_node_t *node, void *context)
 {
-	const char *name = raw_text(node);
+	const char *name = yaml_scalar(node);
 
 	(void)context;
 	if (!*name || *name == '!' || strlen(name) > 400)
-		wrong(r, node, "expected a callback, a node, or a span as category:name");
-	if (!r->failed &&
+		yaml_wrong(&r->yaml, node, "expected a callback, a node, or a span as category:name");
+	if (!r->yaml.failed &&
 	    budgets_add_told(r->to, BUDGET_REALTIME, name,
-			     "no allocation, lock, page fault or system call", line_of(node)))
-		(void)kept(r, NULL);
+			     "no allocation, lock, page fault or system call", yaml_line(node)))
+		(void)yaml_kept(&r->yaml, NULL);
 }
 
 static void read_runs(struct reading *r, const yaml_node_t *node)
 {
 	char rest;
 
-	if (sscanf(raw_text(node), "%4u of %4u%c", &r->to->keep, &r->to->of, &rest) != 2 ||
+	if (sscanf(yaml_scalar(node), "%4u of %4u%c", &r->to->keep, &r->to->of, &rest) != 2 ||
 	    !r->to->keep || r->to->keep > r->to->of)
-		wrong(r, node, "'runs' is, for example, '2 of 3'");
+		yaml_wrong(&r->yaml, node, "'runs' is, for example, '2 of 3'");
 }
 
 static void read_confidence(struct reading *r, const yaml_node_t *node)
 {
 	char *end;
-	double percent = strtod(raw_text(node), &end);
+	double percent = strtod(yaml_scalar(node), &end);
 
 	if ((strcmp(end, "%") != 0 && strcmp(end, " %") != 0) || !(percent >= 50) ||
 	    percent > 99.99)
-		wrong(r, node, "'confidence' is, for example, '95 %', and at least 50 %");
+		yaml_wrong(&r->yaml, node, "'confidence' is, for example, '95 %', and at least 50 %");
 	r->to->confidence = percent / 100;
 }
 
@@ -211,12 +177,12 @@ static void unknown(struct reading *r, const yaml_node_t *node, const char *key)
 			       "loops, services, spans, processes, loss, real-time, runs, "
 			       "confidence or base",
 			       key);
-	wrong(r, node, text);
+	yaml_wrong(&r->yaml, node, text);
 }
 
 static void read_key(struct reading *r, const yaml_node_t *key, const yaml_node_t *value)
 {
-	const char *name = raw_text(key);
+	const char *name = yaml_scalar(key);
 
 	for (unsigned kind = 0; kind < COUNT_OF(sections); kind++)
 		if (sections[kind] && !strcmp(sections[kind], name)) {
@@ -238,17 +204,17 @@ static void read_key(struct reading *r, const yaml_node_t *key, const yaml_node_
 static void read_file(struct reading *r, const yaml_node_t *root)
 {
 	if (!root || root->type != YAML_MAPPING_NODE) {
-		wrong(r, root,
+		yaml_wrong(&r->yaml, root,
 		      "expected sections such as 'topics:'; kymo check --init writes a file");
 		return;
 	}
 	for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
-	     pair < root->data.mapping.pairs.top && !r->failed; pair++)
-		read_key(r, at(r, pair->key), at(r, pair->value));
-	if (r->failed)
+	     pair < root->data.mapping.pairs.top && !r->yaml.failed; pair++)
+		read_key(r, yaml_at(&r->yaml, pair->key), yaml_at(&r->yaml, pair->value));
+	if (r->yaml.failed)
 		return;
 	if (!r->to->count)
-		wrong(r, root, "the file has no budget");
+		yaml_wrong(&r->yaml, root, "the file has no budget");
 }
 
 int budgets_need_base(const struct budgets *budgets, bool is_given, struct kymo_err *err)
@@ -266,23 +232,6 @@ int budgets_need_base(const struct budgets *budgets, bool is_given, struct kymo_
 	return 0;
 }
 
-static int load(struct reading *r, const char *text, size_t size)
-{
-	yaml_parser_t parser;
-	int loaded;
-
-	if (!yaml_parser_initialize(&parser))
-		return err_no_memory(r->err);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-	loaded = yaml_parser_load(&parser, &r->document);
-	if (!loaded)
-		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: not YAML: %s", r->to->path,
-			      parser.problem_mark.line + 1,
-			      parser.problem ? parser.problem : "broken");
-	yaml_parser_delete(&parser);
-	return loaded ? 0 : -1;
-}
-
 void budgets_empty(struct budgets *budgets, const char *path)
 {
 	*budgets = (struct budgets){ .path = path, .keep = 1, .of = 1, .confidence = 0.95 };
@@ -290,21 +239,14 @@ void budgets_empty(struct budgets *budgets, const char *path)
 
 int budgets_read(struct budgets *budgets, const char *path, struct kymo_err *err)
 {
-	struct reading r = { .to = budgets, .err = err };
-	char *text;
-	size_t size;
-	int status;
+	struct reading r = { .to = budgets, .yaml = { .path = path, .remedy = "see docs/answers/check.md", .err = err } };
 
 	budgets_empty(budgets, path);
-	if (file_load(path, FILE_MAX, &text, &size, err))
+	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
-	status = load(&r, text, size);
-	free(text);
-	if (status)
-		return -1;
-	read_file(&r, yaml_document_get_root_node(&r.document));
-	yaml_document_delete(&r.document);
-	return r.failed ? -1 : 0;
+	read_file(&r, yaml_document_get_root_node(&r.yaml.document));
+	yaml_document_delete(&r.yaml.document);
+	return r.yaml.failed ? -1 : 0;
 }
 
 void budgets_free(struct budgets *budgets)

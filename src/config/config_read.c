@@ -6,40 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <yaml.h>
-
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "config/config_internal.h"
+#include "yaml/yaml_file.h"
 
 #define FILE_MAX (1 << 20)
 #define KEY_MAX 128u
 
 struct reading {
 	struct config *to;
-	yaml_document_t document;
-	struct kymo_err *err;
-	bool failed;
+	struct yaml_file yaml;
 };
-
-static unsigned line_of(const yaml_node_t *node)
-{
-	return node ? (unsigned)node->start_mark.line + 1 : 1;
-}
-
-static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
-{
-	if (!r->failed)
-		(void)err_set(r->err, KYMO_EXIT_INPUT, "%s:%u: %s", r->to->path, line_of(node),
-			      what);
-	r->failed = true;
-}
-
-static const yaml_node_t *at(struct reading *r, int item)
-{
-	return yaml_document_get_node(&r->document, item);
-}
 
 static const char *text_of(const yaml_node_t *node)
 {
@@ -86,7 +65,7 @@ static void unknown(struct reading *r, const yaml_node_t *node, const char *sect
 		 *section ? "." : "", name, nearest.name ? "; did you mean '" : "; `kymo config show` lists all",
 		 nearest.name ? section : "", nearest.name && *section ? "." : "",
 		 nearest.name ? nearest.name : "", nearest.name ? "'?" : "");
-	wrong(r, node, text);
+	yaml_wrong(&r->yaml, node, text);
 }
 
 /* ---- keys ---- */
@@ -101,15 +80,15 @@ static void read_value(struct reading *r, const yaml_node_t *key_node, const cha
 
 	if (!value || (!*value && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)) {
 		snprintf(text, sizeof(text), "%s: expected one value", name);
-		wrong(r, key_node, text);
+		yaml_wrong(&r->yaml, key_node, text);
 	} else if (r->to->line[key - config_key]) {
 		snprintf(text, sizeof(text), "%s: set twice, first in line %u", name,
 			 r->to->line[key - config_key]);
-		wrong(r, key_node, text);
+		yaml_wrong(&r->yaml, key_node, text);
 	} else if (config_put(r->to, key, value, &why)) {
-		wrong(r, node, why.text);
+		yaml_wrong(&r->yaml, node, why.text);
 	}
-	r->to->line[key - config_key] = line_of(key_node);
+	r->to->line[key - config_key] = yaml_line(key_node);
 }
 
 static bool is_label(const char *name)
@@ -132,28 +111,28 @@ static void read_label(struct reading *r, const yaml_node_t *key, const char *na
 
 	for (unsigned i = 0; i < to->labels; i++)
 		if (!strcmp(to->label[i].name, name))
-			wrong(r, key, "a label is set twice");
+			yaml_wrong(&r->yaml, key, "a label is set twice");
 	if (!is_label(name))
-		wrong(r, key,
+		yaml_wrong(&r->yaml, key,
 		      "the name of a label has letters, digits and '_', begins with a letter, and is "
 		      "not robot, boot or software");
 	else if (!value || !*value || strlen(value) > CONFIG_VALUE_MAX || !text_is_utf8(value))
-		wrong(r, node, "the value of a label is a text of up to 256 bytes");
+		yaml_wrong(&r->yaml, node, "the value of a label is a text of up to 256 bytes");
 	else if (to->labels == CONFIG_LABELS_MAX)
-		wrong(r, key, "too many labels: a robot has up to 16");
-	if (r->failed)
+		yaml_wrong(&r->yaml, key, "too many labels: a robot has up to 16");
+	if (r->yaml.failed)
 		return;
 	label->name = pool_text(&to->pool, name, strlen(name));
 	label->value = pool_text(&to->pool, value, strlen(value));
-	label->line = line_of(key);
+	label->line = yaml_line(key);
 	to->labels++;
 }
 
 static void read_map(struct reading *r, const yaml_node_t *map, const char *section)
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-	     pair < map->data.mapping.pairs.top && !r->failed; pair++) {
-		const yaml_node_t *key = at(r, pair->key), *value = at(r, pair->value);
+	     pair < map->data.mapping.pairs.top && !r->yaml.failed; pair++) {
+		const yaml_node_t *key = yaml_at(&r->yaml, pair->key), *value = yaml_at(&r->yaml, pair->value);
 		const char *name = text_of(key) ? text_of(key) : "";
 		char full[KEY_MAX];
 
@@ -165,7 +144,7 @@ static void read_map(struct reading *r, const yaml_node_t *map, const char *sect
 		else if (*section || (strcmp(name, "labels") && !is_section(name)))
 			unknown(r, key, section, name);
 		else if (!value || value->type != YAML_MAPPING_NODE)
-			wrong(r, key, "expected keys below this one");
+			yaml_wrong(&r->yaml, key, "expected keys below this one");
 		else
 			read_map(r, value, name);
 	}
@@ -175,42 +154,25 @@ static void read_map(struct reading *r, const yaml_node_t *map, const char *sect
 
 static void read_document(struct reading *r)
 {
-	const yaml_node_t *root = yaml_document_get_root_node(&r->document);
+	const yaml_node_t *root = yaml_document_get_root_node(&r->yaml.document);
 
 	if (!root)
 		return; /* an empty file */
 	if (root->type == YAML_MAPPING_NODE)
 		read_map(r, root, "");
 	else
-		wrong(r, root, "expected keys, such as 'robot: r2d2'");
+		yaml_wrong(&r->yaml, root, "expected keys, such as 'robot: r2d2'");
 }
 
 static int read_file(struct config *config, struct kymo_err *err)
 {
-	struct reading r = { .to = config, .err = err };
-	yaml_parser_t parser;
-	size_t size;
-	char *text;
+	struct reading r = { .to = config, .yaml = { .path = config->path, .err = err } };
 
-	if (file_load(config->path, FILE_MAX, &text, &size, err))
+	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
-	if (!yaml_parser_initialize(&parser)) {
-		free(text);
-		return err_no_memory(err);
-	}
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-	if (yaml_parser_load(&parser, &r.document)) {
-		read_document(&r);
-		yaml_document_delete(&r.document);
-	} else {
-		r.failed = true;
-		(void)err_set(err, KYMO_EXIT_INPUT, "%s:%zu: %s", config->path,
-			      parser.problem_mark.line + 1,
-			      parser.problem ? parser.problem : "this is not YAML");
-	}
-	yaml_parser_delete(&parser);
-	free(text);
-	return r.failed ? -1 : 0;
+	read_document(&r);
+	yaml_document_delete(&r.yaml.document);
+	return r.yaml.failed ? -1 : 0;
 }
 
 /* Return: the path of the file that exists; "": there is none. */

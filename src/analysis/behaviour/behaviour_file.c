@@ -3,21 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <yaml.h>
-
 #include "analysis/behaviour/behaviour_internal.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "yaml/yaml_file.h"
 
 #define FILE_MAX (1 << 20)
 
 struct reading {
 	struct behaviours *to;
-	yaml_document_t document;
-	const char *path;
-	struct kymo_err *err;
-	bool failed;
+	struct yaml_file yaml;
 };
 
 static const struct {
@@ -33,42 +29,24 @@ static const char *const each_names[] = { "none", "thread", "node", "process" };
 
 /* ---- nodes of YAML ---- */
 
-static void wrong(struct reading *r, const yaml_node_t *node, const char *what, const char *text)
+/* @text: what stands there, or what it is about */
+static void wrong_text(struct reading *r, const yaml_node_t *node, const char *what, const char *text)
 {
-	if (!r->failed)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: %s%s%.100s%s; see docs/answers/behaviour.md",
-			r->path, node ? node->start_mark.line + 1 : 1, what, text ? " '" : "",
-			text ? text : "", text ? "'" : "");
-	r->failed = true;
-}
+	char message[512];
 
-static void *kept(struct reading *r, void *memory)
-{
-	if (!memory && !r->failed)
-		(void)err_no_memory(r->err);
-	r->failed |= !memory;
-	return memory;
-}
-
-static const yaml_node_t *at(struct reading *r, int item)
-{
-	return yaml_document_get_node(&r->document, item);
-}
-
-static const char *raw_text(const yaml_node_t *node)
-{
-	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
+	(void)snprintf(message, sizeof(message), "%s '%.100s'", what, text);
+	yaml_wrong(&r->yaml, node, message);
 }
 
 static const char *text_of(struct reading *r, const yaml_node_t *node)
 {
-	const char *text = raw_text(node);
+	const char *text = yaml_scalar(node);
 
 	if (!*text) {
-		wrong(r, node, "expected a text", NULL);
+		yaml_wrong(&r->yaml, node, "expected a text");
 		return "";
 	}
-	text = kept(r, pool_text(&r->to->pool, text, strlen(text)));
+	text = yaml_kept(&r->yaml, pool_text(&r->to->pool, text, strlen(text)));
 	return text ? text : "";
 }
 
@@ -76,8 +54,8 @@ static int64_t time_of(struct reading *r, const yaml_node_t *node)
 {
 	int64_t ns = 0;
 
-	if (!text_read_time(raw_text(node), &ns) || ns <= 0)
-		wrong(r, node, "expected a time above 0, such as 20ms, and not", raw_text(node));
+	if (!text_read_time(yaml_scalar(node), &ns) || ns <= 0)
+		wrong_text(r, node, "expected a time above 0, such as 20ms, and not", yaml_scalar(node));
 	return ns;
 }
 
@@ -85,8 +63,8 @@ static const yaml_node_t *member(struct reading *r, const yaml_node_t *map, cons
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
 	     pair < map->data.mapping.pairs.top; pair++)
-		if (strcmp(raw_text(at(r, pair->key)), key) == 0)
-			return at(r, pair->value);
+		if (strcmp(yaml_scalar(yaml_at(&r->yaml, pair->key)), key) == 0)
+			return yaml_at(&r->yaml, pair->value);
 	return NULL;
 }
 
@@ -94,7 +72,7 @@ static bool is_map(struct reading *r, const yaml_node_t *node, const char *what)
 {
 	if (node && node->type == YAML_MAPPING_NODE)
 		return true;
-	wrong(r, node, what, NULL);
+	yaml_wrong(&r->yaml, node, what);
 	return false;
 }
 
@@ -103,13 +81,13 @@ static void only(struct reading *r, const yaml_node_t *map, const char *const *k
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
 	     pair < map->data.mapping.pairs.top; pair++) {
-		const char *key = raw_text(at(r, pair->key));
+		const char *key = yaml_scalar(yaml_at(&r->yaml, pair->key));
 		unsigned i;
 
 		for (i = 0; keys[i] && strcmp(keys[i], key) != 0; i++)
 			;
 		if (!keys[i])
-			wrong(r, at(r, pair->key), of, key);
+			wrong_text(r, yaml_at(&r->yaml, pair->key), of, key);
 	}
 }
 
@@ -125,8 +103,8 @@ static void read_condition(struct reading *r, const yaml_node_t *node, unsigned 
 		return;
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
 	     pair < node->data.mapping.pairs.top; pair++) {
-		const char *key = raw_text(at(r, pair->key)),
-			   *value = text_of(r, at(r, pair->value));
+		const char *key = yaml_scalar(yaml_at(&r->yaml, pair->key)),
+			   *value = text_of(r, yaml_at(&r->yaml, pair->value));
 		unsigned i;
 
 		for (i = 0; i < COUNT_OF(kinds) && strcmp(kinds[i].name, key) != 0; i++)
@@ -140,7 +118,7 @@ static void read_condition(struct reading *r, const yaml_node_t *node, unsigned 
 		} else if (strcmp(key, "process") == 0) {
 			condition.process = value;
 		} else {
-			wrong(r, at(r, pair->key),
+			wrong_text(r, yaml_at(&r->yaml, pair->key),
 			      "a condition has one of publish, receive, start, end, span-begin, "
 			      "span-end, instant, lifecycle and event, and may have node and "
 			      "process, but not",
@@ -148,14 +126,12 @@ static void read_condition(struct reading *r, const yaml_node_t *node, unsigned 
 		}
 	}
 	if (found != 1)
-		wrong(r, node,
-		      "a condition has exactly one of publish, receive, start, end, span-begin, "
-		      "span-end, "
-		      "instant, lifecycle and event",
-		      NULL);
+		yaml_wrong(&r->yaml, node,
+			   "a condition has exactly one of publish, receive, start, end, span-begin, span-end, "
+			   "instant, lifecycle and event");
 	if (to->conditions == CONDITIONS_MAX)
-		wrong(r, node, "too many conditions: a file has up to 64", NULL);
-	if (!r->failed)
+		yaml_wrong(&r->yaml, node, "too many conditions: a file has up to 64");
+	if (!r->yaml.failed)
 		to->condition[to->conditions++] = condition;
 }
 
@@ -168,8 +144,8 @@ static void read_conditions(struct reading *r, const yaml_node_t *node, unsigned
 		return;
 	}
 	for (yaml_node_item_t *item = node->data.sequence.items.start;
-	     item < node->data.sequence.items.top && !r->failed; item++)
-		read_condition(r, at(r, *item), rule, role);
+	     item < node->data.sequence.items.top && !r->yaml.failed; item++)
+		read_condition(r, yaml_at(&r->yaml, *item), rule, role);
 }
 
 /* ---- activities, regions, states ---- */
@@ -178,7 +154,7 @@ static struct behaviour_what *add_what(struct reading *r, struct behaviour_what 
 {
 	struct behaviours *to = r->to;
 
-	if (!kept(r, ARRAY_ROOM(to->what, to->whats, to->what_room) ? to->what : NULL))
+	if (!yaml_kept(&r->yaml, ARRAY_ROOM(to->what, to->whats, to->what_room) ? to->what : NULL))
 		return NULL;
 	what.index = to->whats;
 	to->what[to->whats] = what;
@@ -190,17 +166,17 @@ static struct rule *add_rule(struct reading *r, const yaml_node_t *node, enum be
 	struct behaviours *to = r->to;
 	const yaml_node_t *each = member(r, node, "each");
 	struct rule *rule =
-		kept(r, ARRAY_ROOM(to->rule, to->rules, to->rule_room) ? to->rule : NULL);
+		yaml_kept(&r->yaml, ARRAY_ROOM(to->rule, to->rules, to->rule_room) ? to->rule : NULL);
 	unsigned i = kind == BEHAVIOUR_REGION ? EACH_THREAD : EACH_NONE;
 
 	if (!rule)
 		return NULL;
 	if (each)
-		for (i = 0; i < COUNT_OF(each_names) && strcmp(each_names[i], raw_text(each)) != 0;
+		for (i = 0; i < COUNT_OF(each_names) && strcmp(each_names[i], yaml_scalar(each)) != 0;
 		     i++)
 			;
 	if (i == COUNT_OF(each_names))
-		wrong(r, each, "'each' is thread, node or process, and not", raw_text(each));
+		wrong_text(r, each, "'each' is thread, node or process, and not", yaml_scalar(each));
 	rule = &to->rule[to->rules++];
 	*rule = (struct rule){ .kind = kind, .each = (enum each)i, .first = to->whats };
 	return rule;
@@ -219,10 +195,10 @@ static void read_activity(struct reading *r, const char *name, const yaml_node_t
 		return;
 	only(r, node, keys, "activities and regions have begin, end, budget and each, but not");
 	if (!member(r, node, "begin") || !member(r, node, "end"))
-		wrong(r, node, "begin or end is missing in", name);
+		wrong_text(r, node, "begin or end is missing in", name);
 	budget = member(r, node, "budget");
 	what.budget_ns = budget ? time_of(r, budget) : 0;
-	rule = r->failed ? NULL : add_rule(r, node, kind);
+	rule = r->yaml.failed ? NULL : add_rule(r, node, kind);
 	if (!rule || !add_what(r, what))
 		return;
 	rule->count = 1;
@@ -245,7 +221,7 @@ static void read_state(struct reading *r, const char *group, const char *name,
 		budget = member(r, node, "budget");
 	}
 	what.budget_ns = budget ? time_of(r, budget) : 0;
-	if (!r->failed && add_what(r, what))
+	if (!r->yaml.failed && add_what(r, what))
 		read_conditions(r, when, r->to->rules - 1, rule->count++);
 }
 
@@ -256,11 +232,11 @@ static void read_states(struct reading *r, const char *name, const yaml_node_t *
 	    !add_rule(r, node, BEHAVIOUR_STATE))
 		return;
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-	     pair < node->data.mapping.pairs.top && !r->failed; pair++)
-		if (strcmp(raw_text(at(r, pair->key)), "each") != 0)
-			read_state(r, name, text_of(r, at(r, pair->key)), at(r, pair->value));
+	     pair < node->data.mapping.pairs.top && !r->yaml.failed; pair++)
+		if (strcmp(yaml_scalar(yaml_at(&r->yaml, pair->key)), "each") != 0)
+			read_state(r, name, text_of(r, yaml_at(&r->yaml, pair->key)), yaml_at(&r->yaml, pair->value));
 	if (r->to->rule[r->to->rules - 1].count < 2)
-		wrong(r, node, "a group has at least two states:", name);
+		wrong_text(r, node, "a group has at least two states:", name);
 }
 
 static void read_file(struct reading *r, const yaml_node_t *root)
@@ -270,60 +246,37 @@ static void read_file(struct reading *r, const yaml_node_t *root)
 	if (!is_map(r, root, "expected activities, regions and states"))
 		return;
 	only(r, root, keys, "the file has activities, regions and states, but not");
-	for (unsigned k = 0; keys[k] && !r->failed; k++) {
+	for (unsigned k = 0; keys[k] && !r->yaml.failed; k++) {
 		const yaml_node_t *part = member(r, root, keys[k]);
 
 		if (!part || !is_map(r, part, "expected names and what they mean"))
 			continue;
 		for (yaml_node_pair_t *pair = part->data.mapping.pairs.start;
-		     pair < part->data.mapping.pairs.top && !r->failed; pair++) {
-			const char *name = text_of(r, at(r, pair->key));
+		     pair < part->data.mapping.pairs.top && !r->yaml.failed; pair++) {
+			const char *name = text_of(r, yaml_at(&r->yaml, pair->key));
 
 			if (k == 2)
-				read_states(r, name, at(r, pair->value));
+				read_states(r, name, yaml_at(&r->yaml, pair->value));
 			else
-				read_activity(r, name, at(r, pair->value),
+				read_activity(r, name, yaml_at(&r->yaml, pair->value),
 					      k ? BEHAVIOUR_REGION : BEHAVIOUR_ACTIVITY);
 		}
 	}
-	if (!r->failed && !r->to->whats)
-		wrong(r, root, "the file names nothing", NULL);
-}
-
-static int load(struct reading *r, const char *text, size_t size)
-{
-	yaml_parser_t parser;
-	int loaded;
-
-	if (!yaml_parser_initialize(&parser))
-		return err_no_memory(r->err);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-	loaded = yaml_parser_load(&parser, &r->document);
-	if (!loaded)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: not YAML: %s", r->path,
-			parser.problem_mark.line + 1, parser.problem ? parser.problem : "broken");
-	yaml_parser_delete(&parser);
-	return loaded ? 0 : -1;
+	if (!r->yaml.failed && !r->to->whats)
+		yaml_wrong(&r->yaml, root, "the file names nothing");
 }
 
 int behaviours_read(struct behaviours **result, const char *path, struct kymo_err *err)
 {
-	struct reading r = { .path = path, .err = err };
-	char *text;
-	size_t size;
-	int status;
+	struct reading r = { .yaml = { .path = path, .remedy = "see docs/answers/behaviour.md", .err = err } };
 
-	if (file_load(path, FILE_MAX, &text, &size, err))
+	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
-	status = load(&r, text, size);
-	free(text);
-	if (status)
-		return -1;
-	r.to = kept(&r, calloc(1, sizeof(*r.to)));
+	r.to = yaml_kept(&r.yaml, calloc(1, sizeof(*r.to)));
 	if (r.to)
-		read_file(&r, yaml_document_get_root_node(&r.document));
-	yaml_document_delete(&r.document);
-	if (!r.failed) {
+		read_file(&r, yaml_document_get_root_node(&r.yaml.document));
+	yaml_document_delete(&r.yaml.document);
+	if (!r.yaml.failed) {
 		*result = r.to;
 		return 0;
 	}

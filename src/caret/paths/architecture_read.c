@@ -6,44 +6,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
-
 #include "base/text.h"
 #include "caret/paths/architecture_keys.h"
+#include "yaml/yaml_file.h"
 
 /* A larger file is not an architecture file. */
 #define FILE_MAX (64u << 20)
 
 struct reading {
 	struct architecture *architecture;
-	yaml_document_t document;
-	const char *path;
-	struct kymo_err *err;
-	bool failed;
+	struct yaml_file yaml;
 };
-
-static void wrong(struct reading *r, const yaml_node_t *node, const char *what)
-{
-	if (!r->failed)
-		err_set(r->err, KYMO_EXIT_INPUT,
-			"%s:%zu: %s; create the file with kymo export --format "
-			"caret-architecture, or see docs/caret.md",
-			r->path, node ? node->start_mark.line + 1 : 1, what);
-	r->failed = true;
-}
-
-static void *kept(struct reading *r, void *memory)
-{
-	if (!memory) {
-		err_no_memory(r->err);
-		r->failed = true;
-	}
-	return memory;
-}
 
 static void *room(struct reading *r, size_t count, size_t size)
 {
-	return kept(r, count < SIZE_MAX / size ? pool_new(&r->architecture->pool, count * size + 1)
+	return yaml_kept(&r->yaml, count < SIZE_MAX / size ? pool_new(&r->architecture->pool, count * size + 1)
 					       : NULL);
 }
 
@@ -51,11 +28,8 @@ static const yaml_node_t *member(struct reading *r, const yaml_node_t *map, cons
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
 	     pair < map->data.mapping.pairs.top; pair++) {
-		const yaml_node_t *name = yaml_document_get_node(&r->document, pair->key);
-
-		if (name && name->type == YAML_SCALAR_NODE &&
-		    strcmp((const char *)name->data.scalar.value, key) == 0)
-			return yaml_document_get_node(&r->document, pair->value);
+		if (strcmp(yaml_scalar(yaml_at(&r->yaml, pair->key)), key) == 0)
+			return yaml_at(&r->yaml, pair->value);
 	}
 	return NULL;
 }
@@ -65,13 +39,13 @@ static const char *scalar(struct reading *r, const yaml_node_t *node)
 	const char *text;
 
 	if (node && node->type != YAML_SCALAR_NODE)
-		wrong(r, node, "expected text");
+		yaml_wrong(&r->yaml, node, "expected text");
 	if (!node || node->type != YAML_SCALAR_NODE)
 		return "";
 	text = (const char *)node->data.scalar.value;
 	if (strcmp(text, "UNDEFINED") == 0 || strcmp(text, "null") == 0)
 		return "";
-	text = kept(r, pool_text(&r->architecture->pool, text, strlen(text)));
+	text = yaml_kept(&r->yaml, pool_text(&r->architecture->pool, text, strlen(text)));
 	return text ? text : "";
 }
 
@@ -87,7 +61,7 @@ static int64_t number(struct reading *r, const yaml_node_t *node)
 	value = strtoll(text, &end, 10);
 	if (!*end && !errno && value >= 0 && value <= INT64_MAX / 4)
 		return value;
-	wrong(r, node, "expected a number of 0 or more");
+	yaml_wrong(&r->yaml, node, "expected a number of 0 or more");
 	return 0;
 }
 
@@ -96,7 +70,7 @@ static bool callback_type(struct reading *r, const yaml_node_t *map, const yaml_
 	const char *type = scalar(r, node);
 
 	if (strcmp(type, "timer_callback") != 0 && strcmp(type, "subscription_callback") != 0)
-		wrong(r, map, "callback_type is neither timer_callback nor subscription_callback");
+		yaml_wrong(&r->yaml, map, "callback_type is neither timer_callback nor subscription_callback");
 	return strcmp(type, "timer_callback") == 0;
 }
 
@@ -109,17 +83,17 @@ static unsigned items_of(struct reading *r, const yaml_node_t *list, yaml_node_t
 	if (!list || (list->type == YAML_SCALAR_NODE && !*scalar(r, list)))
 		return 0;
 	if (list->type != YAML_SEQUENCE_NODE) {
-		wrong(r, list, "expected a list");
+		yaml_wrong(&r->yaml, list, "expected a list");
 		return 0;
 	}
 	*items = list->data.sequence.items.start;
 	count = (unsigned)(list->data.sequence.items.top - list->data.sequence.items.start);
 	for (unsigned i = 0; i < count; i++) {
-		const yaml_node_t *item = yaml_document_get_node(&r->document, (*items)[i]);
+		const yaml_node_t *item = yaml_at(&r->yaml, (*items)[i]);
 
 		if (item && item->type == type)
 			continue;
-		wrong(r, list,
+		yaml_wrong(&r->yaml, list,
 		      type == YAML_MAPPING_NODE ? "expected a list of keys and values"
 						: "expected a list of texts");
 		return 0;
@@ -141,7 +115,7 @@ static void read_list(struct reading *r, const yaml_node_t *list, const struct a
 
 	memcpy(object + key->at, &item, sizeof(item));
 	for (unsigned i = 0; item && i < count; i++) {
-		const yaml_node_t *node = yaml_document_get_node(&r->document, items[i]);
+		const yaml_node_t *node = yaml_at(&r->yaml, items[i]);
 
 		if (names)
 			((const char **)(void *)item)[i] = scalar(r, node);
@@ -182,51 +156,29 @@ static void read_map(struct reading *r, const yaml_node_t *node, const struct ar
 			break;
 		}
 		if (key->required && architecture_has_none(key, object))
-			wrong(r, node, key->required);
+			yaml_wrong(&r->yaml, node, key->required);
 	}
-}
-
-static int load(struct reading *r, FILE *file)
-{
-	yaml_parser_t parser;
-	int loaded;
-
-	if (!yaml_parser_initialize(&parser))
-		return err_no_memory(r->err);
-	yaml_parser_set_input_file(&parser, file);
-	loaded = yaml_parser_load(&parser, &r->document);
-	if (!loaded)
-		err_set(r->err, KYMO_EXIT_INPUT, "%s:%zu: not YAML: %s", r->path,
-			parser.problem_mark.line + 1, parser.problem ? parser.problem : "broken");
-	yaml_parser_delete(&parser);
-	return loaded ? 0 : -1;
 }
 
 int architecture_read(struct architecture **result, const char *path, struct kymo_err *err)
 {
-	struct reading r = { .path = path, .err = err };
+	struct reading r = {
+		.yaml = { .path = path,
+			  .remedy = "create the file with kymo export --format caret-architecture, or see docs/caret.md",
+			  .err = err },
+	};
 	const yaml_node_t *root;
-	FILE *file = fopen(path, "re");
-	int status;
 
-	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "cannot open '%s': %s", path, strerror(errno));
-	if (fseek(file, 0, SEEK_END) || ftell(file) > (long)FILE_MAX || fseek(file, 0, SEEK_SET)) {
-		(void)fclose(file);
-		return err_set(err, KYMO_EXIT_INPUT, "'%s' is not an architecture file", path);
-	}
-	status = load(&r, file);
-	(void)fclose(file);
-	if (status)
+	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
-	root = yaml_document_get_root_node(&r.document);
-	r.architecture = kept(&r, architecture_new());
+	root = yaml_document_get_root_node(&r.yaml.document);
+	r.architecture = yaml_kept(&r.yaml, architecture_new());
 	if (r.architecture && root && root->type == YAML_MAPPING_NODE && member(&r, root, "nodes"))
 		read_map(&r, root, &architecture_file_map, r.architecture);
 	else
-		wrong(&r, root, "not an architecture file of CARET: no key 'nodes'");
-	yaml_document_delete(&r.document);
-	if (!r.failed) {
+		yaml_wrong(&r.yaml, root, "not an architecture file of CARET: no key 'nodes'");
+	yaml_document_delete(&r.yaml.document);
+	if (!r.yaml.failed) {
 		*result = r.architecture;
 		return 0;
 	}

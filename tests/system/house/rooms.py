@@ -26,7 +26,8 @@ ROOMS = {
 
     "accounts": "base",
     "incident": "base",
-    "config": "base",
+    "yaml": "base",
+    "config": "base yaml",
 
     "inside": "abi",
     "inside/tracer": "",
@@ -76,7 +77,7 @@ ROOMS = {
 
     "live": "abi base ctf/format ctf/read relay/wire relay/link relay/store",
 
-    "analysis": "abi base accounts ctf/read analysis/pass",
+    "analysis": "abi base accounts yaml ctf/read analysis/pass",
     "analysis/pass": "",
     "analysis/model": "",
     "analysis/simclock": "",
@@ -128,12 +129,12 @@ ROOMS = {
     "caret/regex": "caret/filter",
     "caret/agent": "caret/filter recorder",
     "caret/dds": "caret/agent recorder",
-    "caret/paths": "analysis ctf/read",
+    "caret/paths": "yaml analysis ctf/read",
     "caret/export": "ctf/read ctf/write",
 
     "compare": "base accounts page summary analysis/pass",
 
-    "check": "base summary compare",
+    "check": "base yaml summary compare",
 
     "top": "abi base ctf/read recorder relay live analysis summary report",
 
