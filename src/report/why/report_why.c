@@ -256,8 +256,10 @@ static const char *why_empty(const struct why_answer *answer, char *buffer, size
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");
 	else if (o->at_ns)
-		snprintf(buffer, size, "Nothing%s was under way at that time.",
-			 o->pattern || o->callback ? " of that name" : "");
+		snprintf(buffer, size,
+			 "%s ran at that time. `kymo dump --begin TIME` shows the events after it; "
+			 "without --at, kymo why takes the longest instance.",
+			 o->pattern || o->callback ? "Nothing of that name" : "No callback, loop or span");
 	else if (!model_facts(answer->model)->ros_events && o->callback)
 		snprintf(buffer, size,
 			 "The trace has no loop or span '%s'. `kymo report --section loops "
