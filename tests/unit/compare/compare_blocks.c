@@ -8,25 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "chance.h"
 #include "compare/blocks.h"
 
 enum { BLOCKS = 20, INSTANCES = 2000, CASES = 100 };
-
-static uint64_t state_of_chance = 88172645463325252u;
-
-/* About normal: the sum of 12 uniform numbers. */
-static double normal(void)
-{
-	double sum = -6;
-
-	for (unsigned i = 0; i < 12; i++) {
-		state_of_chance ^= state_of_chance << 13;
-		state_of_chance ^= state_of_chance >> 7;
-		state_of_chance ^= state_of_chance << 17;
-		sum += (double)(state_of_chance >> 11) / 9007199254740992.0;
-	}
-	return sum;
-}
 
 static void add(struct summary *summary, uint64_t ns)
 {
@@ -43,7 +28,7 @@ static void add(struct summary *summary, uint64_t ns)
 static struct summary *make_run(struct blocks *blocks, unsigned count, double factor)
 {
 	struct summary *run = summary_new();
-	double off = normal();
+	double off = chance_normal();
 
 	assert_true(count <= BLOCKS_MAX);
 	blocks->count = count;
@@ -55,7 +40,7 @@ static struct summary *make_run(struct blocks *blocks, unsigned count, double fa
 		/* In turn, each block would have a part of every stretch: as if there were none. */
 		add((struct summary *)blocks->block[i / (INSTANCES / count)], ns);
 		add(run, ns);
-		off = 0.9 * off + sqrt(1 - 0.81) * normal();
+		off = 0.9 * off + sqrt(1 - 0.81) * chance_normal();
 	}
 	return run;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "chance.h"
 #include "compare/looks.h"
 
 static void no_plan_spends_more_than_there_is(void **state)
@@ -56,34 +57,18 @@ static void six_pairs_are_looked_at_once(void **state)
 
 enum { METRICS = 8, PAIRS_MAX = 10, CASES = 600 };
 
-static uint64_t state_of_chance = 88172645463325252u;
-
-/* About normal: the sum of 12 uniform numbers. */
-static double normal(void)
-{
-	double sum = -6;
-
-	for (unsigned i = 0; i < 12; i++) {
-		state_of_chance ^= state_of_chance << 13;
-		state_of_chance ^= state_of_chance >> 7;
-		state_of_chance ^= state_of_chance << 17;
-		sum += (double)(state_of_chance >> 11) / 9007199254740992.0;
-	}
-	return sum;
-}
-
 /* Pairs of equal programs: metrics that hang together, a machine that drifts. */
 static void draw_equal(double value[METRICS][2 * PAIRS_MAX])
 {
 	for (unsigned i = 0; i < PAIRS_MAX; i++) {
-		const double drift = 0.05 * normal();
+		const double drift = 0.05 * chance_normal();
 
 		for (unsigned side = 0; side < 2; side++) {
-			const double run = 0.03 * normal();
+			const double run = 0.03 * chance_normal();
 
 			for (unsigned m = 0; m < METRICS; m++)
 				value[m][side * PAIRS_MAX + i] =
-					drift + run + 0.01 * (m + 1) * normal();
+					drift + run + 0.01 * (m + 1) * chance_normal();
 		}
 	}
 }
@@ -178,7 +163,7 @@ static void what_is_closed_stays_closed(void **state)
 		looks_plan(&looks, asked[i % 3]);
 		last = &looks.look[looks.count - 1];
 		for (unsigned p = 0; p < last->pairs; p++)
-			difference[p] = shift + 0.1 * normal();
+			difference[p] = shift + 0.1 * chance_normal();
 		memcpy(best, difference, sizeof(best));
 		for (unsigned p = have; p < last->pairs; p++)
 			best[p] = 100;
