@@ -24,36 +24,41 @@ void otlp_string(struct pb *pb, uint32_t field, const char *value)
 	free(copy);
 }
 
+/* KeyValue, up to its AnyValue; end_attribute() closes both. */
+static void begin_attribute(struct pb *pb, uint32_t field, const char *key)
+{
+	pb_open(pb, field);
+	otlp_string(pb, 1, key);
+	pb_open(pb, 2);
+}
+
+static void end_attribute(struct pb *pb)
+{
+	pb_close(pb);
+	pb_close(pb);
+}
+
 void otlp_text(struct pb *pb, uint32_t field, const char *key, const char *value)
 {
 	if (!value || !*value)
 		return;
-	pb_open(pb, field);
-	otlp_string(pb, 1, key);
-	pb_open(pb, 2);
+	begin_attribute(pb, field, key);
 	otlp_string(pb, 1, value);
-	pb_close(pb);
-	pb_close(pb);
+	end_attribute(pb);
 }
 
 void otlp_int(struct pb *pb, uint32_t field, const char *key, int64_t value)
 {
-	pb_open(pb, field);
-	pb_text(pb, 1, key);
-	pb_open(pb, 2);
+	begin_attribute(pb, field, key);
 	pb_uint(pb, 3, (uint64_t)value);
-	pb_close(pb);
-	pb_close(pb);
+	end_attribute(pb);
 }
 
 void otlp_bool(struct pb *pb, uint32_t field, const char *key, bool value)
 {
-	pb_open(pb, field);
-	pb_text(pb, 1, key);
-	pb_open(pb, 2);
+	begin_attribute(pb, field, key);
 	pb_uint(pb, 2, value);
-	pb_close(pb);
-	pb_close(pb);
+	end_attribute(pb);
 }
 
 void otlp_entity(struct pb *pb, uint32_t field, const struct summary_entity *entity)
