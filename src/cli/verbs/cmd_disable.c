@@ -34,7 +34,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (!rc)
 		printf("nothing to do: %s does not exist\n", place.file);
 	else
-		printf("removed %s\nPrograms and shells that run keep the library until they end.\n", place.file);
+		printf("removed %s\nRunning programs and shells keep the library until they end.\n", place.file);
 	return KYMO_EXIT_OK;
 }
 

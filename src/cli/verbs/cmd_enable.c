@@ -66,10 +66,10 @@ static int write_switch(const struct options *o, const struct enable_place *plac
 		return -1;
 	printf("%s %s\n", rc ? "wrote" : "nothing to do: it is as you want it,", place->file);
 	if (*place->index)
-		printf("Programs that run go on without kymo. In a new shell: source %s, and start them again.\n"
-		       "In this shell of before, kymo stays off.\n", place->setup);
+		printf("Running programs go on without kymo. Open a new shell, source %s, and start them again.\n"
+		       "The present shell stays without kymo.\n", place->setup);
 	else
-		printf("Programs that run go on without kymo. For services: systemctl --user daemon-reload, and restart them.\n"
+		printf("Running programs go on without kymo. For services: systemctl --user daemon-reload, and restart them.\n"
 		       "For the desktop: log in again. Shells over ssh do not read this file: kymo enable --workspace DIR.\n");
 	printf("Undo with: kymo disable%s%s\n", o->workspace ? " --workspace " : "", o->workspace ? o->workspace : "");
 	return KYMO_EXIT_OK;
