@@ -15,9 +15,13 @@
  * the mean of those that come in is a value that the change could have; the k-th smallest and the
  * k-th largest of these values are the bounds of the exact permutation test of the difference of
  * means, turned round (Hartigan 1969, typical values). Each bound is wrong in at most 5 of 100
- * comparisons. The estimate is their median. p          The share of these values on the other side
- * of zero: the same test. q          p for all metrics together (Westfall and Young 1993, step-down
- * maxT): if nothing changed, the smallest of all q is at most 0.02 in 2 of 100 comparisons.
+ * comparisons. The estimate is their median.
+ *
+ *   p          The share of these values on the other side of zero: the same test, of one direction.
+ *
+ *   q          p for all metrics together (Westfall and Young 1993, step-down maxT): if nothing
+ * changed, the smallest q of those that grew is at most 0.02 in 2 of 100 comparisons, and so is that
+ * of those that shrank.
  * It takes the largest statistic of all metrics in each rearrangement, so it needs no assumption of
  * how metrics hang together, and 6 pairs are enough for any number of metrics. The rule of
  * Benjamini and Hochberg is not: with 6 pairs no p is below 1/64, so with 40 metrics no q could be
