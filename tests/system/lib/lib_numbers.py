@@ -80,7 +80,7 @@ class Place:
         # One that was killed leaves its socket behind, but does not answer there.
         wait_for('the recorder', lambda: process.poll() is not None or
                  not subprocess.run([KYMO, 'sink', 'list'], env=self.environment, capture_output=True).returncode)
-        check(process.poll() is None, 'the recorder ended: %s', process.poll())
+        check(process.poll() is None, 'the recorder ended: %s: %s', process.poll(), process.poll() is not None and process.stderr.read())
         return process
 
     def numbers(self, rate=20000, name='noted'):
