@@ -51,4 +51,13 @@ bool summary_is_file(const char *path);
  */
 void summary_put_buckets(struct json_text *json, const struct histogram *histogram);
 
+/** summary_put_part() - the members of @json that say what a part of an instance is and how long it
+ * took: "what", "who", "by", "group", "assumed", "ns". Context: allocates. */
+void summary_put_part(struct json_text *json, const struct summary_part *part);
+
+/** summary_put_culprits() - the member "culprits" of @json, or nothing. @worst: the key of how long
+ * each took at most. Context: allocates. */
+void summary_put_culprits(struct json_text *json, const struct summary_entity *entity,
+			  const char *worst);
+
 #endif

@@ -105,17 +105,28 @@ static void put_histogram(struct json_text *json, const char *key,
 	json_text_close(json, '}');
 }
 
+/* What took the time, as parts and culprits have it. */
+static void put_by(struct json_text *json, const char *by, bool is_group, bool is_assumed)
+{
+	put_text(json, "by", by);
+	if (is_group)
+		json_text_bool(json, "group", true);
+	if (is_assumed)
+		json_text_bool(json, "assumed", true);
+}
+
+void summary_put_part(struct json_text *json, const struct summary_part *part)
+{
+	json_text_string(json, "what", summary_what_name(part->what));
+	put_text(json, "who", part->who);
+	put_by(json, part->by, part->is_group, part->is_assumed);
+	json_text_i64(json, "ns", part->ns);
+}
+
 static void put_part(struct json_text *json, const struct summary_part *part, bool is_exact)
 {
 	json_text_open(json, NULL, '{');
-	json_text_string(json, "what", summary_what_name(part->what));
-	put_text(json, "who", part->who);
-	put_text(json, "by", part->by);
-	if (part->is_group)
-		json_text_bool(json, "group", true);
-	if (part->is_assumed)
-		json_text_bool(json, "assumed", true);
-	json_text_i64(json, "ns", part->ns);
+	summary_put_part(json, part);
 	if (part->usual_ns)
 		json_text_i64(json, "usual_ns", part->usual_ns);
 	if (part->at_ns && is_exact)
@@ -168,7 +179,8 @@ static void put_worst(struct json_text *json, const struct summary *summary,
 	json_text_close(json, ']');
 }
 
-static void put_culprits(struct json_text *json, const struct summary_entity *entity)
+void summary_put_culprits(struct json_text *json, const struct summary_entity *entity,
+			  const char *worst)
 {
 	if (!entity->culprits)
 		return;
@@ -177,14 +189,10 @@ static void put_culprits(struct json_text *json, const struct summary_entity *en
 		const struct summary_culprit *culprit = &entity->culprit[i];
 
 		json_text_open(json, NULL, '{');
-		put_text(json, "by", culprit->by);
-		if (culprit->is_group)
-			json_text_bool(json, "group", true);
-		if (culprit->is_assumed)
-			json_text_bool(json, "assumed", true);
+		put_by(json, culprit->by, culprit->is_group, culprit->is_assumed);
 		json_text_u64(json, "count", culprit->count);
 		json_text_u64(json, "ns", culprit->ns);
-		json_text_u64(json, "worst_ns", culprit->worst_ns);
+		json_text_u64(json, worst, culprit->worst_ns);
 		json_text_close(json, '}');
 	}
 	json_text_close(json, ']');
@@ -234,7 +242,7 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 		put_histogram(json, summary_distribution_name(i), &entity->histogram[i],
 			      entity->quantile[i], is_exact);
 	put_segments(json, entity);
-	put_culprits(json, entity);
+	summary_put_culprits(json, entity, "worst_ns");
 	put_worst(json, summary, entity, is_exact);
 	json_text_close(json, '}');
 }

@@ -38,14 +38,7 @@ static void put_part(struct page *page, const struct summary_part *part)
 	struct json_text *json = &page->json;
 
 	json_text_open(json, NULL, '{');
-	json_text_string(json, "what", summary_what_name(part->what));
-	page_put_text(page, "who", part->who);
-	page_put_text(page, "by", part->by);
-	if (part->is_group)
-		json_text_bool(json, "group", true);
-	if (part->is_assumed)
-		json_text_bool(json, "assumed", true);
-	json_text_i64(json, "ns", part->ns);
+	summary_put_part(json, part);
 	if (part->usual_ns)
 		json_text_i64(json, "usual", part->usual_ns);
 	json_text_close(json, '}');
@@ -70,30 +63,6 @@ static void put_worst(struct page *page, const struct summary_entity *entity)
 		for (unsigned p = 0; p < instance->parts; p++)
 			put_part(page, &instance->part[p]);
 		json_text_close(json, ']');
-		json_text_close(json, '}');
-	}
-	json_text_close(json, ']');
-}
-
-static void put_culprits(struct page *page, const struct summary_entity *entity)
-{
-	struct json_text *json = &page->json;
-
-	if (!entity->culprits)
-		return;
-	json_text_open(json, "culprits", '[');
-	for (unsigned i = 0; i < entity->culprits; i++) {
-		const struct summary_culprit *culprit = &entity->culprit[i];
-
-		json_text_open(json, NULL, '{');
-		page_put_text(page, "by", culprit->by);
-		if (culprit->is_group)
-			json_text_bool(json, "group", true);
-		if (culprit->is_assumed)
-			json_text_bool(json, "assumed", true);
-		json_text_u64(json, "count", culprit->count);
-		json_text_u64(json, "ns", culprit->ns);
-		json_text_u64(json, "worst", culprit->worst_ns);
 		json_text_close(json, '}');
 	}
 	json_text_close(json, ']');
@@ -152,7 +121,7 @@ static void put_entity(struct page *page, const struct summary_entity *entity)
 		put_u64(page, summary_counter_name(i), entity->count[i]);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
 		page_put_distribution(page, summary_distribution_name(i), &entity->histogram[i]);
-	put_culprits(page, entity);
+	summary_put_culprits(&page->json, entity, "worst");
 	put_worst(page, entity);
 	put_summary_segments(page, entity);
 	json_text_close(json, '}');
