@@ -3,16 +3,14 @@
 #include <stdio.h>
 
 #include "cli/common/common.h"
-#include "recorder/launch/enable.h"
+#include "cli/verbs/enable_options.h"
 
 struct options {
-	const char *workspace;
-	bool user;
+	struct enable_for whom;
 };
 
 static const struct opt opts[] = {
-	{ "user", 0, OPT_FLAG, offsetof(struct options, user), NULL, "of this user (default)", NULL },
-	{ "workspace", 'w', OPT_TEXT, offsetof(struct options, workspace), "DIR", "of this colcon workspace", NULL },
+	ENABLE_FOR_OPTS(struct options, whom, "of this user (default)", "of this colcon workspace"),
 	CLI_OPT_END
 };
 
@@ -24,9 +22,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
 		return -1;
-	if (o.user && o.workspace)
-		return err_set(err, KYMO_EXIT_USAGE, "--user and --workspace: one at a time");
-	if ((o.workspace ? enable_of_workspace(&place, o.workspace, err) : enable_of_user(&place, err)) < 0)
+	if (enable_for_place(&o.whom, &place, err) < 0)
 		return -1;
 	rc = enable_remove(&place, err);
 	if (rc < 0)

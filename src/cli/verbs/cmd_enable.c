@@ -4,20 +4,18 @@
 
 #include "base/array.h"
 #include "cli/common/common.h"
+#include "cli/verbs/enable_options.h"
 #include "recorder/doctor/doctor.h"
-#include "recorder/launch/enable.h"
 
 struct options {
-	const char *workspace;
-	bool user, flight, status;
+	struct enable_for whom;
+	bool flight, status;
 	int format;
 };
 
 static const struct opt opts[] = {
-	{ "user", 0, OPT_FLAG, offsetof(struct options, user), NULL,
-	  "all programs of this user that systemd or the desktop starts (default)", NULL },
-	{ "workspace", 'w', OPT_TEXT, offsetof(struct options, workspace), "DIR",
-	  "programs started after \"source DIR/install/setup.bash\", of a colcon workspace", NULL },
+	ENABLE_FOR_OPTS(struct options, whom, "all programs of this user that systemd or the desktop starts (default)",
+			"programs started after \"source DIR/install/setup.bash\", of a colcon workspace"),
 	{ "flight", 0, OPT_FLAG, offsetof(struct options, flight), NULL,
 	  "programs keep their latest events in shared memory while no recorder is running", NULL },
 	{ "status", 0, OPT_FLAG, offsetof(struct options, status), NULL, "only show whether it is enabled, and change nothing", NULL },
@@ -71,7 +69,7 @@ static int write_switch(const struct options *o, const struct enable_place *plac
 	else
 		printf("Running programs go on without kymo. For services: systemctl --user daemon-reload, and restart them.\n"
 		       "For the desktop: log in again. Shells over ssh do not read this file: kymo enable --workspace DIR.\n");
-	printf("Undo with: kymo disable%s%s\n", o->workspace ? " --workspace " : "", o->workspace ? o->workspace : "");
+	printf("Undo with: kymo disable%s%s\n", o->whom.workspace ? " --workspace " : "", o->whom.workspace ? o->whom.workspace : "");
 	return KYMO_EXIT_OK;
 }
 
@@ -82,9 +80,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
 		return -1;
-	if (o.user && o.workspace)
-		return err_set(err, KYMO_EXIT_USAGE, "--user and --workspace: one at a time");
-	if ((o.workspace ? enable_of_workspace(&place, o.workspace, err) : enable_of_user(&place, err)) < 0)
+	if (enable_for_place(&o.whom, &place, err) < 0)
 		return -1;
 	return o.status ? show(&o, &place) : write_switch(&o, &place, err);
 }
