@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "abi/region.h"
-#include "recorder/trigger/trigger.h"
 #include "base/array.h"
+#include "recorder/trigger/trigger.h"
+#include "trigger_facts.h"
 
 /* ---- the language ---- */
 
@@ -120,17 +121,8 @@ struct bench {
 	struct trigger_listener ear;
 	uint8_t bytes[8192];
 	size_t used;
-	unsigned hits;
-	struct trigger_hit hit[16];
+	struct hits hits;
 };
-
-static void on_hit(void *context, const struct trigger_hit *hit)
-{
-	struct bench *bench = context;
-
-	assert_true(bench->hits < 16);
-	bench->hit[bench->hits++] = *hit;
-}
 
 static struct bench *bench_new(const char *const *trigger)
 {
@@ -140,7 +132,7 @@ static struct bench *bench_new(const char *const *trigger)
 	for (; *trigger; trigger++)
 		assert_int_equal(triggers_add(&bench->triggers, *trigger, &err), 0);
 	bench->process = trigger_process_new(&bench->triggers, &bench->classes);
-	bench->ear = (struct trigger_listener){ on_hit, bench };
+	bench->ear = (struct trigger_listener){ hits_add, &bench->hits };
 	return bench;
 }
 #define BENCH(...) bench_new((const char *const[]){ __VA_ARGS__, NULL })
@@ -202,7 +194,7 @@ static uint32_t look(struct bench *bench)
 	uint32_t count;
 
 	memcpy(exact, bench->bytes, bench->used);
-	bench->hits = 0;
+	bench->hits.count = 0;
 	count = trigger_records(bench->process, &bench->lane, exact, bench->used, &bench->ear);
 	bench->used = 0;
 	free(exact);
@@ -212,11 +204,11 @@ static uint32_t look(struct bench *bench)
 static void is_hit(const struct bench *bench, unsigned index, unsigned trigger, uint64_t at_ns, uint64_t value,
 		   const char *what)
 {
-	assert_true(index < bench->hits);
-	assert_int_equal(bench->hit[index].trigger, trigger);
-	assert_int_equal(bench->hit[index].at_ns, at_ns);
-	assert_int_equal(bench->hit[index].value, value);
-	assert_string_equal(bench->hit[index].what, what);
+	assert_true(index < bench->hits.count);
+	assert_int_equal(bench->hits.hit[index].trigger, trigger);
+	assert_int_equal(bench->hits.hit[index].at_ns, at_ns);
+	assert_int_equal(bench->hits.hit[index].value, value);
+	assert_string_equal(bench->hits.hit[index].what, what);
 }
 
 static void spans_longer_than(void **state)
@@ -239,13 +231,13 @@ static void spans_longer_than(void **state)
 	own(bench, 4, 1041);
 	own(bench, 5, 1100);		/* of another category */
 	assert_int_equal(look(bench), 7);
-	assert_int_equal(bench->hits, 0);
+	assert_int_equal(bench->hits.count, 0);
 	own(bench, 3, 1042);		/* begun in the bytes before */
 	own(bench, 2, 1043);		/* never ends */
 	own(bench, 1, 1101);
 	own(bench, 3, 9000);
 	assert_int_equal(look(bench), 4);
-	assert_int_equal(bench->hits, 2);
+	assert_int_equal(bench->hits.count, 2);
 	is_hit(bench, 0, 1, 1042, 32, "c:inner");
 	is_hit(bench, 1, 0, 1101, 101, "c:outer");
 	assert_int_equal(bench->triggers.met, 3);
@@ -254,7 +246,7 @@ static void spans_longer_than(void **state)
 	trigger_lane_reset(&bench->lane);
 	own(bench, 3, 20000);
 	(void)look(bench);
-	assert_int_equal(bench->hits, 0);
+	assert_int_equal(bench->hits.count, 0);
 	bench_free(bench);
 }
 
@@ -272,7 +264,7 @@ static void spans_named_at_run_time(void **state)
 	own(bench, 1, 900);
 	own(bench, 1, 1000);
 	assert_int_equal(look(bench), 4);
-	assert_int_equal(bench->hits, 1);
+	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 0, 1000, 900, "x:loud");
 	bench_free(bench);
 }
@@ -296,34 +288,10 @@ static void spans_on_tracks(void **state)
 	own(bench, 1, 120);
 	put(bench, &(uint64_t){ 9 }, 8);
 	assert_int_equal(trigger_records(bench->process, &other, bench->bytes, bench->used, &bench->ear), 2);
-	assert_int_equal(bench->hits, 1);
+	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 0, 120, 80, "c:job");
 	trigger_lane_free(&other);
 	bench_free(bench);
-}
-
-static void fact(struct bench *bench, unsigned id, const char *numbers, ...)
-{
-	uint8_t bytes[512];
-	size_t used = 0;
-	va_list args;
-
-	va_start(args, numbers);
-	for (; *numbers; numbers++) {
-		if (*numbers == 'p') {
-			uint64_t value = (uint64_t)va_arg(args, int);
-
-			memcpy(bytes + used, &value, 8);
-			used += 8;
-		} else {
-			const char *text = va_arg(args, const char *);
-
-			memcpy(bytes + used, text, strlen(text) + 1);
-			used += strlen(text) + 1;
-		}
-	}
-	va_end(args);
-	trigger_fact(bench->process, id, bytes, used);
 }
 
 static void call(struct bench *bench, uint64_t callback, uint64_t from, uint64_t to)
@@ -344,33 +312,33 @@ static void callbacks_by_any_of_their_names(void **state)
 	(void)state;
 	call(bench, 99, 1, 2000);	/* nothing is known of it */
 	(void)look(bench);
-	assert_int_equal(bench->hits, 1);
+	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 0, 2000, 1999, "callback 0x63");
-	fact(bench, KYMO_POINT_rcl_node_init, "ppss", 1, 2, "planner", "/nav");
-	fact(bench, KYMO_POINT_rcl_node_init, "ppss", 11, 12, "driver", "/");
-	fact(bench, KYMO_POINT_rcl_subscription_init, "pppsp", 21, 1, 22, "/scan", 10);
-	fact(bench, KYMO_POINT_rclcpp_subscription_init, "pp", 21, 23);
-	fact(bench, KYMO_POINT_rclcpp_subscription_callback_added, "pp", 23, 24);
-	fact(bench, KYMO_POINT_rclcpp_callback_register, "ps", 24, "void (Planner::on_scan)(Scan)");
-	fact(bench, KYMO_POINT_rclcpp_timer_callback_added, "pp", 31, 34);
-	fact(bench, KYMO_POINT_rclcpp_timer_link_node, "pp", 31, 11);
-	fact(bench, KYMO_POINT_rcl_service_init, "ppps", 41, 1, 42, "/set_mode");
-	fact(bench, KYMO_POINT_rclcpp_service_callback_added, "pp", 41, 44);
+	fact(bench->process, KYMO_POINT_rcl_node_init, "ppss", 1, 2, "planner", "/nav");
+	fact(bench->process, KYMO_POINT_rcl_node_init, "ppss", 11, 12, "driver", "/");
+	fact(bench->process, KYMO_POINT_rcl_subscription_init, "pppsp", 21, 1, 22, "/scan", 10);
+	fact(bench->process, KYMO_POINT_rclcpp_subscription_init, "pp", 21, 23);
+	fact(bench->process, KYMO_POINT_rclcpp_subscription_callback_added, "pp", 23, 24);
+	fact(bench->process, KYMO_POINT_rclcpp_callback_register, "ps", 24, "void (Planner::on_scan)(Scan)");
+	fact(bench->process, KYMO_POINT_rclcpp_timer_callback_added, "pp", 31, 34);
+	fact(bench->process, KYMO_POINT_rclcpp_timer_link_node, "pp", 31, 11);
+	fact(bench->process, KYMO_POINT_rcl_service_init, "ppps", 41, 1, 42, "/set_mode");
+	fact(bench->process, KYMO_POINT_rclcpp_service_callback_added, "pp", 41, 44);
 	call(bench, 24, 100, 125);
 	call(bench, 34, 200, 211);
 	call(bench, 44, 300, 331);
 	assert_int_equal(look(bench), 6);
-	assert_int_equal(bench->hits, 5);
+	assert_int_equal(bench->hits.count, 5);
 	is_hit(bench, 0, 1, 125, 25, "void (Planner::on_scan)(Scan)");
 	is_hit(bench, 1, 2, 125, 25, "void (Planner::on_scan)(Scan)");
 	is_hit(bench, 2, 4, 211, 11, "callback 0x22");
 	is_hit(bench, 3, 3, 331, 31, "callback 0x2c");
 	is_hit(bench, 4, 5, 331, 31, "callback 0x2c");
 	/* The same address is another one now. */
-	fact(bench, KYMO_POINT_rclcpp_callback_register, "ps", 34, "f_on_scan_2");
+	fact(bench->process, KYMO_POINT_rclcpp_callback_register, "ps", 34, "f_on_scan_2");
 	call(bench, 34, 400, 411);
 	(void)look(bench);
-	assert_int_equal(bench->hits, 2);
+	assert_int_equal(bench->hits.count, 2);
 	is_hit(bench, 0, 1, 411, 11, "f_on_scan_2");
 	trigger_fact(bench->process, KYMO_POINT_rcl_node_init, (const uint8_t *)"short", 5);
 	bench_free(bench);
@@ -389,7 +357,7 @@ static void callbacks_that_throw(void **state)
 	}
 	call(bench, 6, 5000, 5011);
 	(void)look(bench);
-	assert_int_equal(bench->hits, 1);
+	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 0, 5011, 11, "callback 0x6");
 	bench_free(bench);
 }
@@ -415,15 +383,15 @@ static void events_and_loops(void **state)
 	own(bench, 3, 50);
 	put(bench, &(int32_t){ 1 }, 4);
 	assert_int_equal(look(bench), 5);
-	assert_int_equal(bench->hits, 4);
+	assert_int_equal(bench->hits.count, 4);
 	is_hit(bench, 0, 0, 10, 0, "ros2:rcl_lifecycle_transition");
 	is_hit(bench, 1, 1, 20, 777, "c:loop_overrun");
 	is_hit(bench, 2, 2, 30, 888, "c:loop_missed");
 	is_hit(bench, 3, 3, 40, 0, "v:grip");
-	bench->hits = 0;
+	bench->hits.count = 0;
 	trigger_fact_event(bench->process, KYMO_POINT_rcl_node_init, 60, &bench->ear);
 	trigger_fact_event(bench->process, KYMO_POINT_rcl_timer_init, 61, &bench->ear);
-	assert_int_equal(bench->hits, 1);
+	assert_int_equal(bench->hits.count, 1);
 	is_hit(bench, 0, 5, 60, 0, "ros2:rcl_node_init");
 	assert_int_equal(bench->triggers.met, 0x2f);
 	bench_free(bench);
@@ -437,7 +405,7 @@ static void loss_and_death(void **state)
 	trigger_loss(&bench->triggers, 12, 100, &bench->ear);
 	trigger_died(&bench->triggers, "other", "/usr/bin/robot", 200, &bench->ear);
 	trigger_died(&bench->triggers, "other", "/usr/bin/other", 300, &bench->ear);
-	assert_int_equal(bench->hits, 4);
+	assert_int_equal(bench->hits.count, 4);
 	is_hit(bench, 0, 0, 100, 12, "events dropped");
 	is_hit(bench, 1, 1, 200, 0, "other");
 	is_hit(bench, 2, 2, 200, 0, "other");

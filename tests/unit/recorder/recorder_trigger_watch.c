@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "abi/region.h"
-#include "recorder/trigger/trigger.h"
 #include "base/array.h"
+#include "recorder/trigger/trigger.h"
+#include "trigger_facts.h"
 
 #define MS	1000000ull
 #define S	1000000000ull
@@ -25,17 +26,8 @@ struct watched {
 	struct trigger_lane lane[2];
 	uint8_t bytes[65536];
 	size_t used;
-	unsigned hits;
-	struct trigger_hit hit[64];
+	struct hits hits;
 };
-
-static void on_hit(void *context, const struct trigger_hit *hit)
-{
-	struct watched *watched = context;
-
-	assert_true(watched->hits < COUNT_OF(watched->hit));
-	watched->hit[watched->hits++] = *hit;
-}
 
 static void put(struct watched *watched, const void *bytes, size_t size)
 {
@@ -60,34 +52,10 @@ static void record(struct watched *watched, unsigned id, uint64_t ns, const char
 
 static void flush(struct watched *watched, unsigned which)
 {
-	const struct trigger_listener ear = { on_hit, watched };
+	const struct trigger_listener ear = { hits_add, &watched->hits };
 
 	(void)trigger_records(watched->process[which], &watched->lane[which], watched->bytes, watched->used, &ear);
 	watched->used = 0;
-}
-
-static void fact(struct watched *watched, unsigned which, unsigned id, const char *kinds, ...)
-{
-	uint8_t bytes[512];
-	size_t used = 0;
-	va_list args;
-
-	va_start(args, kinds);
-	for (; *kinds; kinds++) {
-		if (*kinds == 'w') {
-			const uint64_t value = va_arg(args, uint64_t);
-
-			memcpy(bytes + used, &value, 8);
-			used += 8;
-		} else {
-			const char *text = va_arg(args, const char *);
-
-			memcpy(bytes + used, text, strlen(text) + 1);
-			used += strlen(text) + 1;
-		}
-	}
-	va_end(args);
-	trigger_fact(watched->process[which], id, bytes, used);
 }
 
 /* Process 0: /driver publishes /scan, and has a timer. Process 1: /planner receives /scan, and publishes /cmd_vel. */
@@ -97,22 +65,22 @@ static struct watched *watch(const char *trigger)
 	struct kymo_err err;
 
 	assert_int_equal(triggers_add(&watched->triggers, trigger, &err), 0);
-	assert_int_equal(triggers_watch(&watched->triggers, &(struct trigger_listener){ on_hit, watched }), 0);
+	assert_int_equal(triggers_watch(&watched->triggers, &(struct trigger_listener){ hits_add, &watched->hits }), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		watched->process[i] = trigger_process_new(&watched->triggers, &watched->classes);
 		trigger_process_owner(watched->process[i], &watched->lane[i], i ? "planner" : "driver", "/bin/x", 5 * S);
 		assert_int_equal(trigger_thread(watched->process[i], &watched->lane[i], 70 + (int)i, "t"), 0);
 	}
-	fact(watched, 0, KYMO_POINT_rcl_node_init, "wwss", W(1), W(2), "driver", "/");
-	fact(watched, 0, KYMO_POINT_rcl_publisher_init, "wwwsw", W(DRIVER), W(1), W(3), "/scan", W(5));
-	fact(watched, 0, KYMO_POINT_rcl_timer_init, "ww", W(9), W(10 * MS));
-	fact(watched, 0, KYMO_POINT_rclcpp_timer_callback_added, "ww", W(9), W(10));
-	fact(watched, 0, KYMO_POINT_rclcpp_timer_link_node, "ww", W(9), W(1));
-	fact(watched, 1, KYMO_POINT_rcl_node_init, "wwss", W(1), W(2), "planner", "/control");
-	fact(watched, 1, KYMO_POINT_rcl_publisher_init, "wwwsw", W(PLANNER), W(1), W(3), "/cmd_vel", W(5));
-	fact(watched, 1, KYMO_POINT_rcl_subscription_init, "wwwsw", W(4), W(1), W(5), "/scan", W(5));
-	fact(watched, 1, KYMO_POINT_rclcpp_subscription_init, "ww", W(4), W(6));
-	fact(watched, 1, KYMO_POINT_rclcpp_subscription_callback_added, "ww", W(6), W(7));
+	fact(watched->process[0], KYMO_POINT_rcl_node_init, "wwss", W(1), W(2), "driver", "/");
+	fact(watched->process[0], KYMO_POINT_rcl_publisher_init, "wwwsw", W(DRIVER), W(1), W(3), "/scan", W(5));
+	fact(watched->process[0], KYMO_POINT_rcl_timer_init, "ww", W(9), W(10 * MS));
+	fact(watched->process[0], KYMO_POINT_rclcpp_timer_callback_added, "ww", W(9), W(10));
+	fact(watched->process[0], KYMO_POINT_rclcpp_timer_link_node, "ww", W(9), W(1));
+	fact(watched->process[1], KYMO_POINT_rcl_node_init, "wwss", W(1), W(2), "planner", "/control");
+	fact(watched->process[1], KYMO_POINT_rcl_publisher_init, "wwwsw", W(PLANNER), W(1), W(3), "/cmd_vel", W(5));
+	fact(watched->process[1], KYMO_POINT_rcl_subscription_init, "wwwsw", W(4), W(1), W(5), "/scan", W(5));
+	fact(watched->process[1], KYMO_POINT_rclcpp_subscription_init, "ww", W(4), W(6));
+	fact(watched->process[1], KYMO_POINT_rclcpp_subscription_callback_added, "ww", W(6), W(7));
 	return watched;
 }
 
@@ -144,10 +112,10 @@ static void plan(struct watched *watched, uint64_t ns, uint64_t stamp, uint64_t 
 
 static void is_hit(const struct watched *watched, unsigned at, uint64_t ns, uint64_t value, const char *what)
 {
-	assert_true(at < watched->hits);
-	assert_int_equal(watched->hit[at].at_ns, ns);
-	assert_int_equal(watched->hit[at].value, value);
-	assert_string_equal(watched->hit[at].what, what);
+	assert_true(at < watched->hits.count);
+	assert_int_equal(watched->hits.hit[at].at_ns, ns);
+	assert_int_equal(watched->hits.hit[at].value, value);
+	assert_string_equal(watched->hits.hit[at].what, what);
 }
 
 /* The records of the receiver come before those of the sender. */
@@ -164,12 +132,12 @@ static void chains(void **state)
 	publish(watched, DRIVER, 11 * S, 222);
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 11 * S + 40 * MS);
-	assert_int_equal(watched->hits, 0);
+	assert_int_equal(watched->hits.count, 0);
 	trigger_watch_until(&watched->triggers, 20 * S);
-	assert_int_equal(watched->hits, 1);
+	assert_int_equal(watched->hits.count, 1);
 	is_hit(watched, 0, 11 * S + 90 * MS, 90 * MS, "/scan -> planner -> /cmd_vel");
-	assert_int_equal(watched->hit[0].tid, 71);
-	assert_ptr_equal(watched->hit[0].owner, &watched->lane[1]);
+	assert_int_equal(watched->hits.hit[0].tid, 71);
+	assert_ptr_equal(watched->hits.hit[0].owner, &watched->lane[1]);
 	watch_end(watched);
 }
 
@@ -195,7 +163,7 @@ static void messages(void **state)
 	plan(watched, 16 * S + MS, 6, 1);
 	flush(watched, 1);
 	trigger_watch_until(&watched->triggers, 20 * S);
-	assert_int_equal(watched->hits, 1);
+	assert_int_equal(watched->hits.count, 1);
 	is_hit(watched, 0, 16 * S + MS, 2, "/scan");
 	watch_end(watched);
 }
@@ -213,7 +181,7 @@ static void timers(void **state)
 	}
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 20 * S);
-	assert_int_equal(watched->hits, 1);
+	assert_int_equal(watched->hits.count, 1);
 	is_hit(watched, 0, 10 * S + 46 * MS, 3 * MS, "callback 0xa");
 	watch_end(watched);
 }
@@ -227,27 +195,27 @@ static void rates(void **state)
 		publish(watched, DRIVER, 10 * S + (i < 20 ? i * 50 : i * 100 - 1000) * MS, i + 1);
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 13 * S - 1);
-	assert_int_equal(watched->hits, 1);	/* when it begins, not again and again */
+	assert_int_equal(watched->hits.count, 1);	/* when it begins, not again and again */
 	is_hit(watched, 0, 12 * S, 10000, "/scan");
 	watch_end(watched);
 
 	watched = watch("silent(/scan) > 1s");
 	trigger_watch_until(&watched->triggers, 6 * S);
-	assert_int_equal(watched->hits, 0);
+	assert_int_equal(watched->hits.count, 0);
 	trigger_watch_until(&watched->triggers, 6 * S + MS);	/* the first message counts from when the process came */
 	is_hit(watched, 0, 6 * S, S + MS, "/scan");
 	publish(watched, DRIVER, 10 * S, 1);
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 12 * S);
 	trigger_watch_until(&watched->triggers, 13 * S);
-	assert_int_equal(watched->hits, 2);
+	assert_int_equal(watched->hits.count, 2);
 	is_hit(watched, 1, 11 * S, 2 * S, "/scan");
 	publish(watched, DRIVER, 14 * S, 2);
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 14 * S + 1);
 	trigger_process_exited(watched->process[0]);	/* a program that ended is not silent */
 	trigger_watch_until(&watched->triggers, 30 * S);
-	assert_int_equal(watched->hits, 2);
+	assert_int_equal(watched->hits.count, 2);
 	watch_end(watched);
 }
 
@@ -256,7 +224,7 @@ static void busy(void **state)
 {
 	struct watched *watched = watch("cpu(x) > 80%");
 	struct trigger_lane other = { 0 };
-	const struct trigger_listener ear = { on_hit, watched };
+	const struct trigger_listener ear = { hits_add, &watched->hits };
 
 	(void)state;
 	assert_int_equal(trigger_thread(watched->process[0], &other, 99, "other"), 0);
@@ -268,7 +236,7 @@ static void busy(void **state)
 	(void)trigger_records(watched->process[0], &other, watched->bytes, watched->used, &ear);
 	trigger_watch_until(&watched->triggers, 11 * S + 700 * MS);
 	trigger_watch_until(&watched->triggers, 13 * S + 1);
-	assert_int_equal(watched->hits, 1);	/* 90 %, and then 100 % is still the same */
+	assert_int_equal(watched->hits.count, 1);	/* 90 %, and then 100 % is still the same */
 	is_hit(watched, 0, 12 * S, 900, "driver");
 	watch_end(watched);
 	trigger_lane_free(&other);
@@ -284,7 +252,7 @@ static void together(void **state)
 	plan(watched, 10 * S + MS, 1, 20 * MS);
 	flush(watched, 1);
 	trigger_watch_until(&watched->triggers, 12 * S);	/* silent from 11 s on, the chain was 979 ms before */
-	assert_int_equal(watched->hits, 1);
+	assert_int_equal(watched->hits.count, 1);
 	is_hit(watched, 0, 11 * S, 2 * S, "/scan");
 	assert_string_equal(triggers_nearest(&watched->triggers, &(struct trigger){ .name = "/scam" }), "/scan");
 	watch_end(watched);
@@ -298,11 +266,11 @@ static void losses(void **state)
 	(void)state;
 	publish(watched, DRIVER, 10 * S, 1);
 	flush(watched, 0);
-	trigger_loss(&watched->triggers, 3, 10 * S + 1000, &(struct trigger_listener){ on_hit, watched });
+	trigger_loss(&watched->triggers, 3, 10 * S + 1000, &(struct trigger_listener){ hits_add, &watched->hits });
 	plan(watched, 10 * S + MS, 1, 20 * MS);
 	flush(watched, 1);
 	trigger_watch_until(&watched->triggers, 20 * S);
-	assert_int_equal(watched->hits, 0);
+	assert_int_equal(watched->hits.count, 0);
 	watch_end(watched);
 }
 
