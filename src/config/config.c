@@ -177,24 +177,29 @@ static const char *as_text(const struct config *config, const struct config_key 
 
 /* ---- all keys ---- */
 
-int config_files(const struct config *config, struct kymo_err *err)
+unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context)
 {
+	unsigned wrongs = 0;
 	char unused[64];
 
 	for (unsigned i = 0; i < CONFIG_KEYS; i++) {
 		const char *path = as_text(config, &config_key[i], unused, sizeof(unused));
+		struct kymo_err err;
 		int fd;
 
 		if (config_key[i].kind != KIND_FILE || !*path)
 			continue;
 		fd = file_open(path);
-		if (fd < 0)
-			return err_set(err, KYMO_EXIT_INPUT, "%s:%u: %s: cannot read %s: %s",
-				       config->path, config->line[i], config_key[i].key, path,
-				       file_why(fd));
-		(void)close(fd);
+		if (fd >= 0) {
+			(void)close(fd);
+			continue;
+		}
+		(void)err_set(&err, KYMO_EXIT_INPUT, "%s:%u: %s: cannot read %s: %s", config->path, config->line[i],
+			      config_key[i].key, path, file_why(fd));
+		wrong(context, &err);
+		wrongs++;
 	}
-	return 0;
+	return wrongs;
 }
 
 void config_each(const struct config *config,

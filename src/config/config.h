@@ -73,6 +73,14 @@ struct config {
 int config_read(struct config **config, const char *path, struct kymo_err *err);
 void config_free(struct config *config);
 
+/**
+ * config_check() - as config_read(), but it goes on after an error of the content, and calls @wrong with each, in the order of the file
+ *
+ * Return: 0, or -1 with @err, whose text is "" if @wrong was called with all errors.
+ */
+int config_check(struct config **config, const char *path, void (*wrong)(void *context, const struct kymo_err *err),
+		 void *context, struct kymo_err *err);
+
 /** config_set() - the key @key (of config.def) becomes @value, from a command line. Return: 0, or -1
  * with @err (KYMO_EXIT_USAGE). */
 int config_set(struct config *config, const char *key, const char *value, struct kymo_err *err);
@@ -80,8 +88,8 @@ int config_set(struct config *config, const char *key, const char *value, struct
 /** config_is_set() - does the file set @key of config.def? */
 bool config_is_set(const struct config *config, const char *key);
 
-/** config_files() - is each file that @config names readable? Return: 0, or -1 with @err. */
-int config_files(const struct config *config, struct kymo_err *err);
+/** config_files() - call @wrong with each file that @config names and that cannot be read. Return: how many. */
+unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context);
 
 /** config_each() - call @take with each key, its value as text, the line that sets it (0: none
  * does) and its meaning; labels come as "labels.NAME" */

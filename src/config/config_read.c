@@ -107,21 +107,30 @@ static void read_label(struct reading *r, const yaml_node_t *key, const char *na
 {
 	struct config *to = r->to;
 	const char *value = text_of(node);
-	struct config_label *label = &to->label[to->labels];
+	struct config_label *label;
+	bool is_twice = false;
 
 	for (unsigned i = 0; i < to->labels; i++)
-		if (!strcmp(to->label[i].name, name))
-			yaml_wrong(&r->yaml, key, "a label is set twice");
-	if (!is_label(name))
-		yaml_wrong(&r->yaml, key,
-		      "the name of a label has letters, digits and '_', begins with a letter, and is "
-		      "not robot, boot or software");
-	else if (!value || !*value || strlen(value) > CONFIG_VALUE_MAX || !text_is_utf8(value))
-		yaml_wrong(&r->yaml, node, "the value of a label is a text of up to 256 bytes");
-	else if (to->labels == CONFIG_LABELS_MAX)
-		yaml_wrong(&r->yaml, key, "too many labels: a robot has up to 16");
-	if (r->yaml.failed)
+		is_twice |= !strcmp(to->label[i].name, name);
+	if (is_twice) {
+		yaml_wrong(&r->yaml, key, "a label is set twice");
 		return;
+	}
+	if (!is_label(name)) {
+		yaml_wrong(&r->yaml, key,
+			   "the name of a label has letters, digits and '_', begins with a letter, and is "
+			   "not robot, boot or software");
+		return;
+	}
+	if (!value || !*value || strlen(value) > CONFIG_VALUE_MAX || !text_is_utf8(value)) {
+		yaml_wrong(&r->yaml, node, "the value of a label is a text of up to 256 bytes");
+		return;
+	}
+	if (to->labels == CONFIG_LABELS_MAX) {
+		yaml_wrong(&r->yaml, key, "too many labels: a robot has up to 16");
+		return;
+	}
+	label = &to->label[to->labels];
 	label->name = pool_text(&to->pool, name, strlen(name));
 	label->value = pool_text(&to->pool, value, strlen(value));
 	label->line = yaml_line(key);
@@ -131,7 +140,7 @@ static void read_label(struct reading *r, const yaml_node_t *key, const char *na
 static void read_map(struct reading *r, const yaml_node_t *map, const char *section)
 {
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-	     pair < map->data.mapping.pairs.top && !r->yaml.failed; pair++) {
+	     pair < map->data.mapping.pairs.top && !yaml_is_over(&r->yaml); pair++) {
 		const yaml_node_t *key = yaml_at(&r->yaml, pair->key), *value = yaml_at(&r->yaml, pair->value);
 		const char *name = text_of(key) ? text_of(key) : "";
 		char full[KEY_MAX];
@@ -164,9 +173,9 @@ static void read_document(struct reading *r)
 		yaml_wrong(&r->yaml, root, "expected keys, such as 'robot: r2d2'");
 }
 
-static int read_file(struct config *config, struct kymo_err *err)
+static int read_file(struct config *config, struct yaml_errors *all, struct kymo_err *err)
 {
-	struct reading r = { .to = config, .yaml = { .path = config->path, .err = err } };
+	struct reading r = { .to = config, .yaml = { .path = config->path, .err = err, .all = all } };
 
 	if (yaml_file_load(&r.yaml, FILE_MAX))
 		return -1;
@@ -233,18 +242,38 @@ static int write_labels(struct config *config, struct kymo_err *err)
 	return config->labels_json && !json.failed ? 0 : err_no_memory(err);
 }
 
-int config_read(struct config **out, const char *path, struct kymo_err *err)
+static int read_whole(struct config **out, const char *path, struct yaml_errors *all, struct kymo_err *err)
 {
 	struct config *config = calloc(1, sizeof(*config));
 
 	if (!config)
 		return err_no_memory(err);
 	config->path = path ? path : find_file(config);
-	if (config_presets(config, err) || (*config->path && read_file(config, err)) ||
+	if (config_presets(config, err) || (*config->path && read_file(config, all, err)) ||
 	    name_machine(config, err) || write_labels(config, err)) {
 		config_free(config);
 		return -1;
 	}
 	*out = config;
 	return 0;
+}
+
+int config_read(struct config **out, const char *path, struct kymo_err *err)
+{
+	return read_whole(out, path, NULL, err);
+}
+
+int config_check(struct config **out, const char *path, void (*wrong)(void *context, const struct kymo_err *err),
+		 void *context, struct kymo_err *err)
+{
+	struct yaml_errors all = { 0 };
+	const int status = read_whole(out, path, &all, err);
+
+	for (unsigned i = 0; i < all.count && i < YAML_ERRORS_MAX; i++)
+		wrong(context, &all.err[i]);
+	if (all.count > YAML_ERRORS_MAX)
+		return err_set(err, KYMO_EXIT_INPUT, "the file has more errors than the %u above", YAML_ERRORS_MAX);
+	if (status && all.count && err->status == KYMO_EXIT_INPUT)
+		err->text[0] = 0;	/* all is said */
+	return status;
 }

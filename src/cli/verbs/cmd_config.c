@@ -46,17 +46,29 @@ static int show(const struct options *options, const struct config *config)
 	return cli_close("config", table, KYMO_EXIT_OK);
 }
 
-static int check(const struct config *config, struct kymo_err *err)
+static void show_wrong(void *context, const struct kymo_err *err)
 {
-	char clean[4096];
+	(void)context;
+	(void)cli_fail("config", err);
+}
 
-	if (!*config->path)
+static int check(const char *path, struct kymo_err *err)
+{
+	struct config *config;
+	char clean[4096];
+	unsigned wrongs;
+
+	if (config_check(&config, path, show_wrong, NULL, err))
+		return -1;
+	wrongs = config_files(config, show_wrong, NULL);
+	text_clean(clean, sizeof(clean), config->path);
+	config_free(config);
+	if (wrongs)
+		return KYMO_EXIT_INPUT;
+	if (!*clean)
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "there is no file: write " CONFIG_SYSTEM
 			       " or ~/.config/kymo/kymo.yaml, or name one");
-	if (config_files(config, err))
-		return -1;
-	text_clean(clean, sizeof(clean), config->path);
 	printf("%s: no errors\n", clean);
 	return KYMO_EXIT_OK;
 }
@@ -72,9 +84,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (argc < 1 || argc > 2 || (strcmp(argv[0], "check") && strcmp(argv[0], "show")))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "kymo config check [FILE] or kymo config show [FILE]");
+	if (!strcmp(argv[0], "check"))
+		return check(argc > 1 ? argv[1] : NULL, err);
 	if (config_read(&config, argc > 1 ? argv[1] : NULL, err))
 		return -1;
-	status = strcmp(argv[0], "check") ? show(&options, config) : check(config, err);
+	status = show(&options, config);
 	config_free(config);
 	return status;
 }

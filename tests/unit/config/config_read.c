@@ -103,12 +103,96 @@ static void wrong(void **state)
 	assert_int_equal(config_read(&config, path, &err), -1);
 }
 
+static void note(void *context, const struct kymo_err *err)
+{
+	const size_t used = strlen(context);
+
+	(void)snprintf((char *)context + used, 4096 - used, "%s\n", strchr(err->text, ':'));
+}
+
+static int check_text(const char *text, char told[4096], struct kymo_err *err)
+{
+	FILE *file = fopen(path, "we");
+	struct config *config = NULL;
+	int status;
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+	*told = 0;
+	status = config_check(&config, path, note, told, err);
+	config_free(config);
+	return status;
+}
+
+/* Each error, in the order of the file; not without end. */
+static void all_that_is_wrong(void **state)
+{
+	char told[4096], many[2048] = "";
+	unsigned lines = 0;
+	struct kymo_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(check_text("robot: a\n", told, &err), 0);
+	assert_string_equal(told, "");
+	assert_int_equal(check_text("robto: a\nserve:\n  window: 0s\n  windw: 1s\nlabels:\n  a-b: c\n  d: [e]\n  f: g\n"
+				    "otlp: {encoding: xml}\n", told, &err), -1);
+	assert_string_equal(err.text, "");
+	assert_int_equal(err.status, KYMO_EXIT_INPUT);
+	for (const char *at = told; *at; at++)
+		lines += *at == '\n';
+	assert_int_equal(lines, 6);
+	assert_non_null(strstr(told, ":1: unknown key 'robto'"));
+	assert_non_null(strstr(told, ":3: serve.window"));
+	assert_non_null(strstr(told, ":4: unknown key 'serve.windw'"));
+	assert_non_null(strstr(told, ":6: the name of a label"));
+	assert_non_null(strstr(told, ":7: the value of a label"));
+	assert_non_null(strstr(told, ":9: otlp.encoding"));
+	for (unsigned i = 0; i < 30; i++)
+		(void)snprintf(many + strlen(many), sizeof(many) - strlen(many), "x%u: 1\n", i);
+	assert_int_equal(check_text(many, told, &err), -1);
+	assert_non_null(strstr(err.text, "more errors than the 20"));
+}
+
+/* Files whose size says little about what a reader would go through. */
+static void bombs(void **state)
+{
+	char *text = calloc(1, 1 << 20);
+	struct config *config;
+	struct kymo_err err;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '[', 1000000);
+	assert_int_equal(read_text(&config, text, &err), -1);
+	assert_non_null(strstr(err.text, "more than 64 levels"));
+	memset(text, 0, 1 << 20);
+	for (unsigned i = 0; i < 100000; i++)
+		(void)snprintf(text + i * 10, 11, "- &a%05u\n", i);
+	assert_int_equal(read_text(&config, text, &err), -1);
+	assert_non_null(strstr(err.text, "anchors"));
+	assert_int_equal(read_text(&config, "labels: &a\n  b: *a\n", &err), -1);
+	assert_non_null(strstr(err.text, "a list that it is in"));
+	(void)snprintf(text, 100, "a0: &a0 x\n");
+	for (unsigned i = 1; i < 10; i++) {
+		(void)snprintf(text + strlen(text), 100, "a%u: &a%u [*a%u", i, i, i - 1);
+		for (unsigned k = 0; k < 9; k++)
+			(void)snprintf(text + strlen(text), 100, ",*a%u", i - 1);
+		(void)snprintf(text + strlen(text), 100, "]\n");
+	}
+	assert_int_equal(read_text(&config, text, &err), -1);
+	assert_non_null(strstr(err.text, "its aliases stand for"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(wrong),
+		cmocka_unit_test(all_that_is_wrong),
+		cmocka_unit_test(bombs),
 	};
 
 	close(mkstemp(path));
