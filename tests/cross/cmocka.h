@@ -26,6 +26,7 @@
 #define assert_non_null(value) cross_assert(value)
 #define assert_int_equal(a, b) cross_assert((uint64_t)(a) == (uint64_t)(b))
 #define assert_int_not_equal(a, b) cross_assert((uint64_t)(a) != (uint64_t)(b))
+#define assert_ptr_not_equal(a, b) cross_assert((const void *)(a) != (const void *)(b))
 #define assert_string_equal(a, b) cross_assert(strcmp(a, b) == 0)
 #define assert_in_range(value, low, high) cross_assert((value) >= (low) && (value) <= (high))
 #define fail_msg(...) do { (void)printf(__VA_ARGS__); exit(1); } while (0)
