@@ -8,6 +8,8 @@
  * returned memory comes from malloc(), as that of the original functions: the caller frees it on
  * Iron and later, and never frees it on Humble.
  */
+#include "inside/ros2/ros2_symbols.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +91,13 @@ static char *function_name(const void *function, const Dl_info *info)
 		     (size_t)((const char *)function - (const char *)info->dli_fbase)) < 0)
 		return NULL;
 	return text;
+}
+
+char *kymo_function_name(const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) ? function_name(function, &info) : NULL;
 }
 
 static char *unknown_function(void)
