@@ -9,12 +9,15 @@
  *
  *   rcl_wait_set_add_...()       shows all that an executor waits for
  *   rcl_publish(), rcl_take()... show what is used
- *   execute_any_executable()     shows the callback group, which shows the node (ros2_late_group.c)
+ *   execute_any_executable()     shows the executor and its callback groups (ros2_late_executor.c),
+ *                                which show their nodes (ros2_late_group.c)
  *
  * The node of an object may be known only when its executor runs something, so facts wait a second
  * for it. Which callback belongs to which object follows from the order of calls on a thread:
  *
  *   rcl_take(), rcl_timer_call(), rcl_take_request() or rclcpp_executor_execute  -> callback_start
+ *
+ * and, for messages within the process, from the waitable that the executor executes.
  */
 #include "inside/ros2/ros2_late.h"
 
@@ -22,12 +25,16 @@
 
 #include "inside/ros2/ros2_attach.h"
 #include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/ros2_late_callback.h"
+#include "inside/ros2/ros2_late_executor.h"
 #include "inside/ros2/ros2_late_group.h"
+#include "inside/tracer/tracer_calm.h"
 
 #define PATIENCE_NS 1000000000
 
 static __thread struct {
 	const void *node;        /* rcl_node_t whose callback runs; NULL: not known */
+	const void *waitable;    /* that the executor executes; NULL: none */
 	struct kymo_seen *owner; /* of the callback that begins next; NULL: not known */
 } here;
 
@@ -55,22 +62,19 @@ static struct kymo_seen *see(enum kymo_seen_kind kind, uintptr_t address, const 
 	return seen;
 }
 
-/* What a node publishes in its callbacks is its own, nearly always. */
-static void see_publisher(uintptr_t address, const void *caller)
+/* The node whose callback runs has it, or nearly always: @how. */
+static struct kymo_seen *see_of_node(enum kymo_seen_kind kind, uintptr_t address, const char *how,
+				     const void *caller)
 {
-	struct kymo_seen *seen = is_on() ? kymo_seen_add(address, SEEN_PUBLISHER) : NULL;
+	struct kymo_seen *seen = is_on() ? kymo_seen_add(address, kind) : NULL;
 
 	if (!seen || kymo_seen_known(seen))
-		return;
-	if (here.node)
+		return seen;
+	if (here.node && !seen->node)
 		__atomic_store_n(&seen->node, here.node, __ATOMIC_RELAXED);
-	if (here.node || waited(seen))
-		kymo_late_ask(seen, KYMO_BY_CALLBACK, caller);
-}
-
-static void owns_next(enum kymo_seen_kind kind, uintptr_t address, const void *caller)
-{
-	here.owner = see(kind, address, caller);
+	if (seen->node || waited(seen))
+		kymo_late_ask(seen, how, caller);
+	return seen;
 }
 
 /* The executor says an address: of a timer or a subscription that was seen before. */
@@ -83,20 +87,35 @@ static void executes(uintptr_t address)
 		here.owner = seen;
 }
 
-/* A message that came within the process was not taken, so nothing says whose callback it is. */
+/* Return: NULL: not known. */
+static struct kymo_seen *owner_within(void)
+{
+	struct kymo_seen *seen = kymo_seen_find((uintptr_t)here.waitable);
+
+	return seen && kymo_seen_kind(seen) == SEEN_WITHIN ? seen : NULL;
+}
+
 static void callback_starts(uintptr_t address, bool within_process, const void *caller)
 {
 	struct kymo_seen *owner = here.owner, *seen;
+	struct kymo_calm calm;
 
 	here.owner = NULL;
-	if (!is_on() || !owner || within_process)
+	if (!is_on())
 		return;
-	seen = kymo_seen_add(address, SEEN_CALLBACK);
-	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner) ||
-	    (!kymo_seen_known(owner) && !waited(owner))) /* its node may be known the next time */
+	if (within_process)
+		owner = owner_within();
+	seen = owner ? kymo_seen_add(address, SEEN_CALLBACK) : NULL;
+	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner))
 		return;
-	kymo_late_ask(owner, NULL, caller);
-	kymo_late_link(seen, owner);
+	if (!within_process) {
+		(void)see_of_node(kymo_seen_kind(owner), owner->address, KYMO_BY_EXECUTOR, caller);
+		if (!kymo_seen_known(owner))
+			return; /* its node may be known the next time */
+	}
+	kymo_calm_begin(&calm);
+	kymo_late_begins(owner, address, caller);
+	kymo_calm_end(&calm);
 }
 
 /* The program reports the facts of this object itself. */
@@ -113,6 +132,8 @@ static void made(enum kymo_seen_kind kind, uintptr_t address)
 void kymo_late_forget(void)
 {
 	kymo_seen_forget();
+	kymo_late_forget_nodes();
+	kymo_late_forget_places();
 }
 
 /* ---- the hooks ---- */
@@ -120,49 +141,58 @@ void kymo_late_forget(void)
 #define CALLER __builtin_return_address(0)
 
 /* HOOK(identifier, function, what it does before the function: a to f are the arguments) */
-#define HOOKS(HOOK)                                                                                \
-	HOOK(publish, "rcl_publish", see_publisher(a, CALLER))                                     \
-	HOOK(publish_serialized, "rcl_publish_serialized_message", see_publisher(a, CALLER))       \
-	HOOK(publish_loaned, "rcl_publish_loaned_message", see_publisher(a, CALLER))               \
-	HOOK(take, "rcl_take", owns_next(SEEN_SUBSCRIPTION, a, CALLER))                            \
-	HOOK(take_serialized, "rcl_take_serialized_message",                                       \
-	     owns_next(SEEN_SUBSCRIPTION, a, CALLER))                                              \
-	HOOK(take_loaned, "rcl_take_loaned_message", owns_next(SEEN_SUBSCRIPTION, a, CALLER))      \
-	HOOK(call, "rcl_timer_call", owns_next(SEEN_TIMER, a, CALLER))                             \
-	HOOK(call_info, "rcl_timer_call_with_info", owns_next(SEEN_TIMER, a, CALLER))              \
-	HOOK(take_request, "rcl_take_request", owns_next(SEEN_SERVICE, a, CALLER))                 \
-	HOOK(take_request_info, "rcl_take_request_with_info", owns_next(SEEN_SERVICE, a, CALLER))  \
-	HOOK(send_response, "rcl_send_response", (void)see(SEEN_SERVICE, a, CALLER))               \
-	HOOK(send_request, "rcl_send_request", (void)see(SEEN_CLIENT, a, CALLER))                  \
-	HOOK(take_response, "rcl_take_response", (void)see(SEEN_CLIENT, a, CALLER))                \
-	HOOK(take_response_info, "rcl_take_response_with_info", (void)see(SEEN_CLIENT, a, CALLER)) \
-	HOOK(add_subscription, "rcl_wait_set_add_subscription",                                    \
-	     (void)see(SEEN_SUBSCRIPTION, b, CALLER))                                              \
-	HOOK(add_timer, "rcl_wait_set_add_timer", (void)see(SEEN_TIMER, b, CALLER))                \
-	HOOK(add_service, "rcl_wait_set_add_service", (void)see(SEEN_SERVICE, b, CALLER))          \
-	HOOK(add_client, "rcl_wait_set_add_client", (void)see(SEEN_CLIENT, b, CALLER))             \
-	/* tracepoints */                                                                          \
-	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                           \
-	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)                  \
-	HOOK(starts, "ros_trace_callback_start", callback_starts(a, (uint8_t)b, CALLER))           \
-	HOOK(node_made, "ros_trace_rcl_node_init", made(SEEN_NODE, a))                             \
-	HOOK(publisher_made, "ros_trace_rcl_publisher_init", made(SEEN_PUBLISHER, a))              \
-	HOOK(subscription_made, "ros_trace_rcl_subscription_init", made(SEEN_SUBSCRIPTION, a))     \
-	HOOK(timer_made, "ros_trace_rcl_timer_init", made(SEEN_TIMER, a))                          \
-	HOOK(service_made, "ros_trace_rcl_service_init", made(SEEN_SERVICE, a))                    \
-	HOOK(client_made, "ros_trace_rcl_client_init", made(SEEN_CLIENT, a))                       \
-	HOOK(subscription_called, "ros_trace_rclcpp_subscription_callback_added",                  \
-	     made(SEEN_CALLBACK, b))                                                               \
-	HOOK(timer_called, "ros_trace_rclcpp_timer_callback_added", made(SEEN_CALLBACK, b))        \
-	HOOK(service_called, "ros_trace_rclcpp_service_callback_added", made(SEEN_CALLBACK, b))    \
-	/* ends */                                                                                 \
-	HOOK(node_ends, "rcl_node_fini", kymo_seen_gone(a))                                        \
-	HOOK(publisher_ends, "rcl_publisher_fini", kymo_seen_gone(a))                              \
-	HOOK(subscription_ends, "rcl_subscription_fini", kymo_seen_gone(a))                        \
-	HOOK(timer_ends, "rcl_timer_fini", kymo_seen_gone(a))                                      \
-	HOOK(service_ends, "rcl_service_fini", kymo_seen_gone(a))                                  \
-	HOOK(client_ends, "rcl_client_fini", kymo_seen_gone(a))                                    \
-	HOOK(group_ends, "_ZN6rclcpp13CallbackGroupD1Ev", kymo_seen_gone(a))
+#define HOOKS(HOOK)                                                                             \
+	HOOK(publish, "rcl_publish",                                                            \
+	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
+	HOOK(publish_serialized, "rcl_publish_serialized_message",                              \
+	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
+	HOOK(publish_loaned, "rcl_publish_loaned_message",                                      \
+	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
+	HOOK(take, "rcl_take", here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                  \
+	HOOK(take_serialized, "rcl_take_serialized_message",                                    \
+	     here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                                    \
+	HOOK(take_loaned, "rcl_take_loaned_message",                                            \
+	     here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                                    \
+	HOOK(call, "rcl_timer_call", here.owner = see(SEEN_TIMER, a, CALLER))                   \
+	HOOK(call_info, "rcl_timer_call_with_info", here.owner = see(SEEN_TIMER, a, CALLER))    \
+	HOOK(take_request, "rcl_take_request", here.owner = see(SEEN_SERVICE, a, CALLER))       \
+	HOOK(take_request_info, "rcl_take_request_with_info",                                   \
+	     here.owner = see(SEEN_SERVICE, a, CALLER))                                         \
+	HOOK(send_response, "rcl_send_response", (void)see(SEEN_SERVICE, a, CALLER))            \
+	HOOK(send_request, "rcl_send_request",                                                  \
+	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_CALLBACK, CALLER))                       \
+	HOOK(take_response, "rcl_take_response",                                                \
+	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))                       \
+	HOOK(take_response_info, "rcl_take_response_with_info",                                 \
+	     (void)see_of_node(SEEN_CLIENT, a, KYMO_BY_EXECUTOR, CALLER))                       \
+	HOOK(add_subscription, "rcl_wait_set_add_subscription",                                 \
+	     (void)see(SEEN_SUBSCRIPTION, b, CALLER))                                           \
+	HOOK(add_timer, "rcl_wait_set_add_timer", (void)see(SEEN_TIMER, b, CALLER))             \
+	HOOK(add_service, "rcl_wait_set_add_service", (void)see(SEEN_SERVICE, b, CALLER))       \
+	HOOK(add_client, "rcl_wait_set_add_client", (void)see(SEEN_CLIENT, b, CALLER))          \
+	/* tracepoints */                                                                       \
+	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                        \
+	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)               \
+	HOOK(starts, "ros_trace_callback_start", callback_starts(a, (uint8_t)b, CALLER))        \
+	HOOK(node_made, "ros_trace_rcl_node_init", made(SEEN_NODE, a))                          \
+	HOOK(publisher_made, "ros_trace_rcl_publisher_init", made(SEEN_PUBLISHER, a))           \
+	HOOK(subscription_made, "ros_trace_rcl_subscription_init", made(SEEN_SUBSCRIPTION, a))  \
+	HOOK(timer_made, "ros_trace_rcl_timer_init", made(SEEN_TIMER, a))                       \
+	HOOK(service_made, "ros_trace_rcl_service_init", made(SEEN_SERVICE, a))                 \
+	HOOK(client_made, "ros_trace_rcl_client_init", made(SEEN_CLIENT, a))                    \
+	HOOK(subscription_called, "ros_trace_rclcpp_subscription_callback_added",               \
+	     made(SEEN_CALLBACK, b))                                                            \
+	HOOK(timer_called, "ros_trace_rclcpp_timer_callback_added", made(SEEN_CALLBACK, b))     \
+	HOOK(service_called, "ros_trace_rclcpp_service_callback_added", made(SEEN_CALLBACK, b)) \
+	/* ends */                                                                              \
+	HOOK(node_ends, "rcl_node_fini", kymo_seen_gone(a))                                     \
+	HOOK(publisher_ends, "rcl_publisher_fini", kymo_seen_gone(a))                           \
+	HOOK(subscription_ends, "rcl_subscription_fini", kymo_seen_gone(a))                     \
+	HOOK(timer_ends, "rcl_timer_fini", kymo_seen_gone(a))                                   \
+	HOOK(service_ends, "rcl_service_fini", kymo_seen_gone(a))                               \
+	HOOK(client_ends, "rcl_client_fini", kymo_seen_gone(a))                                 \
+	HOOK(group_ends, "_ZN6rclcpp13CallbackGroupD1Ev", kymo_seen_gone(a))                    \
+	HOOK(executor_ends, "_ZN6rclcpp8ExecutorD2Ev", kymo_seen_gone(a))
 
 #define DEFINE(id, function, before)                                                          \
 	static uintptr_t next_##id;                                                           \
@@ -180,13 +210,16 @@ static uintptr_t next_execute;
 static uintptr_t late_execute(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,
 			      uintptr_t f)
 {
-	const void *outer = here.node;
+	const struct kymo_executable *its = (const struct kymo_executable *)b;
+	const void *node = here.node, *waitable = here.waitable;
 	uintptr_t result;
 
-	here.node = is_on() && b ? kymo_late_group(b, CALLER) : NULL;
+	here.node = is_on() && its ? kymo_late_executes(a, its, CALLER) : NULL;
+	here.waitable = its ? its->waitable.object : NULL;
 	result = ((kymo_late_function *)__atomic_load_n(&next_execute, __ATOMIC_ACQUIRE))(a, b, c,
 											  d, e, f);
-	here.node = outer;
+	here.node = node;
+	here.waitable = waitable;
 	return result;
 }
 

@@ -48,12 +48,22 @@ static void reset_error(const void *caller)
 		reset();
 }
 
-static void won(const struct kymo_seen *seen, const char *fact, const char *how)
+void kymo_late_won(uintptr_t address, const char *fact, const char *how)
 {
 	if (how)
-		kymo_emit_inferred_afterwards((const void *)seen->address, fact, how);
+		kymo_emit_inferred_afterwards((const void *)address, fact, how);
 	else
-		kymo_emit_asked_afterwards((const void *)seen->address, fact);
+		kymo_emit_asked_afterwards((const void *)address, fact);
+}
+
+static void won(const struct kymo_seen *seen, const char *fact, const char *how)
+{
+	kymo_late_won(seen->address, fact, how);
+}
+
+const char *kymo_late_topic(const void *handle, const void *caller)
+{
+	return GET(rcl_subscription_get_topic_name, handle, caller);
 }
 
 /* The options of publishers and subscriptions begin with rmw_qos_profile_t, whose second word is
@@ -115,7 +125,7 @@ static bool ask_publisher(const struct kymo_seen *seen, const char *how, const v
 static bool ask_subscription(const struct kymo_seen *seen, const char *how, const void *caller)
 {
 	const void *subscription = (const void *)seen->address;
-	const char *topic = GET(rcl_subscription_get_topic_name, subscription, caller);
+	const char *topic = kymo_late_topic(subscription, caller);
 	const void *rmw = topic ? GET(rcl_subscription_get_rmw_handle, subscription, caller) : NULL;
 
 	if (!rmw)
@@ -204,24 +214,4 @@ void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller)
 	}
 	if (!said)
 		reset_error(caller);
-}
-
-void kymo_late_link(struct kymo_seen *callback, struct kymo_seen *owner)
-{
-	const void *handle = (const void *)owner->address, *its = (const void *)callback->address;
-	const void *object = owner->object ? owner->object : its;
-
-	if (!kymo_seen_take(callback))
-		return;
-	if (kymo_seen_kind(owner) == SEEN_TIMER) {
-		kymo_emit_rclcpp_timer_callback_added(handle, its);
-		won(callback, "rclcpp_timer_callback_added", KYMO_BY_ORDER);
-	} else if (kymo_seen_kind(owner) == SEEN_SERVICE) {
-		kymo_emit_rclcpp_service_callback_added(handle, its);
-		won(callback, "rclcpp_service_callback_added", KYMO_BY_ORDER);
-	} else if (kymo_seen_kind(owner) == SEEN_SUBSCRIPTION) {
-		kymo_emit_rclcpp_subscription_init(handle, object);
-		kymo_emit_rclcpp_subscription_callback_added(object, its);
-		won(callback, "rclcpp_subscription_callback_added", KYMO_BY_ORDER);
-	}
 }

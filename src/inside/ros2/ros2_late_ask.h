@@ -28,12 +28,19 @@ void *kymo_late_symbol(struct kymo_late_symbol *symbol, const void *caller);
  */
 void kymo_late_ask(struct kymo_seen *seen, const char *how, const void *caller);
 
-/** kymo_late_link() - report that @callback belongs to the subscription, timer or service
- * @owner. Context: as above. */
-void kymo_late_link(struct kymo_seen *callback, struct kymo_seen *owner);
+/** kymo_late_won() - say that @fact about the object at @address was asked, or inferred; @how:
+ * NULL: asked. Context: as kymo__log_reserve(). */
+void kymo_late_won(uintptr_t address, const char *fact, const char *how);
 
+/** kymo_late_topic() - the topic of the subscription @handle; NULL: not known. Context: as
+ * kymo_late_ask(). */
+const char *kymo_late_topic(const void *handle, const void *caller);
+
+#define KYMO_BY_EXECUTOR "the executor runs it for this node"
 #define KYMO_BY_GROUP "its callback group has objects of this node"
-#define KYMO_BY_CALLBACK "a callback of this node published with it"
+#define KYMO_BY_CALLBACK "a callback of this node used it"
 #define KYMO_BY_ORDER "it began after the executor took from its owner"
+#define KYMO_BY_PLACE "other objects of this kind have their callback at this place"
+#define KYMO_BY_TYPE "the type of its function object"
 
 #endif

@@ -9,6 +9,8 @@
  *                       with NodeBase's table of virtual functions whose rcl_node_t the
  *                       subscription holds, too. The words are read through the kernel, so that a
  *                       word that is no pointer does no harm
+ *   timers alone        a NodeBase that is known from a subscription has a list of its groups: a
+ *                       std::vector of pairs of words, whose first is the address of a group
  *
  * rclcpp lists the objects of a group: CallbackGroup::collect_all_ptrs() calls a std::function for
  * each, with a shared_ptr, which keeps the object alive meanwhile. In libstdc++, a std::function is
@@ -17,76 +19,152 @@
 #include "inside/ros2/ros2_late_group.h"
 
 #include <stddef.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include <string.h>
 
+#include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/ros2_late_callback.h"
+#include "inside/ros2/ros2_late_cxx.h"
 #include "inside/ros2/ros2_libraries.h"
 
-/* rclcpp::AnyExecutable, from Foxy on. */
-struct shared {
-	const void *object, *control;
-};
-struct executable {
-	const void *table;
-	struct shared subscription, timer, service, client, waitable, group, node, data;
-};
-
-#define WORDS 32u /* of a subscription that are looked at */
+#define WORDS 32u      /* of a subscription that are looked at */
+#define BASE_WORDS 64u /* of a NodeBase */
+#define BASES_MAX 256u
+#define WITHIN_MAX 16u /* of a group, that get messages within the process */
 
 struct look {
-	const void *node, *caller;
+	const void *node, *caller, *group;
 	bool report; /* second round: the node is known */
+	/* That get messages within the process; and their subscription. */
+	struct kymo_pointer within[WITHIN_MAX];
+	const void *subscription[WITHIN_MAX];
+	unsigned count, candidates[WITHIN_MAX];
 };
 
 struct function {
 	struct look *look;
 	uintptr_t fill;
 	uintptr_t (*manager)(void);
-	void (*call)(struct look *const *look, const struct shared *object);
+	void (*call)(struct look *const *look, const struct kymo_pointer *object);
 };
 
-static bool read_words(const void *from, uintptr_t *words, unsigned count)
-{
-	const struct iovec here = { words, count * sizeof *words };
-	const struct iovec there = { (void *)(uintptr_t)from, count * sizeof *words };
-
-	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) ==
-	       (ssize_t)(count * sizeof *words);
-}
+/* ---- the node of a subscription, and NodeBases ---- */
 
 typedef const void *node_getter(const void *object);
+
+static bool is_base(uintptr_t base, const void *caller)
+{
+	static struct kymo_late_symbol table = { "_ZTVN6rclcpp15node_interfaces8NodeBaseE", NULL,
+						 false };
+	const uintptr_t wanted = (uintptr_t)kymo_late_symbol(&table, caller);
+	uintptr_t its;
+
+	return wanted && base && base % sizeof(void *) == 0 &&
+	       kymo_cxx_read((const void *)base, &its, 1) && its == wanted + 2 * sizeof(void *);
+}
 
 /* NodeBase @base's rcl_node_t; NULL: @base is not a NodeBase. */
 static const void *node_of_base(uintptr_t base, const void *caller)
 {
-	static struct kymo_late_symbol
-		table = { "_ZTVN6rclcpp15node_interfaces8NodeBaseE", NULL, false },
-		handle = { "_ZN6rclcpp15node_interfaces8NodeBase19get_rcl_node_handleEv", NULL,
-			   false };
-	const uintptr_t wanted = (uintptr_t)kymo_late_symbol(&table, caller);
+	static struct kymo_late_symbol handle = {
+		"_ZN6rclcpp15node_interfaces8NodeBase19get_rcl_node_handleEv", NULL, false
+	};
 	node_getter *get = (node_getter *)kymo_late_symbol(&handle, caller);
-	uintptr_t its;
 
-	if (!wanted || !get || !base || base % sizeof(void *) ||
-	    !read_words((const void *)base, &its, 1) || its != wanted + 2 * sizeof(void *))
-		return NULL;
-	return get((const void *)base);
+	return get && is_base(base, caller) ? get((const void *)base) : NULL;
+}
+
+/* NodeBases that were seen, and their rcl_node_t. A NodeBase may have ended since. */
+static struct {
+	uintptr_t base;
+	const void *node;
+} known[BASES_MAX];
+static unsigned bases;
+
+static void remember(uintptr_t base, const void *node)
+{
+	const unsigned count = __atomic_load_n(&bases, __ATOMIC_ACQUIRE);
+	unsigned at;
+
+	for (unsigned i = 0; i < count && i < BASES_MAX; i++)
+		if (__atomic_load_n(&known[i].base, __ATOMIC_RELAXED) == base &&
+		    __atomic_load_n(&known[i].node, __ATOMIC_RELAXED) == node)
+			return;
+	if (count >= BASES_MAX)
+		return;
+	at = __atomic_fetch_add(&bases, 1, __ATOMIC_ACQ_REL);
+	if (at >= BASES_MAX)
+		return;
+	__atomic_store_n(&known[at].node, node, __ATOMIC_RELAXED);
+	__atomic_store_n(&known[at].base, base, __ATOMIC_RELEASE);
+}
+
+void kymo_late_forget_nodes(void)
+{
+	memset(known, 0, sizeof known);
+	bases = 0;
+}
+
+static bool vector_has(const uintptr_t *vector, const void *group)
+{
+	const uintptr_t begin = vector[0], end = vector[1], pair = 2 * sizeof(void *);
+	uintptr_t first;
+
+	if (!begin || begin >= end || end > vector[2] || (end - begin) % pair ||
+	    end - begin > pair * 1024)
+		return false;
+	for (uintptr_t at = begin; at < end; at += pair)
+		if (!kymo_cxx_read((const void *)at, &first, 1))
+			return false;
+		else if (first == (uintptr_t)group)
+			return true;
+	return false;
+}
+
+static bool has_word(const uintptr_t *word, unsigned count, const void *wanted)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (word[i] == (uintptr_t)wanted)
+			return true;
+	return false;
+}
+
+/* Nothing is called here, because the NodeBase may end at any time. */
+static const void *node_that_lists(const void *group, const void *caller)
+{
+	const unsigned count = __atomic_load_n(&bases, __ATOMIC_ACQUIRE);
+	uintptr_t word[BASE_WORDS];
+
+	for (unsigned i = 0; i < count && i < BASES_MAX; i++) {
+		const uintptr_t base = __atomic_load_n(&known[i].base, __ATOMIC_ACQUIRE);
+		const void *node = __atomic_load_n(&known[i].node, __ATOMIC_RELAXED);
+		const struct kymo_seen *seen = kymo_seen_find((uintptr_t)node);
+		unsigned words;
+
+		if (!seen || kymo_seen_kind(seen) != SEEN_NODE || !is_base(base, caller))
+			continue;
+		words = kymo_cxx_read_some((const void *)base, word, BASE_WORDS);
+		if (!has_word(word, words, node))
+			continue; /* another NodeBase came to lie here */
+		for (unsigned k = 0; k + 2 < words; k++)
+			if (vector_has(word + k, group))
+				return node;
+	}
+	return NULL;
 }
 
 static const void *node_of_subscription(const void *subscription, const void *caller)
 {
 	uintptr_t word[WORDS];
-	unsigned count = WORDS;
+	const unsigned count = kymo_cxx_read_some(subscription, word, WORDS);
 
-	while (count && !read_words(subscription, word, count))
-		count /= 2; /* the object ends with its page */
 	for (unsigned i = 0; i < count; i++) {
 		const void *node = node_of_base(word[i], caller);
 
-		for (unsigned k = 0; node && k < count; k++)
-			if (word[k] == (uintptr_t)node)
-				return node;
+		if (node && has_word(word, count, node)) {
+			remember(word[i], node);
+			return node;
+		}
 	}
 	return NULL;
 }
@@ -105,6 +183,50 @@ static const void *asked(struct kymo_late_symbol *symbol, const void *object, co
 	return get ? get(object) : NULL;
 }
 
+static void tell_group(const struct look *look, const struct kymo_seen *seen)
+{
+	const void *handle = (const void *)seen->address;
+	const char *fact;
+
+	switch (kymo_seen_kind(seen)) {
+	case SEEN_TIMER:
+		kymo_emit_callback_group_add_timer(look->group, handle);
+		fact = "callback_group_add_timer";
+		break;
+	case SEEN_SUBSCRIPTION:
+		kymo_emit_callback_group_add_subscription(look->group, handle);
+		fact = "callback_group_add_subscription";
+		break;
+	case SEEN_SERVICE:
+		kymo_emit_callback_group_add_service(look->group, handle);
+		fact = "callback_group_add_service";
+		break;
+	default:
+		kymo_emit_callback_group_add_client(look->group, handle);
+		fact = "callback_group_add_client";
+		break;
+	}
+	kymo_late_won(seen->address, fact, NULL);
+}
+
+/* The subscriptions of a group that have the topic of what gets messages within the process. */
+static void match_within(struct look *look, const void *handle)
+{
+	static struct kymo_late_symbol symbol = {
+		"_ZNK6rclcpp12experimental28SubscriptionIntraProcessBase14get_topic_nameEv", NULL,
+		false
+	};
+	const char *(*topic_of)(const void *) =
+		(const char *(*)(const void *))kymo_late_symbol(&symbol, look->caller);
+	const char *topic = look->count ? kymo_late_topic(handle, look->caller) : NULL;
+
+	for (unsigned i = 0; topic && topic_of && i < look->count; i++)
+		if (!strcmp(topic, topic_of(look->within[i].object))) {
+			look->subscription[i] = handle;
+			look->candidates[i]++;
+		}
+}
+
 static void report(struct look *look, enum kymo_seen_kind kind, const void *handle,
 		   const void *object)
 {
@@ -113,23 +235,32 @@ static void report(struct look *look, enum kymo_seen_kind kind, const void *hand
 	if (!seen)
 		return;
 	__atomic_store_n(&seen->object, object, __ATOMIC_RELAXED);
-	__atomic_store_n(&seen->node, look->node, __ATOMIC_RELAXED);
-	kymo_late_ask(seen, KYMO_BY_GROUP, look->caller);
+	if (look->node) {
+		__atomic_store_n(&seen->node, look->node, __ATOMIC_RELAXED);
+		kymo_late_ask(seen, KYMO_BY_GROUP, look->caller);
+	}
+	if (!kymo_seen_known(seen))
+		return; /* later: the facts of an object come first */
+	if (kymo_seen_mark(seen, SEEN_IN_GROUP))
+		tell_group(look, seen);
+	kymo_late_silent(seen, look->caller);
+	if (kind == SEEN_SUBSCRIPTION)
+		match_within(look, handle);
 }
 
-#define MEMBER(what, KIND, getter_name, node_expression)                                     \
-	static void member_##what(struct look *const *function, const struct shared *object) \
-	{                                                                                    \
-		static void *known;                                                          \
-		struct look *look = *function;                                               \
-                                                                                             \
-		if (look->report)                                                            \
-			report(look, KIND,                                                   \
-			       kymo_handle_of(&known, getter_name, (uintptr_t)object,        \
-					      look->caller),                                 \
-			       object->object);                                              \
-		else if (!look->node && object->object)                                      \
-			look->node = node_expression;                                        \
+#define MEMBER(what, KIND, getter_name, node_expression)                                           \
+	static void member_##what(struct look *const *function, const struct kymo_pointer *object) \
+	{                                                                                          \
+		static void *known_getter;                                                         \
+		struct look *look = *function;                                                     \
+                                                                                                   \
+		if (look->report)                                                                  \
+			report(look, KIND,                                                         \
+			       kymo_handle_of(&known_getter, getter_name, (uintptr_t)object,       \
+					      look->caller),                                       \
+			       object->object);                                                    \
+		else if (!look->node && object->object)                                            \
+			look->node = node_expression;                                              \
 	}
 
 static struct kymo_late_symbol service_node = { "_ZN6rclcpp11ServiceBase19get_rcl_node_handleEv",
@@ -137,18 +268,56 @@ static struct kymo_late_symbol service_node = { "_ZN6rclcpp11ServiceBase19get_rc
 			       client_node = { "_ZN6rclcpp10ClientBase19get_rcl_node_handleEv",
 					       NULL, false };
 
-MEMBER(subscription, SEEN_SUBSCRIPTION, "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv",
-       node_of_subscription(object->object, look->caller))
+/* A subscription is asked even if the node is known: it leads to the NodeBase, too. */
+static void member_subscription(struct look *const *function, const struct kymo_pointer *object)
+{
+	static void *known_getter;
+	struct look *look = *function;
+
+	if (look->report) {
+		report(look, SEEN_SUBSCRIPTION,
+		       kymo_handle_of(&known_getter,
+				      "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv",
+				      (uintptr_t)object, look->caller),
+		       object->object);
+	} else if (object->object) {
+		const void *node = node_of_subscription(object->object, look->caller);
+
+		look->node = node ? node : look->node;
+	}
+}
+
 MEMBER(service, SEEN_SERVICE, "_ZN6rclcpp11ServiceBase18get_service_handleEv",
        asked(&service_node, object->object, look->caller))
 MEMBER(client, SEEN_CLIENT, "_ZN6rclcpp10ClientBase17get_client_handleEv",
        asked(&client_node, object->object, look->caller))
 MEMBER(timer, SEEN_TIMER, "_ZN6rclcpp9TimerBase16get_timer_handleEv", NULL)
 
-static void member_waitable(struct look *const *function, const struct shared *object)
+/* Used until the group's subscriptions are known. */
+static void member_waitable(struct look *const *function, const struct kymo_pointer *object)
 {
-	(void)function;
-	(void)object;
+	struct look *look = *function;
+
+	if (!look->report && look->count < WITHIN_MAX && object->object &&
+	    kymo_late_is_within(object->object) && kymo_cxx_lock(object))
+		look->within[look->count++] = *object;
+}
+
+static void end_within(struct look *look)
+{
+	for (unsigned i = 0; i < look->count; i++) {
+		struct kymo_seen *seen =
+			look->candidates[i] == 1
+				? kymo_seen_add((uintptr_t)look->within[i].object, SEEN_WITHIN)
+				: NULL;
+
+		if (seen) {
+			__atomic_store_n(&seen->object, look->subscription[i], __ATOMIC_RELEASE);
+			kymo_late_silent(seen, look->caller);
+		}
+		kymo_cxx_unlock(&look->within[i]);
+	}
+	look->count = 0;
 }
 
 #define COLLECT                                                           \
@@ -176,28 +345,54 @@ static void each_member(const void *group, struct look *look)
 		collect(group, &subscription, &service, &client, &timer, &waitable);
 }
 
-const void *kymo_late_group(uintptr_t executable, const void *caller)
-{
-	const struct executable *its = (const struct executable *)executable;
-	const void *group = its->group.object;
-	struct look look = { .caller = caller };
-	struct kymo_seen *seen = kymo_seen_add((uintptr_t)group, SEEN_GROUP), *node;
+/* ---- groups ---- */
 
-	if (!seen)
-		return NULL;
-	if (kymo_seen_known(seen))
-		return __atomic_load_n(&seen->node, __ATOMIC_ACQUIRE);
-	look.node = node_of_base((uintptr_t)its->node.object, caller);
+void kymo_late_group_node(struct kymo_seen *seen, const void *base, const void *caller)
+{
+	const void *group = (const void *)seen->address;
+	struct look look = { .caller = caller, .group = group };
+	struct kymo_seen *node;
+
+	if (__atomic_load_n(&seen->node, __ATOMIC_ACQUIRE))
+		return;
+	look.node = node_of_base((uintptr_t)base, caller);
+	if (look.node)
+		remember((uintptr_t)base, look.node);
+	else
+		each_member(group, &look);
+	for (unsigned i = 0; i < look.count; i++)
+		kymo_cxx_unlock(&look.within[i]);
 	if (!look.node)
-		each_member(group, &look);
-	if (look.node) {
-		node = kymo_seen_add((uintptr_t)look.node, SEEN_NODE);
-		if (node)
-			kymo_late_ask(node, NULL, caller);
-		look.report = true;
-		each_member(group, &look);
-	}
+		look.node = node_that_lists(group, caller);
+	node = look.node ? kymo_seen_add((uintptr_t)look.node, SEEN_NODE) : NULL;
+	if (node)
+		kymo_late_ask(node, NULL, caller);
 	__atomic_store_n(&seen->node, look.node, __ATOMIC_RELEASE);
-	(void)kymo_seen_take(seen);
-	return look.node;
+}
+
+static const char *type_of(const void *group, const void *caller)
+{
+	static struct kymo_late_symbol symbol = { "_ZNK6rclcpp13CallbackGroup4typeEv", NULL,
+						  false };
+	const int *(*type)(const void *) =
+		(const int *(*)(const void *))kymo_late_symbol(&symbol, caller);
+	const int *value = type ? type(group) : NULL;
+
+	return !value || (unsigned)*value > 1 ? NULL : *value ? "reentrant" : "mutually_exclusive";
+}
+
+void kymo_late_group_report(struct kymo_seen *seen, const void *executor, const void *caller)
+{
+	const void *group = (const void *)seen->address;
+	struct look look = { .caller = caller, .group = group, .node = seen->node };
+	const char *type = type_of(group, caller);
+
+	if (type && kymo_seen_take(seen)) {
+		kymo_emit_add_callback_group(executor, group, type);
+		kymo_late_won(seen->address, "add_callback_group", NULL);
+	}
+	each_member(group, &look); /* what gets messages within the process */
+	look.report = true;
+	each_member(group, &look);
+	end_within(&look);
 }

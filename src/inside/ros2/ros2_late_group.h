@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which node owns the objects of a callback group of rclcpp, in a process to which kymo was
- * attached. */
+/* Callback groups of rclcpp, and which node owns the objects of a group, in a process to which kymo
+ * was attached. */
 #ifndef KYMO_HOOKS_LATE_GROUP_H
 #define KYMO_HOOKS_LATE_GROUP_H
 
-#include <stdint.h>
+#include "inside/ros2/ros2_late_seen.h"
 
 /**
- * kymo_late_group() - the node of what an executor is about to execute
- * @executable: rclcpp::AnyExecutable, which keeps its callback group alive
+ * kymo_late_group_node() - find the node of a group, report its facts, and keep it in the entry
+ * @seen: entry of the group, which is alive
+ * @base: its NodeBase; NULL: not known
  *
- * On first sight of the group, reports the facts of its node and of all its objects. Return:
- * rcl_node_t; NULL: not known. Context: within Executor::execute_any_executable(), before it runs;
- * acquires the group's mutex, once per group.
+ * Context: acquires the group's mutex, as long as the node is not known.
  */
-const void *kymo_late_group(uintptr_t executable, const void *caller);
+void kymo_late_group_node(struct kymo_seen *seen, const void *base, const void *caller);
+
+/** kymo_late_group_report() - report the facts of the group @seen, which is alive, and of its
+ * members. @executor: that runs it. Context: as above; as malloc(). */
+void kymo_late_group_report(struct kymo_seen *seen, const void *executor, const void *caller);
+
+/** kymo_late_forget_nodes() - forget what lists the groups. Context: as kymo_seen_forget(). */
+void kymo_late_forget_nodes(void);
 
 #endif

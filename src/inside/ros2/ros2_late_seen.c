@@ -76,9 +76,9 @@ struct kymo_seen *kymo_seen_add(uintptr_t address, enum kymo_seen_kind kind)
 	return seen;
 }
 
-bool kymo_seen_take(struct kymo_seen *seen)
+bool kymo_seen_mark(struct kymo_seen *seen, enum kymo_seen_mark mark)
 {
-	return !(__atomic_fetch_or(&seen->state, 1, __ATOMIC_ACQ_REL) & 1);
+	return !(__atomic_fetch_or(&seen->state, mark, __ATOMIC_ACQ_REL) & mark);
 }
 
 void kymo_seen_gone(uintptr_t address)

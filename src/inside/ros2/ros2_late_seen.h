@@ -15,14 +15,23 @@ enum kymo_seen_kind {
 	SEEN_CLIENT,
 	SEEN_GROUP,
 	SEEN_CALLBACK,
+	SEEN_EXECUTOR,
+	SEEN_WITHIN, /* what gets messages within the process, for a subscription */
+};
+
+/* What was reported about an object. */
+enum kymo_seen_mark {
+	SEEN_KNOWN = 1,    /* its facts */
+	SEEN_IN_GROUP = 2, /* its callback group */
+	SEEN_LOOKED = 4,   /* a group: all its members */
 };
 
 struct kymo_seen {
 	uintptr_t address;  /* 0: free */
-	uint32_t state;     /* kind << 8 | its facts are known */
+	uint32_t state;     /* kind << 8 | enum kymo_seen_mark */
 	int64_t since;      /* CLOCK_MONOTONIC, ns, when it was first seen */
 	const void *node;   /* rcl_node_t to which it belongs; NULL: not known */
-	const void *object; /* rclcpp's object of a subscription; NULL: not known */
+	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; NULL: not known */
 };
 
 /** kymo_seen_find() - the entry of @address; NULL: never seen. Context: wait-free. */
@@ -35,7 +44,7 @@ struct kymo_seen *kymo_seen_add(uintptr_t address, enum kymo_seen_kind kind);
 /** kymo_seen_known() - are its facts known? Context: wait-free. */
 static inline bool kymo_seen_known(const struct kymo_seen *seen)
 {
-	return __atomic_load_n(&seen->state, __ATOMIC_ACQUIRE) & 1;
+	return __atomic_load_n(&seen->state, __ATOMIC_ACQUIRE) & SEEN_KNOWN;
 }
 
 static inline enum kymo_seen_kind kymo_seen_kind(const struct kymo_seen *seen)
@@ -43,9 +52,14 @@ static inline enum kymo_seen_kind kymo_seen_kind(const struct kymo_seen *seen)
 	return (enum kymo_seen_kind)(__atomic_load_n(&seen->state, __ATOMIC_ACQUIRE) >> 8);
 }
 
-/** kymo_seen_take() - may the caller report its facts? Only the first caller may. Context:
+/** kymo_seen_mark() - may the caller report this about it? Only the first caller may. Context:
  * wait-free. */
-bool kymo_seen_take(struct kymo_seen *seen);
+bool kymo_seen_mark(struct kymo_seen *seen, enum kymo_seen_mark mark);
+
+static inline bool kymo_seen_take(struct kymo_seen *seen)
+{
+	return kymo_seen_mark(seen, SEEN_KNOWN);
+}
 
 /** kymo_seen_gone() - the object at @address ends. Context: wait-free. */
 void kymo_seen_gone(uintptr_t address);

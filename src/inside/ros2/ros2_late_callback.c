@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A callback that runs belongs to what the executor took from just before. In rclcpp, the callback
+ * is a member of the object, at the same place in all objects of one kind:
+ *
+ *     rclcpp::WallTimer<F>          │ TimerBase                    │ F callback_ │
+ *     rclcpp::Subscription<M, A>    │ SubscriptionBase             │ AnySubscriptionCallback<M, A>
+ * │
+ *
+ * So the first callback that runs shows where the others of its kind are that have not run yet. The
+ * kinds are told apart by the name of the class: a class of the user derived from TimerBase may
+ * look different. A service that nobody ever calls shows it by its function object, if another
+ * service has one at the same place.
+ */
+#include "inside/ros2/ros2_late_callback.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside/ros2/ros2_emit.h"
+#include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/ros2_late_cxx.h"
+
+#define OBJECT_MAX 4096u /* bytes of an object that are before its callback */
+
+/* The kinds of objects that have a callback. */
+enum place { OF_SUBSCRIPTION, OF_TIMER, OF_SERVICE, OF_WITHIN, PLACES };
+
+static uint32_t place[PLACES]; /* of the callback in the object; 0: not known */
+static uint32_t guess;         /* of a service's callback */
+static const void *guess_of;   /* the service */
+static unsigned generation;
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static enum place kind_of_class(const void *object)
+{
+	const char *its = kymo_cxx_class(object);
+
+	if (begins(its, "N6rclcpp12SubscriptionI"))
+		return OF_SUBSCRIPTION;
+	if (begins(its, "N6rclcpp9WallTimerI") || begins(its, "N6rclcpp12GenericTimerI"))
+		return OF_TIMER;
+	if (begins(its, "N6rclcpp7ServiceI"))
+		return OF_SERVICE;
+	if (begins(its, "N6rclcpp12experimental24SubscriptionIntraProcessI"))
+		return OF_WITHIN;
+	return PLACES;
+}
+
+bool kymo_late_is_within(const void *waitable)
+{
+	return kind_of_class(waitable) == OF_WITHIN;
+}
+
+unsigned kymo_late_places(void)
+{
+	return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+}
+
+void kymo_late_forget_places(void)
+{
+	memset(place, 0, sizeof place);
+	guess = 0;
+	guess_of = NULL;
+}
+
+/* rclcpp's object of @owner; NULL: not known. */
+static const void *object_of(const struct kymo_seen *owner)
+{
+	return kymo_seen_kind(owner) == SEEN_WITHIN ? (const void *)owner->address : owner->object;
+}
+
+static void tell_owner(const struct kymo_seen *owner, uintptr_t address, const char *how)
+{
+	const void *handle = (const void *)owner->address, *its = (const void *)address;
+	const void *object = object_of(owner) ? object_of(owner) : its;
+
+	switch (kymo_seen_kind(owner)) {
+	case SEEN_TIMER:
+		kymo_emit_rclcpp_timer_callback_added(handle, its);
+		kymo_late_won(address, "rclcpp_timer_callback_added", how);
+		break;
+	case SEEN_SERVICE:
+		kymo_emit_rclcpp_service_callback_added(handle, its);
+		kymo_late_won(address, "rclcpp_service_callback_added", how);
+		break;
+	case SEEN_WITHIN:
+		handle = owner->object;
+		/* fallthrough */
+	case SEEN_SUBSCRIPTION:
+		kymo_emit_rclcpp_subscription_init(handle, object);
+		kymo_emit_rclcpp_subscription_callback_added(object, its);
+		kymo_late_won(address, "rclcpp_subscription_callback_added", how);
+		break;
+	default:
+		break;
+	}
+}
+
+static void tell_symbol(enum place kind, const void *object, uintptr_t address, const void *caller)
+{
+	const void *callback = (const void *)address;
+	char *symbol = kind == OF_TIMER ? kymo_cxx_timer_symbol(object, callback, caller)
+					: kymo_cxx_symbol(callback, caller);
+
+	if (symbol) {
+		kymo_emit_rclcpp_callback_register(callback, symbol);
+		kymo_late_won(address, "rclcpp_callback_register", KYMO_BY_TYPE);
+	}
+	free(symbol);
+}
+
+static void learn(enum place kind, uintptr_t its)
+{
+	if (!__atomic_exchange_n(&place[kind], (uint32_t)its, __ATOMIC_RELAXED))
+		(void)__atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+}
+
+/* Two services that have their first function object at the same place have their callback there:
+ * what ServiceBase has is not set, unless the user sets it, and then not in all services. */
+static void guess_service(const void *service)
+{
+	const void *other = __atomic_exchange_n(&guess_of, service, __ATOMIC_RELAXED);
+	const uint32_t its = (uint32_t)kymo_cxx_first_function(service);
+
+	if (__atomic_exchange_n(&guess, its, __ATOMIC_RELAXED) == its && its && other != service)
+		learn(OF_SERVICE, its);
+}
+
+void kymo_late_begins(struct kymo_seen *owner, uintptr_t address, const void *caller)
+{
+	struct kymo_seen *seen = kymo_seen_add(address, SEEN_CALLBACK);
+	const void *object = object_of(owner);
+	const uintptr_t its = address - (uintptr_t)object;
+	enum place kind;
+
+	if (!seen || !kymo_seen_take(seen))
+		return;
+	tell_owner(owner, address, KYMO_BY_ORDER);
+	kind = object && its < OBJECT_MAX ? kind_of_class(object) : PLACES;
+	if (kind == PLACES)
+		return;
+	tell_symbol(kind, object, address, caller);
+	learn(kind, its);
+}
+
+void kymo_late_silent(struct kymo_seen *owner, const void *caller)
+{
+	const void *object = object_of(owner);
+	const enum place kind = object ? kind_of_class(object) : PLACES;
+	const uint32_t its = kind < PLACES ? __atomic_load_n(&place[kind], __ATOMIC_RELAXED) : 0;
+	struct kymo_seen *seen;
+
+	if (kind == OF_SERVICE && !its)
+		guess_service(object);
+	if (!its)
+		return;
+	seen = kymo_seen_add((uintptr_t)object + its, SEEN_CALLBACK);
+	if (!seen || !kymo_seen_take(seen))
+		return;
+	tell_owner(owner, seen->address, KYMO_BY_PLACE);
+	tell_symbol(kind, object, seen->address, caller);
+}
