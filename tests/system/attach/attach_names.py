@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """Names of what existed before kymo attach: the objects of tests/rclcpp/late.cpp, recorded after an attach, have the names, owners,
-topics, periods and callbacks that they have in a twin that was started with kymo. Prints which share of them could be won."""
+topics, periods, callbacks, functions, groups and executors that they have in a twin that was started with kymo. Prints which share of them could be won."""
 import os
 import sys
 
@@ -12,6 +12,7 @@ from lib_cxx import require
 from lib_test import KYMO, SOURCE, check, in_directory, kymo, private, query, run, until
 
 NODE = "LEFT JOIN nodes n ON n.id = x.node_id"
+MEMBERS = {"timers": "period_ns", "subscriptions": "topic_name", "services": "service_name"}
 TABLES = {
     "nodes": "SELECT full_name FROM nodes x",
     "publishers": f"SELECT t.name, n.full_name, depth, gid <> '' AS gid FROM publishers x JOIN topics t ON t.id = topic_id {NODE}",
@@ -19,15 +20,20 @@ TABLES = {
     "timers": "SELECT node, period_ns FROM timers",
     "services": "SELECT node, service_name FROM services",
     "clients": "SELECT node, service_name FROM clients",
-    "callbacks": "SELECT kind, label FROM callbacks",
+    "callbacks": "SELECT kind, label, is_intra FROM callbacks",
+    "symbols": "SELECT label, is_intra, raw_symbol FROM callbacks",
+    "executors": "SELECT type FROM executors",
+    "groups": "SELECT x.type, e.type AS executor, " + ", ".join(
+        f"(SELECT group_concat({name}) FROM (SELECT {name} FROM {table} m WHERE m.callback_group_id = x.id ORDER BY 1)) AS {table}"
+        for table, name in MEMBERS.items()) + " FROM callback_groups x LEFT JOIN executors e ON e.id = executor_id",
 }
-COMPILE = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
+COMPILE = ("-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
 
 
 def compiled(directory):
-    source, cxx = f"{SOURCE}/tests/rclcpp/late.cpp", os.environ.get("CXX", "c++")
-    run(cxx, *COMPILE, "-DLIBRARY", "-shared", "-o", f"{directory}/libros.so", source, *TRACETOOLS)
-    run(cxx, *COMPILE, "-o", f"{directory}/late", source, f"-L{directory}", "-lros", *TRACETOOLS, f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
+    source, cxx = f"{SOURCE}/tests/rclcpp/late", os.environ.get("CXX", "c++")
+    run(cxx, *COMPILE, "-shared", "-o", f"{directory}/libros.so", source + "_library.cpp", *TRACETOOLS)
+    run(cxx, *COMPILE, "-o", f"{directory}/late", source + ".cpp", f"-L{directory}", "-lros", *TRACETOOLS, f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
     return f"{directory}/late"
 
 

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library of late.cpp: what librcl and librclcpp do in the functions of late.hpp. */
+#include "late.hpp"
+
+#include <thread>
+
+struct description {
+	std::string name;
+	int64_t number; /* a period, or a depth */
+	uint64_t options[16]; /* begins with rmw_qos_profile_t */
+	char rmw;
+};
+
+static description *describe(const char *name, int64_t number)
+{
+	return new description{ name, number, { 1, static_cast<uint64_t>(number) }, 0 };
+}
+
+#define WAIT(what)                                                                         \
+	int rcl_wait_set_add_##what(void *, const rcl_##what##_t *object, size_t *)        \
+	{                                                                                  \
+		return object->impl ? 0 : 1;                                               \
+	}                                                                                  \
+	int rcl_##what##_fini(rcl_##what##_t *object, rcl_node_t *)                        \
+	{                                                                                  \
+		object->impl->name = "freed";                                              \
+		delete object->impl;                                                       \
+		object->impl = nullptr;                                                    \
+		return 0;                                                                  \
+	}
+OBJECTS(WAIT)
+
+#define INIT(what, tell)                                                                   \
+	int rcl_##what##_init(rcl_##what##_t *object, rcl_node_t *node, const char *name,  \
+			      int64_t number)                                              \
+	{                                                                                  \
+		object->impl = describe(name, number);                                     \
+		const void *rmw = &object->impl->rmw;                                      \
+		(void)node;                                                                \
+		(void)rmw;                                                                 \
+		tell;                                                                      \
+		return 0;                                                                  \
+	}
+static void gid_of(const void *rmw, uint8_t *gid)
+{
+	for (unsigned i = 0; i < 16; i++)
+		gid[i] = static_cast<uint8_t>(reinterpret_cast<uintptr_t>(rmw) >> i % 8 * 8);
+}
+static void tell_publisher(rcl_publisher_t *object, rcl_node_t *node, const void *rmw, const char *name, int64_t number)
+{
+	uint8_t gid[24] = { 0 };
+
+	gid_of(rmw, gid);
+	ros_trace_rmw_publisher_init(rmw, gid);
+	ros_trace_rcl_publisher_init(object, node, rmw, name, static_cast<uint64_t>(number));
+}
+INIT(node, ros_trace_rcl_node_init(object, rmw, name, "/ns"))
+INIT(publisher, tell_publisher(object, node, rmw, name, number))
+INIT(subscription, ros_trace_rcl_subscription_init(object, node, rmw, name, static_cast<uint64_t>(number)))
+INIT(timer, ros_trace_rcl_timer_init(object, number))
+INIT(service, ros_trace_rcl_service_init(object, node, rmw, name))
+INIT(client, ros_trace_rcl_client_init(object, node, rmw, name))
+
+int rcl_publish(const rcl_publisher_t *publisher, const void *message, void *)
+{
+	ros_trace_rcl_publish(publisher, message);
+	ros_trace_rmw_publish(&publisher->impl->rmw, message, 1);
+	return 0;
+}
+int rcl_take(const rcl_subscription_t *subscription, void *message, void *, void *)
+{
+	ros_trace_rmw_take(&subscription->impl->rmw, message, 1, true);
+	ros_trace_rcl_take(message);
+	return 0;
+}
+int rcl_timer_call_with_info(rcl_timer_t *, void *) { return 0; }
+int rcl_take_request_with_info(const rcl_service_t *, void *, void *) { return 0; }
+
+#define NAME(what, getter) \
+	const char *rcl_##what##_get_##getter(const rcl_##what##_t *object) { return object->impl->name.c_str(); }
+#define RMW(what) \
+	const void *rcl_##what##_get_rmw_handle(const rcl_##what##_t *object) { return &object->impl->rmw; }
+#define OPTIONS(what) \
+	const void *rcl_##what##_get_options(const rcl_##what##_t *object) { return object->impl->options; }
+NAME(node, name) NAME(publisher, topic_name) NAME(subscription, topic_name) NAME(service, service_name) NAME(client, service_name)
+RMW(node) RMW(publisher) RMW(subscription) RMW(service) RMW(client)
+OPTIONS(publisher) OPTIONS(subscription)
+const char *rcl_node_get_namespace(const rcl_node_t *) { return "/ns"; }
+int rmw_get_gid_for_publisher(const void *publisher, rmw_gid_t *gid)
+{
+	gid->implementation = "stand-in";
+	gid_of(publisher, gid->data);
+	return 0;
+}
+int rcl_timer_get_period(const rcl_timer_t *timer, int64_t *period)
+{
+	*period = timer->impl->number;
+	return 0;
+}
+
+namespace rclcpp
+{
+Base::NodeBase(const std::string &name) : handle(new rcl_node_t{})
+{
+	rcl_node_init(handle.get(), nullptr, name.c_str(), 0);
+}
+Base::~NodeBase() { rcl_node_fini(handle.get(), nullptr); }
+rcl_node_t *Base::get_rcl_node_handle() { return handle.get(); }
+
+#define MEMBERS(Class, what, more)                                                             \
+	Class::Class(Base *base, const char *name, int64_t number) : handle_(new rcl_##what##_t{}) \
+	{                                                                                      \
+		rcl_##what##_init(handle_.get(), base->get_rcl_node_handle(), name, number);   \
+		more;                                                                          \
+	}                                                                                      \
+	Class::~Class() { rcl_##what##_fini(handle_.get(), nullptr); }                         \
+	std::shared_ptr<rcl_##what##_t> Class::get_##what##_handle() { return handle_; }       \
+	void CallbackGroup::add_##what(std::shared_ptr<Class> its)                             \
+	{                                                                                      \
+		std::lock_guard<std::mutex> lock(mutex);                                       \
+		what##s.push_back(its);                                                        \
+	}
+MEMBERS(TimerBase, timer, ros_trace_rclcpp_timer_link_node(handle_.get(), base->get_rcl_node_handle()))
+MEMBERS(SubscriptionBase, subscription, base_ = base; node_ = base->handle; topic_ = name)
+MEMBERS(ServiceBase, service, node_ = base->handle)
+MEMBERS(ClientBase, client, node_ = base->handle)
+rcl_node_t *ServiceBase::get_rcl_node_handle() { return node_.get(); }
+rcl_node_t *ClientBase::get_rcl_node_handle() { return node_.get(); }
+Waitable::~Waitable() {}
+experimental::SubscriptionIntraProcessBase::SubscriptionIntraProcessBase(const std::string &topic) : topic_(topic) {}
+experimental::SubscriptionIntraProcessBase::~SubscriptionIntraProcessBase() {}
+const char *experimental::SubscriptionIntraProcessBase::get_topic_name() const { return topic_.c_str(); }
+
+CallbackGroup::CallbackGroup(CallbackGroupType type) : type_(type) {}
+CallbackGroup::~CallbackGroup() {}
+const CallbackGroupType &CallbackGroup::type() const { return type_; }
+
+template<class T> static void each(const std::vector<std::shared_ptr<T>> &list, const Each<T> &call)
+{
+	for (const auto &its : list)
+		call(its);
+}
+
+void CallbackGroup::collect_all_ptrs(Each<SubscriptionBase> a, Each<ServiceBase> b, Each<ClientBase> c,
+				     Each<TimerBase> d, Each<Waitable> e) const
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	each(subscriptions, a);
+	each(services, b);
+	each(clients, c);
+	each(timers, d);
+	each(waitables, e);
+}
+
+AnyExecutable::~AnyExecutable() {}
+
+executors::ExecutorEntitiesCollector::ExecutorEntitiesCollector(std::shared_ptr<ExecutorNotifyWaitable>) {}
+void executors::ExecutorEntitiesCollector::add_callback_group_to_collection(GroupPtr group, GroupSet &collection)
+{
+	collection.insert(group);
+}
+
+Executor::Executor(const ExecutorOptions &) : collector(nullptr) {}
+Executor::~Executor() {}
+executors::SingleThreadedExecutor::SingleThreadedExecutor(const ExecutorOptions &options) : Executor(options) {}
+executors::SingleThreadedExecutor::~SingleThreadedExecutor() {}
+
+void Executor::add_callback_group(GroupPtr group)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	collector.add_callback_group_to_collection(group, collector.groups);
+}
+
+std::vector<std::weak_ptr<CallbackGroup>> Executor::get_all_callback_groups()
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	return { collector.groups.begin(), collector.groups.end() };
+}
+
+void Executor::execute_any_executable(AnyExecutable &its)
+{
+	const void *group = its.callback_group.get();
+
+	if (its.timer) {
+		ros_trace_rclcpp_executor_execute(its.timer->get_timer_handle().get());
+		its.timer->run(group);
+	} else if (its.subscription) {
+		ros_trace_rclcpp_executor_execute(its.subscription->get_subscription_handle().get());
+		its.subscription->run(group);
+	} else if (its.service) {
+		its.service->run(group);
+	} else {
+		its.waitable->run(group);
+	}
+}
+
+void Executor::spin_once()
+{
+	std::vector<GroupPtr> groups;
+
+	for (const auto &its : get_all_callback_groups())
+		groups.push_back(its.lock());
+	ros_trace_rclcpp_executor_wait_for_work(PERIOD_NS);
+	for (const auto &group : groups) {
+		for (const auto &its : group->subscriptions)
+			rcl_wait_set_add_subscription(nullptr, its->get_subscription_handle().get(), nullptr);
+		for (const auto &its : group->timers)
+			rcl_wait_set_add_timer(nullptr, its->get_timer_handle().get(), nullptr);
+		for (const auto &its : group->services)
+			rcl_wait_set_add_service(nullptr, its->get_service_handle().get(), nullptr);
+		for (const auto &its : group->clients)
+			rcl_wait_set_add_client(nullptr, its->get_client_handle().get(), nullptr);
+	}
+	std::this_thread::sleep_for(std::chrono::nanoseconds(PERIOD_NS));
+	auto run = [this](const GroupPtr &group, auto member, const auto &its) {
+		AnyExecutable executable;
+
+		executable.callback_group = group;
+		executable.*member = its;
+		execute_any_executable(executable);
+	};
+	for (const auto &group : groups) {
+		ros_trace_rclcpp_executor_get_next_ready();
+		if (group->silent)
+			continue;
+		for (const auto &its : group->timers) {
+			rcl_timer_call_with_info(its->get_timer_handle().get(), nullptr);
+			run(group, &AnyExecutable::timer, its);
+		}
+		for (const auto &its : group->waitables)
+			run(group, &AnyExecutable::waitable, its);
+		if (group->waitables.empty())
+			for (const auto &its : group->subscriptions)
+				run(group, &AnyExecutable::subscription, its);
+		/* Nobody calls the services. */
+	}
+}
+}
