@@ -54,6 +54,7 @@ struct config {
 	const char *listen, *tls_cert, *tls_key, *token_file;
 	int64_t window_ns;
 	uint64_t series;
+	int count; /* not 0: programs that nobody records only count */
 	struct config_target otlp, clickhouse;
 	int otlp_encoding;    /* enum config_encoding */
 	int otlp_temporality; /* enum config_temporality */

@@ -16,7 +16,9 @@
 #include "serve/serve_metrics.h"
 #include "serve/serve_source.h"
 
-#define READ_MS 200u
+#define READ_MS 200      /* between two looks, with windows of less than four seconds */
+#define READ_MOST_MS 500 /* with longer ones: what is kept in memory has room for this time */
+#define READ_PARTS 20    /* of a window */
 #define AGAIN_MS 1u
 
 struct serve {
@@ -102,6 +104,13 @@ static void on_signal(uv_signal_t *signal, int number)
 	stop(signal->data);
 }
 
+static uint64_t read_ms(const struct serve *serve)
+{
+	const int64_t ms = serve->options->window_ns / 1000000 / READ_PARTS;
+
+	return (uint64_t)(ms < READ_MS ? READ_MS : ms > READ_MOST_MS ? READ_MOST_MS : ms);
+}
+
 static void on_read(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
@@ -112,7 +121,7 @@ static void on_read(uv_timer_t *timer)
 		stop(serve);
 		return;
 	}
-	(void)uv_timer_start(timer, on_read, more ? AGAIN_MS : READ_MS, 0);
+	(void)uv_timer_start(timer, on_read, more ? AGAIN_MS : read_ms(serve), 0);
 }
 
 static void begin(struct serve *serve)
@@ -188,7 +197,7 @@ int serve_run(const struct serve_options *options, struct kymo_err *err)
 	serve.metrics = serve_metrics_new(&metrics);
 	if (!serve.metrics)
 		return err_no_memory(err);
-	if (!serve_source_open(&serve.source, options->trace, options->version, &windows, err))
+	if (!serve_source_open(&serve.source, options->trace, options->count, options->version, &windows, err))
 		status = options->once ? run_once(&serve, err) : run_loop(&serve, err);
 	serve_source_close(serve.source);
 	serve_metrics_free(serve.metrics);

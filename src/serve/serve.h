@@ -3,6 +3,7 @@
  * `kymo serve`: windows of the summary over HTTP, for Prometheus and people.
  *
  *   serve_source.h   events of running programs or of a trace, as windows
+ *   serve_counts.h   the same from counters alone
  *   serve_metrics.h  all windows so far, as text for Prometheus
  *   serve_http.h     a small server: GET only, libuv
  *   fleet/push       to ClickHouse and to OpenTelemetry collectors
@@ -30,6 +31,7 @@ struct serve_options {
 	int64_t window_ns;
 	unsigned series_max;
 	bool all;       /* also what nodes do when they start */
+	bool count;     /* programs that nobody records only count */
 	FILE *once; /* of a complete trace: write the metrics here and end; NULL: serve */
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);

@@ -45,7 +45,7 @@ static unsigned series_of(const struct summary_entity *entity)
 {
 	switch (entity->kind) {
 	case SUMMARY_CALLBACK:
-		return SERIES_OF_HISTOGRAM + CULPRITS_MAX;
+		return SERIES_OF_HISTOGRAM + CULPRITS_MAX + 1;
 	case SUMMARY_TIMER:
 	case SUMMARY_CHAIN:
 		return SERIES_OF_HISTOGRAM;
@@ -236,6 +236,23 @@ static void put_topics(const struct serve_metrics *metrics, const struct page *p
 		}
 }
 
+/* Also those that were only counted, which have no histogram. */
+static void put_runs(const struct serve_metrics *metrics, const struct page *page)
+{
+	static const char name[] = "ros2_callback_runs_total";
+
+	put_head(page, name, "counter", "Runs of a callback.");
+	for (unsigned i = 0; i < metrics->total->entities; i++) {
+		const struct summary_entity *entity = metrics->total->entity[i];
+
+		if (entity->kind != SUMMARY_CALLBACK)
+			continue;
+		fputs(name, page->out);
+		put_labels(page, entity, NULL, NULL);
+		fprintf(page->out, " %" PRIu64 "\n", entity->count[SUMMARY_RUNS]);
+	}
+}
+
 /* All that a callback waited for its @which-th culprit; 0: it was counted with an earlier one of
  * that name. */
 static uint64_t waited_for(const struct summary_entity *entity, unsigned which)
@@ -352,6 +369,7 @@ void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_i
 			 "From when a timer was due to the start of its callback.", SUMMARY_TIMER,
 			 SUMMARY_WAIT);
 	put_topics(metrics, &page);
+	put_runs(metrics, &page);
 	put_waits(metrics, &page);
 	put_own(metrics, &page);
 	put_target(metrics, &page);

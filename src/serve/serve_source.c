@@ -6,10 +6,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/now.h"
 #include "live/watch.h"
+#include "serve/serve_counts.h"
 #include "top/taking.h"
 
 #define TURN_NS ((int64_t)50000000) /* of reading, before requests are answered */
@@ -23,7 +25,9 @@
 struct serve_source {
 	const char *trace, *version;
 	struct summary_windows_options options;
+	bool wants_counts;     /* programs that nobody records only count */
 	struct taking *taking; /* of running programs; NULL: nobody records them now */
+	struct serve_counts *counts; /* instead of windows; NULL: they are recorded */
 	int64_t retry_ns;      /* CLOCK_MONOTONIC: when to look for a recorder again */
 	struct kymo_ctf_reader *reader;
 	struct summary_windows *windows;
@@ -42,6 +46,10 @@ static const char *path_of(const struct serve_source *source)
 
 static void close_reader(struct serve_source *source)
 {
+	struct kymo_err unused;
+
+	if (source->counts)
+		(void)serve_counts_attach(source->counts, NULL, &unused);
 	summary_windows_free(source->windows);
 	kymo_ctf_close(source->reader);
 	source->windows = NULL;
@@ -58,7 +66,8 @@ static int open_reader(struct serve_source *source, struct kymo_err *err)
 	}
 	source->traces = kymo_ctf_trace_count(source->reader);
 	kymo_ctf_growing(source->reader, source->growing);
-	if (summary_windows_create(&source->windows, source->reader, &source->options, err))
+	if (source->counts ? serve_counts_attach(source->counts, source->reader, err)
+			   : summary_windows_create(&source->windows, source->reader, &source->options, err))
 		return -1;
 	if (source->growing)
 		kymo_ctf_until(source->reader, INT64_MIN);
@@ -72,7 +81,16 @@ static bool is_worn(const struct serve_source *source)
 
 	return source->growing &&
 	       ((traces >= TRACES_LEAST && traces >= TRACES_TIMES * source->traces) ||
-		summary_windows_has_new_kinds(source->windows));
+		(source->windows && summary_windows_has_new_kinds(source->windows)));
+}
+
+static int take_event(struct serve_source *source, const struct kymo_ctf_event *event,
+		      int64_t skip_until, struct kymo_err *err)
+{
+	if (source->counts)
+		return serve_counts_event(source->counts, event, err);
+	summary_windows_skip(source->windows, event->ns <= skip_until);
+	return summary_windows_event(source->windows, event, err);
 }
 
 /* Return: 1: there is more; 0: there is not; -1 with @err. */
@@ -84,8 +102,7 @@ static int read_events(struct serve_source *source, int64_t skip_until, struct k
 	int more;
 
 	while ((more = kymo_ctf_next(source->reader, &event, err)) > 0) {
-		summary_windows_skip(source->windows, event.ns <= skip_until);
-		if (summary_windows_event(source->windows, &event, err))
+		if (take_event(source, &event, skip_until, err))
 			return -1;
 		if (++count % TURN_EVENTS == 0 && now_ns() > end && skip_until == INT64_MIN)
 			return 1;
@@ -96,7 +113,7 @@ static int read_events(struct serve_source *source, int64_t skip_until, struct k
 /* The new reader reads what is still there for its names. */
 static int renew(struct serve_source *source, struct kymo_err *err)
 {
-	if (summary_windows_cut(source->windows, err))
+	if (source->windows && summary_windows_cut(source->windows, err))
 		return -1;
 	close_reader(source);
 	if (open_reader(source, err))
@@ -137,29 +154,52 @@ static int read_growing(struct serve_source *source, struct kymo_err *err)
 	if (more < 0)
 		return -1;
 	source->over = source->watch.over;
-	return source->until == INT64_MAX
+	return source->until == INT64_MAX || source->counts
 		       ? 0
 		       : summary_windows_until(source->windows, source->until, err);
+}
+
+static int begin_taking(struct serve_source *source, struct kymo_err *err)
+{
+	const struct taking_options options = { .version = source->version,
+						.counts = source->wants_counts,
+						.chunk_bytes = CHUNK_BYTES,
+						.most_bytes = MOST_BYTES };
+
+	if (taking_begin(&source->taking, &options, err)) {
+		source->taking = NULL;
+		return -1;
+	}
+	return taking_only_counts(source->taking)
+		       ? serve_counts_open(&source->counts, &source->options, err)
+		       : 0;
+}
+
+static int end_taking(struct serve_source *source, struct kymo_err *err)
+{
+	if ((source->windows && summary_windows_finish(source->windows, err)) ||
+	    (source->counts && serve_counts_cut(source->counts, err)))
+		return -1;
+	close_reader(source);
+	serve_counts_close(source->counts);
+	source->counts = NULL;
+	taking_end(source->taking);
+	source->taking = NULL;
+	source->until = INT64_MIN;
+	return 0;
 }
 
 /* Recorders come and go: with the next one, or alone again, the windows go on. */
 static int change_recorder(struct serve_source *source, struct kymo_err *err)
 {
-	const struct taking_options options = { .version = source->version,
-						.chunk_bytes = CHUNK_BYTES,
-						.most_bytes = MOST_BYTES };
-
 	if (source->taking) {
-		if (source->windows && summary_windows_finish(source->windows, err))
+		if (end_taking(source, err))
 			return -1;
-		close_reader(source);
-		taking_end(source->taking);
-		source->taking = NULL;
-		source->until = INT64_MIN;
 		source->retry_ns = now_ns() + RETRY_NS;
 	}
-	if (now_ns() >= source->retry_ns && taking_begin(&source->taking, &options, err)) {
-		source->taking = NULL;
+	if (now_ns() >= source->retry_ns && begin_taking(source, err)) {
+		if (source->taking)
+			return -1;
 		source->retry_ns = now_ns() + RETRY_NS;
 	}
 	return 0;
@@ -170,6 +210,8 @@ static int read_programs(struct serve_source *source, struct kymo_err *err)
 	const bool over = !source->taking || taking_is_over(source->taking);
 
 	if (source->taking && read_growing(source, err))
+		return -1;
+	if (source->counts && serve_counts_until(source->counts, clock_now_ns(CLOCK_REALTIME), err))
 		return -1;
 	return over ? change_recorder(source, err) : 0;
 }
@@ -212,12 +254,9 @@ static int open_trace(struct serve_source *source, struct kymo_err *err)
 	return source->growing ? 0 : open_reader(source, err);
 }
 
-int serve_source_open(struct serve_source **out, const char *trace, const char *version,
+int serve_source_open(struct serve_source **out, const char *trace, bool counts, const char *version,
 		      const struct summary_windows_options *options, struct kymo_err *err)
 {
-	const struct taking_options taking = { .version = version,
-					       .chunk_bytes = CHUNK_BYTES,
-					       .most_bytes = MOST_BYTES };
 	struct serve_source *source = calloc(1, sizeof(*source));
 	int status;
 
@@ -228,7 +267,8 @@ int serve_source_open(struct serve_source **out, const char *trace, const char *
 	source->options = *options;
 	source->until = INT64_MIN;
 	source->growing = !trace;
-	status = trace ? open_trace(source, err) : taking_begin(&source->taking, &taking, err);
+	source->wants_counts = counts;
+	status = trace ? open_trace(source, err) : begin_taking(source, err);
 	if (status) {
 		serve_source_close(source);
 		return -1;
@@ -244,6 +284,8 @@ bool serve_source_is_over(const struct serve_source *source)
 
 int serve_source_end(struct serve_source *source, struct kymo_err *err)
 {
+	if (source->counts)
+		return serve_counts_cut(source->counts, err);
 	if (!source->windows || (!source->growing && source->over))
 		return 0;
 	return summary_windows_finish(source->windows, err);
@@ -259,6 +301,7 @@ void serve_source_close(struct serve_source *source)
 	if (!source)
 		return;
 	close_reader(source);
+	serve_counts_close(source->counts);
 	taking_end(source->taking);
 	free(source);
 }

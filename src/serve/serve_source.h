@@ -15,11 +15,12 @@ struct serve_source;
 
 /**
  * serve_source_open() - @trace: NULL: running programs; @version: of kymo
+ * @counts: programs that nobody records only count, which gives windows without durations
  * @options: called with windows; those of a cut (summary_windows_cut()) come in parts
  *
  * Return: 0, or -1 with @err. Context: forks with running programs: before threads begin.
  */
-int serve_source_open(struct serve_source **source, const char *trace, const char *version,
+int serve_source_open(struct serve_source **source, const char *trace, bool counts, const char *version,
 		      const struct summary_windows_options *options, struct kymo_err *err);
 
 /** serve_source_read() - what is new, for some ms at most. Return: 1: there is more; 0: not now; -1

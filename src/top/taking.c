@@ -325,6 +325,11 @@ const char *taking_beside(const struct taking *taking)
 	return taking->beside[0] ? taking->beside : NULL;
 }
 
+bool taking_only_counts(const struct taking *taking)
+{
+	return taking->options.counts && !taking->is_beside;
+}
+
 bool taking_is_over(struct taking *taking)
 {
 	if (taking->child > 0 && waitpid(taking->child, NULL, WNOHANG) == taking->child)

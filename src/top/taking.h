@@ -43,6 +43,9 @@ const char *taking_path(const struct taking *taking);
 /** taking_beside() - where the recorder beside us writes; NULL: nobody else records. */
 const char *taking_beside(const struct taking *taking);
 
+/** taking_only_counts() - nobody records: the programs count, and the trace has names only. */
+bool taking_only_counts(const struct taking *taking);
+
 /** taking_is_over() - whether the child has ended: another terminal ended the recording. Context:
  * wait-free. */
 bool taking_is_over(struct taking *taking);

@@ -13,7 +13,7 @@ struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
 	int64_t window_ns;
 	uint64_t series;
-	bool all, once, unprotected, quiet;
+	bool all, once, unprotected, quiet, count;
 };
 
 static const struct opt opts[] = {
@@ -21,6 +21,10 @@ static const struct opt opts[] = {
 	  "where to listen (default 127.0.0.1:9465; port 0: any free one)", NULL },
 	{ "window", 0, OPT_TIME, offsetof(struct options, window_ns), "TIME",
 	  "length of the windows (default 60s)", NULL },
+	{ "count", 'c', OPT_FLAG, offsetof(struct options, count), NULL,
+	  "programs that nobody records only count runs and messages, without durations, at a "
+	  "small part of the cost",
+	  NULL },
 	{ "once", '1', OPT_FLAG, offsetof(struct options, once), NULL,
 	  "of a complete trace: print what /metrics would answer, and end", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
@@ -85,6 +89,9 @@ static int check(const struct options *options, const char *address, int operand
 	if (operands > 1)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "name one trace, or none for the programs that run");
+	if (options->count && operands)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--count is for programs that run; a trace already has its events");
 	if (options->once && !operands)
 		return err_set(err, KYMO_EXIT_USAGE, "--once requires a complete trace");
 	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
@@ -170,6 +177,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 	serve.window_ns = options.window_ns;
 	serve.series_max = (unsigned)options.series;
 	serve.all = options.all;
+	serve.count = options.count || config->count;
 	serve.once = options.once ? stdout : NULL;
 	serve.started = options.quiet ? start_silently : print_address;
 	status = serve_run(&serve, err);
@@ -203,7 +211,9 @@ const struct verb verb_serve = {
 		       "as \"kymo top\" does: beside a "
 		       "recorder, or it takes their events into memory (16 MiB at most) and "
 		       "forgets them again. A trace that is "
-		       "being recorded is read as it grows.\n\n"
+		       "being recorded is read as it grows. With --count, programs that nobody records "
+		       "only count: /metrics has runs and published messages then, and no "
+		       "histograms.\n\n"
 		       "The numbers grow with each window of time (--window). A window is added "
 		       "some seconds after its end, "
 		       "when what began in it has ended. Names of nodes, topics, callbacks and "
@@ -218,6 +228,7 @@ const struct verb verb_serve = {
 		       "--everybody-may-read. docs/answers/fleet.md lists the "
 		       "metrics and shows a configuration of Prometheus.",
 	.examples = "kymo serve\n"
+		    "kymo serve --count\n"
 		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
 		    "kymo serve --listen 0.0.0.0:9465 --tls-cert robot.crt --tls-key robot.key "
 		    "--token-file token\n"
