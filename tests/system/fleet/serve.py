@@ -227,6 +227,25 @@ def happened(place, url):
           listed[0]["bytes"] > 20, listed)
 
 
+def counted(environment):
+    """From counters alone: runs and messages, and no histogram."""
+    with serving("--count", "--window", "300ms", env=environment) as process:
+        url = address(process)
+
+        def of(name, label, value):
+            return sum(count for key, count in parse(get(url + "/metrics")[1])[0].items()
+                       if key[0] == name and labels_of(key).get(label) == value)
+
+        until("runs of a callback", lambda: of("ros2_callback_runs_total", "topic", "/scan"))
+        first = until("messages of /scan", lambda: of("ros2_topic_published_messages_total", "topic", "/scan"))
+        until("more of them", lambda: of("ros2_topic_published_messages_total", "topic", "/scan") > first)
+        text = get(url + "/metrics")[1]
+        check("ros2_callback_duration_seconds_count" not in text and parse(text)[0]["kymo_events_lost_total", ()] == 0, text)
+        promtool(text)
+        process.terminate()
+        check(process.wait(60) == 0, "ends with 0")
+
+
 def live(directory):
     """Running programs, of which nobody keeps a trace."""
     if not os.path.exists(ROBOT):
@@ -234,8 +253,13 @@ def live(directory):
         return
     incidents = os.path.join(directory, "incidents")
     environment = private(directory, KYMO_INCIDENTS=incidents)
-    with running(KYMO, "run", "--", *robot(300), env=environment, stdout=subprocess.DEVNULL), \
-            serving("--window", "1s", env=environment) as process:
+    with running(KYMO, "run", "--", *robot(300), env=environment, stdout=subprocess.DEVNULL):
+        counted(environment)
+        recorded(directory, incidents, environment)
+
+
+def recorded(directory, incidents, environment):
+    with serving("--window", "1s", env=environment) as process:
         url = address(process)
 
         def published():
