@@ -138,7 +138,7 @@ ROOMS = {
 
     "top": "abi base ctf/read recorder relay live analysis summary report",
 
-    "serve": "base incident config ctf/read live relay/wire summary fleet top",
+    "serve": "base incident config ctf/read live relay/wire analysis/chains analysis/model summary fleet top",
 
     "cli": "abi base accounts ctf/read recorder attach relay live caret analysis summary query export fleet report compare check top serve incident config cli/common",
     "cli/common": "",
