@@ -26,6 +26,7 @@ static bool take(struct rc_entity *entity, void *message, dds_sample_info_t *inf
 
 static void timer_run(struct rc_entity *timer)
 {
+	rcl_timer_call(&timer->rcl);
 	ros_trace_rclcpp_executor_execute(&timer->rcl);
 	ros_trace_callback_start(&timer->callback, false);
 	timer->on_timer(timer->user);
@@ -42,7 +43,7 @@ static void subscription_run(struct rc_entity *subscription)
 	taken = take(subscription, message, &info);
 	ros_trace_rmw_take(&subscription->rmw, message, info.source_timestamp, taken);
 	if (taken) {
-		ros_trace_rcl_take(message);
+		rcl_take(&subscription->rcl, message, &info, NULL);
 		ros_trace_rclcpp_take(message);
 		ros_trace_callback_start(&subscription->callback, false);
 		subscription->on_message(subscription->user, message);
@@ -57,11 +58,13 @@ static void service_run(struct rc_entity *service)
 	void *response = dds_alloc(service->response->m_size);
 	dds_sample_info_t info;
 
+	rcl_take_request(&service->rcl, NULL, request);
 	if (take(service, request, &info)) {
 		*(mini_rclcpp_RequestId *)response = *(mini_rclcpp_RequestId *)request;
 		ros_trace_callback_start(&service->callback, false);
 		service->on_request(service->user, request, response);
 		ros_trace_callback_end(&service->callback);
+		rcl_send_response(&service->rcl, NULL, response);
 		dds_write(service->writer, response);
 	}
 	dds_sample_free(request, service->type, DDS_FREE_ALL);
@@ -74,16 +77,17 @@ static void client_run(struct rc_entity *client)
 	void *response = dds_alloc(client->type->m_size);
 	dds_sample_info_t info;
 
+	rcl_take_response(&client->rcl, NULL, response);
 	if (take(client, response, &info) &&
 	    ((mini_rclcpp_RequestId *)response)->client == client->client)
 		client->on_message(client->user, response);
 	dds_sample_free(response, client->type, DDS_FREE_ALL);
 }
 
-const struct rc_kind rc_timer = { 0, timer_run };
-const struct rc_kind rc_subscription = { 1, subscription_run };
-const struct rc_kind rc_service = { 2, service_run };
-const struct rc_kind rc_client = { 3, client_run };
+const struct rc_kind rc_timer = { 0, timer_run, rcl_wait_set_add_timer };
+const struct rc_kind rc_subscription = { 1, subscription_run, rcl_wait_set_add_subscription };
+const struct rc_kind rc_service = { 2, service_run, rcl_wait_set_add_service };
+const struct rc_kind rc_client = { 3, client_run, rcl_wait_set_add_client };
 
 /* ---- an executor's entities, kept in the order in which they are served ---- */
 
@@ -110,6 +114,7 @@ void rc_entity_add(struct rc_entity *entity, struct rc_node *node)
 		exit(1);
 	}
 	entity->executor = executor;
+	entity->node = node;
 	entity->group = &node->group;
 	for (; at && executor->entity[at - 1]->kind->order > entity->kind->order; at--)
 		executor->entity[at] = executor->entity[at - 1];
@@ -218,6 +223,8 @@ static void wait_for_work(struct rc_executor *executor)
 	ros_trace_rclcpp_executor_wait_for_work(-1);
 	pthread_mutex_lock(&executor->lock);
 	timeout = timers_wait_ns(executor);
+	for (unsigned i = 0; i < executor->count; i++)
+		executor->entity[i]->kind->add(NULL, &executor->entity[i]->rcl, NULL);
 	pthread_mutex_unlock(&executor->lock);
 	count = dds_waitset_wait(executor->waitset, found, RC_ENTITIES_MAX + 2, timeout);
 	dds_take_guardcondition(executor->wake, &woken);
@@ -231,6 +238,22 @@ static void wait_for_work(struct rc_executor *executor)
 		if (found[i])
 			((struct rc_entity *)found[i])->ready = true;
 	pthread_mutex_unlock(&executor->lock);
+}
+
+static void run(void *entity)
+{
+	((struct rc_entity *)entity)->kind->run(entity);
+}
+
+static void execute(struct rc_executor *executor, struct rc_entity *entity)
+{
+	struct rclcpp_executable executable = {
+		.group = { entity->group }, .node = { &entity->node->base },
+		.data = entity, .run = run,
+	};
+
+	rclcpp_execute(executor, &executable);
+	group_leave(executor, entity->group);
 }
 
 static void *spin_main(void *argument)
@@ -248,8 +271,7 @@ static void *spin_main(void *argument)
 		pthread_mutex_unlock(&executor->wait);
 		if (!entity)
 			continue;
-		entity->kind->run(entity);
-		group_leave(executor, entity->group);
+		execute(executor, entity);
 	}
 	return NULL;
 }

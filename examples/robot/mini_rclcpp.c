@@ -13,7 +13,6 @@
 #include "robot.h"
 #include "tracetools/tracetools.h"
 
-#define GID_BYTES 24	/* Jazzy's tracetools reads as many; a DDS GUID has 16 */
 #define DEFAULT_DOMAIN 42
 
 /* Nothing leaves the machine, and no multicast is needed to find each other. */
@@ -176,14 +175,17 @@ static dds_entity_t reader_create(struct rc_context *context, dds_entity_t topic
 	return reader;
 }
 
-static const uint8_t *gid_of(dds_entity_t endpoint, uint8_t gid[GID_BYTES])
+/* The objects of rcl and rmw that an endpoint has. Return: its gid. */
+static const uint8_t *endpoint_init(struct rcl_object *rcl, struct rmw_object *rmw,
+				    dds_entity_t endpoint, const char *name)
 {
 	dds_guid_t guid;
 
-	memset(gid, 0, GID_BYTES);
 	rc_check(dds_get_guid(endpoint, &guid), "gid");
-	memcpy(gid, guid.v, sizeof(guid.v));
-	return gid;
+	*rmw = (struct rmw_object){ { 0 } };
+	memcpy(rmw->gid, guid.v, sizeof(guid.v));
+	*rcl = (struct rcl_object){ .name = name, .rmw = rmw, .qos = { 1, RC_DEPTH } };
+	return rmw->gid;
 }
 
 /* ---- nodes and entities ---- */
@@ -193,8 +195,10 @@ void rc_node_init(struct rc_node *node, struct rc_executor *executor, const char
 {
 	*node = (struct rc_node){
 		.context = executor->context, .executor = executor, .name = name,
-		.namespace = namespace
+		.namespace = namespace,
+		.rcl = { .name = name, .namespace = namespace, .rmw = &node->rmw },
 	};
+	rclcpp_node_base_init(&node->base, &node->rcl);
 	ros_trace_rcl_node_init(&node->rcl, &node->rmw, name, namespace);
 }
 
@@ -207,11 +211,12 @@ static void callback_register(struct rc_entity *entity, const char *symbol)
 void rc_publisher_init(struct rc_publisher *publisher, struct rc_node *node,
 		       const dds_topic_descriptor_t *type, const char *topic)
 {
-	uint8_t gid[GID_BYTES];
+	const uint8_t *gid;
 
 	publisher->writer = writer_create(node->context,
 					  topic_create(node->context, type, "rt", topic, ""));
-	ros_trace_rmw_publisher_init(&publisher->rmw, gid_of(publisher->writer, gid));
+	gid = endpoint_init(&publisher->rcl, &publisher->rmw, publisher->writer, topic);
+	ros_trace_rmw_publisher_init(&publisher->rmw, gid);
 	ros_trace_rcl_publisher_init(&publisher->rcl, &node->rcl, &publisher->rmw, topic, RC_DEPTH);
 }
 
@@ -220,7 +225,7 @@ dds_time_t rc_publish_begin(struct rc_publisher *publisher, const void *message)
 	dds_time_t stamp;
 
 	ros_trace_rclcpp_publish(NULL, message);
-	ros_trace_rcl_publish(&publisher->rcl, message);
+	rcl_publish(&publisher->rcl, message, NULL);
 	stamp = dds_time();
 	ros_trace_rmw_publish(&publisher->rmw, message, stamp);
 	return stamp;
@@ -240,14 +245,15 @@ void rc_subscription_init(struct rc_entity *entity, struct rc_node *node,
 			  const dds_topic_descriptor_t *type, const char *topic,
 			  void (*function)(void *, const void *), void *user, const char *symbol)
 {
-	uint8_t gid[GID_BYTES];
+	const uint8_t *gid;
 
 	*entity = (struct rc_entity){
 		.kind = &rc_subscription, .type = type, .on_message = function, .user = user
 	};
 	entity->reader = reader_create(node->context,
 				       topic_create(node->context, type, "rt", topic, ""));
-	ros_trace_rmw_subscription_init(&entity->rmw, gid_of(entity->reader, gid));
+	gid = endpoint_init(&entity->rcl, &entity->rmw, entity->reader, topic);
+	ros_trace_rmw_subscription_init(&entity->rmw, gid);
 	ros_trace_rcl_subscription_init(&entity->rcl, &node->rcl, &entity->rmw, topic, RC_DEPTH);
 	ros_trace_rclcpp_subscription_init(&entity->rcl, &entity->rclcpp);
 	ros_trace_rclcpp_subscription_callback_added(&entity->rclcpp, &entity->callback);
@@ -259,7 +265,8 @@ void rc_timer_init(struct rc_entity *entity, struct rc_node *node, int64_t perio
 		   void (*function)(void *), void *user, const char *symbol)
 {
 	*entity = (struct rc_entity){
-		.kind = &rc_timer, .period_ns = period_ns, .on_timer = function, .user = user
+		.kind = &rc_timer, .period_ns = period_ns, .on_timer = function, .user = user,
+		.rcl = { .period_ns = period_ns },
 	};
 	entity->due_ns = rc_now_ns() + period_ns;
 	ros_trace_rcl_timer_init(&entity->rcl, period_ns);
@@ -284,6 +291,7 @@ void rc_service_init(struct rc_entity *entity, struct rc_node *node,
 				       topic_create(context, request, "rq", service, "Request"));
 	entity->writer = writer_create(context,
 				       topic_create(context, response, "rr", service, "Reply"));
+	(void)endpoint_init(&entity->rcl, &entity->rmw, entity->reader, service);
 	ros_trace_rcl_service_init(&entity->rcl, &node->rcl, &entity->rmw, service);
 	ros_trace_rclcpp_service_callback_added(&entity->rcl, &entity->callback);
 	callback_register(entity, symbol);
@@ -306,6 +314,7 @@ void rc_client_init(struct rc_entity *entity, struct rc_node *node,
 				       topic_create(context, response, "rr", service, "Reply"));
 	rc_check(dds_get_instance_handle(entity->writer, &handle), "client");
 	entity->client = handle;
+	(void)endpoint_init(&entity->rcl, &entity->rmw, entity->reader, service);
 	ros_trace_rcl_client_init(&entity->rcl, &node->rcl, &entity->rmw, service);
 	rc_entity_add(entity, node);
 }
@@ -315,5 +324,6 @@ void rc_call(struct rc_entity *client, void *request)
 	mini_rclcpp_RequestId *id = request;
 
 	*id = (mini_rclcpp_RequestId){ client->client, ++client->number };
+	rcl_send_request(&client->rcl, request, &client->number);
 	dds_write(client->writer, request);
 }

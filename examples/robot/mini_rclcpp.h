@@ -6,8 +6,8 @@
  * Jazzy. What cannot go on (no memory, no DDS) ends the program with a message, as an uncaught
  * exception would.
  *
- * Every handle that tracetools sees has an address of its own: the rcl and rmw objects and the
- * callback holder are distinct members of each entity.
+ * Every handle that tracetools sees has an address of its own: the rcl and rmw objects
+ * (mini_rcl.h) and the callback holder are distinct members of each entity.
  *
  *   object          created by                      used from
  *   context         one per process                 any thread
@@ -23,6 +23,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "mini_rcl.h"
 
 #define RC_ENTITIES_MAX 32	/* subscriptions, timers, services and clients of one executor */
 #define RC_NAME_MAX 128
@@ -70,18 +72,22 @@ struct rc_node {
 	struct rc_executor *executor;
 	const char *name, *namespace;
 	struct rc_group group;		/* the default one */
-	char rcl, rmw;			/* stand for rcl_node_t and rmw_node_t */
+	struct rclcpp_node_base base;
+	struct rcl_object rcl;
+	struct rmw_object rmw;
 };
 
 struct rc_publisher {
 	dds_entity_t writer;
-	char rcl, rmw;
+	struct rcl_object rcl;
+	struct rmw_object rmw;
 };
 
 /* What kinds of work there are; a lower order is served first. */
 struct rc_kind {
 	int order;
 	void (*run)(struct rc_entity *entity);
+	int (*add)(void *set, const struct rcl_object *object, size_t *index);
 };
 
 extern const struct rc_kind rc_timer, rc_subscription, rc_service, rc_client;
@@ -90,13 +96,16 @@ extern const struct rc_kind rc_timer, rc_subscription, rc_service, rc_client;
 struct rc_entity {
 	const struct rc_kind *kind;
 	struct rc_executor *executor;
+	struct rc_node *node;
 	struct rc_group *group;
 	bool ready;			/* found by the last wait */
 	dds_entity_t reader, condition;	/* 0 for a timer */
 	const dds_topic_descriptor_t *type;	/* of what is read */
 	const dds_topic_descriptor_t *response;	/* services */
 	void *user;
-	char rcl, rmw, rclcpp, callback;
+	struct rcl_object rcl;
+	struct rmw_object rmw;
+	char rclcpp, callback;
 	int64_t period_ns, due_ns;	/* timers */
 	dds_entity_t writer;		/* services and clients: the other direction */
 	uint64_t client;		/* clients: who we are in a request */
