@@ -2,31 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """Names of what existed before kymo attach: the objects of tests/rclcpp/late.cpp, recorded after an attach, have the names, owners,
-topics, periods, callbacks, functions, groups and executors that they have in a twin that was started with kymo. Prints which share of them could be won."""
+topics, periods, callbacks, functions, groups and executors that they have in a twin that was started with kymo. Prints which share of
+them could be won."""
 import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from lib_attach import HEADERS, STUB, TRACETOOLS, attach, begun
+from lib_attach import HEADERS, STUB, TRACETOOLS, attach, begun, named, shares, won
 from lib_cxx import require
-from lib_test import KYMO, SOURCE, check, in_directory, kymo, private, query, run, until
+from lib_test import KYMO, SOURCE, check, in_directory, kymo, private, run, until
 
-NODE = "LEFT JOIN nodes n ON n.id = x.node_id"
-MEMBERS = {"timers": "period_ns", "subscriptions": "topic_name", "services": "service_name"}
-TABLES = {
-    "nodes": "SELECT full_name FROM nodes x",
-    "publishers": f"SELECT t.name, n.full_name, depth, gid <> '' AS gid FROM publishers x JOIN topics t ON t.id = topic_id {NODE}",
-    "subscriptions": f"SELECT t.name, n.full_name, depth FROM subscriptions x JOIN topics t ON t.id = topic_id {NODE}",
-    "timers": "SELECT node, period_ns FROM timers",
-    "services": "SELECT node, service_name FROM services",
-    "clients": "SELECT node, service_name FROM clients",
-    "callbacks": "SELECT kind, label, is_intra FROM callbacks",
-    "symbols": "SELECT label, is_intra, raw_symbol FROM callbacks",
-    "executors": "SELECT type FROM executors",
-    "groups": "SELECT x.type, e.type AS executor, " + ", ".join(
-        f"(SELECT group_concat({name}) FROM (SELECT {name} FROM {table} m WHERE m.callback_group_id = x.id ORDER BY 1)) AS {table}"
-        for table, name in MEMBERS.items()) + " FROM callback_groups x LEFT JOIN executors e ON e.id = executor_id",
-}
 COMPILE = ("-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
 
 
@@ -37,22 +22,10 @@ def compiled(directory):
     return f"{directory}/late"
 
 
-def named(trace):
-    return {name: {tuple(row.values()) for row in query(trace, sql)} for name, sql in TABLES.items()}
-
-
 def recorded(directory, environment, name):
     trace = os.path.join(directory, name)
     run(KYMO, "record", "-d", "300ms", "-o", trace, env=environment)
     return trace
-
-
-def shares(twin, found):
-    """Return: for each table how many rows of the twin were found, and how many it has. What the twin has not must not be there."""
-    for name in TABLES:
-        wrong = {row for row in found[name] - twin[name] if None not in row}
-        check(not wrong, "the twin has no such", name, wrong)
-    return {name: (len(twin[name] & found[name]), len(twin[name])) for name in TABLES}
 
 
 def test(directory):
@@ -70,10 +43,10 @@ def test(directory):
         def complete():
             trace = recorded(directory, environment, f"attached{next(tries)}")
             found = shares(twin, named(trace))
-            return (trace, found) if all(won == of for won, of in found.values()) else None
+            return (trace, found) if all(have == of for have, of in found.values()) else None
 
         trace, found = until("all names", complete)
-        print("won after attach:", ", ".join(f"{won} of {of} {name}" for name, (won, of) in found.items()))
+        print("won after attach:", won(found))
         said = kymo("info", trace)
         check("Facts asked after kymo attach" in said and "Facts inferred after it" in said, said)
         attach("detach", "-p", str(process.pid), environment=environment)

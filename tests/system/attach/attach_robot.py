@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread
 """kymo attach to the robot of the examples, at a random moment: what is recorded then has the same kinds of events as a robot that was
-started with kymo; detached, it records nothing; attached again, it does; the robot ends as it always does."""
+started with kymo, and the same nodes, topics, timers, services and owners of callbacks; detached, it records nothing; attached again, it
+does; the robot ends as it always does."""
 import os
 import random
 import re
@@ -12,7 +13,7 @@ import sys
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from lib_attach import attach
+from lib_attach import attach, named, shares, won
 from lib_test import BUILD, ROBOT, check, in_directory, kymo, private, record_robot, robot, run, running, skip, until
 
 KIND = re.compile(r"\b((?:ros2|ros2_caret|ros2_kymo):\w+)")
@@ -21,7 +22,8 @@ KIND = re.compile(r"\b((?:ros2|ros2_caret|ros2_kymo):\w+)")
 def kinds(trace):
     """Return: the names of the runtime events, without those that depend on what the robot does at its start."""
     found = set(KIND.findall(kymo("dump", trace)))
-    return {name for name in found if not name.endswith(("_init", "_added", "_link_node", "_register", "_implementation", "_type"))}
+    left_out = ("_init", "_added", "_link_node", "_register", "_implementation", "_type", "_afterwards")
+    return {name for name in found if not name.endswith(left_out)}
 
 
 def programs(process):
@@ -51,6 +53,19 @@ def check_all(wanted, trace, environment, when):
     check(not wanted - found, when, "these events are missing:", wanted - found)
 
 
+def check_names(twin, trace, environment):
+    """Their symbols are not known: C functions, whose names rclcpp's stand-in gets from the program."""
+    twin["symbols"] = set()
+    tries = iter(range(1000))
+
+    def complete():
+        its = named(recorded(f"{trace}{next(tries)}", environment))
+        found = shares(twin, dict(its, symbols=set()))
+        return found if all(have == of for have, of in found.values()) else None
+
+    print("won after attach:", won(until("all names", complete)))
+
+
 def test(directory):
     environment = private(directory, KYMO_RING_SIZE="2M")
     twin = os.path.join(directory, "twin")
@@ -64,6 +79,7 @@ def test(directory):
         check(said.count("attached, tracetools 8.2; thread") == 3, said)
         trace = recorded(os.path.join(directory, "attached"), environment)
         check_all(kinds(twin), trace, environment, "after attach")
+        check_names(named(twin), os.path.join(directory, "names"), environment)
         said = attach("detach", *words, environment=environment).stdout
         check(said.count("detached") == 3, said)
         silent = os.path.join(directory, "silent")

@@ -6,12 +6,31 @@ import shutil
 import signal
 import subprocess
 
-from lib_test import BUILD, KYMO, SOURCE, check, run, until
+from lib_test import BUILD, KYMO, SOURCE, check, query, run, until
 
 STUB = os.path.join(BUILD, "stub/jazzy/lib")
 SOURCES = os.path.join(SOURCE, "tests/attach")
 HEADERS = ["-I" + os.path.join(SOURCE, "examples/tracetools-stub"), "-I" + os.path.join(SOURCE, "src")]
 TRACETOOLS = [os.path.join(STUB, "libtracetools.so"), "-Wl,-rpath," + STUB]
+
+
+# What a trace knows of the objects of its programs.
+NODE = "LEFT JOIN nodes n ON n.id = x.node_id"
+MEMBERS = {"timers": "period_ns", "subscriptions": "topic_name", "services": "service_name"}
+TABLES = {
+    "nodes": "SELECT full_name FROM nodes x",
+    "publishers": f"SELECT t.name, n.full_name, depth, gid <> '' AS gid FROM publishers x JOIN topics t ON t.id = topic_id {NODE}",
+    "subscriptions": f"SELECT t.name, n.full_name, depth FROM subscriptions x JOIN topics t ON t.id = topic_id {NODE}",
+    "timers": "SELECT node, period_ns FROM timers",
+    "services": "SELECT node, service_name FROM services",
+    "clients": "SELECT node, service_name FROM clients",
+    "callbacks": "SELECT kind, label, is_intra FROM callbacks",
+    "symbols": "SELECT label, is_intra, raw_symbol FROM callbacks",
+    "executors": "SELECT type FROM executors",
+    "groups": "SELECT x.type, e.type AS executor, " + ", ".join(
+        f"(SELECT group_concat({name}) FROM (SELECT {name} FROM {table} m WHERE m.callback_group_id = x.id ORDER BY 1)) AS {table}"
+        for table, name in MEMBERS.items()) + " FROM callback_groups x LEFT JOIN executors e ON e.id = executor_id",
+}
 
 
 def compile_all(directory, *flags):
@@ -54,3 +73,19 @@ def begun(*command, **options):
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def named(trace):
+    return {name: {tuple(row.values()) for row in query(trace, sql)} for name, sql in TABLES.items()}
+
+
+def shares(twin, found):
+    """Return: for each table how many rows of the twin were found, and how many it has. What the twin does not have must not exist."""
+    for name in TABLES:
+        wrong = {row for row in found[name] - twin[name] if None not in row}
+        check(not wrong, "the twin has no such", name, wrong)
+    return {name: (len(twin[name] & found[name]), len(twin[name])) for name in TABLES}
+
+
+def won(found):
+    return ", ".join(f"{have} of {of} {name}" for name, (have, of) in found.items() if of)
