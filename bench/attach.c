@@ -3,8 +3,8 @@
  * A loop of 1 kHz in a process of several threads, all with tracepoints: how late it wakes up. For
  * bench/attach.py.
  *
- * usage: bench_attach THREADS     until SIGTERM; prints the wake-ups, and median, p99 and maximum
- * of their lateness in ns
+ * usage: bench_attach THREADS     until SIGTERM; at each SIGUSR1 prints how late the latest wake-up
+ * since the last SIGUSR1 was, in ns
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,10 +17,8 @@
 #include "tracetools/tracetools.h"
 
 #define PERIOD_NS 1000000
-#define LOOPS_MAX 10000000
 
-static atomic_bool ends;
-static uint32_t late[LOOPS_MAX];
+static atomic_bool ends, asked;
 
 static void on_end(int number)
 {
@@ -28,21 +26,20 @@ static void on_end(int number)
 	atomic_store(&ends, true);
 }
 
-static int compare(const void *a, const void *b)
+static void on_question(int number)
 {
-	const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return (left > right) - (left < right);
+	(void)number;
+	atomic_store(&asked, true);
 }
 
-/* Return: the number of wake-ups; @lateness: how late each was. */
-static size_t loop(const void *callback, uint32_t *lateness)
+/* A signal wakes it up early; that is not late. */
+static void loop(const void *callback)
 {
 	struct timespec due, now;
-	size_t count = 0;
+	int64_t latest = 0, late;
 
 	clock_gettime(CLOCK_MONOTONIC, &due);
-	while (!atomic_load(&ends) && count < LOOPS_MAX) {
+	while (!atomic_load(&ends)) {
 		due.tv_nsec += PERIOD_NS;
 		if (due.tv_nsec >= 1000000000) {
 			due.tv_nsec -= 1000000000;
@@ -52,12 +49,14 @@ static size_t loop(const void *callback, uint32_t *lateness)
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		ros_trace_callback_start(callback, false);
 		ros_trace_callback_end(callback);
-		if (atomic_load(&ends))
-			break; /* the signal woke it up */
-		lateness[count++] = (uint32_t)((now.tv_sec - due.tv_sec) * 1000000000 +
-					       now.tv_nsec - due.tv_nsec);
+		late = (now.tv_sec - due.tv_sec) * 1000000000 + now.tv_nsec - due.tv_nsec;
+		latest = late > latest ? late : latest;
+		if (atomic_exchange(&asked, false)) {
+			printf("%lld\n", (long long)latest);
+			fflush(stdout);
+			latest = 0;
+		}
 	}
-	return count;
 }
 
 static void *other(void *number)
@@ -75,18 +74,19 @@ static void *other(void *number)
 int main(int argc, char **argv)
 {
 	const int threads = argc > 1 ? atoi(argv[1]) : 1;
+	sigset_t signals;
 	pthread_t thread;
-	size_t count;
 
 	signal(SIGTERM, on_end);
+	signal(SIGUSR1, on_question);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* of the others, too */
 	for (int i = 1; i < threads; i++)
 		pthread_create(&thread, NULL, other, (void *)(intptr_t)i);
 	puts("begun");
 	fflush(stdout);
-	count = loop(&ends, late);
-	qsort(late, count, sizeof *late, compare);
-	if (count)
-		printf("%zu %u %u %u\n", count, late[count / 2], late[count * 99 / 100],
-		       late[count - 1]);
+	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+	loop(&ends);
 	return 0;
 }

@@ -1,12 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long kymo attach and detach stop a thread of a program, and how late a loop of 1 kHz in the program wakes up meanwhile.
+"""How late a loop of 1 kHz in a program wakes up while kymo attach, gdb or strace attaches and detaches, and how long kymo attach and
+detach stop a thread.
 
-The loop is also measured without kymo, for as long. With one thread, the loop's own thread is borrowed; with 30, another one.
+Each round measures the loop for as long as one attach and detach of each takes, one after the other in changing order: nothing, kymo,
+gdb (attach, call a function that loads a library, detach: what loads a library without kymo), strace (attach to all threads, detach).
+A loop's round is its latest wake-up. Ratios are between rounds of the same number. With 1 thread the loop's own thread is borrowed,
+with 30 another one.
 
 usage: attach.py [ROUNDS]      in the source directory; BUILD=build"""
 import os
+import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,47 +21,108 @@ import time
 
 BUILD = os.environ.get("BUILD", "build")
 KYMO = os.path.join(BUILD, "bin/kymo")
-ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 UNIT = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}
 
 
-def spread(values):
+def at(values, share):
     values = sorted(values)
-    return f"median {values[len(values) // 2]:.0f}, p99 {values[len(values) * 99 // 100]:.0f}, max {values[-1]:.0f} us"
+    return values[min(len(values) - 1, int(len(values) * share))]
 
 
-def pause(verb, pid, environment):
-    said = subprocess.run([KYMO, verb, "-p", str(pid)], stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
-    number, unit = re.search(r"stopped for ([\d.]+) (\w+)", said).groups()
-    return float(number) * UNIT[unit]
+def spread(values):
+    return f"median {at(values, 0.5):.0f}, p99 {at(values, 0.99):.0f}, max {max(values):.0f} us"
 
 
-def measure(threads, attach, seconds, environment):
-    """Return: the pauses in us, what the loop printed, and how long it lasted."""
-    with subprocess.Popen([os.path.join(BUILD, "bench/bench_attach"), str(threads)], stdout=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        begin, pauses = time.monotonic(), []
-        for _ in range(ROUNDS if attach else 0):
-            for verb in "attach", "detach":
-                pauses.append(pause(verb, process.pid, environment))
-                time.sleep(0.01)
-        time.sleep(seconds)
-        seconds = time.monotonic() - begin
-        process.send_signal(signal.SIGTERM)
-        told = [int(word) for word in process.stdout.read().split()]
-    return pauses, told, seconds
+def quiet(*command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, check=True, **more)
+
+
+class Program:
+    """bench_attach, which prints how late its loop was since the last question."""
+
+    def __init__(self, threads):
+        self.process = subprocess.Popen([os.path.join(BUILD, "bench/bench_attach"), str(threads)], stdout=subprocess.PIPE, text=True)
+        self.pid = str(self.process.pid)
+        self.process.stdout.readline()
+
+    def late(self):
+        """Return: the latest wake-up since the last question, in us."""
+        self.process.send_signal(signal.SIGUSR1)
+        return int(self.process.stdout.readline()) / 1e3
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+
+class Kymo:
+    name = "kymo"
+
+    def __init__(self, environment):
+        self.environment, self.pauses = environment, []
+
+    def run(self, pid):
+        for verb in "attach", "detach":
+            said = quiet(KYMO, verb, "-p", pid, env=self.environment).stdout
+            number, unit = re.search(r"stopped for ([\d.]+) (\w+)", said).groups()
+            self.pauses.append(float(number) * UNIT[unit])
+
+
+class Gdb:
+    name = "gdb"
+
+    def run(self, pid):
+        quiet("gdb", "-nx", "-batch", "-p", pid, "-ex", 'call (void *)dlopen("libm.so.6", 2)')
+
+
+class Strace:
+    name = "strace"
+
+    def run(self, pid):
+        with subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-p", pid], stderr=subprocess.PIPE, text=True) as process:
+            process.stderr.readline()    # "Process ... attached"
+            time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            process.stderr.read()
+
+
+class Nothing:
+    name = "nothing"
+
+    def run(self, _pid):
+        time.sleep(0.1)
+
+
+def measure(threads, kinds):
+    late = {kind.name: [] for kind in kinds}
+    program = Program(threads)
+    for _ in range(ROUNDS):
+        for kind in random.sample(kinds, len(kinds)):
+            time.sleep(0.02)
+            program.late()
+            kind.run(program.pid)
+            time.sleep(0.005)
+            late[kind.name].append(program.late())
+    program.end()
+    return late
 
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
         environment = dict(os.environ, KYMO_DIR=os.path.join(directory, "run"))
+        print(f"load {os.getloadavg()[0]:.0f} at the beginning")
         for threads in 1, 30:
-            pauses, loop, seconds = measure(threads, True, 0, environment)
-            _, plain, _ = measure(threads, False, seconds, environment)
-            print(f"{threads} threads: {len(pauses)} pauses: {spread(pauses)}")
-            for name, (count, *late) in (("with kymo attach", loop), ("without", plain)):
-                print("   loop {}: {} wake-ups, late by median {:.0f}, p99 {:.0f}, max {:.0f} us"
-                      .format(name, count, *(value / 1e3 for value in late)))
+            kymo = Kymo(environment)
+            kinds = [Nothing(), kymo] + [kind() for kind in (Gdb, Strace) if shutil.which(kind.name)]
+            late = measure(threads, kinds)
+            print(f"{threads} threads: {len(kymo.pauses)} pauses: {spread(kymo.pauses)}")
+            for kind in kinds:
+                its = late[kind.name]
+                ratios = [a / b for a, b in zip(its, late["kymo"]) if b]
+                print(f"   {kind.name:8} latest wake-up of {len(its)} rounds: {spread(its)}; relative to kymo: median "
+                      f"{at(ratios, 0.5):.2f} (half of the rounds {at(ratios, 0.25):.2f} to {at(ratios, 0.75):.2f})")
+        print(f"load {os.getloadavg()[0]:.0f} at the end")
 
 
 main()
