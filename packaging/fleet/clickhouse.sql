@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Windows of kymo in ClickHouse (docs/answers/fleet.md), for version 18.16 of Debian 12 and later ones.
+-- Windows and incidents of kymo in ClickHouse (docs/answers/fleet.md), for version 18.16 of Debian 12 and later ones.
 --
 --   clickhouse-client --multiquery < clickhouse.sql
 --   kymo export TRACE --format rowbinary --table fleet_windows --robot r2d2 -o - |
@@ -14,8 +14,25 @@ CREATE TABLE IF NOT EXISTS kymo_windows (
     published Nullable(UInt64), received Nullable(UInt64), lost Nullable(UInt64), late Nullable(UInt64),
     unfinished Nullable(UInt64), waited Nullable(UInt64), waited_ns Nullable(UInt64)
 ) ENGINE = ReplacingMergeTree()
-PARTITION BY toUInt32(intDiv(window_start, 86400000000000))
+PARTITION BY toYYYYMM(toDateTime(intDiv(window_start, 1000000000)))
 ORDER BY (entity_kind, metric, entity, process, robot, window_start, boot);
+
+-- One row for each incident of a flight recorder; one that arrives twice replaces itself.
+CREATE TABLE IF NOT EXISTS kymo_incidents (
+    robot String, boot String, software String, labels String, name String, state String, time String, at_ns Int64,
+    asked_by String, trigger String, what String, value UInt64, cause String, finding String, finding_about String,
+    process String, thread String, begin_ns Int64, end_ns Int64, events UInt64, dropped UInt64, suppressed UInt64,
+    host String, kymo String, bytes UInt64
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toYYYYMM(toDateTime(intDiv(at_ns, 1000000000)))
+ORDER BY (robot, at_ns, name, boot);
+
+-- How often each trigger fired on each robot, by day.
+CREATE VIEW IF NOT EXISTS kymo_incident_days AS
+SELECT robot, toDate(toDateTime(intDiv(at_ns, 1000000000))) AS day, trigger, count() AS incidents,
+       sum(suppressed) AS suppressed_more, max(value) AS worst_value, anyLast(finding) AS a_finding
+FROM kymo_incidents FINAL
+GROUP BY robot, day, trigger;
 
 -- Buckets and counters of an hour of a robot, added up. Lambdas of version 18.16 cannot see columns of a view, so the
 -- columns are handed to them as arrays.

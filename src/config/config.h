@@ -59,6 +59,7 @@ struct config {
 	int otlp_encoding;    /* enum config_encoding */
 	int otlp_temporality; /* enum config_temporality */
 	const char *clickhouse_database, *clickhouse_user;
+	int64_t clickhouse_every_ns;
 	const char *spool;
 	uint64_t spool_limit, bandwidth; /* 0: no limit */
 	unsigned line[CONFIG_KEYS]; /* of the file that set them; 0: none */

@@ -144,7 +144,7 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 	const struct serve_http_options http = { options->address, options->port, options->tls,
 						 options->token,   page,          serve };
 	const struct push_options push = { options->config, options->version, options->say,
-					   options->say_context };
+					   options->say_context, options->incidents };
 	int status;
 
 	if (uv_loop_init(&serve->loop))

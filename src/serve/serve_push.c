@@ -30,10 +30,10 @@ static void put_windows(const struct targets *targets, bool open, FILE *out)
 		const struct {
 			const char *result;
 			uint64_t value;
-		} results[] = { { "sent", counts->sent },
+		} results[] = { { "sent", counts->spool.sent },
 				{ "merged", counts->spool.merged },
 				{ "dropped", counts->spool.dropped },
-				{ "refused", counts->refused } };
+				{ "refused", counts->spool.refused } };
 
 		for (unsigned j = 0; targets->name[i] && j < 4; j++)
 			fprintf(out, "%s{target=\"%s\",result=\"%s\"} %" PRIu64 "\n", name,

@@ -138,10 +138,11 @@ static void make_room(struct backlog *spool)
 	}
 }
 
-/* ---- begins that were given; the lock is held ---- */
+/* ---- what is known of windows that are gone; the lock is held ---- */
 
 static void read_state(struct backlog *spool)
 {
+	struct backlog_counts *counts = &spool->counts;
 	char path[PATH_MAX];
 	FILE *file;
 
@@ -153,11 +154,17 @@ static void read_state(struct backlog *spool)
 		return;
 	if (fscanf(file, "%" SCNd64 " %" SCNu64, &spool->last_ns, &spool->repeats) != 2)
 		spool->repeats = (uint64_t)spool->items;
+	else if (fscanf(file,
+			"%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			&counts->put, &counts->merged, &counts->dropped, &counts->sent,
+			&counts->refused, &counts->damaged) != 6)
+		counts->put = counts->waiting; /* of a kymo that did not write them */
 	(void)fclose(file);
 }
 
 static void write_state(const struct backlog *spool)
 {
+	const struct backlog_counts *counts = &spool->counts;
 	char path[PATH_MAX], next[PATH_MAX];
 	FILE *file;
 
@@ -166,7 +173,11 @@ static void write_state(const struct backlog *spool)
 	file = fopen(next, "we");
 	if (!file)
 		return;
-	fprintf(file, "%" PRId64 " %" PRIu64 "\n", spool->last_ns, spool->repeats);
+	fprintf(file,
+		"%" PRId64 " %" PRIu64 "\n%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 "\n",
+		spool->last_ns, spool->repeats, counts->put, counts->merged, counts->dropped,
+		counts->sent, counts->refused, counts->damaged);
 	if (!fclose(file))
 		(void)rename(next, path);
 }
@@ -181,7 +192,6 @@ static int64_t begin_of(struct backlog *spool, int64_t begin_ns)
 			begin_ns += (int64_t)(++spool->repeats - 1) % 1000000 + 1;
 		while (find(spool, &(struct backlog_item){ .begin_ns = begin_ns }));
 	}
-	write_state(spool);
 	return begin_ns;
 }
 
@@ -196,26 +206,35 @@ int backlog_put(struct backlog *spool, const struct window_source *of, const str
 	pthread_mutex_lock(&spool->lock);
 	item.begin_ns = begin_of(spool, begin_ns);
 	spool->counts.put++;
+	write_state(spool);
 	status = backlog_write(spool, &item, of, summary, err);
 	if (!status && insert(spool, &item))
 		status = err_no_memory(err);
 	if (status)
 		spool->counts.dropped++;
 	make_room(spool);
+	write_state(spool);
 	pthread_mutex_unlock(&spool->lock);
 	return status;
 }
 
-bool backlog_first(struct backlog *spool, struct backlog_item *item)
+bool backlog_after(struct backlog *spool, int64_t begin_ns, struct backlog_item *item)
 {
+	unsigned at;
 	bool any;
 
 	pthread_mutex_lock(&spool->lock);
-	any = spool->items != 0;
+	at = place_of(spool, begin_ns + 1);
+	any = at < spool->items;
 	if (any)
-		*item = spool->item[0];
+		*item = spool->item[at];
 	pthread_mutex_unlock(&spool->lock);
 	return any;
+}
+
+bool backlog_first(struct backlog *spool, struct backlog_item *item)
+{
+	return backlog_after(spool, INT64_MIN, item);
 }
 
 int backlog_phase(struct backlog *spool, struct backlog_item *item, unsigned phase)
@@ -236,27 +255,40 @@ int backlog_phase(struct backlog *spool, struct backlog_item *item, unsigned pha
 	return known ? 0 : -1;
 }
 
+/* How it ended is written down before the file goes. */
+static void end(struct backlog *spool, const struct backlog_item *item, uint64_t *count)
+{
+	const struct backlog_item *known;
+
+	pthread_mutex_lock(&spool->lock);
+	known = find(spool, item);
+	if (known) {
+		*count += known->windows;
+		write_state(spool);
+		take_out(spool, (unsigned)(known - spool->item));
+	}
+	pthread_mutex_unlock(&spool->lock);
+}
+
 int backlog_load(struct backlog *spool, const struct backlog_item *item, struct backlog_window *window)
 {
 	if (!backlog_read(spool, item, window))
 		return 0;
 	pthread_mutex_lock(&spool->lock);
 	spool->counts.damaged++;
-	spool->counts.dropped += item->windows;
 	pthread_mutex_unlock(&spool->lock);
-	backlog_done(spool, item);
+	end(spool, item, &spool->counts.dropped);
 	return -1;
 }
 
-void backlog_done(struct backlog *spool, const struct backlog_item *item)
+void backlog_done(struct backlog *spool, const struct backlog_item *item, bool refused)
 {
-	const struct backlog_item *known;
+	end(spool, item, refused ? &spool->counts.refused : &spool->counts.sent);
+}
 
-	pthread_mutex_lock(&spool->lock);
-	known = find(spool, item);
-	if (known)
-		take_out(spool, (unsigned)(known - spool->item));
-	pthread_mutex_unlock(&spool->lock);
+const char *backlog_directory(const struct backlog *spool)
+{
+	return spool->directory;
 }
 
 void backlog_counts(struct backlog *spool, struct backlog_counts *counts)
@@ -326,6 +358,7 @@ int backlog_open(struct backlog **out, const char *directory, uint64_t limit, st
 	if (spool->items && spool->item[spool->items - 1].begin_ns > spool->last_ns)
 		spool->last_ns = spool->item[spool->items - 1].begin_ns;
 	make_room(spool);
+	write_state(spool);
 	*out = spool;
 	return 0;
 }

@@ -4,7 +4,7 @@
  * a restart and a reboot.
  *
  *   main thread    backlog_put()
- *   sender         backlog_first() -> spool_try() -> backlog_load() -> ... send -> backlog_done()
+ *   sender         backlog_first() -> backlog_phase() -> backlog_load() -> ... send -> backlog_done()
  *
  * Beyond the limit the oldest windows are merged: those of ten minutes into one, then those of an
  * hour, of six, of a day. When nothing can be merged any more, the oldest goes. A window that may
@@ -20,6 +20,7 @@
 #ifndef KYMO_FLEET_BACKLOG_H
 #define KYMO_FLEET_BACKLOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -30,8 +31,10 @@ struct backlog;
 
 struct backlog_counts {
 	uint64_t waiting, waiting_bytes;   /* windows, and bytes of their files */
-	uint64_t put, merged, dropped;     /* windows since backlog_open() */
-	uint64_t damaged;                  /* files that could not be read */
+	/* Since the directory is there, also over kill -9. Windows: put = sent + refused + dropped +
+	 * waiting. A merged one was put, and waits or ends with others as one file. */
+	uint64_t put, merged, dropped, sent, refused;
+	uint64_t damaged; /* files that could not be read; their windows are dropped, too */
 };
 
 /* A file. */
@@ -57,6 +60,9 @@ void backlog_close(struct backlog *spool);
 int backlog_put(struct backlog *spool, const struct window_source *of, const struct summary *summary,
 	      int64_t begin_ns, int64_t length_ns, struct kymo_err *err);
 
+/** backlog_after() - the oldest that begins after @begin_ns. Return: false: there is none. */
+bool backlog_after(struct backlog *spool, int64_t begin_ns, struct backlog_item *item);
+
 /** backlog_first() - the oldest. Return: false: there is none. */
 bool backlog_first(struct backlog *spool, struct backlog_item *item);
 
@@ -69,8 +75,11 @@ int backlog_phase(struct backlog *spool, struct backlog_item *item, unsigned pha
 int backlog_load(struct backlog *spool, const struct backlog_item *item, struct backlog_window *window);
 void backlog_unload(struct backlog_window *window);
 
-/** backlog_done() - remove @item. */
-void backlog_done(struct backlog *spool, const struct backlog_item *item);
+/** backlog_done() - remove @item, which was sent, or @refused. */
+void backlog_done(struct backlog *spool, const struct backlog_item *item, bool refused);
+
+/** backlog_directory() - where it is. */
+const char *backlog_directory(const struct backlog *spool);
 
 void backlog_counts(struct backlog *spool, struct backlog_counts *counts);
 

@@ -13,6 +13,8 @@
 
 #define WAIT_LEAST_MS 250u  /* after a failure; doubles up to ... */
 #define WAIT_MOST_MS 300000u
+#define INCIDENTS_NS 10000000000ll /* between two looks */
+#define INCIDENTS_AGAIN_NS 60000000000ll
 #define LOOK_MS 500u /* how often a waiting thread looks whether it should end */
 
 struct push {
@@ -59,18 +61,13 @@ static unsigned wait_after(unsigned failures)
 	return ms / 2 + chance % (ms / 2);
 }
 
-static void count(struct push_target *target, enum push_result result,
-		  const struct backlog_item *item)
+static void count(struct push_target *target, enum push_result result)
 {
 	pthread_mutex_lock(&target->lock);
-	if (result == PUSH_SENT) {
-		target->counts.sent += item->windows;
+	if (result == PUSH_SENT)
 		target->counts.last_ns = clock_now_ns(CLOCK_REALTIME);
-	} else {
+	else
 		target->counts.failures++;
-	}
-	if (result == PUSH_REFUSED)
-		target->counts.refused += item->windows;
 	pthread_mutex_unlock(&target->lock);
 }
 
@@ -93,39 +90,76 @@ static void say(const struct push_target *target, enum push_result result, const
 	target->to->say(target->to->context, text);
 }
 
+/* Return: how many of those that wait may go in one request. */
+static unsigned gather(struct push_target *target, struct backlog_item item[PUSH_ITEMS_MAX])
+{
+	const unsigned most = target->is_otlp ? 1 : PUSH_ITEMS_MAX;
+	unsigned count = 0;
+
+	while (count < most &&
+	       backlog_after(target->spool, count ? item[count - 1].begin_ns : INT64_MIN,
+			     &item[count]))
+		count++;
+	return count;
+}
+
+/* One request, and what follows from its answer. Return: ms to wait. */
+static unsigned send_some(struct push_target *target, struct backlog_item item[PUSH_ITEMS_MAX],
+			  unsigned count_of, unsigned *failures)
+{
+	char why[512] = "";
+	enum push_result result;
+
+	result = push_send(target, item, &count_of, why, sizeof(why));
+	if (!count_of || (stopped(target) && result == PUSH_AGAIN))
+		return 0;
+	count(target, result);
+	for (unsigned i = 0; i < count_of && result != PUSH_AGAIN; i++)
+		backlog_done(target->spool, &item[i], result == PUSH_REFUSED);
+	*failures += result == PUSH_AGAIN;
+	say(target, result, why, *failures);
+	if (result == PUSH_AGAIN)
+		return wait_after(*failures);
+	if (result == PUSH_SENT)
+		*failures = 0;
+	return target->is_otlp ? 0 : (unsigned)(target->config->clickhouse_every_ns / 1000000);
+}
+
+/* Of a directory in which little happens. */
+static void look_for_incidents(struct push_target *target, int64_t *next_ns, bool *failed)
+{
+	char why[512] = "", text[600];
+
+	if (target->is_otlp || !target->to->incidents || now_ns() < *next_ns)
+		return;
+	if (push_incidents(target, why, sizeof(why))) {
+		*failed = false;
+	} else if (!*failed && !stopped(target)) {
+		snprintf(text, sizeof(text), "%s: incidents wait: %s", target->name, why);
+		target->to->say(target->to->context, text);
+		*failed = true;
+	}
+	*next_ns = now_ns() + (*failed ? INCIDENTS_AGAIN_NS : INCIDENTS_NS);
+}
+
 static void *send_all(void *context)
 {
 	struct push_target *target = context;
+	struct backlog_item *item = calloc(PUSH_ITEMS_MAX, sizeof(*item));
 	unsigned failures = 0;
+	bool failed = false;
+	int64_t next_ns = 0;
 
-	while (!stopped(target)) {
-		struct backlog_window window;
-		struct backlog_item item;
-		enum push_result result;
-		char why[512] = "";
+	while (item && !stopped(target)) {
+		const unsigned waiting = gather(target, item);
 
-		if (!backlog_first(target->spool, &item)) {
+		look_for_incidents(target, &next_ns, &failed);
+		if (waiting)
+			wait_ms(target, send_some(target, item, waiting, &failures), false);
+		else
 			wait_ms(target, 2 * LOOK_MS, true);
-			continue;
-		}
-		if (!item.phase && backlog_phase(target->spool, &item, 1))
-			continue;
-		if (backlog_load(target->spool, &item, &window))
-			continue;
-		result = push_send(target, &item, &window, why, sizeof(why));
-		backlog_unload(&window);
-		if (stopped(target) && result == PUSH_AGAIN)
-			break;
-		count(target, result, &item);
-		if (result != PUSH_AGAIN)
-			backlog_done(target->spool, &item);
-		failures += result == PUSH_AGAIN;
-		say(target, result, why, failures);
-		if (result == PUSH_SENT)
-			failures = 0;
-		if (result == PUSH_AGAIN)
-			wait_ms(target, wait_after(failures), false);
 	}
+	free(item);
 	return NULL;
 }
 

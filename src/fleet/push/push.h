@@ -7,7 +7,8 @@
  *   ... each window: push_window(push, summary, begin_ns, length_ns)
  *   push_end(push);		what was not sent waits for the next time
  *
- * A window goes to ClickHouse in one request, and one that was sent twice counts once there. For a
+ * Windows go to ClickHouse several in one request (clickhouse.every), and one that was sent twice
+ * counts once there. For a
  * collector it is three; what was answered is not sent again, also after a restart. A request whose
  * answer was lost is sent again: it has the header Idempotency-Key, robot/boot/window.
  *
@@ -32,6 +33,7 @@ struct push_options {
 	/* A sentence for people: what fails, and that it works again. Called by several threads. */
 	void (*say)(void *context, const char *text);
 	void *context;
+	const char *incidents; /* directory, of which ClickHouse gets a row each; NULL: none */
 };
 
 /**
@@ -51,7 +53,6 @@ void push_end(struct push *push);
 
 struct push_counts {
 	struct backlog_counts spool;
-	uint64_t sent, refused; /* windows */
 	uint64_t sent_bytes;	/* of bodies that were accepted */
 	uint64_t failures;	/* requests that were not accepted */
 	uint64_t rejected;	/* points, spans and records that the collector did not take */

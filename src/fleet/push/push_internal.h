@@ -21,6 +21,7 @@ struct push_target {
 	const char *version;
 	const struct push_options *to; /* for say() */
 	char url[2048];		      /* without what depends on the request */
+	char incidents_url[2048];     /* of ClickHouse */
 	char secret[PUSH_SECRET_MAX]; /* header with a token or password; "": none */
 	char *header[PUSH_HEADERS_MAX];
 	unsigned headers;
@@ -43,8 +44,20 @@ struct push_target {
 int push_target_configure(struct push_target *target, struct kymo_err *err);
 void push_target_free(struct push_target *target);
 
-/* Send @item. @why: set to a sentence unless it was sent. */
-enum push_result push_send(struct push_target *target, struct backlog_item *item,
-			   const struct backlog_window *window, char *why, size_t size);
+#define PUSH_ITEMS_MAX 64u
+
+/*
+ * Send the oldest that wait: @item and its @count, which may become less. ClickHouse gets all of
+ * them in one request, others the first. @why: set to a sentence unless they were sent.
+ */
+enum push_result push_send(struct push_target *target, struct backlog_item *item, unsigned *count,
+			   char *why, size_t size);
+
+/* Send the rows of incidents that ClickHouse does not have. Return: false, with @why: later again. */
+bool push_incidents(struct push_target *target, char *why, size_t size);
+
+/* POST a body. @key: of idempotency. @why: set to a sentence unless it was sent. */
+enum push_result push_post(struct push_target *target, const char *url, const char *type,
+			   const char *key, const void *data, size_t length, char *why, size_t size);
 
 #endif

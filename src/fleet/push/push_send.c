@@ -12,6 +12,8 @@
 #include "fleet/otlp/otlp.h"
 #include "fleet/push/push_internal.h"
 
+#define ROWS_BYTES (2l << 20) /* of a request to ClickHouse, before it is compressed; the last window comes on top */
+
 /* ---- bodies ---- */
 
 /* Return: gzip of @size bytes, to be freed; NULL: no memory. */
@@ -41,24 +43,6 @@ static void *compress_body(const void *data, size_t size, size_t *packed)
 static int put_row(void *context, const struct window_row *row, struct kymo_err *err)
 {
 	return window_rowbinary_put(context, row, err);
-}
-
-static char *rows_of(const struct backlog_item *item, const struct backlog_window *window, size_t *size)
-{
-	char *body = NULL;
-	FILE *out = open_memstream(&body, size);
-	struct kymo_err unused;
-	int status;
-
-	if (!out)
-		return NULL;
-	status = window_rows(window->summary, &window->of, item->begin_ns, item->length_ns, put_row,
-			     out, &unused);
-	if (fclose(out) || status) {
-		free(body);
-		return NULL;
-	}
-	return body;
 }
 
 /* ---- answers ---- */
@@ -154,12 +138,10 @@ static enum push_result judge(struct push_target *target, const struct post_answ
 
 /* ---- requests ---- */
 
-static enum push_result send_body(struct push_target *target, const struct backlog_item *item,
-				  const struct backlog_window *window, const char *url,
-				  const char *type, const void *data, size_t length, char *why,
-				  size_t size)
+enum push_result push_post(struct push_target *target, const char *url, const char *type,
+			   const char *key, const void *data, size_t length, char *why, size_t size)
 {
-	char robot[768], key[1024], header[128];
+	char header[128];
 	struct post_request request = { .url = url };
 	struct post_answer answer;
 	enum push_result result;
@@ -170,9 +152,6 @@ static enum push_result send_body(struct push_target *target, const struct backl
 		snprintf(why, size, "out of memory");
 		return PUSH_AGAIN;
 	}
-	text_clean(robot, 256, window->of.robot);
-	snprintf(key, sizeof(key), "Idempotency-Key: %.255s/%.64s/%" PRId64, robot, window->of.boot,
-		 item->begin_ns);
 	snprintf(header, sizeof(header), "Content-Type: %s", type);
 	request.header[request.headers++] = header;
 	request.header[request.headers++] = "Content-Encoding: gzip";
@@ -189,18 +168,105 @@ static enum push_result send_body(struct push_target *target, const struct backl
 	return result;
 }
 
-static enum push_result send_rows(struct push_target *target, const struct backlog_item *item,
-				  const struct backlog_window *window, char *why, size_t size)
+/* "Idempotency-Key: ROBOT/BOOT/BEGIN", of several windows "BEGIN-BEGIN": of the first and the last. */
+static void key_of(char *key, size_t size, const struct window_source *of, int64_t first_ns,
+		   int64_t last_ns)
 {
-	size_t length;
-	char *body = rows_of(item, window, &length);
-	const enum push_result result = send_body(target, item, window, target->url,
-						  "application/octet-stream", body, length, why,
-						  size);
+	char robot[768], last[32] = "";
 
+	text_clean(robot, 256, of->robot);
+	if (last_ns != first_ns)
+		snprintf(last, sizeof(last), "-%" PRId64, last_ns);
+	snprintf(key, size, "Idempotency-Key: %.255s/%.64s/%" PRId64 "%s", robot, of->boot, first_ns,
+		 last);
+}
+
+/* ---- ClickHouse ---- */
+
+/* Of one robot since its start; the rest waits for the next request. */
+struct rows {
+	FILE *out;
+	struct window_source of; /* of the first window; robot and boot are copies */
+	char robot[768], boot[128];
+};
+
+static bool same_source(struct rows *rows, const struct window_source *of, bool first)
+{
+	if (first) {
+		snprintf(rows->robot, sizeof(rows->robot), "%s", of->robot);
+		snprintf(rows->boot, sizeof(rows->boot), "%s", of->boot);
+		rows->of = (struct window_source){ rows->robot, rows->boot, "", "" };
+	}
+	return !strcmp(of->robot, rows->robot) && !strcmp(of->boot, rows->boot);
+}
+
+/* Return: 1: it is in; 0: it is damaged, and was removed; -1: it does not fit in. */
+static int add_rows(struct push_target *target, struct rows *rows, struct backlog_item *item,
+		    bool first)
+{
+	struct backlog_window window;
+	struct kymo_err unused;
+	int status = -1;
+
+	if (!first && ftell(rows->out) > ROWS_BYTES)
+		return -1;
+	if ((!item->phase && backlog_phase(target->spool, item, 1)) ||
+	    backlog_load(target->spool, item, &window))
+		return 0;
+	if (same_source(rows, &window.of, first) &&
+	    !window_rows(window.summary, &window.of, item->begin_ns, item->length_ns, put_row,
+			 rows->out, &unused))
+		status = 1;
+	backlog_unload(&window);
+	return status;
+}
+
+/* @count: set to how many are in @body. */
+static void collect_rows(struct push_target *target, struct rows *rows, struct backlog_item *item,
+			 unsigned *count)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < *count; i++) {
+		const int in = add_rows(target, rows, &item[i], !kept);
+
+		if (in < 0)
+			break;
+		if (in)
+			item[kept++] = item[i];
+	}
+	*count = kept;
+}
+
+static enum push_result send_rows(struct push_target *target, struct backlog_item *item,
+				  unsigned *count, char *why, size_t size)
+{
+	struct rows *rows = calloc(1, sizeof(*rows));
+	enum push_result result = PUSH_AGAIN;
+	char *body = NULL, key[1024];
+	size_t length;
+
+	if (rows)
+		rows->out = open_memstream(&body, &length);
+	if (!rows || !rows->out) {
+		free(rows);
+		snprintf(why, size, "out of memory");
+		return PUSH_AGAIN;
+	}
+	collect_rows(target, rows, item, count);
+	if (fclose(rows->out)) {
+		snprintf(why, size, "out of memory");
+	} else if (*count) {
+		key_of(key, sizeof(key), &rows->of, item[0].begin_ns, item[*count - 1].begin_ns);
+		result = push_post(target, target->url, "application/octet-stream", key, body,
+				   length, why, size);
+	}
 	free(body);
+	free(rows);
 	return result;
 }
+
+/* ---- a collector ---- */
 
 static enum push_result send_signal(struct push_target *target, enum otlp_signal signal,
 				    const struct backlog_item *item,
@@ -210,7 +276,7 @@ static enum push_result send_signal(struct push_target *target, enum otlp_signal
 	const struct otlp_of of = { window->of, target->config, target->version,
 				    target->cumulative };
 	struct pb pb = { 0 };
-	char url[sizeof(target->url) + 32], *json = NULL;
+	char url[sizeof(target->url) + 32], key[1024], *json = NULL;
 	enum push_result result = PUSH_SENT;
 	size_t length = 0;
 
@@ -219,8 +285,9 @@ static enum push_result send_signal(struct push_target *target, enum otlp_signal
 		length = pb.size;
 		if (target->json)
 			json = otlp_json(signal, pb.data, pb.size, &length);
-		result = send_body(target, item, window, url,
-				   target->json ? "application/json" : "application/x-protobuf",
+		key_of(key, sizeof(key), &window->of, item->begin_ns, item->begin_ns);
+		result = push_post(target, url,
+				   target->json ? "application/json" : "application/x-protobuf", key,
 				   pb.failed	? NULL
 				   : target->json ? (void *)json
 						  : pb.data,
@@ -254,14 +321,12 @@ static enum push_result send_total(struct push_target *target, const struct back
 	return PUSH_SENT;
 }
 
-enum push_result push_send(struct push_target *target, struct backlog_item *item,
-			   const struct backlog_window *window, char *why, size_t size)
+/* Phase 1: nothing was sent; 2: the metrics; 3: the traces, too. */
+static enum push_result send_signals(struct push_target *target, struct backlog_item *item,
+				     const struct backlog_window *window, char *why, size_t size)
 {
 	enum push_result result = PUSH_SENT;
 
-	if (!target->is_otlp)
-		return send_rows(target, item, window, why, size);
-	/* Phase 1: nothing was sent; 2: the metrics; 3: the traces, too. */
 	for (unsigned signal = item->phase - 1;
 	     signal < OTLP_SIGNALS && result == PUSH_SENT; signal++) {
 		if (signal == OTLP_METRICS && target->cumulative)
@@ -272,5 +337,23 @@ enum push_result push_send(struct push_target *target, struct backlog_item *item
 		if (result == PUSH_SENT && signal + 1 < OTLP_SIGNALS)
 			(void)backlog_phase(target->spool, item, signal + 2);
 	}
+	return result;
+}
+
+enum push_result push_send(struct push_target *target, struct backlog_item *item, unsigned *count,
+			   char *why, size_t size)
+{
+	struct backlog_window window;
+	enum push_result result;
+
+	if (!target->is_otlp)
+		return send_rows(target, item, count, why, size);
+	*count = 0;
+	if ((!item->phase && backlog_phase(target->spool, item, 1)) ||
+	    backlog_load(target->spool, item, &window))
+		return PUSH_AGAIN;
+	*count = 1;
+	result = send_signals(target, item, &window, why, size);
+	backlog_unload(&window);
 	return result;
 }

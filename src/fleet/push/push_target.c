@@ -133,6 +133,9 @@ static int configure_clickhouse(struct push_target *target, struct kymo_err *err
 		     url, strchr(strstr(url, "://") + 3, '/') ? "" : "/", database,
 		     *user ? "&user=" : "", user, columns + 3) >= (int)sizeof(target->url))
 		return err_set(err, KYMO_EXIT_INPUT, "clickhouse.url is too long");
+	snprintf(target->incidents_url, sizeof(target->incidents_url),
+		 "%.*s&query=INSERT+INTO+kymo_incidents+FORMAT+JSONEachRow",
+		 (int)(strstr(target->url, "&query=") - target->url), target->url);
 	if (strpbrk(url, "?#"))
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "clickhouse.url: write only http://HOST:PORT/; the database is "

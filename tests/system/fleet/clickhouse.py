@@ -16,7 +16,7 @@ import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_parquet import read
-from lib_test import KYMO, SHARED, SOURCE, check, existing, in_directory, query, run, running, skip, until
+from lib_test import KYMO, SHARED, SOURCE, check, existing, in_directory, private, query, run, running, skip, until
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 CONFIG = """<yandex>
@@ -39,8 +39,9 @@ class Server:
     def __init__(self, port):
         self.url = f"http://127.0.0.1:{port}/"
 
-    def send(self, sql, body=b""):
-        request = urllib.request.Request(self.url + "?" + urllib.parse.urlencode({"query": sql}), data=body, method="POST")
+    def send(self, sql, body=b"", database="default"):
+        words = urllib.parse.urlencode({"query": sql, "database": database})
+        request = urllib.request.Request(self.url + "?" + words, data=body, method="POST")
         try:
             with OPENER.open(request, timeout=60) as answer:
                 return answer.read().decode()
@@ -49,6 +50,12 @@ class Server:
 
     def rows(self, sql):
         return json.loads(self.send(sql + " FORMAT JSONCompact"))["data"]
+
+    def script(self, name, database="default", change=lambda text: text):
+        """Each statement of a file of packaging/fleet."""
+        with open(os.path.join(SOURCE, "packaging", "fleet", name), encoding="utf-8") as file:
+            lines = [line for line in file.read().splitlines() if not line.startswith("--")]
+        return [self.send(statement, database=database) for statement in change("\n".join(lines)).split(";") if statement.strip()]
 
     def answers(self):
         try:
@@ -94,11 +101,7 @@ def test(directory):
     process, server = start(directory)
     with process:
         until("ClickHouse", server.answers)
-        with open(os.path.join(SOURCE, "packaging", "fleet", "clickhouse.sql"), encoding="utf-8") as file:
-            lines = [line for line in file.read().splitlines() if not line.startswith("--")]
-        for statement in "\n".join(lines).split(";"):
-            if statement.strip():
-                server.send(statement)
+        server.script("clickhouse.sql")
         for _ in range(2):                # the second time is a client that did not hear the answer
             server.send("INSERT INTO kymo_windows FORMAT RowBinary", body)
         told = server.rows(f"SELECT {', '.join(columns)} FROM kymo_windows FINAL")
@@ -117,6 +120,61 @@ def test(directory):
             for q, one in zip((0.5, 0.9, 0.99), told):
                 right = exact[max(0, math.ceil(q * len(exact)) - 1)]
                 check(abs(float(one) - right) <= right * 0.012 + 1, entity, q, one, right)
+        check(all(server.script("clickhouse-questions.sql")[:1] + server.script("clickhouse-questions.sql")[3:5]), "questions without an answer")
+        upgrade(server, len(want))
+        incidents(server, directory)
+
+
+def upgrade(server, rows):
+    """A table as it was before kymo.yaml and monthly partitions keeps its rows."""
+    server.send("CREATE DATABASE old")
+    server.script("clickhouse.sql", "old", lambda text: text.split(";")[0].replace("labels String, ", "").replace(
+        "toYYYYMM(toDateTime(intDiv(window_start, 1000000000)))", "toUInt32(intDiv(window_start, 86400000000000))"))
+    columns = [row[0] for row in server.rows("DESCRIBE TABLE old.kymo_windows")]
+    check("labels" not in columns, columns)
+    server.send(f"INSERT INTO old.kymo_windows SELECT {', '.join(columns)} FROM kymo_windows FINAL")
+    server.script("clickhouse-upgrade.sql", "old")
+    server.script("clickhouse.sql", "old")
+    sums = "count(), sum(count), sum(cityHash64(entity, window_start, metric, buckets))"
+    for table in "old.kymo_windows", "old.kymo_windows_before":
+        check(server.rows(f"SELECT {sums} FROM {table} FINAL") == server.rows(f"SELECT {sums} FROM kymo_windows FINAL"), table)
+    check(server.rows("SELECT count(), max(labels) FROM old.kymo_windows") == [[str(rows), ""]], "rows")
+    check(server.rows("SELECT count() FROM old.kymo_hours") == server.rows("SELECT count() FROM kymo_hours"), "the views")
+
+
+NAME = "/sc\"an'); DROP TABLE kymo_windows --\n\\"
+
+
+def incidents(server, directory):
+    """Each complete incident becomes a row, once, also when kymo serve is killed; its names are only names."""
+    place = os.path.join(directory, "incidents")
+    config = os.path.join(directory, "kymo.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(f"robot: r2d2\nsoftware: 1.4.0\nlabels: {{site: hall-3}}\nspool: {{directory: {directory}/spool}}\n")
+    environment = private(directory, KYMO_INCIDENTS=place, KYMO_CONFIG=config)
+
+    def happens(name, **more):
+        os.makedirs(os.path.join(place, name))
+        with open(os.path.join(place, name, "incident.json"), "w", encoding="utf-8") as file:
+            json.dump({"state": "complete", "at_ns": 1795206328400000000, "trigger": NAME, "cause": "it was late", "value": 81, **more}, file)
+
+    def rows():
+        return server.rows("SELECT name, robot, software, labels, trigger, toString(value), state FROM kymo_incidents FINAL ORDER BY name")
+
+    def serve():
+        return running(KYMO, "serve", "-q", "--listen", "127.0.0.1:0", "--clickhouse", server.url, env=environment)
+
+    happens("20261124-031244", robot="c3po", labels={"site": "hall-4"})
+    happens("20261124-031300", state="written")
+    with serve() as process:
+        until("a row", rows)
+        process.kill()
+    happens("20261124-031245")
+    with serve():
+        until("another row", lambda: len(rows()) == 2)
+    check(rows() == [["20261124-031244", "c3po", "1.4.0", '{"site":"hall-4"}', NAME, "81", "complete"],
+                     ["20261124-031245", "r2d2", "1.4.0", '{"site":"hall-3"}', NAME, "81", "complete"]], rows())
+    check(server.rows("SELECT robot, incidents FROM kymo_incident_days ORDER BY robot") == [["c3po", "1"], ["r2d2", "1"]], "days")
 
 
 in_directory(test)

@@ -8,9 +8,11 @@ import http.server
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
@@ -32,10 +34,13 @@ spool: {{directory: {spool}, limit: {limit}}}
 class Server(http.server.ThreadingHTTPServer):
     """Answers as `habits` say, one for each request; then well. `taken`: what it accepted, by path."""
 
-    def __init__(self, *habits):
+    def __init__(self, *habits, context=None):
         super().__init__(("127.0.0.1", 0), Handler)
         self.habits, self.taken, self.lock = list(habits), {}, threading.Lock()
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.busiest = 0, 1                  # bytes and seconds of the largest body
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"http{'s' if context else ''}://127.0.0.1:{self.server_port}"
         self.thread = threading.Thread(target=self.serve_forever)
         self.thread.start()
 
@@ -53,8 +58,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
-        server, body = self.server, self.rfile.read(int(self.headers["Content-Length"]))
+        server, begin = self.server, time.monotonic()
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         with server.lock:
+            server.busiest = max(server.busiest, (len(body), time.monotonic() - begin))
             habit = server.habits.pop(0) if server.habits else "take"
             if habit in ("take", "silent"):
                 path = self.path.partition("?")[0]
@@ -150,7 +157,7 @@ def through_failures(directory, trace):
         check((told['kymo_push_failures_total{target="clickhouse"}'], told['kymo_push_failures_total{target="otlp"}']) == (4, 2), told)
         check(b"".join(body for _, body in database.taken["/"]) == rows, "other rows than kymo export has")
         keys = [headers["Idempotency-Key"] for headers, _ in database.taken["/"]]
-        check(len(set(keys)) == windows and all(key.startswith("r2d2/b1/") for key in keys), keys)
+        check(len(set(keys)) == len(keys) and all(key.startswith("r2d2/b1/") for key in keys), keys)
         check(all(headers["X-ClickHouse-Key"] == TOKEN for headers, _ in database.taken["/"]), "the password")
         for path, want in lines.items():
             check([json.loads(body) for _, body in collector.taken[path]] == want, path, "is not what kymo export has")
@@ -165,8 +172,9 @@ def over_restarts(directory, trace):
         words = "--otlp", collector.url
         with Serving(directory, environment, "--otlp", "http://127.0.0.1:1", trace) as serving:
             waiting = 'kymo_push_waiting_windows{target="otlp"}'
-            count = until("windows that wait", lambda: (found := serving.metrics()).get(waiting, 0) > 3 and
-                          found['kymo_push_failures_total{target="otlp"}'] and found[waiting])
+            until("windows that wait", lambda: (found := serving.metrics()).get(waiting, 0) > 3 and
+                  found['kymo_push_failures_total{target="otlp"}'])
+        count = len(glob_files(directory))
         with Serving(directory, environment, *words) as serving:
             until("the windows", lambda: serving.metrics()[target("otlp", "sent")] >= count)
         check(len(collector.taken["/v1/metrics"]) == count and not glob_files(directory), "all of them, once")
@@ -190,9 +198,58 @@ def beyond_limit(directory, trace):
         check(len(database.taken["/"]) < waiting, "merged windows are sent as one", len(database.taken["/"]), waiting)
 
 
+def certificates(directory):
+    """An authority and a server's and a robot's certificate. Return: their paths by name."""
+    path = {name: os.path.join(directory, name) for name in ("ca.key", "ca.pem", "server.key", "server.pem", "robot.key", "robot.pem")}
+    new = "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"
+    run(*new, "-keyout", path["ca.key"], "-out", path["ca.pem"], "-subj", "/CN=fleet")
+    for who in "server", "robot":
+        run(*new, "-keyout", path[who + ".key"], "-out", path[who + ".pem"], "-subj", "/CN=" + who, "-CA", path["ca.pem"],
+            "-CAkey", path["ca.key"], "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:false")
+    return path
+
+
+def with_certificates(directory, trace):
+    """A server that requires a certificate takes windows from the robot that has one, and none from another (mTLS)."""
+    path = certificates(directory)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path["server.pem"], path["server.key"])
+    context.load_verify_locations(path["ca.pem"])
+    context.verify_mode = ssl.CERT_REQUIRED
+    environment = configure(directory)
+    failures = 'kymo_push_failures_total{target="clickhouse"}'
+    with Server(context=context) as database:
+        words = "--clickhouse", database.url, trace
+        with open(environment["KYMO_CONFIG"], encoding="utf-8") as file:
+            text = file.read()
+        for extra in f"ca: {path['ca.pem']}", f"ca: {path['ca.pem']}, cert: {path['robot.pem']}, key: {path['robot.key']}":
+            with open(environment["KYMO_CONFIG"], "w", encoding="utf-8") as file:
+                file.write(text.replace("clickhouse: {", "clickhouse: {" + extra + ", "))
+            with Serving(directory, environment, *words) as serving:
+                if "robot" in extra:
+                    until("windows", lambda: serving.metrics()[target("clickhouse", "sent")] > 3)
+                else:
+                    until("failures", lambda: serving.metrics()[failures])
+                    check(not database.taken, "accepted without a certificate")
+        check(database.taken["/"], "nothing arrived")
+
+
+def with_bandwidth(directory, trace):
+    """So many bytes a second on average: the server's clock says how long they took."""
+    environment = configure(directory)
+    with open(environment["KYMO_CONFIG"], encoding="utf-8") as file:
+        text = file.read()
+    with open(environment["KYMO_CONFIG"], "w", encoding="utf-8") as file:
+        file.write(text.replace("spool: {", "spool: {bandwidth: 4000, "))
+    with Server() as database, Serving(directory, environment, "--clickhouse", database.url, trace) as serving:
+        until("windows", lambda: serving.metrics()[target("clickhouse", "sent")] > 3)
+        size, seconds = database.busiest
+        check(size > 4000 and size / seconds < 8000, size, "bytes in", seconds, "s, with a limit of 4000 bytes a second")
+
+
 def test(directory):
     trace = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt", "ctf"))[0]
-    for part in through_failures, over_restarts, beyond_limit:
+    for part in through_failures, over_restarts, beyond_limit, with_certificates, with_bandwidth:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place, trace)

@@ -109,7 +109,7 @@ ROOMS = {
 
     "summary": "abi base accounts ctf/read analysis",
 
-    "fleet": "base summary config export/pft export/parquet",
+    "fleet": "base summary config incident export/pft export/parquet",
     "fleet/window": "",
     "fleet/otlp": "fleet/window",
     "fleet/push": "fleet/window fleet/otlp",

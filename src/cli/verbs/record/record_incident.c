@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "cli/common/common.h"
 #include "cli/verbs/incidents/incidents_finish.h"
+#include "config/config.h"
 #include "incident/incident.h"
 
 #define SCHEMA 1
@@ -65,6 +66,24 @@ static void add_number(struct json_object *json, const char *key, uint64_t value
 	json_object_object_add(json, key, json_object_new_uint64(value));
 }
 
+/* Whose incident it is, as kymo.yaml says now. */
+static void add_robot(struct json_object *json)
+{
+	struct config *config;
+	struct json_object *labels;
+	struct kymo_err unused;
+
+	if (config_read(&config, NULL, &unused))
+		return;
+	add_text(json, "robot", config->robot);
+	add_text(json, "boot", config->boot);
+	add_text(json, "software", config->software);
+	labels = *config->labels_json ? json_tokener_parse(config->labels_json) : NULL;
+	if (labels)
+		json_object_object_add(json, "labels", labels);
+	config_free(config);
+}
+
 static struct json_object *describe(const struct flight_report *report, const char *cause)
 {
 	static const char *const names[] = { [FLIGHT_TRIGGER] = "trigger", [FLIGHT_REQUEST] = "request",
@@ -98,6 +117,7 @@ static struct json_object *describe(const struct flight_report *report, const ch
 	add_number(json, "events", report->events);
 	add_number(json, "dropped", report->dropped);
 	add_number(json, "suppressed", report->suppressed);
+	add_robot(json);
 	add_text(json, "host", host);
 	add_text(json, "kymo", KYMO_VERSION);
 	return json;

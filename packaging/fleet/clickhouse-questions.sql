@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Questions about a fleet, for the tables and views of clickhouse.sql: panels of a dashboard, or to ask by hand
+-- (docs/answers/fleet.md). "Last" counts from the latest window, so they also answer on old data.
+
+-- Which chains of which robots were slowest in the last day?
+SELECT robot, entity, max(p99_ns) / 1e6 AS p99_ms, sum(values) AS arrivals FROM kymo_quantiles
+WHERE entity_kind = 'chain' AND metric = 'latency'
+  AND hour > (SELECT toDateTime(intDiv(max(window_start), 1000000000)) - 86400 FROM kymo_windows)
+GROUP BY robot, entity ORDER BY p99_ms DESC LIMIT 10;
+
+-- Which robots lost messages, and on which topics?
+SELECT robot, entity, sum(lost) AS lost_messages, sum(published) AS messages FROM kymo_windows FINAL
+WHERE entity_kind = 'topic' GROUP BY robot, entity HAVING lost_messages > 0 ORDER BY lost_messages DESC LIMIT 10;
+
+-- Which robots have been silent for longer than two of their windows?
+SELECT robot, max(window_start + toInt64(window_s * 1e9)) AS until_ns,
+       (SELECT max(window_start + toInt64(window_s * 1e9)) FROM kymo_windows) - until_ns AS silent_ns
+FROM kymo_windows GROUP BY robot HAVING silent_ns > 2 * max(window_s) * 1e9 ORDER BY silent_ns DESC LIMIT 10;
+
+-- Does a software version start its timers later than the one before?
+SELECT software, sum(late) AS late_starts, sum(count) AS starts, late_starts / starts AS share FROM kymo_windows FINAL
+WHERE entity_kind = 'timer' AND late IS NOT NULL GROUP BY software ORDER BY share DESC;
+
+-- Which windows are complete? Longer ones were merged while a robot was offline; "lost" are events of the recording.
+SELECT robot, count() AS rows_of_windows, sum(window_s) / 3600 AS hours, max(window_s) AS longest_s, sum(lost) AS lost_events
+FROM kymo_windows FINAL WHERE entity_kind = 'window' GROUP BY robot ORDER BY hours LIMIT 10;
+
+-- What fired, and why?
+SELECT robot, day, trigger, incidents, a_finding FROM kymo_incident_days ORDER BY day DESC, incidents DESC LIMIT 10;
