@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A program under one kind of load, with a result that must not depend on kymo. Usage: load KIND
- * THREADS [PLUGIN] */
+ * THREADS [PLUGIN [sandbox]] */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +16,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -183,6 +187,21 @@ static void on_end(int number)
 	atomic_store(&ends, true);
 }
 
+/* A file in memory ends the program; all else is allowed. */
+static int sandbox(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof code / sizeof *code, code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 int main(int argc, char **argv)
 {
 	const int threads = argc > 2 ? atoi(argv[2]) : 1;
@@ -196,6 +215,8 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], kind[i].name))
 			step = kind[i].step;
 	if (!step)
+		return 2;
+	if (argc > 4 && sandbox())
 		return 2;
 	signal(SIGTERM, on_end);
 	if (step == take_signals) {

@@ -8,18 +8,9 @@ import os
 import sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
-from lib_attach import HEADERS, STUB, TRACETOOLS, attach, begun, named, shares, won
+from lib_attach import attach, begun, compile_late, named, shares, won
 from lib_cxx import require
-from lib_test import KYMO, SOURCE, check, in_directory, kymo, private, run, until
-
-COMPILE = ("-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
-
-
-def compiled(directory):
-    source, cxx = f"{SOURCE}/tests/rclcpp/late", os.environ.get("CXX", "c++")
-    run(cxx, *COMPILE, "-shared", "-o", f"{directory}/libros.so", source + "_library.cpp", *TRACETOOLS)
-    run(cxx, *COMPILE, "-o", f"{directory}/late", source + ".cpp", f"-L{directory}", "-lros", *TRACETOOLS, f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
-    return f"{directory}/late"
+from lib_test import KYMO, check, in_directory, kymo, private, run, until
 
 
 def recorded(directory, environment, name):
@@ -29,7 +20,7 @@ def recorded(directory, environment, name):
 
 
 def test(directory):
-    environment, program = private(directory), compiled(directory)
+    environment, program = private(directory), compile_late(directory)
     with begun(KYMO, "run", "--", program, env=environment):
         twin = named(recorded(directory, environment, "twin"))
     check(all(twin.values()), "the twin has no", twin)

@@ -47,6 +47,25 @@ def compile_all(directory, *flags):
     return made
 
 
+def compile_late(directory):
+    """Compile tests/rclcpp/late.cpp, and the library that stands for librcl and librclcpp. Return: the program."""
+    source, cxx = f"{SOURCE}/tests/rclcpp/late", os.environ.get("CXX", "c++")
+    flags = ("-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", *HEADERS)
+    run(cxx, *flags, "-shared", "-o", f"{directory}/libros.so", source + "_library.cpp", *TRACETOOLS)
+    run(cxx, *flags, "-o", f"{directory}/late", source + ".cpp", f"-L{directory}", "-lros", *TRACETOOLS,
+        f"-Wl,-rpath,{directory}:{STUB}", "-pthread")
+    return f"{directory}/late"
+
+
+def setuid_of(directory, program):
+    """Return: a copy of @program that runs as another user. Root's."""
+    copy = os.path.join(directory, "setuid")
+    shutil.copy(program, copy)
+    os.chown(copy, 1, 1)
+    os.chmod(copy, 0o4755)
+    return copy
+
+
 def attach(verb, *words, environment, status=0):
     """Run kymo attach or detach. A program that is busy on a busy machine may have no thread at a safe place for a while: try again,
     for a minute."""
