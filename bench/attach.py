@@ -4,7 +4,7 @@
 detach stop a thread.
 
 Each round measures the loop for as long as one attach and detach of each takes, one after the other in changing order: nothing, kymo,
-gdb (attach, call a function that loads a library, detach: what loads a library without kymo), strace (attach to all threads, detach).
+gdb (attach, detach), strace (attach to all threads, detach). Neither loads a library, as kymo does.
 A loop's round is its latest wake-up. Ratios are between rounds of the same number. With 1 thread the loop's own thread is borrowed,
 with 30 another one.
 
@@ -73,7 +73,7 @@ class Gdb:
     name = "gdb"
 
     def run(self, pid):
-        quiet("gdb", "-nx", "-batch", "-p", pid, "-ex", 'call (void *)dlopen("libm.so.6", 2)')
+        quiet("gdb", "-nx", "-batch", "-p", pid)
 
 
 class Strace:
