@@ -11,9 +11,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
-from lib_test import BUILD, KYMO, accounts     # accounts: for tests that import this file as lib
+from lib_test import BUILD, KYMO, accounts, waited     # accounts: for tests that import this file as lib
 
 THREADS = 3
 EVENT = 'ros2:rcl_publish'
@@ -33,13 +32,9 @@ def check(condition, message, *values):
 
 
 def wait_for(what, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        check(time.monotonic() < end, 'waited in vain for %s', what)
-        time.sleep(0.02)
+    value = waited(condition, seconds)
+    check(value, 'waited in vain for %s', what)
+    return value
 
 
 class Place:

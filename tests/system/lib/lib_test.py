@@ -210,15 +210,24 @@ def existing(*paths):
     return [path for path in paths if os.path.exists(path)]
 
 
-def until(what, condition, seconds=60):
-    """Wait for condition() to be true and return its value. The test fails after @seconds."""
+def waited(condition, seconds=60, least=0.01):
+    """Return: the value of condition() once it is true, or what it is after @seconds. A condition that takes long, as one that
+    runs a program does, is asked less often: the CPUs are for what is waited for."""
     end = time.monotonic() + seconds
     while True:
+        began = time.monotonic()
         value = condition()
-        if value:
+        now = time.monotonic()
+        if value or now > end:
             return value
-        assert time.monotonic() < end, f"waited {seconds} s for {what}"
-        time.sleep(0.01)
+        time.sleep(min(max(least, 2 * (now - began)), 0.2))
+
+
+def until(what, condition, seconds=60):
+    """Wait for condition() to be true and return its value. The test fails after @seconds."""
+    value = waited(condition, seconds)
+    assert value, f"waited {seconds} s for {what}"
+    return value
 
 
 def lossless(lost, what="events"):

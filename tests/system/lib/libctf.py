@@ -9,11 +9,10 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import bt2
 
-from lib_test import SOURCE
+from lib_test import SOURCE, waited
 
 PROVIDER = 'ros2:'
 GID_REAL = 16       # bytes of a gid that mean something; LTTng records surplus memory behind them
@@ -206,13 +205,10 @@ def compare(what, expected, got, table, mapping=None):
         compare_lane('%s, thread %d' % (what, key[1]), lane, got[key], table)
 
 
-def wait_for(what, condition, seconds=60):
+def wait_for(what, condition, seconds=60, least=0.01):
     """Waits until condition() is true, a minute on a slow machine."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise Mismatch('waited in vain for ' + what)
-        time.sleep(0.01)
+    if not waited(condition, seconds, least):
+        raise Mismatch('waited in vain for ' + what)
 
 
 def readable(what, trace):

@@ -58,7 +58,7 @@ wait_for() {
 	local until=$((SECONDS + 60))
 	while ! "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$until" ] || { fail "never happened: $*"; return 1; }
-		sleep 0.02
+		sleep 0.05
 	done
 }
 

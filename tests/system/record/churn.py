@@ -18,7 +18,7 @@ import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_perfetto import Checks
-from lib_test import KYMO, TESTS, lossless, sanitized, stop, until_lossless
+from lib_test import KYMO, TESTS, lossless, sanitized, stop, until_lossless, waited
 
 import bt2
 
@@ -33,14 +33,10 @@ PER_NODE = collections.Counter({
 
 
 def until(what, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise SystemExit(f"churn.py: never happened: {what}")
-        time.sleep(0.01)
+    found = waited(condition, seconds)
+    if not found:
+        raise SystemExit(f"churn.py: never happened: {what}")
+    return found
 
 
 class Place:

@@ -42,11 +42,7 @@ class Skip(Exception):
 
 
 def wait_for(what, condition):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        if time.monotonic() > end:
-            raise libctf.Mismatch('waited in vain for ' + what)
-        time.sleep(0.01)
+    libctf.wait_for(what, condition, DEADLINE)
 
 
 def require(condition, what):

@@ -39,11 +39,7 @@ DISCARDED = re.compile(r'Tracer discarded (\d+) event')
 
 
 def wait_for(what, condition):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        if time.monotonic() > end:
-            raise libctf.Mismatch('waited in vain for ' + what)
-        time.sleep(0.002)
+    libctf.wait_for(what, condition, DEADLINE, least=0.002)
 
 
 class Traces:
