@@ -10,7 +10,8 @@
  *               return err_no_memory(err);
  *       list->item[list->count++] = item;
  *
- * Capacities double, so appending is amortised constant. Pointers to elements hold until the next growth.
+ * Capacities double, so appending is amortised constant. Pointers to elements hold until the next
+ * growth.
  *
  * Context: allocates; not thread-safe; not for the traced process.
  */
@@ -34,7 +35,8 @@ struct array {
 void *array_extend(struct array *array, uint32_t index, size_t size);
 
 /**
- * array_at() - the element at @index; it and those before it are created, zeroed, if they do not exist
+ * array_at() - the element at @index; it and those before it are created, zeroed, if they do not
+ * exist
  * @size: of an element, in bytes; the same in each call
  * Return: the element; NULL when there is no memory, and the array is as it was.
  */
@@ -46,7 +48,8 @@ static inline void *array_at(struct array *array, uint32_t index, size_t size)
 }
 
 /**
- * ARRAY_AT() - array_at() of a list of one's own: @items, a pointer to elements, and @length, a uint32_t variable
+ * ARRAY_AT() - array_at() of a list of one's own: @items, a pointer to elements, and @length, a
+ * uint32_t variable
  * Return: the element at @index; NULL when there is no memory, and @items is as it was.
  */
 #define ARRAY_AT(items, length, index) \
@@ -74,14 +77,16 @@ static inline void *array_at(struct array *array, uint32_t index, size_t size)
 					     : &array_none_;                               \
 	})
 
-/** array_free() - free the elements; what they point to is the caller's. The array is empty afterwards. */
+/** array_free() - free the elements; what they point to is the caller's. The array is empty
+ * afterwards. */
 void array_free(struct array *array);
 
 /**
  * ARRAY_ROOM() - make sure that @items, a pointer to elements, has room for one more
  * @count: elements in use
  * @capacity: an integer variable: elements that fit; 0 at first, with @items NULL
- * Return: true; false when there is no memory or @capacity can't count so far, and the elements are as they were.
+ * Return: true; false when there is no memory or @capacity can't count so far, and the elements are
+ * as they were.
  */
 #define ARRAY_ROOM(items, count, capacity) \
 	((count) < (capacity) || __extension__({ \
@@ -96,10 +101,12 @@ void array_free(struct array *array);
 	}))
 
 /**
- * QUEUE_ROOM() - the same for a queue, whose elements in use are @items[@first] to @items[@first + @count - 1]
+ * QUEUE_ROOM() - the same for a queue, whose elements in use are @items[@first] to @items[@first +
+ * @count - 1]
  *
- * Take the first one with @first++ and @count--; append at @items[@first + @count++]. The elements move to the front of the
- * array when at least as many have been taken, so appending is amortised constant, too.
+ * Take the first one with @first++ and @count--; append at @items[@first + @count++]. The elements
+ * move to the front of the array when at least as many have been taken, so appending is amortised
+ * constant, too.
  */
 #define QUEUE_ROOM(items, first, count, capacity) __extension__({ \
 	if ((first) && (first) >= (count)) { \
@@ -109,7 +116,8 @@ void array_free(struct array *array);
 	ARRAY_ROOM(items, (first) + (count), capacity); \
 })
 
-/** array_double() - for ARRAY_ROOM(): @items moved to where twice as many fit, at least 16. Return: NULL without memory. */
+/** array_double() - for ARRAY_ROOM(): @items moved to where twice as many fit, at least 16. Return:
+ * NULL without memory. */
 void *array_double(void *items, size_t *capacity, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small ELF reader, see elf.h. All reads go through elf_read_at(), which checks them against the file's size. */
+/* A small ELF reader, see elf.h. All reads go through elf_read_at(), which checks them against the
+ * file's size. */
 #include "base/array.h"
 #include "base/elf.h"
 
@@ -81,19 +82,21 @@ static uint64_t dynamic_value(const struct elf *elf, int64_t tag)
 }
 
 /*
- * The number of dynamic symbols, which a dynamic section does not contain. A DT_HASH table has one chain entry per symbol.
- * In a DT_GNU_HASH table, the symbol with the highest number is the end of the chain of the highest bucket.
+ * The number of dynamic symbols, which a dynamic section does not contain. A DT_HASH table has one
+ * chain entry per symbol. In a DT_GNU_HASH table, the symbol with the highest number is the end of
+ * the chain of the highest bucket.
  */
 static uint64_t count_by_hash(const struct elf *elf)
 {
 	uint64_t offset, room, address = dynamic_value(elf, DT_HASH);
 	uint32_t head[4], highest = 0, link;
 
-	if (address && file_offset(elf, address, &offset, &room) && elf_read_at(elf, offset, head, 8))
+	if (address && file_offset(elf, address, &offset, &room) &&
+	    elf_read_at(elf, offset, head, 8))
 		return head[1];
 	address = dynamic_value(elf, DT_GNU_HASH);
-	if (!address || !file_offset(elf, address, &offset, &room) || !elf_read_at(elf, offset, head, 16) ||
-	    head[0] > ELF_SYMBOLS_MAX)
+	if (!address || !file_offset(elf, address, &offset, &room) ||
+	    !elf_read_at(elf, offset, head, 16) || head[0] > ELF_SYMBOLS_MAX)
 		return 0;
 	offset += 16 + 8 * (uint64_t)head[2];	/* the bloom filter */
 	for (uint32_t i = 0; i < head[0]; i++, offset += 4) {
@@ -150,7 +153,8 @@ static void read_dynamic(struct elf *elf, const Elf64_Phdr *segment)
 	elf->string_size = dynamic_value(elf, DT_STRSZ);
 	if (elf->string_size > ELF_STRINGS_MAX)
 		elf->string_size = ELF_STRINGS_MAX;
-	if (file_offset(elf, dynamic_value(elf, DT_STRTAB), &offset, &room) && room >= elf->string_size)
+	if (file_offset(elf, dynamic_value(elf, DT_STRTAB), &offset, &room) &&
+	    room >= elf->string_size)
 		elf->strings = elf_read_array(elf, offset, elf->string_size, 1);
 	if (!elf->strings)
 		elf->string_size = 0;
@@ -175,7 +179,8 @@ static void read_segments(struct elf *elf, const Elf64_Ehdr *head)
 	for (unsigned i = 0; i < head->e_phnum && i < ELF_SEGMENTS_MAX; i++) {
 		Elf64_Phdr *segment = &elf->segment[i];
 
-		if (!elf_read_at(elf, head->e_phoff + i * sizeof *segment, segment, sizeof *segment))
+		if (!elf_read_at(elf, head->e_phoff + i * sizeof *segment, segment,
+				 sizeof *segment))
 			break;
 		elf->segment_count++;
 		if (segment->p_type == PT_INTERP && segment->p_filesz < sizeof elf->interpreter)
@@ -276,7 +281,8 @@ bool elf_defines(const struct elf *elf, const char *prefix)
 	elf_functions(elf, &functions);
 	for (uint64_t i = 0; i < functions.count && !found; i++)
 		found = !strncmp(functions.function[i].name, prefix, length) &&
-			!strchr(functions.function[i].name, '$');	/* mold names jumps elsewhere function$plt */
+			!strchr(functions.function[i].name,
+				'$'); /* mold names jumps elsewhere function$plt */
 	elf_functions_free(&functions);
 	return found;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts of an executable or shared library, without running it: the loader it names, the libraries it needs, the functions
- * it defines and uses. Reads 64-bit files of this machine's byte order; of other files only bits, machine and type. Every
- * number in the file is input, and checked.
+ * Facts of an executable or shared library, without running it: the loader it names, the libraries
+ * it needs, the functions it defines and uses. Reads 64-bit files of this machine's byte order; of
+ * other files only bits, machine and type. Every number in the file is input, and checked.
  */
 #ifndef KYMO_BASE_ELF_H
 #define KYMO_BASE_ELF_H
@@ -40,7 +40,8 @@ struct elf {
 /**
  * elf_open() - read the head, the segments, the dynamic section and its symbols
  *
- * If a file is damaged behind its head, the parts that can be read are filled; counts are small or 0.
+ * If a file is damaged behind its head, the parts that can be read are filled; counts are small or
+ * 0.
  * Return: 0; 1 when it is not an ELF file; -1 with @err when it cannot be read.
  * Context: allocates, blocks.
  */
@@ -63,10 +64,12 @@ const Elf64_Sym *elf_symbol(const struct elf *elf, const char *name);
 /** elf_uses() - the number of undefined dynamic symbols that begin with @prefix. */
 unsigned elf_uses(const struct elf *elf, const char *prefix);
 
-/** elf_defines() - whether the file defines a function whose name begins with @prefix, also a local one. */
+/** elf_defines() - whether the file defines a function whose name begins with @prefix, also a local
+ * one. */
 bool elf_defines(const struct elf *elf, const char *prefix);
 
-/* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic symbols. */
+/* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic
+ * symbols. */
 struct elf_function {
 	uint64_t address, size;		/* as linked; size 0: unknown */
 	const char *name;
@@ -75,7 +78,7 @@ struct elf_function {
 struct elf_functions {
 	struct elf_function *function;	/* by address */
 	uint64_t count;
-	uint64_t base;			/* the lowest address that is loaded, rounded down to a page */
+	uint64_t base; /* the lowest address that is loaded, rounded down to a page */
 	char *names;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	unsigned build_id_size;		/* 0: it has none */
@@ -100,13 +103,15 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t size);
 
 /*
- * Bytes of the file, with its size checked: for elf_functions.c. elf_read_array() has @count elements of @size bytes
- * with a zeroed one behind them. elf_find_section() finds the first section of @type, and the section of its strings.
+ * Bytes of the file, with its size checked: for elf_functions.c. elf_read_array() has @count
+ * elements of @size bytes with a zeroed one behind them. elf_find_section() finds the first section
+ * of @type, and the section of its strings.
  * Return: false or NULL: the file does not have them, or there is no memory.
  */
 bool elf_read_at(const struct elf *elf, uint64_t offset, void *to, uint64_t size);
 void *elf_read_array(const struct elf *elf, uint64_t offset, uint64_t count, size_t size);
-bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section, Elf64_Shdr *strings);
+bool elf_find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *section,
+		      Elf64_Shdr *strings);
 
 /** elf_machine_name() - "x86-64", "aarch64", ... or "machine 123". */
 const char *elf_machine_name(unsigned machine, char out[32]);

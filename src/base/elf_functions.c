@@ -8,7 +8,8 @@
 #define PAGE 4096u
 #define NOTES_MAX 65536u
 
-static void read_build_id(const struct elf *elf, const Elf64_Phdr *segment, struct elf_functions *functions)
+static void read_build_id(const struct elf *elf, const Elf64_Phdr *segment,
+			  struct elf_functions *functions)
 {
 	uint64_t size = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, at = 0;
 	uint8_t *notes = elf_read_array(elf, segment->p_offset, size, 1);
@@ -96,7 +97,8 @@ void elf_functions(const struct elf *elf, struct elf_functions *functions)
 		(void)read_table(elf, SHT_DYNSYM, functions);
 	}
 	if (functions->count)
-		qsort(functions->function, functions->count, sizeof(*functions->function), by_address);
+		qsort(functions->function, functions->count, sizeof(*functions->function),
+		      by_address);
 }
 
 void elf_functions_free(struct elf_functions *functions)

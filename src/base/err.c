@@ -13,7 +13,7 @@ int err_set(struct kymo_err *err, enum kymo_exit status, const char *format, ...
 		return -1;
 	err->status = status;
 	va_start(args, format);
-	(void)vsnprintf(err->text, sizeof err->text, format, args);	/* a cut text is still a text */
+	(void)vsnprintf(err->text, sizeof err->text, format, args); /* a cut text is still a text */
 	va_end(args);
 	return -1;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors that a user reads. A function that can fail for such a reason has a parameter struct kymo_err *. It fills the error
- * where the cause is known, and returns a negative value. Callers add context with err_wrap(), or pass the error on. Only
- * the command line prints it. On success it is not changed.
+ * Errors that a user reads. A function that can fail for such a reason has a parameter struct
+ * kymo_err *. It fills the error where the cause is known, and returns a negative value. Callers
+ * add context with err_wrap(), or pass the error on. Only the command line prints it. On success it
+ * is not changed.
  */
 #ifndef KYMO_BASE_ERR_H
 #define KYMO_BASE_ERR_H

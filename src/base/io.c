@@ -54,7 +54,8 @@ int pwritev_all(int fd, const struct iovec *part, unsigned parts, off_t offset)
 		const size_t skip = (size_t)done < size ? (size_t)done : size;
 
 		if (skip < size)	/* an empty part may have no address */
-			rc = pwrite_all(fd, (const char *)part[i].iov_base + skip, size - skip, offset + (off_t)skip);
+			rc = pwrite_all(fd, (const char *)part[i].iov_base + skip, size - skip,
+					offset + (off_t)skip);
 		offset += (off_t)size;
 		done -= (ssize_t)skip;
 	}

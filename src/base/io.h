@@ -11,7 +11,8 @@
 
 /**
  * write_all() - write @size bytes, however many write(2) accepts at a time
- * Return: 0; -errno when @fd refused (-ENOSPC when it accepted nothing): some of the bytes may be written.
+ * Return: 0; -errno when @fd refused (-ENOSPC when it accepted nothing): some of the bytes may be
+ * written.
  * Context: blocks.
  */
 int write_all(int fd, const void *data, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of JSON that another program wrote: a member of another type than expected counts as missing. */
+/* Members of JSON that another program wrote: a member of another type than expected counts as
+ * missing. */
 #ifndef KYMO_BASE_JSON_GET_H
 #define KYMO_BASE_JSON_GET_H
 
@@ -24,7 +25,8 @@ static inline uint64_t json_get_u64(struct json_object *object, const char *key)
 	return json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
 }
 
-/** json_get_text() - member @key as a string, valid as long as @object; NULL: it is missing or not a string. */
+/** json_get_text() - member @key as a string, valid as long as @object; NULL: it is missing or not
+ * a string. */
 static inline const char *json_get_text(struct json_object *object, const char *key)
 {
 	struct json_object *value = json_get(object, key);

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/** clock_now_ns() - @clock in nanoseconds. Context: wait-free; reads the vDSO where the clock allows it. */
+/** clock_now_ns() - @clock in nanoseconds. Context: wait-free; reads the vDSO where the clock
+ * allows it. */
 static inline int64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec now;

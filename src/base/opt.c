@@ -119,7 +119,8 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 	return NULL;
 }
 
-static int unknown_name(const struct opt *opts, const char *name, size_t length, struct kymo_err *err)
+static int unknown_name(const struct opt *opts, const char *name, size_t length,
+			struct kymo_err *err)
 {
 	struct text_nearest best = { 0 };
 	char typed[33];
@@ -235,7 +236,8 @@ enum opt_help opt_asks_help(const struct opt *opts, int argc, char **argv)
 {
 	struct walk walk = { .opts = opts, .argc = argc, .argv = argv };
 
-	/* Errors do not matter here: opt_parse() finds them again. Values are skipped as it does. */
+	/* Errors do not matter here: opt_parse() finds them again. Values are skipped as it
+	 * does. */
 	for (; walk.at < argc && strcmp(argv[walk.at], "--"); walk.at++) {
 		const char *arg = argv[walk.at];
 

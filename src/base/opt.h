@@ -115,7 +115,8 @@ void opt_help_short(const struct verb *verb, FILE *out);
 /** opt_man() - print the manual page kymo-<verb>(1) of @verb as roff with man(7) macros. */
 void opt_man(const struct verb *verb, const char *version, FILE *out);
 
-/** opt_roff() - print @text as roff: blank lines separate paragraphs, lines that begin with a blank stay as they are. */
+/** opt_roff() - print @text as roff: blank lines separate paragraphs, lines that begin with a blank
+ * stay as they are. */
 void opt_roff(const char *text, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls of this machine by number, from <asm/unistd.h> at build time. Names are those of LTTng, which are the
- * kernel's functions: stat(2) is newstat.
+ * System calls of this machine by number, from <asm/unistd.h> at build time. Names are those of
+ * LTTng, which are the kernel's functions: stat(2) is newstat.
  *
  * Context: any thread; nothing allocates or blocks.
  */
@@ -16,7 +16,8 @@ unsigned syscall_count(void);
 /** syscall_name() - the name of system call @number. Return: NULL: unknown at build time. */
 const char *syscall_name(int64_t number);
 
-/** syscall_number() - the number of @name, as syscall_name() spells it. Return: -1: there is no such system call. */
+/** syscall_number() - the number of @name, as syscall_name() spells it. Return: -1: there is no
+ * such system call. */
 int64_t syscall_number(const char *name);
 
 #endif

@@ -92,8 +92,11 @@ static void cell(struct table *t, struct table_spelling cell)
 	assert(t->columns && "a cell needs a section");
 	switch (t->format) {
 	case TABLE_TEXT:
-		table_text_hold(t, cell.number ? TABLE_RIGHT : cell.text ? TABLE_LEFT : TABLE_AS_OTHERS,
-			  cell.text ? cell.text : "-");
+		table_text_hold(t,
+				cell.number ? TABLE_RIGHT
+				: cell.text ? TABLE_LEFT
+					    : TABLE_AS_OTHERS,
+				cell.text ? cell.text : "-");
 		break;
 	case TABLE_JSON:
 		json_cell(t, &cell);
@@ -166,7 +169,8 @@ void table_i64(struct table *t, int64_t value)
 	count(t, text);
 }
 
-void table_clock(struct table *t, int64_t (*stamp)(const void *context, int64_t ns), const void *context)
+void table_clock(struct table *t, int64_t (*stamp)(const void *context, int64_t ns),
+		 const void *context)
 {
 	t->stamp = stamp;
 	t->stamp_context = context;
@@ -193,7 +197,8 @@ void table_f64(struct table *t, double value)
 		table_none(t);
 		return;
 	}
-	cell(t, (struct table_spelling){ text_f64(text, value), text_f64_exact(exact, value), true });
+	cell(t,
+	     (struct table_spelling){ text_f64(text, value), text_f64_exact(exact, value), true });
 }
 
 void table_ns(struct table *t, int64_t ns)
@@ -334,7 +339,8 @@ void table_value_u64(struct table *t, const char *key, const char *title, uint64
 }
 
 /* With @unit behind it for people. */
-void table_value_f64(struct table *t, const char *key, const char *title, double value, const char *unit)
+void table_value_f64(struct table *t, const char *key, const char *title, double value,
+		     const char *unit)
 {
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
 

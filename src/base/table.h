@@ -99,8 +99,10 @@ const char *table_paint(const struct table *table, enum table_mark mark);
  * only. */
 void table_whole(struct table *table);
 
-/** table_clock() - @stamp converts the times of table_time(), as to the time of a simulation; NULL: not at all. */
-void table_clock(struct table *table, int64_t (*stamp)(const void *context, int64_t ns), const void *context);
+/** table_clock() - @stamp converts the times of table_time(), as to the time of a simulation; NULL:
+ * not at all. */
+void table_clock(struct table *table, int64_t (*stamp)(const void *context, int64_t ns),
+		 const void *context);
 
 /**
  * table_section() - begin a table; ends the one before
@@ -113,24 +115,30 @@ void table_section(struct table *table, const char *key, const char *title,
 void table_text(struct table *table, const char *text);	/* NULL: empty, json null */
 void table_u64(struct table *table, uint64_t value);
 void table_i64(struct table *table, int64_t value);
-void table_hex(struct table *table, uint64_t value);	/* text and csv: 0x...; json: a string "0x..." */
-void table_f64(struct table *table, double value);	/* text: 4 significant digits */
-void table_ns(struct table *table, int64_t ns);		/* text: scaled with unit; json, csv: integer */
-void table_time(struct table *table, int64_t ns);	/* a point in time: integer, on table_clock() */
-/* As table_ns(), but @ns may be wrong by @error_ns. If it is not larger: "<1.2 ms" in text; json null, csv empty. */
+void table_hex(struct table *table,
+	       uint64_t value);                    /* text and csv: 0x...; json: a string "0x..." */
+void table_f64(struct table *table, double value); /* text: 4 significant digits */
+void table_ns(struct table *table, int64_t ns);    /* text: scaled with unit; json, csv: integer */
+void table_time(struct table *table, int64_t ns);  /* a point in time: integer, on table_clock() */
+/* As table_ns(), but @ns may be wrong by @error_ns. If it is not larger: "<1.2 ms" in text; json
+ * null, csv empty. */
 void table_ns_within(struct table *table, int64_t ns, int64_t error_ns);
-void table_bytes(struct table *table, uint64_t bytes);	/* text: scaled with unit; json, csv: integer */
+void table_bytes(struct table *table,
+		 uint64_t bytes); /* text: scaled with unit; json, csv: integer */
 void table_bytes_i64(struct table *table,
 		     int64_t bytes); /* the same of a growth, which may be negative: "-4.00 KiB" */
 void table_none(struct table *table);			/* text "-", json null, csv empty */
 
-/* A fact outside of tables: "title: value" in text, a key of the top object in json, "# key,value" in csv. */
+/* A fact outside of tables: "title: value" in text, a key of the top object in json, "# key,value"
+ * in csv. */
 void table_value_text(struct table *table, const char *key, const char *title, const char *value);
 void table_value_u64(struct table *table, const char *key, const char *title, uint64_t value);
-void table_value_f64(struct table *table, const char *key, const char *title, double value, const char *unit);
+void table_value_f64(struct table *table, const char *key, const char *title, double value,
+		     const char *unit);
 void table_value_ns(struct table *table, const char *key, const char *title, int64_t ns);
 
-/** table_note() - a line for people only (text), after the rows so far; ends the section in text. */
+/** table_note() - a line for people only (text), after the rows so far; ends the section in
+ * text. */
 __attribute__((format(printf, 2, 3)))
 void table_note(struct table *table, const char *format, ...);
 

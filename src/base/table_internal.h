@@ -78,7 +78,8 @@ void table_text_title(struct table *table, const char *title);
 /** table_text_hold() - keep the next cell until the widths are known. */
 void table_text_hold(struct table *table, enum table_side side, const char *text);
 
-/** table_text_row() - a row is complete: it is written when enough are held, or widths are fixed. */
+/** table_text_row() - a row is complete: it is written when enough are held, or widths are
+ * fixed. */
 void table_text_row(struct table *table);
 
 /** table_text_flush() - write the rows that are held. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables for people. Rows wait until the widths of their columns are known, but at most ROWS_HELD of them: what
- * comes later is written at once with the widths seen so far. So memory does not grow with the number of rows.
+ * Tables for people. Rows wait until the widths of their columns are known, but at most ROWS_HELD
+ * of them: what comes later is written at once with the widths seen so far. So memory does not grow
+ * with the number of rows.
  */
 #include <errno.h>
 #include <stdint.h>
