@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EACH(f, (a, b), (c, d)) expands to f(a, b) f(c, d): the macro f is applied to each field tuple of a tracepoints.def row.
- * EACH() accepts up to eight tuples: the widest row has eight.
+ * EACH(f, (a, b), (c, d)) expands to f(a, b) f(c, d): the macro f is applied to each field tuple of
+ * a tracepoints.def row. EACH() accepts up to eight tuples: the widest row has eight.
  */
 #ifndef KYMO_ABI_EACH_H
 #define KYMO_ABI_EACH_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash of tracepoints.def. Two programs compare it (kymo_region.table_hash) to know whether they were built from the same table.
- * The hash is FNV-1a, 64 bits, over this text of each row, in the order of the rows, without separators between rows:
+ * A hash of tracepoints.def. Two programs compare it (kymo_region.table_hash) to know whether they
+ * were built from the same table. The hash is FNV-1a, 64 bits, over this text of each row, in the
+ * order of the rows, without separators between rows:
  *
  *     provider:id:name:phase:from:to:KIND argument;KIND argument;...
  *

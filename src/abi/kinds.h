@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The field kinds of tracepoints.def: the recorded bytes, and the parameters and arguments in C. The bytes are those of the CTF
- * payload: packed, host byte order.
+ * The field kinds of tracepoints.def: the recorded bytes, and the parameters and arguments in C.
+ * The bytes are those of the CTF payload: packed, host byte order.
  */
 #ifndef KYMO_ABI_KINDS_H
 #define KYMO_ABI_KINDS_H

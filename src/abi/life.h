@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides which facts of an init log still hold. The process uses this rule to forget the other facts; a recorder that starts late
- * uses the same rule to read only the facts that hold now.
+ * Decides which facts of an init log still hold. The process uses this rule to forget the other
+ * facts; a recorder that starts late uses the same rule to read only the facts that hold now.
  *
- * Example: the fact "publisher 0x12 publishes /scan" holds until publisher 0x12 is destroyed, until its node is destroyed, or until
- * a later fact gives publisher 0x12 another topic. The LIFE rows of tracepoints.def name the key and the objects of each fact.
+ * Example: the fact "publisher 0x12 publishes /scan" holds until publisher 0x12 is destroyed, until
+ * its node is destroyed, or until a later fact gives publisher 0x12 another topic. The LIFE rows of
+ * tracepoints.def name the key and the objects of each fact.
  *
  *   struct kymo_lives lives;
  *   kymo_lives_begin(&lives, memory, count, gone);    memory: kymo_lives_bytes(count, gone), zeroed
@@ -17,17 +18,19 @@
  *   - a later fact has the same key, or
  *   - a later record KYMO_LOG_GONE names the object of the fact, or an object that contains that object.
  *
- * "Later" compares origins. The algorithm has two steps. Each key and each object gets a slot in a hash table, with the origin of the
- * newest fact about it and of the newest KYMO_LOG_GONE. Then, in a few rounds, each fact that ends also ends the objects that it
- * created, until nothing changes.
+ * "Later" compares origins. The algorithm has two steps. Each key and each object gets a slot in a
+ * hash table, with the origin of the newest fact about it and of the newest KYMO_LOG_GONE. Then, in
+ * a few rounds, each fact that ends also ends the objects that it created, until nothing changes.
  *
- * A new object at an old address replaces only the facts that are reported again: rcl reports a node's own publisher before it
- * reports the node, so the other facts cannot be attributed to the old object. Objects that a replaced fact created end with that
- * fact only in a log that has KYMO_LOG_GONE records; other logs are decided by keys alone.
+ * A new object at an old address replaces only the facts that are reported again: rcl reports a
+ * node's own publisher before it reports the node, so the other facts cannot be attributed to the
+ * old object. Objects that a replaced fact created end with that fact only in a log that has
+ * KYMO_LOG_GONE records; other logs are decided by keys alone.
  *
  * In doubt a fact holds: one name too many does less harm than a missing name.
  *
- * Context: wait-free, in time proportional to its length; no allocation. Nothing from the traced process is trusted.
+ * Context: wait-free, in time proportional to its length; no allocation. Nothing from the traced
+ * process is trusted.
  */
 #ifndef KYMO_ABI_LIFE_H
 #define KYMO_ABI_LIFE_H
@@ -41,9 +44,9 @@
 #include "abi/region.h"
 
 /*
- * Kinds of objects that can be destroyed. RECEIVER: rclcpp's object of a subscription. RMW: an object of the middleware.
- * COLLECTOR: the object that holds the callback groups of an executor. IPB: an intra-process buffer.
- * BUFFER: the ring buffer inside an IPB.
+ * Kinds of objects that can be destroyed. RECEIVER: rclcpp's object of a subscription. RMW: an
+ * object of the middleware. COLLECTOR: the object that holds the callback groups of an executor.
+ * IPB: an intra-process buffer. BUFFER: the ring buffer inside an IPB.
  */
 enum kymo_entity {
 	KYMO_ENTITY_NONE,
@@ -65,7 +68,8 @@ enum kymo_entity {
 	KYMO_ENTITY_GROUP,
 	KYMO_ENTITIES
 };
-#define KYMO_LIFE_DEPTH	8	/* longest chain of owners: node, subscription, receiver, ipb, buffer, and some spare */
+/* longest chain of owners: node, subscription, receiver, ipb, buffer, and some spare */
+#define KYMO_LIFE_DEPTH	8
 
 /* A LIFE row of tracepoints.def. */
 struct kymo_life {
@@ -78,17 +82,20 @@ struct kymo_life {
 
 #define KYMO_LIFE_PART(entity, field) { KYMO_ENTITY_##entity, field }
 static const struct kymo_life kymo_life[KYMO_POINTS_TABLE] = {
-#define LIFE(id, key, makes, of, takes)							\
-	[KYMO_POINT_##id] = { true, key, KYMO_LIFE_PART makes, KYMO_LIFE_PART of, KYMO_LIFE_PART takes },
+#define LIFE(id, key, makes, of, takes)                                           \
+	[KYMO_POINT_##id] = { true, key, KYMO_LIFE_PART makes, KYMO_LIFE_PART of, \
+			      KYMO_LIFE_PART takes },
 #include "abi/tracepoints.def"
 };
 
 /* A slot of the hash table: a key of facts, or an object. */
 struct kymo_life_slot {
-	uint64_t name;		/* 0: free */
-	uint64_t newest;	/* 1 + origin of the latest fact that has this key, or creates this object */
-	uint64_t gone;		/* 1 + origin of the latest record that ends this object; 0: none */
-	uint64_t taker;		/* 1 + origin of the latest fact that attaches this object to another one ("takes") */
+	uint64_t name;   /* 0: free */
+	uint64_t newest; /* 1 + origin of the latest fact that has this key, or creates this
+			  * object */
+	uint64_t gone;   /* 1 + origin of the latest record that ends this object; 0: none */
+	uint64_t taker;  /* 1 + origin of the latest fact that attaches this object to another one
+			    ("takes") */
 };
 
 struct kymo_life_fact {
@@ -106,7 +113,8 @@ struct kymo_lives {
 	bool gone;		/* the log has KYMO_LOG_GONE records: objects get slots, too */
 };
 
-/* Number of slots as a power of two. With objects, a fact has up to four names: its key and three objects. */
+/* Number of slots as a power of two. With objects, a fact has up to four names: its key and three
+ * objects. */
 static inline unsigned kymo_lives_bits(size_t count, bool gone)
 {
 	unsigned bits = 4;
@@ -129,8 +137,12 @@ static inline void kymo_lives_begin(struct kymo_lives *lives, void *memory, size
 
 	*lives = (struct kymo_lives){
 		.slot = (struct kymo_life_slot *)memory,
-		.fact = (struct kymo_life_fact *)((uint8_t *)memory + (sizeof(struct kymo_life_slot) << bits)),
-		.room = count, .mask = ((uint64_t)1 << bits) - 1, .shift = 64 - bits, .gone = gone,
+		.fact = (struct kymo_life_fact *)((uint8_t *)memory +
+						  (sizeof(struct kymo_life_slot) << bits)),
+		.room = count,
+		.mask = ((uint64_t)1 << bits) - 1,
+		.shift = 64 - bits,
+		.gone = gone,
 	};
 }
 
@@ -181,11 +193,13 @@ static inline uint64_t kymo_life_word(const uint8_t *payload, size_t size, unsig
 	return word;
 }
 
-/** kymo_lives_add() - add a record (not padding); facts beyond the count of kymo_lives_begin() are ignored. */
+/** kymo_lives_add() - add a record (not padding); facts beyond the count of kymo_lives_begin() are
+ * ignored. */
 static inline void kymo_lives_add(struct kymo_lives *lives, const struct kymo_log_record *record,
 				  const uint8_t *payload, size_t size, uint64_t position)
 {
-	const struct kymo_life *life = record->id < KYMO_POINTS_TABLE ? &kymo_life[record->id] : NULL;
+	const struct kymo_life *life =
+		record->id < KYMO_POINTS_TABLE ? &kymo_life[record->id] : NULL;
 	struct kymo_life_fact fact = { .origin = record->origin, .position = position };
 	uint64_t value;
 
@@ -213,35 +227,40 @@ static inline void kymo_lives_add(struct kymo_lives *lives, const struct kymo_lo
 		fact.of = kymo_lives_slot(lives, KYMO_ENTITY_THREAD, record->tid);
 	if (lives->gone && life && life->known) {
 		if (life->makes.entity) {
-			fact.makes = kymo_lives_slot(lives, life->makes.entity,
-						     kymo_life_word(payload, size, life->makes.field));
+			fact.makes =
+				kymo_lives_slot(lives, life->makes.entity,
+						kymo_life_word(payload, size, life->makes.field));
 			kymo_life_raise(&lives->slot[fact.makes].newest, fact.origin);
 		}
 		if (life->of.entity)
 			fact.of = kymo_lives_slot(lives, life->of.entity,
 						  kymo_life_word(payload, size, life->of.field));
 		if (life->takes.entity) {
-			fact.takes = kymo_lives_slot(lives, life->takes.entity,
-						     kymo_life_word(payload, size, life->takes.field));
+			fact.takes =
+				kymo_lives_slot(lives, life->takes.entity,
+						kymo_life_word(payload, size, life->takes.field));
 			kymo_life_raise(&lives->slot[fact.takes].taker, fact.origin);
 		}
 	}
 	lives->fact[lives->count++] = fact;
 }
 
-static inline bool kymo_lives_holds(const struct kymo_lives *lives, const struct kymo_life_fact *fact)
+static inline bool kymo_lives_holds(const struct kymo_lives *lives,
+				    const struct kymo_life_fact *fact)
 {
 	return !fact->gone && lives->slot[fact->key].newest == fact->origin + 1;
 }
 
 /*
- * Ends a fact if its object is gone or a later fact replaced it. With the fact ends the object that it created, unless a later fact
- * created the object anew; and the object that it attached, unless a later fact attached that object.
+ * Ends a fact if its object is gone or a later fact replaced it. With the fact ends the object that
+ * it created, unless a later fact created the object anew; and the object that it attached, unless
+ * a later fact attached that object.
  * Return: an object ended.
  */
 static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fact *fact)
 {
-	struct kymo_life_slot *makes = &lives->slot[fact->makes], *takes = &lives->slot[fact->takes];
+	struct kymo_life_slot *makes = &lives->slot[fact->makes],
+			      *takes = &lives->slot[fact->takes];
 	const uint64_t of = lives->slot[fact->of].gone, self = fact->origin + 1;
 	uint64_t at = lives->slot[fact->key].newest;
 	bool changed = false;
@@ -264,7 +283,8 @@ static inline bool kymo_lives_end(struct kymo_lives *lives, struct kymo_life_fac
 	return changed;
 }
 
-/** kymo_lives_decide() - end objects until nothing changes. Call after the last kymo_lives_add(). */
+/** kymo_lives_decide() - end objects until nothing changes. Call after the last
+ * kymo_lives_add(). */
 static inline void kymo_lives_decide(struct kymo_lives *lives)
 {
 	bool changed = lives->gone;

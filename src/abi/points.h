@@ -25,8 +25,8 @@ enum kymo_point_id {
 /* Most ids a process can have: one enable byte each, one page of them. */
 #define KYMO_POINTS_MAX 4096
 /*
- * Ids without events. A place in the code (struct kymo_site) uses one of them instead of an id of its own, in these cases.
- * The recorder never writes the enable bytes of these ids.
+ * Ids without events. A place in the code (struct kymo_site) uses one of them instead of an id of
+ * its own, in these cases. The recorder never writes the enable bytes of these ids.
  *   UNDECLARED   the place has no id yet: always on, so that its first event gets an id
  *   MUTED        the program has switched the place off: always off
  *   ENDS         the program has switched off a place that ends a span: always on, so that open spans still end

@@ -2,15 +2,17 @@
 /*
  * Determines the version of a libtracetools.
  *
- * The exported functions determine the family of versions. Iron and Jazzy export the same functions, but their
- * ros_trace_rmw_publish has different arguments. To distinguish the two, four sources are asked in this order:
+ * The exported functions determine the family of versions. Iron and Jazzy export the same
+ * functions, but their ros_trace_rmw_publish has different arguments. To distinguish the two, four
+ * sources are asked in this order:
  *
  *   1. LTTng's probe of that function, if the library has one: the probe contains the names of the arguments
  *   2. the installed package.xml
  *   3. $ROS_DISTRO
  *   4. none of these: Jazzy is assumed
  *
- * package.xml also contains the exact version, which is used only if the version belongs to the family.
+ * package.xml also contains the exact version, which is used only if the version belongs to the
+ * family.
  */
 #ifndef KYMO_ABI_TRACETOOLS_H
 #define KYMO_ABI_TRACETOOLS_H
@@ -43,7 +45,8 @@ static const struct kymo_tracetools_range kymo_tracetools_ranges[] = {
 #include "abi/tracetools.def"
 };
 
-/* LTTng-UST 2.13's struct lttng_ust_tracepoint, up to the member with the names of the arguments. */
+/* LTTng-UST 2.13's struct lttng_ust_tracepoint, up to the member with the names of the
+ * arguments. */
 #define KYMO_UST_POINT "lttng_ust_tracepoint_ros2___rmw_publish"
 struct kymo_ust_point {
 	uint32_t struct_size;
@@ -61,8 +64,9 @@ enum kymo_tracetools_evidence {
 struct kymo_tracetools_answer {
 	const struct kymo_tracetools_range *range;
 	enum kymo_tracetools_evidence evidence;
-	uint32_t version;		/* from package.xml, KYMO_V(); 0: only the range is known, not the version */
-	char text[28];			/* from package.xml, e.g. "8.2.2"; empty if the version is not known */
+	uint32_t version; /* from package.xml, KYMO_V(); 0: only the range is known, not the
+			   * version */
+	char text[28];    /* from package.xml, e.g. "8.2.2"; empty if the version is not known */
 };
 
 /* Return: KYMO_V(); 0: @text is not a version. */
@@ -102,7 +106,8 @@ static inline bool kymo_tracetools_resolve(const char *library, char *path, size
 	return true;
 }
 
-/* Fills @text with "8.2.2" from <prefix>/share/tracetools/package.xml, for <prefix>/lib/libtracetools.so. */
+/* Fills @text with "8.2.2" from <prefix>/share/tracetools/package.xml, for
+ * <prefix>/lib/libtracetools.so. */
 static inline bool kymo_tracetools_package(const char *library, char *text, size_t size,
 					   struct kymo_tracetools_room *room)
 {
