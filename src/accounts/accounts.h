@@ -2,8 +2,8 @@
 /*
  * kymo.json, which stands beside a trace: how the recording ended, and where every event went.
  *
- * accounts.def has the members of each object. The same plain structs are filled by who writes the file and by
- * accounts_read(), so no key is spelled twice.
+ * accounts.def has the members of each object. The same plain structs are filled by who writes the
+ * file and by accounts_read(), so no key is spelled twice.
  */
 #ifndef KYMO_ACCOUNTS_ACCOUNTS_H
 #define KYMO_ACCOUNTS_ACCOUNTS_H
@@ -51,10 +51,12 @@ enum accounts_group {
  */
 void accounts_put(struct json_object *object, enum accounts_group group, const void *of);
 
-/** accounts_object() - a new object with the members of @group; to be released. Context: allocates. */
+/** accounts_object() - a new object with the members of @group; to be released. Context:
+ * allocates. */
 struct json_object *accounts_object(enum accounts_group group, const void *of);
 
-/** accounts_text() - the same members as text: for processes and threads, of which there may be thousands. */
+/** accounts_text() - the same members as text: for processes and threads, of which there may be
+ * thousands. */
 void accounts_text(struct json_text *json, enum accounts_group group, const void *of);
 
 /* ---- read ---- */
@@ -67,9 +69,10 @@ struct account_process {
 };
 
 struct accounts {
-	bool present;			/* kymo.json exists and could be read */
-	bool ended;			/* the recorder completed the trace */
-	uint64_t recorded, dropped, unwritten;	/* of an ended recording, else 0: then only the streams know */
+	bool present; /* kymo.json exists and could be read */
+	bool ended;   /* the recorder completed the trace */
+	uint64_t recorded, dropped,
+		unwritten; /* of an ended recording, else 0: then only the streams know */
 	struct accounts_root root;
 	struct accounts_host host;
 	struct accounts_totals totals;
@@ -123,8 +126,8 @@ enum accounts_machine {
 /** accounts_machine_name() - "cpu", "cpus", ... */
 const char *accounts_machine_name(enum accounts_machine part);
 
-/** accounts_machine() - @part of the machine of a recording; "" if it is not known. Return: @text.
- */
+/** accounts_machine() - @part of the machine of a recording; "" if it is not known. Return:
+ * @text. */
 char *accounts_machine(const struct accounts *accounts, enum accounts_machine part,
 		       char text[MACHINE_TEXT_MAX]);
 

@@ -21,7 +21,8 @@ const struct accounts_field *accounts_fields(enum accounts_group group);
 /** accounts_describe_snapshot() - @accounts->snapshot_text, of what was read. */
 void accounts_describe_snapshot(struct accounts *accounts);
 
-/** accounts_describe_rules() - what was recorded, for people. Return: malloc'ed; NULL: everything. */
+/** accounts_describe_rules() - what was recorded, for people. Return: malloc'ed; NULL:
+ * everything. */
 char *accounts_describe_rules(struct json_object *root);
 
 #endif

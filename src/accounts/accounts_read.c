@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kymo.json into the structs of accounts.def. Everything in the file is optional, and nothing in it is trusted. */
+/* kymo.json into the structs of accounts.def. Everything in the file is optional, and nothing in it
+ * is trusted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,16 @@ static size_t length_of(struct json_object *array)
 
 static int64_t signed_value(struct json_object *value, bool negative)
 {
-	const int64_t number = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
+	const int64_t number =
+		json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : 0;
 
 	/* json-c has the largest number where the text had a larger one. */
 	return (negative || number >= 0) && number != INT64_MAX ? number : 0;
 }
 
 /* The members of @group that @object has; the others become 0 or "". */
-static void read_group(struct accounts *a, struct json_object *object, enum accounts_group group, void *of)
+static void read_group(struct accounts *a, struct json_object *object, enum accounts_group group,
+		       void *of)
 {
 	for (const struct accounts_field *field = accounts_fields(group); field->key; field++) {
 		struct json_object *value = json_get(object, field->key);
@@ -68,12 +71,13 @@ static void read_process(struct accounts *a, struct json_object *object)
 	read_group(a, object, ACCOUNTS_PROCESS, &process->is);
 	process->thread = count ? pool_new(&a->pool, count * sizeof(*process->thread)) : NULL;
 	for (size_t i = 0; process->thread && i < count; i++)
-		read_group(a, json_object_array_get_idx(threads, i), ACCOUNTS_THREAD, &process->thread[process->thread_count++]);
+		read_group(a, json_object_array_get_idx(threads, i), ACCOUNTS_THREAD,
+			   &process->thread[process->thread_count++]);
 }
 
 /*
- * Processes that ended long ago are lines of a file of their own. A recorder that was killed may have written more lines than
- * its kymo.json counts: those processes are still among "processes".
+ * Processes that ended long ago are lines of a file of their own. A recorder that was killed may
+ * have written more lines than its kymo.json counts: those processes are still among "processes".
  */
 static void read_earlier(struct accounts *a, const char *directory, struct json_object *object)
 {
@@ -108,7 +112,8 @@ static void read_clocks(struct accounts *a, struct json_object *array)
 
 	a->clock = calloc(count + 1, sizeof(*a->clock));
 	for (size_t i = 0; a->clock && i < count; i++)
-		read_group(a, json_object_array_get_idx(array, i), ACCOUNTS_CLOCK, &a->clock[a->clock_count++]);
+		read_group(a, json_object_array_get_idx(array, i), ACCOUNTS_CLOCK,
+			   &a->clock[a->clock_count++]);
 }
 
 static void read_pauses(struct accounts *a, struct json_object *array)
@@ -126,7 +131,8 @@ static void read_snapshot(struct accounts *a, struct json_object *object)
 	read_group(a, object, ACCOUNTS_SNAPSHOT, &a->snapshot);
 	if (!json_object_is_type(object, json_type_object))
 		return;
-	a->snapshot_at_ns = a->snapshot.at_ns > a->root.start_ns ? a->snapshot.at_ns - a->root.start_ns : 0;
+	a->snapshot_at_ns =
+		a->snapshot.at_ns > a->root.start_ns ? a->snapshot.at_ns - a->root.start_ns : 0;
 	accounts_describe_snapshot(a);
 }
 
@@ -138,7 +144,8 @@ static void read_root(struct accounts *a, struct json_object *root, const char *
 	read_group(a, root, ACCOUNTS_ROOT, &a->root);
 	read_group(a, json_get(root, "host"), ACCOUNTS_HOST, &a->host);
 	read_group(a, json_get(root, "totals"), ACCOUNTS_TOTALS, &a->totals);
-	/* The counts of a killed recorder are old; the next recorder counted what it had not written yet. */
+	/* The counts of a killed recorder are old; the next recorder counted what it had not
+	 * written yet. */
 	a->ended = a->root.ended;
 	if (a->ended) {
 		a->recorded = a->totals.recorded;

@@ -91,7 +91,8 @@ const char *incident_sentence(const struct incident *incident)
 
 int incident_write(const char *path, struct json_object *json, struct kymo_err *err)
 {
-	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 	char file[INCIDENT_PATH_MAX], part[INCIDENT_PATH_MAX + 8];
 	int fd, rc;
 
@@ -252,7 +253,8 @@ unsigned incidents_prune(const char *directory, uint64_t count, uint64_t bytes)
 	left = incidents.count;
 	size = incidents.bytes;
 	for (unsigned i = 0; i + 1 < incidents.count && (left > count || size > bytes); i++) {
-		if (is_being_written(&incidents.item[i]) || incident_remove(incidents.item[i].path) < 0)
+		if (is_being_written(&incidents.item[i]) ||
+		    incident_remove(incidents.item[i].path) < 0)
 			continue;
 		left--;
 		size -= incidents.item[i].bytes;

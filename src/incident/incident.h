@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incidents: a directory with a directory for each, named by its time, in which incident.json says what happened.
+ * Incidents: a directory with a directory for each, named by its time, in which incident.json says
+ * what happened.
  *
  *   incidents/20261124-031244/incident.json   trigger, value, process, finding, files, versions
  *                             trace/          the snapshot
  *                             page.html  summary
  *
- * The recorder creates one ("writing"), and says what fired when the snapshot is complete ("written"). Later its finding and its
- * page are added ("complete"). Where the recorder or the machine ended before, it is "incomplete".
+ * The recorder creates one ("writing"), and says what fired when the snapshot is complete
+ * ("written"). Later its finding and its page are added ("complete"). Where the recorder or the
+ * machine ended before, it is "incomplete".
  *
  * Context of all functions: not thread-safe; allocate; block as the disk does.
  */
@@ -37,7 +39,8 @@ struct incidents {
 	uint64_t bytes;
 };
 
-/** incidents_read() - those in @directory; none if it does not exist. Return: 0; -1 with @err. Free @incidents also then. */
+/** incidents_read() - those in @directory; none if it does not exist. Return: 0; -1 with @err. Free
+ * @incidents also then. */
 int incidents_read(const char *directory, struct incidents *incidents, struct kymo_err *err);
 void incidents_free(struct incidents *incidents);
 
@@ -50,7 +53,8 @@ const char *incident_state(const struct incident *incident);
 /** incident_sentence() - the finding, if it is about what fired; else what fired; "" */
 const char *incident_sentence(const struct incident *incident);
 
-/** incident_create() - a new one, "writing". @path: receives that of its directory. Return: 0; -1 with @err. */
+/** incident_create() - a new one, "writing". @path: receives that of its directory. Return: 0; -1
+ * with @err. */
 int incident_create(const char *directory, char path[INCIDENT_PATH_MAX], struct kymo_err *err);
 
 /** incident_write() - replace incident.json in @path at once. Return: 0; -1 with @err. */
@@ -60,13 +64,15 @@ int incident_write(const char *path, struct json_object *json, struct kymo_err *
 int incident_remove(const char *path);
 
 /**
- * incidents_prune() - remove the oldest until at most @count with @bytes are left; never the newest, nor one that is being written
+ * incidents_prune() - remove the oldest until at most @count with @bytes are left; never the
+ * newest, nor one that is being written
  * Return: how many were removed.
  */
 unsigned incidents_prune(const char *directory, uint64_t count, uint64_t bytes);
 
 /**
- * incidents_recover() - what recorders left that do not run any more: with a trace it is "written", else "incomplete"
+ * incidents_recover() - what recorders left that do not run any more: with a trace it is "written",
+ * else "incomplete"
  * Return: how many are "written" and lack their finding.
  */
 unsigned incidents_recover(const char *directory);
