@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is freed together: everything that is built from the metadata of one trace. Nothing is
- * freed alone. A budget keeps hostile metadata from using up the memory of the machine.
+ * Memory that is freed together: everything that is built from the metadata of one trace. Nothing
+ * is freed alone. A budget keeps hostile metadata from using up the memory of the machine.
  */
 #ifndef KYMO_CTF_ARENA_H
 #define KYMO_CTF_ARENA_H

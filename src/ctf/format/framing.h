@@ -9,10 +9,13 @@
 
 /* Stream classes of the traces written here; the value is the stream_id. */
 enum ctf_class {
-	CTF_CLASS_RUN,		/* runtime events of one ring; vpid, vtid, procname in the packet context */
-	CTF_CLASS_INIT,		/* init events of one process; they and init_timestamp in the event context */
-	CTF_CLASS_MERGED,	/* runtime events of many rings; vpid in the packet, vtid and procname in the event context */
-	CTF_CLASS_KERNEL,	/* the kernel's events (kernel/kernel.h), where a trace is no directory: nothing in the packet but its CPU */
+	CTF_CLASS_RUN,  /* runtime events of one ring; vpid, vtid, procname in the packet context */
+	CTF_CLASS_INIT, /* init events of one process; they and init_timestamp in the event
+			 * context */
+	CTF_CLASS_MERGED, /* runtime events of many rings; vpid in the packet, vtid and procname in
+			     the event context */
+	CTF_CLASS_KERNEL, /* the kernel's events (kernel/kernel.h), where a trace is no directory:
+			     nothing in the packet but its CPU */
 	CTF_CLASS_COUNT
 };
 

@@ -146,7 +146,7 @@ void ctf_index_finish(struct ctf_index *index, int dir_fd, const char *name)
 		return;
 	index_path(part, sizeof part, name, "part");
 	index_path(final, sizeof final, name, "idx");
-	(void)renameat(dir_fd, part, dir_fd, final);	/* without an index, readers scan the stream */
+	(void)renameat(dir_fd, part, dir_fd, final); /* without an index, readers scan the stream */
 }
 
 /* ---- reading ---- */

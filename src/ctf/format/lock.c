@@ -52,9 +52,12 @@ int64_t ctf_lock_end(int fd, uint64_t from)
 
 	if (from > INT64_MAX)
 		return -EINVAL;
-	/* F_OFD_GETLK returns any conflicting lock, not the first one: ask again for the range before it. */
+	/* F_OFD_GETLK returns any conflicting lock, not the first one: ask again for the range
+	 * before it. */
 	while (end > (int64_t)from) {
-		struct flock range = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = (off_t)from };
+		struct flock range = { .l_type = F_RDLCK,
+				       .l_whence = SEEK_SET,
+				       .l_start = (off_t)from };
 
 		range.l_len = end == INT64_MAX ? 0 : (off_t)(end - (int64_t)from);
 		if (fcntl(fd, F_OFD_GETLK, &range) < 0)
@@ -80,8 +83,8 @@ int ctf_lock_wait(int fd, uint64_t from, uint64_t size)
 static int write_point(int fd, const struct ctf_sync *sync)
 {
 	const struct sync_bytes bytes = {
-		htobe32(CTF_SYNC_MAGIC), htobe32(CTF_SYNC_VERSION), htobe64(sync->number), htobe64(sync->time),
-		htobe64(sync->streams),
+		htobe32(CTF_SYNC_MAGIC), htobe32(CTF_SYNC_VERSION), htobe64(sync->number),
+		htobe64(sync->time),     htobe64(sync->streams),
 	};
 
 	return pwrite_all(fd, &bytes, sizeof(bytes), 0);
@@ -96,7 +99,8 @@ int ctf_sync_begin(int fd)
 
 int ctf_sync_write(int fd, const struct ctf_sync *sync)
 {
-	/* A reader locks the 32 bytes while it reads them. Then this point is skipped; the next one says more. */
+	/* A reader locks the 32 bytes while it reads them. Then this point is skipped; the next one
+	 * says more. */
 	int rc = lock(fd, F_OFD_SETLK, F_WRLCK, 0, CTF_SYNC_BYTES);
 
 	if (rc < 0)
@@ -124,7 +128,8 @@ int ctf_sync_read(int fd, struct ctf_sync *sync)
 	(void)lock(fd, F_OFD_SETLK, F_UNLCK, 0, CTF_SYNC_BYTES);
 	if (rc < 0)
 		return rc;
-	if (got != sizeof(bytes) || be32toh(bytes.magic) != CTF_SYNC_MAGIC || be32toh(bytes.version) != CTF_SYNC_VERSION)
+	if (got != sizeof(bytes) || be32toh(bytes.magic) != CTF_SYNC_MAGIC ||
+	    be32toh(bytes.version) != CTF_SYNC_VERSION)
 		return -EINVAL;
 	*sync = (struct ctf_sync){ be64toh(bytes.number), be64toh(bytes.time), be64toh(bytes.streams) };
 	return 0;

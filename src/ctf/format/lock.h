@@ -49,7 +49,8 @@
 #define CTF_SYNC_VERSION 1u
 #define CTF_SYNC_BYTES	32u
 #define CTF_LOCK_ALIVE	((uint64_t)1 << 62)	/* byte of index/sync that a writer keeps locked */
-#define CTF_LOCK_REST	UINT64_MAX	/* as a size: to the end of the file, however long it grows */
+/* as a size: to the end of the file, however long it grows */
+#define CTF_LOCK_REST	UINT64_MAX
 
 struct ctf_sync {
 	uint64_t number, time, streams;
@@ -64,10 +65,12 @@ struct ctf_sync {
 int ctf_lock_all(int fd, uint64_t from);		/* from byte @from on */
 int ctf_lock_ready(int fd, uint64_t from, uint64_t size);	/* may be read now */
 
-/** ctf_sync_begin() - of a new index/sync: a writer is alive, and no point exists yet. Return: 0, or -errno. */
+/** ctf_sync_begin() - of a new index/sync: a writer is alive, and no point exists yet. Return: 0,
+ * or -errno. */
 int ctf_sync_begin(int fd);
 
-/** ctf_sync_write() - the next point. Return: 0, or -errno. Context: two system calls more than a write. */
+/** ctf_sync_write() - the next point. Return: 0, or -errno. Context: two system calls more than a
+ * write. */
 int ctf_sync_write(int fd, const struct ctf_sync *sync);
 
 /* For readers; descriptors are open for reading. */
@@ -89,13 +92,16 @@ int ctf_lock_test(int fd, uint64_t from, uint64_t size);
  */
 int64_t ctf_lock_end(int fd, uint64_t from);
 
-/** ctf_lock_wait() - as ctf_lock_test(), but sleeps until the range may be read. Return: 0, or -errno (-EINTR: a signal came). */
+/** ctf_lock_wait() - as ctf_lock_test(), but sleeps until the range may be read. Return: 0, or
+ * -errno (-EINTR: a signal came). */
 int ctf_lock_wait(int fd, uint64_t from, uint64_t size);
 
-/** ctf_sync_alive() - of index/sync: whether the trace is still being written. Return: 1, 0, or -errno. */
+/** ctf_sync_alive() - of index/sync: whether the trace is still being written. Return: 1, 0, or
+ * -errno. */
 int ctf_sync_alive(int fd);
 
-/** ctf_sync_read() - the last point. Return: 0; -EINVAL: not such a file; -errno. Context: may wait a moment. */
+/** ctf_sync_read() - the last point. Return: 0; -EINVAL: not such a file; -errno. Context: may wait
+ * a moment. */
 int ctf_sync_read(int fd, struct ctf_sync *sync);
 
 /* ---- the writer of one trace directory that is read while it is written: its index/sync. Context:

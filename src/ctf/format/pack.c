@@ -89,7 +89,8 @@ static int pack_frame(struct packing *p, uint64_t at, size_t size)
 	packed = ZSTD_compress2(p->context, p->packed, p->packed_room, p->plain, size);
 	if (ZSTD_isError(packed))
 		return -EIO;
-	p->entry[p->count++] = (struct table_entry){ htole32((uint32_t)packed), htole32((uint32_t)size) };
+	p->entry[p->count++] =
+		(struct table_entry){ htole32((uint32_t)packed), htole32((uint32_t)size) };
 	return put(p, p->packed, packed);
 }
 
@@ -174,7 +175,8 @@ int packed_file(const char *directory, const char *name, size_t frame, const boo
 	if (rc == 0 && p.bytes)
 		rc = pack_all(&p, stopped);
 	smaller = p.written && p.written < p.bytes;
-	/* The packed file must be on the disk before the other is removed, even if the power fails. */
+	/* The packed file must be on the disk before the other is removed, even if the power
+	 * fails. */
 	if (rc == 0 && smaller && fdatasync(p.to) < 0)
 		rc = -errno;
 	release(&p);

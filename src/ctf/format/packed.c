@@ -18,7 +18,7 @@
 #define NONE UINT32_MAX
 
 struct frame {
-	uint64_t at, begin;		/* position in the file; position of its content, unpacked */
+	uint64_t at, begin; /* position in the file; position of its content, unpacked */
 	uint32_t packed, size;
 };
 
@@ -100,7 +100,8 @@ static bool add_frame(struct packed *p, uint64_t at, uint32_t packed, uint32_t s
 	return true;
 }
 
-static bool read_entries(struct packed *p, int fd, uint64_t table, uint32_t count, size_t entry_size)
+static bool read_entries(struct packed *p, int fd, uint64_t table, uint32_t count,
+			 size_t entry_size)
 {
 	uint8_t entries[64 * TABLE_ENTRY_MAX];
 	uint64_t at = 0;
@@ -109,7 +110,8 @@ static bool read_entries(struct packed *p, int fd, uint64_t table, uint32_t coun
 		const uint8_t *entry = entries + i % 64 * entry_size;
 		uint32_t word[2], left = count - i < 64 ? count - i : 64;
 
-		if (i % 64 == 0 && !read_at(fd, entries, left * entry_size, table + TABLE_HEAD + i * entry_size))
+		if (i % 64 == 0 &&
+		    !read_at(fd, entries, left * entry_size, table + TABLE_HEAD + i * entry_size))
 			return false;
 		memcpy(word, entry, sizeof word);
 		word[0] = le32toh(word[0]);
@@ -137,8 +139,9 @@ static bool read_table(struct packed *p, int fd, uint64_t bytes)
 	count = le32toh(count);
 	entry_size = foot[4] & TABLE_CHECKSUMS ? 12 : 8;
 	table_bytes = TABLE_HEAD + TABLE_FOOT + (uint64_t)count * entry_size;
-	if (le32toh(magic) != TABLE_FOOT_MAGIC || foot[4] & TABLE_RESERVED || count > PACKED_FRAMES_MAX ||
-	    table_bytes > bytes || !read_at(fd, head, sizeof head, bytes - table_bytes))
+	if (le32toh(magic) != TABLE_FOOT_MAGIC || foot[4] & TABLE_RESERVED ||
+	    count > PACKED_FRAMES_MAX || table_bytes > bytes ||
+	    !read_at(fd, head, sizeof head, bytes - table_bytes))
 		return false;
 	memcpy(&magic, head, sizeof magic);
 	memcpy(&size, head + 4, sizeof size);
@@ -147,15 +150,18 @@ static bool read_table(struct packed *p, int fd, uint64_t bytes)
 	return read_entries(p, fd, bytes - table_bytes, count, entry_size);
 }
 
-/* Bytes of the frame at @at, packed and unpacked. Return: false: not a frame, or not a whole one. */
-static bool read_frame_size(struct packed *p, int fd, uint64_t at, uint64_t bytes, uint32_t *packed, uint32_t *size)
+/* Bytes of the frame at @at, packed and unpacked. Return: false: not a frame, or not a whole
+ * one. */
+static bool read_frame_size(struct packed *p, int fd, uint64_t at, uint64_t bytes, uint32_t *packed,
+			    uint32_t *size)
 {
 	uint64_t left = bytes - at;
 	unsigned long long content;
 	uint8_t head[SCAN_HEAD];
 	size_t most, found;
 
-	if (left < SCAN_HEAD / 2 || !read_at(fd, head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD, at))
+	if (left < SCAN_HEAD / 2 ||
+	    !read_at(fd, head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD, at))
 		return false;
 	content = ZSTD_getFrameContentSize(head, left < SCAN_HEAD ? (size_t)left : SCAN_HEAD);
 	if (content > PACKED_FRAME_MAX)
@@ -182,7 +188,8 @@ static void scan(struct packed *p, int fd, uint64_t bytes)
 	p->count = 0;
 	p->size = 0;
 	p->cut = true;
-	while (at < bytes && read_frame_size(p, fd, at, bytes, &packed, &size) && add_frame(p, at, packed, size))
+	while (at < bytes && read_frame_size(p, fd, at, bytes, &packed, &size) &&
+	       add_frame(p, at, packed, size))
 		at += packed;
 }
 
@@ -290,7 +297,8 @@ ssize_t packed_read(struct packed *p, int fd, void *to, size_t size, uint64_t of
 		uint32_t index = frame_at(p, offset);
 		const struct frame *frame = &p->frame[index];
 		uint64_t from = offset - frame->begin;
-		size_t part = frame->size - from < size - done ? (size_t)(frame->size - from) : size - done;
+		size_t part = frame->size - from < size - done ? (size_t)(frame->size - from)
+							       : size - done;
 
 		if (hold(p, fd, index) < 0)
 			return done ? (ssize_t)done : -1;

@@ -5,8 +5,8 @@
  *
  *   | frame | frame | ... | table: skippable frame with (packed size u32, size u32) each, 9 bytes of footer |
  *
- * Any zstd can unpack such a file as a whole. Nothing in it is trusted. A file without its end is read up to
- * the last whole frame.
+ * Any zstd can unpack such a file as a whole. Nothing in it is trusted. A file without its end is
+ * read up to the last whole frame.
  */
 #ifndef KYMO_CTF_PACKED_H
 #define KYMO_CTF_PACKED_H
@@ -54,7 +54,8 @@ ssize_t packed_read(struct packed *packed, int fd, void *to, size_t size, uint64
 
 void packed_close(struct packed *packed);
 
-/** packed_stat() - size of stream file @path: unpacked, if it is packed. Return: false: it cannot be read. */
+/** packed_stat() - size of stream file @path: unpacked, if it is packed. Return: false: it cannot
+ * be read. */
 bool packed_stat(const char *path, uint64_t *size);
 
 /**
@@ -62,8 +63,9 @@ bool packed_stat(const char *path, uint64_t *size);
  * @frame: bytes of a frame, as far as packets allow
  * @stopped: stop when it becomes true; atomic
  *
- * Whenever and however it ends, one of the two files exists and is whole; for a moment both do. A frame
- * ends where a packet ends, if the stream has an index. A file that would not become smaller stays as it is.
+ * Whenever and however it ends, one of the two files exists and is whole; for a moment both do. A
+ * frame ends where a packet ends, if the stream has an index. A file that would not become smaller
+ * stays as it is.
  * Return: 0; -errno. Context: allocates, blocks.
  */
 int packed_file(const char *directory, const char *name, size_t frame, const bool *stopped);

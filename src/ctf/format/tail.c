@@ -19,8 +19,9 @@ static const char text_end[] = "};\n\n";	/* of every declaration that is appende
 #define TEXT_TAIL	(1u << 20)		/* never is more appended at once */
 
 /*
- * Opens a regular file of our own user for reading and writing. It is checked before it is opened, because
- * opening a device can have effects, and then opened through the checked descriptor, because the name may lead elsewhere by then.
+ * Opens a regular file of our own user for reading and writing. It is checked before it is opened,
+ * because opening a device can have effects, and then opened through the checked descriptor,
+ * because the name may lead elsewhere by then.
  */
 static int open_own(const char *path, uint64_t *length)
 {
@@ -47,7 +48,8 @@ static bool begins_with(int fd, uint64_t offset, const void *bytes, size_t size)
 	uint8_t found[256];
 
 	return size <= sizeof found && offset <= INT64_MAX &&
-	       pread(fd, found, size, (off_t)offset) == (ssize_t)size && memcmp(found, bytes, size) == 0;
+	       pread(fd, found, size, (off_t)offset) == (ssize_t)size &&
+	       memcmp(found, bytes, size) == 0;
 }
 
 static int cut_off(int fd, const char *path, uint64_t length)
@@ -88,7 +90,8 @@ static bool is_it(int fd, const struct ctf_tail_packet *packet, uint64_t there)
 			   there < packet->head_size ? (size_t)there : packet->head_size);
 }
 
-static enum ctf_tail check_packet(int fd, const struct ctf_tail_packet *packet, uint64_t length, uint64_t *cut, int *rc)
+static enum ctf_tail check_packet(int fd, const struct ctf_tail_packet *packet, uint64_t length,
+				  uint64_t *cut, int *rc)
 {
 	const uint64_t there = length > packet->offset ? length - packet->offset : 0;
 

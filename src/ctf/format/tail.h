@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a trace file whose writer was killed: whether the packet that it was writing is complete, and
- * cutting off an incomplete one.
+ * The end of a trace file whose writer was killed: whether the packet that it was writing is
+ * complete, and cutting off an incomplete one.
  *
- * A file grows with the bytes that are copied into it, in order, so a packet is complete if the file
- * reaches its end. The dead writer left the place of the packet, which may be wrong or malicious: only
- * regular files of our own user that begin as those of a trace are changed. A complete packet is only cut off by
- * ctf_tail_take_back(), if it is the last one and begins as the writer said.
+ * A file grows with the bytes that are copied into it, in order, so a packet is complete if the
+ * file reaches its end. The dead writer left the place of the packet, which may be wrong or
+ * malicious: only regular files of our own user that begin as those of a trace are changed. A
+ * complete packet is only cut off by ctf_tail_take_back(), if it is the last one and begins as the
+ * writer said.
  *
  * Context of all functions: allocate and block.
  */
@@ -16,10 +17,12 @@
 #include <stdint.h>
 
 enum ctf_tail {
-	CTF_TAIL_NOTHING,	/* the file ends before the packet: nothing of it was written, or that part was cut off */
-	CTF_TAIL_WHOLE,		/* the packet is complete */
-	CTF_TAIL_OTHER,		/* the file has something else there, or is not of a trace; it was not changed */
-	CTF_TAIL_GONE,		/* the file does not exist any more, or cannot be opened: -errno in *rc */
+	CTF_TAIL_NOTHING, /* the file ends before the packet: nothing of it was written, or that
+			     part was cut off */
+	CTF_TAIL_WHOLE,   /* the packet is complete */
+	CTF_TAIL_OTHER,   /* the file has something else there, or is not of a trace; it was not
+			     changed */
+	CTF_TAIL_GONE,    /* the file does not exist any more, or cannot be opened: -errno in *rc */
 };
 
 /* A packet that may be at the end of a stream file. */
@@ -35,15 +38,16 @@ struct ctf_tail_packet {
  * @cut: bytes that were cut off
  * @rc: 0, or -errno of what failed: with CTF_TAIL_NOTHING, of cutting off
  *
- * A file that is empty then is removed: it is not a stream. The file may be missing if the packet would
- * have been its first, and its directory exists.
+ * A file that is empty then is removed: it is not a stream. The file may be missing if the packet
+ * would have been its first, and its directory exists.
  */
 enum ctf_tail ctf_tail_packet(const struct ctf_tail_packet *packet, uint64_t *cut, int *rc);
 
 /**
  * ctf_tail_take_back() - cut off a complete packet that is the last in its file
  *
- * Return: 0: the file ends before it now; -errno, -EINVAL: the file is not as described. Then it was not changed.
+ * Return: 0: the file ends before it now; -errno, -EINVAL: the file is not as described. Then it
+ * was not changed.
  */
 int ctf_tail_take_back(const struct ctf_tail_packet *packet);
 

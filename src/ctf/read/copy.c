@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of traces, see copy.h. Packets are copied as they are, with new headers only where a packet is cut: find_run()
- * finds the events of a packet that are wanted, put_run() writes them behind a header with new times and sizes.
+ * Copies of traces, see copy.h. Packets are copied as they are, with new headers only where a
+ * packet is cut: find_run() finds the events of a packet that are wanted, put_run() writes them
+ * behind a header with new times and sizes.
  */
 #include "ctf/read/copy.h"
 
@@ -102,7 +103,8 @@ enum { NUMBER_BEGIN, NUMBER_END, NUMBER_CONTENT, NUMBER_SIZE, NUMBERS };
 /* Whether they are there, and their byte order. */
 static bool find_numbers(const struct ctf_stream *s, const uint8_t *at, bool *big_endian)
 {
-	const uint64_t wanted[NUMBERS] = { s->packet.begin, s->packet.end, s->packet.content, s->packet.size };
+	const uint64_t wanted[NUMBERS] = { s->packet.begin, s->packet.end, s->packet.content,
+					   s->packet.size };
 	bool little = true, big = true;
 
 	for (unsigned i = 0; i < NUMBERS; i++) {
@@ -160,7 +162,10 @@ static int put_run(struct copying *c, struct ctf_stream *s, const struct run *ru
 	const uint64_t first = s->packet.first_event, at = s->packet.context_begin / 8;
 	const uint64_t size = first + run->to - run->from;
 	const uint64_t number[NUMBERS] = {
-		run->front_cut ? run->begin : s->packet.begin, run->tail_cut ? run->end : s->packet.end, size, size,
+		run->front_cut ? run->begin : s->packet.begin,
+		run->tail_cut ? run->end : s->packet.end,
+		size,
+		size,
 	};
 	uint8_t *head = s->head_bytes;
 	bool big_endian;
@@ -278,7 +283,8 @@ static int copy_metadata(struct copying *c, const struct ctf_trace *trace, const
 			       file_why(from));
 	result = open_file(c, directory, trace->metadata_path);
 	while (!result && left) {
-		ssize_t got = read(from, buffer, left < sizeof buffer ? (size_t)left : sizeof buffer);
+		ssize_t got =
+			read(from, buffer, left < sizeof buffer ? (size_t)left : sizeof buffer);
 
 		if (got <= 0)
 			break;
@@ -290,9 +296,11 @@ static int copy_metadata(struct copying *c, const struct ctf_trace *trace, const
 	return close_file(c, result);
 }
 
-static int convert_metadata(struct copying *c, const struct ctf_trace *trace, unsigned version, const char *directory)
+static int convert_metadata(struct copying *c, const struct ctf_trace *trace, unsigned version,
+			    const char *directory)
 {
-	int (*const write)(const struct ctf_metadata *, FILE *, struct kymo_err *) = version == 2 ? ctf2_write : tsdl_write;
+	int (*const write)(const struct ctf_metadata *, FILE *, struct kymo_err *) =
+		version == 2 ? ctf2_write : tsdl_write;
 	struct kymo_err why = { 0 };
 	char *text = NULL;
 	size_t size = 0;
@@ -317,7 +325,8 @@ static int convert_metadata(struct copying *c, const struct ctf_trace *trace, un
 }
 
 /* Where @trace goes: below @to as it lies below what was opened; made. */
-static int make_directory(struct copying *c, const struct ctf_trace *trace, const char *to, char *path)
+static int make_directory(struct copying *c, const struct ctf_trace *trace, const char *to,
+			  char *path)
 {
 	const char *root = c->reader->path, *below = trace->path;
 	size_t length = strlen(root);
@@ -341,10 +350,15 @@ static int make_directory(struct copying *c, const struct ctf_trace *trace, cons
 	return 0;
 }
 
-int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns, unsigned version,
-	     struct ctf_copied *copied, struct kymo_err *err)
+int ctf_copy(struct kymo_ctf_reader *reader, const char *to, int64_t begin_ns, int64_t end_ns,
+	     unsigned version, struct ctf_copied *copied, struct kymo_err *err)
 {
-	struct copying c = { .reader = reader, .copied = copied, .err = err, .begin = begin_ns, .end = end_ns, .fd = -1 };
+	struct copying c = { .reader = reader,
+			     .copied = copied,
+			     .err = err,
+			     .begin = begin_ns,
+			     .end = end_ns,
+			     .fd = -1 };
 	char directory[PATH_MAX];
 	int result = kymo_ctf_window(reader, INT64_MIN, INT64_MAX, err);
 

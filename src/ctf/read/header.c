@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event headers: the id of the class, and the time. header_compile() recognizes three shapes, which are decoded by hand:
- * LTTng's compact and large header, and a plain id and time. walk() decodes all others. LTTng's headers hold only the
- * low bits of the time; the high ones come from the event before. Bytes of the shapes (little-endian):
+ * Event headers: the id of the class, and the time. header_compile() recognizes three shapes, which
+ * are decoded by hand: LTTng's compact and large header, and a plain id and time. walk() decodes
+ * all others. LTTng's headers hold only the low bits of the time; the high ones come from the event
+ * before. Bytes of the shapes (little-endian):
  *
  *   compact   u32: id in bits 0-4, low 27 bits of the time above.   id 31: u8, u32 id, u64 time
  *   large     u16 id, u32 low bits of the time.                 id 65535: u16, u32 id, u64 time
@@ -16,9 +17,9 @@ static bool is_plain_int(const struct ctf_node *node, uint32_t size, uint32_t al
 {
 	const struct ctf_type *type = node->type;
 
-	return (type->kind == CTF_KIND_INTEGER || type->kind == CTF_KIND_ENUM) && !type->is_signed &&
-	       type->size == size && type->align == align && !node->big_endian && !type->is_leb128 &&
-	       !type->is_reversed;
+	return (type->kind == CTF_KIND_INTEGER || type->kind == CTF_KIND_ENUM) &&
+	       !type->is_signed && type->size == size && type->align == align &&
+	       !node->big_endian && !type->is_leb128 && !type->is_reversed;
 }
 
 static bool is_time(const struct ctf_node *node)
@@ -40,7 +41,8 @@ static bool is_extended(const struct ctf_node *node)
 	       is_time(&node->child[1]) && !is_time(&node->child[0]);
 }
 
-/* LTTng's headers: an enum id of @id_bits and a time of @time_bits; the last id stands for the extended form. */
+/* LTTng's headers: an enum id of @id_bits and a time of @time_bits; the last id stands for the
+ * extended form. */
 static bool is_lttng(const struct ctf_node *header, uint32_t id_bits, uint32_t time_bits,
 		     uint32_t align)
 {
@@ -51,8 +53,9 @@ static bool is_lttng(const struct ctf_node *header, uint32_t id_bits, uint32_t t
 		return false;
 	id = &header->child[0];
 	variant = &header->child[1];
-	if (!is_id(id) || !is_plain_int(id, id_bits, align) || variant->type->kind != CTF_KIND_VARIANT ||
-	    variant->ref != id->slot || variant->tag->range_count != 2)
+	if (!is_id(id) || !is_plain_int(id, id_bits, align) ||
+	    variant->type->kind != CTF_KIND_VARIANT || variant->ref != id->slot ||
+	    variant->tag->range_count != 2)
 		return false;
 	compact = walk_option(variant, 0);
 	return compact && compact == walk_option(variant, last - 1) &&
@@ -81,7 +84,8 @@ static bool is_plain(struct stream_class *class, const struct ctf_node *header)
 			time = true;
 			class->plain.time = (uint32_t)at / 8;
 		} else if (is_id(child)) {
-			if (id || !(size == 16 || size == 32) || !is_plain_int(child, size, 8) || at & 7)
+			if (id || !(size == 16 || size == 32) || !is_plain_int(child, size, 8) ||
+			    at & 7)
 				return false;
 			id = true;
 			class->plain.id = (uint32_t)at / 8;
@@ -93,7 +97,8 @@ static bool is_plain(struct stream_class *class, const struct ctf_node *header)
 	return id && time && !(at & 7);
 }
 
-/* Whether a later field needs the value of a header field (as a length or a choice) other than LTTng's own tag. */
+/* Whether a later field needs the value of a header field (as a length or a choice) other than
+ * LTTng's own tag. */
 static bool is_referred_to(const struct ctf_node *node, const struct ctf_node *except)
 {
 	if (node != except && node->slot != NODE_NONE)
@@ -169,7 +174,8 @@ static struct event_class *class_by_id(const struct stream_class *class, uint64_
 		else
 			high = middle;
 	}
-	return low < class->class_count && class->class[low]->pub.id == id ? class->class[low] : NULL;
+	return low < class->class_count && class->class[low]->pub.id == id ? class->class[low]
+									   : NULL;
 }
 
 enum walk_result header_next(struct ctf_stream *s)
@@ -178,12 +184,14 @@ enum walk_result header_next(struct ctf_stream *s)
 	uint64_t id = 0;
 
 	if (s->class->bytewise) {
-		uint64_t pos = bits_align(s->at.pos, 8);	/* the event before may end inside a byte */
+		uint64_t pos =
+			bits_align(s->at.pos, 8); /* the event before may end inside a byte */
 
 		s->at.pos = pos > s->at.end ? s->at.end : pos;
 	}
 	if (s->class->shape != HEADER_GENERAL) {
-		uint32_t size = header_decode(&s->class->plain, s->class->shape, s->at.base + (s->at.pos >> 3),
+		uint32_t size = header_decode(&s->class->plain, s->class->shape,
+					      s->at.base + (s->at.pos >> 3),
 					      (s->at.end - s->at.pos) >> 3, &id, &s->clock);
 
 		if (!size)

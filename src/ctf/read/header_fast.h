@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three event headers that are decoded by hand, see header.c; inlined into the loop of stream_batch.c. */
+/* The three event headers that are decoded by hand, see header.c; inlined into the loop of
+ * stream_batch.c. */
 #ifndef KYMO_CTF_HEADER_FAST_H
 #define KYMO_CTF_HEADER_FAST_H
 

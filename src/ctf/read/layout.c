@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From types to nodes, see layout.h. A reference such as "n" or "stream.event.header.id" is searched in this order: as
- * an absolute path; in the structures around the field, from the innermost, among the fields in front of it; in the
- * scopes before this one, from the last.
+ * From types to nodes, see layout.h. A reference such as "n" or "stream.event.header.id" is
+ * searched in this order: as an absolute path; in the structures around the field, from the
+ * innermost, among the fields in front of it; in the scopes before this one, from the last.
  */
 #include "ctf/read/layout.h"
 
@@ -95,7 +95,8 @@ static struct ctf_node *child_named(const struct ctf_node *node, uint32_t count,
 				    size_t size)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (strlen(node->child[i].declared) == size && !memcmp(node->child[i].declared, part, size))
+		if (strlen(node->child[i].declared) == size &&
+		    !memcmp(node->child[i].declared, part, size))
 			return &node->child[i];
 	return NULL;
 }
@@ -130,8 +131,10 @@ static struct ctf_node *absolute(struct layout *l, const struct frame *inner, co
 			continue;
 		if (l->scope[i])
 			return descend(l->scope[i], l->scope[i]->child_count, path + size + 1);
-		/* The scope under construction: only fields that exist already can be referred to. */
-		return root && i == l->making ? descend(root->node, root->made, path + size + 1) : NULL;
+		/* The scope under construction: only fields that exist already can be referred
+		 * to. */
+		return root && i == l->making ? descend(root->node, root->made, path + size + 1)
+					      : NULL;
 	}
 	return NULL;
 }
@@ -149,8 +152,9 @@ static struct ctf_node *resolve(struct layout *l, const struct frame *inner, con
 }
 
 /*
- * CTF 2: a location names one field, but where the way leads through a variant, it is another field for each option. All
- * of them get the same slot, which then holds the value of the one that was decoded last.
+ * CTF 2: a location names one field, but where the way leads through a variant, it is another field
+ * for each option. All of them get the same slot, which then holds the value of the one that was
+ * decoded last.
  */
 struct targets {
 	struct ctf_node **node;
@@ -159,7 +163,8 @@ struct targets {
 #define TARGETS_MAX 64
 
 /* Fields that do not exist yet have no type. An array on the way: its present element. */
-static void find_targets(struct ctf_node *node, const struct ctf_location *to, uint32_t step, struct targets *found)
+static void find_targets(struct ctf_node *node, const struct ctf_location *to, uint32_t step,
+			 struct targets *found)
 {
 	if (!node->type || found->count == TARGETS_MAX)
 		return;
@@ -188,7 +193,8 @@ static void find_targets(struct ctf_node *node, const struct ctf_location *to, u
 }
 
 /* Where the way of @to begins, or NULL. */
-static struct ctf_node *begin_of(struct layout *l, const struct frame *inner, const struct ctf_location *to)
+static struct ctf_node *begin_of(struct layout *l, const struct frame *inner,
+				 const struct ctf_location *to)
 {
 	const struct frame *f = inner;
 	uint32_t up = to->up;
@@ -206,7 +212,8 @@ static struct ctf_node *begin_of(struct layout *l, const struct frame *inner, co
 
 static int give_slot(struct layout *l, struct ctf_node *to, const char *name);
 
-static int refer_ctf2(struct layout *l, const struct frame *inner, struct ctf_node *node, struct ctf_node **target)
+static int refer_ctf2(struct layout *l, const struct frame *inner, struct ctf_node *node,
+		      struct ctf_node **target)
 {
 	const struct ctf_location *to = node->type->location;
 	struct ctf_node *begin = begin_of(l, inner, to), *list[TARGETS_MAX];
@@ -317,7 +324,8 @@ static uint16_t roles_of(const struct layout *l, const struct ctf_node *node)
 {
 	if (l->making > SCOPE_SHARED)
 		return 0;
-	return l->metadata->version == 2 ? node->type->roles : role_of(l->making, node->name, node->type);
+	return l->metadata->version == 2 ? node->type->roles
+					 : role_of(l->making, node->name, node->type);
 }
 
 static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
@@ -327,10 +335,17 @@ static int fill(struct layout *l, const struct frame *outer, struct ctf_node *no
 			 1 : type->member_count;
 	int result;
 
-	*node = (struct ctf_node) { .type = type, .declared = name, .child_count = count,
-		.name = name[0] == '_' && name[1] && l->metadata->version < 2 ? name + 1 : name, .slot = NODE_NONE,
-		.ref = NODE_NONE, .bound = NODE_NONE, .element = NODE_NONE,
-		.scope = l->making };
+	*node = (struct ctf_node){ .type = type,
+				   .declared = name,
+				   .child_count = count,
+				   .name = name[0] == '_' && name[1] && l->metadata->version < 2
+						   ? name + 1
+						   : name,
+				   .slot = NODE_NONE,
+				   .ref = NODE_NONE,
+				   .bound = NODE_NONE,
+				   .element = NODE_NONE,
+				   .scope = l->making };
 	node->roles = roles_of(l, node);
 	node->big_endian = (type->order == CTF_ORDER_NATIVE ? l->metadata->order : type->order) ==
 			   CTF_ORDER_BE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fields in their places. Many fields may share one type of the metadata; a node is one field in one scope. Its references
- * are resolved: where a sequence has its length, and a variant its choice, from another field, that field gets a slot.
- * While an event is decoded, the slot keeps the field's value.
+ * Fields in their places. Many fields may share one type of the metadata; a node is one field in
+ * one scope. Its references are resolved: where a sequence has its length, and a variant its
+ * choice, from another field, that field gets a slot. While an event is decoded, the slot keeps the
+ * field's value.
  *
  *   type    struct { uint32_t n; char text[n]; }
  *   nodes   n: slot 32         text: ref 32
@@ -17,7 +18,8 @@ enum ctf_scope {
 	SCOPE_PACKET_HEADER, SCOPE_PACKET_CONTEXT, SCOPE_EVENT_HEADER,
 	SCOPE_STREAM_CONTEXT, SCOPE_EVENT_CONTEXT, SCOPE_FIELDS, SCOPE_COUNT,
 };
-/* Scopes up to here are the same for a whole stream class; the others are those of an event class. */
+/* Scopes up to here are the same for a whole stream class; the others are those of an event
+ * class. */
 #define SCOPE_SHARED SCOPE_EVENT_HEADER
 
 #define NODE_NONE (-1)
@@ -35,11 +37,12 @@ struct ctf_node {
 	uint8_t scope;			/* enum ctf_scope it is in */
 	uint16_t roles;			/* enum ctf_role */
 	bool big_endian;
-	bool is_text;			/* array or sequence of characters */
-	bool plain;			/* of fixed size and without slots inside: can be skipped */
-	uint64_t fixed;			/* bits from an aligned start, or NODE_VARIES */
-	int16_t bound;			/* index of the value that the user bound to it, or NODE_NONE */
-	int64_t element;		/* arrays, sequences: the element in which something is bound, or NODE_NONE */
+	bool is_text;    /* array or sequence of characters */
+	bool plain;      /* of fixed size and without slots inside: can be skipped */
+	uint64_t fixed;  /* bits from an aligned start, or NODE_VARIES */
+	int16_t bound;   /* index of the value that the user bound to it, or NODE_NONE */
+	int64_t element; /* arrays, sequences: the element in which something is bound, or
+			  * NODE_NONE */
 };
 
 /* Slots 0..SLOTS_SHARED-1 belong to shared scopes, those above to the event class. */

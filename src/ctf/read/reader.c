@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader's public functions: open, close, settings; and the merge of all streams by time, kymo_ctf_next(). */
+/* The reader's public functions: open, close, settings; and the merge of all streams by time,
+ * kymo_ctf_next(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 /* ---- merge: a binary heap of streams by (key, index) ---- */
 
-/* Which of two comes first cannot be predicted, so it is computed without a branch. Equal times are rare. */
+/* Which of two comes first cannot be predicted, so it is computed without a branch. Equal times are
+ * rare. */
 static inline bool before(const struct heap_entry *a, const struct heap_entry *b)
 {
 	bool first = a->key < b->key;
@@ -141,8 +143,8 @@ static int64_t run_until(const struct kymo_ctf_reader *r)
 #define COMMON_BEGIN offsetof(struct kymo_ctf_event, bound)
 #define COMMON_END offsetof(struct kymo_ctf_event, value)
 
-static inline void give_common(const struct kymo_ctf_reader *r, const struct ctf_stream *s, int64_t key,
-			       struct kymo_ctf_event *event)
+static inline void give_common(const struct kymo_ctf_reader *r, const struct ctf_stream *s,
+			       int64_t key, struct kymo_ctf_event *event)
 {
 	memcpy((char *)event + COMMON_BEGIN, (const char *)&s->context + COMMON_BEGIN,
 	       COMMON_END - COMMON_BEGIN);
@@ -163,7 +165,8 @@ static void give_loss(const struct ctf_stream *s, struct kymo_ctf_event *event)
 	event->lost_in_packets = s->lost_in_packets;
 }
 
-/* Values that this class does not have, or that some of its events do not have: from the packet, or absent. */
+/* Values that this class does not have, or that some of its events do not have: from the packet, or
+ * absent. */
 static void give_packet_values(const struct ctf_stream *s, const struct event_class *class,
 			       struct kymo_ctf_event *event)
 {
@@ -236,7 +239,8 @@ int kymo_ctf_open(const char *path, struct kymo_ctf_reader **reader, struct kymo
 	return kymo_ctf_open_all(&path, 1, reader, err);
 }
 
-int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_reader **reader, struct kymo_err *err)
+int kymo_ctf_open_all(const char *const *path, unsigned paths, struct kymo_ctf_reader **reader,
+		      struct kymo_err *err)
 {
 	struct kymo_ctf_reader *r = calloc(1, sizeof *r);
 	int status = 0;
@@ -310,7 +314,8 @@ static int copy_bind(struct pool *pool, struct kymo_ctf_bind *to, const struct k
 	return 0;
 }
 
-int kymo_ctf_bind(struct kymo_ctf_reader *r, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err)
+int kymo_ctf_bind(struct kymo_ctf_reader *r, const struct kymo_ctf_bind *table, unsigned count,
+		  struct kymo_err *err)
 {
 	struct kymo_ctf_bind *copy;
 
@@ -349,14 +354,16 @@ void kymo_ctf_until(struct kymo_ctf_reader *r, int64_t end_ns)
 	r->window_end = end_ns;
 }
 
-int kymo_ctf_window(struct kymo_ctf_reader *r, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
+int kymo_ctf_window(struct kymo_ctf_reader *r, int64_t begin_ns, int64_t end_ns,
+		    struct kymo_err *err)
 {
 	r->window_begin = begin_ns;
 	r->window_end = end_ns;
 	return kymo_ctf_rewind(r, err);
 }
 
-void kymo_ctf_map_time(struct kymo_ctf_reader *r, int64_t (*map)(const void *context, int64_t ns), const void *context)
+void kymo_ctf_map_time(struct kymo_ctf_reader *r, int64_t (*map)(const void *context, int64_t ns),
+		       const void *context)
 {
 	r->map_time = map;
 	r->map_context = context;

@@ -151,7 +151,8 @@ struct ctf_stream *ahead_next(struct ahead *a, unsigned index)
 		st->ready--;
 		st->held = true;
 	}
-	/* Wake a thread only when it has several batches to fill: for one, it would sleep again at once. */
+	/* Wake a thread only when it has several batches to fill: for one, it would sleep again at
+	 * once. */
 	if (a->idle && !st->ended && st->ready + st->held <= LANES / 2)
 		pthread_cond_signal(&a->work);
 	pthread_mutex_unlock(&a->lock);
@@ -180,7 +181,8 @@ unsigned ahead_threads(const struct kymo_ctf_reader *reader)
 
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		bytes += reader->stream[i]->info.bytes;
-	if (bytes < WORTH_BYTES || lane_size(reader) < WORTH_LANE || sched_getaffinity(0, sizeof cpus, &cpus))
+	if (bytes < WORTH_BYTES || lane_size(reader) < WORTH_LANE ||
+	    sched_getaffinity(0, sizeof cpus, &cpus))
 		return 0;
 	return CPU_COUNT(&cpus) > 1;
 }

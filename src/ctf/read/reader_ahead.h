@@ -5,9 +5,10 @@
  *   stream 0   [batch 7: being read] [8] [9] [10: being filled]     each stream has a ring of copies,
  *   stream 1   [batch 3: being read] [4: being filled] [ ] [ ]      each with its own window and batch
  *
- * The batches of one stream are filled one after the other, because each begins where the one before ended. Any thread
- * may fill the next. Different streams are filled at the same time. A thread chooses the stream that is least far ahead
- * in time, as that one is needed first. If the reading thread needs a batch that nobody has begun, it fills it itself.
+ * The batches of one stream are filled one after the other, because each begins where the one
+ * before ended. Any thread may fill the next. Different streams are filled at the same time. A
+ * thread chooses the stream that is least far ahead in time, as that one is needed first. If the
+ * reading thread needs a batch that nobody has begun, it fills it itself.
  */
 #ifndef KYMO_CTF_READER_AHEAD_H
 #define KYMO_CTF_READER_AHEAD_H
@@ -29,7 +30,8 @@ struct ahead *ahead_start(struct kymo_ctf_reader *reader, unsigned threads);
 void ahead_stop(struct ahead *ahead);
 
 /**
- * ahead_next() - the next batch of stream @index; the batch returned before must not be used any more
+ * ahead_next() - the next batch of stream @index; the batch returned before must not be used any
+ * more
  *
  * Return: a copy of the stream with at least one record; NULL: the stream has ended.
  * Context: reading thread; blocks.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times of one trace, shifted to the clock of another host. The shift is given at some points in time, and is linear
- * between them. The shift at the first point is added to the offsets of the trace's clocks, so it reaches every time at
- * no cost. Only its changes since then are added event by event.
+ * Times of one trace, shifted to the clock of another host. The shift is given at some points in
+ * time, and is linear between them. The shift at the first point is added to the offsets of the
+ * trace's clocks, so it reaches every time at no cost. Only its changes since then are added event
+ * by event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static struct kymo_ctf_shift *copy(const struct kymo_ctf_shift *point, unsigned 
 	return copy;
 }
 
-/* Leave in @shift only the changes since its first point, by times that include the shift at the first point. */
+/* Leave in @shift only the changes since its first point, by times that include the shift at the
+ * first point. */
 static void leave_changes(struct kymo_ctf_shift *shift, unsigned points)
 {
 	int64_t first_ns = shift->by_ns;
@@ -50,8 +52,8 @@ static void leave_changes(struct kymo_ctf_shift *shift, unsigned points)
 	}
 }
 
-int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned index, const struct kymo_ctf_shift *point, unsigned points,
-	      struct kymo_err *err)
+int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned index,
+		   const struct kymo_ctf_shift *point, unsigned points, struct kymo_err *err)
 {
 	struct ctf_trace *trace = index < reader->trace_count ? reader->trace[index] : NULL;
 	bool changes = false;
@@ -78,7 +80,8 @@ int kymo_ctf_align(struct kymo_ctf_reader *reader, unsigned index, const struct 
 static int64_t between(const struct kymo_ctf_shift *a, int64_t ns)
 {
 	const struct kymo_ctf_shift *b = a + 1;
-	double part = b->ns > a->ns ? ((double)ns - (double)a->ns) / ((double)b->ns - (double)a->ns) : 0;
+	double part =
+		b->ns > a->ns ? ((double)ns - (double)a->ns) / ((double)b->ns - (double)a->ns) : 0;
 	double change = part * ((double)b->by_ns - (double)a->by_ns);
 
 	/* Damaged times may be anywhere. */
@@ -106,7 +109,9 @@ int64_t trace_aligned(const struct ctf_trace *trace, int64_t ns)
 {
 	const struct kymo_ctf_shift *point = trace->changes;
 
-	return point ? (int64_t)((uint64_t)ns + (uint64_t)between(&point[find(point, trace->info.shifts, ns)], ns)) : ns;
+	return point ? (int64_t)((uint64_t)ns +
+				 (uint64_t)between(&point[find(point, trace->info.shifts, ns)], ns))
+		     : ns;
 }
 
 int64_t kymo_ctf_time_of(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t clock_ns)
@@ -136,6 +141,7 @@ void batch_align(struct ctf_stream *s)
 	for (struct event_record *record = s->batch; record < s->batch_end; record++) {
 		while (at + 2 < points && record->key >= point[at + 1].ns)
 			at++;
-		record->key = (int64_t)((uint64_t)record->key + (uint64_t)between(&point[at], record->key));
+		record->key = (int64_t)((uint64_t)record->key +
+					(uint64_t)between(&point[at], record->key));
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bindings: for each event class, the fields that the user wants as value[0], value[1] and so on. A field is searched in
- * the event's scopes from the innermost, then in the packet context. What is found is marked in the nodes, and plan.c
- * compiles a plan from the marks.
+ * Bindings: for each event class, the fields that the user wants as value[0], value[1] and so on. A
+ * field is searched in the event's scopes from the innermost, then in the packet context. What is
+ * found is marked in the nodes, and plan.c compiles a plan from the marks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static void into_member(struct descent *d)
 	d->node = NULL;
 	d->maybe = d->maybe || from->type->kind == CTF_KIND_VARIANT;
 	for (uint32_t i = 0; i < from->child_count && !d->node; i++)
-		if (strlen(from->child[i].name) == size && !memcmp(from->child[i].name, d->rest, size))
+		if (strlen(from->child[i].name) == size &&
+		    !memcmp(from->child[i].name, d->rest, size))
 			d->node = &from->child[i];
 	d->rest += size;
 }
@@ -66,7 +67,8 @@ static struct descent descend(struct ctf_node *scope, const char *name)
 		if (*d.rest == '.' && (kind == CTF_KIND_STRUCT || kind == CTF_KIND_VARIANT)) {
 			d.rest++;
 			into_member(&d);
-		} else if (*d.rest == '[' && (kind == CTF_KIND_ARRAY || kind == CTF_KIND_SEQUENCE) &&
+		} else if (*d.rest == '[' &&
+			   (kind == CTF_KIND_ARRAY || kind == CTF_KIND_SEQUENCE) &&
 			   !d.node->is_text) {
 			into_element(&d);
 		} else {
@@ -82,8 +84,8 @@ static bool has_value(const struct ctf_node *node)
 	return node->type->kind != CTF_KIND_STRUCT && node->type->kind != CTF_KIND_VARIANT;
 }
 
-static int bind_field(struct stream_class *stream, struct event_class *event, int k, const char *name,
-		      struct kymo_err *err)
+static int bind_field(struct stream_class *stream, struct event_class *event, int k,
+		      const char *name, struct kymo_err *err)
 {
 	struct ctf_node *packet = layout_member(stream->packet_context, name);
 	struct descent d = { 0 };
@@ -114,7 +116,8 @@ static bool is_wanted(const char *wanted, const char *name)
 {
 	const size_t size = strlen(wanted);
 
-	return size && wanted[size - 1] == '*' ? !strncmp(wanted, name, size - 1) : !strcmp(wanted, name);
+	return size && wanted[size - 1] == '*' ? !strncmp(wanted, name, size - 1)
+					       : !strcmp(wanted, name);
 }
 
 static int bind_class(const struct kymo_ctf_reader *reader, struct stream_class *stream,
@@ -141,7 +144,8 @@ static int bind_class(const struct kymo_ctf_reader *reader, struct stream_class 
 const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value)
 {
 	const struct event_class *class = (const struct event_class *)event->class;
-	const struct ctf_type *type = class && value < KYMO_CTF_BIND_FIELDS ? class->label[value] : NULL;
+	const struct ctf_type *type =
+		class && value < KYMO_CTF_BIND_FIELDS ? class->label[value] : NULL;
 
 	return type && event->value[value].present ? walk_label(type, event->value[value].u) : NULL;
 }
@@ -183,10 +187,13 @@ static void bind_packet_fields(struct kymo_ctf_reader *reader, struct stream_cla
 	}
 }
 
-/* The two most common sizes of events of fixed size with their headers; bound classes count more. See stream_batch.c. */
+/* The two most common sizes of events of fixed size with their headers; bound classes count more.
+ * See stream_batch.c. */
 static void find_usual(struct stream_class *class)
 {
-	uint32_t header = class->shape == HEADER_PLAIN ? class->plain.size : class->shape == HEADER_LARGE ? 6 : 4;
+	uint32_t header = class->shape == HEADER_PLAIN   ? class->plain.size
+			  : class->shape == HEADER_LARGE ? 6
+							 : 4;
 	uint32_t best[2] = { 0, 0 };
 
 	class->usual[0] = class->usual[1] = 0;
@@ -197,7 +204,8 @@ static void find_usual(struct stream_class *class)
 		if (!event->plan.fixed || size == class->usual[0])
 			continue;
 		for (uint32_t k = i; k < class->class_count && k < i + 1000; k++)
-			if (class->class[k]->plan.fixed && class->class[k]->plan.size + header == size)
+			if (class->class[k] -> plan.fixed &&class->class[k] -> plan.size + header ==
+										       size)
 				votes += class->class[k]->bound >= 0 ? 4 : 1;
 		if (votes > best[0]) {
 			best[1] = best[0];
@@ -217,7 +225,8 @@ static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct
 	if (class->shape == HEADER_GENERAL || !class->by_id_count)
 		return 0;
 	if (!class->scan)
-		class->scan = arena_alloc(&trace->metadata->arena, class->by_id_count * sizeof *class->scan);
+		class->scan = arena_alloc(&trace->metadata->arena,
+					  class->by_id_count * sizeof *class->scan);
 	if (!class->scan)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: the metadata needs too much memory", trace->metadata_path);
 	for (uint64_t i = 0; i < class->by_id_count; i++) {
@@ -227,7 +236,8 @@ static int make_scan(struct ctf_trace *trace, struct stream_class *class, struct
 		if (event && event->plan.fixed)
 			class->scan[i].size = event->plan.size;
 		if (event)
-			class->scan[i].class = event->pub.index | (event->bound >= 0 ? SCAN_BOUND : 0);
+			class->scan[i].class =
+				event->pub.index | (event->bound >= 0 ? SCAN_BOUND : 0);
 	}
 	find_usual(class);
 	return 0;
@@ -254,7 +264,8 @@ int classes_plan(struct kymo_ctf_reader *reader, struct kymo_err *err)
 				plan_free(&event->plan);
 				if (plan_make(&event->plan, event->scope, on_byte))
 					return err_no_memory(err);
-				event->fetches = event->plan.fetches && class->shape != HEADER_GENERAL;
+				event->fetches =
+					event->plan.fetches && class->shape != HEADER_GENERAL;
 			}
 			bind_packet_fields(reader, class);
 			if (make_scan(trace, class, err))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunk of a recording that a trace is in, known from its path; and the present name of a chunk that was renamed. */
+/* The chunk of a recording that a trace is in, known from its path; and the present name of a chunk
+ * that was renamed. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #define ARCHIVES "/archives/"
 #define REPEATS "_known"
 
-/* "20261120T202357+0000-20261120T202358+0000-7": digits behind the last dash. 0: it is no chunk's name. */
+/* "20261120T202357+0000-20261120T202358+0000-7": digits behind the last dash. 0: it is no chunk's
+ * name. */
 static unsigned long number_of(const char *name, size_t length)
 {
 	size_t at = length;
@@ -83,14 +85,16 @@ bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *
 }
 
 /* The highest chunk number below that of @chunk in the same recording; 0: @chunk is the first. */
-static unsigned long number_before(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk)
+static unsigned long number_before(const struct kymo_ctf_reader *reader,
+				   const struct chunk_of *chunk)
 {
 	unsigned long before = 0;
 
 	for (unsigned i = 0; i < reader->trace_count; i++) {
 		const struct chunk_of *other = &reader->trace[i]->chunk;
 
-		if (other->number > before && other->number < chunk->number && !strcmp(other->archives, chunk->archives))
+		if (other->number > before && other->number < chunk->number &&
+		    !strcmp(other->archives, chunk->archives))
 			before = other->number;
 	}
 	return before;
@@ -109,7 +113,8 @@ static bool is_first_of_chunk(const struct kymo_ctf_reader *reader, unsigned ind
 	return true;
 }
 
-/* The number of the last chunk before that of trace @index, if one in between does not exist; otherwise 0. */
+/* The number of the last chunk before that of trace @index, if one in between does not exist;
+ * otherwise 0. */
 static unsigned long number_before_gap(const struct kymo_ctf_reader *reader, unsigned index)
 {
 	const struct chunk_of *chunk = &reader->trace[index]->chunk;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stream and event classes from the metadata: their fields (layout.c), clocks, headers, descriptions. */
+/* Stream and event classes from the metadata: their fields (layout.c), clocks, headers,
+ * descriptions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ static bool has_time(const struct ctf_node *node)
 	return false;
 }
 
-/* CTF 2: the stream's clock, @declared. Else the clock that the event header names; without a name the only one. */
+/* CTF 2: the stream's clock, @declared. Else the clock that the event header names; without a name
+ * the only one. */
 static int find_clock(struct ctf_trace *trace, struct stream_class *class, const char *declared,
 		      struct kymo_err *err)
 {
@@ -150,8 +152,8 @@ static int describe(struct arena *arena, struct event_class *event)
 	return 0;
 }
 
-static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct stream_class *stream,
-		     struct event_class *event, struct kymo_err *err)
+static int add_class(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+		     struct stream_class *stream, struct event_class *event, struct kymo_err *err)
 {
 	if (reader->class_count == RECORD_CLASS_MAX)
 		return err_set(err, KYMO_EXIT_INPUT, "%s: more than %u event classes", trace->metadata_path,
@@ -178,8 +180,10 @@ static int make_event_class(struct kymo_ctf_reader *reader, struct ctf_trace *tr
 	char place[300];
 
 	if (!stream)
-		return err_set(err, KYMO_EXIT_INPUT, "%s: event %s belongs to stream %llu, which does not exist",
-			       trace->metadata_path, decl->name, (unsigned long long)decl->stream_id);
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "%s: event %s belongs to stream %llu, which does not exist",
+			       trace->metadata_path, decl->name,
+			       (unsigned long long)decl->stream_id);
 	(void)snprintf(place, sizeof place, "event %.280s", decl->name);
 	l->place = place;
 	for (uint32_t i = 0; i < m->stream_count; i++)
@@ -221,7 +225,8 @@ static int by_id(const void *a, const void *b)
 /* Classes with ids below this are found by index, those above by binary search. */
 #define DENSE_IDS 65536
 
-static int number_classes(struct ctf_trace *trace, struct stream_class *stream, struct kymo_err *err)
+static int number_classes(struct ctf_trace *trace, struct stream_class *stream,
+			  struct kymo_err *err)
 {
 	uint64_t last = 0;
 
@@ -295,7 +300,8 @@ void trace_free(struct ctf_trace *trace)
 	free(trace);
 }
 
-int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t stream_class, uint64_t clock)
+int64_t kymo_ctf_epoch(const struct kymo_ctf_reader *reader, unsigned trace, uint64_t stream_class,
+		       uint64_t clock)
 {
 	const struct stream_class *class = trace < reader->trace_count ?
 		trace_class(reader->trace[trace], stream_class) : NULL;

@@ -149,7 +149,8 @@ uint64_t file_readable(const char *path, uint64_t from, uint64_t size)
 }
 
 /* Whether nothing of a new file may be read yet; cuts *@size to what may. */
-static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *trace, const char *path, uint64_t *size)
+static bool is_locked(const struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+		      const char *path, uint64_t *size)
 {
 	if (reader->growing)
 		*size = file_readable(path, 0, *size);
@@ -187,7 +188,7 @@ static bool list_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 	uint64_t size;
 
 	if (!now)
-		return access(path, F_OK);	/* removed in the meantime; if not, there is no memory */
+		return access(path, F_OK); /* removed in the meantime; if not, there is no memory */
 	if (error)
 		reader_warn(reader, "%s: cannot read it: %s", now, strerror(error));
 	else if (S_ISREG(st.st_mode) && !st.st_size)
@@ -236,7 +237,8 @@ int files_list(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct f
 	return 0;
 }
 
-/* The stream that begins with @file; NULL: it is not a stream, or not yet, or there is no memory (@failed). */
+/* The stream that begins with @file; NULL: it is not a stream, or not yet, or there is no memory
+ * (@failed). */
 static struct ctf_stream *open_file(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
 				    struct listed *file, bool *failed)
 {
@@ -303,7 +305,8 @@ static int group_files(struct kymo_ctf_reader *reader, unsigned first, struct ky
 
 	if (reader->stream_count - first < 2)
 		return 0;
-	qsort(reader->stream + first, reader->stream_count - first, sizeof *reader->stream, by_identity);
+	qsort(reader->stream + first, reader->stream_count - first, sizeof *reader->stream,
+	      by_identity);
 	for (unsigned i = first + 1; i < reader->stream_count; i++) {
 		struct ctf_stream *s = reader->stream[i];
 

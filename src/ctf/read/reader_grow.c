@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo_ctf_refresh(): what was added to a trace that another program is writing. The order matters: first the sizes of
- * files, then the metadata, then the streams up to these sizes. So the metadata describes every packet that is read.
- * New metadata is compiled beside the old one and replaces it; texts of the old one stay valid until the reader closes.
+ * kymo_ctf_refresh(): what was added to a trace that another program is writing. The order matters:
+ * first the sizes of files, then the metadata, then the streams up to these sizes. So the metadata
+ * describes every packet that is read. New metadata is compiled beside the old one and replaces it;
+ * texts of the old one stay valid until the reader closes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +20,8 @@
 
 /* ---- metadata ---- */
 
-static struct event_class *known_class(struct kymo_ctf_reader *reader, unsigned count, unsigned trace,
-				       const struct kymo_ctf_event_class *like)
+static struct event_class *known_class(struct kymo_ctf_reader *reader, unsigned count,
+				       unsigned trace, const struct kymo_ctf_event_class *like)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct event_class *class = reader->class[i];
@@ -67,7 +68,8 @@ static void number_again(struct kymo_ctf_reader *reader, unsigned count, unsigne
 	reader->class_count = kept;
 }
 
-static bool has_streams_of(const struct kymo_ctf_reader *reader, unsigned trace, const struct stream_class *class)
+static bool has_streams_of(const struct kymo_ctf_reader *reader, unsigned trace,
+			   const struct stream_class *class)
 {
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		if (reader->stream[i]->info.trace == trace && reader->stream[i]->class == class)
@@ -87,14 +89,16 @@ static bool goes_on(struct kymo_ctf_reader *reader, struct ctf_trace *trace, str
 	       !memcmp(next->metadata->uuid, trace->metadata->uuid, sizeof trace->metadata->uuid);
 }
 
-static int make_slots(struct kymo_ctf_reader *reader, const struct ctf_trace *next, struct kymo_err *err)
+static int make_slots(struct kymo_ctf_reader *reader, const struct ctf_trace *next,
+		      struct kymo_err *err)
 {
 	size_t slots = SLOTS_SHARED + next->layout.slots_most;
 
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		struct ctf_stream *s = reader->stream[i];
-		uint64_t *bigger = s->info.trace == next->index ? realloc(s->slot, slots * sizeof *bigger) :
-				   s->slot;
+		uint64_t *bigger = s->info.trace == next->index
+					   ? realloc(s->slot, slots * sizeof *bigger)
+					   : s->slot;
 
 		if (!bigger)
 			return err_no_memory(err);
@@ -135,7 +139,8 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
  *
  * Return: 1: the metadata has grown; 0: as before; -1 with @err.
  */
-static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace, struct kymo_err *err)
+static int grow_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *trace,
+			 struct kymo_err *err)
 {
 	struct ctf_trace next = { .index = trace->index, .path = trace->path,
 		.metadata_path = trace->metadata_path };
@@ -213,7 +218,8 @@ static uint64_t *last_sizes(struct kymo_ctf_reader *reader, unsigned trace)
 	return size;
 }
 
-static void take_sizes(struct kymo_ctf_reader *reader, unsigned count, const uint64_t *size, bool *found)
+static void take_sizes(struct kymo_ctf_reader *reader, unsigned count, const uint64_t *size,
+		       bool *found)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct ctf_stream *s = reader->stream[i];
@@ -248,10 +254,12 @@ static bool directory_changed(struct ctf_trace *trace)
 	return changed;
 }
 
-/* The chunk may have its final name now, and files may be compressed: use the new paths. Return: false: no memory. */
+/* The chunk may have its final name now, and files may be compressed: use the new paths. Return:
+ * false: no memory. */
 static bool follow_chunk(struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
-	char *moved = trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
+	char *moved =
+		trace->chunk.number && access(trace->path, F_OK) ? chunk_moved(trace->path) : NULL;
 	bool whole = true;
 
 	if (moved) {
@@ -354,8 +362,9 @@ void kymo_ctf_growing(struct kymo_ctf_reader *r, bool growing)
 }
 
 /*
- * New traces, such as the next chunk. A chunk that is renamed while its directory is listed can be left out of the list, and its
- * events would come too late: if a number is missing, the list is read again.
+ * New traces, such as the next chunk. A chunk that is renamed while its directory is listed can be
+ * left out of the list, and its events would come too late: if a number is missing, the list is
+ * read again.
  */
 static int find_traces(struct kymo_ctf_reader *r, struct kymo_err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ground that all files of the reader stand on: warnings, and what the reader knows of classes, traces and
- * streams without reading an event. It calls none of them but the scan of a stream that nobody read yet.
+ * The ground that all files of the reader stand on: warnings, and what the reader knows of classes,
+ * traces and streams without reading an event. It calls none of them but the scan of a stream that
+ * nobody read yet.
  */
 #include <stdarg.h>
 #include <stdlib.h>

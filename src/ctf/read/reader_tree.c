@@ -41,8 +41,9 @@ static const char *clock_id(const struct ctf_trace *trace)
 }
 
 /*
- * Two machines may have one name, and a machine that booted again has another clock: what differs in the id of the clock
- * is another host, NAME#2. Traces that do not tell it are of the first host of that name.
+ * Two machines may have one name, and a machine that booted again has another clock: what differs
+ * in the id of the clock is another host, NAME#2. Traces that do not tell it are of the first host
+ * of that name.
  */
 static const char *host_of(const struct kymo_ctf_reader *reader, struct ctf_trace *trace)
 {
@@ -84,8 +85,10 @@ void trace_describe(const struct kymo_ctf_reader *reader, struct ctf_trace *trac
 
 static struct ctf_trace *trace_new(struct kymo_ctf_reader *reader, const char *path)
 {
-	struct ctf_trace *trace = ARRAY_ROOM(reader->trace, reader->trace_count, reader->trace_capacity) ?
-		calloc(1, sizeof *trace) : NULL;
+	struct ctf_trace *trace =
+		ARRAY_ROOM(reader->trace, reader->trace_count, reader->trace_capacity)
+			? calloc(1, sizeof *trace)
+			: NULL;
 
 	if (!trace)
 		return NULL;
@@ -177,7 +180,8 @@ static int add_trace(struct kymo_ctf_reader *reader, const char *path, struct ky
 		return 0;
 	if (why.status != KYMO_EXIT_INPUT || (!reader->refreshing && !access(path, F_OK)))
 		return err_set(err, why.status, "%s", why.text);
-	/* It has only just begun, and the next refresh may read it; or its chunk was renamed or removed. */
+	/* It has only just begun, and the next refresh may read it; or its chunk was renamed or
+	 * removed. */
 	reader->trace_count--;
 	reader->class_count = classes;
 	trace_free(trace);
@@ -212,7 +216,8 @@ static bool is_directory(const char *path, const struct dirent *entry)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, struct kymo_err *err)
+int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
+	      struct kymo_err *err)
 {
 	struct dirent **entry = NULL;
 	const char *name = strrchr(path, '/');
@@ -234,7 +239,9 @@ int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, 
 		if (!strcmp(entry[i]->d_name, "metadata"))
 			result = add_trace(reader, path, err);
 	for (int i = 0; i < count; i++) {
-		char *below = result || entry[i]->d_name[0] == '.' ? NULL : path_join(path, entry[i]->d_name);
+		char *below = result || entry[i]->d_name[0] == '.'
+				      ? NULL
+				      : path_join(path, entry[i]->d_name);
 
 		if (below && depth < TREE_DEPTH_MAX && is_directory(below, entry[i]))
 			result = tree_walk(reader, below, depth + 1, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One stream: the packets of its files in order, and what is missing between them. Two counters in the packets show
- * loss: discarded events and the sequence number. A loss comes before the events of the packet that shows it, so that
- * an analysis knows in time that what it has begun may be incomplete.
+ * One stream: the packets of its files in order, and what is missing between them. Two counters in
+ * the packets show loss: discarded events and the sequence number. A loss comes before the events
+ * of the packet that shows it, so that an analysis knows in time that what it has begun may be
+ * incomplete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ uint64_t clock_scale(const struct stream_class *class, uint64_t value)
 static void warn_packet(struct ctf_stream *s, const char *what)
 {
 	if (!s->quiet)
-		reader_warn(s->reader, "%s: packet at byte %llu: %s",
-			    s->file[s->file_index].path, (unsigned long long)s->packet_offset, what);
+		reader_warn(s->reader, "%s: packet at byte %llu: %s", s->file[s->file_index].path,
+			    (unsigned long long)s->packet_offset, what);
 }
 
 /* ---- loss ---- */
@@ -42,7 +43,8 @@ static void count_discarded(struct ctf_stream *s)
 	if (!(now->has & HAS_DISCARDED))
 		return;
 	if (!s->has_before) {
-		/* If the trace begins with a later packet, its counter includes events before the trace. */
+		/* If the trace begins with a later packet, its counter includes events before the
+		 * trace. */
 		if (!(now->has & HAS_SEQ) || !now->seq)
 			s->lost = bits_extend(now->discarded, bits, false);
 		return;
@@ -138,7 +140,8 @@ static bool load_from(struct ctf_stream *s, uint64_t pos, uint64_t want)
 
 bool stream_has_more(const struct ctf_stream *s)
 {
-	return s->at.end < s->content_end && (s->at.end + 7) >> 3 < bits_align(s->content_end, 8) >> 3;
+	return s->at.end < s->content_end &&
+	       (s->at.end + 7) >> 3 < bits_align(s->content_end, 8) >> 3;
 }
 
 bool stream_more(struct ctf_stream *s)
@@ -163,16 +166,16 @@ bool stream_is_at(struct ctf_stream *s, const struct packet_place *place)
 
 	s->packet_offset = place->offset;
 	s->quiet = true;
-	same = !packet_open(s) && s->packet.size == place->size && s->packet.content == place->content &&
-	       s->packet.begin == place->begin && s->packet.end == place->end &&
-	       s->packet.discarded == place->discarded;
+	same = !packet_open(s) && s->packet.size == place->size &&
+	       s->packet.content == place->content && s->packet.begin == place->begin &&
+	       s->packet.end == place->end && s->packet.discarded == place->discarded;
 	s->quiet = quiet;
 	return same;
 }
 
 /*
- * At the beginning of a file: skip the packets before the time window, if there is an index. Begins one packet earlier,
- * so that loss in front of the first wanted packet is found.
+ * At the beginning of a file: skip the packets before the time window, if there is an index. Begins
+ * one packet earlier, so that loss in front of the first wanted packet is found.
  */
 static void seek_window(struct ctf_stream *s)
 {
@@ -198,7 +201,8 @@ static void seek_window(struct ctf_stream *s)
 
 static bool open_packet(struct ctf_stream *s)
 {
-	int result = s->packet_offset < s->file[s->file_index].size ? packet_open(s) : PACKET_NOT_YET;
+	int result =
+		s->packet_offset < s->file[s->file_index].size ? packet_open(s) : PACKET_NOT_YET;
 
 	s->unusable = result < 0;
 	return !result;
@@ -254,7 +258,8 @@ static bool packet_is_early(const struct ctf_stream *s)
 {
 	if (s->reader->window_begin == INT64_MIN || !(s->packet.has & HAS_END))
 		return false;
-	return trace_aligned(s->class->trace, epoch_of(s->class, s->packet.end)) < s->reader->window_begin;
+	return trace_aligned(s->class->trace, epoch_of(s->class, s->packet.end)) <
+	       s->reader->window_begin;
 }
 
 static void note_loss(struct ctf_stream *s, uint64_t clock)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's inner loop. It finds the events in the window, and notes the time, class and place of each. The values of
- * an event are decoded later, and only if somebody asks for them.
+ * The reader's inner loop. It finds the events in the window, and notes the time, class and place
+ * of each. The values of an event are decoded later, and only if somebody asks for them.
  *
  *   window   | header body | header body | header body ...
  *   batch    { time, class, place } { ... }        only of events that are wanted
  *
- * Why it is fast: the loop cannot go to the next event before it knows the size of this one, and that size takes two
- * loads, one after the other. But most events of a trace have one of two sizes. So the size is compared with these two;
- * the processor predicts the result, and works on the next event before the loads are done.
+ * Why it is fast: the loop cannot go to the next event before it knows the size of this one, and
+ * that size takes two loads, one after the other. But most events of a trace have one of two sizes.
+ * So the size is compared with these two; the processor predicts the result, and works on the next
+ * event before the loads are done.
  */
 #include <string.h>
 
 #include "ctf/read/header_fast.h"
 
-/* What the loop needs. A copy: for the compiler, the records that the loop writes could overwrite the originals. */
+/* What the loop needs. A copy: for the compiler, the records that the loop writes could overwrite
+ * the originals. */
 struct scan {
 	const struct scan_entry *entry;
 	uint64_t ids;
@@ -29,7 +31,8 @@ struct scan {
 /* Keeps a branch, which the processor predicts; a conditional move would wait for the loads. */
 #define GUESS(value) __asm__ volatile("" : "+r"(value))
 
-/* @shape, @ns: constants, so that the compiler makes a loop for each. @ns: the clock counts nanoseconds. */
+/* @shape, @ns: constants, so that the compiler makes a loop for each. @ns: the clock counts
+ * nanoseconds. */
 static inline __attribute__((always_inline))
 void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape shape, bool ns)
 {
@@ -41,7 +44,9 @@ void scan_loop(struct ctf_stream *s, const struct scan scan, enum header_shape s
 		return;
 	while (at < end && out < full) {
 		uint64_t id, next = clock;
-		uint32_t header = header_decode(&scan.plain, shape, base + at, end - at, &id, &next), whole;
+		uint32_t header =
+				 header_decode(&scan.plain, shape, base + at, end - at, &id, &next),
+			 whole;
 		struct scan_entry entry;
 
 		if (!header || id >= scan.ids)

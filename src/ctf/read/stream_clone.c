@@ -73,7 +73,8 @@ bool stream_continue(struct ctf_stream *to, struct ctf_stream *from)
 	to->context_out.event = &to->context;
 	if (name && from->packet_bytes)
 		plan_text(&to->context_out, TARGET_PROCNAME, name, strlen(name), false);
-	return packet_keep_head(to, from->head_bytes, from->packet_bytes ? from->packet.first_event : 0);
+	return packet_keep_head(to, from->head_bytes,
+				from->packet_bytes ? from->packet.first_event : 0);
 }
 
 /* ---- facts ---- */

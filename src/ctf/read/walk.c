@@ -17,7 +17,8 @@ static enum walk_result align_to(struct cursor *c, uint32_t align)
 	return WALK_OK;
 }
 
-/* 7 bits a byte, the lowest first; the top bit says that more follow. Bits beyond the 64th are lost. */
+/* 7 bits a byte, the lowest first; the top bit says that more follow. Bits beyond the 64th are
+ * lost. */
 static enum walk_result take_leb128(struct cursor *c, const struct ctf_type *type, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -70,10 +71,11 @@ static enum walk_result walk_number(struct cursor *c, const struct ctf_node *nod
 }
 
 /*
- * Text in UTF-16 or UTF-32, shown to the visitor as UTF-8. @size: its bytes; NULL: it ends with a NUL.
+ * Text in UTF-16 or UTF-32, shown to the visitor as UTF-8. @size: its bytes; NULL: it ends with a
+ * NUL.
  */
-static enum walk_result walk_wide(struct cursor *c, const struct ctf_node *node, const uint64_t *size,
-				  const struct visitor *v, void *arg)
+static enum walk_result walk_wide(struct cursor *c, const struct ctf_node *node,
+				  const uint64_t *size, const struct visitor *v, void *arg)
 {
 	const uint8_t *at = c->base + (c->pos >> 3);
 	const uint64_t left = (c->end - c->pos) >> 3;
@@ -164,7 +166,8 @@ static enum walk_result walk_elements(struct cursor *c, const struct ctf_node *n
 	if ((!v || (v->picks && node->element == NODE_NONE)) && element->plain)
 		result = pass_elements(c, element, count), count = 0;
 	for (uint64_t i = 0; i < count && !result; i++)
-		result = walk(c, element, v && v->picks && (int64_t)i != node->element ? NULL : v, arg);
+		result = walk(c, element, v && v->picks && (int64_t)i != node->element ? NULL : v,
+			      arg);
 	if (v && v->close && !result)
 		v->close(arg, node);
 	return result;

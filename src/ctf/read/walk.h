@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The general decoder: follows the nodes of any layout bit by bit, and calls a visitor with each value. For the common
- * layouts a plan is faster, see plan.h.
+ * The general decoder: follows the nodes of any layout bit by bit, and calls a visitor with each
+ * value. For the common layouts a plan is faster, see plan.h.
  */
 #ifndef KYMO_CTF_WALK_H
 #define KYMO_CTF_WALK_H
@@ -13,8 +13,8 @@
 
 enum walk_result {
 	WALK_OK = 0,
-	WALK_SHORT = -1,	/* the bytes end inside the field */
-	WALK_BAD = -2,		/* a tag selects nothing, or there are too many values without a bit */
+	WALK_SHORT = -1, /* the bytes end inside the field */
+	WALK_BAD = -2,   /* a tag selects nothing, or there are too many values without a bit */
 };
 
 /* The position of the decoder, in bits from the beginning of the packet. */
@@ -31,16 +31,17 @@ struct cursor {
 
 /* Gets the values in their order. Only @number is needed: what else is NULL is not called. */
 struct visitor {
-	/* Structures, arrays, sequences, variants: @count children follow; 0 of an optional field that is absent. @at:
-	 * their bytes, or NULL when they begin inside a byte. */
+	/* Structures, arrays, sequences, variants: @count children follow; 0 of an optional field
+	 * that is absent. @at: their bytes, or NULL when they begin inside a byte. */
 	void (*open)(void *arg, const struct ctf_node *node, uint64_t count, const uint8_t *at);
 	void (*close)(void *arg, const struct ctf_node *node);
 	/* Integers and enums extended to 64 bits; floats as their bits. */
 	void (*number)(void *arg, const struct ctf_node *node, uint64_t value);
-	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. Wider characters come as UTF-8
-	 * in memory that is valid only now. */
+	/* Strings and arrays of characters: @size bytes up to the first NUL or the end. Wider
+	 * characters come as UTF-8 in memory that is valid only now. */
 	void (*text)(void *arg, const struct ctf_node *node, const char *bytes, uint64_t size);
-	bool picks;	/* of arrays and sequences, it gets only the element in which something is bound */
+	bool picks; /* of arrays and sequences, it gets only the element in which something is
+		     * bound */
 };
 
 /**
@@ -75,7 +76,8 @@ static inline double walk_double(const struct ctf_node *node, uint64_t bits)
 	return node->type->size == 32 ? (double)narrow : wide;
 }
 
-/** walk_in_range() - whether @value of enum @type lies in @range; of flags, whether it has one of the bits. */
+/** walk_in_range() - whether @value of enum @type lies in @range; of flags, whether it has one of
+ * the bits. */
 static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_range *range,
 				 uint64_t value)
 {
@@ -83,9 +85,11 @@ static inline bool walk_in_range(const struct ctf_type *type, const struct ctf_r
 
 	if (type->is_flags)
 		return range->begin <= range->end && range->begin < 64 &&
-		       value >> range->begin & (width < 63 ? (UINT64_C(2) << width) - 1 : UINT64_MAX);
+		       value >> range->begin &
+			       (width < 63 ? (UINT64_C(2) << width) - 1 : UINT64_MAX);
 	if (type->is_signed)
-		return (int64_t)value >= (int64_t)range->begin && (int64_t)value <= (int64_t)range->end;
+		return (int64_t)value >= (int64_t)range->begin &&
+		       (int64_t)value <= (int64_t)range->end;
 	return value >= range->begin && value <= range->end;
 }
 

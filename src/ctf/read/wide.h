@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** wide_length() - bytes in front of the first NUL unit of @unit (2 or 4) bytes; of whole units, at most @size. */
+/** wide_length() - bytes in front of the first NUL unit of @unit (2 or 4) bytes; of whole units, at
+ * most @size. */
 uint64_t wide_length(const uint8_t *at, uint64_t size, unsigned unit);
 
 /**

@@ -15,7 +15,8 @@
 
 #define WINDOW_MAX ((size_t)256 << 10)	/* bytes, of one stream */
 #define WINDOW_MIN ((size_t)8 << 10)
-#define WINDOW_TOTAL ((size_t)2 << 20)	/* bytes, over all streams as far as WINDOW_MIN allows: L2 */
+/* bytes, over all streams as far as WINDOW_MIN allows: L2 */
+#define WINDOW_TOTAL ((size_t)2 << 20)
 #define WINDOW_EVENT_MAX ((uint64_t)1 << 30)	/* no event or packet header may be longer */
 #define OPEN_FILES_MAX 128
 
@@ -152,7 +153,8 @@ static int make_room(struct ctf_stream *s, uint64_t size)
 	return 0;
 }
 
-/* How much to read at once. A copy of a stream drops what is behind the packet, so it reads no further. */
+/* How much to read at once. A copy of a stream drops what is behind the packet, so it reads no
+ * further. */
 static uint64_t read_ahead(const struct ctf_stream *s, uint64_t offset, uint64_t size)
 {
 	uint64_t want = s->window.capacity, packet = s->packet_bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fragments of CTF 2's metadata, see ctf2.h. Those of unknown type, and unknown properties, are ignored. */
+/* The fragments of CTF 2's metadata, see ctf2.h. Those of unknown type, and unknown properties, are
+ * ignored. */
 #include "ctf/tsdl/ctf2.h"
 
 #include <stdarg.h>
@@ -36,7 +37,8 @@ static const char *json_kind(json_type type)
 	       type == json_type_string ? "a text" : "a whole number";
 }
 
-int ctf2_get(struct ctf2 *p, json_object *object, const char *key, json_type type, json_object **value)
+int ctf2_get(struct ctf2 *p, json_object *object, const char *key, json_type type,
+	     json_object **value)
 {
 	if (!json_object_object_get_ex(object, key, value)) {
 		*value = NULL;
@@ -60,7 +62,8 @@ int ctf2_text(struct ctf2 *p, json_object *object, const char *key, bool require
 	return *out ? 0 : ctf2_no_memory(p);
 }
 
-int ctf2_unsigned(struct ctf2 *p, json_object *object, const char *key, bool required, uint64_t *out)
+int ctf2_unsigned(struct ctf2 *p, json_object *object, const char *key, bool required,
+		  uint64_t *out)
 {
 	json_object *value;
 
@@ -295,7 +298,8 @@ static int parse_fragment(struct ctf2 *p, json_tokener *tokener, const char *tex
 	return result;
 }
 
-int ctf2_parse(const char *text, size_t size, const char *file, struct ctf_metadata *metadata, struct kymo_err *err)
+int ctf2_parse(const char *text, size_t size, const char *file, struct ctf_metadata *metadata,
+	       struct kymo_err *err)
 {
 	struct ctf2 p = { .metadata = metadata, .file = file, .kind = "JSON", .err = err };
 	json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of CTF 2's metadata: a row of JSON objects, called fragments, each behind a record separator (RFC 7464).
- * json-c parses the JSON; ctf2.c reads fragments, ctf2_type.c their field classes. What they find goes into the same
- * struct ctf_metadata that the parser of TSDL fills. Private to these files and tsdl_file.c.
+ * The parser of CTF 2's metadata: a row of JSON objects, called fragments, each behind a record
+ * separator (RFC 7464). json-c parses the JSON; ctf2.c reads fragments, ctf2_type.c their field
+ * classes. What they find goes into the same struct ctf_metadata that the parser of TSDL fills.
+ * Private to these files and tsdl_file.c.
  */
 #ifndef KYMO_CTF_CTF2_H
 #define KYMO_CTF_CTF2_H
@@ -37,7 +38,8 @@ struct ctf2 {
  * Return: 0; 1: the last fragment is not complete, and was left out, @err says so; -1 with @err.
  * Context: allocates.
  */
-int ctf2_parse(const char *text, size_t size, const char *file, struct ctf_metadata *metadata, struct kymo_err *err);
+int ctf2_parse(const char *text, size_t size, const char *file, struct ctf_metadata *metadata,
+	       struct kymo_err *err);
 
 /* Between the two files. All that return int return 0, or -1 with the error set. */
 
@@ -45,18 +47,25 @@ __attribute__((format(printf, 2, 3)))
 int ctf2_error(struct ctf2 *p, const char *format, ...);
 int ctf2_no_memory(struct ctf2 *p);
 
-/* Properties of @object. A missing one leaves *@out as it is, and is an error if it is @required. */
-int ctf2_text(struct ctf2 *p, json_object *object, const char *key, bool required, const char **out);
-int ctf2_unsigned(struct ctf2 *p, json_object *object, const char *key, bool required, uint64_t *out);
+/* Properties of @object. A missing one leaves *@out as it is, and is an error if it is
+ * @required. */
+int ctf2_text(struct ctf2 *p, json_object *object, const char *key, bool required,
+	      const char **out);
+int ctf2_unsigned(struct ctf2 *p, json_object *object, const char *key, bool required,
+		  uint64_t *out);
 int ctf2_signed(struct ctf2 *p, json_object *object, const char *key, int64_t *out);
 /* *@value NULL: it is missing. */
-int ctf2_get(struct ctf2 *p, json_object *object, const char *key, json_type type, json_object **value);
+int ctf2_get(struct ctf2 *p, json_object *object, const char *key, json_type type,
+	     json_object **value);
 
 /* The field class in property @key of @object, or the alias named there. */
-int ctf2_type(struct ctf2 *p, json_object *object, const char *key, bool required, const struct ctf_type **type);
+int ctf2_type(struct ctf2 *p, json_object *object, const char *key, bool required,
+	      const struct ctf_type **type);
 
 /* Room for one more element behind the @count elements of @list, in the arena. */
-#define CTF2_ROOM(p, list, count) \
-	(((list) = arena_grow(&(p)->metadata->arena, (list), (count), sizeof(*(list)))) ? 0 : ctf2_no_memory(p))
+#define CTF2_ROOM(p, list, count)                                                       \
+	(((list) = arena_grow(&(p)->metadata->arena, (list), (count), sizeof(*(list)))) \
+		 ? 0                                                                    \
+		 : ctf2_no_memory(p))
 
 #endif

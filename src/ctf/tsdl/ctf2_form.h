@@ -9,7 +9,8 @@
 /**
  * ctf2_form() - TSDL that a writer made, as fragments of CTF 2; a ctf_form_fn of ctf/write/writer.h
  * @text: [@size] whole TSDL: a trace with its streams, and events
- * @head: bytes at the front of @text that were written before; only events are written then. 0: everything is
+ * @head: bytes at the front of @text that were written before; only events are written then. 0:
+ * everything is
  *
  * Return: 0; -ENOMEM; -EINVAL: @text is no TSDL. You look at ferror(@out).
  * Context: allocates.

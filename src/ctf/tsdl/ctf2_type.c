@@ -78,7 +78,8 @@ static int ranges(struct ctf2 *p, json_object *list, const char *label, struct c
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		json_object *range = json_object_array_get_idx(list, i);
 
-		if (!json_object_is_type(range, json_type_array) || json_object_array_length(range) != 2)
+		if (!json_object_is_type(range, json_type_array) ||
+		    json_object_array_length(range) != 2)
 			return ctf2_error(p, "a range of \"%s\" is not a list of two numbers", label);
 		if (CTF2_ROOM(p, type->range, type->range_count))
 			return -1;
@@ -153,8 +154,9 @@ static int location(struct ctf2 *p, json_object *class, const char *key, struct 
 		} else {
 			if (CTF2_ROOM(p, to->name, to->count))
 				return -1;
-			to->name[to->count] = arena_text(&p->metadata->arena, json_object_get_string(step),
-							 (size_t)json_object_get_string_len(step));
+			to->name[to->count] =
+				arena_text(&p->metadata->arena, json_object_get_string(step),
+					   (size_t)json_object_get_string_len(step));
 			if (!to->name[to->count++])
 				return ctf2_no_memory(p);
 		}
@@ -281,8 +283,12 @@ static int string(struct ctf2 *p, json_object *class, struct ctf_type *type)
 /* An array, or a sequence if its length stands in another field. */
 static int bytes(struct ctf2 *p, json_object *class, struct ctf_type *type, bool is_text)
 {
-	static const struct ctf_type text = { .kind = CTF_KIND_INTEGER, .align = 8, .size = 8, .base = 10, .is_text = 1 };
-	static const struct ctf_type byte = { .kind = CTF_KIND_INTEGER, .align = 8, .size = 8, .base = 16 };
+	static const struct ctf_type text = {
+		.kind = CTF_KIND_INTEGER, .align = 8, .size = 8, .base = 10, .is_text = 1
+	};
+	static const struct ctf_type byte = {
+		.kind = CTF_KIND_INTEGER, .align = 8, .size = 8, .base = 16
+	};
 
 	type->element = is_text ? &text : &byte;
 	type->align = 8;
@@ -364,7 +370,8 @@ static int structure(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	return 0;
 }
 
-/* A new option of variant @type, which the ranges in @from choose; none: all but 0, as a boolean does. */
+/* A new option of variant @type, which the ranges in @from choose; none: all but 0, as a boolean
+ * does. */
 static int option(struct ctf2 *p, json_object *from, struct ctf_type *type, struct ctf_type *tag)
 {
 	json_object *list;
@@ -466,7 +473,8 @@ static int read_class(struct ctf2 *p, json_object *class, const struct ctf_type 
 	return ctf2_error(p, "unknown field class \"%.60s\"", name);
 }
 
-int ctf2_type(struct ctf2 *p, json_object *object, const char *key, bool required, const struct ctf_type **type)
+int ctf2_type(struct ctf2 *p, json_object *object, const char *key, bool required,
+	      const struct ctf_type **type)
 {
 	json_object *class;
 	int result;

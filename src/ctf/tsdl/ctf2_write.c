@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CTF 1.8 as CTF 2, see ctf2_write.h. All field types of CTF 1.8 exist in CTF 2 with the same bytes, so packets stay as
- * they are. Two things that CTF 1.8 leaves to names are said outright: roles, and where a length or a choice stands. The
- * second is found here as layout.c finds it, but among types: frames are the structures around the present field.
+ * CTF 1.8 as CTF 2, see ctf2_write.h. All field types of CTF 1.8 exist in CTF 2 with the same
+ * bytes, so packets stay as they are. Two things that CTF 1.8 leaves to names are said outright:
+ * roles, and where a length or a choice stands. The second is found here as layout.c finds it, but
+ * among types: frames are the structures around the present field.
  */
 #include "ctf/tsdl/ctf2_write.h"
 
@@ -36,7 +37,8 @@ struct out {
 	struct kymo_err *err;
 };
 
-static json_object *class_of(struct out *o, const struct frame *outer, const char *name, const struct ctf_type *type);
+static json_object *class_of(struct out *o, const struct frame *outer, const char *name,
+			     const struct ctf_type *type);
 
 static const char *shown(const char *name)
 {
@@ -63,16 +65,20 @@ static json_object *object_of(const char *type)
 
 /* ---- where a length or a choice stands ---- */
 
-static const struct ctf_member *member_named(const struct ctf_type *type, uint32_t count, const char *name, size_t size)
+static const struct ctf_member *member_named(const struct ctf_type *type, uint32_t count,
+					     const char *name, size_t size)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (strlen(type->member[i].name) == size && !memcmp(type->member[i].name, name, size))
+		if (strlen(type->member[i].name) == size &&
+		    !memcmp(type->member[i].name, name, size))
 			return &type->member[i];
 	return NULL;
 }
 
-/* Follow "a.b.c" from @type, which has @count members so far; its names go to @path. NULL: it leads nowhere. */
-static const struct ctf_type *descend(const struct ctf_type *type, uint32_t count, const char *to, json_object *path)
+/* Follow "a.b.c" from @type, which has @count members so far; its names go to @path. NULL: it leads
+ * nowhere. */
+static const struct ctf_type *descend(const struct ctf_type *type, uint32_t count, const char *to,
+				      json_object *path)
 {
 	for (;;) {
 		const size_t size = strcspn(to, ".");
@@ -103,9 +109,10 @@ static void put_names(const struct frame *frame, json_object *path)
 		json_object_array_add(path, json_object_new_string(shown(frame->name)));
 }
 
-/* One attempt. @frame: the structure to begin in; NULL: @scope. Frees the path when it leads nowhere. */
-static const struct ctf_type *attempt(const struct out *o, const struct frame *frame, unsigned scope, const char *to,
-				      json_object **path)
+/* One attempt. @frame: the structure to begin in; NULL: @scope. Frees the path when it leads
+ * nowhere. */
+static const struct ctf_type *attempt(const struct out *o, const struct frame *frame,
+				      unsigned scope, const char *to, json_object **path)
 {
 	const struct ctf_type *from = frame ? frame->type : o->scope[scope], *found = NULL;
 
@@ -119,8 +126,8 @@ static const struct ctf_type *attempt(const struct out *o, const struct frame *f
 }
 
 /* The field that gives length or choice of @type, and its location. */
-static const struct ctf_type *locate(struct out *o, const struct frame *inner, const struct ctf_type *type,
-				     json_object **location)
+static const struct ctf_type *locate(struct out *o, const struct frame *inner,
+				     const struct ctf_type *type, json_object **location)
 {
 	const struct frame *root = inner;
 	const struct ctf_type *found = NULL;
@@ -160,7 +167,8 @@ static const struct ctf_type *locate(struct out *o, const struct frame *inner, c
 
 static json_object *number(const struct out *o, const struct ctf_type *type, const char *name)
 {
-	const bool big = (type->order == CTF_ORDER_NATIVE ? o->m->order : type->order) == CTF_ORDER_BE;
+	const bool big =
+		(type->order == CTF_ORDER_NATIVE ? o->m->order : type->order) == CTF_ORDER_BE;
 	json_object *class = object_of(name);
 
 	add_number(class, "length", type->size);
@@ -181,10 +189,12 @@ static json_object *ranges_of(const struct ctf_type *type, const char *label)
 		if (strcmp(range->label, label) && strcmp(range->label, shown(label)))
 			continue;
 		pair = json_object_new_array();
-		json_object_array_add(pair, type->is_signed ? json_object_new_int64((int64_t)range->begin) :
-							      json_object_new_uint64(range->begin));
-		json_object_array_add(pair, type->is_signed ? json_object_new_int64((int64_t)range->end) :
-							      json_object_new_uint64(range->end));
+		json_object_array_add(pair, type->is_signed
+						    ? json_object_new_int64((int64_t)range->begin)
+						    : json_object_new_uint64(range->begin));
+		json_object_array_add(pair, type->is_signed
+						    ? json_object_new_int64((int64_t)range->end)
+						    : json_object_new_uint64(range->end));
 		json_object_array_add(list, pair);
 	}
 	return list;
@@ -194,7 +204,8 @@ static json_object *integer(const struct out *o, const char *name, const struct 
 {
 	json_object *class = number(o, type, type->is_signed ? "fixed-length-signed-integer" :
 							       "fixed-length-unsigned-integer");
-	const char *role = type->is_signed ? NULL : role_name(role_of(o->making, shown(name), type));
+	const char *role =
+		type->is_signed ? NULL : role_name(role_of(o->making, shown(name), type));
 
 	if (type->base != 10)
 		add_number(class, "preferred-display-base", type->base);
@@ -203,7 +214,8 @@ static json_object *integer(const struct out *o, const char *name, const struct 
 
 		for (uint32_t i = 0; i < type->range_count; i++)
 			if (!json_object_object_get_ex(mappings, type->range[i].label, NULL))
-				json_object_object_add(mappings, type->range[i].label, ranges_of(type, type->range[i].label));
+				json_object_object_add(mappings, type->range[i].label,
+						       ranges_of(type, type->range[i].label));
 		json_object_object_add(class, "mappings", mappings);
 	}
 	if (role) {
@@ -219,13 +231,16 @@ static bool is_text(const struct ctf_type *type)
 {
 	const struct ctf_type *element = type->element;
 
-	return element->kind == CTF_KIND_INTEGER && element->is_text && element->size == 8 && element->align == 8;
+	return element->kind == CTF_KIND_INTEGER && element->is_text && element->size == 8 &&
+	       element->align == 8;
 }
 
-static json_object *array(struct out *o, const struct frame *outer, const char *name, const struct ctf_type *type)
+static json_object *array(struct out *o, const struct frame *outer, const char *name,
+			  const struct ctf_type *type)
 {
 	const bool dynamic = type->kind == CTF_KIND_SEQUENCE;
-	const bool uuid = !dynamic && type->length == 16 && role_of(o->making, shown(name), type) == ROLE_UUID;
+	const bool uuid = !dynamic && type->length == 16 &&
+			  role_of(o->making, shown(name), type) == ROLE_UUID;
 	json_object *class, *element, *location = NULL;
 
 	if (dynamic && !locate(o, outer, type, &location))
@@ -308,7 +323,8 @@ static json_object *variant(struct out *o, const struct frame *frame, const stru
 }
 
 /* Return: NULL with the error set. */
-static json_object *class_of(struct out *o, const struct frame *outer, const char *name, const struct ctf_type *type)
+static json_object *class_of(struct out *o, const struct frame *outer, const char *name,
+			     const struct ctf_type *type)
 {
 	const struct frame frame = { outer, type, name, 0 };
 
@@ -334,7 +350,8 @@ static json_object *class_of(struct out *o, const struct frame *outer, const cha
 /* ---- fragments ---- */
 
 /* Put the structure of @which into @fragment as @key, if there is one. */
-static int add_scope(struct out *o, json_object *fragment, const char *key, unsigned which, const struct ctf_type *type)
+static int add_scope(struct out *o, json_object *fragment, const char *key, unsigned which,
+		     const struct ctf_type *type)
 {
 	json_object *class;
 
@@ -380,8 +397,9 @@ static int put_trace(struct out *o, FILE *out)
 
 	for (uint32_t i = 0; i < o->m->env_count; i++)
 		json_object_object_add(environment, o->m->env[i].name,
-				       o->m->env[i].text ? json_object_new_string(o->m->env[i].text) :
-							   json_object_new_int64(o->m->env[i].number));
+				       o->m->env[i].text
+					       ? json_object_new_string(o->m->env[i].text)
+					       : json_object_new_int64(o->m->env[i].number));
 	json_object_object_add(fragment, "environment", environment);
 	return put(out, fragment, add_scope(o, fragment, "packet-header-field-class", 0, o->m->packet_header));
 }
@@ -396,8 +414,9 @@ static int put_clock(FILE *out, const struct ctf_clock *clock)
 		add_text(fragment, "uid", clock->uuid);
 	add_number(fragment, "frequency", clock->freq);
 	add_text(fragment, "origin", "unix-epoch");
-	json_object_object_add(offset, "seconds",
-			       json_object_new_int64(clock->offset_s + (int64_t)(clock->offset / clock->freq)));
+	json_object_object_add(
+		offset, "seconds",
+		json_object_new_int64(clock->offset_s + (int64_t)(clock->offset / clock->freq)));
 	add_number(offset, "cycles", clock->offset % clock->freq);
 	json_object_object_add(fragment, "offset-from-origin", offset);
 	return put(out, fragment, 0);

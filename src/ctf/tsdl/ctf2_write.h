@@ -10,14 +10,15 @@
 /**
  * ctf2_write() - @metadata, of version 1, as JSON text sequence
  *
- * Names lose LTTng's leading underscore, as all readers show them. A log level and a URI become attributes in the
- * namespace "kymo".
+ * Names lose LTTng's leading underscore, as all readers show them. A log level and a URI become
+ * attributes in the namespace "kymo".
  * Return: 0; -1 with @err: a length or a choice names no field. You look at ferror(@out).
  * Context: allocates.
  */
 int ctf2_write(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err);
 
-/** ctf2_write_events() - only the events, to follow what ctf2_write() wrote of the same trace. Otherwise as ctf2_write(). */
+/** ctf2_write_events() - only the events, to follow what ctf2_write() wrote of the same trace.
+ * Otherwise as ctf2_write(). */
 int ctf2_write_events(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err);
 
 #endif

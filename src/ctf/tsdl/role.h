@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fields of headers and contexts mean: CTF 1.8 knows roles by the names of fields, CTF 2 says them. */
+/* What fields of headers and contexts mean: CTF 1.8 knows roles by the names of fields, CTF 2 says
+ * them. */
 #ifndef KYMO_CTF_ROLE_H
 #define KYMO_CTF_ROLE_H
 
 #include "ctf/tsdl/tsdl_metadata.h"
 
 /**
- * role_of() - CTF 1.8: the role of the field called @name (without LTTng's underscore) of @type in @scope, or 0
+ * role_of() - CTF 1.8: the role of the field called @name (without LTTng's underscore) of @type in
+ * @scope, or 0
  * @scope: enum ctf_scope of read/layout.h
  */
 uint16_t role_of(unsigned scope, const char *name, const struct ctf_type *type);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of TSDL, the metadata language of CTF 1.8. It descends recursively, one function per rule, with one token
- * of lookahead. tsdl_file.c reads files, tsdl_lex.c makes tokens; tsdl_type.c, tsdl_compound.c and tsdl_attribute.c parse
- * types; tsdl_block.c parses trace, env, clock, stream and event blocks. Private to these files.
+ * The parser of TSDL, the metadata language of CTF 1.8. It descends recursively, one function per
+ * rule, with one token of lookahead. tsdl_file.c reads files, tsdl_lex.c makes tokens; tsdl_type.c,
+ * tsdl_compound.c and tsdl_attribute.c parse types; tsdl_block.c parses trace, env, clock, stream
+ * and event blocks. Private to these files.
  */
 #ifndef KYMO_CTF_TSDL_H
 #define KYMO_CTF_TSDL_H
@@ -62,8 +63,10 @@ __attribute__((format(printf, 3, 4)))
 int tsdl_error(struct tsdl *p, const struct tsdl_token *at, const char *format, ...);
 int tsdl_no_memory(struct tsdl *p);
 /* Room for one more element behind the @count elements of @list, in the arena. */
-#define TSDL_ROOM(p, list, count) \
-	(((list) = arena_grow(&(p)->metadata->arena, (list), (count), sizeof(*(list)))) ? 0 : tsdl_no_memory(p))
+#define TSDL_ROOM(p, list, count)                                                       \
+	(((list) = arena_grow(&(p)->metadata->arena, (list), (count), sizeof(*(list)))) \
+		 ? 0                                                                    \
+		 : tsdl_no_memory(p))
 int tsdl_name_text(struct tsdl *p, const char **text);
 int tsdl_value(struct tsdl *p, struct tsdl_value *value);
 

@@ -22,8 +22,8 @@ struct word {
 	uint8_t value;
 };
 
-static int attribute_word(struct tsdl *p, const struct tsdl_value *v, const struct word *words, size_t count,
-			  const char *what, uint8_t *out)
+static int attribute_word(struct tsdl *p, const struct tsdl_value *v, const struct word *words,
+			  size_t count, const char *what, uint8_t *out)
 {
 	for (size_t i = 0; v->text && i < count; i++) {
 		if (!strcmp(v->text, words[i].name)) {

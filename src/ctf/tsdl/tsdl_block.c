@@ -4,7 +4,8 @@
  *
  *   event { id = 3; name = "ros2:rcl_init"; fields := struct { ... }; };
  *
- * is collected in a struct block, by the table keys[]. At its end it is checked and added to the metadata.
+ * is collected in a struct block, by the table keys[]. At its end it is checked and added to the
+ * metadata.
  */
 #include "base/array.h"
 #include "ctf/tsdl/tsdl.h"
@@ -140,7 +141,8 @@ static const struct block_kind {
 	const char *name;
 	/* Values with a rule of their own; 0 for those that mean nothing. NULL: keys[] has all. */
 	int (*value)(struct tsdl *p, struct block *b, const char *key, const struct tsdl_value *v);
-	int (*end)(struct tsdl *p, struct block *b);	/* check the block and keep it; NULL: it is ignored */
+	int (*end)(struct tsdl *p,
+		   struct block *b); /* check the block and keep it; NULL: it is ignored */
 } block_kinds[] = {
 	{ "trace", trace_value, trace_end },
 	{ "env", env_value, NULL },
@@ -152,7 +154,15 @@ static const struct block_kind {
 
 /* ---- "key = value;" and "key := type;" ---- */
 
-enum key_kind { KEY_TEXT, KEY_NUMBER, KEY_STRUCT, KEY_NAME, KEY_FREQUENCY, KEY_SECONDS, KEY_LOGLEVEL };
+enum key_kind {
+	KEY_TEXT,
+	KEY_NUMBER,
+	KEY_STRUCT,
+	KEY_NAME,
+	KEY_FREQUENCY,
+	KEY_SECONDS,
+	KEY_LOGLEVEL
+};
 
 /* The keys that are stored as they are. All others are ignored: tracers add keys of their own. */
 static const struct key {
@@ -188,7 +198,8 @@ static const struct key *find_key(const struct block *b, const char *name, bool 
 	return NULL;
 }
 
-static int block_value(struct tsdl *p, struct block *b, const char *name, const struct tsdl_value *v)
+static int block_value(struct tsdl *p, struct block *b, const char *name,
+		       const struct tsdl_value *v)
 {
 	const struct key *key = find_key(b, name, false);
 	void *at = key ? (char *)b + key->offset : NULL;
@@ -226,8 +237,8 @@ static int block_value(struct tsdl *p, struct block *b, const char *name, const 
 }
 
 /* @at: the type's first token, for errors. */
-static int block_type(struct tsdl *p, struct block *b, const char *name, const struct tsdl_token *at,
-		      const struct ctf_type *type)
+static int block_type(struct tsdl *p, struct block *b, const char *name,
+		      const struct tsdl_token *at, const struct ctf_type *type)
 {
 	const struct key *key = find_key(b, name, true);
 
@@ -267,7 +278,9 @@ static int block_item(struct tsdl *p, struct block *b)
 
 static int block(struct tsdl *p, const struct block_kind *kind)
 {
-	struct block b = { .kind = kind, .at = p->token, .event.loglevel = -1, .clock.freq = 1000000000 };
+	struct block b = {
+		.kind = kind, .at = p->token, .event.loglevel = -1, .clock.freq = 1000000000
+	};
 	struct tsdl_scope scope;
 
 	if (tsdl_next(p) || tsdl_scope_open(p, &scope) || tsdl_expect(p, '{', "{"))

@@ -190,7 +190,8 @@ static bool in_order(const struct ctf_type *container, uint64_t begin, uint64_t 
 	return container->is_signed ? (int64_t)begin <= (int64_t)end : begin <= end;
 }
 
-/* "LABEL", "LABEL = A", "LABEL = A ... B". @next: the value of a label without one; set for the label behind. */
+/* "LABEL", "LABEL = A", "LABEL = A ... B". @next: the value of a label without one; set for the
+ * label behind. */
 static int enumerator(struct tsdl *p, struct ctf_type *type, uint64_t *next)
 {
 	struct tsdl_value label, begin, end;
@@ -214,7 +215,8 @@ static int enumerator(struct tsdl *p, struct ctf_type *type, uint64_t *next)
 		return tsdl_error(p, &begin.token, "the range ends before it begins");
 	if (TSDL_ROOM(p, type->range, type->range_count))
 		return -1;
-	type->range[type->range_count++] = (struct ctf_range) { label.text, begin.number, end.number };
+	type->range[type->range_count++] =
+		(struct ctf_range){ label.text, begin.number, end.number };
 	*next = end.number + 1;
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metadata files have two forms. A plain file is text: TSDL, or CTF 2's JSON. A packetized file, as LTTng writes it, is a row of packets with
- * pieces of the text; each has a header in the byte order of the machine that wrote it:
+ * Metadata files have two forms. A plain file is text: TSDL, or CTF 2's JSON. A packetized file, as
+ * LTTng writes it, is a row of packets with pieces of the text; each has a header in the byte order
+ * of the machine that wrote it:
  *
  *    0 u32 magic 0x75d11d57    4 u8 uuid[16]    20 u32 checksum
  *   24 u32 content_size bits  28 u32 packet_size bits
@@ -26,7 +27,8 @@ static uint32_t load32(const char *at, bool swap)
 	return swap ? __builtin_bswap32(value) : value;
 }
 
-/* Move the contents of all packets to the front of @text; a last packet that is cut off is left out (@cut).
+/* Move the contents of all packets to the front of @text; a last packet that is cut off is left out
+ * (@cut).
  * Return: the size of the contents, or -1. */
 static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool *cut,
 		      struct kymo_err *err)
@@ -63,7 +65,8 @@ static int64_t unpack(char *text, size_t size, const char *name, bool swap, bool
 	return (int64_t)used;
 }
 
-/* Whether the parser failed because the text ended; then the last word or mark may be incomplete. */
+/* Whether the parser failed because the text ended; then the last word or mark may be
+ * incomplete. */
 static bool ends_early(const struct tsdl *p)
 {
 	enum tsdl_kind kind = p->token.kind;
@@ -74,7 +77,8 @@ static bool ends_early(const struct tsdl *p)
 }
 
 /* Return: 0; 1: the text ends early, @why says where; -1 with @why. */
-static int parse_tsdl(struct ctf_metadata *m, const char *text, size_t size, const char *name, struct kymo_err *why)
+static int parse_tsdl(struct ctf_metadata *m, const char *text, size_t size, const char *name,
+		      struct kymo_err *why)
 {
 	struct tsdl_scope root = { 0 };
 	struct tsdl p = { .metadata = m, .name = name, .at = text, .end = text + size,
@@ -106,7 +110,8 @@ int tsdl_parse(char *text, size_t size, const char *name, struct ctf_metadata **
 		return err_no_memory(err);
 	m->version = 1;
 	/* A file that is being written may end anywhere. */
-	torn = size && *text == CTF2_BEGIN ? ctf2_parse(text, size, name, m, &why) : parse_tsdl(m, text, size, name, &why);
+	torn = size && *text == CTF2_BEGIN ? ctf2_parse(text, size, name, m, &why)
+					   : parse_tsdl(m, text, size, name, &why);
 	if (torn < 0) {
 		tsdl_free(m);
 		return err_set(err, why.status, "%s", why.text);

@@ -146,7 +146,8 @@ static int lex_integer(struct tsdl *p, struct tsdl_token *t)
 	return 0;
 }
 
-/* The character that an escape means. p->at: behind the backslash; on return, on the last character of the escape. */
+/* The character that an escape means. p->at: behind the backslash; on return, on the last character
+ * of the escape. */
 static char unescape(struct tsdl *p)
 {
 	static const char from[] = "abfnrtve", to[] = "\a\b\f\n\r\t\v\033";

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of a trace's metadata: types, clocks, environment, stream and event classes. The parser of TSDL (CTF 1.8) or
- * that of JSON (CTF 2) fills it; the
- * reader (ctf/read/reader_class.c, layout.c) makes decoders from it. Names are as declared, with LTTng's leading
- * underscores.
+ * The content of a trace's metadata: types, clocks, environment, stream and event classes. The
+ * parser of TSDL (CTF 1.8) or that of JSON (CTF 2) fills it; the reader (ctf/read/reader_class.c,
+ * layout.c) makes decoders from it. Names are as declared, with LTTng's leading underscores.
  */
 #ifndef KYMO_CTF_TSDL_METADATA_H
 #define KYMO_CTF_TSDL_METADATA_H
@@ -36,7 +35,8 @@ enum ctf_role {
 	ROLE_EVENT_CLASS = 1 << 10,
 };
 
-/* One range of an enumeration; both ends belong to it. Compared as the container's signedness says. */
+/* One range of an enumeration; both ends belong to it. Compared as the container's signedness
+ * says. */
 struct ctf_range {
 	const char *label;
 	uint64_t begin, end;
@@ -57,12 +57,12 @@ struct ctf_type {
 	uint8_t order;			/* enum ctf_order */
 	const char *clock;		/* name of the clock it is mapped to, or NULL */
 	/* CTF 2 */
-	uint16_t roles;			/* enum ctf_role */
-	bool is_leb128;			/* integer, enum: of as many bytes as its value needs */
-	bool is_reversed;		/* its bits stand in the order that its byte order does not suggest */
+	uint16_t roles;   /* enum ctf_role */
+	bool is_leb128;   /* integer, enum: of as many bytes as its value needs */
+	bool is_reversed; /* its bits stand in the order that its byte order does not suggest */
 	bool is_bool;
-	bool is_flags;			/* integer: its ranges name bits, of which 0 is the lowest, and not values */
-	uint8_t unit;			/* string, array or sequence of text: bytes of a code unit, if 2 or 4 */
+	bool is_flags; /* integer: its ranges name bits, of which 0 is the lowest, and not values */
+	uint8_t unit;  /* string, array or sequence of text: bytes of a code unit, if 2 or 4 */
 	/* enum */
 	struct ctf_range *range;
 	uint32_t range_count;
@@ -74,13 +74,15 @@ struct ctf_type {
 	uint64_t length;
 	/* sequence: its length; variant: its tag, NULL when none was given */
 	const char *path;
-	/* CTF 2: the same as names, one a step, and a variant's options by the value that chooses them */
+	/* CTF 2: the same as names, one a step, and a variant's options by the value that chooses
+	 * them */
 	const struct ctf_location *location;
 	const struct ctf_type *tag;
 	bool is_optional;		/* variant of one option, which may be absent */
 };
 
-/* CTF 2: where another field is: from a scope, or from the structure around, @up structures further out. */
+/* CTF 2: where another field is: from a scope, or from the structure around, @up structures further
+ * out. */
 struct ctf_location {
 	int8_t scope;			/* enum ctf_scope of layout.h; -1: the structure around */
 	uint32_t up;
@@ -89,9 +91,9 @@ struct ctf_location {
 };
 
 struct ctf_clock {
-	const char *name;		/* CTF 2: its id, which the streams name */
-	const char *uuid;		/* as written: equal UUIDs are the same clock; NULL: not given */
-	uint64_t freq;			/* Hz, not 0 */
+	const char *name; /* CTF 2: its id, which the streams name */
+	const char *uuid; /* as written: equal UUIDs are the same clock; NULL: not given */
+	uint64_t freq;    /* Hz, not 0 */
 	int64_t offset_s;
 	uint64_t offset;		/* cycles */
 };
@@ -118,11 +120,12 @@ struct ctf_event_decl {
 
 struct ctf_metadata {
 	struct arena arena;
-	unsigned version;		/* of CTF: 1 or 2 */
-	enum ctf_order order;		/* LE or BE */
-	const char *torn;		/* the end of the file is cut off and left out: the error there; NULL: it is whole */
-	uint64_t bytes;			/* size of the file */
-	struct ctf_metadata *before;	/* of a growing file: what was read earlier; freed together */
+	unsigned version;     /* of CTF: 1 or 2 */
+	enum ctf_order order; /* LE or BE */
+	const char *torn; /* the end of the file is cut off and left out: the error there; NULL: it
+			     is whole */
+	uint64_t bytes;   /* size of the file */
+	struct ctf_metadata *before; /* of a growing file: what was read earlier; freed together */
 	bool has_uuid;
 	uint8_t uuid[16];
 	const struct ctf_type *packet_header;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CTF 2 as CTF 1.8, see tsdl_write.h. What CTF 1.8 has no words for is refused: LEB128, optional fields, wide characters,
- * bits in unusual order, names that are no identifiers, and lengths or choices in another place than CTF 1.8 looks for
- * them. What LTTng writes has none of these.
+ * CTF 2 as CTF 1.8, see tsdl_write.h. What CTF 1.8 has no words for is refused: LEB128, optional
+ * fields, wide characters, bits in unusual order, names that are no identifiers, and lengths or
+ * choices in another place than CTF 1.8 looks for them. What LTTng writes has none of these.
  */
 #include "ctf/tsdl/tsdl_write.h"
 
@@ -61,7 +61,8 @@ static void put_quoted(FILE *to, const char *text)
 }
 
 /* What the member @name of @scope is called in CTF 1.8. */
-static const char *name_of(unsigned scope, const char *name, const struct ctf_type *type, char made[300])
+static const char *name_of(unsigned scope, const char *name, const struct ctf_type *type,
+			   char made[300])
 {
 	const char *field = role_field(scope, type->roles);
 
@@ -71,7 +72,8 @@ static const char *name_of(unsigned scope, const char *name, const struct ctf_ty
 
 /* ---- types ---- */
 
-static int put_type(struct out *o, const struct around *outer, const char *name, const struct ctf_type *type, bool is_option);
+static int put_type(struct out *o, const struct around *outer, const char *name,
+		    const struct ctf_type *type, bool is_option);
 
 static int put_integer(struct out *o, const char *name, const struct ctf_type *type)
 {
@@ -82,7 +84,8 @@ static int put_integer(struct out *o, const char *name, const struct ctf_type *t
 		return refused(o, name, "an integer of variable length");
 	if (type->is_reversed)
 		return refused(o, name, "a number whose bits stand in unusual order");
-	/* CTF 1.8 maps fields, not streams; all streams of one trace have the same clock, or there is none to name. */
+	/* CTF 1.8 maps fields, not streams; all streams of one trace have the same clock, or there
+	 * is none to name. */
 	if (is_time && o->m->clock_count)
 		clock = o->m->clock[0].name;
 	fprintf(o->to, "integer { size = %u; align = %u; signed = %s; base = %u; byte_order = %s;", type->size, type->align,
@@ -123,10 +126,12 @@ static const struct ctf_type *member_of(const struct ctf_type *type, const char 
 }
 
 /*
- * CTF 1.8 searches the first name of a path in the structures around, from the innermost, and then in the scopes before,
- * from the last. babeltrace2 reads no other form. So what is searched earlier than @from must not have that name.
+ * CTF 1.8 searches the first name of a path in the structures around, from the innermost, and then
+ * in the scopes before, from the last. babeltrace2 reads no other form. So what is searched earlier
+ * than @from must not have that name.
  */
-static bool is_found(const struct out *o, const struct around *inner, const struct ctf_type *from, const char *name)
+static bool is_found(const struct out *o, const struct around *inner, const struct ctf_type *from,
+		     const char *name)
 {
 	for (const struct around *a = inner; a; a = a->outer) {
 		if (a->type == from)
@@ -151,7 +156,8 @@ static bool is_around(const struct around *inner, const struct ctf_type *type)
 	return false;
 }
 
-/* What a step of a location leads to: the present element of an array; of a variant, the option that the field is in. */
+/* What a step of a location leads to: the present element of an array; of a variant, the option
+ * that the field is in. */
 static const struct ctf_type *present(const struct around *inner, const struct ctf_type *type)
 {
 	while (type && (type->kind == CTF_KIND_ARRAY || type->kind == CTF_KIND_SEQUENCE))
@@ -168,11 +174,11 @@ static const struct ctf_type *present(const struct around *inner, const struct c
 }
 
 /*
- * The place of a length or a choice as CTF 1.8 writes it, and the type of the field there. The path begins in the
- * innermost structure that the way leads through and that CTF 1.8 searches.
+ * The place of a length or a choice as CTF 1.8 writes it, and the type of the field there. The path
+ * begins in the innermost structure that the way leads through and that CTF 1.8 searches.
  */
-static int put_location(struct out *o, const struct around *outer, const char *name, const struct ctf_type *type,
-			char path[600], const struct ctf_type **found)
+static int put_location(struct out *o, const struct around *outer, const char *name,
+			const struct ctf_type *type, char path[600], const struct ctf_type **found)
 {
 	const struct ctf_location *to = type->location;
 	const unsigned scope = to->scope >= 0 ? (unsigned)to->scope : o->scope;
@@ -201,12 +207,14 @@ static int put_location(struct out *o, const struct around *outer, const char *n
 		*found = at;
 		at = present(outer, at);
 	}
-	if (!at || !begun || size >= 600 || (at->kind != CTF_KIND_INTEGER && at->kind != CTF_KIND_ENUM) || at != *found)
+	if (!at || !begun || size >= 600 ||
+	    (at->kind != CTF_KIND_INTEGER && at->kind != CTF_KIND_ENUM) || at != *found)
 		return refused(o, name, "one whose length or choice CTF 1.8 cannot find");
 	return 0;
 }
 
-static int put_variant(struct out *o, const struct around *outer, const char *name, const struct ctf_type *type)
+static int put_variant(struct out *o, const struct around *outer, const char *name,
+		       const struct ctf_type *type)
 {
 	const struct ctf_type *tag;
 	char path[600];
@@ -233,7 +241,8 @@ static int put_variant(struct out *o, const struct around *outer, const char *na
 }
 
 /* All but the declarator: its name, and the brackets of arrays. */
-static int put_base(struct out *o, const struct around *outer, const char *name, const struct ctf_type *type)
+static int put_base(struct out *o, const struct around *outer, const char *name,
+		    const struct ctf_type *type)
 {
 	const struct around inner = { outer, type };
 
@@ -274,8 +283,10 @@ static int put_base(struct out *o, const struct around *outer, const char *name,
 	return -1;
 }
 
-/* "type name[1][2];": the leftmost bracket is the outermost array. Options are called as the labels that choose them. */
-static int put_type(struct out *o, const struct around *outer, const char *name, const struct ctf_type *type, bool is_option)
+/* "type name[1][2];": the leftmost bracket is the outermost array. Options are called as the labels
+ * that choose them. */
+static int put_type(struct out *o, const struct around *outer, const char *name,
+		    const struct ctf_type *type, bool is_option)
 {
 	char made[300], path[600];
 	const struct ctf_type *length;
@@ -285,7 +296,8 @@ static int put_type(struct out *o, const struct around *outer, const char *name,
 	if (put_base(o, outer, name, type))
 		return -1;
 	fprintf(o->to, " %s", is_option ? name : name_of(o->scope, name, type, made));
-	for (; type->kind == CTF_KIND_ARRAY || type->kind == CTF_KIND_SEQUENCE; type = type->element) {
+	for (; type->kind == CTF_KIND_ARRAY || type->kind == CTF_KIND_SEQUENCE;
+	     type = type->element) {
 		if (type->kind == CTF_KIND_ARRAY)
 			fprintf(o->to, "[%" PRIu64 "]", type->length);
 		else if (put_location(o, outer, name, type, path, &length))

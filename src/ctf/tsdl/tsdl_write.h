@@ -10,7 +10,8 @@
 /**
  * tsdl_write() - @metadata, of version 2, as TSDL
  *
- * Fields get LTTng's leading underscore, which readers remove, or the name that stands for their role.
+ * Fields get LTTng's leading underscore, which readers remove, or the name that stands for their
+ * role.
  * Return: 0; -1 with @err: a field that CTF 1.8 cannot describe. You look at ferror(@out).
  * Context: wait-free but for @out.
  */

@@ -148,7 +148,8 @@ void ctf_metadata_uuid(uint8_t uuid[16])
 	uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
 
-void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain, const uint8_t uuid[16])
+void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain,
+		       const uint8_t uuid[16])
 {
 	fputs(types, out);
 	fprintf(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");

@@ -16,13 +16,15 @@
 void ctf_metadata_uuid(uint8_t uuid[16]);
 
 /**
- * ctf_metadata_head() - everything before the streams: types, trace, env, clock, struct event_header and struct
- * packet_context
+ * ctf_metadata_head() - everything before the streams: types, trace, env, clock, struct
+ * event_header and struct packet_context
  * @domain: "ust" or "kernel", as LTTng has them
  */
-void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain, const uint8_t uuid[16]);
+void ctf_metadata_head(FILE *out, const struct ctf_trace_desc *desc, const char *domain,
+		       const uint8_t uuid[16]);
 
-/** ctf_metadata_begin() - everything before the first event: the head, and the streams of ctf/write/writer.h. */
+/** ctf_metadata_begin() - everything before the first event: the head, and the streams of
+ * ctf/write/writer.h. */
 void ctf_metadata_begin(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16]);
 
 /** ctf_metadata_event() - the declaration of one event of the table, with @id, in @class. */

@@ -37,7 +37,8 @@ struct ctf_writer;
 struct ctf_out;
 
 /*
- * Writes TSDL to @out in another form: @text[@size], of which the first @head bytes were written before. Return: 0; -errno.
+ * Writes TSDL to @out in another form: @text[@size], of which the first @head bytes were written
+ * before. Return: 0; -errno.
  */
 typedef int ctf_form_fn(const char *text, size_t head, size_t size, FILE *out);
 
@@ -56,10 +57,10 @@ struct ctf_trace_desc {
 
 /* One packet. Times are CLOCK_MONOTONIC ns; packets of a stream follow each other in time. */
 struct ctf_packet {
-	uint64_t begin, end;		/* begin <= first event, last event <= end */
-	uint64_t discarded;		/* events lost in this stream so far, up to the end of this packet */
+	uint64_t begin, end; /* begin <= first event, last event <= end */
+	uint64_t discarded;  /* events lost in this stream so far, up to the end of this packet */
 	uint32_t cpu;
-	int32_t vpid, vtid;		/* CTF_CLASS_RUN only, like procname; vpid also CTF_CLASS_MERGED */
+	int32_t vpid, vtid; /* CTF_CLASS_RUN only, like procname; vpid also CTF_CLASS_MERGED */
 	char procname[CTF_PROCNAME_SIZE];
 	const void *events;
 	size_t size;			/* bytes of events, may be 0 */
@@ -68,9 +69,9 @@ struct ctf_packet {
 
 /* A write that is about to begin. */
 struct ctf_place {
-	const char *dir, *name;		/* the writer's directory, the file in it */
-	uint64_t offset, size;		/* in the file, bytes */
-	const void *head;		/* how the packet begins; NULL: it is text, for the metadata */
+	const char *dir, *name; /* the writer's directory, the file in it */
+	uint64_t offset, size;  /* in the file, bytes */
+	const void *head;       /* how the packet begins; NULL: it is text, for the metadata */
 	size_t head_size;
 };
 
@@ -90,7 +91,8 @@ struct ctf_framed {
 	void *watch_context;
 };
 
-/* The place of a trace that is not a directory. Functions return 0; or -errno, and have kept nothing. */
+/* The place of a trace that is not a directory. Functions return 0; or -errno, and have kept
+ * nothing. */
 struct ctf_store {
 	/* What follows the text so far. @uuid: of the trace, as in its packets. */
 	int (*metadata)(void *context, const uint8_t uuid[16], const char *text, size_t size);
@@ -126,7 +128,8 @@ int ctf_writer_declare(struct ctf_writer *writer, unsigned id);
 /**
  * ctf_writer_declare_version() - declare the runtime events that tracetools @version emits
  * @class: CTF_CLASS_RUN or CTF_CLASS_MERGED
- * @version: KYMO_V(major, minor); 0: unknown, all runtime events; CTF_NO_TRACETOOLS: those that need none
+ * @version: KYMO_V(major, minor); 0: unknown, all runtime events; CTF_NO_TRACETOOLS: those that
+ * need none
  * Return: as ctf_writer_declare().
  */
 int ctf_writer_declare_version(struct ctf_writer *writer, enum ctf_class class, unsigned version);
@@ -141,18 +144,21 @@ int ctf_writer_declare_own(struct ctf_writer *writer, enum ctf_class class, unsi
 			   const struct kymo_point *point);
 
 /**
- * ctf_writer_share() - from now on others may read the trace while it is written, packet by packet, as lock.h says
+ * ctf_writer_share() - from now on others may read the trace while it is written, packet by packet,
+ * as lock.h says
  *
- * Call it before the first stream. It holds one descriptor more then, and a packet costs a system call more.
+ * Call it before the first stream. It holds one descriptor more then, and a packet costs a system
+ * call more.
  */
 void ctf_writer_share(struct ctf_writer *writer);
 
 /**
- * ctf_writer_point() - a synchronisation point: no packet, of any stream, will bring an event before @ns
+ * ctf_writer_point() - a synchronisation point: no packet, of any stream, will bring an event
+ * before @ns
  * @ns: CLOCK_MONOTONIC, not before the last one's
  *
- * Afterwards the index files have all entries so far. Return: number of streams that had new ones. Does nothing without
- * ctf_writer_share(). Context: some system calls for each such stream.
+ * Afterwards the index files have all entries so far. Return: number of streams that had new ones.
+ * Does nothing without ctf_writer_share(). Context: some system calls for each such stream.
  */
 unsigned ctf_writer_point(struct ctf_writer *writer, uint64_t ns);
 
@@ -162,10 +168,12 @@ void ctf_writer_watch(struct ctf_writer *writer, ctf_watch_fn *before, void *con
 /** ctf_writer_bytes() - bytes of stream data written so far. */
 uint64_t ctf_writer_bytes(const struct ctf_writer *writer);
 
-/** ctf_writer_disk() - bytes of all its files: streams, indexes when they are finished, metadata. */
+/** ctf_writer_disk() - bytes of all its files: streams, indexes when they are finished,
+ * metadata. */
 uint64_t ctf_writer_disk(const struct ctf_writer *writer);
 
-/** ctf_writer_is_gone() - whether its directory, or the metadata in it, was removed or replaced. Context: blocks. */
+/** ctf_writer_is_gone() - whether its directory, or the metadata in it, was removed or replaced.
+ * Context: blocks. */
 bool ctf_writer_is_gone(const struct ctf_writer *writer);
 
 /** ctf_writer_close() - close what is open, finish all indexes, free everything. NULL is fine. */
@@ -194,8 +202,8 @@ int ctf_out_packet(struct ctf_out *out, const struct ctf_packet *packet);
  *
  * Return: its size in @head; 0: @packet is too short.
  */
-size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size, struct ctf_index_entry *entry,
-			uint8_t head[CTF_PACKET_HEAD_MAX]);
+size_t ctf_packet_front(enum ctf_class class, const void *packet, size_t size,
+			struct ctf_index_entry *entry, uint8_t head[CTF_PACKET_HEAD_MAX]);
 
 /** ctf_out_close() - no more packets: finish the index, free @out. */
 void ctf_out_close(struct ctf_out *out);

@@ -36,8 +36,8 @@ struct ctf_writer {
 	ctf_watch_fn *watch;
 	void *watch_context;
 	off_t metadata_length;
-	ctf_form_fn *form;	/* NULL: TSDL */
-	char *head;		/* with a form: [head_size] TSDL of everything before the first event */
+	ctf_form_fn *form; /* NULL: TSDL */
+	char *head;        /* with a form: [head_size] TSDL of everything before the first event */
 	size_t head_size;
 	uint8_t uuid[16];
 	uint64_t bytes;

@@ -72,8 +72,8 @@ static int metadata_append(struct ctf_writer *writer, const char *text, size_t s
 	return rc;
 }
 
-/* Text that is appended to the metadata as a whole: text_begin(), prints to `out`, text_append().
- */
+/* Text that is appended to the metadata as a whole: text_begin(), prints to `out`,
+ * text_append(). */
 struct text {
 	FILE *out;
 	char *bytes;
@@ -87,7 +87,8 @@ static bool text_begin(struct text *text)
 	return text->out;
 }
 
-/* Another form needs the head to know what the events refer to; it is @text itself, the first time. */
+/* Another form needs the head to know what the events refer to; it is @text itself, the first
+ * time. */
 static int append_form(struct text *text, struct ctf_writer *writer)
 {
 	const size_t known = writer->head_size;
@@ -117,7 +118,8 @@ static int text_append(struct text *text, struct ctf_writer *writer)
 	int rc = fclose(text->out) == 0 ? 0 : -ENOMEM;
 
 	if (rc == 0 && text->size)
-		rc = writer->form ? append_form(text, writer) : metadata_append(writer, text->bytes, text->size);
+		rc = writer->form ? append_form(text, writer)
+				  : metadata_append(writer, text->bytes, text->size);
 	free(text->bytes);
 	return rc;
 }
