@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of the kernel's events that merges three others by time: tracefs; the counters of perf_event_open(2), which tracefs
- * does not have; and an instance of tracefs for system calls. If the counters are not available, it works without them.
+ * A source of the kernel's events that merges three others by time: tracefs; the counters of
+ * perf_event_open(2), which tracefs does not have; and an instance of tracefs for system calls. If
+ * the counters are not available, it works without them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static unsigned which_has(unsigned event)
 }
 
 /* The part of @format that source @which delivers. Return: whether there is any. */
-static bool formats_of(const struct kformat *format, unsigned which, struct kformat only[KEVENT_ID_COUNT])
+static bool formats_of(const struct kformat *format, unsigned which,
+		       struct kformat only[KEVENT_ID_COUNT])
 {
 	bool any = false;
 
@@ -45,10 +47,13 @@ static bool formats_of(const struct kformat *format, unsigned which, struct kfor
 }
 
 /* Return: 0; -errno with @err. */
-static int open_all(struct beside *beside, const struct kformat *format, size_t size, struct kymo_err *err)
+static int open_all(struct beside *beside, const struct kformat *format, size_t size,
+		    struct kymo_err *err)
 {
 	static const struct ksource_ops *const ops[SOURCES] = {
-		[MAIN] = &ksource_tracefs, [COUNTERS] = &ksource_perf, [CALLS] = &ksource_tracefs_calls,
+		[MAIN] = &ksource_tracefs,
+		[COUNTERS] = &ksource_perf,
+		[CALLS] = &ksource_tracefs_calls,
 	};
 	struct kformat only[KEVENT_ID_COUNT];
 	struct kymo_err without;
@@ -73,7 +78,8 @@ static void beside_close(struct ksource *source)
 	free(source);
 }
 
-static int beside_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
+static int beside_open(struct ksource **source, const struct kformat *format, size_t size,
+		       struct kymo_err *err)
 {
 	const unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	struct beside *beside = calloc(1, sizeof(*beside) + cpus * sizeof(beside->at[0]));
@@ -170,7 +176,16 @@ static uint64_t beside_lost(const struct ksource *source, unsigned cpu, bool *fu
 }
 
 const struct ksource_ops ksource_beside = {
-	.name = "tracefs", .open = beside_open, .start = beside_start, .follow = beside_follow, .stop = beside_stop, .there = beside_there,
-	.capture = beside_capture, .peek = beside_peek, .next = beside_next, .release = beside_release, .lost = beside_lost,
+	.name = "tracefs",
+	.open = beside_open,
+	.start = beside_start,
+	.follow = beside_follow,
+	.stop = beside_stop,
+	.there = beside_there,
+	.capture = beside_capture,
+	.peek = beside_peek,
+	.next = beside_next,
+	.release = beside_release,
+	.lost = beside_lost,
 	.close = beside_close,
 };

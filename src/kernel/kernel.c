@@ -18,7 +18,8 @@
 #define POLL_MS 100
 #define LIVE_POLL_MS 20			/* a viewer may watch */
 #define READS_MAX 16 /* in a poll; each holds what fits into a buffer of the kernel */
-#define FLUSH_NS 1000000000u		/* older events are written, so that a crash loses no more than this */
+/* older events are written, so that a crash loses no more than this */
+#define FLUSH_NS 1000000000u
 
 /* ---- opening ---- */
 
@@ -32,7 +33,8 @@ static void record_event(void *context, unsigned cpu, unsigned event, const stru
 	if (kernel->left_out[event])
 		return;
 	if (size && kernel->rc == 0)
-		kernel->rc = stream_add(&kernel->stream[cpu], class, record->ns, payload + skip, size - skip);
+		kernel->rc = stream_add(&kernel->stream[cpu], class, record->ns, payload + skip,
+					size - skip);
 }
 
 /* The kernel names threads by the numbers of the host. */
@@ -47,7 +49,8 @@ static int open_select(struct kernel *kernel, struct kymo_err *err)
 }
 
 /* The first source that works. @err: of the last one, with the command that grants it. */
-static int open_source(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
+static int open_source(struct kernel *kernel, const struct kernel_options *options,
+		       struct kymo_err *err)
 {
 	static const struct ksource_ops *const all[] = { &ksource_beside, &ksource_perf };
 	const size_t size = options->ring_size ? options->ring_size : RING_DEFAULT;
@@ -130,7 +133,8 @@ static void choose_events(struct kernel *kernel, const struct kernel_options *op
 
 bool kernel_has_syscalls(const struct kernel *kernel)
 {
-	return kernel->format[KEVENT_ID_syscall_entry_unknown].id && kernel->format[KEVENT_ID_syscall_exit_unknown].id;
+	return kernel->format[KEVENT_ID_syscall_entry_unknown].id &&
+	       kernel->format[KEVENT_ID_syscall_exit_unknown].id;
 }
 
 int kernel_open(struct kernel **out, const struct kernel_options *options, struct kymo_err *err)
@@ -217,14 +221,16 @@ static void walk(struct kernel *kernel, unsigned cpu, uint64_t to_ns)
 	}
 }
 
-/* The CPU with the oldest record, and the time up to which the others have none. Return: false: there is none up to @to_ns. */
+/* The CPU with the oldest record, and the time up to which the others have none. Return: false:
+ * there is none up to @to_ns. */
 static bool find_first(struct kernel *kernel, unsigned *first, uint64_t *to_ns)
 {
 	struct ksource *source = kernel->source;
 	uint64_t first_ns = UINT64_MAX, second_ns = UINT64_MAX;
 
 	for (unsigned i = 0; i < source->cpus; i++) {
-		const struct krecord *record = kernel->stream[i].events ? source->ops->peek(source, i) : NULL;
+		const struct krecord *record =
+			kernel->stream[i].events ? source->ops->peek(source, i) : NULL;
 
 		if (!record)
 			continue;
@@ -308,7 +314,8 @@ uint64_t kernel_shortest(const struct kernel *kernel)
 	uint64_t shortest = 0;
 
 	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
-		if (kernel->kept[i].shortest_ns && (!shortest || kernel->kept[i].shortest_ns < shortest))
+		if (kernel->kept[i].shortest_ns &&
+		    (!shortest || kernel->kept[i].shortest_ns < shortest))
 			shortest = kernel->kept[i].shortest_ns;
 	return shortest;
 }
@@ -347,7 +354,8 @@ uint64_t kernel_told(const struct kernel *kernel)
 	return kernel->told_ns;
 }
 
-int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left, struct kymo_err *err)
+int kernel_close(struct kernel *kernel, struct kernel_stats *stats, struct kernel_stats *left,
+		 struct kymo_err *err)
 {
 	uint64_t now, refused = 0;
 	int rc;

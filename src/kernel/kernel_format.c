@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where this kernel has the fields of its tracepoints, from the format files of tracefs; and an event's bytes from a record. */
+/* Where this kernel has the fields of its tracepoints, from the format files of tracefs; and an
+ * event's bytes from a record. */
 #include <errno.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
@@ -55,8 +56,8 @@ static bool is_mounted(const char *place)
 }
 
 /*
- * Why tracefs cannot be read, and which commands grant it. They set the group, because the mode of the mount is not enough: the
- * files in tracefs are closed to everybody else.
+ * Why tracefs cannot be read, and which commands grant it. They set the group, because the mode of
+ * the mount is not enough: the files in tracefs are closed to everybody else.
  */
 static void refused_tracefs(struct kymo_err *err)
 {
@@ -112,14 +113,18 @@ int format_read(const char *tracefs, const struct kevent *event, struct kformat 
 	*format = (struct kformat){ 0 };
 	if (event->counts) {
 		format->id = KCOUNT_ID | (uint32_t)(event - kevents);
-		format->place[0] = (struct kplace){ offsetof(struct kcount_record, tid), sizeof(int32_t), false, true };
-		format->place[1] = (struct kplace){ offsetof(struct kcount_record, ns), sizeof(int64_t), false, true };
-		format->place[2] = (struct kplace){ offsetof(struct kcount_record, count), sizeof(int64_t), false, true };
+		format->place[0] = (struct kplace){ offsetof(struct kcount_record, tid),
+						    sizeof(int32_t), false, true };
+		format->place[1] = (struct kplace){ offsetof(struct kcount_record, ns),
+						    sizeof(int64_t), false, true };
+		format->place[2] = (struct kplace){ offsetof(struct kcount_record, count),
+						    sizeof(int64_t), false, true };
 		return 0;
 	}
 	if (!event->system) {
 		format->id = KCOUNTER_ID | event->counter;
-		format->place[0] = (struct kplace){ offsetof(struct kcounter_record, address), sizeof(uint64_t), false, false };
+		format->place[0] = (struct kplace){ offsetof(struct kcounter_record, address),
+						    sizeof(uint64_t), false, false };
 		return 0;
 	}
 	(void)snprintf(path, sizeof(path), "%s/events/%s/%s/format", tracefs, event->system, event->raw);
@@ -159,8 +164,10 @@ struct kformat *format_read_all(struct kymo_err *err)
 
 /* ---- an event ---- */
 
-/* The text of a field: in the record itself, or where a __data_loc points. @size: bytes that may be read. */
-static const uint8_t *text_at(const struct krecord *record, const struct kplace *place, size_t *size)
+/* The text of a field: in the record itself, or where a __data_loc points. @size: bytes that may be
+ * read. */
+static const uint8_t *text_at(const struct krecord *record, const struct kplace *place,
+			      size_t *size)
 {
 	uint32_t loc;
 	size_t offset = place->offset;
@@ -207,7 +214,8 @@ static int64_t integer_at(const struct krecord *record, const struct kplace *pla
 
 int64_t record_integer(const struct krecord *record, const struct kplace *place)
 {
-	return (size_t)place->offset + place->size > record->raw_size ? 0 : integer_at(record, place);
+	return (size_t)place->offset + place->size > record->raw_size ? 0
+								      : integer_at(record, place);
 }
 
 unsigned format_find(const struct kformat *format, const struct krecord *record)
@@ -229,9 +237,11 @@ static size_t put(uint8_t *out, const void *value, size_t size)
 	return size;
 }
 
-static size_t encode_field(enum kevent_kind kind, const struct krecord *record, const struct kplace *place, uint8_t *out)
+static size_t encode_field(enum kevent_kind kind, const struct krecord *record,
+			   const struct kplace *place, uint8_t *out)
 {
-	int64_t value = kind == KEVENT_COMM || kind == KEVENT_STRING ? 0 : integer_at(record, place);
+	int64_t value =
+		kind == KEVENT_COMM || kind == KEVENT_STRING ? 0 : integer_at(record, place);
 	int32_t narrow = (int32_t)(kind == KEVENT_PRIO ? value - MAX_RT_PRIO : value);
 	const uint8_t *text;
 	size_t size;
@@ -253,8 +263,8 @@ static size_t encode_field(enum kevent_kind kind, const struct krecord *record, 
 	}
 }
 
-size_t event_encode(const struct kevent *event, const struct kformat *format, const struct krecord *record,
-		    uint8_t out[KEVENT_SIZE_MAX])
+size_t event_encode(const struct kevent *event, const struct kformat *format,
+		    const struct krecord *record, uint8_t out[KEVENT_SIZE_MAX])
 {
 	size_t used = 0;
 

@@ -17,7 +17,14 @@
 /* ---- the table, and the places of its fields in the records of this kernel ---- */
 
 enum kevent_kind {
-	KEVENT_NONE, KEVENT_COMM, KEVENT_I32, KEVENT_U32, KEVENT_I64, KEVENT_PTR, KEVENT_STRING, KEVENT_PRIO,
+	KEVENT_NONE,
+	KEVENT_COMM,
+	KEVENT_I32,
+	KEVENT_U32,
+	KEVENT_I64,
+	KEVENT_PTR,
+	KEVENT_STRING,
+	KEVENT_PRIO,
 };
 
 #define KEVENT_FIELDS_MAX 8
@@ -54,13 +61,15 @@ enum kevent_id {
 #undef KCOUNT
 
 struct kplace {
-	uint16_t offset, size;		/* bytes in a record; size 0: this kernel does not have the field */
-	bool is_data_loc;		/* u32: low half the offset of a text, high half its length */
+	uint16_t offset, size; /* bytes in a record; size 0: this kernel does not have the field */
+	bool is_data_loc;      /* u32: low half the offset of a text, high half its length */
 	bool is_signed;
 };
 
-/* A counter has no record of the kernel: a source that has counters writes one, with this id and the address. */
-#define KCOUNTER_ID 0xff00u		/* and PERF_COUNT_SW_...: tracepoints are numbered from the other end */
+/* A counter has no record of the kernel: a source that has counters writes one, with this id and
+ * the address. */
+/* and PERF_COUNT_SW_...: tracepoints are numbered from the other end */
+#define KCOUNTER_ID 0xff00u
 struct kcounter_record {
 	uint16_t id;
 	uint64_t address;
@@ -89,17 +98,20 @@ struct krecord {
 /** record_integer() - the field at @place. Return: 0 also if @place is outside of the record. */
 int64_t record_integer(const struct krecord *record, const struct kplace *place);
 
-/** event_encode() - @record of @event as bytes of the trace. Return: their number; 0: the record is too short. */
-size_t event_encode(const struct kevent *event, const struct kformat *format, const struct krecord *record,
-		    uint8_t out[KEVENT_SIZE_MAX]);
+/** event_encode() - @record of @event as bytes of the trace. Return: their number; 0: the record is
+ * too short. */
+size_t event_encode(const struct kevent *event, const struct kformat *format,
+		    const struct krecord *record, uint8_t out[KEVENT_SIZE_MAX]);
 
-/** format_read() - the format of @event, from tracefs; counters always have one. Return: 0; -errno. */
+/** format_read() - the format of @event, from tracefs; counters always have one. Return: 0;
+ * -errno. */
 int format_read(const char *tracefs, const struct kevent *event, struct kformat *format);
 
 /** format_tracefs() - where tracefs is mounted. Return: NULL: nowhere that this user can read. */
 const char *format_tracefs(void);
 
-/** format_find() - the event of a record. Return: its index in kevents; kevent_count: not in the table. */
+/** format_find() - the event of a record. Return: its index in kevents; kevent_count: not in the
+ * table. */
 unsigned format_find(const struct kformat *format, const struct krecord *record);
 
 /** format_read_all() - the formats of all events. Return: by event, to be freed; NULL with @err. */
@@ -119,20 +131,24 @@ bool events_select(unsigned event);
 bool calls_is_one(unsigned event);
 
 /**
- * calls_class() - the id in the trace of @record; @event itself if it is not a system call with a name
+ * calls_class() - the id in the trace of @record; @event itself if it is not a system call with a
+ * name
  * @skip: bytes at the begin of the encoded event which that class does not have
  */
-unsigned calls_class(unsigned event, const struct kformat *format, const struct krecord *record, unsigned *skip);
+unsigned calls_class(unsigned event, const struct kformat *format, const struct krecord *record,
+		     unsigned *skip);
 
 /** calls_id() - the id in the trace of system call @number: of its entry, or of its @exit. */
 unsigned calls_id(unsigned number, bool exit);
 
-/** calls_leave_out() - remove system calls from @format, which is by event: they are not recorded. */
+/** calls_leave_out() - remove system calls from @format, which is by event: they are not
+ * recorded. */
 void calls_leave_out(struct kformat *format);
 
 /* ---- namespaces of this process ---- */
 
-/** namespace_is_first() - is its namespace of @kind ("pid", "user") that of the host? Return: true also if it is unknown. */
+/** namespace_is_first() - is its namespace of @kind ("pid", "user") that of the host? Return: true
+ * also if it is unknown. */
 bool namespace_is_first(const char *kind);
 
 /** namespace_other_pid() - inode of its PID namespace. Return: 0: it is that of the host. */

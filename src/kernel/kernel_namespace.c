@@ -22,7 +22,9 @@ static uint64_t other(const char *kind)
 
 	for (unsigned i = 0; i < COUNT_OF(spaces); i++)
 		if (strcmp(spaces[i].kind, kind) == 0)
-			return stat(spaces[i].path, &mine) < 0 || mine.st_ino == spaces[i].first ? 0 : mine.st_ino;
+			return stat(spaces[i].path, &mine) < 0 || mine.st_ino == spaces[i].first
+				       ? 0
+				       : mine.st_ino;
 	return 0;
 }
 

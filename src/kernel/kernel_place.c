@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the kernel's events go: into one directory or one after the other, into a store, or into memory and snapshots of it. */
+/* Where the kernel's events go: into one directory or one after the other, into a store, or into
+ * memory and snapshots of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,13 @@
 #include "base/now.h"
 #include "kernel/kernel_place.h"
 
-#define KEPT_MORE_NS 1000000000u		/* more than the window: writing a snapshot takes time */
+/* more than the window: writing a snapshot takes time */
+#define KEPT_MORE_NS 1000000000u
 
 /* ---- beginning ---- */
 
-/* An empty packet marks the begin of the trace: so a reader sees what was lost before the first events. */
+/* An empty packet marks the begin of the trace: so a reader sees what was lost before the first
+ * events. */
 static int open_streams(struct kernel *kernel)
 {
 	int rc = 0;
@@ -32,30 +35,35 @@ static int open_streams(struct kernel *kernel)
 	return rc;
 }
 
-static int open_trace(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
+static int open_trace(struct kernel *kernel, const struct kernel_options *options,
+		      struct kymo_err *err)
 {
 	int rc;
 
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
 		return err_no_memory(err);
-	if (trace_create(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd, err) < 0)
+	if (trace_create(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd,
+			 err) < 0)
 		return -1;
 	rc = open_streams(kernel);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
 }
 
-static int open_kept(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
+static int open_kept(struct kernel *kernel, const struct kernel_options *options,
+		     struct kymo_err *err)
 {
 	kernel->kept = calloc(kernel->source->cpus, sizeof(*kernel->kept));
 	for (unsigned i = 0; kernel->kept && i < kernel->source->cpus; i++)
 		kernel->kept[i] = (struct kkept){
-			.window_ns = options->window_ns + KEPT_MORE_NS, .limit = options->memory / kernel->source->cpus,
+			.window_ns = options->window_ns + KEPT_MORE_NS,
+			.limit = options->memory / kernel->source->cpus,
 		};
 	return kernel->kept && open_streams(kernel) == 0 ? 0 : err_no_memory(err);
 }
 
-static int open_store(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err)
+static int open_store(struct kernel *kernel, const struct kernel_options *options,
+		      struct kymo_err *err)
 {
 	int rc;
 
@@ -126,8 +134,8 @@ static int turn_streams(struct kernel *kernel, int dir_fd)
 	return rc;
 }
 
-int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc, struct kernel_stats *left,
-		struct kymo_err *err)
+int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_desc *desc,
+		struct kernel_stats *left, struct kymo_err *err)
 {
 	char *path = strdup(dir);
 	uint8_t uuid[16];
@@ -163,7 +171,8 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 
 /* ---- from memory ---- */
 
-int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot, struct kernel_stats *stats, struct kymo_err *err)
+int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapshot,
+		    struct kernel_stats *stats, struct kymo_err *err)
 {
 	const unsigned cpus = kernel->source->cpus;
 	struct kstream *stream = calloc(cpus, sizeof(*stream));
@@ -183,7 +192,9 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 		if (!kernel->stream[i].events)
 			continue;
 		rc = stream_open(&stream[i], dir_fd, i, uuid);
-		rc = rc ? rc : stream_write_kept(&stream[i], &kernel->kept[i], snapshot->begin_ns, snapshot->end_ns);
+		rc = rc ? rc
+			: stream_write_kept(&stream[i], &kernel->kept[i], snapshot->begin_ns,
+					    snapshot->end_ns);
 	}
 	for (unsigned i = 0; i < cpus; i++) {
 		count_stream(stats, &stream[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the kernel's events go: a directory, a store, memory (kernel_place.c); the metadata there (kernel_trace.c); and the
- * recording itself, which kernel.c drives.
+ * Where the kernel's events go: a directory, a store, memory (kernel_place.c); the metadata there
+ * (kernel_trace.c); and the recording itself, which kernel.c drives.
  */
 #ifndef KYMO_KERNEL_PLACE_H
 #define KYMO_KERNEL_PLACE_H
@@ -19,11 +19,12 @@ struct kernel {
 	uint8_t uuid[16];
 	struct kformat *format;		/* by event */
 	struct ksource *source;
-	struct select *select;		/* NULL: everything is recorded */
-	struct unseen *unseen;          /* NULL: switches are not recorded */
-	struct kkept *kept;		/* by CPU; NULL: events are written */
-	struct kstream *stream;		/* by CPU; not open for a CPU that is switched off */
-	int *process;			/* [processes] that are followed, to look for their threads again after a loss */
+	struct select *select;  /* NULL: everything is recorded */
+	struct unseen *unseen;  /* NULL: switches are not recorded */
+	struct kkept *kept;     /* by CPU; NULL: events are written */
+	struct kstream *stream; /* by CPU; not open for a CPU that is switched off */
+	int *process; /* [processes] that are followed, to look for their threads again after a
+		       * loss */
 	unsigned processes;
 	bool left_out[KEVENT_ID_COUNT]; /* read for the selection, and not recorded */
 	unsigned calls_of;              /* so many of them are followed for system calls, too */
@@ -37,8 +38,8 @@ struct kernel {
 	int rc;				/* the first error */
 };
 
-/** unseen_create() - nothing is missing yet. Return: to be freed with free(); NULL without memory.
- */
+/** unseen_create() - nothing is missing yet. Return: to be freed with free(); NULL without
+ * memory. */
 struct unseen *unseen_create(unsigned cpus, const struct kformat *format);
 
 /** unseen_pass() - records of @cpu follow; up to them, the source counted @lost. */
@@ -58,7 +59,8 @@ uint64_t unseen_switches(const struct unseen *unseen);
  * recorded. @unseen may be NULL. */
 uint64_t unseen_calls(const struct unseen *unseen);
 
-/** place_open() - create the place that @options name: a directory, a store, memory. Return: 0; -1 with @err. */
+/** place_open() - create the place that @options name: a directory, a store, memory. Return: 0; -1
+ * with @err. */
 int place_open(struct kernel *kernel, const struct kernel_options *options, struct kymo_err *err);
 
 /** place_remove() - remove a trace without events. */
@@ -88,12 +90,12 @@ void kernel_read(struct kernel *kernel, uint64_t until_ns);
  *
  * Return: 0; -1 with @err.
  */
-int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16], int *dir_fd,
-		 struct kymo_err *err);
+int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format,
+		 uint8_t uuid[16], int *dir_fd, struct kymo_err *err);
 
 /** trace_store() - the metadata into @store. Return: 0; -1 with @err. */
-int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16],
-		struct kymo_err *err);
+int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc,
+		const struct kformat *format, uint8_t uuid[16], struct kymo_err *err);
 
 /** trace_remove() - remove what trace_create() and stream_open() created. */
 void trace_remove(const char *dir, int dir_fd, const struct kstream *stream, unsigned count);

@@ -27,7 +27,8 @@
 #define RAW_MAX 160			/* bytes of a record that can be held */
 #define BLOCKED 0xff			/* bits of prev_state; 0: the thread could continue */
 #define GONE 0xf0                       /* bits of a thread that exits: it never runs again */
-#define CROSSING_NS 100000u		/* a thread that is woken this shortly before it switches off does not sleep */
+/* a thread that is woken this shortly before it switches off does not sleep */
+#define CROSSING_NS 100000u
 
 enum select_state { ASLEEP, READY, RUNS };
 
@@ -51,11 +52,11 @@ struct select_held {
 
 struct select_cpu {
 	struct select_held held[HELD_COUNT];
-	unsigned inside[HELD_COUNT];	/* interrupts whose entry was recorded */
-	unsigned waiting;		/* threads */
-	bool ours;			/* the running thread is followed */
-	int64_t gone;			/* the followed thread that exited at the latest switch; 0: none */
-	bool shown;			/* the switch to the running thread was recorded */
+	unsigned inside[HELD_COUNT]; /* interrupts whose entry was recorded */
+	unsigned waiting;            /* threads */
+	bool ours;                   /* the running thread is followed */
+	int64_t gone; /* the followed thread that exited at the latest switch; 0: none */
+	bool shown;   /* the switch to the running thread was recorded */
 };
 
 /* Where records have the fields that decide. */
@@ -83,7 +84,8 @@ struct kplace select_place(const struct kformat *format, unsigned event, const c
 	return (struct kplace){ 0 };
 }
 
-struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context)
+struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take,
+			     void *context)
 {
 	struct select *select = calloc(1, sizeof(*select) + cpus * sizeof(select->cpu[0]));
 	struct select_places *at = select ? &select->at : NULL;
@@ -190,14 +192,16 @@ static void waits(struct select *select, struct select_thread *thread, unsigned 
 	select->cpu[cpu].waiting++;
 }
 
-static void waits_no_more(struct select *select, struct select_thread *thread, enum select_state state)
+static void waits_no_more(struct select *select, struct select_thread *thread,
+			  enum select_state state)
 {
 	if (thread->state == READY)
 		select->cpu[thread->cpu].waiting--;
 	thread->state = state;
 }
 
-static void switch_off(struct select *select, unsigned cpu, struct select_thread *thread, int64_t tid, int64_t state, uint64_t ns)
+static void switch_off(struct select *select, unsigned cpu, struct select_thread *thread,
+		       int64_t tid, int64_t state, uint64_t ns)
 {
 	const bool woken = thread->woken_ns && ns < thread->woken_ns + CROSSING_NS;
 
@@ -214,13 +218,16 @@ static void switch_off(struct select *select, unsigned cpu, struct select_thread
 
 static void on_switch(struct select *select, unsigned number, const struct krecord *record)
 {
-	const int64_t prev_tid = record_integer(record, &select->at.prev), next_tid = record_integer(record, &select->at.next);
-	struct select_thread *prev = thread_of(select, prev_tid), *next = thread_of(select, next_tid);
+	const int64_t prev_tid = record_integer(record, &select->at.prev),
+		      next_tid = record_integer(record, &select->at.next);
+	struct select_thread *prev = thread_of(select, prev_tid),
+			     *next = thread_of(select, next_tid);
 	struct select_cpu *cpu = &select->cpu[number];
 	bool wanted = prev || next || cpu->waiting || cpu->shown;
 
 	if (prev)
-		switch_off(select, number, prev, prev_tid, record_integer(record, &select->at.state), record->ns);
+		switch_off(select, number, prev, prev_tid,
+			   record_integer(record, &select->at.state), record->ns);
 	if (next)
 		waits_no_more(select, next, RUNS);
 	cpu->ours = next != NULL;
@@ -255,9 +262,11 @@ struct select_call *select_call(const struct select *select, unsigned event,
 }
 
 /* An event of one thread: it is woken, moves, exits or forks. */
-static void on_thread(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+static void on_thread(struct select *select, unsigned number, unsigned event,
+		      const struct krecord *record)
 {
-	struct select_thread *thread = thread_of(select, record_integer(record, &select->at.tid[event]));
+	struct select_thread *thread =
+		thread_of(select, record_integer(record, &select->at.tid[event]));
 	int64_t target = record_integer(record, &select->at.cpu[event]);
 	const bool woken = event == KEVENT_ID_sched_waking || event == KEVENT_ID_sched_wakeup_new;
 
@@ -267,7 +276,8 @@ static void on_thread(struct select *select, unsigned number, unsigned event, co
 	select->take(select->context, number, event, record);
 	if (event == KEVENT_ID_sched_process_exit)
 		thread->ends = true;
-	/* Without memory its child is left out, until the threads of the process are looked for again. */
+	/* Without memory its child is left out, until the threads of the process are looked for
+	 * again. */
 	if (event == KEVENT_ID_sched_process_fork)
 		(void)select_follow(select, (int32_t)record_integer(record, &select->at.child));
 	if (target < 0 || target >= select->cpus)
@@ -280,7 +290,8 @@ static void on_thread(struct select *select, unsigned number, unsigned event, co
 	}
 }
 
-static void on_enter(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+static void on_enter(struct select *select, unsigned number, unsigned event,
+		     const struct krecord *record)
 {
 	const unsigned which = event == KEVENT_ID_irq_handler_entry ? HELD_IRQ : HELD_SOFTIRQ;
 	struct select_cpu *cpu = &select->cpu[number];
@@ -293,7 +304,8 @@ static void on_enter(struct select *select, unsigned number, unsigned event, con
 	select->take(select->context, number, event, record);
 }
 
-static void on_leave(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+static void on_leave(struct select *select, unsigned number, unsigned event,
+		     const struct krecord *record)
 {
 	const unsigned which = event == KEVENT_ID_irq_handler_exit ? HELD_IRQ : HELD_SOFTIRQ;
 	struct select_cpu *cpu = &select->cpu[number];
@@ -307,18 +319,21 @@ static void on_leave(struct select *select, unsigned number, unsigned event, con
 }
 
 /* The thread that faults runs. */
-static void on_fault(struct select *select, unsigned number, unsigned event, const struct krecord *record)
+static void on_fault(struct select *select, unsigned number, unsigned event,
+		     const struct krecord *record)
 {
 	struct select_cpu *cpu = &select->cpu[number];
 
 	if (event == KEVENT_ID_x86_exceptions_page_fault_user)
-		cpu->ours = thread_of(select, record_integer(record, &select->at.tid[event])) != NULL;
+		cpu->ours =
+			thread_of(select, record_integer(record, &select->at.tid[event])) != NULL;
 	if (cpu->ours)
 		select->take(select->context, number, event, record);
 }
 
 /* A count arrives just after the switch that ends its interval. */
-static void on_count(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
+static void on_count(struct select *select, unsigned cpu, unsigned event,
+		     const struct krecord *record)
 {
 	const int64_t tid = record_integer(record, &select->at.tid[event]);
 
@@ -326,7 +341,8 @@ static void on_count(struct select *select, unsigned cpu, unsigned event, const 
 		select->take(select->context, cpu, event, record);
 }
 
-void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record)
+void select_record(struct select *select, unsigned cpu, unsigned event,
+		   const struct krecord *record)
 {
 	if (cpu >= select->cpus)
 		return;

@@ -11,13 +11,15 @@ struct select;
 typedef void select_take(void *context, unsigned cpu, unsigned event, const struct krecord *record);
 
 /** select_create() - a selection that follows no thread yet. Return: NULL without memory. */
-struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take, void *context);
+struct select *select_create(unsigned cpus, const struct kformat *format, select_take *take,
+			     void *context);
 
-/** select_follow() - follow thread @tid, and all threads that it creates. Return: 1; 0: it is followed already; -ENOMEM. */
+/** select_follow() - follow thread @tid, and all threads that it creates. Return: 1; 0: it is
+ * followed already; -ENOMEM. */
 int select_follow(struct select *select, int32_t tid);
 
-/** select_place() - where the records of @event have the field @raw. Return: size 0: they do not.
- */
+/** select_place() - where the records of @event have the field @raw. Return: size 0: they do
+ * not. */
 struct kplace select_place(const struct kformat *format, unsigned event, const char *raw);
 
 /**
@@ -37,8 +39,10 @@ struct select_call {
 struct select_call *select_call(const struct select *select, unsigned event,
 				const struct krecord *record);
 
-/** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of time. */
-void select_record(struct select *select, unsigned cpu, unsigned event, const struct krecord *record);
+/** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of
+ * time. */
+void select_record(struct select *select, unsigned cpu, unsigned event,
+		   const struct krecord *record);
 void select_free(struct select *select);
 
 #endif

@@ -9,25 +9,30 @@
 #include "kernel/kernel_format.h"
 
 /*
- * The kernel's buffers of all CPUs. capture() notes what a buffer contains; peek() and next() walk through these records,
- * oldest first. After release() the kernel may overwrite the records that were walked over, not before.
+ * The kernel's buffers of all CPUs. capture() notes what a buffer contains; peek() and next() walk
+ * through these records, oldest first. After release() the kernel may overwrite the records that
+ * were walked over, not before.
  */
 struct ksource;
 struct ksource_ops {
 	const char *name;
-	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was changed. */
-	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size, struct kymo_err *err);
+	/** @format: by event. Return: 0, and *@source; -errno with @err, and nothing was
+	 * changed. */
+	int (*open)(struct ksource **source, const struct kformat *format, size_t ring_size,
+		    struct kymo_err *err);
 	void (*start)(struct ksource *source); /* NULL: follow() does */
 	/** Deliver the system calls of the @count threads @tid and of all threads that they create;
 	 * none: of all threads. NULL: it always does. Return: how many of them were not in the
 	 * kernel's list; 0 also if it is not writable. */
 	unsigned (*follow)(struct ksource *source, const int32_t *tid, unsigned count);
 	void (*stop)(struct ksource *source);
-	bool (*there)(const struct ksource *source, unsigned cpu);	/* false for a CPU that is switched off */
-	/** Return: all records up to this time, in ns, are captured; UINT64_MAX: all that existed.
-	 */
+	bool (*there)(const struct ksource *source,
+		      unsigned cpu); /* false for a CPU that is switched off */
+	/** Return: all records up to this time, in ns, are captured; UINT64_MAX: all that
+	 * existed. */
 	uint64_t (*capture)(struct ksource *source, unsigned cpu);
-	const struct krecord *(*peek)(struct ksource *source, unsigned cpu);	/* NULL: nothing captured is left */
+	const struct krecord *(*peek)(struct ksource *source,
+				      unsigned cpu); /* NULL: nothing captured is left */
 	void (*next)(struct ksource *source, unsigned cpu);
 	void (*release)(struct ksource *source,
 			unsigned cpu); /* NULL: what was captured was copied */
@@ -42,7 +47,8 @@ struct ksource {
 	unsigned cpus;
 };
 
-extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_tracefs_calls, ksource_perf;
+extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_tracefs_calls,
+	ksource_perf;
 
 /* ---- tracefs: the list of threads ---- */
 
@@ -70,7 +76,8 @@ const struct krecord *pages_peek(struct kpages *pages);
 /** pages_next() - walk over that record. */
 void pages_next(struct kpages *pages);
 
-/** pages_room() - where one more page goes, behind the last one. Return: NULL: no memory, or there are @limit already. */
+/** pages_room() - where one more page goes, behind the last one. Return: NULL: no memory, or there
+ * are @limit already. */
 uint8_t *pages_room(struct kpages *pages, unsigned limit);
 
 /** pages_forget() - drop the pages that were walked over. */

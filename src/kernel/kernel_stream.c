@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's events of one CPU as packets of CTF, and the last packets in memory for the flight recorder. */
+/* The kernel's events of one CPU as packets of CTF, and the last packets in memory for the flight
+ * recorder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,8 +62,8 @@ static void trim(struct kkept *kept, uint64_t now_ns)
 	}
 }
 
-static int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost, const uint8_t *events, size_t size,
-		    uint32_t count)
+static int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint64_t lost,
+		    const uint8_t *events, size_t size, uint32_t count)
 {
 	struct kpacket *packet = malloc(sizeof(*packet) + size);
 
@@ -121,7 +122,8 @@ int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept)
 	return stream->events ? 0 : -ENOMEM;
 }
 
-int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t cpu, const uint8_t uuid[16])
+int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t cpu,
+		 const uint8_t uuid[16])
 {
 	*stream = (struct kstream){ .dir_fd = -1, .fd = -1, .cpu = cpu, .store = store, .uuid = uuid, .room = 2 * PACKET_SIZE };
 	name_stream(stream);
@@ -134,7 +136,8 @@ int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t
 /* A whole packet or nothing: a part that was written is cut off. */
 static int write_packet(struct kstream *stream, const struct packet_head *head)
 {
-	const struct iovec part[2] = { { (void *)head, sizeof(*head) }, { stream->events, stream->size } };
+	const struct iovec part[2] = { { (void *)head, sizeof(*head) },
+				       { stream->events, stream->size } };
 	const int rc = pwritev_all(stream->fd, part, 2, (off_t)stream->offset);
 
 	if (rc < 0)
@@ -143,11 +146,19 @@ static int write_packet(struct kstream *stream, const struct packet_head *head)
 }
 
 /* A packet that the store refuses is lost; the next packet reports that. */
-static int store_packet(struct kstream *stream, const struct packet_head *head, const struct ctf_index_entry *entry)
+static int store_packet(struct kstream *stream, const struct packet_head *head,
+			const struct ctf_index_entry *entry)
 {
 	const struct ctf_framed packet = {
-		.name = stream->name, .class = CTF_CLASS_KERNEL, .stream = &stream->stored, .entry = entry, .head = head,
-		.head_size = sizeof(*head), .events = stream->events, .size = stream->size, .count = stream->count,
+		.name = stream->name,
+		.class = CTF_CLASS_KERNEL,
+		.stream = &stream->stored,
+		.entry = entry,
+		.head = head,
+		.head_size = sizeof(*head),
+		.events = stream->events,
+		.size = stream->size,
+		.count = stream->count,
 	};
 
 	if (stream->store->packet(stream->store->context, &packet) == 0)
@@ -166,9 +177,15 @@ static struct packet_head head_of(const struct kstream *stream, uint64_t now_ns)
 {
 	const uint64_t bits = (sizeof(struct packet_head) + stream->size) * 8;
 	struct packet_head head = {
-		.magic = CTF_PACKET_MAGIC, .stream_id = stream->store ? CTF_CLASS_KERNEL : 0, .stream_instance_id = stream->cpu,
-		.content_size = bits, .packet_size = bits, .begin = stream->size ? stream->begin_ns : now_ns,
-		.end = stream->size ? stream->last_ns : now_ns, .seq = stream->seq, .discarded = lost_here(stream),
+		.magic = CTF_PACKET_MAGIC,
+		.stream_id = stream->store ? CTF_CLASS_KERNEL : 0,
+		.stream_instance_id = stream->cpu,
+		.content_size = bits,
+		.packet_size = bits,
+		.begin = stream->size ? stream->begin_ns : now_ns,
+		.end = stream->size ? stream->last_ns : now_ns,
+		.seq = stream->seq,
+		.discarded = lost_here(stream),
 		.cpu = stream->cpu,
 	};
 
@@ -196,9 +213,11 @@ static int put_packet(struct kstream *stream, uint64_t now_ns)
 	int rc;
 
 	if (stream->kept)
-		rc = kept_add(stream->kept, head.begin, head.end, head.discarded, stream->events, stream->size, stream->count);
+		rc = kept_add(stream->kept, head.begin, head.end, head.discarded, stream->events,
+			      stream->size, stream->count);
 	else
-		rc = stream->store ? store_packet(stream, &head, &entry) : write_packet(stream, &head);
+		rc = stream->store ? store_packet(stream, &head, &entry)
+				   : write_packet(stream, &head);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (!stream->kept && !stream->store)
@@ -212,18 +231,21 @@ static int put_packet(struct kstream *stream, uint64_t now_ns)
 	return 0;
 }
 
-int stream_write_kept(struct kstream *stream, const struct kkept *kept, uint64_t begin_ns, uint64_t end_ns)
+int stream_write_kept(struct kstream *stream, const struct kkept *kept, uint64_t begin_ns,
+		      uint64_t end_ns)
 {
 	uint64_t lost = kept->lost_before;
 	int rc = 0;
 
-	for (const struct kpacket *packet = kept->first; rc == 0 && packet && packet->begin_ns <= end_ns; packet = packet->next) {
+	for (const struct kpacket *packet = kept->first;
+	     rc == 0 && packet && packet->begin_ns <= end_ns; packet = packet->next) {
 		if (packet->end_ns < begin_ns) {
 			lost = packet->lost;
 			continue;
 		}
 		if (!stream->seq)
-			rc = put_packet(stream, packet->begin_ns);	/* so that a reader sees what was lost before the next one */
+			rc = put_packet(stream, packet->begin_ns); /* so that a reader sees what was
+								      lost before the next one */
 		memcpy(stream->events, packet->events, packet->size);
 		stream->size = packet->size;
 		stream->count = packet->count;
@@ -243,12 +265,15 @@ int stream_front(struct kstream *stream, uint64_t now_ns)
 
 int stream_flush(struct kstream *stream, uint64_t now_ns)
 {
-	return stream->size || stream->lost + stream->refused != stream->written_lost ? put_packet(stream, now_ns) : 0;
+	return stream->size || stream->lost + stream->refused != stream->written_lost
+		       ? put_packet(stream, now_ns)
+		       : 0;
 }
 
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size)
 {
-	/* An interrupt between the clock and the ring puts its own record first: such a record gets the time of the one before. */
+	/* An interrupt between the clock and the ring puts its own record first: such a record gets
+	 * the time of the one before. */
 	struct event_head head = { (uint16_t)id, ns > stream->last_ns ? ns : stream->last_ns };
 
 	if (!stream->size)

@@ -25,7 +25,8 @@ static const char *const kind_text[] = {
 	[KEVENT_PRIO] = "integer { size = 32; align = 8; signed = true; encoding = none; base = 10; }",
 };
 
-static void put_event(FILE *out, unsigned stream, unsigned id, const char *name, const struct kevent_field *field)
+static void put_event(FILE *out, unsigned stream, unsigned id, const char *name,
+		      const struct kevent_field *field)
 {
 	fprintf(out, "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n\tfields := struct {\n", name, id, stream);
 	for (; field->kind != KEVENT_NONE; field++)
@@ -42,14 +43,16 @@ static void put_calls(FILE *out, unsigned stream)
 		if (!syscall_name(i))
 			continue;
 		(void)snprintf(name, sizeof(name), "syscall_entry_%s", syscall_name(i));
-		put_event(out, stream, calls_id(i, false), name, kevents[KEVENT_ID_syscall_entry_unknown].field + 1);
+		put_event(out, stream, calls_id(i, false), name,
+			  kevents[KEVENT_ID_syscall_entry_unknown].field + 1);
 		(void)snprintf(name, sizeof(name), "syscall_exit_%s", syscall_name(i));
-		put_event(out, stream, calls_id(i, true), name, kevents[KEVENT_ID_syscall_exit_unknown].field + 1);
+		put_event(out, stream, calls_id(i, true), name,
+			  kevents[KEVENT_ID_syscall_exit_unknown].field + 1);
 	}
 }
 
-static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format,
-		     unsigned stream)
+static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
+		     const struct kformat *format, unsigned stream)
 {
 	ctf_metadata_head(out, desc, "kernel", uuid);
 	fprintf(out, "stream {\n\tid = %u;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n",
@@ -62,8 +65,8 @@ static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t
 }
 
 /* Return: 0 and the whole metadata, for free(), in the form that @desc wants; -errno. */
-static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format,
-			 unsigned stream, char **text, size_t *size)
+static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[16],
+			 const struct kformat *format, unsigned stream, char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
 	char *tsdl;
@@ -87,7 +90,8 @@ static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[1
 	return out ? rc : -ENOMEM;
 }
 
-static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16], const struct kformat *format)
+static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
+			  const struct kformat *format)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -103,8 +107,8 @@ static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const u
 	return rc;
 }
 
-int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16], int *dir_fd,
-	       struct kymo_err *err)
+int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format,
+		 uint8_t uuid[16], int *dir_fd, struct kymo_err *err)
 {
 	int rc;
 
@@ -119,8 +123,8 @@ int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struc
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(-rc)) : 0;
 }
 
-int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc, const struct kformat *format, uint8_t uuid[16],
-		struct kymo_err *err)
+int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc,
+		const struct kformat *format, uint8_t uuid[16], struct kymo_err *err)
 {
 	char *text = NULL;
 	size_t size = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pages of the kernel's trace ring buffer, as trace_pipe_raw gives them (events/header_page and header_event in tracefs):
+ * Pages of the kernel's trace ring buffer, as trace_pipe_raw gives them (events/header_page and
+ * header_event in tracefs):
  *
  *   page    u64 time, long bytes that are used (its two highest bits of 32 are marks), records
  *   record  5 bits kind, 27 bits time since the one before, words
@@ -69,7 +70,8 @@ static size_t parse(struct kpages *pages)
 	time = delta_of(head);
 	if (kind >= 1 && kind < KIND_PADDING) {
 		size = sizeof(head) + kind * 4u;
-		pages->record.raw = pages->data + pages->page * pages->size + pages->at + sizeof(head);
+		pages->record.raw =
+			pages->data + pages->page * pages->size + pages->at + sizeof(head);
 		pages->record.raw_size = kind * 4u;
 		pages->known = size <= left;
 		pages->ns += time;
@@ -84,7 +86,8 @@ static size_t parse(struct kpages *pages)
 	}
 	if (kind == KIND_TIME) {
 		time += (uint64_t)more << 27;
-		pages->ns = (pages->ns >> TIME_BITS << TIME_BITS) | (time & ((1ull << TIME_BITS) - 1));
+		pages->ns =
+			(pages->ns >> TIME_BITS << TIME_BITS) | (time & ((1ull << TIME_BITS) - 1));
 		return 2 * sizeof(head);
 	}
 	pages->ns += time;
@@ -149,7 +152,8 @@ void pages_forget(struct kpages *pages)
 
 	if (!pages->page)
 		return;
-	memmove(pages->data, pages->data + gone, (size_t)(pages->count - pages->page) * pages->size);
+	memmove(pages->data, pages->data + gone,
+		(size_t)(pages->count - pages->page) * pages->size);
 	if (pages->known)
 		pages->record.raw -= gone;
 	pages->count -= pages->page;

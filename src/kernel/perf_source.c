@@ -161,7 +161,8 @@ static void perf_close(struct ksource *source)
 }
 
 /* A user who may lock little memory gets a smaller ring. */
-static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count, const struct kcounts *counts, size_t size)
+static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned count,
+		     const struct kcounts *counts, size_t size)
 {
 	int rc;
 
@@ -173,7 +174,8 @@ static int open_ring(struct kring *ring, int cpu, const uint32_t *id, unsigned c
 	return rc == -ENODEV || rc == -EINVAL ? 0 : rc;
 }
 
-static int perf_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
+static int perf_open(struct ksource **source, const struct kformat *format, size_t size,
+		     struct kymo_err *err)
 {
 	unsigned configured = (unsigned)sysconf(_SC_NPROCESSORS_CONF), count = 0;
 	struct perf *perf = calloc(1, sizeof(*perf) + configured * sizeof(perf->ring[0]));
@@ -194,7 +196,8 @@ static int perf_open(struct ksource **source, const struct kformat *format, size
 			id[count++] = format[i].id;
 		}
 	for (; perf->source.cpus < configured; perf->source.cpus++) {
-		rc = open_ring(&perf->ring[perf->source.cpus], (int)perf->source.cpus, id, count, &counts, power);
+		rc = open_ring(&perf->ring[perf->source.cpus], (int)perf->source.cpus, id, count,
+			       &counts, power);
 		if (rc < 0) {
 			perf_close(&perf->source);
 			return explain_refusal(rc, err);
@@ -257,8 +260,8 @@ static bool header_at(const struct kring *ring, uint64_t at, struct perf_event_h
 
 /*
  * Losses are the difference between the kernel's count of events and the records in the ring: an
- * event may be missing because the ring was full, or for reasons of the kernel (docs/record/kernel.md).
- * The count is read first, so that a record on its way is not a loss.
+ * event may be missing because the ring was full, or for reasons of the kernel
+ * (docs/record/kernel.md). The count is read first, so that a record on its way is not a loss.
  */
 static uint64_t perf_capture(struct ksource *source, unsigned cpu)
 {
@@ -382,7 +385,15 @@ static uint64_t perf_lost(const struct ksource *source, unsigned cpu, bool *full
 }
 
 const struct ksource_ops ksource_perf = {
-	.name = "perf_event_open", .open = perf_open, .start = perf_start, .stop = perf_stop, .there = perf_there,
-	.capture = perf_capture, .peek = perf_peek, .next = perf_next, .release = perf_release, .lost = perf_lost,
+	.name = "perf_event_open",
+	.open = perf_open,
+	.start = perf_start,
+	.stop = perf_stop,
+	.there = perf_there,
+	.capture = perf_capture,
+	.peek = perf_peek,
+	.next = perf_next,
+	.release = perf_release,
+	.lost = perf_lost,
 	.close = perf_close,
 };

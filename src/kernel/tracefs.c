@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source of the kernel's events: an instance of tracefs of its own, instances/kymo-PID, whose pages are read. Other tracing is
- * not touched. The instance is removed at the end; if the recorder was killed, by the next recorder. In a PID namespace its name
- * also contains the inode of the namespace.
+ * A source of the kernel's events: an instance of tracefs of its own, instances/kymo-PID, whose
+ * pages are read. Other tracing is not touched. The instance is removed at the end; if the recorder
+ * was killed, by the next recorder. In a PID namespace its name also contains the inode of the
+ * namespace.
  *
- * System calls have an instance of their own, instances/kymo-PID-calls, with chosen threads and the threads that they create
- * (set_event_pid, event-fork). The kernel leaves out the calls of other threads, and many calls do not push out the switches.
+ * System calls have an instance of their own, instances/kymo-PID-calls, with chosen threads and the
+ * threads that they create (set_event_pid, event-fork). The kernel leaves out the calls of other
+ * threads, and many calls do not push out the switches.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,8 +39,9 @@ struct tracefs {
 	struct ksource source;		/* first */
 	char path[PATH_MAX];		/* of the instance */
 	int dir;
-	bool follows;			/* threads were added: it runs */
-	unsigned pages_max;		/* of one capture: those of the buffer, and those that are filled meanwhile */
+	bool follows;       /* threads were added: it runs */
+	unsigned pages_max; /* of one capture: those of the buffer, and those that are filled
+			       meanwhile */
 	struct tracefs_pipe pipe[];
 };
 
@@ -89,10 +92,12 @@ static bool is_named(const char *name, const char *instance)
 {
 	const size_t size = strlen(instance);
 
-	return strncmp(name, instance, size) == 0 && (!name[size] || strcmp(name + size, CALLS_SUFFIX) == 0);
+	return strncmp(name, instance, size) == 0 &&
+	       (!name[size] || strcmp(name + size, CALLS_SUFFIX) == 0);
 }
 
-/* Removes instances whose recorder has ended. The kernel does not remove an instance that is in use. */
+/* Removes instances whose recorder has ended. The kernel does not remove an instance that is in
+ * use. */
 static void remove_left(const char *instances)
 {
 	const struct dirent *entry;
@@ -105,7 +110,8 @@ static void remove_left(const char *instances)
 			continue;
 		pid = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
 		name_instance(mine, pid);
-		if (pid > 0 && is_named(entry->d_name, mine) && (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
+		if (pid > 0 && is_named(entry->d_name, mine) &&
+		    (pid == getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH)))
 			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 	}
 	if (dir)
@@ -177,7 +183,8 @@ static int enable(struct tracefs *tracefs, const struct kformat *format)
 	return rc;
 }
 
-static int open_pipe(const struct tracefs *tracefs, struct tracefs_pipe *pipe, unsigned cpu, size_t page)
+static int open_pipe(const struct tracefs *tracefs, struct tracefs_pipe *pipe, unsigned cpu,
+		     size_t page)
 {
 	char name[64];
 
@@ -208,7 +215,8 @@ static int set_up(struct tracefs *tracefs, const char *suffix, size_t size, unsi
 		return -EINVAL;
 	tracefs->pages_max = (unsigned)(2 * size / page) + 64;
 	for (; rc == 0 && tracefs->source.cpus < cpus; tracefs->source.cpus++)
-		rc = open_pipe(tracefs, &tracefs->pipe[tracefs->source.cpus], tracefs->source.cpus, page);
+		rc = open_pipe(tracefs, &tracefs->pipe[tracefs->source.cpus], tracefs->source.cpus,
+			       page);
 	return rc;
 }
 
@@ -225,7 +233,8 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	tracefs->source.ops = ops;
 	tracefs->dir = -1;
 	rc = set_up(tracefs, suffix, size, cpus);
-	if (rc == 0)	/* system calls cost all threads something, so they start with the first followed thread */
+	if (rc == 0) /* system calls cost all threads something, so they start with the first
+			followed thread */
 		rc = calls ? put(tracefs, "options/event-fork", "1") : enable(tracefs, format);
 	if (rc < 0) {
 		(void)err_set(err, KYMO_EXIT_FAILED, "cannot create an instance of tracefs, %s: %s", tracefs->path, strerror(-rc));
@@ -236,12 +245,14 @@ static int open_instance(struct ksource **source, const struct ksource_ops *ops,
 	return 0;
 }
 
-static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
+static int tracefs_open(struct ksource **source, const struct kformat *format, size_t size,
+			struct kymo_err *err)
 {
 	return open_instance(source, &ksource_tracefs, "", format, size, err);
 }
 
-static int tracefs_open_calls(struct ksource **source, const struct kformat *format, size_t size, struct kymo_err *err)
+static int tracefs_open_calls(struct ksource **source, const struct kformat *format, size_t size,
+			      struct kymo_err *err)
 {
 	return open_instance(source, &ksource_tracefs_calls, CALLS_SUFFIX, format, size, err);
 }
