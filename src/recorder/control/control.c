@@ -274,10 +274,12 @@ static int listen_in(struct control *control, struct kymo_err *err)
 	rc = uv_pipe_bind(&control->listener, path);
 	(void)umask(mask);
 	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)&control->listener, CONTROL_CLIENTS_MAX, on_connection);
+		rc = uv_listen((uv_stream_t *)&control->listener, CONTROL_CLIENTS_MAX,
+			       on_connection);
 	/* Root records for another user: that user may ask, too. */
 	if (rc == 0 && geteuid() == 0 && fstat(control->dir, &owner) == 0 && owner.st_uid != 0 &&
-	    fchownat(control->dir, CONTROL_NAME, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+	    fchownat(control->dir, CONTROL_NAME, owner.st_uid, owner.st_gid, AT_SYMLINK_NOFOLLOW) <
+		    0)
 		rc = -errno;
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot create the socket " CONTROL_NAME " in the runtime "
 				"directory: %s", uv_strerror(rc)) : 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control socket, through which a program asks a running recorder for something: a Unix stream socket, mode 0600, in the
- * runtime directory. The client sends one line with a JSON object and receives one line with a JSON object:
+ * The control socket, through which a program asks a running recorder for something: a Unix stream
+ * socket, mode 0600, in the runtime directory. The client sends one line with a JSON object and
+ * receives one line with a JSON object:
  *
  *     {"request":"snapshot", ...}      {"ok":true, ...}
  *                                      {"ok":false, "status":6, "error":"a sentence"}
  *
- * The recorder has a table of requests. Clients are not trusted: lines are bounded, a client that sends nothing or reads nothing
- * is dropped after some seconds, and the recorder never waits.
+ * The recorder has a table of requests. Clients are not trusted: lines are bounded, a client that
+ * sends nothing or reads nothing is dropped after some seconds, and the recorder never waits.
  */
 #ifndef KYMO_RECORDER_CONTROL_H
 #define KYMO_RECORDER_CONTROL_H
@@ -32,7 +33,8 @@ struct control_call;	/* a request that has no reply yet */
 /* A row of the table; the last one is zeroed. */
 struct control_request {
 	const char *name;
-	/* Calls control_reply() or control_refuse() once, now or later. @request: valid during the call. */
+	/* Calls control_reply() or control_refuse() once, now or later. @request: valid during the
+	 * call. */
 	void (*handle)(void *context, struct control_call *call, struct json_object *request);
 };
 

@@ -28,7 +28,8 @@
 #define SPACE_NEEDED (4ull << 20)
 #define OPEN_FILES_WANTED 256
 #define CLOCK_CALLS 1000
-#define CLOCK_SLOW_NS 150	/* a vDSO clock takes 20 to 70; a system call takes more than this */
+/* a vDSO clock takes 20 to 70; a system call takes more than this */
+#define CLOCK_SLOW_NS 150
 
 static const char *const check_names[] = {
 #define CHECK(check, name) name,
@@ -40,7 +41,8 @@ static const struct {
 	enum doctor_result result;
 	const char *remedy;
 } findings[] = {
-#define FINDING(check, finding, result, remedy, text) { DOCTOR_CHECK_##check, DOCTOR_##result, remedy },
+#define FINDING(check, finding, result, remedy, text) \
+	{ DOCTOR_CHECK_##check, DOCTOR_##result, remedy },
 #include "recorder/doctor/findings.def"
 };
 
@@ -54,10 +56,14 @@ bool doctor_report(struct doctor *doctor, enum doctor_finding finding, const cha
 	(void)vsnprintf(text, sizeof text, format, args);	/* a cut text is still a text */
 	va_end(args);
 	doctor->problems += findings[finding].result == DOCTOR_PROBLEM;
-	doctor->found(doctor->context, &(struct doctor_found){
-		.check = findings[finding].check, .result = findings[finding].result, .text = text,
-		.name = name ? name : check_names[findings[finding].check], .remedy = remedy ? remedy : findings[finding].remedy,
-	});
+	doctor->found(doctor->context,
+		      &(struct doctor_found){
+			      .check = findings[finding].check,
+			      .result = findings[finding].result,
+			      .text = text,
+			      .name = name ? name : check_names[findings[finding].check],
+			      .remedy = remedy ? remedy : findings[finding].remedy,
+		      });
 	return true;
 }
 
@@ -110,7 +116,8 @@ static const char *libkymo_of(char *said)
 	return at;
 }
 
-/* LD_LIBRARY_PATH comes before the path in the preload library itself: it may lead to a libkymo of another version. */
+/* LD_LIBRARY_PATH comes before the path in the preload library itself: it may lead to a libkymo of
+ * another version. */
 static void libkymo(struct doctor *doctor, const char *library, char *said)
 {
 	const char *path = getenv("LD_LIBRARY_PATH"), *own = libkymo_of(said), *chosen;

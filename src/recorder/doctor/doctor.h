@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can this machine, this program, this process be traced, and if not, why? The doctor only looks: it runs nothing of
- * the program and changes nothing in the process.
+ * Can this machine, this program, this process be traced, and if not, why? The doctor only looks:
+ * it runs nothing of the program and changes nothing in the process.
  */
 #ifndef KYMO_RECORDER_DOCTOR_H
 #define KYMO_RECORDER_DOCTOR_H
@@ -27,7 +27,7 @@ struct doctor_found {
 };
 
 struct doctor {
-	const char *libdir;	/* where the preload library was to be installed; for preload_find() */
+	const char *libdir; /* where the preload library was to be installed; for preload_find() */
 	/* Called with each finding; its texts are valid during the call. */
 	void (*found)(void *context, const struct doctor_found *found);
 	void *context;
@@ -49,14 +49,16 @@ void doctor_machine(struct doctor *doctor);
 int doctor_program(struct doctor *doctor, const char *program, struct kymo_err *err);
 
 /**
- * doctor_loads() - whether the loader would load the library into @program: setuid, static and so on
+ * doctor_loads() - whether the loader would load the library into @program: setuid, static and so
+ * on
  *
  * Does not look at libraries and tracepoints. Return, Context: as doctor_program().
  */
 int doctor_loads(struct doctor *doctor, const char *program, struct kymo_err *err);
 
 /**
- * doctor_command() - a command line: the commands before its program, and the program as in doctor_program()
+ * doctor_command() - a command line: the commands before its program, and the program as in
+ * doctor_program()
  * @command: ends with NULL
  *
  * Return, Context: as doctor_program().
@@ -78,10 +80,13 @@ struct stranger {
 };
 
 /**
- * doctor_strangers() - look for untraced processes among the descendants of process @command, and at itself
- * @stranger: zeroed, or the result of an earlier call: a process that has libtracetools replaces one that has not
+ * doctor_strangers() - look for untraced processes among the descendants of process @command, and
+ * at itself
+ * @stranger: zeroed, or the result of an earlier call: a process that has libtracetools replaces
+ * one that has not
  *
- * Context: blocks: reads /proc and the files of programs. Some milliseconds for each process; at most 256 processes.
+ * Context: blocks: reads /proc and the files of programs. Some milliseconds for each process; at
+ * most 256 processes.
  */
 void doctor_strangers(int command, struct stranger *stranger);
 

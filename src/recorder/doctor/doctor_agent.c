@@ -69,8 +69,10 @@ static void on_process(void *context, const struct elsewhere_process *process)
 			doctor_say(agent_scan->doctor, AGENT_NO_CLOCK, process->pid);
 	} else if (process->agent) {
 		other_agent(agent_scan, process);
-	} else if (strcmp(process->dir, agent_scan->dir) != 0 && !is_reported(agent_scan, process->dir)) {
-		doctor_say(agent_scan->doctor, DIRECTORY_UNSEEN, process->pid, process->name, process->dir);
+	} else if (strcmp(process->dir, agent_scan->dir) != 0 &&
+		   !is_reported(agent_scan, process->dir)) {
+		doctor_say(agent_scan->doctor, DIRECTORY_UNSEEN, process->pid, process->name,
+			   process->dir);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the doctor: doctor.c (the machine), doctor_program.c (a file), doctor_process.c (a process),
- * doctor_untraced.c (why a process is not traced), doctor_agent.c (the agent).
+ * Shared by the files of the doctor: doctor.c (the machine), doctor_program.c (a file),
+ * doctor_process.c (a process), doctor_untraced.c (why a process is not traced), doctor_agent.c
+ * (the agent).
  */
 #ifndef KYMO_RECORDER_DOCTOR_INTERNAL_H
 #define KYMO_RECORDER_DOCTOR_INTERNAL_H
@@ -20,15 +21,17 @@ enum doctor_finding {
 };
 
 /* The texts by name, so that the compiler checks their arguments. */
-#define FINDING(check, finding, result, remedy, text) static const char doctor_text_##finding[] __attribute__((unused)) = text;
+#define FINDING(check, finding, result, remedy, text) \
+	static const char doctor_text_##finding[] __attribute__((unused)) = text;
 #include "recorder/doctor/findings.def"
 
 /**
  * doctor_say() - report @finding, a row of findings.def; its arguments follow
  * Return: true, so that `return doctor_say(...)` reads well: it was reported.
  */
-#define doctor_say(doctor, finding, ...)							\
-	doctor_report(doctor, DOCTOR_FINDING_##finding, NULL, NULL, doctor_text_##finding, ##__VA_ARGS__)
+#define doctor_say(doctor, finding, ...)                                                   \
+	doctor_report(doctor, DOCTOR_FINDING_##finding, NULL, NULL, doctor_text_##finding, \
+		      ##__VA_ARGS__)
 
 /** doctor_report() - the same with a @name and @remedy of its own; NULL: those of the row. */
 __attribute__((format(printf, 5, 6))) bool doctor_report(struct doctor *doctor,
@@ -44,7 +47,8 @@ void doctor_preload(struct doctor *doctor);
 /** doctor_directory() - can user @uid use @path as runtime directory? */
 void doctor_directory(struct doctor *doctor, const char *path, unsigned uid);
 
-/** doctor_agent() - does a kymo agent serve the runtime directory @dir, and can CARET's command line reach it? */
+/** doctor_agent() - does a kymo agent serve the runtime directory @dir, and can CARET's command
+ * line reach it? */
 void doctor_agent(struct doctor *doctor, const char *dir);
 
 /* ---- a program ---- */
@@ -97,7 +101,8 @@ void program_tracetools(const struct elf *elf, const char *path, struct tracetoo
 void doctor_own_malloc(struct doctor *doctor, const struct elf *elf);
 
 /** doctor_symbols() - does the library @elf, at @library, have the functions of abi/symbols.def? */
-void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf, const struct tracetools_facts *facts);
+void doctor_symbols(struct doctor *doctor, const char *library, const struct elf *elf,
+		    const struct tracetools_facts *facts);
 
 /* ---- a process ---- */
 
@@ -117,28 +122,36 @@ struct doctor_loaded {
 	char tracetools[PATH_MAX], rclcpp[PATH_MAX], libkymo[PATH_MAX];
 };
 
-/** doctor_variable() - of the environment with which the process was started. Return: NULL: not set. */
+/** doctor_variable() - of the environment with which the process was started. Return: NULL: not
+ * set. */
 const char *doctor_variable(const struct doctor_process *process, const char *name);
 
 /** doctor_parent() - name and parent of @pid. Return: the parent; 0: it has ended, or has none. */
 int doctor_parent(int pid, char name[64]);
 
-/** doctor_no_preload() - why a process does not have the preload library. Return: false: no reason found, nothing reported. */
+/** doctor_no_preload() - why a process does not have the preload library. Return: false: no reason
+ * found, nothing reported. */
 bool doctor_no_preload(struct doctor *doctor, const struct doctor_process *process);
 
-/** doctor_is_disabled() - reports that the libtracetools @elf, at @library, has no tracepoints. Return: whether that is so. */
+/** doctor_is_disabled() - reports that the libtracetools @elf, at @library, has no tracepoints.
+ * Return: whether that is so. */
 bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char *library);
 
-/** doctor_no_tracetools() - why a process does not have libtracetools. Return: false: no reason found, nothing reported. */
-bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded);
+/** doctor_no_tracetools() - why a process does not have libtracetools. Return: false: no reason
+ * found, nothing reported. */
+bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process,
+			  const struct doctor_loaded *loaded);
 
 /** doctor_python() - what is recorded of a Python program; nothing for others. */
-void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded);
+void doctor_python(struct doctor *doctor, const struct doctor_process *process,
+		   const struct doctor_loaded *loaded);
 
 /** doctor_malloc() - does the program's own malloc() prevent --malloc? */
 void doctor_malloc(struct doctor *doctor, const struct doctor_process *process);
 
-/** doctor_same_directory() - is the process's runtime directory @inner, which is @path for us, the one that kymo uses here? */
-void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path);
+/** doctor_same_directory() - is the process's runtime directory @inner, which is @path for us, the
+ * one that kymo uses here? */
+void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process,
+			   const char *inner, const char *path);
 
 #endif

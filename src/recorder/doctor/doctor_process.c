@@ -80,7 +80,8 @@ static bool read_maps(const struct doctor_process *process, struct doctor_loaded
 		name[strcspn(name, "\n")] = 0;
 		base = strrchr(name, '/') + 1;
 		loaded->rclpy |= strstr(base, "_rclpy") != NULL;
-		loaded->malloc |= !strncmp(base, PRELOAD_MALLOC_LIBRARY, strlen(PRELOAD_MALLOC_LIBRARY));
+		loaded->malloc |=
+			!strncmp(base, PRELOAD_MALLOC_LIBRARY, strlen(PRELOAD_MALLOC_LIBRARY));
 		if (!strncmp(base, PRELOAD_LIBRARY, strlen(PRELOAD_LIBRARY))) {
 			loaded->preload = true;
 			loaded->deleted = strstr(base, " (deleted)");
@@ -261,7 +262,8 @@ static void say_directory(struct doctor *doctor, const struct doctor_process *pr
 
 	(void)rundir_choose(inner, sizeof inner, doctor_variable(process, "KYMO_DIR"),
 			    process->uid);
-	/* In a container /dev/shm is another one; the recorder there sees the same as the process. */
+	/* In a container /dev/shm is another one; the recorder there sees the same as the
+	 * process. */
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, inner);
 	doctor_same_directory(doctor, process, inner, path);
 	if (find_region(path, process->inner_pid, file, sizeof file)) {

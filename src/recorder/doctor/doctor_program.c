@@ -50,7 +50,8 @@ static bool loadable(struct doctor *doctor, const struct elf *elf)
 #else
 	machine = EM_X86_64;
 #endif
-	if (!preload_find(path, sizeof path, doctor->libdir, NULL) && !elf_open(&library, path, NULL)) {
+	if (!preload_find(path, sizeof path, doctor->libdir, NULL) &&
+	    !elf_open(&library, path, NULL)) {
 		machine = library.machine;
 		elf_close(&library);
 	}
@@ -191,14 +192,17 @@ void doctor_symbols(struct doctor *doctor, const char *library, const struct elf
 		if (elf_symbol(elf, function->name))
 			there++;
 		else
-			doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_MISSING, base, NULL, doctor_text_FUNCTIONS_MISSING, function->text,
+			doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_MISSING, base, NULL,
+				      doctor_text_FUNCTIONS_MISSING, function->text,
 				      function->tells);
 	}
 	if (wanted)
-		doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_FOUND, base, NULL, doctor_text_FUNCTIONS_FOUND, there, wanted);
+		doctor_report(doctor, DOCTOR_FINDING_FUNCTIONS_FOUND, base, NULL,
+			      doctor_text_FUNCTIONS_FOUND, there, wanted);
 }
 
-static void libtracetools(struct doctor *doctor, const struct libraries *libraries, const struct library *library)
+static void libtracetools(struct doctor *doctor, const struct libraries *libraries,
+			  const struct library *library)
 {
 	struct tracetools_facts facts;
 
@@ -210,9 +214,11 @@ static void libtracetools(struct doctor *doctor, const struct libraries *librari
 		return;
 	program_tracetools(&library->elf, library->path, &facts);
 	if (facts.guessed)
-		doctor_say(doctor, TRACETOOLS_GUESSED, library->path, facts.version, facts.evidence);
+		doctor_say(doctor, TRACETOOLS_GUESSED, library->path, facts.version,
+			   facts.evidence);
 	else
-		doctor_say(doctor, TRACETOOLS_VERSION, library->path, facts.version, facts.evidence);
+		doctor_say(doctor, TRACETOOLS_VERSION, library->path, facts.version,
+			   facts.evidence);
 	if (facts.lttng)
 		doctor_say(doctor, LTTNG_WITH);
 	else
@@ -266,7 +272,8 @@ static void program_file(struct doctor *doctor, const char *path)
 /* ---- finding it ---- */
 
 /* Return: 0 with the @path of what will be run, 1: a problem with that was told, -1 with @err. */
-static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX], struct kymo_err *err)
+static int resolve(struct doctor *doctor, const char *program, char path[PATH_MAX],
+		   struct kymo_err *err)
 {
 	char next[PATH_MAX];
 
@@ -320,8 +327,8 @@ int doctor_loads(struct doctor *doctor, const char *program, struct kymo_err *er
 
 /* ---- ros2 run ---- */
 
-/* The words behind "ros2 run": options, the package, the program. Return: whether there are both.
- */
+/* The words behind "ros2 run": options, the package, the program. Return: whether there are
+ * both. */
 static bool ros2_run(char *const *command, const char **package, const char **program)
 {
 	if (strcmp(basename(command[0]), "ros2") || !command[1] || strcmp(command[1], "run"))
@@ -375,7 +382,8 @@ int doctor_command(struct doctor *doctor, char *const *command, struct kymo_err 
 
 	prefixes_parse(command, "record", &found);
 	if (*found.problem)
-		doctor_report(doctor, DOCTOR_FINDING_COMMAND_LOSES, NULL, found.remedy, doctor_text_COMMAND_LOSES, found.problem);
+		doctor_report(doctor, DOCTOR_FINDING_COMMAND_LOSES, NULL, found.remedy,
+			      doctor_text_COMMAND_LOSES, found.problem);
 	else if (found.program)
 		doctor_say(doctor, COMMAND_PASSES, prefixes_line(before, words, sizeof words),
 			   found.program > 1 ? " ..." : "");

@@ -25,7 +25,8 @@ static bool comes_from(int pid, int command)
 static void on_found(void *context, const struct doctor_found *found)
 {
 	struct stranger *stranger = context;
-	const bool other_place = found->check == DOCTOR_CHECK_DIRECTORY || found->check == DOCTOR_CHECK_CONTAINER;
+	const bool other_place =
+		found->check == DOCTOR_CHECK_DIRECTORY || found->check == DOCTOR_CHECK_CONTAINER;
 
 	if (found->check == DOCTOR_CHECK_TRACETOOLS)
 		stranger->calls |= found->result == DOCTOR_OK;

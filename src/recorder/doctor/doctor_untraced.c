@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a process is not traced although it should be: the common mistakes. docs/record/doctor.md lists them. */
+/* Why a process is not traced although it should be: the common mistakes. docs/record/doctor.md
+ * lists them. */
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -93,7 +94,8 @@ bool doctor_is_disabled(struct doctor *doctor, const struct elf *elf, const char
 	return doctor_say(doctor, TRACETOOLS_EMPTY, library);
 }
 
-bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
+bool doctor_no_tracetools(struct doctor *doctor, const struct doctor_process *process,
+			  const struct doctor_loaded *loaded)
 {
 	struct elf elf;
 	bool linked = false;
@@ -125,7 +127,8 @@ static bool waits_for_rclpy(const struct doctor_process *process)
 	       access(file, R_OK) == 0;
 }
 
-void doctor_python(struct doctor *doctor, const struct doctor_process *process, const struct doctor_loaded *loaded)
+void doctor_python(struct doctor *doctor, const struct doctor_process *process,
+		   const struct doctor_loaded *loaded)
 {
 	const char *asked = doctor_variable(process, "KYMO_RCLPY");
 	char words[4096];
@@ -163,10 +166,12 @@ static bool is_same(const char *one, const char *other)
 {
 	struct stat a, b;
 
-	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino &&
+	       a.st_dev == b.st_dev;
 }
 
-void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process, const char *inner, const char *path)
+void doctor_same_directory(struct doctor *doctor, const struct doctor_process *process,
+			   const char *inner, const char *path)
 {
 	char own[512], mounts[64];
 	struct stat there;

@@ -184,7 +184,8 @@ static void add_needed(struct libraries *l, unsigned user)
 		}
 		if (item->path && elf_open(&item->elf, item->path, NULL))
 			item->elf = (struct elf){ .fd = -1 };
-		/* Hundreds of files would be open at once; all that is asked for later is in memory. */
+		/* Hundreds of files would be open at once; all that is asked for later is in
+		 * memory. */
 		if (item->elf.fd >= 0 && strncmp(name, "libtracetools", 13)) {
 			(void)close(item->elf.fd);
 			item->elf.fd = -1;

@@ -23,8 +23,11 @@ static const char *probe_signature(const struct elf *elf, char *signature, size_
 
 	if (!point)
 		point = elf_symbol(elf, "__tracepoint_ros2___rmw_publish");
-	return point && elf_pointed_text(elf, point->st_value + offsetof(struct kymo_ust_point, signature), signature, size) ?
-	       signature : NULL;
+	return point && elf_pointed_text(
+				elf, point->st_value + offsetof(struct kymo_ust_point, signature),
+				signature, size)
+		       ? signature
+		       : NULL;
 }
 
 void program_tracetools(const struct elf *elf, const char *path, struct tracetools_facts *facts)
@@ -39,7 +42,8 @@ void program_tracetools(const struct elf *elf, const char *path, struct tracetoo
 	facts->lttng = elf_uses(elf, "lttng_ust_") ||
 		       elf_symbol(elf, "lttng_ust_tracepoint_ros2___rcl_init") ||
 		       elf_symbol(elf, "__tracepoint_ros2___rcl_init");
-	while (family <= KYMO_TRACETOOLS_HUMBLE && !elf_symbol(elf, kymo_tracetools_ranges[family].symbol))
+	while (family <= KYMO_TRACETOOLS_HUMBLE &&
+	       !elf_symbol(elf, kymo_tracetools_ranges[family].symbol))
 		family++;
 	if (family > KYMO_TRACETOOLS_HUMBLE) {
 		(void)snprintf(facts->version, sizeof facts->version, "unknown");

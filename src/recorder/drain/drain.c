@@ -105,11 +105,14 @@ bool ring_note_fill(struct ring *ring, const struct drained_process *process, st
 		drain->fullest = fill;
 	if (grown > drain->grown)
 		drain->grown = grown;
-	return drain->final || drain->flush || process->alive == ALIVE_DEAD || unread > capacity / 4 ||
-	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) == KYMO_RING_RETIRED;
+	return drain->final || drain->flush || process->alive == ALIVE_DEAD ||
+	       unread > capacity / 4 ||
+	       __atomic_load_n(&ring_shared(process, ring)->state, __ATOMIC_RELAXED) ==
+		       KYMO_RING_RETIRED;
 }
 
-/* Whether ring @index is filling up. Its byte in `stirred` is shared with other rings, so it need not be. */
+/* Whether ring @index is filling up. Its byte in `stirred` is shared with other rings, so it need
+ * not be. */
 static bool is_filling(struct drained_process *process, unsigned index, struct drain *drain)
 {
 	struct ring *ring = &process->ring[index];
@@ -132,7 +135,8 @@ bool process_is_filling(struct drained_process *process, struct drain *drain)
 		for (unsigned j = i; j < i + sizeof(uint64_t); j++) {
 			if (!__atomic_load_n(&stirred[j], __ATOMIC_RELAXED))
 				continue;
-			__atomic_store_n(&stirred[j], 0, __ATOMIC_SEQ_CST);	/* before wpos is read */
+			__atomic_store_n(&stirred[j], 0,
+					 __ATOMIC_SEQ_CST); /* before wpos is read */
 			for (unsigned ring = j; ring < process->ring_count; ring += KYMO_STIRS)
 				filling |= is_filling(process, ring, drain);
 		}
@@ -145,7 +149,8 @@ static bool ring_due(struct ring *ring, const struct drained_process *process, s
 {
 	const bool urgent = ring_note_fill(ring, process, drain, unread);
 
-	return urgent || unread >= ENOUGH_BYTES || drain->now_ns - ring->taken_ns >= drain->patience_ns;
+	return urgent || unread >= ENOUGH_BYTES ||
+	       drain->now_ns - ring->taken_ns >= drain->patience_ns;
 }
 
 int ring_drain(struct drained_process *process, unsigned index, struct drain *drain)
@@ -160,7 +165,8 @@ int ring_drain(struct drained_process *process, unsigned index, struct drain *dr
 	if (!ring_snapshot(shared, &word, &lastts) && process->alive != ALIVE_DEAD)
 		return 0;
 	end = KYMO_WORD_POS(word);
-	if (end <= ring->taken) {	/* below: wpos steps back for a moment when signal handlers trace */
+	if (end <=
+	    ring->taken) { /* below: wpos steps back for a moment when signal handlers trace */
 		ring_free(process, ring);
 		return 0;
 	}
@@ -171,7 +177,8 @@ int ring_drain(struct drained_process *process, unsigned index, struct drain *dr
 	if (!ring_due(ring, process, drain, end - ring->taken))
 		return 0;
 	loud_look(process, ring);
-	/* Declarations that these records need were written before them: the init log has them by now. */
+	/* Declarations that these records need were written before them: the init log has them by
+	 * now. */
 	rc = initlog_drain(process, drain);
 	while (rc == 0 && !ring->bad && ring->taken < end)
 		rc = block_drain(process, ring, drain, word, lastts);
@@ -193,7 +200,8 @@ static uint32_t slice_count(const struct drained_process *process, const struct 
 	struct walk walk;
 
 	memcpy(drain->scratch, slice->bytes, slice->size);
-	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end, drain->now_ns + FUTURE_NS, &walk);
+	walk_records(&process->classes, drain->scratch, slice->size, ring->prev_end,
+		     drain->now_ns + FUTURE_NS, &walk);
 	return walk.count;
 }
 

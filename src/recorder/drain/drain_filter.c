@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filter reads the init log, too: a sink that is not among the session's gives each fact to filter_fact().
+ * The filter reads the init log, too: a sink that is not among the session's gives each fact to
+ * filter_fact().
  */
 #include <string.h>
 
@@ -11,13 +12,14 @@ static int take_facts(struct sink *sink, struct sink_process *at, const struct s
 {
 	(void)sink;
 	for (uint32_t i = 0; i < facts->count; i++) {
-		const size_t begin = facts->at[i], end = i + 1 < facts->count ? facts->at[i + 1] : facts->size;
+		const size_t begin = facts->at[i],
+			     end = i + 1 < facts->count ? facts->at[i + 1] : facts->size;
 		struct sink_fact head;
 
 		memcpy(&head, facts->bytes + begin, sizeof head);
 		if (head.id < KYMO_POINTS_TABLE)
-			filter_fact(at->process->filter, head.id, head.init_timestamp, facts->bytes + begin + sizeof head,
-				    end - begin - sizeof head);
+			filter_fact(at->process->filter, head.id, head.init_timestamp,
+				    facts->bytes + begin + sizeof head, end - begin - sizeof head);
 	}
 	return 0;
 }
@@ -28,7 +30,9 @@ static struct sink filter_sink = { .ops = &filter_ops, .name = "the filter" };
 void drain_filter_join(struct drained_process *process, struct drain *drain, struct filter *filter)
 {
 	const struct filter_subject subject = {
-		.region = &process->region, .classes = &process->classes, .host_pid = process->host_pid,
+		.region = &process->region,
+		.classes = &process->classes,
+		.host_pid = process->host_pid,
 		.dead = process->alive == ALIVE_DEAD,
 	};
 
@@ -48,7 +52,8 @@ void drain_filter_settle(struct drained_process *process, struct drain *drain)
 
 	if (!process->filter || process->cut || !filter_propose(process->filter))
 		return;
-	complete = drain_filter_update(process, drain) == 0 && initlog_is_complete(process, &process->filter_at);
+	complete = drain_filter_update(process, drain) == 0 &&
+		   initlog_is_complete(process, &process->filter_at);
 	filter_confirm(process->filter, complete);
 }
 

@@ -2,12 +2,13 @@
 /*
  * From the init log to the sinks.
  *
- * The log contains facts in the order in which they happened. A trace needs them in the order of time, and none
- * before its start. So each fact becomes an event with its own time or, if that is earlier, the start of the sink;
- * init_timestamp in its context has the true time.
+ * The log contains facts in the order in which they happened. A trace needs them in the order of
+ * time, and none before its start. So each fact becomes an event with its own time or, if that is
+ * earlier, the start of the sink; init_timestamp in its context has the true time.
  *
- * Each sink has its own position in the log. A sink that begins, or whose position the process has cleaned away
- * meanwhile, first gets all facts that hold (log_collect()), and then reads on record by record.
+ * Each sink has its own position in the log. A sink that begins, or whose position the process has
+ * cleaned away meanwhile, first gets all facts that hold (log_collect()), and then reads on record
+ * by record.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,20 +24,23 @@
 
 #define DECLARATION_MAX 8192	/* bytes; 16 fields with the longest names need less */
 #define BATCH_EVENTS (DRAIN_SCRATCH / sizeof(struct sink_fact))
-#define SETTLE_NS	2000000000u	/* by then, records of that time have been taken from the rings, too */
+/* by then, records of that time have been taken from the rings, too */
+#define SETTLE_NS	2000000000u
 #define OVERTAKEN_TRIES	4
 
-/* Reading the log once for one sink. Facts are collected in `batch`, and go to the sink many at a time. */
+/* Reading the log once for one sink. Facts are collected in `batch`, and go to the sink many at a
+ * time. */
 struct taking {
 	struct drained_process *process;
 	struct drain *drain;
 	struct sink *sink;
 	struct sink_process *at;
 	struct sink_facts batch;
-	uint32_t *where;		/* [BATCH_EVENTS], allocated with the first fact */
-	uint64_t position;		/* in the log: each fact with an origin before it is in the batch or was handed over */
-	uint64_t at_record;		/* position of the record that is being read */
-	uint64_t bad;			/* invalid records before it */
+	uint32_t *where;    /* [BATCH_EVENTS], allocated with the first fact */
+	uint64_t position;  /* in the log: each fact with an origin before it is in the batch or was
+			       handed over */
+	uint64_t at_record; /* position of the record that is being read */
+	uint64_t bad;       /* invalid records before it */
 };
 
 /* The sink has all facts before the position. */
@@ -81,8 +85,9 @@ static int declare(struct taking *taking, enum ctf_class class, unsigned id)
 }
 
 /*
- * From its first declaration on, a process has events of its own, and a sink may keep it in a trace of its own,
- * because its ids mean nothing elsewhere. So the facts collected before are handed over first.
+ * From its first declaration on, a process has events of its own, and a sink may keep it in a trace
+ * of its own, because its ids mean nothing elsewhere. So the facts collected before are handed over
+ * first.
  */
 static int take_declaration(struct taking *taking, const struct log_place *record)
 {
@@ -120,17 +125,19 @@ static uint64_t time_in_sink(const struct taking *taking, uint64_t ns)
 	return ns < floor ? floor : ns;
 }
 
-static bool is_fact(const struct classes *classes, const struct kymo_log_record *head, const uint8_t *payload)
+static bool is_fact(const struct classes *classes, const struct kymo_log_record *head,
+		    const uint8_t *payload)
 {
 	const struct kymo_point *point = classes_get(classes, head->id);
 
 	return point && (point->phase == KYMO_PHASE_INIT || head->id >= KYMO_POINTS_TABLE) &&
-	       walk_payload(classes, head->id, payload, head->payload_size) == (long)head->payload_size;
+	       walk_payload(classes, head->id, payload, head->payload_size) ==
+		       (long)head->payload_size;
 }
 
 /*
- * The record is copied first, then checked: shared memory may change meanwhile. Facts that the sink had before its
- * last turn go into batches of their own.
+ * The record is copied first, then checked: shared memory may change meanwhile. Facts that the sink
+ * had before its last turn go into batches of their own.
  */
 static int take_fact(struct taking *taking, const struct log_place *record)
 {
@@ -175,7 +182,8 @@ static int take_fact(struct taking *taking, const struct log_place *record)
 
 static_assert(DRAIN_SCRATCH >= sizeof(struct sink_fact) + KYMO_LOG_CHUNK, "one event fits");
 
-/* One record. Return: 0, also when it is invalid; -ESTALE: overwritten meanwhile; -errno of the sink. */
+/* One record. Return: 0, also when it is invalid; -ESTALE: overwritten meanwhile; -errno of the
+ * sink. */
 static int take_record(struct taking *taking, const struct log_place *record)
 {
 	int rc = 0;
@@ -198,8 +206,8 @@ static int write_if_full(struct taking *taking)
 }
 
 /*
- * In the log of a living process, a hole is a record that is being written. Later records wait for it, to keep the
- * order, but not for ever. Return: whether to skip the hole now.
+ * In the log of a living process, a hole is a record that is being written. Later records wait for
+ * it, to keep the order, but not for ever. Return: whether to skip the hole now.
  */
 static bool skips_hole(struct taking *taking)
 {
@@ -214,7 +222,8 @@ static bool skips_hole(struct taking *taking)
 	return taking->drain->now_ns - at->init.hole_ns > KYMO_LOG_PATIENCE_NS;
 }
 
-/* Reads on from the position, in the order of the log. Records with another origin are copies of earlier ones. */
+/* Reads on from the position, in the order of the log. Records with another origin are copies of
+ * earlier ones. */
 static int read_onward(struct taking *taking)
 {
 	const uint64_t tail = log_bounds(&taking->process->region).tail;
@@ -295,7 +304,8 @@ void initlog_update_counts(struct drained_process *process)
 		process->init_dropped = dropped;
 }
 
-/* Return: 0; -errno of the sink. If the log is cleaned again and again meanwhile: 0, and the next round continues. */
+/* Return: 0; -errno of the sink. If the log is cleaned again and again meanwhile: 0, and the next
+ * round continues. */
 static int read_log(struct taking *taking)
 {
 	struct sink_process *at = taking->at;
@@ -335,7 +345,8 @@ static int drain_into(struct drained_process *process, struct drain *drain, stru
 	free(taking.where);
 	if (at->init.bad > process->init_bad) {
 		say_text(&drain->sayer, "%s: %llu init events are invalid and left out",
-			  process->region.name, (unsigned long long)(at->init.bad - process->init_bad));
+			 process->region.name,
+			 (unsigned long long)(at->init.bad - process->init_bad));
 		process->init_bad = at->init.bad;
 	}
 	return rc;
@@ -360,7 +371,8 @@ bool initlog_is_pending(const struct drained_process *process, const struct drai
 /* Publishes up to where the log was read: the process may clean it up to there. */
 static void publish_taken(struct drained_process *process, const struct drain *drain)
 {
-	const uint64_t settle_ns = 2 * drain->patience_ns > SETTLE_NS ? 2 * drain->patience_ns : SETTLE_NS;
+	const uint64_t settle_ns =
+		2 * drain->patience_ns > SETTLE_NS ? 2 * drain->patience_ns : SETTLE_NS;
 	struct kymo_region *header = region_header(&process->region);
 	uint64_t taken = UINT64_MAX;
 
@@ -370,7 +382,8 @@ static void publish_taken(struct drained_process *process, const struct drain *d
 	if (!drain->sink_count || process->alive == ALIVE_DEAD)
 		return;
 	if (!filter_wants_process(process->filter))
-		taken = log_bounds(&process->region).tail;	/* if it is wanted again, the facts that hold by then are read */
+		taken = log_bounds(&process->region).tail; /* if it is wanted again, the facts that
+							      hold by then are read */
 	else if (drain_filter_taken(process) < taken)
 		taken = drain_filter_taken(process);
 	if (taken != process->log_taken)

@@ -71,10 +71,13 @@ static void prefetch_unread(const struct merged *m, const struct drained_process
 		const struct ring *ring = &process->ring[m->cursor[i].ring];
 		const uint8_t *at = ring_at(process, ring, ring->taken);
 
-		__builtin_prefetch(ring_at(process, ring, ring->taken / ring->block_size * ring->block_size));
+		__builtin_prefetch(
+			ring_at(process, ring, ring->taken / ring->block_size * ring->block_size));
 		__builtin_prefetch(at);
 		__builtin_prefetch(at + CACHE_LINE);
-		__builtin_prefetch((const uint8_t *)ring_shared(process, ring) + offsetof(struct kymo_ring, rpos), 1);
+		__builtin_prefetch((const uint8_t *)ring_shared(process, ring) +
+					   offsetof(struct kymo_ring, rpos),
+				   1);
 	}
 }
 
@@ -87,8 +90,8 @@ bool merged_slice(const struct drained_process *process, struct cursor *cursor)
 
 		at.taken = cursor->at;
 		at.block_records = cursor->block_records;
-		cursor->wrong = block_slice(process, &at, cursor->word, cursor->lastts, &cursor->span,
-					    &cursor->complete, &records);
+		cursor->wrong = block_slice(process, &at, cursor->word, cursor->lastts,
+					    &cursor->span, &cursor->complete, &records);
 		if (cursor->wrong)
 			return false;
 		if (cursor->span.size)
@@ -112,7 +115,8 @@ static int take_late(struct drained_process *process, struct cursor *cursor, str
 		ring_owner(process, ring, late.owner_seq, late.dropped);
 		if (slice_is_declared_soon(process, drain, &late))
 			return 0;
-		late.size = walk_until(&process->classes, late.bytes, late.size, process->merged_end, &late.records);
+		late.size = walk_until(&process->classes, late.bytes, late.size,
+				       process->merged_end, &late.records);
 		if (late.size < cursor->span.size) {
 			late.to = late.from + late.size;
 			late.end = process->merged_end;
@@ -120,14 +124,16 @@ static int take_late(struct drained_process *process, struct cursor *cursor, str
 		rc = slice_walk(process, ring, drain, &late);
 		if (rc < 0 || ring->bad)
 			return rc;
-		cursor->block_records = late.to == cursor->span.to && cursor->complete ? 0 : UINT32_MAX;
+		cursor->block_records =
+			late.to == cursor->span.to && cursor->complete ? 0 : UINT32_MAX;
 		cursor->at = late.to;
 		ring_advance(process, ring, cursor->at, cursor->block_records);
 	}
 	return 0;
 }
 
-/* An event whose class is not known yet: lower the horizon, so that no later event is merged before it. */
+/* An event whose class is not known yet: lower the horizon, so that no later event is merged before
+ * it. */
 static bool waits_for_declaration(struct merged *m, const struct drained_process *process,
 				  const struct drain *drain, const struct merge_input *in)
 {
@@ -171,7 +177,8 @@ static bool add_part(struct merged *m, unsigned index)
 	else if (cursor->block_records != UINT32_MAX)
 		cursor->block_records += in->records + in->left_out;
 	cursor->records += in->records;
-	m->step[m->parts++] = (struct step){ cursor->at, cursor->records, cursor->block_records, in->left_out };
+	m->step[m->parts++] =
+		(struct step){ cursor->at, cursor->records, cursor->block_records, in->left_out };
 	cursor->span.from += size;
 	cursor->span.bytes += size;
 	cursor->span.size -= size;
@@ -198,12 +205,14 @@ static bool next_span(struct merged *m, struct drained_process *process, struct 
 		in->context = (struct merge_context){ 0 };
 		if (process->thread) {
 			in->context.vtid = process->thread[ring->thread].tid;
-			memcpy(in->context.procname, process->thread[ring->thread].name, sizeof in->context.procname);
+			memcpy(in->context.procname, process->thread[ring->thread].name,
+			       sizeof in->context.procname);
 		}
 		merge_span(&m->merge, index, cursor->span.bytes, cursor->span.size);
 		if (in->bad && !waits_for_declaration(m, process, drain, in))
 			cursor->wrong = "invalid records";
-		/* Nothing in the span is wanted: read on, the next span may have records older than those of other rings. */
+		/* Nothing in the span is wanted: read on, the next span may have records older than
+		 * those of other rings. */
 		if (in->left_out && in->at == in->end && !add_part(m, index))
 			return false;
 	} while (in->at == in->end);
@@ -259,9 +268,11 @@ static void conclude(struct merged *m, struct drained_process *process, struct d
 static bool record_wanted(void *context, unsigned index, const struct merge_input *in)
 {
 	struct merged *m = context;
-	const struct filter_one one = { in->at, (size_t)(in->end - in->at), in->size, in->ns, in->id };
+	const struct filter_one one = { in->at, (size_t)(in->end - in->at), in->size, in->ns,
+					in->id };
 
-	return filter_record(m->process->filter, &m->process->ring[m->cursor[index].ring].left_out_message, &one);
+	return filter_record(m->process->filter,
+			     &m->process->ring[m->cursor[index].ring].left_out_message, &one);
 }
 
 static int merge_all(struct merged *m, struct drained_process *process, struct drain *drain)
@@ -282,7 +293,8 @@ static int merge_all(struct merged *m, struct drained_process *process, struct d
 		struct ring *ring = &process->ring[m->cursor[i].ring];
 
 		rc = take_late(process, &m->cursor[i], drain);
-		m->merge.input[i].floor = ring->prev_end > process->merged_end ? ring->prev_end : process->merged_end;
+		m->merge.input[i].floor =
+			ring->prev_end > process->merged_end ? ring->prev_end : process->merged_end;
 		m->cursor[i].left_out_message = ring->left_out_message;
 		if (rc == 0 && !next_span(m, process, drain, i))
 			rc = -ENOMEM;
@@ -311,7 +323,8 @@ int merged_drain(struct drained_process *process, struct drain *drain, uint64_t 
 	rc = merged_read(drain->merged, process, drain, clock_ns);
 	if (rc <= 0)
 		return rc;
-	/* Declarations that these records need were written before them: the init log has them by now. */
+	/* Declarations that these records need were written before them: the init log has them by
+	 * now. */
 	rc = initlog_drain(process, drain);
 	if (rc == 0)
 		rc = merge_all(drain->merged, process, drain);

@@ -34,12 +34,14 @@ static void ring_begin(struct drained_process *process, struct ring *ring, bool 
 	} else {
 		ring->dropped_base = shared->told;
 		if (ring->taken < wpos && ring->taken % ring->block_size)
-			ring->block_records = UINT32_MAX;	/* unknown: check the first slice record by record */
+			ring->block_records =
+				UINT32_MAX; /* unknown: check the first slice record by record */
 	}
 	ring->dropped_seen = ring->dropped_base;
 }
 
-/* Where there would be too many files, a ring is merged with the others of its process, if some sink accepts that. */
+/* Where there would be too many files, a ring is merged with the others of its process, if some
+ * sink accepts that. */
 static bool is_merged(struct drain *drain)
 {
 	bool can = false;
@@ -79,14 +81,15 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
 		*ring = (struct ring){ .page = __atomic_load_n(&ring_page[process->ring_count],
 							       __ATOMIC_ACQUIRE) };
 		if (!ring->page)
-			break;		/* counted, but not entered yet: read it in the next round */
+			break; /* counted, but not entered yet: read it in the next round */
 		shared = ring_shared(process, ring);
 		if (shared) {
 			ring->block_size = shared->block_size;
 			ring->block_count = shared->block_count;
 		}
 		ring->room = region_room(&process->region, ring->block_size, ring->block_count);
-		if (!shared || !region_has_ring(&process->region, ring->page, ring->block_size, ring->block_count))
+		if (!shared || !region_has_ring(&process->region, ring->page, ring->block_size,
+						ring->block_count))
 			ring_refuse(process, ring, drain, "impossible size or position");
 		else
 			ring_begin(process, ring, skip_unread);

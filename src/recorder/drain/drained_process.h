@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A traced process as a recording session sees it: its region, its rings and how far they were drained,
- * what each sink has of it, and the accounts. For sinks and for the recorder's own files; others use session.h.
+ * A traced process as a recording session sees it: its region, its rings and how far they were
+ * drained, what each sink has of it, and the accounts. For sinks and for the recorder's own files;
+ * others use session.h.
  *
  *   per ring      produced = recorded + dropped + filtered (+ what a corrupt ring cost, in bytes)
  *   per process   the sums, and events of threads that could get no ring
@@ -18,7 +19,8 @@
 #include "recorder/runtime/alive.h"
 #include "recorder/runtime/region_view.h"
 
-/* The account of a thread that owns or owned a ring. Threads of a process beyond THREADS_MAX share the last one. */
+/* The account of a thread that owns or owned a ring. Threads of a process beyond THREADS_MAX share
+ * the last one. */
 #define THREADS_MAX 10000
 struct thread_account {
 	int32_t tid;
@@ -36,17 +38,19 @@ struct ring {
 	bool merged;			/* drained by merged_drain(), with others of its process */
 	bool owner_known;
 	uint32_t owner_seq;
-	uint32_t thread;		/* index of its owner's account */
-	uint32_t block_records;		/* records already taken from the block `taken` is in */
-	uint64_t taken;			/* byte position up to which all is in the sinks */
-	uint64_t looked, looked_ns;	/* wpos as it was last read, and when that was */
-	uint64_t prev_end;		/* end of the last packet */
-	uint64_t dropped_base;		/* kymo_ring.dropped when the session began */
-	uint64_t dropped_seen;		/* last value that the accounts hold */
+	uint32_t thread;                  /* index of its owner's account */
+	uint32_t block_records;           /* records already taken from the block `taken` is in */
+	uint64_t taken;                   /* byte position up to which all is in the sinks */
+	uint64_t looked, looked_ns;       /* wpos as it was last read, and when that was */
+	uint64_t prev_end;                /* end of the last packet */
+	uint64_t dropped_base;            /* kymo_ring.dropped when the session began */
+	uint64_t dropped_seen;            /* last value that the accounts hold */
 	uint64_t waits_seen, waited_seen; /* of kymo_ring.waits, waited_ns */
-	uint64_t dropped_looked;        /* when loud_look() last looked at its records */
-	uint64_t taken_ns;		/* when something was last taken; from then on, a little data waits for patience_ns */
-	uint64_t left_out_message;	/* the last message whose object is not wanted (filter_record()) */
+	uint64_t dropped_looked;          /* when loud_look() last looked at its records */
+	uint64_t taken_ns; /* when something was last taken; from then on, a little data waits for
+			      patience_ns */
+	uint64_t left_out_message; /* the last message whose object is not wanted
+				    * (filter_record()) */
 };
 
 enum process_end { PROCESS_RUNS, PROCESS_EXITED, PROCESS_KILLED, PROCESS_REPLACED };
@@ -65,37 +69,39 @@ struct drained_process {
 	struct home *home;		/* where its region is */
 	int host_pid;			/* 0: not found */
 	enum process_end end;
-	bool cut;			/* its region was shortened: nothing behind the header is read */
-	bool recording;			/* this session has switched it to RECORD */
-	unsigned replaced_checks;	/* liveness checks that saw it replaced by exec */
+	bool cut;                 /* its region was shortened: nothing behind the header is read */
+	bool recording;           /* this session has switched it to RECORD */
+	unsigned replaced_checks; /* liveness checks that saw it replaced by exec */
 	unsigned tracetools;
 	char tracetools_version[29];
 	struct classes classes;
 	unsigned counted_classes; /* of those, when they were switched to counting */
 	char rmw[64]; /* RMW_IMPLEMENTATION in its environment; "": not set, or not known */
-	struct filter_process *filter;	/* what is wanted of it; NULL: everything */
-	unsigned merged_rings;		/* of its rings */
-	struct sink_process *at[SINKS_MAX];	/* by place in drain.sink */
-	unsigned promise_place;		/* the one that is being written for */
-	uint64_t init_events;		/* in the sink that has the most */
-	uint64_t init_bad;		/* invalid records of the init log */
-	uint64_t init_limit;		/* position in the init log: facts that ended before it are not part of the session */
-	uint64_t log_taken, log_settled;	/* as published in the region */
-	uint64_t log_noted, log_noted_ns;	/* log_taken some time ago: the next log_settled */
+	struct filter_process *filter;      /* what is wanted of it; NULL: everything */
+	unsigned merged_rings;              /* of its rings */
+	struct sink_process *at[SINKS_MAX]; /* by place in drain.sink */
+	unsigned promise_place;             /* the one that is being written for */
+	uint64_t init_events;               /* in the sink that has the most */
+	uint64_t init_bad;                  /* invalid records of the init log */
+	uint64_t init_limit; /* position in the init log: facts that ended before it are not part of
+				the session */
+	uint64_t log_taken, log_settled;  /* as published in the region */
+	uint64_t log_noted, log_noted_ns; /* log_taken some time ago: the next log_settled */
 	struct thread_account *thread;
 	unsigned thread_count, thread_room;
 	uint64_t no_ring_base;		/* kymo_region.dropped_no_ring when it joined */
 	uint64_t dropped_no_ring, init_dropped;
 	uint32_t no_ring_why; /* kymo_region.no_ring_why */
 	uint64_t recorded, dropped, bytes, filtered;
-	uint64_t lost_bytes;		/* of corrupt rings */
-	uint64_t merged_end;		/* time of the last record that was merged */
-	uint64_t merged_ns;		/* as ring.taken_ns, of all rings that are merged */
-	uint64_t cut_ns;		/* records before this are left out; only where all are walked */
-	uint64_t overwritten, outside;	/* of a frozen copy: gone before it was made; before cut_ns */
-	uint64_t unwritten;		/* events that a sink did not take, the sum over all sinks */
-	uint64_t texts_cut;		/* strings in its own events that were too long */
-	uint64_t waits, waited_ns;      /* for room, instead of a drop ($KYMO_BLOCK) */
+	uint64_t lost_bytes; /* of corrupt rings */
+	uint64_t merged_end; /* time of the last record that was merged */
+	uint64_t merged_ns;  /* as ring.taken_ns, of all rings that are merged */
+	uint64_t cut_ns;     /* records before this are left out; only where all are walked */
+	uint64_t overwritten,
+		outside;           /* of a frozen copy: gone before it was made; before cut_ns */
+	uint64_t unwritten;        /* events that a sink did not take, the sum over all sinks */
+	uint64_t texts_cut;        /* strings in its own events that were too long */
+	uint64_t waits, waited_ns; /* for room, instead of a drop ($KYMO_BLOCK) */
 	struct loud loud;
 	struct sink_process filter_at;	/* the filter's place in the init log (drain_filter.c) */
 };

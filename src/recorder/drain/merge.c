@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tree of losers: each inner node remembers the input that lost the match there, and loser[0] is the winner, the
- * input with the earliest record. When the winner's record is taken, only the matches from its leaf to the root are
- * played again: log2(count) comparisons for a record. The losers on that path also say until when the winner stays
- * first, so that a run of records of one thread costs no match at all.
+ * A tree of losers: each inner node remembers the input that lost the match there, and loser[0] is
+ * the winner, the input with the earliest record. When the winner's record is taken, only the
+ * matches from its leaf to the root are played again: log2(count) comparisons for a record. The
+ * losers on that path also say until when the winner stays first, so that a run of records of one
+ * thread costs no match at all.
  */
 #include "recorder/drain/merge.h"
 
@@ -66,7 +67,8 @@ static inline void read_head(const struct merge *merge, struct merge_input *in)
 	payload = classes_fixed(merge->classes, id);
 	in->fixed = payload >= 0;
 	if (payload == CLASSES_VARIABLE)
-		payload = walk_payload(merge->classes, id, in->at + KYMO_RECORD_HEADER, room - KYMO_RECORD_HEADER);
+		payload = walk_payload(merge->classes, id, in->at + KYMO_RECORD_HEADER,
+				       room - KYMO_RECORD_HEADER);
 	if (payload < 0 || (size_t)payload > room - KYMO_RECORD_HEADER || ns > merge->not_after)
 		return;
 	if (ns < in->floor) {
@@ -87,7 +89,8 @@ static inline void read_wanted(const struct merge *merge, struct merge_input *in
 	read_head(merge, in);
 	if (__builtin_expect(!merge->wanted, 1))
 		return;
-	while (in->ns != UINT64_MAX && !merge->wanted(merge->context, (unsigned)(in - merge->input), in)) {
+	while (in->ns != UINT64_MAX &&
+	       !merge->wanted(merge->context, (unsigned)(in - merge->input), in)) {
 		in->at += in->size;
 		in->left_out++;
 		read_head(merge, in);
@@ -108,7 +111,8 @@ void merge_span(struct merge *merge, unsigned index, const uint8_t *at, size_t s
 
 #define STEP 32u		/* bytes that are copied, however few are needed */
 
-/* Few payloads are longer than STEP. Where both sides have room, one copy of a constant size is fastest. */
+/* Few payloads are longer than STEP. Where both sides have room, one copy of a constant size is
+ * fastest. */
 static inline void copy_payload(uint8_t *to, size_t room, const struct merge_input *in, size_t size)
 {
 	const uint8_t *from = in->at + KYMO_RECORD_HEADER;
@@ -120,8 +124,8 @@ static inline void copy_payload(uint8_t *to, size_t room, const struct merge_inp
 }
 
 /*
- * Copies the record of @in. The bytes in shared memory may change meanwhile. The id is written as it was read when the
- * length was found, so what is written always has the length that its id says.
+ * Copies the record of @in. The bytes in shared memory may change meanwhile. The id is written as
+ * it was read when the length was found, so what is written always has the length that its id says.
  */
 static inline bool take(const struct merge *merge, struct merge_input *in, struct merge_out *out)
 {
@@ -134,7 +138,8 @@ static inline bool take(const struct merge *merge, struct merge_input *in, struc
 	memcpy(to, &in->context, sizeof in->context);
 	to += sizeof in->context;
 	copy_payload(to, out->room - (size_t)(to - out->at), in, payload);
-	if (__builtin_expect(!in->fixed, 0) && walk_payload(merge->classes, in->id, to, payload) != (long)payload)
+	if (__builtin_expect(!in->fixed, 0) &&
+	    walk_payload(merge->classes, in->id, to, payload) != (long)payload)
 		return false;
 	to += payload;
 	out->room -= (size_t)(to - out->at);
@@ -197,7 +202,8 @@ static uint64_t next_time(const struct merge *merge, unsigned first)
 }
 
 /* Takes records of @in as long as it stays first: a thread often has several in a row. */
-static bool take_run(const struct merge *merge, struct merge_input *in, uint64_t until, struct merge_out *out)
+static bool take_run(const struct merge *merge, struct merge_input *in, uint64_t until,
+		     struct merge_out *out)
 {
 	do {
 		if (in->size + sizeof in->context > out->room)

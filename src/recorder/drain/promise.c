@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See promise.h. A region is untrusted: its content is copied before it is used, and files that it names are checked. */
+/* See promise.h. A region is untrusted: its content is copied before it is used, and files that it
+ * names are checked. */
 #include "recorder/drain/promise.h"
 
 #include <stdio.h>
@@ -29,7 +30,8 @@ static struct kymo_promise *promise_of(const struct drained_process *process)
 
 static struct kymo_promise_place *places_of(const struct drained_process *process)
 {
-	return region_page(&process->region, KYMO_PROMISE_PAGE, KYMO_FIRST_SEGMENT_PAGE - KYMO_PROMISE_PAGE);
+	return region_page(&process->region, KYMO_PROMISE_PAGE,
+			   KYMO_FIRST_SEGMENT_PAGE - KYMO_PROMISE_PAGE);
 }
 
 static void set_state(struct kymo_promise *promise, uint64_t state)
@@ -166,11 +168,13 @@ static void say_cut(const struct sayer *sayer, const char *path, uint64_t cut, i
 
 static struct ctf_tail_packet packet_of(const struct kymo_promise_place *place)
 {
-	return (struct ctf_tail_packet){ place->path, place->offset, place->size, place->head, place->head_size };
+	return (struct ctf_tail_packet){ place->path, place->offset, place->size, place->head,
+					 place->head_size };
 }
 
 /* Finds out whether the file has what @place says; cuts off a part of it. */
-static enum ctf_tail check_file(const struct kymo_promise_place *place, const struct sayer *sayer, int *rc)
+static enum ctf_tail check_file(const struct kymo_promise_place *place, const struct sayer *sayer,
+				int *rc)
 {
 	const struct ctf_tail_packet packet = packet_of(place);
 	enum ctf_tail tail;
@@ -192,8 +196,9 @@ static enum ctf_tail check_file(const struct kymo_promise_place *place, const st
 
 /* What was found in the files of a dead recorder. */
 struct findings {
-	uint32_t wanted;		/* bits: sinks that were to get the packet */
-	uint32_t whole, unknown;	/* bits: sinks that have the packet; sinks for which that is unknown */
+	uint32_t wanted; /* bits: sinks that were to get the packet */
+	uint32_t whole,
+		unknown; /* bits: sinks that have the packet; sinks for which that is unknown */
 };
 
 /* A private copy: shared memory may change. */
@@ -228,7 +233,8 @@ static void check_place(struct drained_process *process, const struct sayer *say
 		  rc < 0 ? strerror(-rc) : "the file was replaced");
 }
 
-/* Removes the packet from all files that have it. Return: false: some file cannot be changed, and still has it. */
+/* Removes the packet from all files that have it. Return: false: some file cannot be changed, and
+ * still has it. */
 static bool take_back(const struct drained_process *process, const struct sayer *sayer,
 		      uint32_t whole)
 {
@@ -276,11 +282,12 @@ static void ring_resolve(struct kymo_ring *ring, enum verdict verdict)
 	const uint64_t to = ring->promised_rpos;
 
 	if (to < ring->rpos || to > KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)))
-		return;			/* the ring has advanced already, or the numbers are wrong */
+		return; /* the ring has advanced already, or the numbers are wrong */
 	if (verdict == MOVE && promise_dropped_since(ring->promised_told, ring->told))
 		ring->told = ring->promised_told;
 	if (verdict == LOSE && to > ring->rpos)
-		ring->told -= ring->promised_records;	/* so they count as drops that are not reported yet */
+		ring->told -= ring->promised_records; /* so they count as drops that are not
+							 reported yet */
 	__atomic_store_n(&ring->rpos, to, __ATOMIC_RELEASE);
 }
 
@@ -291,7 +298,8 @@ void promise_resolve(struct drained_process *process, const struct sayer *sayer)
 	const uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
 	const uint64_t number = header->promise.number;
 	const uint64_t state = __atomic_load_n(&header->promise.state, __ATOMIC_ACQUIRE);
-	struct findings found = { .wanted = (uint32_t)(state & KYMO_PROMISE_ALL_WANTED) / KYMO_PROMISE_WANTED(0) };
+	struct findings found = { .wanted = (uint32_t)(state & KYMO_PROMISE_ALL_WANTED) /
+					    KYMO_PROMISE_WANTED(0) };
 	enum verdict verdict;
 
 	for (unsigned i = 0; i < KYMO_PROMISE_PLACES; i++)

@@ -11,7 +11,8 @@
 #include "recorder/drain/sink_deliver.h"
 
 #define RETRY_NS	100000000u	/* until a sink that failed is tried again */
-#define QUIET_NS	10000000000u	/* from one report of a sink that fails again and again to the next */
+/* from one report of a sink that fails again and again to the next */
+#define QUIET_NS	10000000000u
 
 /* ---- rounds ---- */
 
@@ -95,10 +96,12 @@ static void report_state(const struct drain *drain, const struct sink *sink, boo
 			 "and events that find no room are counted as dropped", sink->name, sink->error, remedy);
 }
 
-/* Not each change is reported: on a disk that is nearly full, small packets find room and large ones do not. */
+/* Not each change is reported: on a disk that is nearly full, small packets find room and large
+ * ones do not. */
 static void report_change(const struct drain *drain, struct sink *sink, bool fails)
 {
-	if (fails == sink->told || (fails && sink->told_ns && drain->now_ns - sink->told_ns < QUIET_NS))
+	if (fails == sink->told ||
+	    (fails && sink->told_ns && drain->now_ns - sink->told_ns < QUIET_NS))
 		return;
 	report_state(drain, sink, fails);
 	sink->told = fails;
@@ -114,7 +117,7 @@ void sinks_round_end(struct drain *drain)
 		if (sink->rests)
 			continue;
 		if (fails && sink_is_gone(sink, true))
-			sink->look_at = 0;	/* its place was taken away: sinks_mend() reports that */
+			sink->look_at = 0; /* its place was taken away: sinks_mend() reports that */
 		else
 			report_change(drain, sink, fails);
 		if (fails)
@@ -156,7 +159,8 @@ bool sink_threads_grow(struct sink_process *at)
 	grown = realloc(at->thread, process->thread_count * sizeof *grown);
 	if (!grown)
 		return false;
-	memset(grown + at->thread_count, 0, (process->thread_count - at->thread_count) * sizeof *grown);
+	memset(grown + at->thread_count, 0,
+	       (process->thread_count - at->thread_count) * sizeof *grown);
 	at->thread = grown;
 	at->thread_count = process->thread_count;
 	return true;
@@ -188,7 +192,8 @@ uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped)
 	return all > ring->discarded ? all : ring->discarded;
 }
 
-int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
+int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet,
+		      uint64_t dropped)
 {
 	struct sink_ring *ring = sink_ring_of(at, packet->ring);
 	int rc;

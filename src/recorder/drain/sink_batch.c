@@ -29,7 +29,8 @@ static bool count_discarded(struct sink_process *at, struct sink_batch *batch)
 	return true;
 }
 
-/* Gives @sink all of the batch. Losses that the batch reports are not reported again in the rings' own streams. */
+/* Gives @sink all of the batch. Losses that the batch reports are not reported again in the rings'
+ * own streams. */
 static int offer_batch(struct sink *sink, struct sink_process *at, struct sink_batch *batch)
 {
 	int rc;
@@ -59,7 +60,8 @@ static unsigned offer(struct sink *sink, struct sink_process *at, struct sink_ba
 		return 0;
 	if (sink->ops->batch)
 		return offer_batch(sink, at, batch) == 0 ? batch->count : 0;
-	while (taken < batch->count && sink_packet_offer(sink, at, &batch->part[taken], batch->dropped[taken]) == 0)
+	while (taken < batch->count &&
+	       sink_packet_offer(sink, at, &batch->part[taken], batch->dropped[taken]) == 0)
 		taken++;
 	return taken;
 }
@@ -86,10 +88,15 @@ int sinks_batch(struct drain *drain, struct drained_process *process, struct sin
 	return sinks_rc(drain) < 0 ? sinks_rc(drain) : -EFAULT;
 }
 
-int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped)
+int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet,
+		     uint64_t dropped)
 {
 	struct sink_batch batch = {
-		.part = packet, .dropped = &dropped, .count = 1, .begin = packet->begin, .end = packet->end,
+		.part = packet,
+		.dropped = &dropped,
+		.count = 1,
+		.begin = packet->begin,
+		.end = packet->end,
 	};
 
 	if (batch.begin < at->merged.end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handing one packet, or one batch, to every sink, and counting what each of them misses. sink.c hands over packets,
- * sink_batch.c batches.
+ * Handing one packet, or one batch, to every sink, and counting what each of them misses. sink.c
+ * hands over packets, sink_batch.c batches.
  */
 #ifndef KYMO_RECORDER_SINK_DELIVER_H
 #define KYMO_RECORDER_SINK_DELIVER_H
@@ -9,13 +9,16 @@
 #include "recorder/drain/drained_process.h"
 #include "recorder/drain/sink.h"
 
-/** sink_ring_of() - what is kept of ring @index; NULL without memory. A ring that came after the sink is complete in it. */
+/** sink_ring_of() - what is kept of ring @index; NULL without memory. A ring that came after the
+ * sink is complete in it. */
 struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index);
 
-/** sink_threads_grow() - make an entry for each thread; those added are complete. Return: false: no memory. */
+/** sink_threads_grow() - make an entry for each thread; those added are complete. Return: false: no
+ * memory. */
 bool sink_threads_grow(struct sink_process *at);
 
-/** sink_init_discarded() - init events, and events of threads without a ring, that the sink has not. */
+/** sink_init_discarded() - init events, and events of threads without a ring, that the sink has
+ * not. */
 static inline uint64_t sink_init_discarded(const struct sink_process *at)
 {
 	return at->process->init_dropped + at->process->dropped_no_ring - at->without_no_ring;
@@ -45,27 +48,33 @@ int sinks_packet(struct drain *drain, struct drained_process *process, struct si
 
 /**
  * sinks_batch() - hand @batch to all sinks
- * @taken: set to the number of parts, from the first on, that some sink has; for the others it is counted
+ * @taken: set to the number of parts, from the first on, that some sink has; for the others it is
+ * counted
  *
  * Return: 0: all; -errno: no sink has the rest.
  */
 int sinks_batch(struct drain *drain, struct drained_process *process, struct sink_batch *batch,
 		unsigned *taken);
 
-/** sink_batch_drops() - report to @sink what was dropped in a ring that is merged, as of @packet. Return: 0; -errno. */
-int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped);
+/** sink_batch_drops() - report to @sink what was dropped in a ring that is merged, as of @packet.
+ * Return: 0; -errno. */
+int sink_batch_drops(struct sink *sink, struct sink_process *at, struct sink_packet *packet,
+		     uint64_t dropped);
 
 /** sink_packet_offer() - give @sink one packet. Return: 0; -errno. */
-int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet, uint64_t dropped);
+int sink_packet_offer(struct sink *sink, struct sink_process *at, struct sink_packet *packet,
+		      uint64_t dropped);
 
 /** sink_packet_missed() - @packet is taken from its ring, and the sink does not have it. */
 void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet);
 
-/** sink_ring_discarded() - events of a ring that the sink does not have, when kymo_ring.dropped is @dropped. */
+/** sink_ring_discarded() - events of a ring that the sink does not have, when kymo_ring.dropped is
+ * @dropped. */
 uint64_t sink_ring_discarded(const struct sink_ring *ring, uint64_t dropped);
 
 /**
- * sinks_forget_drops() - of ring @index, what was dropped up to the count @dropped is before the trace
+ * sinks_forget_drops() - of ring @index, what was dropped up to the count @dropped is before the
+ * trace
  *
  * Without effect once drops were reported to a sink.
  */

@@ -11,7 +11,8 @@
 
 /* An event may have a time this much older than the moment at which it is found. */
 #define EARLIER_NS	10000000u
-#define LOOK_NS		100000000u	/* from one check whether files were taken away to the next */
+/* from one check whether files were taken away to the next */
+#define LOOK_NS		100000000u
 
 /* ---- coming and going ---- */
 
@@ -94,7 +95,8 @@ static struct sink_process *join(struct sink *sink, struct drained_process *proc
 	if (!at)
 		return NULL;
 	at->process = process;
-	if ((!has_past || leave_past_out(at)) && (!sink->ops->join || sink->ops->join(sink, at) == 0))
+	if ((!has_past || leave_past_out(at)) &&
+	    (!sink->ops->join || sink->ops->join(sink, at) == 0))
 		return at;
 	at_free(at);
 	return NULL;
@@ -150,7 +152,8 @@ int sinks_add(struct drain *drain, struct sink *sink, struct drained_process **p
 
 /* ---- the end of a process, in one sink ---- */
 
-static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now, bool promised)
+static int last_drops(struct sink *sink, struct sink_process *at, unsigned index, uint64_t now,
+		      bool promised)
 {
 	const struct drained_process *process = at->process;
 	const struct ring *ring = &process->ring[index];
@@ -170,8 +173,9 @@ static int last_drops(struct sink *sink, struct sink_process *at, unsigned index
 		packet.begin = sink->start_ns;
 	if (packet.end < packet.begin)
 		packet.end = packet.begin;
-	return ring->merged && sink->ops->batch ? sink_batch_drops(sink, at, &packet, ring->dropped_seen) :
-	       sink_packet_offer(sink, at, &packet, ring->dropped_seen);
+	return ring->merged && sink->ops->batch
+		       ? sink_batch_drops(sink, at, &packet, ring->dropped_seen)
+		       : sink_packet_offer(sink, at, &packet, ring->dropped_seen);
 }
 
 /* Reports the last drops of a ring to all sinks; the accounts have them in any case. */
@@ -188,7 +192,8 @@ static void all_last_drops(struct drain *drain, struct drained_process *process,
 		struct sink_process *at = process->at[i];
 
 		promise_turn(process, i);
-		told |= at && !at->left && last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
+		told |= at && !at->left &&
+			last_drops(drain->sink[i], at, index, drain->now_ns, true) == 0;
 		promise_turned(process);
 	}
 	if (told) {
@@ -201,7 +206,10 @@ static void all_last_drops(struct drain *drain, struct drained_process *process,
 static void last_facts(struct sink *sink, struct sink_process *at, uint64_t now)
 {
 	struct sink_facts facts = {
-		.begin = at->init.prev_ns, .end = now, .discarded = sink_init_discarded(at), .promised = true,
+		.begin = at->init.prev_ns,
+		.end = now,
+		.discarded = sink_init_discarded(at),
+		.promised = true,
 	};
 
 	if (facts.discarded <= at->init.discarded)
@@ -259,7 +267,8 @@ void sinks_complete(struct drain *drain, struct sink *sink, struct drained_proce
 
 /* ---- beginning anew ---- */
 
-/* The begin of a new place, which is complete in itself: before every event that is still to come. */
+/* The begin of a new place, which is complete in itself: before every event that is still to
+ * come. */
 static uint64_t turn_ns(const struct drain *drain, struct drained_process **process, unsigned count)
 {
 	uint64_t begin = ns_before(drain->now_ns, EARLIER_NS);
@@ -355,7 +364,8 @@ void sinks_mend(struct drain *drain, struct drained_process **process, unsigned 
 	for (unsigned i = 0; i < drain->sink_count; i++) {
 		struct sink *sink = drain->sink[i];
 
-		if (!sink->ops->place || !sink->ops->place->gone || (!now && drain->now_ns < sink->look_at))
+		if (!sink->ops->place || !sink->ops->place->gone ||
+		    (!now && drain->now_ns < sink->look_at))
 			continue;
 		sink->look_at = drain->now_ns + LOOK_NS;
 		mend(drain, sink, process, count, now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a drain share: slices, committed spans of a block, on their way to the sinks.
- */
+/* What the files of a drain share: slices, committed spans of a block, on their way to the
+ * sinks. */
 #ifndef KYMO_RECORDER_SLICE_H
 #define KYMO_RECORDER_SLICE_H
 
@@ -12,9 +12,10 @@
 struct slice {
 	const uint8_t *bytes;
 	size_t size;
-	uint64_t begin, end;		/* times */
-	uint64_t from, to;		/* positions: of its first byte, and where the ring continues behind it */
-	uint64_t dropped;		/* kymo_ring.dropped before its first record */
+	uint64_t begin, end; /* times */
+	uint64_t from,
+		to;       /* positions: of its first byte, and where the ring continues behind it */
+	uint64_t dropped; /* kymo_ring.dropped before its first record */
 	uint32_t records;
 	uint32_t cpu;
 	uint32_t owner_seq;
@@ -32,12 +33,15 @@ const char *block_slice(const struct drained_process *process, const struct ring
 			uint32_t *records);
 
 /**
- * ring_owner() - the next records are those of owner number @seq: ring->thread becomes that owner's account
- * @dropped: kymo_ring.dropped when the owner's first block was begun: drops before that belong to the previous owner
+ * ring_owner() - the next records are those of owner number @seq: ring->thread becomes that owner's
+ * account
+ * @dropped: kymo_ring.dropped when the owner's first block was begun: drops before that belong to
+ * the previous owner
  */
 void ring_owner(struct drained_process *process, struct ring *ring, uint32_t seq, uint64_t dropped);
 
-/** slice_is_declared_soon() - its first event is not declared, but part of the init log cannot be read yet. */
+/** slice_is_declared_soon() - its first event is not declared, but part of the init log cannot be
+ * read yet. */
 bool slice_is_declared_soon(const struct drained_process *process, const struct drain *drain,
 			    const struct slice *slice);
 
@@ -49,7 +53,8 @@ bool slice_plausible(const struct drained_process *process, const struct ring *r
 int slice_write(struct drained_process *process, struct ring *ring, struct drain *drain,
 		const struct slice *slice);
 
-/** slice_walk() - check a slice record by record, trusting nothing else, and hand it over. Return: 0; -errno. */
+/** slice_walk() - check a slice record by record, trusting nothing else, and hand it over. Return:
+ * 0; -errno. */
 int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
 	       struct slice *slice);
 
@@ -61,10 +66,12 @@ void slice_account(struct drained_process *process, struct ring *ring,
 void ring_advance(struct drained_process *process, struct ring *ring, uint64_t to,
 		  uint32_t records);
 
-/** ring_free() - give the ring of a thread that ended back to the process, if nothing is left in it. */
+/** ring_free() - give the ring of a thread that ended back to the process, if nothing is left in
+ * it. */
 void ring_free(struct drained_process *process, struct ring *ring);
 
-/** ring_note_fill() - note how full the ring is and how fast it fills, for the next wait. Return: whether draining it is urgent. */
+/** ring_note_fill() - note how full the ring is and how fast it fills, for the next wait. Return:
+ * whether draining it is urgent. */
 bool ring_note_fill(struct ring *ring, const struct drained_process *process, struct drain *drain,
 		    uint64_t unread);
 

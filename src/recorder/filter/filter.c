@@ -77,7 +77,8 @@ unsigned filter_changes(const struct filter *filter)
 
 static uint64_t *set_of(const struct filter_process *mine)
 {
-	return region_page(mine->process.region, KYMO_LEFT_OUT_PAGE, KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
+	return region_page(mine->process.region, KYMO_LEFT_OUT_PAGE,
+			   KYMO_PROMISE_PAGE - KYMO_LEFT_OUT_PAGE);
 }
 
 static bool has_rules(const struct filter_process *mine, enum filter_kind kind)
@@ -130,12 +131,17 @@ void filter_decide_events(struct filter_process *mine)
 	for (unsigned id = 0; id < KYMO_POINTS_MAX; id++) {
 		const struct kymo_point *point = classes_get(classes, id);
 
-		mine->enable[id] = !point || point->phase != KYMO_PHASE_RUN || !mine->wanted || !want_event(mine, point) ?
-				   KYMO_ENABLE_NO : mine->looks_up && has_object(id) ? KYMO_ENABLE_LOOK_UP : KYMO_ENABLE_YES;
+		mine->enable[id] = !point || point->phase != KYMO_PHASE_RUN || !mine->wanted ||
+						   !want_event(mine, point)
+					   ? KYMO_ENABLE_NO
+				   : mine->looks_up && has_object(id) ? KYMO_ENABLE_LOOK_UP
+								      : KYMO_ENABLE_YES;
 	}
-	/* rclcpp_publish is put on hold until one of the other two events says which publisher it belongs to. */
-	if (mine->enable[KYMO_POINT_rclcpp_publish] && (!mine->enable[KYMO_POINT_rcl_publish] ||
-							!mine->enable[KYMO_POINT_rclcpp_intra_publish]))
+	/* rclcpp_publish is put on hold until one of the other two events says which publisher it
+	 * belongs to. */
+	if (mine->enable[KYMO_POINT_rclcpp_publish] &&
+	    (!mine->enable[KYMO_POINT_rcl_publish] ||
+	     !mine->enable[KYMO_POINT_rclcpp_intra_publish]))
 		mine->enable[KYMO_POINT_rclcpp_publish] = KYMO_ENABLE_YES;
 }
 
@@ -151,7 +157,8 @@ static void decide(struct filter_process *mine)
 	filter_decide_events(mine);
 }
 
-struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject, const struct sayer *sayer)
+struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject,
+				   const struct sayer *sayer)
 {
 	struct filter_process *mine = calloc(1, sizeof *mine);
 
@@ -220,8 +227,9 @@ bool filter_wants_process(const struct filter_process *mine)
 }
 
 /*
- * Groups of events, in the order in which the traced process has to learn of them: for an event of a later group it needs
- * what those of earlier groups noted. See src/inside/tracer/tracer_left_out.c.
+ * Groups of events, in the order in which the traced process has to learn of them: for an event of
+ * a later group it needs what those of earlier groups noted. See
+ * src/inside/tracer/tracer_left_out.c.
  */
 enum group { GROUP_MESSAGE, GROUP_OBJECT, GROUP_HELD };
 
@@ -229,8 +237,11 @@ static enum group group_of(unsigned id)
 {
 	if (id == KYMO_POINT_rclcpp_publish)
 		return GROUP_HELD;
-	return id < KYMO_POINTS_TABLE && kymo_points[id].field_count && kymo_points[id].field[0].kind == KYMO_KIND_PTR &&
-	       strcmp(kymo_points[id].field[0].name, "message") == 0 ? GROUP_MESSAGE : GROUP_OBJECT;
+	return id < KYMO_POINTS_TABLE && kymo_points[id].field_count &&
+			       kymo_points[id].field[0].kind == KYMO_KIND_PTR &&
+			       strcmp(kymo_points[id].field[0].name, "message") == 0
+		       ? GROUP_MESSAGE
+		       : GROUP_OBJECT;
 }
 
 static void write_bytes(struct filter_process *mine, enum group group)
@@ -246,8 +257,8 @@ static void write_bytes(struct filter_process *mine, enum group group)
 }
 
 /*
- * The events that release rclcpp_publish must be looked up before rclcpp_publish is put on hold, and it must no longer
- * be put on hold before they are not looked up any more.
+ * The events that release rclcpp_publish must be looked up before rclcpp_publish is put on hold,
+ * and it must no longer be put on hold before they are not looked up any more.
  */
 void filter_enable(struct filter_process *mine)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session records: its rules (filter_rules.h), and for each process those of its own environment.
+ * What a session records: its rules (filter_rules.h), and for each process those of its own
+ * environment.
  *
  *   init log ──▶ objects: node and topic ──▶ wanted or not ──▶ enable bytes, objects left out (region.h)
  *   rings ─────────────────────────────────▶ records written before that are left out here
  *
- * The filter decides once per event class, and once per object when its init event is read. It publishes the
- * decision in the region, so that the process does not write what nobody wants. Records that the process wrote
- * all the same are left out when the ring is drained: the trace contains exactly what the rules want. Init
- * events are always kept, except those of processes that are not wanted.
+ * The filter decides once per event class, and once per object when its init event is read. It
+ * publishes the decision in the region, so that the process does not write what nobody wants.
+ * Records that the process wrote all the same are left out when the ring is drained: the trace
+ * contains exactly what the rules want. Init events are always kept, except those of processes that
+ * are not wanted.
  *
  * Context of all functions: on the session's thread; allocate.
  */
@@ -37,15 +39,18 @@ struct filter *filter_create(const struct filter_regex *regex);
 /** filter_free() - after its session was freed. NULL is fine. */
 void filter_free(struct filter *filter);
 
-/** filter_set() - copy other rules. For a filter that a session uses: session_set_rules(). Return: false without memory. */
+/** filter_set() - copy other rules. For a filter that a session uses: session_set_rules(). Return:
+ * false without memory. */
 bool filter_set(struct filter *filter, const struct filter_rules *rules);
 
 /**
- * filter_set_caret() - CARET's lists for all processes, in addition to those of their own environments
+ * filter_set_caret() - CARET's lists for all processes, in addition to those of their own
+ * environments
  * @value: of each list; NULL: it is not set. They replace the lists of the last call.
  * @say: called for each item that is not a regular expression; may be NULL
  *
- * For a filter that a session uses: session_set_caret(). Return: false: the filter has no regular expressions.
+ * For a filter that a session uses: session_set_caret(). Return: false: the filter has no regular
+ * expressions.
  */
 bool filter_set_caret(struct filter *filter, const char *const value[CARET_LISTS],
 		      void (*say)(void *context, const char *text), void *context);
@@ -77,15 +82,18 @@ struct filter_subject {
  * Reads the rules of its own environment; what is wrong in them goes to @sayer.
  * Return: NULL without memory: then all of it is recorded.
  */
-struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject, const struct sayer *sayer);
+struct filter_process *filter_join(struct filter *filter, const struct filter_subject *subject,
+				   const struct sayer *sayer);
 
-/** filter_retire() - the process is finished: only filter_wants_process() and filter_own_rules() are called from now on. */
+/** filter_retire() - the process is finished: only filter_wants_process() and filter_own_rules()
+ * are called from now on. */
 void filter_retire(struct filter_process *mine);
 
 /** filter_forget() - free @mine. NULL is fine. */
 void filter_forget(struct filter_process *mine);
 
-/** filter_own_rules() - the rules of the program's environment. Return: malloc'ed text; NULL: none. @mine may be NULL. */
+/** filter_own_rules() - the rules of the program's environment. Return: malloc'ed text; NULL: none.
+ * @mine may be NULL. */
 char *filter_own_rules(const struct filter_process *mine);
 
 /** filter_wants_process() - whether anything of it is recorded. NULL: all of it. */
@@ -94,7 +102,8 @@ bool filter_wants_process(const struct filter_process *mine);
 /** filter_enable() - publish in the region which events are wanted. */
 void filter_enable(struct filter_process *mine);
 
-/** filter_needs_facts() - whether some rule is about objects, so that filter_fact() needs the init log. NULL: no. */
+/** filter_needs_facts() - whether some rule is about objects, so that filter_fact() needs the init
+ * log. NULL: no. */
 bool filter_needs_facts(const struct filter_process *mine);
 
 /**
@@ -102,20 +111,25 @@ bool filter_needs_facts(const struct filter_process *mine);
  * @id: below KYMO_POINTS_TABLE
  * @payload: [@size] checked: it was walked
  */
-void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload, size_t size);
+void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload,
+		 size_t size);
 
 /**
- * filter_propose() - propose in the region those objects that are not wanted, and withdraw those that are
+ * filter_propose() - propose in the region those objects that are not wanted, and withdraw those
+ * that are
  *
  * As region.h has it: propose, read the log to its end, and only then confirm.
- * Return: whether there are proposals: then give what is new in the log to filter_fact(), and call filter_confirm().
+ * Return: whether there are proposals: then give what is new in the log to filter_fact(), and call
+ * filter_confirm().
  */
 bool filter_propose(struct filter_process *mine);
 
-/** filter_confirm() - what was proposed is left out from now on, unless the log had news of it. @complete: it was read to its end. */
+/** filter_confirm() - what was proposed is left out from now on, unless the log had news of it.
+ * @complete: it was read to its end. */
 void filter_confirm(struct filter_process *mine, bool complete);
 
-/** filter_update_rules() - decide about the process and its events again. Return: false: the rules are the same. */
+/** filter_update_rules() - decide about the process and its events again. Return: false: the rules
+ * are the same. */
 bool filter_update_rules(struct filter_process *mine);
 
 /** filter_decide_objects() - decide about all objects again. */
@@ -127,7 +141,8 @@ unsigned filter_left_out(const struct filter_process *mine);
 /** filter_leaves_out() - whether records may have to be left out of its rings. NULL: no. */
 bool filter_leaves_out(const struct filter_process *mine);
 
-/** filter_begin() - before its records are judged. Return: false: all of them are wanted, for now. NULL: false. */
+/** filter_begin() - before its records are judged. Return: false: all of them are wanted, for now.
+ * NULL: false. */
 bool filter_begin(struct filter_process *mine);
 
 /* A record of a ring, and what is behind it: it may change meanwhile, but is sound. */
@@ -143,10 +158,11 @@ struct filter_one {
  * filter_record() - whether a record is wanted; after filter_begin()
  * @left_out_message: of the record's ring: the last message whose object is not wanted; 0 at first
  *
- * Records of a ring are judged in their order; to judge one twice, or to begin again where @left_out_message
- * was as it is now, changes nothing.
+ * Records of a ring are judged in their order; to judge one twice, or to begin again where
+ * @left_out_message was as it is now, changes nothing.
  */
-bool filter_record(struct filter_process *mine, uint64_t *left_out_message, const struct filter_one *one);
+bool filter_record(struct filter_process *mine, uint64_t *left_out_message,
+		   const struct filter_one *one);
 
 /* Records of a ring. */
 struct filter_span {
@@ -162,6 +178,7 @@ struct filter_span {
  *
  * Return: how many records are left out.
  */
-uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch, struct filter_span *span);
+uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch,
+		     struct filter_span *span);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules in a traced program's environment: CARET's variables, for users of CARET, and $KYMO_FILTER, with
- * which `kymo run --node ...` passes its rules on. The environment with which the program was started counts.
- * Where that cannot be read because the program has ended, or sets none of these variables, the recorder's own
- * environment counts.
+ * The rules in a traced program's environment: CARET's variables, for users of CARET, and
+ * $KYMO_FILTER, with which `kymo run --node ...` passes its rules on. The environment with which
+ * the program was started counts. Where that cannot be read because the program has ended, or sets
+ * none of these variables, the recorder's own environment counts.
  */
 #include <stdlib.h>
 
@@ -24,14 +24,15 @@ static void say(void *context, const char *text)
 	say_text(listener->sayer, "process %d (%s): %s", listener->pid, listener->name, text);
 }
 
-static struct filter_caret *caret_of(const struct filter_regex *regex, const char *environment, size_t size,
-				     struct listener *listener)
+static struct filter_caret *caret_of(const struct filter_regex *regex, const char *environment,
+				     size_t size, struct listener *listener)
 {
 	const char *value[CARET_LISTS];
 	bool some = false;
 
 	for (unsigned i = 0; i < CARET_LISTS; i++) {
-		value[i] = environment_value(environment, size, filter_caret_variable((enum filter_caret_list)i));
+		value[i] = environment_value(environment, size,
+					     filter_caret_variable((enum filter_caret_list)i));
 		some |= value[i] != NULL;
 	}
 	for (unsigned i = 0; i < CARET_LISTS && !some; i++)

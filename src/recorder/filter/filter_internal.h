@@ -30,8 +30,9 @@ struct filter_name {
 };
 
 /*
- * The object at an address. Some objects belong to another one (a callback to a timer, a buffer to a
- * subscription). Where the other one is not known yet, the object waits for it, and is wanted meanwhile.
+ * The object at an address. Some objects belong to another one (a callback to a timer, a buffer to
+ * a subscription). Where the other one is not known yet, the object waits for it, and is wanted
+ * meanwhile.
  */
 struct filter_object {
 	uint64_t address;
@@ -40,12 +41,13 @@ struct filter_object {
 	struct filter_object *waiting;	/* the first that waits for this one */
 	struct filter_object *next_waiting, **waits_in;
 	struct filter_object *next_queued;
-	unsigned made;			/* init events that had this address */
-	unsigned proposed;		/* `made` when it was proposed to be left out */
-	bool known;			/* node and topic are final */
-	bool is_service;		/* topic is the name of a service */
-	bool wanted, wanted_before;	/* the second: of the object that was at this address before since_ns */
-	bool queued;			/* in one of the two lists of the process */
+	unsigned made;              /* init events that had this address */
+	unsigned proposed;          /* `made` when it was proposed to be left out */
+	bool known;                 /* node and topic are final */
+	bool is_service;            /* topic is the name of a service */
+	bool wanted, wanted_before; /* the second: of the object that was at this address before
+				       since_ns */
+	bool queued;                /* in one of the two lists of the process */
 };
 
 struct filter_process {
@@ -55,11 +57,11 @@ struct filter_process {
 	struct filter_caret *caret;	/* NULL: no CARET_... of the program */
 	unsigned generation;		/* of the rules by which the next ones were decided */
 	bool wanted;
-	bool events;			/* some classes may be left out */
-	bool objects;			/* some objects may be left out */
-	bool looks_up;			/* `objects` was true before: rclcpp_publish may be on hold */
-	uint8_t *enable;		/* [KYMO_POINTS_MAX] as decided, enum kymo_enable */
-	unsigned declared;		/* classes of its own when that was decided */
+	bool events;       /* some classes may be left out */
+	bool objects;      /* some objects may be left out */
+	bool looks_up;     /* `objects` was true before: rclcpp_publish may be on hold */
+	uint8_t *enable;   /* [KYMO_POINTS_MAX] as decided, enum kymo_enable */
+	unsigned declared; /* classes of its own when that was decided */
 	struct map object, name;
 	struct pool pool;		/* of both */
 	struct filter_object *queue;	/* for filter_propose() */
@@ -82,7 +84,8 @@ static inline bool filter_want(const struct filter_process *mine, enum filter_ki
 void filter_decide(struct filter_process *mine, struct filter_object *object);
 
 /** filter_object() - the object at @address; NULL: none is known. */
-static inline struct filter_object *filter_object(const struct filter_process *mine, uint64_t address)
+static inline struct filter_object *filter_object(const struct filter_process *mine,
+						  uint64_t address)
 {
 	return map_get(&mine->object, address, 0);
 }

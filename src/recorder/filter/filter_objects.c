@@ -2,11 +2,11 @@
 /*
  * From init events to objects: which address belongs to which node and topic.
  *
- * Each init event names the addresses of the objects it is about. A node, publisher, subscription, service, client
- * or state machine brings its names with it, and is known at once. A callback or a buffer only names the object that
- * it belongs to: it becomes known together with that one, which may come later. Once an object is known, the
- * rules decide whether it is wanted. An address may be used again: the next init event that creates an object
- * there begins a new one.
+ * Each init event names the addresses of the objects it is about. A node, publisher, subscription,
+ * service, client or state machine brings its names with it, and is known at once. A callback or a
+ * buffer only names the object that it belongs to: it becomes known together with that one, which
+ * may come later. Once an object is known, the rules decide whether it is wanted. An address may be
+ * used again: the next init event that creates an object there begins a new one.
  */
 #include <string.h>
 
@@ -81,8 +81,10 @@ static bool is_wanted(const struct filter_process *mine, const struct filter_obj
 	if (!object->node)
 		return true;
 	topic = object->is_service ? NULL : object->topic;
-	return (!mine->caret || filter_caret_wants(mine->caret, object->node->caret_node, topic ? topic->caret_topic : 0)) &&
-	       (!all || filter_caret_wants(all, object->node->all_node, topic ? topic->all_topic : 0));
+	return (!mine->caret || filter_caret_wants(mine->caret, object->node->caret_node,
+						   topic ? topic->caret_topic : 0)) &&
+	       (!all ||
+		filter_caret_wants(all, object->node->all_node, topic ? topic->all_topic : 0));
 }
 
 void filter_decide(struct filter_process *mine, struct filter_object *object)
@@ -144,9 +146,10 @@ static struct filter_object *object_new(struct filter_process *mine, uint64_t ad
 	return object;
 }
 
-/* Node and topic of @object are known now, and with them those of all objects that wait for it, directly or not. */
-static void object_known(struct filter_process *mine, struct filter_object *object, struct filter_name *node,
-		 struct filter_name *topic, bool is_service)
+/* Node and topic of @object are known now, and with them those of all objects that wait for it,
+ * directly or not. */
+static void object_known(struct filter_process *mine, struct filter_object *object,
+			 struct filter_name *node, struct filter_name *topic, bool is_service)
 {
 	struct filter_object *list = object, *waiting;
 
@@ -220,10 +223,12 @@ static void new_node(struct filter_process *mine, const struct fact *fact)
 	object_known(mine, object, name_of(mine, full, length + fact->text_length), NULL, false);
 }
 
-static void new_of_node(struct filter_process *mine, uint64_t address, uint64_t node, bool is_new, uint64_t ns)
+static void new_of_node(struct filter_process *mine, uint64_t address, uint64_t node, bool is_new,
+			uint64_t ns)
 {
 	const struct filter_object *its = filter_object(mine, node);
-	struct filter_object *object = is_new ? object_new(mine, address, ns) : object_get(mine, address);
+	struct filter_object *object =
+		is_new ? object_new(mine, address, ns) : object_get(mine, address);
 
 	if (object)
 		object_known(mine, object, its ? its->node : NULL, NULL, false);
@@ -270,7 +275,8 @@ static void apply_fact(struct filter_process *mine, unsigned id, const struct fa
 }
 
 /* The record is sound: its payload was walked. */
-static void read_fact(const struct kymo_point *point, const uint8_t *payload, size_t size, struct fact *fact)
+static void read_fact(const struct kymo_point *point, const uint8_t *payload, size_t size,
+		      struct fact *fact)
 {
 	size_t at = 0;
 	unsigned texts = 0;
@@ -292,11 +298,13 @@ static void read_fact(const struct kymo_point *point, const uint8_t *payload, si
 	}
 }
 
-/* The process has taken these addresses out of the set of left-out objects: decide about them again. */
+/* The process has taken these addresses out of the set of left-out objects: decide about them
+ * again. */
 static void note_news(struct filter_process *mine, const struct fact *fact)
 {
 	for (unsigned i = 0; i < FACT_FIELDS; i++) {
-		struct filter_object *object = fact->field[i] ? filter_object(mine, fact->field[i]) : NULL;
+		struct filter_object *object =
+			fact->field[i] ? filter_object(mine, fact->field[i]) : NULL;
 
 		if (!object)
 			continue;
@@ -305,7 +313,8 @@ static void note_news(struct filter_process *mine, const struct fact *fact)
 	}
 }
 
-void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload, size_t size)
+void filter_fact(struct filter_process *mine, unsigned id, uint64_t ns, const uint8_t *payload,
+		 size_t size)
 {
 	struct fact fact = { .ns = ns, .text = "", .second = "" };
 

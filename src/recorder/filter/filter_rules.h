@@ -4,9 +4,10 @@
  *
  *     node !/rviz*          topic /scan          event !rclcpp_executor_*
  *
- * A rule has one of five kinds and a glob; "!" in front of the glob leaves out what it matches. An object or
- * event is wanted if, for every kind, no "!" rule matches its name, and some rule without "!" does, if there are
- * any. What has no name of a kind (a timer has no topic) is matched by no rule of that kind.
+ * A rule has one of five kinds and a glob; "!" in front of the glob leaves out what it matches. An
+ * object or event is wanted if, for every kind, no "!" rule matches its name, and some rule without
+ * "!" does, if there are any. What has no name of a kind (a timer has no topic) is matched by no
+ * rule of that kind.
  */
 #ifndef KYMO_RECORDER_FILTER_RULES_H
 #define KYMO_RECORDER_FILTER_RULES_H
@@ -43,12 +44,14 @@ struct filter_rules {
  * filter_rules_add() - one more rule
  * @text: a glob, behind "!" if what it matches is left out
  *
- * The functions that add return 0; -1 with @err (KYMO_EXIT_USAGE, or KYMO_EXIT_INPUT for a file), and what is
- * good before the mistake is added. Context: allocate.
+ * The functions that add return 0; -1 with @err (KYMO_EXIT_USAGE, or KYMO_EXIT_INPUT for a file),
+ * and what is good before the mistake is added. Context: allocate.
  */
-int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct kymo_err *err);
+int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text,
+		     struct kymo_err *err);
 
-/** filter_rules_line() - a rule as in a file, "node !/rviz*"; nothing for an empty line or a comment. */
+/** filter_rules_line() - a rule as in a file, "node !/rviz*"; nothing for an empty line or a
+ * comment. */
 int filter_rules_line(struct filter_rules *rules, const char *line, struct kymo_err *err);
 
 /** filter_rules_text() - rules between line ends or semicolons. */
@@ -65,7 +68,8 @@ void filter_rules_free(struct filter_rules *rules);
 /** filter_rule_text() - "node !/rviz*". Return: @text. */
 char *filter_rule_text(const struct filter_rule *rule, char text[FILTER_TEXT_MAX]);
 
-/** filter_rules_join() - all rules with "; " between them. Return: malloc'ed; NULL without memory. */
+/** filter_rules_join() - all rules with "; " between them. Return: malloc'ed; NULL without
+ * memory. */
 char *filter_rules_join(const struct filter_rules *rules);
 
 /**
@@ -76,7 +80,7 @@ bool filter_rules_want(const struct filter_rules *rules, enum filter_kind kind, 
 		       const char *other);
 
 /** filter_rules_want_any() - the same of a thing with @count names. */
-bool filter_rules_want_any(const struct filter_rules *rules, enum filter_kind kind, const char *const *name,
-			   unsigned count);
+bool filter_rules_want_any(const struct filter_rules *rules, enum filter_kind kind,
+			   const char *const *name, unsigned count);
 
 #endif

@@ -18,7 +18,8 @@ static struct about about(const struct filter_one *one)
 	struct about about = { 0 };
 	size_t at = 0;
 
-	for (unsigned i = 0; i < point->field_count && point->field[i].kind == KYMO_KIND_PTR; i++, at += 8) {
+	for (unsigned i = 0; i < point->field_count && point->field[i].kind == KYMO_KIND_PTR;
+	     i++, at += 8) {
 		uint64_t *to = strcmp(point->field[i].name, "message") == 0 ? &about.message : &about.object;
 
 		if (!*to)
@@ -40,7 +41,7 @@ static bool object_wanted(struct filter_process *mine, uint64_t address, uint64_
 		return true;
 	if (ns < object->since_ns)
 		return object->wanted_before;
-	if (!object->wanted)		/* the process did not leave it out: it saw a new object there */
+	if (!object->wanted) /* the process did not leave it out: it saw a new object there */
 		filter_requeue(mine, object);
 	return object->wanted;
 }
@@ -113,12 +114,14 @@ bool filter_begin(struct filter_process *mine)
 	return true;
 }
 
-bool filter_record(struct filter_process *mine, uint64_t *left_out_message, const struct filter_one *one)
+bool filter_record(struct filter_process *mine, uint64_t *left_out_message,
+		   const struct filter_one *one)
 {
 	return mine->wanted && record_wanted(mine, left_out_message, one);
 }
 
-uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch, struct filter_span *span)
+uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, uint8_t *scratch,
+		     struct filter_span *span)
 {
 	struct filter_one one = {.at = scratch, .left = span->size};
 	uint32_t dropped = 0, walked = 0;
@@ -132,7 +135,8 @@ uint32_t filter_span(struct filter_process *mine, uint64_t *left_out_message, ui
 		return dropped;
 	}
 	if (span->bytes != scratch)
-		memcpy(scratch, span->bytes, span->size);	/* what is judged must not change meanwhile */
+		memcpy(scratch, span->bytes,
+		       span->size); /* what is judged must not change meanwhile */
 	while (walked < span->records && read_record(mine, &one)) {
 		const uint8_t *from = one.at;
 

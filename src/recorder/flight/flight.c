@@ -26,15 +26,15 @@ static int flight_join(struct sink *sink, struct sink_process *at)
 		free(process);
 		return -ENOMEM;
 	}
-	trigger_process_owner(process->trigger, at->process, at->process->region.procname, at->process->region.exe,
-			      (uint64_t)now_ns());
+	trigger_process_owner(process->trigger, at->process, at->process->region.procname,
+			      at->process->region.exe, (uint64_t)now_ns());
 	process->process = at->process;
 	process->at = at;
 	process->base = flight->store.turn;
 	/* Requests from before this session do not count. */
 	if (at->process->region.birth_ns < sink->start_ns)
-		process->snapshots_wanted = __atomic_load_n(&region_header(&at->process->region)->snapshots_wanted,
-							    __ATOMIC_RELAXED);
+		process->snapshots_wanted = __atomic_load_n(
+			&region_header(&at->process->region)->snapshots_wanted, __ATOMIC_RELAXED);
 	process->next = flight->processes;
 	flight->processes = process;
 	at->data = process;
@@ -57,7 +57,8 @@ static void forget_old(struct flight *flight, uint64_t now_ns)
 	for (struct flight_process **at = &flight->processes; *at;) {
 		struct flight_process *process = *at;
 
-		if (process->left_ns && !process->kept && process->left_ns + flight->options.window_ns < now_ns) {
+		if (process->left_ns && !process->kept &&
+		    process->left_ns + flight->options.window_ns < now_ns) {
 			*at = process->next;
 			free_process(flight, process);
 		} else {
@@ -84,7 +85,8 @@ static void forget_ended(struct flight *flight)
 
 /* ---- what comes in ---- */
 
-static int flight_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+static int flight_declare(struct sink *sink, struct sink_process *at, enum ctf_class class,
+			  unsigned id)
 {
 	struct flight_process *process = at->data;
 
@@ -108,19 +110,23 @@ static int flight_facts(struct sink *sink, struct sink_process *at, const struct
 	if (lost)
 		trigger_loss(&flight->options.triggers, lost, facts->end, &listener);
 	for (uint32_t i = 0; i < facts->count; i++) {
-		const uint32_t end = i + 1 < facts->count ? facts->at[i + 1] : (uint32_t)facts->size;
+		const uint32_t end =
+			i + 1 < facts->count ? facts->at[i + 1] : (uint32_t)facts->size;
 		const uint8_t *payload = facts->bytes + facts->at[i] + sizeof(struct sink_fact);
 		struct sink_fact fact;
 
 		memcpy(&fact, facts->bytes + facts->at[i], sizeof fact);
-		trigger_fact(process->trigger, fact.id, payload, (size_t)(facts->bytes + end - payload));
+		trigger_fact(process->trigger, fact.id, payload,
+			     (size_t)(facts->bytes + end - payload));
 		if (!facts->known && fact.init_timestamp >= sink->start_ns)
-			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp, &listener);
+			trigger_fact_event(process->trigger, fact.id, fact.init_timestamp,
+					   &listener);
 	}
 	return 0;
 }
 
-static int flight_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+static int flight_packet(struct sink *sink, struct sink_process *at,
+			 const struct sink_packet *packet)
 {
 	struct flight *flight = (struct flight *)sink;
 	struct flight_process *process = at->data;
@@ -143,7 +149,8 @@ static int flight_packet(struct sink *sink, struct sink_process *at, const struc
 	if (lost || ring->thread != packet->thread)
 		trigger_lane_reset(&ring->lane);
 	if ((ring->thread != packet->thread || !ring->lane.watch) &&
-	    trigger_thread(process->trigger, &ring->lane, packet->account ? packet->account->tid : 0,
+	    trigger_thread(process->trigger, &ring->lane,
+			   packet->account ? packet->account->tid : 0,
 			   packet->account ? packet->account->name : "") < 0)
 		return -ENOMEM;
 	ring->thread = packet->thread;
@@ -159,7 +166,8 @@ static void check_own_request(struct flight *flight, struct flight_process *proc
 
 	if (process->left_ns || !process->process->region.base)
 		return;
-	wanted = __atomic_load_n(&region_header(&process->process->region)->snapshots_wanted, __ATOMIC_RELAXED);
+	wanted = __atomic_load_n(&region_header(&process->process->region)->snapshots_wanted,
+				 __ATOMIC_RELAXED);
 	if (wanted == process->snapshots_wanted)
 		return;
 	process->snapshots_wanted = wanted;
@@ -178,8 +186,8 @@ static void flight_leave(struct sink *sink, struct sink_process *at)
 	flight->account = NULL;
 	check_own_request(flight, process);
 	if (at->process->end == PROCESS_KILLED)
-		trigger_died(&flight->options.triggers, at->process->region.procname, at->process->region.exe,
-			     (uint64_t)now_ns(), &listener);
+		trigger_died(&flight->options.triggers, at->process->region.procname,
+			     at->process->region.exe, (uint64_t)now_ns(), &listener);
 	if (at->process->end != PROCESS_KILLED)
 		trigger_process_exited(process->trigger);
 	for (unsigned i = 0; i < process->ring_count; i++)
@@ -219,7 +227,8 @@ static void flight_round(struct sink *sink, uint64_t now_ns)
 	forget_ended(flight);
 }
 
-/* Not while facts are being written, nor before a snapshot: it would lack the facts that are still to be repeated. */
+/* Not while facts are being written, nor before a snapshot: it would lack the facts that are still
+ * to be repeated. */
 static bool flight_wants_turn(const struct sink *sink, uint64_t now_ns)
 {
 	const struct flight *flight = (const struct flight *)sink;
@@ -281,7 +290,8 @@ static void flight_close(struct sink *sink)
 	free(flight);
 }
 
-static const struct sink_place_ops flight_place_ops = { .due = flight_wants_turn, .turn = flight_turn };
+static const struct sink_place_ops flight_place_ops = { .due = flight_wants_turn,
+							.turn = flight_turn };
 
 static const struct sink_ops flight_ops = {
 	.kind = "flight",
@@ -299,7 +309,8 @@ static const struct sink_ops flight_ops = {
 	.close = flight_close,
 };
 
-int flight_create(const struct flight_options *options, struct flight **result, struct kymo_err *err)
+int flight_create(const struct flight_options *options, struct flight **result,
+		  struct kymo_err *err)
 {
 	struct flight *flight = calloc(1, sizeof *flight);
 
@@ -308,11 +319,13 @@ int flight_create(const struct flight_options *options, struct flight **result, 
 	flight->sink.ops = &flight_ops;
 	flight->sink.name = "the flight recorder's memory";
 	flight->options = *options;
-	if (triggers_watch(&flight->options.triggers, &(struct trigger_listener){ flight_fire, flight }) < 0) {
+	if (triggers_watch(&flight->options.triggers,
+			   &(struct trigger_listener){ flight_fire, flight }) < 0) {
 		free(flight);
 		return err_no_memory(err);
 	}
-	flight->sink.horizon_every_ns = flight->options.triggers.watch ? HORIZON_EVERY_NS : UINT64_MAX;
+	flight->sink.horizon_every_ns =
+		flight->options.triggers.watch ? HORIZON_EVERY_NS : UINT64_MAX;
 	flight->store.limit = options->memory;
 	flight->store.window_ns = options->window_ns;
 	flight->store.shortest_ns = UINT64_MAX;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flight recorder: a sink that keeps the last seconds of all events in memory, and writes them into a trace directory
- * when a trigger fires or somebody requests it.
+ * The flight recorder: a sink that keeps the last seconds of all events in memory, and writes them
+ * into a trace directory when a trigger fires or somebody requests it.
  *
  *      packets ──▶ store: the last `window_ns`, at most `memory` bytes ──▶ snapshot: a trace directory
  *         │                                                                       ▲
  *         └──▶ triggers ── one fires ──▶ wait `post_ns` ──────────────────────────┘
  *      a request, a signal, kymo_snapshot() in a program ─────────────────────────┘
  *
- * A snapshot is written in slices between the rounds of draining, and ends with the moment at which the writing begins. While
- * a snapshot waits or is written, triggers that fire are only counted.
+ * A snapshot is written in slices between the rounds of draining, and ends with the moment at which
+ * the writing begins. While a snapshot waits or is written, triggers that fire are only counted.
  *
  *   flight_create()         then session_add_sink(): the session closes it
  *   flight_due(), flight_work()    around every session_poll()
@@ -45,19 +45,20 @@ struct flight_report {
 	uint64_t begin_ns, end_ns;	/* what the trace covers, CLOCK_MONOTONIC */
 	uint64_t events, dropped, bytes;
 	unsigned processes;
-	uint64_t suppressed;		/* triggers that fired during the snapshot before */
-	int64_t clock_offset_ns;	/* CLOCK_REALTIME - CLOCK_MONOTONIC, as its metadata have it */
-	const struct kymo_err *failed;	/* NULL: it was written */
+	uint64_t suppressed;     /* triggers that fired during the snapshot before */
+	int64_t clock_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, as its metadata have it */
+	const struct kymo_err *failed; /* NULL: it was written */
 };
 
 struct flight_options {
 	uint64_t window_ns, post_ns, memory;
-	uint64_t rest_ns;		/* after a snapshot, triggers are only counted for so long */
-	uint64_t snapshots;		/* triggers fire until so many were written; 0: for ever */
+	uint64_t rest_ns;   /* after a snapshot, triggers are only counted for so long */
+	uint64_t snapshots; /* triggers fire until so many were written; 0: for ever */
 	struct triggers triggers;
 	const char *version;		/* of kymo */
 	/* A path for snapshot @number. Return: 0; -1 with @err. */
-	int (*name)(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err);
+	int (*name)(void *context, unsigned number, char *path, unsigned size,
+		    struct kymo_err *err);
 	void (*written)(void *context, const struct flight_report *report);
 	void *context;
 	void (*say)(void *context, const char *text);	/* may be NULL */
@@ -65,7 +66,8 @@ struct flight_options {
 };
 
 /** flight_create() - Return: 0 and *@flight; -1 with @err. */
-int flight_create(const struct flight_options *options, struct flight **flight, struct kymo_err *err);
+int flight_create(const struct flight_options *options, struct flight **flight,
+		  struct kymo_err *err);
 
 /** flight_sink() - the sink to add to a session, which then owns the flight recorder. */
 struct sink *flight_sink(struct flight *flight);
@@ -84,8 +86,8 @@ struct flight_waiter {
  *
  * A snapshot that a trigger requested and that is not yet being written also serves this request.
  */
-void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns, const char *path,
-		    struct flight_waiter *waiter);
+void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns,
+		    const char *path, struct flight_waiter *waiter);
 
 /** flight_due() - before every poll. Return: true: the poll must drain all committed records. */
 bool flight_due(struct flight *flight);

@@ -12,37 +12,40 @@
 
 /* ---- the store ---- */
 
-/* A packet. All packets are in one list, in the order of arrival; those of one ring are in the order of time. */
+/* A packet. All packets are in one list, in the order of arrival; those of one ring are in the
+ * order of time. */
 struct flight_kept {
 	struct flight_kept *next;
 	struct flight_process *process;
 	unsigned ring, thread;		/* as in struct sink_packet */
 	uint64_t begin, end;
-	uint64_t lost;			/* events of the ring between the packet before and this one */
+	uint64_t lost; /* events of the ring between the packet before and this one */
 	uint32_t cpu, records;
 	size_t size;
 	uint8_t bytes[];
 };
 
 /*
- * Facts of one process, in order. They would grow without bound, so a turn begins when new facts are as many as repeated ones:
- * all facts that still hold are repeated ("known"), and after them new ones arrive.
+ * Facts of one process, in order. They would grow without bound, so a turn begins when new facts
+ * are as many as repeated ones: all facts that still hold are repeated ("known"), and after them
+ * new ones arrive.
  *
  *     turn 0   new new new new        turn 1   known known new new        turn 2   known new ...
  *              `base`: written                 the known ones are          as before
  *                                              skipped, the rest written
  *
- * When no packet from before the last turn is kept, and all of its known facts have arrived, that turn becomes the base. Facts
- * from before the base are freed: they are repeated, or their objects ended.
+ * When no packet from before the last turn is kept, and all of its known facts have arrived, that
+ * turn becomes the base. Facts from before the base are freed: they are repeated, or their objects
+ * ended.
  */
 struct flight_facts {
 	struct flight_facts *next;
 	uint32_t turn;
-	bool known;			/* repeated: it arrived before the turn and still holds */
-	uint64_t lost;			/* init events, and events without a ring, since the batch before */
+	bool known;    /* repeated: it arrived before the turn and still holds */
+	uint64_t lost; /* init events, and events without a ring, since the batch before */
 	uint32_t count;
 	size_t size;
-	uint32_t *at;			/* [count] where each struct sink_fact begins; behind the bytes */
+	uint32_t *at; /* [count] where each struct sink_fact begins; behind the bytes */
 	uint8_t bytes[];
 };
 
@@ -72,24 +75,24 @@ struct flight_process {
 
 struct flight_store {
 	struct flight_kept *first, *last;
-	struct flight_kept *pinned;		/* this and later ones are being written; NULL: none */
-	uint64_t bytes;			/* of packets with their heads */
+	struct flight_kept *pinned; /* this and later ones are being written; NULL: none */
+	uint64_t bytes;             /* of packets with their heads */
 	uint64_t facts_bytes;
 	uint32_t turn;			/* of facts that arrive now ... */
 	uint64_t turn_bytes, turn_known;	/* ... new ones, and known ones so far */
 	uint64_t turn_at;		/* value of `came` when it began */
 	uint64_t came, gone;		/* packets in all */
 	uint64_t limit, window_ns;
-	uint64_t shortest_ns;		/* the shortest window that the limit left; UINT64_MAX: never */
+	uint64_t shortest_ns; /* the shortest window that the limit left; UINT64_MAX: never */
 };
 
 /** flight_store_packet() - keep a copy. Return: the packet; NULL without memory. */
-struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process, const struct sink_packet *packet,
-			  uint64_t lost);
+struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process,
+					const struct sink_packet *packet, uint64_t lost);
 
 /** flight_store_facts() - keep a copy. Return: 0; -ENOMEM. */
-int flight_store_facts(struct flight_store *store, struct flight_process *process, const struct sink_facts *facts,
-		uint64_t lost);
+int flight_store_facts(struct flight_store *store, struct flight_process *process,
+		       const struct sink_facts *facts, uint64_t lost);
 
 /**
  * flight_store_trim() - drop packets that are older than the window, or too many for the memory
@@ -106,7 +109,8 @@ bool flight_store_wants_turn(const struct flight_store *store);
 /** flight_store_turn() - facts that arrive from now on belong to the next turn. */
 void flight_store_turn(struct flight_store *store);
 
-/** flight_store_rebase() - the facts of the last turn are complete: free older facts of @process. */
+/** flight_store_rebase() - the facts of the last turn are complete: free older facts of
+ * @process. */
 void flight_store_rebase(struct flight_store *store, struct flight_process *process);
 
 /** flight_store_forget() - free the facts of a process that has no packet left. */
@@ -127,9 +131,11 @@ struct flight_part {
 };
 
 /** flight_writer_begin() - create the directory. Return: 0; -1 with @err. */
-int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer, struct kymo_err *err);
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **writer,
+			struct kymo_err *err);
 
-/** flight_writer_step() - write a little. Return: 1: there is more to write; 0: complete; -errno. */
+/** flight_writer_step() - write a little. Return: 1: there is more to write; 0: complete;
+ * -errno. */
 int flight_writer_step(struct flight_writer *writer);
 
 /** flight_writer_cursor() - the packet that is written next; it and all later ones must be kept. */
@@ -153,7 +159,8 @@ const char *flight_writer_path(const struct flight_writer *writer);
  *
  * Return: 0; -errno of kymo.json.
  */
-int flight_writer_end(struct flight_writer *writer, const char *accounts, struct json_object *snapshot);
+int flight_writer_end(struct flight_writer *writer, const char *accounts,
+		      struct json_object *snapshot);
 
 /* ---- the flight recorder: events are received in flight.c, snapshots in flight_snapshot.c ---- */
 

@@ -38,12 +38,14 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 	struct flight_asked *asked = &flight->asked;
 	uint64_t now;
 
-	if (asked->any || flight->disarmed || flight_is_done(flight) || (uint64_t)now_ns() < flight->rests_until_ns) {
+	if (asked->any || flight->disarmed || flight_is_done(flight) ||
+	    (uint64_t)now_ns() < flight->rests_until_ns) {
 		flight->suppressed++;
 		return;
 	}
 	*asked = (struct flight_asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
-	/* A program may record an event with any time; a time in the future would delay this and all other snapshots. */
+	/* A program may record an event with any time; a time in the future would delay this and
+	 * all other snapshots. */
 	now = (uint64_t)now_ns();
 	if (asked->asked_ns > now)
 		asked->asked_ns = now;
@@ -57,8 +59,8 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 	(void)snprintf(asked->thread, sizeof asked->thread, "%s", hit->thread ? hit->thread : "");
 }
 
-void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns, const char *path,
-		    struct flight_waiter *waiter)
+void flight_request(struct flight *flight, enum flight_cause cause, uint64_t last_ns,
+		    const char *path, struct flight_waiter *waiter)
 {
 	struct flight_asked *asked = flight->writer ? &flight->next : &flight->asked;
 
@@ -98,10 +100,15 @@ static struct json_object *describe(const struct flight *flight)
 {
 	const struct flight_asked *asked = &flight->asked;
 	struct accounts_snapshot account = {
-		.number = flight->count + 1, .cause = cause_name[asked->cause], .at_ns = (int64_t)asked->asked_ns,
-		.value = ACCOUNTS_UNKNOWN, .pid = ACCOUNTS_UNKNOWN, .tid = ACCOUNTS_UNKNOWN,
+		.number = flight->count + 1,
+		.cause = cause_name[asked->cause],
+		.at_ns = (int64_t)asked->asked_ns,
+		.value = ACCOUNTS_UNKNOWN,
+		.pid = ACCOUNTS_UNKNOWN,
+		.tid = ACCOUNTS_UNKNOWN,
 		.window_ns = asked->last_ns ? asked->last_ns : flight->options.window_ns,
-		.kept_ns = flight->end_ns - flight->begin_ns, .memory_short = flight->store.shortest_ns != UINT64_MAX,
+		.kept_ns = flight->end_ns - flight->begin_ns,
+		.memory_short = flight->store.shortest_ns != UINT64_MAX,
 		.suppressed = flight->suppressed,
 	};
 
@@ -127,12 +134,24 @@ static void report(struct flight *flight, const char *path, const struct flight_
 	struct flight_asked *asked = &flight->asked;
 	const bool fired = asked->cause == FLIGHT_TRIGGER;
 	const struct flight_report said = {
-		.number = flight->count, .path = path, .cause = asked->cause, .hit = fired ? &asked->hit : NULL,
+		.number = flight->count,
+		.path = path,
+		.cause = asked->cause,
+		.hit = fired ? &asked->hit : NULL,
 		.trigger = fired ? &flight->options.triggers.item[asked->hit.trigger] : NULL,
-		.pid = asked->pid, .tid = asked->tid, .procname = asked->procname, .thread = asked->thread,
-		.begin_ns = flight->begin_ns, .end_ns = flight->end_ns, .events = totals->events,
-		.dropped = totals->dropped, .bytes = totals->bytes, .processes = totals->processes,
-		.suppressed = flight->suppressed, .clock_offset_ns = totals->clock_offset_ns, .failed = failed,
+		.pid = asked->pid,
+		.tid = asked->tid,
+		.procname = asked->procname,
+		.thread = asked->thread,
+		.begin_ns = flight->begin_ns,
+		.end_ns = flight->end_ns,
+		.events = totals->events,
+		.dropped = totals->dropped,
+		.bytes = totals->bytes,
+		.processes = totals->processes,
+		.suppressed = flight->suppressed,
+		.clock_offset_ns = totals->clock_offset_ns,
+		.failed = failed,
 	};
 	struct flight_waiter *waiter = asked->waiters;
 
@@ -154,11 +173,14 @@ static void report(struct flight *flight, const char *path, const struct flight_
 
 /* ---- writing ---- */
 
-/* From where on: the window, or what is there of it. Facts of old stand in front of the first event. */
+/* From where on: the window, or what is there of it. Facts of old stand in front of the first
+ * event. */
 static uint64_t begin_of(const struct flight *flight)
 {
-	const uint64_t window = flight->asked.last_ns && flight->asked.last_ns < flight->options.window_ns ?
-				flight->asked.last_ns : flight->options.window_ns;
+	const uint64_t window =
+		flight->asked.last_ns && flight->asked.last_ns < flight->options.window_ns
+			? flight->asked.last_ns
+			: flight->options.window_ns;
 	const uint64_t cut = flight->end_ns > window ? flight->end_ns - window : 1;
 	uint64_t first = flight->end_ns;
 
@@ -172,7 +194,8 @@ static bool is_empty(const struct flight *flight)
 {
 	bool facts = false;
 
-	for (const struct flight_process *process = flight->processes; process; process = process->next)
+	for (const struct flight_process *process = flight->processes; process;
+	     process = process->next)
 		facts |= process->facts != NULL;
 	return !facts && !flight->store.first;
 }
@@ -180,8 +203,11 @@ static bool is_empty(const struct flight *flight)
 static int begin_writing(struct flight *flight, struct kymo_err *err)
 {
 	struct flight_part part = {
-		.version = flight->options.version, .processes = flight->processes,
-		.first = flight->store.first, .last = flight->store.last, .path = flight->asked.path,
+		.version = flight->options.version,
+		.processes = flight->processes,
+		.first = flight->store.first,
+		.last = flight->store.last,
+		.path = flight->asked.path,
 	};
 	char path[PATH_MAX];
 
@@ -193,7 +219,8 @@ static int begin_writing(struct flight *flight, struct kymo_err *err)
 	part.begin_ns = flight->begin_ns;
 	part.end_ns = flight->end_ns;
 	if (!part.path[0]) {
-		if (flight->options.name(flight->options.context, flight->count + 1, path, sizeof path, err) < 0)
+		if (flight->options.name(flight->options.context, flight->count + 1, path,
+					 sizeof path, err) < 0)
 			return -1;
 		part.path = path;
 	}
@@ -243,8 +270,8 @@ static bool write_slice(struct flight *flight, uint64_t for_ns)
 }
 
 /*
- * No directory was created. That counts as a snapshot for a user who waits for N of them; but not if the client's request was
- * wrong, nor if there was nothing to write.
+ * No directory was created. That counts as a snapshot for a user who waits for N of them; but not
+ * if the client's request was wrong, nor if there was nothing to write.
  */
 static void not_begun(struct flight *flight, const struct kymo_err *err)
 {
@@ -274,7 +301,8 @@ void flight_trim(struct flight *flight)
 	char kept[TEXT_QUANTITY_MAX], window[TEXT_QUANTITY_MAX], limit[TEXT_QUANTITY_MAX];
 
 	/* More comes in than is written: write more slices at once. */
-	while (flight_store_trim(store, flight->now_ns) && flight->writer && store->bytes > 2 * store->limit)
+	while (flight_store_trim(store, flight->now_ns) && flight->writer &&
+	       store->bytes > 2 * store->limit)
 		(void)write_slice(flight, SLICE_NS);
 	if (store->shortest_ns == UINT64_MAX || flight->told_short)
 		return;

@@ -13,16 +13,22 @@ static uint64_t cost(const struct flight_kept *kept)
 	return sizeof *kept + kept->size;
 }
 
-struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process, const struct sink_packet *packet,
-			  uint64_t lost)
+struct flight_kept *flight_store_packet(struct flight_store *store, struct flight_process *process,
+					const struct sink_packet *packet, uint64_t lost)
 {
 	struct flight_kept *kept = malloc(sizeof *kept + packet->size);
 
 	if (!kept)
 		return NULL;
 	*kept = (struct flight_kept){
-		.process = process, .ring = packet->ring, .thread = packet->thread, .begin = packet->begin,
-		.end = packet->end, .lost = lost, .cpu = packet->cpu, .records = packet->records,
+		.process = process,
+		.ring = packet->ring,
+		.thread = packet->thread,
+		.begin = packet->begin,
+		.end = packet->end,
+		.lost = lost,
+		.cpu = packet->cpu,
+		.records = packet->records,
 		.size = packet->size,
 	};
 	if (packet->size)
@@ -36,16 +42,21 @@ struct flight_kept *flight_store_packet(struct flight_store *store, struct fligh
 	return kept;
 }
 
-int flight_store_facts(struct flight_store *store, struct flight_process *process, const struct sink_facts *facts,
-		uint64_t lost)
+int flight_store_facts(struct flight_store *store, struct flight_process *process,
+		       const struct sink_facts *facts, uint64_t lost)
 {
 	const size_t offset = (facts->size + 3) / 4 * 4;
-	struct flight_facts *kept = malloc(sizeof *kept + offset + facts->count * sizeof *facts->at);
+	struct flight_facts *kept =
+		malloc(sizeof *kept + offset + facts->count * sizeof *facts->at);
 
 	if (!kept)
 		return -ENOMEM;
 	*kept = (struct flight_facts){
-		.turn = store->turn, .known = facts->known, .lost = lost, .count = facts->count, .size = facts->size,
+		.turn = store->turn,
+		.known = facts->known,
+		.lost = lost,
+		.count = facts->count,
+		.size = facts->size,
 	};
 	kept->at = (uint32_t *)(kept->bytes + offset);
 	if (facts->count) {

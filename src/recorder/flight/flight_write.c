@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a snapshot, a step at a time: first the facts of each process, then the packets in the order of their arrival. So
- * packets before the cursor are no longer needed and can be dropped during the writing. The snapshot goes through an ordinary
- * CTF sink, for which it looks like a session.
+ * Writes a snapshot, a step at a time: first the facts of each process, then the packets in the
+ * order of their arrival. So packets before the cursor are no longer needed and can be dropped
+ * during the writing. The snapshot goes through an ordinary CTF sink, for which it looks like a
+ * session.
  */
 #include <errno.h>
 #include <limits.h>
@@ -75,7 +76,8 @@ static int gather(struct flight_writer *writer, const struct flight_part *part)
 	return 0;
 }
 
-int flight_writer_begin(const struct flight_part *part, struct flight_writer **result, struct kymo_err *err)
+int flight_writer_begin(const struct flight_part *part, struct flight_writer **result,
+			struct kymo_err *err)
 {
 	struct flight_writer *writer = calloc(1, sizeof *writer);
 	uint64_t realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME), monotonic = (uint64_t)now_ns();
@@ -90,7 +92,8 @@ int flight_writer_begin(const struct flight_part *part, struct flight_writer **r
 	writer->clock_offset_ns = (int64_t)(realtime - monotonic);
 	writer->cursor = part->first;
 	writer->last = part->last;
-	if (sink_ctf_create(part->path, part->version, monotonic, realtime, NULL, &writer->sink, err) < 0) {
+	if (sink_ctf_create(part->path, part->version, monotonic, realtime, NULL, &writer->sink,
+			    err) < 0) {
 		(void)flight_writer_end(writer, NULL, NULL);
 		return -1;
 	}
@@ -112,22 +115,28 @@ static int join(struct flight_writer *writer, struct written *written)
 	int rc = sink->ops->join(sink, &written->at);
 
 	written->joined = rc == 0;
-	/* First the events that the process declares itself: they decide into which streams it is written. */
+	/* First the events that the process declares itself: they decide into which streams it is
+	 * written. */
 	for (int class = CTF_CLASS_COUNT; rc == 0 && class-- > 0;)
 		for (unsigned id = KYMO_POINTS_TABLE; rc == 0 && id < KYMO_POINTS_MAX; id++)
 			if (is_declared(written->from, (enum ctf_class)class, id))
-				rc = sink->ops->declare(sink, &written->at, (enum ctf_class)class, id);
+				rc = sink->ops->declare(sink, &written->at, (enum ctf_class) class,
+							id);
 	for (unsigned id = 0; rc == 0 && id < KYMO_POINTS_TABLE; id++)
 		if (is_declared(written->from, CTF_CLASS_INIT, id))
 			rc = sink->ops->declare(sink, &written->at, CTF_CLASS_INIT, id);
 	return rc;
 }
 
-/* Facts that are older than the snapshot get its start as their time, as facts older than a session do. */
-static int write_facts(struct flight_writer *writer, struct written *written, const struct flight_facts *from)
+/* Facts that are older than the snapshot get its start as their time, as facts older than a session
+ * do. */
+static int write_facts(struct flight_writer *writer, struct written *written,
+		       const struct flight_facts *from)
 {
 	const bool skipped = from->known && from->turn != written->from->base;
-	const uint64_t floor = written->at.init.prev_ns > writer->begin_ns ? written->at.init.prev_ns : writer->begin_ns;
+	const uint64_t floor = written->at.init.prev_ns > writer->begin_ns
+				       ? written->at.init.prev_ns
+				       : writer->begin_ns;
 	struct sink_facts facts = {
 		.discarded = written->init_dropped + from->lost, .count = skipped ? 0 : from->count,
 		.at = from->at, .bytes = writer->scratch, .size = skipped ? 0 : from->size,
@@ -185,7 +194,8 @@ static int step_process(struct flight_writer *writer)
 
 /* ---- packets ---- */
 
-static struct written *written_of(struct flight_writer *writer, const struct flight_process *process)
+static struct written *written_of(struct flight_writer *writer,
+				  const struct flight_process *process)
 {
 	for (unsigned i = 0; i < writer->count; i++)
 		if (writer->process[i].from == process)
@@ -210,8 +220,14 @@ static int write_packet(struct flight_writer *writer, const struct flight_kept *
 	struct written *written = written_of(writer, kept->process);
 	struct drained_process *process = kept->process->process;
 	struct sink_packet packet = {
-		.ring = kept->ring, .thread = kept->thread, .begin = kept->begin, .end = kept->end,
-		.cpu = kept->cpu, .records = kept->records, .bytes = kept->bytes, .size = kept->size,
+		.ring = kept->ring,
+		.thread = kept->thread,
+		.begin = kept->begin,
+		.end = kept->end,
+		.cpu = kept->cpu,
+		.records = kept->records,
+		.bytes = kept->bytes,
+		.size = kept->size,
 	};
 	uint64_t lost = kept->lost;
 	struct sink_ring *ring;
@@ -222,7 +238,8 @@ static int write_packet(struct flight_writer *writer, const struct flight_kept *
 	ring = &written->at.ring[kept->ring];
 	if (kept->begin < writer->begin_ns) {
 		uint32_t skipped;
-		size_t at = walk_until(&process->classes, kept->bytes, kept->size, writer->begin_ns, &skipped);
+		size_t at = walk_until(&process->classes, kept->bytes, kept->size, writer->begin_ns,
+				       &skipped);
 
 		packet.bytes += at;
 		packet.size -= at;
@@ -288,7 +305,9 @@ const char *flight_writer_path(const struct flight_writer *writer)
 void flight_writer_totals(const struct flight_writer *writer, struct flight_totals *totals)
 {
 	*totals = (struct flight_totals){
-		.processes = writer->count, .clock_offset_ns = writer->clock_offset_ns, .bytes = writer->sink->ops->bytes(writer->sink),
+		.processes = writer->count,
+		.clock_offset_ns = writer->clock_offset_ns,
+		.bytes = writer->sink->ops->bytes(writer->sink),
 	};
 	for (unsigned i = 0; i < writer->count; i++) {
 		const struct written *written = &writer->process[i];
@@ -297,7 +316,8 @@ void flight_writer_totals(const struct flight_writer *writer, struct flight_tota
 		totals->init_events += written->init_events;
 		totals->dropped += written->dropped;
 		for (unsigned j = 0; j < written->thread_count; j++)
-			totals->threads += written->thread[j].recorded || written->thread[j].dropped;
+			totals->threads +=
+				written->thread[j].recorded || written->thread[j].dropped;
 	}
 }
 
@@ -309,8 +329,12 @@ static struct json_object *threads(const struct written *written)
 		const struct sink_without *thread = &written->thread[i];
 		const struct thread_account *known = &written->at.process->thread[i];
 		const struct accounts_thread account = {
-			.tid = known->tid, .name = known->name, .recorded = thread->recorded, .dropped = thread->dropped,
-			.filtered = ACCOUNTS_UNKNOWN, .bytes = thread->bytes,
+			.tid = known->tid,
+			.name = known->name,
+			.recorded = thread->recorded,
+			.dropped = thread->dropped,
+			.filtered = ACCOUNTS_UNKNOWN,
+			.bytes = thread->bytes,
 		};
 
 		if (thread->recorded || thread->dropped)
@@ -331,14 +355,26 @@ static struct json_object *account_process(const struct written *written)
 {
 	const struct drained_process *process = written->at.process;
 	const struct accounts_process account = {
-		.pid = process->region.pid, .host_pid = (uint64_t)process->host_pid, .uid = ACCOUNTS_UNKNOWN,
-		.procname = process->region.procname, .exe = process->region.exe, .ros_domain = ACCOUNTS_UNKNOWN,
-		.start_ns = (int64_t)process->region.birth_ns, .state = session_end_name(process),
-		.tracetools = process->tracetools_version, .recorded = written->records,
-		.dropped = written->dropped + written->init_dropped, .dropped_no_ring = written->init_dropped,
-		.filtered = ACCOUNTS_UNKNOWN, .before = ACCOUNTS_UNKNOWN, .init_events = written->init_events,
-		.texts_cut = ACCOUNTS_UNKNOWN, .corrupt_bytes = process->lost_bytes, .outside = outside(written),
-		.bytes = written->bytes, .wanted = true,
+		.pid = process->region.pid,
+		.host_pid = (uint64_t)process->host_pid,
+		.uid = ACCOUNTS_UNKNOWN,
+		.procname = process->region.procname,
+		.exe = process->region.exe,
+		.ros_domain = ACCOUNTS_UNKNOWN,
+		.start_ns = (int64_t)process->region.birth_ns,
+		.state = session_end_name(process),
+		.tracetools = process->tracetools_version,
+		.recorded = written->records,
+		.dropped = written->dropped + written->init_dropped,
+		.dropped_no_ring = written->init_dropped,
+		.filtered = ACCOUNTS_UNKNOWN,
+		.before = ACCOUNTS_UNKNOWN,
+		.init_events = written->init_events,
+		.texts_cut = ACCOUNTS_UNKNOWN,
+		.corrupt_bytes = process->lost_bytes,
+		.outside = outside(written),
+		.bytes = written->bytes,
+		.wanted = true,
 	};
 	struct json_object *object = accounts_object(ACCOUNTS_PROCESS, &account);
 
@@ -354,8 +390,14 @@ static void account_all(const struct flight_writer *writer, struct json_object *
 
 	flight_writer_totals(writer, &all);
 	totals = (struct accounts_totals){
-		.processes = all.processes, .threads = all.threads, .recorded = all.events, .dropped = all.dropped,
-		.filtered = ACCOUNTS_UNKNOWN, .before = ACCOUNTS_UNKNOWN, .init_events = all.init_events, .bytes = all.bytes,
+		.processes = all.processes,
+		.threads = all.threads,
+		.recorded = all.events,
+		.dropped = all.dropped,
+		.filtered = ACCOUNTS_UNKNOWN,
+		.before = ACCOUNTS_UNKNOWN,
+		.init_events = all.init_events,
+		.bytes = all.bytes,
 	};
 	for (unsigned i = 0; i < writer->count; i++) {
 		json_object_array_add(array, account_process(&writer->process[i]));
@@ -366,7 +408,8 @@ static void account_all(const struct flight_writer *writer, struct json_object *
 	json_object_object_add(root, "totals", accounts_object(ACCOUNTS_TOTALS, &totals));
 }
 
-static int write_accounts(const struct flight_writer *writer, const char *accounts, struct json_object *snapshot)
+static int write_accounts(const struct flight_writer *writer, const char *accounts,
+			  struct json_object *snapshot)
 {
 	struct json_object *root = accounts ? json_tokener_parse(accounts) : NULL;
 	const char *text;
@@ -377,20 +420,23 @@ static int write_accounts(const struct flight_writer *writer, const char *accoun
 		root = json_object_new_object();
 	}
 	json_object_object_add(root, "start_ns", json_object_new_uint64(writer->begin_ns));
-	json_object_object_add(root, "start_realtime_ns",
-			       json_object_new_int64(writer->clock_offset_ns + (int64_t)writer->begin_ns));
+	json_object_object_add(
+		root, "start_realtime_ns",
+		json_object_new_int64(writer->clock_offset_ns + (int64_t)writer->begin_ns));
 	json_object_object_add(root, "duration_ns", json_object_new_uint64(writer->end_ns - writer->begin_ns));
 	json_object_object_add(root, "ended", json_object_new_boolean(true));
 	json_object_object_add(root, "snapshot", json_object_get(snapshot));
 	account_all(writer, root);
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+							    JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
 		rc = writer->sink->ops->accounts(writer->sink, text);
 	json_object_put(root);
 	return rc;
 }
 
-int flight_writer_end(struct flight_writer *writer, const char *accounts, struct json_object *snapshot)
+int flight_writer_end(struct flight_writer *writer, const char *accounts,
+		      struct json_object *snapshot)
 {
 	int rc = 0;
 

@@ -20,7 +20,8 @@
 
 /* ---- where ---- */
 
-static int set_path(char path[PATH_MAX], const char *directory, const char *rest, struct kymo_err *err)
+static int set_path(char path[PATH_MAX], const char *directory, const char *rest,
+		    struct kymo_err *err)
 {
 	if (snprintf(path, PATH_MAX, "%s/%s", directory, rest) < PATH_MAX)
 		return 0;
@@ -109,8 +110,10 @@ enum enable_state enable_look(const struct enable_place *place, char library[PAT
 
 	*library = '\0';
 	if (!text)
-		return access(place->file, F_OK) == 0 || (*place->settings && access(place->settings, F_OK) == 0) ? ENABLE_FOREIGN
-														 : ENABLE_OFF;
+		return access(place->file, F_OK) == 0 ||
+				       (*place->settings && access(place->settings, F_OK) == 0)
+			       ? ENABLE_FOREIGN
+			       : ENABLE_OFF;
 	at = is_ours(text) ? strstr(text, "LD_PRELOAD") : NULL;
 	if (!at) {
 		free(text);
@@ -161,7 +164,8 @@ static int write_file(const char *path, const char *text, struct kymo_err *err)
 	return err_set(err, KYMO_EXIT_FAILED, "cannot write %s: %s", path, strerror(-rc));
 }
 
-static int find_libraries(const char *libdir, char library[PATH_MAX], char python[PATH_MAX], struct kymo_err *err)
+static int find_libraries(const char *libdir, char library[PATH_MAX], char python[PATH_MAX],
+			  struct kymo_err *err)
 {
 	*python = '\0';
 	if (preload_find(library, PATH_MAX, libdir, err) < 0)
@@ -177,8 +181,8 @@ static int find_libraries(const char *libdir, char library[PATH_MAX], char pytho
 }
 
 /* Return: malloc'ed, NULL without memory. @made: directories created for file and index. */
-static char *compose_notes(const struct enable_place *place, const char *library, const char *python, bool flight, unsigned made,
-			   unsigned made_index)
+static char *compose_notes(const struct enable_place *place, const char *library,
+			   const char *python, bool flight, unsigned made, unsigned made_index)
 {
 	char *text = NULL;
 	int length;
@@ -218,7 +222,8 @@ static bool is_there(const char *path, const char *wanted)
 }
 
 /* Return: 1; 0: it was so; -1 with @err. The notes come first: what they name can be removed. */
-static int write_all_of(const struct enable_place *place, const char *notes, const char *settings, struct kymo_err *err)
+static int write_all_of(const struct enable_place *place, const char *notes, const char *settings,
+			struct kymo_err *err)
 {
 	if (is_there(place->file, notes) && (!*place->settings || (is_there(place->settings, settings) && is_there(place->index, ""))))
 		return 0;
@@ -229,7 +234,8 @@ static int write_all_of(const struct enable_place *place, const char *notes, con
 	return 1;
 }
 
-int enable_write(const struct enable_place *place, const char *libdir, bool flight, struct kymo_err *err)
+int enable_write(const struct enable_place *place, const char *libdir, bool flight,
+		 struct kymo_err *err)
 {
 	char library[PATH_MAX], python[PATH_MAX], *text, *settings, *before;
 	unsigned made = missing_above(place->file), made_index = 0;
@@ -289,7 +295,8 @@ int enable_remove(const struct enable_place *place, struct kymo_err *err)
 		(void)sscanf(text + strlen(MARK), "%u %u", &made, &made_index);
 	free(text);
 	if ((*place->index && unlink(place->index) < 0 && errno != ENOENT) ||
-	    (*place->settings && unlink(place->settings) < 0 && errno != ENOENT) || unlink(place->file) < 0)
+	    (*place->settings && unlink(place->settings) < 0 && errno != ENOENT) ||
+	    unlink(place->file) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot remove %s: %s", place->file, strerror(errno));
 	if (*place->index)
 		remove_above(place->index, made_index);

@@ -33,7 +33,8 @@ enum enable_state {
 /** enable_of_user() - where the switch of this user is. Return: 0; -1 with @err. */
 int enable_of_user(struct enable_place *place, struct kymo_err *err);
 
-/** enable_of_workspace() - of the colcon workspace, or its install space, @directory. Return: 0; -1 with @err. */
+/** enable_of_workspace() - of the colcon workspace, or its install space, @directory. Return: 0; -1
+ * with @err. */
 int enable_of_workspace(struct enable_place *place, const char *directory, struct kymo_err *err);
 
 /** enable_look() - what there is. @library: receives the path that it names; "": none */
@@ -45,9 +46,11 @@ enum enable_state enable_look(const struct enable_place *place, char library[PAT
  *
  * Return: 1; 0: it was as it shall be; -1 with @err: nothing was changed.
  */
-int enable_write(const struct enable_place *place, const char *libdir, bool flight, struct kymo_err *err);
+int enable_write(const struct enable_place *place, const char *libdir, bool flight,
+		 struct kymo_err *err);
 
-/** enable_remove() - switch off, and remove directories that enable_write() created. Return: 1; 0: it was off; -1 with @err. */
+/** enable_remove() - switch off, and remove directories that enable_write() created. Return: 1; 0:
+ * it was off; -1 with @err. */
 int enable_remove(const struct enable_place *place, struct kymo_err *err);
 
 #endif

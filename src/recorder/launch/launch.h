@@ -54,17 +54,20 @@ bool launch_is_glibc(const char *loader);
 #define LAUNCH_WHY_MAX 512
 
 /**
- * launch_is_foreign() - can @command not load our libraries, because it is of another libc or architecture?
+ * launch_is_foreign() - can @command not load our libraries, because it is of another libc or
+ * architecture?
  * @why: set to what it is, and the remedy
  *
  * Only the words and the files they name are looked at. Context: blocks.
  */
 bool launch_is_foreign(char *const *command, char why[LAUNCH_WHY_MAX]);
 
-/** launch_is_program() - is the file @path a program that this user may execute? Context: blocks. */
+/** launch_is_program() - is the file @path a program that this user may execute? Context:
+ * blocks. */
 bool launch_is_program(const char *path);
 
-/** launch_in_path() - the first program called @name in $PATH. Return: false: there is none. Context: blocks. */
+/** launch_in_path() - the first program called @name in $PATH. Return: false: there is none.
+ * Context: blocks. */
 bool launch_in_path(const char *name, char program[PATH_MAX]);
 
 /**

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the program in a command line and what removes LD_PRELOAD before it. Prefix after prefix is parsed with its row of
- * prefixes.def: its options, its operands, assignments. Each has an effect on the environment of the next one; the first effect
- * that makes recording impossible is the problem.
+ * Finds the program in a command line and what removes LD_PRELOAD before it. Prefix after prefix is
+ * parsed with its row of prefixes.def: its options, its operands, assignments. Each has an effect
+ * on the environment of the next one; the first effect that makes recording impossible is the
+ * problem.
  */
 #include "recorder/launch/prefixes.h"
 
@@ -212,7 +213,8 @@ static void read_prefix(struct walk *walk, const struct prefix *prefix)
 		if (prefix->effect == SYSTEMD && !strcmp(command[at], "--scope"))
 			walk->problem = NULL;
 		if (prefix->effect == OTHER_USER && (!strncmp(command[at], "-u", 2) || !strncmp(command[at], "--user", 6)))
-			walk->blind = false;		/* otherwise the next word is the user, or words for a shell */
+			walk->blind = false; /* otherwise the next word is the user, or words for a
+						shell */
 		if (prefix->effect == ENVIRONMENT && (!strncmp(command[at], "-S", 2) || !strncmp(command[at], "--split-string", 14)))
 			walk->blind = true;
 		at += option_words(prefix, command + at);
@@ -221,7 +223,8 @@ static void read_prefix(struct walk *walk, const struct prefix *prefix)
 		at++;
 	for (unsigned i = 0; i < prefix->operands && command[at]; i++)
 		at++;
-	while ((prefix->effect == ENVIRONMENT || prefix->effect == PRIVILEGED) && command[at] && is_assignment(command[at]))
+	while ((prefix->effect == ENVIRONMENT || prefix->effect == PRIVILEGED) && command[at] &&
+	       is_assignment(command[at]))
 		assign(needed, command[at++]);
 	if (prefix->effect == ENVIRONMENT)
 		walk->problem = missing_variable(needed, walk->records);
@@ -229,14 +232,16 @@ static void read_prefix(struct walk *walk, const struct prefix *prefix)
 	walk->at = at;
 }
 
-static void describe_problem(const struct walk *walk, unsigned from, const char *verb, struct prefixes *found)
+static void describe_problem(const struct walk *walk, unsigned from, const char *verb,
+			     struct prefixes *found)
 {
 	char before[160], after[160], words[96];
 	char *some[64];
 	unsigned count = 0;
 
 	found->behind = walk->blind ? 0 : walk->at;
-	for (unsigned i = from; walk->command[i] && (walk->blind ? i < from + 1 : i < walk->at) && count < 63; i++)
+	for (unsigned i = from;
+	     walk->command[i] && (walk->blind ? i < from + 1 : i < walk->at) && count < 63; i++)
 		some[count++] = walk->command[i];
 	some[count] = NULL;
 	(void)snprintf(found->problem, sizeof found->problem, "\"%s\" %s", prefixes_line(some, words, sizeof words), walk->problem);

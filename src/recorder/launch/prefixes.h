@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command that begins with other commands ("nice -n 5 env -i talker"): which word is the program, and does LD_PRELOAD arrive
- * there? Only the words are parsed; nothing is run.
+ * A command that begins with other commands ("nice -n 5 env -i talker"): which word is the program,
+ * and does LD_PRELOAD arrive there? Only the words are parsed; nothing is run.
  */
 #ifndef KYMO_RECORDER_PREFIXES_H
 #define KYMO_RECORDER_PREFIXES_H
@@ -9,10 +9,12 @@
 #include <stddef.h>
 
 struct prefixes {
-	unsigned program;	/* index of the word that is the program; of the last prefix, if the program cannot be found in the words */
-	unsigned behind;	/* index of the first word after the command that removes LD_PRELOAD; 0: unknown, or there is none */
-	char problem[256];	/* what removes LD_PRELOAD; empty: nothing */
-	char remedy[512];	/* a sentence, with the command line to type if it is known */
+	unsigned program;  /* index of the word that is the program; of the last prefix, if the
+			      program cannot be found in the words */
+	unsigned behind;   /* index of the first word after the command that removes LD_PRELOAD; 0:
+			      unknown, or there is none */
+	char problem[256]; /* what removes LD_PRELOAD; empty: nothing */
+	char remedy[512];  /* a sentence, with the command line to type if it is known */
 };
 
 /**

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 /* In the directory @directory + @at? */
-static bool is_there(char *path, size_t size, const char *directory, const char *at, const char *name)
+static bool is_there(char *path, size_t size, const char *directory, const char *at,
+		     const char *name)
 {
 	int used = snprintf(path, size, "%s%s/%s", directory, at, name);
 
@@ -74,7 +75,8 @@ int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *e
 		       PRELOAD_LIBRARY, libdir ? libdir : "another place");
 }
 
-int preload_value(char *value, size_t size, const char *path, const char *before, struct kymo_err *err)
+int preload_value(char *value, size_t size, const char *path, const char *before,
+		  struct kymo_err *err)
 {
 	bool more = before && *before;
 	int used;

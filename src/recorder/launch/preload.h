@@ -25,7 +25,8 @@ int preload_find(char *path, size_t size, const char *libdir, struct kymo_err *e
 /**
  * preload_beside() - path of another file that is installed with it, @name
  *
- * Looked for in the same places, but for the environment. Return: 0; -1: it does not exist. Context: blocks.
+ * Looked for in the same places, but for the environment. Return: 0; -1: it does not exist.
+ * Context: blocks.
  */
 int preload_beside(char *path, size_t size, const char *name, const char *libdir);
 
@@ -35,6 +36,7 @@ int preload_beside(char *path, size_t size, const char *name, const char *libdir
  *
  * Return: 0, or -1 with @err filled: LD_PRELOAD cannot name a path with a colon or a blank in it.
  */
-int preload_value(char *value, size_t size, const char *path, const char *before, struct kymo_err *err);
+int preload_value(char *value, size_t size, const char *path, const char *before,
+		  struct kymo_err *err);
 
 #endif

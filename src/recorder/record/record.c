@@ -14,7 +14,8 @@
 
 #define FILES_LEAST 32 /* descriptors */
 #define PROGRESS_MS		500
-#define STRANGERS_MS		1000	/* until we look why nothing of the command is traced; then twice as long each time */
+/* until we look why nothing of the command is traced; then twice as long each time */
+#define STRANGERS_MS		1000
 #define STRANGERS_MAX_MS 60000
 
 static const int caught[RECORD_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
@@ -156,7 +157,8 @@ static void on_snapshot(struct flight_waiter *waiter, const struct flight_report
 	free(client);
 }
 
-static void ask_flight(struct recorder *recorder, struct control_call *call, struct json_object *request)
+static void ask_flight(struct recorder *recorder, struct control_call *call,
+		       struct json_object *request)
 {
 	const int64_t last_ns = json_object_get_int64(json_get(request, "last_ns"));
 	struct client *client = calloc(1, sizeof *client);
@@ -173,7 +175,8 @@ static void ask_flight(struct recorder *recorder, struct control_call *call, str
 	(void)uv_timer_start(&recorder->poll, on_poll, 0, 0);
 }
 
-static void on_snapshot_request(void *context, struct control_call *call, struct json_object *request)
+static void on_snapshot_request(void *context, struct control_call *call,
+				struct json_object *request)
 {
 	struct recorder *recorder = context;
 	struct kymo_err err;
@@ -260,10 +263,12 @@ static int start(struct recorder *recorder)
 	/* Without inotify (limits!) the session still looks every second and by mtime. */
 	(void)uv_fs_event_init(&recorder->loop, &recorder->watch);
 	recorder->watch.data = recorder;
-	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session), 0);
+	(void)uv_fs_event_start(&recorder->watch, on_change, session_runtime_dir(recorder->session),
+				0);
 	/* Without a control socket, `kymo stop` says how to end the recording. */
-	if (control_open(&recorder->control, &recorder->loop, session_runtime_dir(recorder->session),
-			 requests, recorder, &why) < 0 && options->session.say)
+	if (control_open(&recorder->control, &recorder->loop,
+			 session_runtime_dir(recorder->session), requests, recorder, &why) < 0 &&
+	    options->session.say)
 		options->session.say(options->session.context, why.text);
 	if (options->command) {
 		rc = command_start(recorder);
@@ -312,7 +317,8 @@ static int run_loop(struct recorder *recorder)
 	record_sinks_end(recorder->session);
 	control_close(recorder->control);
 	recorder->control = NULL;
-	/* Complete the trace: a second signal ("timeout -s INT", an impatient Ctrl-C) does not interrupt it. */
+	/* Complete the trace: a second signal ("timeout -s INT", an impatient Ctrl-C) does not
+	 * interrupt it. */
 	hold_signals(SIG_BLOCK);
 	uv_walk(&recorder->loop, close_handle, NULL);
 	(void)uv_run(&recorder->loop, UV_RUN_DEFAULT);	/* runs the closings */
@@ -322,7 +328,8 @@ static int run_loop(struct recorder *recorder)
 
 /* ---- snapshots ---- */
 
-static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err)
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size,
+			 struct kymo_err *err)
 {
 	const struct flight_options *options = ((const struct recorder *)context)->options->flight;
 
@@ -352,7 +359,8 @@ static int check_files(struct kymo_err *err)
 		       (unsigned long long)limit.rlim_max, FILES_LEAST);
 }
 
-int record_run(const struct record_options *options, struct record_result *result, struct kymo_err *err)
+int record_run(const struct record_options *options, struct record_result *result,
+	       struct kymo_err *err)
 {
 	struct recorder recorder = { .options = options, .result = result, .err = err };
 	struct session_options session = options->session;

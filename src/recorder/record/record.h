@@ -18,19 +18,22 @@ struct record_options {
 	struct session_options session;
 	/* Keep the last seconds in memory instead of writing all; then session.output is NULL. */
 	const struct flight_options *flight;	/* with snapshots, it ends after so many */
-	/* Creates a sink for the "url" of @request; NULL: sinks are directories only. Return: 0; -1 with @err. */
-	int (*remote)(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err);
-	bool kernel;			/* also record the kernel's events, in kernel/ of the (first) trace directory */
+	/* Creates a sink for the "url" of @request; NULL: sinks are directories only. Return: 0; -1
+	 * with @err. */
+	int (*remote)(void *context, struct json_object *request, struct sink **sink,
+		      struct kymo_err *err);
+	bool kernel; /* also record the kernel's events, in kernel/ of the (first) trace
+		      * directory */
 	bool kernel_optional; /* with it: record without them where they are not available; else
 				 that is an error */
-	bool kernel_all;		/* with it: of all threads, not only those of traced processes */
+	bool kernel_all;      /* with it: of all threads, not only those of traced processes */
 	const struct opt_list
 		*kernel_events; /* with it: only these, see kernel_options; NULL: the usual ones */
 	size_t kernel_ring;     /* with it: bytes per CPU; 0: the usual size */
 	bool syscalls;			/* with it: also system calls */
 	bool cycles;			/* with it: also CPU cycles */
-	bool yields; /* end when another recorder wants to begin: what is recorded is only looked at
-		      */
+	bool yields; /* end when another recorder wants to begin: what is recorded is only looked
+		      * at */
 	char **command;			/* argument vector; NULL: attach */
 	char **environment;		/* for the command */
 	int64_t duration_ns;		/* 0: until a signal, or until the command ends */
@@ -43,10 +46,10 @@ struct record_options {
 
 struct record_result {
 	struct session_stats stats;
-	bool command_ended;		/* by itself or by a signal */
-	int command_status;		/* exit status, 128 + signal when one killed it */
-	bool command_left; /* processes that it started still run, which was reported */
-	struct stranger stranger;	/* why nothing of the command is traced, as seen while it ran */
+	bool command_ended;       /* by itself or by a signal */
+	int command_status;       /* exit status, 128 + signal when one killed it */
+	bool command_left;        /* processes that it started still run, which was reported */
+	struct stranger stranger; /* why nothing of the command is traced, as seen while it ran */
 	struct kernel_stats kernel;
 	char unmet[512];		/* with flight: flight_unmet() */
 };

@@ -11,7 +11,8 @@
 #include "recorder/filter/filter.h"
 #include "recorder/session/session.h"
 
-#define REPLY_ROOM (CONTROL_LINE_MAX / 4)	/* bytes of rules, and as many of programs; escaped they are longer */
+/* bytes of rules, and as many of programs; escaped they are longer */
+#define REPLY_ROOM (CONTROL_LINE_MAX / 4)
 
 static void add_rules(struct json_object *reply, const struct filter_rules *rules)
 {
@@ -68,8 +69,10 @@ static void add_caret(struct json_object *reply, const struct filter *filter)
 		const char *value = filter_caret_of(filter, (enum filter_caret_list)i);
 
 		if (value)
-			json_object_object_add(reply, filter_caret_variable((enum filter_caret_list)i),
-					       json_object_new_string_len(value, (int)strnlen(value, REPLY_ROOM / CARET_LISTS)));
+			json_object_object_add(
+				reply, filter_caret_variable((enum filter_caret_list)i),
+				json_object_new_string_len(
+					value, (int)strnlen(value, REPLY_ROOM / CARET_LISTS)));
 	}
 }
 

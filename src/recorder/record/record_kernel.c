@@ -24,8 +24,9 @@ static void say(const struct session_options *options, const char *text)
 }
 
 /* Name and directory of the kernel's trace in @trace. Return: false: its path is too long. */
-static bool describe(const struct record_kernel *record, const char *name, const char *trace, int64_t clock_offset_ns,
-		     struct traces *traces, struct ctf_trace_desc *desc, char dir[PATH_MAX])
+static bool describe(const struct record_kernel *record, const char *name, const char *trace,
+		     int64_t clock_offset_ns, struct traces *traces, struct ctf_trace_desc *desc,
+		     char dir[PATH_MAX])
 {
 	const uint64_t realtime = (uint64_t)clock_now_ns(CLOCK_REALTIME);
 
@@ -126,8 +127,9 @@ static void on_place(void *context, const char *place)
 		say(record->options, "the kernel's events end with the trace directory that contains them");
 	if (!place)
 		end(record);
-	else if ((record->kernel || !record->tried) && describe(record, record->sink->name, place,
-								 session_clock_offset(record->session), &traces, &desc, dir)) {
+	else if ((record->kernel || !record->tried) &&
+		 describe(record, record->sink->name, place, session_clock_offset(record->session),
+			  &traces, &desc, dir)) {
 		if (record->kernel)
 			turn(record, dir, &desc);
 		else
@@ -162,7 +164,8 @@ static uint64_t on_events(void *context)
 static char *on_tell(void *context)
 {
 	const struct record_kernel *record = context;
-	struct json_object *object = record->left.source ? session_account_kernel(&record->left, true) : NULL;
+	struct json_object *object =
+		record->left.source ? session_account_kernel(&record->left, true) : NULL;
 	char *text = NULL;
 
 	if (object && asprintf(&text, "\"kernel\":%s", json_object_to_json_string(object)) < 0)
@@ -219,7 +222,8 @@ int record_kernel_begin(struct record_kernel *record, struct session *session,
 		.beside = { on_place, on_bytes, on_events, on_tell, record },
 	};
 	if (flight) {
-		begin(record, &(struct kernel_options){ .window_ns = flight->window_ns, .memory = flight->memory / 4 });
+		begin(record, &(struct kernel_options){ .window_ns = flight->window_ns,
+							.memory = flight->memory / 4 });
 	} else {
 		record->sink = session_sink(session, 0);
 		place = record->sink->ops->place;
@@ -247,7 +251,8 @@ static void account(const struct flight_report *report, const struct kernel_stat
 	root = json_object_from_file(path);
 	if (json_object_is_type(root, json_type_object)) {
 		json_object_object_add(root, "kernel", session_account_kernel(stats, false));
-		text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+		text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+								    JSON_C_TO_STRING_NOSLASHESCAPE);
 		if (text)
 			(void)trace_dir_write(report->path, ACCOUNTS_FILE, text, strlen(text));
 	}
@@ -263,7 +268,8 @@ void record_kernel_snapshot(struct record_kernel *record, const struct flight_re
 	struct kymo_err err;
 
 	if (!record->kernel || report->failed ||
-	    !describe(record, report->path, report->path, report->clock_offset_ns, &traces, &desc, dir))
+	    !describe(record, report->path, report->path, report->clock_offset_ns, &traces, &desc,
+		      dir))
 		return;
 	if (kernel_snapshot(record->kernel, &(struct kernel_snapshot){
 		.dir = dir, .desc = &desc, .begin_ns = report->begin_ns, .end_ns = report->end_ns,
@@ -299,7 +305,8 @@ void record_kernel_command(struct record_kernel *record, int pid)
 		kernel_follow(record->kernel, pid);
 }
 
-/* A process whose thread numbers differ from those in the kernel's events. Once; the trace has both numbers of the process. */
+/* A process whose thread numbers differ from those in the kernel's events. Once; the trace has both
+ * numbers of the process. */
 static void report_other_namespace(struct record_kernel *record,
 				   const struct drained_process *process)
 {

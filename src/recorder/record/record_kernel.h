@@ -61,7 +61,8 @@ void record_kernel_command(struct record_kernel *record, int pid);
 /** record_kernel_poll() - Return: @wait_ms, or less: when to come back. */
 int record_kernel_poll(struct record_kernel *record, int wait_ms);
 
-/** record_kernel_end() - @stats: zero without events of the kernel. Before session_end(); with @flight, after it. @record must live on until then. */
+/** record_kernel_end() - @stats: zero without events of the kernel. Before session_end(); with
+ * @flight, after it. @record must live on until then. */
 void record_kernel_end(struct record_kernel *record, struct kernel_stats *stats);
 
 #endif

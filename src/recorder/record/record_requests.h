@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What others may ask of a recording, through the control socket: rows of the table in record.c. Each function answers its @call
- * once.
+ * What others may ask of a recording, through the control socket: rows of the table in record.c.
+ * Each function answers its @call once.
  *
  * Context: on the session's thread; allocate, block while a sink is completed.
  */
@@ -41,8 +41,9 @@ struct recorder {
 void record_finish(struct recorder *recorder);
 
 /*
- * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the processes of some ROS domains
- * only ("ros_domains", see ros_domains.h): an End and a Start of CARET are.
+ * The session as a whole: stop, pause, resume (record_state.c). A stop and a resume may be for the
+ * processes of some ROS domains only ("ros_domains", see ros_domains.h): an End and a Start of
+ * CARET are.
  */
 
 /** record_stop() - Return: whether the session is to end. */
@@ -84,8 +85,8 @@ void record_sinks_end(struct session *session);
  *   {"request":"filter", "do":"show"|"set"|"add"|"clear", "rules":["topic !/rosout", ...]}
  *   {"request":"filter", "do":"caret", "CARET_SELECT_NODES":"...", ...}	for all processes
  *
- * The reply has the rules that hold afterwards: "rules"; "rules_more", the number of rules that had no room in it; "programs"
- * with rules in their own environment; and how much the rules leave out.
+ * The reply has the rules that hold afterwards: "rules"; "rules_more", the number of rules that had
+ * no room in it; "programs" with rules in their own environment; and how much the rules leave out.
  */
 void record_filter(void *recorder, struct control_call *call, struct json_object *request);
 

@@ -17,7 +17,8 @@ static void put_u64(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-/* Another user could otherwise have the recorder write where that user may not, or remove other users' sinks. */
+/* Another user could otherwise have the recorder write where that user may not, or remove other
+ * users' sinks. */
 static bool is_refused(struct control_call *call)
 {
 	struct kymo_err err;
@@ -29,7 +30,8 @@ static bool is_refused(struct control_call *call)
 	return true;
 }
 
-static struct json_object *describe(const struct sink *sink, const char *state, const struct session_stats *stats)
+static struct json_object *describe(const struct sink *sink, const char *state,
+				    const struct session_stats *stats)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -73,8 +75,8 @@ static struct sink *find(const struct session *session, const char *name)
 
 /* ---- add ---- */
 
-static int add_remote(struct session *session, const struct record_options *options, struct json_object *request,
-		      struct sink **sink, struct kymo_err *err)
+static int add_remote(struct session *session, const struct record_options *options,
+		      struct json_object *request, struct sink **sink, struct kymo_err *err)
 {
 	const char *url = json_get_text(request, "url");
 	const struct sink *other = find(session, url);
@@ -91,7 +93,8 @@ static int add_remote(struct session *session, const struct record_options *opti
 	return -1;
 }
 
-static int add_directory(struct session *session, struct json_object *request, struct sink **sink, struct kymo_err *err)
+static int add_directory(struct session *session, struct json_object *request, struct sink **sink,
+			 struct kymo_err *err)
 {
 	const struct sink_files files = {
 		.rotate_size = json_get_u64(request, "rotate_size"),

@@ -24,7 +24,8 @@ static void reply_state(struct session *session, struct control_call *call, bool
 }
 
 /* Return: false: the domains of the request are not valid, and it was refused. */
-static bool read_domains(struct control_call *call, struct json_object *request, struct ros_domains *set)
+static bool read_domains(struct control_call *call, struct json_object *request,
+			 struct ros_domains *set)
 {
 	struct kymo_err err;
 
@@ -71,6 +72,7 @@ void record_resume(void *recorder, struct control_call *call, struct json_object
 	struct ros_domains set;
 
 	if (read_domains(call, request, &set))
-		reply_state(session, call, session_begin_domains(session, ros_domains_limited(&set) ? &set : NULL) ==
-			    STATES_GO);
+		reply_state(session, call,
+			    session_begin_domains(
+				    session, ros_domains_limited(&set) ? &set : NULL) == STATES_GO);
 }

@@ -33,7 +33,8 @@ const struct kymo_point *classes_get(const struct classes *classes, unsigned id)
 	return id < classes->room ? classes->own[id].point : NULL;
 }
 
-/* Payload sizes of the table's events, computed when they are first needed: size + KNOWN; 0: not yet. */
+/* Payload sizes of the table's events, computed when they are first needed: size + KNOWN; 0: not
+ * yet. */
 #define KNOWN 3
 static int32_t table_fixed[KYMO_POINTS_TABLE];
 
@@ -148,7 +149,8 @@ static void number_same_names(struct kymo_point *point)
 static struct kymo_point *read_declaration(const uint8_t *payload, size_t size)
 {
 	struct kymo_declaration head;
-	struct text_cursor cursor = { (const char *)payload + sizeof head, (const char *)payload + size, false };
+	struct text_cursor cursor = { (const char *)payload + sizeof head,
+				      (const char *)payload + size, false };
 	struct kymo_point *point = calloc(1, sizeof *point);
 
 	memcpy(&head, payload, sizeof head);

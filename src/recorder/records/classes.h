@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event classes of one process: those of the table, and those that the process declared itself in its
- * init log (struct kymo_declaration). Declarations are untrusted; their texts are changed to what TSDL allows.
+ * The event classes of one process: those of the table, and those that the process declared itself
+ * in its init log (struct kymo_declaration). Declarations are untrusted; their texts are changed to
+ * what TSDL allows.
  */
 #ifndef KYMO_RECORDER_CLASSES_H
 #define KYMO_RECORDER_CLASSES_H
@@ -31,7 +32,8 @@ long classes_table_fixed(unsigned id);
 
 /**
  * classes_fixed() - bytes of the payload of runtime event @id
- * Return: CLASSES_VARIABLE: call walk_payload(); CLASSES_UNKNOWN: no such event. Context: wait-free.
+ * Return: CLASSES_VARIABLE: call walk_payload(); CLASSES_UNKNOWN: no such event. Context:
+ * wait-free.
  */
 static inline long classes_fixed(const struct classes *classes, unsigned id)
 {

@@ -10,7 +10,8 @@ static uint64_t *slot_of(const uint64_t *set, uint64_t address, unsigned probe)
 	return (uint64_t *)&set[(KYMO_LEFT_OUT_SLOT(address) + probe) % KYMO_LEFT_OUT_MAX];
 }
 
-/* The slot of @address, proposed or not; NULL: it has none. @room: set to the first slot that it could get. */
+/* The slot of @address, proposed or not; NULL: it has none. @room: set to the first slot that it
+ * could get. */
 static uint64_t *find(const uint64_t *set, uint64_t address, uint64_t **room)
 {
 	uint64_t *first = NULL, *found = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's side of the set of objects that are left out (src/abi/region.h). The set only saves work:
- * the content of the trace does not depend on it, since the filter judges what the process wrote all the same.
+ * The recorder's side of the set of objects that are left out (src/abi/region.h). The set only
+ * saves work: the content of the trace does not depend on it, since the filter judges what the
+ * process wrote all the same.
  *
  * Context of all functions: wait-free; one recorder, beside the traced process.
  */
@@ -20,7 +21,8 @@
  */
 bool left_out_propose(uint64_t *set, uint64_t address);
 
-/** left_out_confirm() - from now on its events are left out, unless the process has ended the proposal. */
+/** left_out_confirm() - from now on its events are left out, unless the process has ended the
+ * proposal. */
 void left_out_confirm(uint64_t *set, uint64_t address);
 
 /** left_out_withdraw() - its events are wanted. */

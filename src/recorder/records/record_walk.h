@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads records one by one, by the tracepoint table: what a crash left, and spans with a number that looks wrong. */
+/* Reads records one by one, by the tracepoint table: what a crash left, and spans with a number
+ * that looks wrong. */
 #ifndef KYMO_RECORDER_WALK_H
 #define KYMO_RECORDER_WALK_H
 

@@ -144,7 +144,8 @@ static int search_proc(uint32_t pid, uint64_t pid_ns, uint64_t start_time)
 	if (!proc)
 		return 0;
 	while (!found && (entry = readdir(proc))) {
-		if (!isdigit((unsigned char)entry->d_name[0]) || pid_namespace(entry->d_name) != pid_ns)
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    pid_namespace(entry->d_name) != pid_ns)
 			continue;
 		if (alive_inner_pid(atoi(entry->d_name)) == pid &&
 		    alive_start_time(atoi(entry->d_name)) == start_time)

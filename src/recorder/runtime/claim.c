@@ -39,7 +39,8 @@ int claim(int fd)
 	struct flock lock = one_byte(F_WRLCK, KYMO_LOCK_CLAIM);
 	int *entry = find(0), error;
 
-	/* Entered first: a child that is forked in between then closes the file although it is not locked yet, which harms nothing. */
+	/* Entered first: a child that is forked in between then closes the file although it is not
+	 * locked yet, which harms nothing. */
 	if (entry)
 		__atomic_store_n(entry, fd + 1, __ATOMIC_SEQ_CST);
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
@@ -55,7 +56,8 @@ void claim_release(int fd)
 
 	if (fd < 0 || !find(fd + 1))
 		return;
-	(void)fcntl(fd, F_OFD_SETLK, &lock);	/* explicitly: children that have the file open would keep the lock */
+	(void)fcntl(fd, F_OFD_SETLK,
+		    &lock); /* explicitly: children that have the file open would keep the lock */
 	unregister(fd);
 }
 
@@ -87,5 +89,5 @@ static void close_all(void)
 
 void claim_forget_in_children(void)
 {
-	(void)pthread_atfork(NULL, NULL, close_all);	/* without memory, children keep the locks */
+	(void)pthread_atfork(NULL, NULL, close_all); /* without memory, children keep the locks */
 }

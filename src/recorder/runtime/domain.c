@@ -24,7 +24,8 @@ static int domain_check(int fd, const struct rundir *dir, struct kymo_err *err)
 	if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
 		return err_set(err, KYMO_EXIT_FAILED, "%s/%s is not a file of yours; remove it or set "
 			       "KYMO_DIR to another directory", dir->path, domain_name);
-	if (geteuid() == 0 && st.st_nlink > 1)	/* in another user's directory it may be a link to any file */
+	if (geteuid() == 0 &&
+	    st.st_nlink > 1) /* in another user's directory it may be a link to any file */
 		return err_set(err, KYMO_EXIT_FAILED, "%s/%s has a second hard link; remove it", dir->path, domain_name);
 	return 0;
 }
@@ -98,7 +99,8 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
 	page = map_page(fd, dir, err);
 	if (!page)
 		goto fail;
-	/* While ours is being created, no process must join the session of a dead recorder, or mistake it for ours. */
+	/* While ours is being created, no process must join the session of a dead recorder, or
+	 * mistake it for ours. */
 	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	page->recorder_pid_ns = alive_own_pid_ns();

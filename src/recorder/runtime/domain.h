@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The domain page: which session, if any, is active in a runtime directory. The process that holds the
- * lock on its first byte (claim.h) is the recorder. The lock ends with that process, so the next
- * recorder takes over the page of a dead one.
+ * The domain page: which session, if any, is active in a runtime directory. The process that holds
+ * the lock on its first byte (claim.h) is the recorder. The lock ends with that process, so the
+ * next recorder takes over the page of a dead one.
  */
 #ifndef KYMO_RECORDER_DOMAIN_H
 #define KYMO_RECORDER_DOMAIN_H
@@ -24,10 +24,10 @@ struct domain {
 
 /* What `kymo status` reports of the active recorder. */
 struct domain_info {
-	bool active;			/* a living recorder holds the domain */
-	uint32_t layout;		/* its KYMO_ABI_VERSION; if it is not ours, all but pid may be wrong */
-	int pid;			/* in its own pid namespace, ... */
-	bool elsewhere;			/* ... which is not ours */
+	bool active;     /* a living recorder holds the domain */
+	uint32_t layout; /* its KYMO_ABI_VERSION; if it is not ours, all but pid may be wrong */
+	int pid;         /* in its own pid namespace, ... */
+	bool elsewhere;  /* ... which is not ours */
 	uint32_t generation;
 	uint32_t state;			/* enum kymo_state, or anything */
 	uint64_t session_tag;
@@ -41,7 +41,8 @@ struct domain_info {
  * domain_claim() - become the recorder of @dir
  * @dir: stays open as long as @domain is in use
  *
- * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to begin.
+ * Only the lock is taken, and what a dead recorder left is in WAIT: call domain_announce() to
+ * begin.
  * Return: 0; -1 with @err (KYMO_EXIT_FAILED), which names the other recorder. Context: blocks.
  */
 int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_err *err);
@@ -51,8 +52,8 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
  * @armed: it is in PREPARE until a Start arrives
  * @tag: only processes with this session tag belong to it; 0: all
  */
-void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag, uint64_t started_ns,
-		     const char *trace_path);
+void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag,
+		     uint64_t started_ns, const char *trace_path);
 
 /** domain_switch() - the state of processes that start from now on. Without a page: nothing. */
 void domain_switch(struct domain *domain, enum kymo_state state);
@@ -70,7 +71,8 @@ int domain_mend(struct domain *domain, const struct rundir *dir, struct kymo_err
 /** domain_release() - give the lock back. Zeroed or released domains are fine. */
 void domain_release(struct domain *domain);
 
-/** domain_inspect() - the recorder of @dir, if there is one. Return: 0; -1 with @err. Context: blocks. */
+/** domain_inspect() - the recorder of @dir, if there is one. Return: 0; -1 with @err. Context:
+ * blocks. */
 int domain_inspect(const struct rundir *dir, struct domain_info *info, struct kymo_err *err);
 
 #endif

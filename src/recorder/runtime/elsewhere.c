@@ -70,7 +70,8 @@ static bool read_process(struct elsewhere_process *process, const char *environm
 	return true;
 }
 
-void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process), void *context)
+void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process),
+		    void *context)
 {
 	DIR *list = opendir("/proc");
 	struct dirent *entry;

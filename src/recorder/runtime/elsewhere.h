@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds, in /proc, preloaded programs and agents of our user: for programs that use another runtime directory than ours. */
+/* Finds, in /proc, preloaded programs and agents of our user: for programs that use another runtime
+ * directory than ours. */
 #ifndef KYMO_RECORDER_ELSEWHERE_H
 #define KYMO_RECORDER_ELSEWHERE_H
 
@@ -27,11 +28,13 @@ struct elsewhere_process {
 };
 
 /**
- * elsewhere_scan() - call @each for every preloaded program and every agent of our user in our network namespace
+ * elsewhere_scan() - call @each for every preloaded program and every agent of our user in our
+ * network namespace
  * @each: what it gets is valid during the call
  *
  * Context: allocates; reads /proc.
  */
-void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process), void *context);
+void elsewhere_scan(void (*each)(void *context, const struct elsewhere_process *process),
+		    void *context);
 
 #endif

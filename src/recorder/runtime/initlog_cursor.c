@@ -17,7 +17,8 @@ struct log_bounds log_bounds(const struct region *region)
 	struct log_bounds bounds = { .head = __atomic_load_n(&header->log_head, __ATOMIC_ACQUIRE) };
 
 	bounds.tail = __atomic_load_n(&header->log_tail, __ATOMIC_ACQUIRE);
-	if (bounds.tail < bounds.head || bounds.head % 8 || bounds.head / KYMO_LOG_CHUNK > UINT32_MAX)
+	if (bounds.tail < bounds.head || bounds.head % 8 ||
+	    bounds.head / KYMO_LOG_CHUNK > UINT32_MAX)
 		bounds.tail = bounds.head = 0;
 	if (bounds.tail - bounds.head > most)
 		bounds.tail = bounds.head + most;
@@ -26,7 +27,8 @@ struct log_bounds log_bounds(const struct region *region)
 
 bool log_holds(const struct region *region, uint64_t position)
 {
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* pairs with a writer's release fence before its bytes */
+	__atomic_thread_fence(
+		__ATOMIC_ACQUIRE); /* pairs with a writer's release fence before its bytes */
 	return __atomic_load_n(&region_header(region)->log_head, __ATOMIC_RELAXED) <= position;
 }
 
@@ -39,7 +41,9 @@ static const uint8_t *chunk_at(const struct region *region, uint64_t position)
 	if (chunk >= __atomic_load_n(&region_header(region)->log_chunk_count, __ATOMIC_ACQUIRE))
 		return NULL;
 	page = __atomic_load_n(&log_page[chunk % KYMO_LOG_CHUNKS_MAX], __ATOMIC_ACQUIRE);
-	return page < KYMO_FIRST_SEGMENT_PAGE ? NULL : region_page(region, page, KYMO_LOG_CHUNK / KYMO_PAGE);
+	return page < KYMO_FIRST_SEGMENT_PAGE
+		       ? NULL
+		       : region_page(region, page, KYMO_LOG_CHUNK / KYMO_PAGE);
 }
 
 static bool has_stamp(const uint8_t *at, uint64_t position)
@@ -50,7 +54,8 @@ static bool has_stamp(const uint8_t *at, uint64_t position)
 	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ position);
 }
 
-/* Where the log continues behind bytes that cannot be read: at the next record with its stamp, or at the end. */
+/* Where the log continues behind bytes that cannot be read: at the next record with its stamp, or
+ * at the end. */
 static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end)
 {
 	for (position += 8; position + HEADER <= end; position += 8)
@@ -60,7 +65,8 @@ static uint64_t next_stamp(const uint8_t *chunk, uint64_t position, uint64_t end
 }
 
 /* Fixed part and sizes of a record that has its stamp. */
-static enum log_look look_at(const uint8_t *at, uint64_t position, uint64_t room, struct log_place *place)
+static enum log_look look_at(const uint8_t *at, uint64_t position, uint64_t room,
+			     struct log_place *place)
 {
 	struct kymo_log_record *head = &place->head;
 
@@ -71,10 +77,13 @@ static enum log_look look_at(const uint8_t *at, uint64_t position, uint64_t room
 		return LOG_BAD;
 	if (head->id == KYMO_LOG_PAD)
 		return LOG_SKIP;
-	return head->payload_size <= head->size - sizeof *head && head->origin <= position ? LOG_RECORD : LOG_BAD;
+	return head->payload_size <= head->size - sizeof *head && head->origin <= position
+		       ? LOG_RECORD
+		       : LOG_BAD;
 }
 
-enum log_look log_look(const struct region *region, uint64_t position, uint64_t tail, struct log_place *place)
+enum log_look log_look(const struct region *region, uint64_t position, uint64_t tail,
+		       struct log_place *place)
 {
 	const uint64_t chunk_end = (position / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK;
 	const uint64_t end = tail < chunk_end ? tail : chunk_end;
@@ -110,7 +119,8 @@ struct walker {
 static enum log_look next_record(struct walker *walker, struct log_place *place)
 {
 	for (;;) {
-		enum log_look look = log_look(walker->region, walker->at, walker->bounds.tail, place);
+		enum log_look look =
+			log_look(walker->region, walker->at, walker->bounds.tail, place);
 
 		if (look == LOG_RECORD || look == LOG_OVERTAKEN || look == LOG_END)
 			return look;
@@ -136,11 +146,12 @@ static enum log_look count_records(struct walker walker, size_t *records, bool *
 }
 
 /*
- * Facts from before @limit may have ended: they go to @lives, which finds out. Later ones belong to the session and go
- * to @facts at once. Behind a hole there may be copies of what is in front of it.
+ * Facts from before @limit may have ended: they go to @lives, which finds out. Later ones belong to
+ * the session and go to @facts at once. Behind a hole there may be copies of what is in front of
+ * it.
  */
-static enum log_look read_facts(struct walker *walker, uint64_t limit, struct kymo_lives *lives, struct log_facts *facts,
-			  uint64_t from)
+static enum log_look read_facts(struct walker *walker, uint64_t limit, struct kymo_lives *lives,
+				struct log_facts *facts, uint64_t from)
 {
 	struct log_place place;
 	enum log_look look = LOG_END;
@@ -152,9 +163,11 @@ static enum log_look read_facts(struct walker *walker, uint64_t limit, struct ky
 		walker->at = place.next;
 		room--;
 		if (place.head.origin < limit)
-			kymo_lives_add(lives, &place.head, place.payload, place.head.payload_size, position);
+			kymo_lives_add(lives, &place.head, place.payload, place.head.payload_size,
+				       position);
 		else if (place.head.id != KYMO_LOG_GONE && place.head.origin >= from)
-			facts->fact[facts->count++] = (struct log_fact){ place.head.origin, position };
+			facts->fact[facts->count++] =
+				(struct log_fact){ place.head.origin, position };
 		if (!log_holds(walker->region, position))
 			return LOG_OVERTAKEN;
 	}
@@ -168,7 +181,8 @@ static int by_origin(const void *a, const void *b)
 	return left->origin < right->origin ? -1 : left->origin > right->origin;
 }
 
-/* Facts are nearly always in order. A process that died while it cleaned its log leaves some twice. */
+/* Facts are nearly always in order. A process that died while it cleaned its log leaves some
+ * twice. */
 static void sort_facts(struct log_facts *facts)
 {
 	size_t kept = 0, i = 1;
@@ -205,7 +219,8 @@ static int collect(struct walker *walker, uint64_t from, uint64_t limit, struct 
 	kymo_lives_decide(&lives);
 	for (size_t i = 0; i < lives.count; i++)
 		if (lives.fact[i].origin >= from && kymo_lives_holds(&lives, &lives.fact[i]))
-			facts->fact[facts->count++] = (struct log_fact){ lives.fact[i].origin, lives.fact[i].position };
+			facts->fact[facts->count++] =
+				(struct log_fact){ lives.fact[i].origin, lives.fact[i].position };
 	free(memory);
 	facts->until = walker->hole < walker->at ? walker->hole : walker->at;
 	sort_facts(facts);
@@ -214,12 +229,16 @@ static int collect(struct walker *walker, uint64_t from, uint64_t limit, struct 
 	return look == LOG_OVERTAKEN ? -EAGAIN : 0;
 }
 
-int log_collect(const struct region *region, uint64_t from, uint64_t limit, bool over, struct log_facts *facts)
+int log_collect(const struct region *region, uint64_t from, uint64_t limit, bool over,
+		struct log_facts *facts)
 {
 	int rc = -EAGAIN;
 
 	for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
-		struct walker walker = { .region = region, .bounds = log_bounds(region), .hole = UINT64_MAX, .over = over };
+		struct walker walker = { .region = region,
+					 .bounds = log_bounds(region),
+					 .hole = UINT64_MAX,
+					 .over = over };
 
 		*facts = (struct log_facts){ 0 };
 		walker.at = walker.bounds.head;

@@ -38,7 +38,8 @@ static void copy_text(char *to, const char *from, size_t size)
 
 bool region_is_left(const struct region *region)
 {
-	return __atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED &&
+	return __atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) &
+		       KYMO_REGION_LOCKED &&
 	       claim_is_let_go(region->fd);
 }
 
@@ -51,7 +52,8 @@ enum alive region_alive(const struct region *region, int *host_pid)
 		alive = ALIVE_UNKNOWN;
 	if (alive != ALIVE_UNKNOWN)
 		return alive;
-	if (!(__atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_LOCKED))
+	if (!(__atomic_load_n(&region_header(region)->flags, __ATOMIC_ACQUIRE) &
+	      KYMO_REGION_LOCKED))
 		return ALIVE_UNKNOWN;
 	return claim_is_let_go(region->fd) ? ALIVE_DEAD : ALIVE_YES;
 }
@@ -64,7 +66,8 @@ bool region_has_name(const struct region *region, const char *glob)
 
 #define REFUSE(...) err_set(err, KYMO_EXIT_INPUT, __VA_ARGS__)
 
-/* Root records for another user, but only that user's own regions: those of the directory's owner. */
+/* Root records for another user, but only that user's own regions: those of the directory's
+ * owner. */
 static bool is_owner(uid_t uid, const struct rundir *dir)
 {
 	struct stat st;
@@ -83,7 +86,8 @@ enum alive region_owner(const char *name, int *host_pid)
 	return alive_find(pid, space, start, host_pid);
 }
 
-/* The layout of another version is not known here, so only the file's name says which process it is. */
+/* The layout of another version is not known here, so only the file's name says which process it
+ * is. */
 static int refuse_version(const char *path, const char *version, struct kymo_err *err)
 {
 	char comm[64];
@@ -122,7 +126,8 @@ static int check_version(int fd, const char *path, struct kymo_err *err)
 	return refuse_version(path, version, err);
 }
 
-static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st, struct kymo_err *err)
+static int check_file(int fd, const struct rundir *dir, const char *path, struct stat *st,
+		      struct kymo_err *err)
 {
 	if (fstat(fd, st) < 0)
 		return REFUSE("cannot read %s: %s", path, strerror(errno));
@@ -138,7 +143,8 @@ static int check_file(int fd, const struct rundir *dir, const char *path, struct
 			      path, (unsigned)(st->st_mode & 07777));
 	if (check_version(fd, path, err) < 0)
 		return -1;
-	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE || (uint64_t)st->st_size > REGION_SIZE_MAX)
+	if (st->st_size < KYMO_FIRST_SEGMENT_PAGE * KYMO_PAGE ||
+	    (uint64_t)st->st_size > REGION_SIZE_MAX)
 		return REFUSE("%s is not a region: it has %lld bytes; remove it", path,
 			      (long long)st->st_size);
 	return 0;
@@ -165,8 +171,10 @@ static void copy_identity(struct region *region)
 	region->time_ns = header->time_ns;
 	region->birth_ns = header->birth_ns;
 	region->tag = header->session_tag;
-	region->ros_domain = header->ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 || header->ros_domain == KYMO_ROS_EVERY ?
-			     header->ros_domain : KYMO_ROS_UNKNOWN;
+	region->ros_domain = header->ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 ||
+					     header->ros_domain == KYMO_ROS_EVERY
+				     ? header->ros_domain
+				     : KYMO_ROS_UNKNOWN;
 	copy_text(region->procname, header->procname, sizeof header->procname);
 	copy_text(region->exe, header->exe, sizeof header->exe);
 }
@@ -262,10 +270,12 @@ static bool is_power_of_two(uint64_t value)
 	return value && (value & (value - 1)) == 0;
 }
 
-bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size, uint64_t block_count)
+bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size,
+		     uint64_t block_count)
 {
-	return page >= KYMO_FIRST_SEGMENT_PAGE && is_power_of_two(block_size) && is_power_of_two(block_count) &&
-	       block_size >= KYMO_BLOCK_MIN && block_size <= KYMO_BLOCK_MAX && block_count >= 2 && block_count <= 1u << 20 &&
+	return page >= KYMO_FIRST_SEGMENT_PAGE && is_power_of_two(block_size) &&
+	       is_power_of_two(block_count) && block_size >= KYMO_BLOCK_MIN &&
+	       block_size <= KYMO_BLOCK_MAX && block_count >= 2 && block_count <= 1u << 20 &&
 	       region_page(region, (uint64_t)page + 1, block_size * block_count / KYMO_PAGE);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One mapped region file, checked. Everything in it is untrusted: the identity is copied out once, and
- * region_page() checks page numbers against the mapping at every use.
+ * One mapped region file, checked. Everything in it is untrusted: the identity is copied out once,
+ * and region_page() checks page numbers against the mapping at every use.
  */
 #ifndef KYMO_RECORDER_REGION_H
 #define KYMO_RECORDER_REGION_H
@@ -48,7 +48,8 @@ int region_open(struct region *region, const struct rundir *dir, const char *nam
  * region_alive() - whether the process of @region still runs
  * @host_pid: set to its pid in our namespace, 0 when it is not found
  *
- * By its pid, where that can be looked up; else, for a process in a container, by the lock that it holds.
+ * By its pid, where that can be looked up; else, for a process in a container, by the lock that it
+ * holds.
  * Context: as alive_find().
  */
 enum alive region_alive(const struct region *region, int *host_pid);
@@ -66,7 +67,8 @@ bool region_has_name(const struct region *region, const char *glob);
  * region_owner() - whether the process that created region file @name still runs, by the name alone
  * @host_pid: its pid in our namespace, 0 when it is not found
  *
- * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name has another form. Context: as alive_find().
+ * For files that cannot be opened as regions. Return: ALIVE_UNKNOWN also when the name has another
+ * form. Context: as alive_find().
  */
 enum alive region_owner(const char *name, int *host_pid);
 
@@ -91,8 +93,10 @@ static inline void *region_page(const struct region *region, uint64_t page, uint
 	return region->base + page * KYMO_PAGE;
 }
 
-/** region_has_ring() - whether a ring of these sizes at @page is possible, and within the mapping. Context: wait-free. */
-bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size, uint64_t block_count);
+/** region_has_ring() - whether a ring of these sizes at @page is possible, and within the mapping.
+ * Context: wait-free. */
+bool region_has_ring(const struct region *region, uint32_t page, uint64_t block_size,
+		     uint64_t block_count);
 
 /**
  * region_block_page() - the page of block @number of a ring at @page that region_has_ring()

@@ -22,7 +22,8 @@ bool ros_domains_leave(struct ros_domains *set, const struct ros_domains *other)
 
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		left.bits[i] &= ~other->bits[i];
-	/* Bit 0 stands for processes of unknown domain: they belong to one of the others, and are not a set by themselves. */
+	/* Bit 0 stands for processes of unknown domain: they belong to one of the others, and are
+	 * not a set by themselves. */
 	if (!(left.bits[0] & ~1ull || left.bits[1] || left.bits[2] || left.bits[3]))
 		return false;
 	*set = left;
@@ -34,9 +35,13 @@ int ros_domains_read(struct ros_domains *set, struct json_object *array, struct 
 	*set = (struct ros_domains){ 0 };
 	if (!array)
 		return 0;
-	for (size_t i = 0; json_object_is_type(array, json_type_array) && i < json_object_array_length(array); i++) {
+	for (size_t i = 0;
+	     json_object_is_type(array, json_type_array) && i < json_object_array_length(array);
+	     i++) {
 		struct json_object *item = json_object_array_get_idx(array, i);
-		int64_t number = json_object_is_type(item, json_type_int) ? json_object_get_int64(item) : INT64_MAX;
+		int64_t number = json_object_is_type(item, json_type_int)
+					 ? json_object_get_int64(item)
+					 : INT64_MAX;
 
 		if (number < -1 || number > (int64_t)KYMO_ROS_DOMAIN_MAX)
 			return err_set(err, KYMO_EXIT_USAGE, "ros_domains: a ROS domain is a number up to %u", KYMO_ROS_DOMAIN_MAX);

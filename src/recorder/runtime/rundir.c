@@ -88,7 +88,8 @@ void rundir_close(struct rundir *dir)
 	dir->fd = -1;
 }
 
-int rundir_list(const struct rundir *dir, void (*each)(void *context, const char *name), void *context)
+int rundir_list(const struct rundir *dir, void (*each)(void *context, const char *name),
+		void *context)
 {
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);

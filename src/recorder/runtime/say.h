@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences for the user, from code that neither prints nor fails: what went wrong while recording goes on. */
+/* Sentences for the user, from code that neither prints nor fails: what went wrong while recording
+ * goes on. */
 #ifndef KYMO_RECORDER_SAY_H
 #define KYMO_RECORDER_SAY_H
 

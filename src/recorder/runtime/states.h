@@ -42,7 +42,8 @@ enum states_answer states_next(uint32_t state, enum states_action action, uint32
 /** states_name() - "wait", "prepare", "record"; "?" for anything else. */
 const char *states_name(uint32_t state);
 
-/** states_nobody() - the error when a command needs the recorder of @dir, and none is running. Return: -1. */
+/** states_nobody() - the error when a command needs the recorder of @dir, and none is running.
+ * Return: -1. */
 int states_nobody(const char *dir, struct kymo_err *err);
 
 #endif

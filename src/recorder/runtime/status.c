@@ -144,7 +144,8 @@ static void read_region(void *context, const char *name)
 
 int status_read(const struct rundir *dir,
 		void (*each)(void *context, const struct process_status *status),
-		void (*refused)(void *context, const char *name, const char *text), void *context, struct kymo_err *err)
+		void (*refused)(void *context, const char *name, const char *text), void *context,
+		struct kymo_err *err)
 {
 	struct reading reading = { dir, each, refused, context, 0 };
 	const int rc = rundir_list(dir, read_region, &reading);

@@ -4,13 +4,15 @@
 #include "base/now.h"
 #include "recorder/session/session_internal.h"
 
-struct clock_change clocks_compare(const struct clock_snapshot *before, const struct clock_snapshot *now,
-				   struct clock_changes *changes)
+struct clock_change clocks_compare(const struct clock_snapshot *before,
+				   const struct clock_snapshot *now, struct clock_changes *changes)
 {
 	const int64_t noise = CLOCKS_NOISE_NS + (int64_t)before->width + (int64_t)now->width;
 	/* CLOCK_BOOTTIME goes on while the machine sleeps, CLOCK_MONOTONIC does not. */
-	const int64_t slept = (int64_t)((now->boottime - now->monotonic) - (before->boottime - before->monotonic));
-	const int64_t set = (int64_t)((now->realtime - now->boottime) - (before->realtime - before->boottime));
+	const int64_t slept = (int64_t)((now->boottime - now->monotonic) -
+					(before->boottime - before->monotonic));
+	const int64_t set =
+		(int64_t)((now->realtime - now->boottime) - (before->realtime - before->boottime));
 	struct clock_change change = { 0 };
 
 	if (slept > noise) {
@@ -86,7 +88,8 @@ const struct clock_snapshot *clocks_snapshot(struct session *session)
 
 	if (session->clock_count)
 		compare_with_last(session, &now);
-	if (session->clock_count == CLOCKS_MAX) {	/* keep every second one, half as often from now on */
+	if (session->clock_count ==
+	    CLOCKS_MAX) { /* keep every second one, half as often from now on */
 		for (unsigned i = 0; i < CLOCKS_MAX / 2; i++)
 			session->clock[i] = session->clock[2 * i];
 		session->clock_count = CLOCKS_MAX / 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots of all clocks. Two of them show whether the machine slept in between, and whether
- * somebody set the wall clock. Slewing by NTP changes CLOCK_REALTIME and CLOCK_MONOTONIC alike, so it is
- * not a change here; it shows in the rate of the CPU's counter.
+ * somebody set the wall clock. Slewing by NTP changes CLOCK_REALTIME and CLOCK_MONOTONIC alike, so
+ * it is not a change here; it shows in the rate of the CPU's counter.
  */
 #ifndef KYMO_RECORDER_CLOCKS_H
 #define KYMO_RECORDER_CLOCKS_H
@@ -37,12 +37,13 @@ struct clock_change {
  *
  * Context: wait-free.
  */
-struct clock_change clocks_compare(const struct clock_snapshot *before, const struct clock_snapshot *now,
-				   struct clock_changes *changes);
+struct clock_change clocks_compare(const struct clock_snapshot *before,
+				   const struct clock_snapshot *now, struct clock_changes *changes);
 
 struct session;
 
-/** clocks_snapshot() - append a snapshot of all clocks to the session's, and report what happened since the last. Return: it. */
+/** clocks_snapshot() - append a snapshot of all clocks to the session's, and report what happened
+ * since the last. Return: it. */
 const struct clock_snapshot *clocks_snapshot(struct session *session);
 
 #endif

@@ -18,7 +18,8 @@
 
 #define ENDING_TRIES 100 /* times 10 ms for a process to end, whose memory may be large */
 
-void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err)
+void session_refuse(struct session *session, const struct home *home, const char *name,
+		    const struct kymo_err *err)
 {
 	if (session->refused_count < REFUSED_MAX) {
 		session->refused_in[session->refused_count] = home;
@@ -58,7 +59,8 @@ static bool wanted(const struct session *session, const struct drained_process *
 
 	if (options->only_self)
 		return process->host_pid == getpid() && process->alive != ALIVE_DEAD &&
-		       !(__atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
+		       !(__atomic_load_n(&region_header(&process->region)->flags,
+					 __ATOMIC_ACQUIRE) &
 			 KYMO_REGION_REPLACED);
 	if (options->tag)
 		return process->region.tag == options->tag;
@@ -92,8 +94,8 @@ bool session_add_process(struct session *session, struct drained_process *proces
 }
 
 /*
- * With mode DISCARD the process respects rpos, which stood still until now. So rpos is set to wpos first; with an old one
- * the process would find its rings full until they are drained.
+ * With mode DISCARD the process respects rpos, which stood still until now. So rpos is set to wpos
+ * first; with an old one the process would find its rings full until they are drained.
  */
 static void take_over(struct drained_process *process)
 {
@@ -102,16 +104,20 @@ static void take_over(struct drained_process *process)
 	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < count && i < KYMO_RINGS_MAX; i++) {
-		struct kymo_ring *ring = region_page(&process->region, __atomic_load_n(&page[i], __ATOMIC_ACQUIRE), 1);
+		struct kymo_ring *ring = region_page(
+			&process->region, __atomic_load_n(&page[i], __ATOMIC_ACQUIRE), 1);
 
 		if (ring && page[i] >= KYMO_FIRST_SEGMENT_PAGE)
-			__atomic_store_n(&ring->rpos, KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)),
-					 __ATOMIC_RELEASE);
+			__atomic_store_n(
+				&ring->rpos,
+				KYMO_WORD_POS(__atomic_load_n(&ring->wpos, __ATOMIC_ACQUIRE)),
+				__ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&header->mode, KYMO_MODE_DISCARD, __ATOMIC_SEQ_CST);
 }
 
-/* Whether unread events belong to a trace: the process is being recorded, or was when its recorder was killed. */
+/* Whether unread events belong to a trace: the process is being recorded, or was when its recorder
+ * was killed. */
 static bool is_owed(const struct kymo_region *header)
 {
 	return __atomic_load_n(&header->state, __ATOMIC_ACQUIRE) != KYMO_STATE_WAIT ||
@@ -119,8 +125,8 @@ static bool is_owed(const struct kymo_region *header)
 }
 
 /*
- * Takes a region into the session. Unread records are ours if the region is in RECORD or PREPARE, or if its recorder
- * did not finish: that recorder died, or the process started while we record.
+ * Takes a region into the session. Unread records are ours if the region is in RECORD or PREPARE,
+ * or if its recorder did not finish: that recorder died, or the process started while we record.
  * Other records are remains of a session that ended properly while a thread was inside an event.
  */
 static void join(struct session *session, struct drained_process *process)
@@ -131,8 +137,9 @@ static void join(struct session *session, struct drained_process *process)
 
 	promise_resolve(process, &session->drain.sayer);
 	/* Facts of objects whose events are still unread in the rings are kept. */
-	process->init_limit = is_owed(header) ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE) :
-			      log_bounds(&process->region).tail;
+	process->init_limit = is_owed(header)
+				      ? __atomic_load_n(&header->log_settled, __ATOMIC_ACQUIRE)
+				      : log_bounds(&process->region).tail;
 	if (__atomic_load_n(&header->mode, __ATOMIC_ACQUIRE) == KYMO_MODE_OVERWRITE) {
 		process->init_limit = log_bounds(&process->region).tail;
 		take_over(process);
@@ -141,7 +148,8 @@ static void join(struct session *session, struct drained_process *process)
 	if (!ours)
 		header->no_ring_told = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED);
 	process->no_ring_base = header->no_ring_told;
-	/* Also for a dead process: with empty rings it may still have drops that no trace reports. */
+	/* Also for a dead process: with empty rings it may still have drops that no trace
+	 * reports. */
 	if (ours)
 		__atomic_store_n(&header->owed, 1, __ATOMIC_RELEASE);
 	process_rings(process, &session->drain, !ours);
@@ -166,9 +174,11 @@ static bool worth_joining(const struct session *session, const struct drained_pr
 {
 	const struct kymo_region *header = region_header(&process->region);
 
-	if (!wanted(session, process) || (session->options.only_dead && process->alive != ALIVE_DEAD))
+	if (!wanted(session, process) ||
+	    (session->options.only_dead && process->alive != ALIVE_DEAD))
 		return false;
-	/* A dead process is of interest if it was recording; else its region is only to be removed. */
+	/* A dead process is of interest if it was recording; else its region is only to be
+	 * removed. */
 	if (process->alive == ALIVE_DEAD && header->mode == KYMO_MODE_OVERWRITE)
 		return session->options.only_dead && header->state != KYMO_STATE_WAIT;
 	return process->alive != ALIVE_DEAD || is_owed(header);
@@ -255,7 +265,8 @@ static bool take_in(struct session *session, struct drained_process *process)
 	return false;
 }
 
-/* The domain page does not have names, so this new process began to record. It goes back to WAIT, or its region is removed. */
+/* The domain page does not have names, so this new process began to record. It goes back to WAIT,
+ * or its region is removed. */
 static void send_back(struct session *session, struct drained_process *process)
 {
 	struct kymo_region *header = region_header(&process->region);
@@ -356,5 +367,6 @@ static void scan_file(void *context, const char *name)
 void session_scan(struct session *session)
 {
 	for (unsigned i = 0; i < session->home_count; i++)
-		(void)rundir_list(&session->home[i].dir, scan_file, &(struct scan){ session, &session->home[i] });
+		(void)rundir_list(&session->home[i].dir, scan_file,
+				  &(struct scan){ session, &session->home[i] });
 }

@@ -2,10 +2,10 @@
 /*
  * Copying memory that another process writes at the same time.
  *
- * For a block of a ring, its seq is read, then its bytes, then its seq again. The producer stores the next seq before it
- * overwrites the block, so the copy is good if both times seq is the expected one. Blocks are copied
- * from the oldest on, because that is overwritten first. If a later block turns out bad, all before it
- * are given up, so that what is kept has no gap.
+ * For a block of a ring, its seq is read, then its bytes, then its seq again. The producer stores
+ * the next seq before it overwrites the block, so the copy is good if both times seq is the
+ * expected one. Blocks are copied from the oldest on, because that is overwritten first. If a later
+ * block turns out bad, all before it are given up, so that what is kept has no gap.
  *
  *     |ooooo|ooooo|ooooo|oo   |        o: copied
  *      ^bad  ^begin        ^wpos when it was first read
@@ -23,8 +23,8 @@
 #define TRIES		8	/* to copy a ring in which every block was overwritten meanwhile */
 
 /*
- * @bytes: multiple of 8, like both addresses. Each word is read with acquire, so in order. Writes meanwhile are not prevented,
- * but noticed by stamps and numbers; a race detector cannot know that.
+ * @bytes: multiple of 8, like both addresses. Each word is read with acquire, so in order. Writes
+ * meanwhile are not prevented, but noticed by stamps and numbers; a race detector cannot know that.
  */
 __attribute__((no_sanitize("thread")))
 static void copy_words(void *to, const void *from, size_t bytes)
@@ -44,11 +44,13 @@ struct frozen_ring {
 	const struct kymo_ring *from;
 	struct kymo_ring *to;
 	uint64_t block_size, block_count;
-	uint64_t word, end;		/* position word, and the position in it, as first read */
-	uint64_t first, last, begin;	/* numbers of blocks: to try, with wpos in it, first good one */
+	uint64_t word, end; /* position word, and the position in it, as first read */
+	uint64_t first, last,
+		begin; /* numbers of blocks: to try, with wpos in it, first good one */
 };
 
-/* A producer that was stopped between its stores keeps nseq odd. Then lastts may be later than the position, which is harmless. */
+/* A producer that was stopped between its stores keeps nseq odd. Then lastts may be later than the
+ * position, which is harmless. */
 static void read_position(struct frozen_ring *ring)
 {
 	const struct kymo_ring *from = ring->from;
@@ -92,7 +94,8 @@ static bool copy_block(const struct frozen_ring *ring, uint64_t number)
 	if (used < sizeof *from || used > ring->block_size)
 		return false;
 	copy_words(to + 1, from + 1, (used - sizeof *from + 7) / 8 * 8);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* pairs with the producer's between seq and bytes */
+	__atomic_thread_fence(
+		__ATOMIC_ACQUIRE); /* pairs with the producer's between seq and bytes */
 	return __atomic_load_n(&from->seq, __ATOMIC_RELAXED) == number + 1 && to->seq == number + 1;
 }
 
@@ -101,7 +104,8 @@ static void check_owners(const struct frozen_ring *ring)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (unsigned i = 0; i < KYMO_OWNERS; i++)
-		if (__atomic_load_n(&ring->from->owner[i].seq, __ATOMIC_RELAXED) != ring->to->owner[i].seq)
+		if (__atomic_load_n(&ring->from->owner[i].seq, __ATOMIC_RELAXED) !=
+		    ring->to->owner[i].seq)
 			ring->to->owner[i].seq = 0;
 }
 
@@ -127,8 +131,8 @@ static bool copy_ring(struct frozen_ring *ring, uint64_t taken)
 }
 
 /* @overwrite: rpos has no meaning; else what is before it is in some trace. */
-static void freeze_ring(const struct region *from, const struct region *copy, uint32_t page, bool overwrite,
-			struct freeze_stats *stats)
+static void freeze_ring(const struct region *from, const struct region *copy, uint32_t page,
+			bool overwrite, struct freeze_stats *stats)
 {
 	struct frozen_ring ring = {
 		.region = from,
@@ -148,7 +152,8 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 	ring.block_count = ring.from->block_count;
 	if (!region_has_ring(from, page, ring.block_size, ring.block_count)) {
 		stats->refused++;
-		copy_words(ring.to, ring.from, sizeof *ring.to / 8 * 8);	/* draining refuses it again */
+		copy_words(ring.to, ring.from,
+			   sizeof *ring.to / 8 * 8); /* draining refuses it again */
 		return;
 	}
 	if (!overwrite)
@@ -178,7 +183,8 @@ static void freeze_ring(const struct region *from, const struct region *copy, ui
 
 /* ---- the whole region ---- */
 
-static void freeze_rings(const struct region *from, const struct region *copy, struct freeze_stats *stats)
+static void freeze_rings(const struct region *from, const struct region *copy,
+			 struct freeze_stats *stats)
 {
 	struct kymo_region *header = region_header(copy);
 	uint32_t count = __atomic_load_n(&region_header(from)->ring_count, __ATOMIC_ACQUIRE);
@@ -208,7 +214,8 @@ static bool copy_log(const struct region *from, const struct region *copy)
 
 	header->log_head = bounds.head;
 	header->log_tail = bounds.tail;
-	header->log_chunk_count = __atomic_load_n(&region_header(from)->log_chunk_count, __ATOMIC_ACQUIRE);
+	header->log_chunk_count =
+		__atomic_load_n(&region_header(from)->log_chunk_count, __ATOMIC_ACQUIRE);
 	for (uint64_t i = first; i < first + KYMO_LOG_CHUNKS_MAX; i++) {
 		const uint64_t at = i % KYMO_LOG_CHUNKS_MAX;
 		uint32_t page = __atomic_load_n(&from_page[at], __ATOMIC_ACQUIRE);
@@ -218,14 +225,15 @@ static bool copy_log(const struct region *from, const struct region *copy)
 		if (page < KYMO_FIRST_SEGMENT_PAGE || !chunk || i * KYMO_LOG_CHUNK >= bounds.tail)
 			continue;
 		to_page[at] = page;
-		copy_words(region_page(copy, page, KYMO_LOG_CHUNK / KYMO_PAGE), chunk, KYMO_LOG_CHUNK);
+		copy_words(region_page(copy, page, KYMO_LOG_CHUNK / KYMO_PAGE), chunk,
+			   KYMO_LOG_CHUNK);
 	}
 	return log_holds(from, bounds.head);
 }
 
 /*
- * The stamp is the first word of a record and copied first: a record with a stamp in the copy is whole there. While the
- * process cleans its log, facts move; then the log is copied again.
+ * The stamp is the first word of a record and copied first: a record with a stamp in the copy is
+ * whole there. While the process cleans its log, facts move; then the log is copied again.
  */
 static void freeze_log(const struct region *from, const struct region *copy)
 {
@@ -252,7 +260,8 @@ static int make_copy(const struct region *from, struct region *copy, struct kymo
 	return 0;
 }
 
-int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats, struct kymo_err *err)
+int freeze_region(struct region *from, struct region *copy, struct freeze_stats *stats,
+		  struct kymo_err *err)
 {
 	struct region result;
 
@@ -265,7 +274,8 @@ int freeze_region(struct region *from, struct region *copy, struct freeze_stats 
 	copy_words(result.base, from->base, sizeof(struct kymo_region));
 	region_header(&result)->page_count = (uint32_t)from->pages;
 	region_header(&result)->promise = (struct kymo_promise){ 0 };	/* of another trace */
-	copy_words(region_page(&result, KYMO_ENABLE_PAGE, 1), region_page(from, KYMO_ENABLE_PAGE, 1), KYMO_PAGE);
+	copy_words(region_page(&result, KYMO_ENABLE_PAGE, 1),
+		   region_page(from, KYMO_ENABLE_PAGE, 1), KYMO_PAGE);
 	/* Rings first: what their records need is in the log before them. */
 	freeze_rings(from, &result, stats);
 	freeze_log(from, &result);

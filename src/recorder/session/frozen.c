@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session that changes nothing: `kymo snapshot` without a recorder. It drains copies of regions, one
- * for each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was recorded.
- * `kymo recover` uses the same for a process that kept its last events itself until it died.
+ * A session that changes nothing: `kymo snapshot` without a recorder. It drains copies of regions,
+ * one for each process that keeps its last events itself (KYMO_FLIGHT=1) or died while it was
+ * recorded. `kymo recover` uses the same for a process that kept its last events itself until it
+ * died.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static uint64_t last_event_ns(const struct drained_process *process)
 		const struct ring *ring = &process->ring[i];
 		const struct kymo_ring *shared = ring_shared(process, ring);
 
-		if (!ring->bad && KYMO_WORD_POS(shared->wpos) > ring->taken && shared->lastts > last)
+		if (!ring->bad && KYMO_WORD_POS(shared->wpos) > ring->taken &&
+		    shared->lastts > last)
 			last = shared->lastts;
 	}
 	return last;
@@ -82,7 +84,8 @@ static bool replace(struct session *session, struct drained_process *process)
 
 bool frozen_if_dead(struct session *session, struct drained_process *process)
 {
-	if (process->alive != ALIVE_DEAD || region_header(&process->region)->mode != KYMO_MODE_OVERWRITE)
+	if (process->alive != ALIVE_DEAD ||
+	    region_header(&process->region)->mode != KYMO_MODE_OVERWRITE)
 		return true;
 	return replace(session, process);
 }
@@ -121,7 +124,8 @@ static bool freeze(struct session *session, struct drained_process *process)
 		return false;
 	}
 	if (process->alive == ALIVE_DEAD ||
-	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED)
+	    __atomic_load_n(&region_header(&process->region)->flags, __ATOMIC_ACQUIRE) &
+		    KYMO_REGION_REPLACED)
 		process->end = session_how_it_ended(process);
 	return replace(session, process);
 }

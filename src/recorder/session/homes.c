@@ -9,8 +9,9 @@
 #include "recorder/session/session_internal.h"
 
 /*
- * The user whose processes are recorded must own the directory: any user can create one of that name in /dev/shm. If it
- * does not exist yet, it is created for that user, so that the user's programs find the session when they start.
+ * The user whose processes are recorded must own the directory: any user can create one of that
+ * name in /dev/shm. If it does not exist yet, it is created for that user, so that the user's
+ * programs find the session when they start.
  */
 static int open_other(struct rundir *dir, const struct session_user *user, struct kymo_err *err)
 {
@@ -34,8 +35,8 @@ static bool is_open(const struct session *session, const struct rundir *dir)
 	struct stat one, other;
 
 	for (unsigned i = 0; i < session->home_count; i++)
-		if (fstat(dir->fd, &one) == 0 && fstat(session->home[i].dir.fd, &other) == 0 && one.st_ino == other.st_ino &&
-		    one.st_dev == other.st_dev)
+		if (fstat(dir->fd, &one) == 0 && fstat(session->home[i].dir.fd, &other) == 0 &&
+		    one.st_ino == other.st_ino && one.st_dev == other.st_dev)
 			return true;
 	return false;
 }
@@ -47,7 +48,8 @@ static int open_home(struct session *session, const struct session_user *user, s
 	int rc;
 
 	home->dir.fd = home->domain.fd = -1;
-	rc = user ? open_other(&home->dir, user, err) : rundir_open(&home->dir, session->options.runtime_dir, true, err);
+	rc = user ? open_other(&home->dir, user, err)
+		  : rundir_open(&home->dir, session->options.runtime_dir, true, err);
 	if (rc == 0 && is_open(session, &home->dir)) {
 		rundir_close(&home->dir);
 		return 0;
@@ -73,8 +75,8 @@ void homes_announce(struct session *session, uint64_t tag)
 		struct home *home = &session->home[i];
 
 		if (session_has_domain(session))
-			domain_announce(&home->domain, session->state, session->options.armed, tag, session->started_ns,
-					session->output);
+			domain_announce(&home->domain, session->state, session->options.armed, tag,
+					session->started_ns, session->output);
 		home->generation = home->domain.page ? home->domain.generation :
 				   (uint32_t)(session->started_ns >> 20) | 2;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime directories of a session: that of its own user and, if that is root, those of other users. Each has a domain
- * page of its own, and only regions of the directory's owner are accepted (region_open()).
+ * The runtime directories of a session: that of its own user and, if that is root, those of other
+ * users. Each has a domain page of its own, and only regions of the directory's owner are accepted
+ * (region_open()).
  *
  * Context of all functions: on the session's thread; block.
  */
@@ -22,13 +23,16 @@ struct home {
 	bool torn;                      /* its domain page was truncated once, which was reported */
 };
 
-/** homes_open() - open and claim those of the options, the session's own first. Return: 0; -1 with @err. */
+/** homes_open() - open and claim those of the options, the session's own first. Return: 0; -1 with
+ * @err. */
 int homes_open(struct session *session, struct kymo_err *err);
 
-/** homes_announce() - processes that start there from now on belong to the session, if their tag is @tag or @tag is 0. */
+/** homes_announce() - processes that start there from now on belong to the session, if their tag is
+ * @tag or @tag is 0. */
 void homes_announce(struct session *session, uint64_t tag);
 
-/** homes_switch() - they start in another state from now on; RECORD holds for the domains in session->ros. */
+/** homes_switch() - they start in another state from now on; RECORD holds for the domains in
+ * session->ros. */
 void homes_switch(struct session *session, enum kymo_state state);
 
 /** homes_changed() - whether files were created or removed in one of them since the last call. */

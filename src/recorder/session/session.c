@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session from begin to end: beginning, polling, changing rules, ending. The other files of the room do the parts. */
+/* A session from begin to end: beginning, polling, changing rules, ending. The other files of the
+ * room do the parts. */
 #include "recorder/session/session.h"
 
 #include <stdlib.h>
@@ -14,16 +15,21 @@
 #define MS 1000000ull
 #define ALIVE_PERIOD_NS		(100 * MS)
 #define TELL_PERIOD_NS		(100 * MS)
-#define SCAN_PERIOD_NS		(1000 * MS)	/* in addition to inotify and the mtime of the directory */
-#define RESCAN_NS		(20 * MS)	/* two changes within a tick of the clock have one mtime */
+/* in addition to inotify and the mtime of the directory */
+#define SCAN_PERIOD_NS		(1000 * MS)
+/* two changes within a tick of the clock have one mtime */
+#define RESCAN_NS		(20 * MS)
 #define ACCOUNTS_PERIOD_NS	(1000 * MS)
 #define CLOCK_PERIOD_NS		(10000 * MS)
 #define PERIOD_MIN_MS		1
 #define PERIOD_MAX_MS		4	/* a large ring lasts 4.8 ms at 3 M events/s of 8 B */
-#define RINGS_PER_PERIOD_MS	250	/* with many rings a round takes longer, so it is less often */
-#define PROCESSES_PER_ALIVE	20	/* the same for looking whether so many are alive, and for new ones */
+/* with many rings a round takes longer, so it is less often */
+#define RINGS_PER_PERIOD_MS	250
+/* the same for looking whether so many are alive, and for new ones */
+#define PROCESSES_PER_ALIVE	20
 #define RINGS_PER_TELL		500	/* and for publishing counts in the regions */
-#define RINGS_PER_LOOK		64	/* up to so many rings, all are drained in every round; else all only ... */
+/* up to so many rings, all are drained in every round; else all only ... */
+#define RINGS_PER_LOOK		64
 #define LOOK_NS			(16 * MS)	/* ... once in this time for each so many */
 #define GLANCES_AHEAD		8
 
@@ -77,7 +83,8 @@ static bool session_has_sink(const struct session *session, const struct sink *s
 	return false;
 }
 
-int session_begin(const struct session_options *options, struct session **result, struct kymo_err *err)
+int session_begin(const struct session_options *options, struct session **result,
+		  struct kymo_err *err)
 {
 	struct session *session = session_new(options);
 
@@ -90,8 +97,9 @@ int session_begin(const struct session_options *options, struct session **result
 		goto fail;
 	session->drain.patience_ns = session_patience(session, 0);
 	/*
-	 * For given or dead processes only: a tag that no process has keeps new ones out. Names are not in the domain
-	 * page: all new processes begin to record, and those with other names go back to WAIT when they are found.
+	 * For given or dead processes only: a tag that no process has keeps new ones out. Names are
+	 * not in the domain page: all new processes begin to record, and those with other names go
+	 * back to WAIT when they are found.
 	 */
 	session_begin_state(session);
 	homes_announce(session, options->name_count ? 0 :
@@ -135,7 +143,8 @@ int64_t session_clock_offset(const struct session *session)
 	return (int64_t)(session->clock[0].realtime - session->clock[0].monotonic);
 }
 
-void session_set_kernel(struct session *session, const struct sink *sink, const struct kernel_stats *stats)
+void session_set_kernel(struct session *session, const struct sink *sink,
+			const struct kernel_stats *stats)
 {
 	session->kernel_sink = sink;
 	session->kernel = *stats;
@@ -166,7 +175,8 @@ const struct filter *session_filter(const struct session *session)
 	return session->options.filter;
 }
 
-/* With many rings, those of a process are all drained now and then, and in between if one is filling up. */
+/* With many rings, those of a process are all drained now and then, and in between if one is
+ * filling up. */
 static bool process_is_due(struct session *session, struct drained_process *process,
 			   uint64_t look_ns)
 {
@@ -174,7 +184,8 @@ static bool process_is_due(struct session *session, struct drained_process *proc
 	/* Not all processes at the same time. */
 	const uint64_t spread = look_ns / 64 * (process->ordinal * 37 % 16);
 
-	if (!look_ns || drain->flush || drain->final || process->alive == ALIVE_DEAD || drain->now_ns >= process->look_at) {
+	if (!look_ns || drain->flush || drain->final || process->alive == ALIVE_DEAD ||
+	    drain->now_ns >= process->look_at) {
 		process->look_at = drain->now_ns + look_ns - spread;
 		return true;
 	}
@@ -254,12 +265,15 @@ static void keep_house(struct session *session)
 	changed = homes_changed(session);
 	if (changed || session->noticed || now >= session->scan_at) {
 		session->noticed = false;
-		session->scan_at = now + (changed ? RESCAN_NS :
-					  SCAN_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE));
+		session->scan_at =
+			now +
+			(changed ? RESCAN_NS
+				 : SCAN_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE));
 		session_scan(session);
 	}
 	if (now >= session->alive_at && !all_fail(session)) {
-		session->alive_at = now + ALIVE_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE);
+		session->alive_at =
+			now + ALIVE_PERIOD_NS * (1 + session->live / PROCESSES_PER_ALIVE);
 		session_check_alive(session);
 		session_forget_ended(session);
 	}
@@ -279,8 +293,8 @@ static void keep_house(struct session *session)
 }
 
 /*
- * How long to sleep, by how fast the fastest ring fills. A ring that is full after a long sleep may only need
- * shorter ones; a ring that is half full after no sleep at all is urgent.
+ * How long to sleep, by how fast the fastest ring fills. A ring that is full after a long sleep may
+ * only need shorter ones; a ring that is half full after no sleep at all is urgent.
  */
 static int next_wait_ms(struct session *session)
 {
@@ -345,7 +359,8 @@ static void after_rules(struct session *session)
 	}
 }
 
-int session_set_rules(struct session *session, const struct filter_rules *rules, struct kymo_err *err)
+int session_set_rules(struct session *session, const struct filter_rules *rules,
+		      struct kymo_err *err)
 {
 	if (before_rules(session, err) < 0)
 		return -1;
@@ -359,7 +374,8 @@ int session_set_caret(struct session *session, const char *const *value, struct 
 {
 	if (before_rules(session, err) < 0)
 		return -1;
-	if (!filter_set_caret(session->options.filter, value, session->options.say, session->options.context))
+	if (!filter_set_caret(session->options.filter, value, session->options.say,
+			      session->options.context))
 		return err_set(err, KYMO_EXIT_FAILED, "this session has no regular expressions, which CARET's lists need");
 	after_rules(session);
 	return 0;
@@ -378,8 +394,8 @@ unsigned session_left_out(const struct session *session)
 /* ---- end ---- */
 
 /*
- * The domain goes to WAIT first, so that no process enters RECORD any more; then the regions. A process that
- * read the domain a moment earlier is found by the second scan.
+ * The domain goes to WAIT first, so that no process enters RECORD any more; then the regions. A
+ * process that read the domain a moment earlier is found by the second scan.
  */
 static void end_processes(struct session *session)
 {

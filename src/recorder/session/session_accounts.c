@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session knows, as kymo.json has it: host, clocks, processes, and where every event went. */
+/* What a session knows, as kymo.json has it: host, clocks, processes, and where every event
+ * went. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,11 @@ static struct json_object *clocks(const struct session *session)
 	for (unsigned i = 0; i < session->clock_count; i++) {
 		const struct clock_snapshot *clock = &session->clock[i];
 		const struct accounts_clock account = {
-			.monotonic_ns = (int64_t)clock->monotonic, .realtime_ns = (int64_t)clock->realtime,
-			.boottime_ns = (int64_t)clock->boottime, .tai_ns = (int64_t)clock->tai, .counter = (int64_t)clock->counter,
+			.monotonic_ns = (int64_t)clock->monotonic,
+			.realtime_ns = (int64_t)clock->realtime,
+			.boottime_ns = (int64_t)clock->boottime,
+			.tai_ns = (int64_t)clock->tai,
+			.counter = (int64_t)clock->counter,
 		};
 
 		json_object_array_add(array, accounts_object(ACCOUNTS_CLOCK, &account));
@@ -55,7 +59,10 @@ static struct json_object *clocks(const struct session *session)
 static struct json_object *clock_changes(const struct clock_changes *changes)
 {
 	const struct accounts_clock_changes account = {
-		.slept = changes->slept, .slept_ns = (int64_t)changes->slept_ns, .set = changes->set, .set_ns = changes->set_ns,
+		.slept = changes->slept,
+		.slept_ns = (int64_t)changes->slept_ns,
+		.set = changes->set,
+		.set_ns = changes->set_ns,
 	};
 
 	return accounts_object(ACCOUNTS_CLOCK_CHANGES, &account);
@@ -64,10 +71,19 @@ static struct json_object *clock_changes(const struct clock_changes *changes)
 static struct json_object *totals(const struct session_stats *stats)
 {
 	const struct accounts_totals account = {
-		.processes = stats->processes, .threads = stats->threads, .recorded = stats->recorded, .dropped = stats->dropped,
-		.filtered = stats->filtered, .unwritten = stats->unwritten, .before = stats->before,
-		.init_events = stats->init_events, .init_dropped = stats->init_dropped, .corrupt_bytes = stats->lost_bytes,
-		.overwritten = stats->overwritten, .outside = stats->outside, .bytes = stats->bytes,
+		.processes = stats->processes,
+		.threads = stats->threads,
+		.recorded = stats->recorded,
+		.dropped = stats->dropped,
+		.filtered = stats->filtered,
+		.unwritten = stats->unwritten,
+		.before = stats->before,
+		.init_events = stats->init_events,
+		.init_dropped = stats->init_dropped,
+		.corrupt_bytes = stats->lost_bytes,
+		.overwritten = stats->overwritten,
+		.outside = stats->outside,
+		.bytes = stats->bytes,
 	};
 
 	return accounts_object(ACCOUNTS_TOTALS, &account);
@@ -80,28 +96,37 @@ static struct json_object *pauses(const struct session *session)
 
 	for (unsigned i = 0; i < session->pauses_kept; i++) {
 		const struct pause *pause = &session->pause[i];
-		const struct accounts_pause account = { .begin_ns = pause->begin, .end_ns = pause->end ? pause->end : ACCOUNTS_UNKNOWN };
+		const struct accounts_pause account = { .begin_ns = pause->begin,
+							.end_ns = pause->end ? pause->end
+									     : ACCOUNTS_UNKNOWN };
 
 		json_object_array_add(array, accounts_object(ACCOUNTS_PAUSE, &account));
 	}
 	return array;
 }
 
-/* What a flight recorder says of its snapshot, for a session that only looks at the programs' memory. */
+/* What a flight recorder says of its snapshot, for a session that only looks at the programs'
+ * memory. */
 static struct json_object *from_memory(const struct session *session)
 {
 	const struct accounts_snapshot account = {
-		.number = ACCOUNTS_UNKNOWN, .cause = "memory",
+		.number = ACCOUNTS_UNKNOWN,
+		.cause = "memory",
 		.at_ns = (int64_t)(session->ended_ns ? session->ended_ns : session->drain.now_ns),
-		.value = ACCOUNTS_UNKNOWN, .pid = ACCOUNTS_UNKNOWN, .tid = ACCOUNTS_UNKNOWN,
-		.window_ns = session->options.last_ns ? (uint64_t)session->options.last_ns : ACCOUNTS_UNKNOWN,
-		.kept_ns = ACCOUNTS_UNKNOWN, .suppressed = ACCOUNTS_UNKNOWN,
+		.value = ACCOUNTS_UNKNOWN,
+		.pid = ACCOUNTS_UNKNOWN,
+		.tid = ACCOUNTS_UNKNOWN,
+		.window_ns = session->options.last_ns ? (uint64_t)session->options.last_ns
+						      : ACCOUNTS_UNKNOWN,
+		.kept_ns = ACCOUNTS_UNKNOWN,
+		.suppressed = ACCOUNTS_UNKNOWN,
 	};
 
 	return accounts_object(ACCOUNTS_SNAPSHOT, &account);
 }
 
-/* The rules as they are now, CARET's variables for all programs, and how often rules changed since the session began. */
+/* The rules as they are now, CARET's variables for all programs, and how often rules changed since
+ * the session began. */
 static struct json_object *rules(const struct filter *filter)
 {
 	const struct filter_rules *rules = filter_rules_of(filter);
@@ -109,13 +134,16 @@ static struct json_object *rules(const struct filter *filter)
 	char text[FILTER_TEXT_MAX];
 
 	for (unsigned i = 0; i < rules->count; i++)
-		json_object_array_add(array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
+		json_object_array_add(
+			array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
 	json_object_object_add(object, "rules", array);
 	for (unsigned i = 0; i < CARET_LISTS; i++) {
 		const char *value = filter_caret_of(filter, (enum filter_caret_list)i);
 
 		if (value)
-			json_object_object_add(object, filter_caret_variable((enum filter_caret_list)i), json_object_new_string(value));
+			json_object_object_add(object,
+					       filter_caret_variable((enum filter_caret_list)i),
+					       json_object_new_string(value));
 	}
 	json_object_object_add(object, "changes", json_object_new_uint64(filter_changes(filter)));
 	return object;
@@ -124,7 +152,9 @@ static struct json_object *rules(const struct filter *filter)
 static struct json_object *removed(const struct sink *sink)
 {
 	const struct accounts_removed account = {
-		.times = sink->removed.times, .events = sink->removed.events, .until_ns = sink->removed.until_ns,
+		.times = sink->removed.times,
+		.events = sink->removed.events,
+		.until_ns = sink->removed.until_ns,
 	};
 
 	return accounts_object(ACCOUNTS_REMOVED, &account);
@@ -150,9 +180,11 @@ struct json_object *session_account_kernel(const struct kernel_stats *stats, boo
 	return accounts_object(ACCOUNTS_KERNEL, &account);
 }
 
-static struct json_object *root_of(const struct session *session, const struct sink *sink, const struct session_stats *stats)
+static struct json_object *root_of(const struct session *session, const struct sink *sink,
+				   const struct session_stats *stats)
 {
-	const uint64_t lasting_ns = session->pause_began ? (uint64_t)now_ns() - session->pause_began : 0;
+	const uint64_t lasting_ns =
+		session->pause_began ? (uint64_t)now_ns() - session->pause_began : 0;
 	const struct accounts_root account = {
 		.kymo = session->options.version,
 		.format = ACCOUNTS_FORMAT,
@@ -201,13 +233,14 @@ static struct json_object *accounts(const struct session *session, const struct 
 	return root;
 }
 
-/* The processes, which may be thousands with their threads, become the last member of @root's text. */
-static bool add_processes(struct json_text *json, const struct session *session, const struct sink *sink,
-			  struct json_object *root)
+/* The processes, which may be thousands with their threads, become the last member of @root's
+ * text. */
+static bool add_processes(struct json_text *json, const struct session *session,
+			  const struct sink *sink, struct json_object *root)
 {
 	size_t length = 0;
-	const char *text = json_object_to_json_string_length(root, JSON_C_TO_STRING_PRETTY |
-							     JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+	const char *text = json_object_to_json_string_length(
+		root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
 
 	if (!text || length < strlen("\n}"))
 		return false;
@@ -236,7 +269,8 @@ int session_write_accounts(const struct session *session, struct sink *sink)
 	if (!sink->ops->accounts)
 		return 0;
 	root = accounts(session, sink);
-	rc = add_processes(&json, session, sink, root) ? sink->ops->accounts(sink, json.text) : -ENOMEM;
+	rc = add_processes(&json, session, sink, root) ? sink->ops->accounts(sink, json.text)
+						       : -ENOMEM;
 	json_object_put(root);
 	free(json.text);
 	return rc;

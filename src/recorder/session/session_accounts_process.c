@@ -6,7 +6,8 @@
 #include "recorder/filter/filter.h"
 #include "recorder/session/session_internal.h"
 
-/* What a sink has of a thread. Return: false: nothing, because the thread had ended before the sink was added. */
+/* What a sink has of a thread. Return: false: nothing, because the thread had ended before the sink
+ * was added. */
 static bool has_thread(const struct sink_process *at, unsigned index, struct sink_without *counts)
 {
 	const struct thread_account *thread = &at->process->thread[index];
@@ -124,7 +125,8 @@ void session_add_account(struct session_stats *stats, const struct sink_process 
 	loud_tell(process, stats);
 }
 
-void session_sink_stats(const struct session *session, const struct sink *sink, struct session_stats *stats)
+void session_sink_stats(const struct session *session, const struct sink *sink,
+			struct session_stats *stats)
 {
 	uint64_t until = sink->end_ns ? sink->end_ns : session->drain.now_ns;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session that lasts for weeks sees any number of processes. The last ones that ended are kept whole. Of
- * older ones only sums are kept, for the session and for each sink, and an entry each in a list that the
- * sink appends to a file. So neither memory nor the accounts, which are written every second, grow with them.
+ * A session that lasts for weeks sees any number of processes. The last ones that ended are kept
+ * whole. Of older ones only sums are kept, for the session and for each sink, and an entry each in
+ * a list that the sink appends to a file. So neither memory nor the accounts, which are written
+ * every second, grow with them.
  */
 #include <stdlib.h>
 
@@ -25,7 +26,8 @@ void session_add_totals(struct session_stats *stats, struct drained_process *pro
 static bool is_held(const struct drain *drain, const struct drained_process *process)
 {
 	for (unsigned i = 0; i < drain->sink_count; i++)
-		if (process->at[i] && drain->sink[i]->ops->holds && drain->sink[i]->ops->holds(drain->sink[i], process))
+		if (process->at[i] && drain->sink[i]->ops->holds &&
+		    drain->sink[i]->ops->holds(drain->sink[i], process))
 			return true;
 	return false;
 }
@@ -79,7 +81,8 @@ void session_forget_ended(struct session *session)
 	for (unsigned i = 0; i < session->process_count; i++) {
 		struct drained_process *process = session->process[i];
 
-		if (ended > ENDED_KEPT && process->finished && process->end != PROCESS_RUNS && forget(session, process))
+		if (ended > ENDED_KEPT && process->finished && process->end != PROCESS_RUNS &&
+		    forget(session, process))
 			ended--;
 		else
 			session->process[kept++] = process;

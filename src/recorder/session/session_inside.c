@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session inside of a program: include/kymo/session.h. The recorder and its sinks only run on the session's
- * thread. A caller hands that thread one request at a time and waits.
+ * A session inside of a program: include/kymo/session.h. The recorder and its sinks only run on the
+ * session's thread. A caller hands that thread one request at a time and waits.
  *
  *     caller                               the session's thread
  *     request = &mine, wake        ───▶    between two polls: does it
@@ -24,7 +24,8 @@
 #define STACK_SIZE	(512u << 10)	/* a program may lock all of its memory */
 #define POLL_MS_MAX	1000
 
-/* The process that has a session; 0: none. In a forked child this is the parent, so the child has none. */
+/* The process that has a session; 0: none. In a forked child this is the parent, so the child has
+ * none. */
 static pid_t owner;
 
 static __thread char last_error[sizeof((struct kymo_err *)0)->text];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callers and the thread of a session inside of a program share. Private to session_inside.c and session_serve.c. */
+/* What callers and the thread of a session inside of a program share. Private to session_inside.c
+ * and session_serve.c. */
 #ifndef KYMO_RECORDER_SESSION_INSIDE_H
 #define KYMO_RECORDER_SESSION_INSIDE_H
 
@@ -42,7 +43,8 @@ struct kymo_session {
 	} trace[SINKS_MAX];
 };
 
-/** session_serve() - do what @request wants. Return: 0; -1 with request->err. Context: its thread. */
+/** session_serve() - do what @request wants. Return: 0; -1 with request->err. Context: its
+ * thread. */
 int session_serve(struct kymo_session *inside, struct request *request);
 
 #endif

@@ -20,7 +20,8 @@
 struct pause {
 	uint64_t begin, end;
 };
-#define PAUSES_MAX 4096			/* of later ones only the sum of their times and the number are kept */
+/* of later ones only the sum of their times and the number are kept */
+#define PAUSES_MAX 4096
 
 /* A sink that gets no more data, and has not ended yet. */
 struct leaving {
@@ -38,14 +39,16 @@ struct session_machine {
 struct session {
 	struct session_options options;
 	struct session_machine machine;
-	enum kymo_state state;		/* its processes', ... */
-	struct ros_domains ros;		/* ... RECORD holds for these domains; processes of others are in PREPARE */
+	enum kymo_state state; /* its processes', ... */
+	struct ros_domains
+		ros; /* ... RECORD holds for these domains; processes of others are in PREPARE */
 	struct pause *pause;
 	unsigned pauses_kept, pauses_room;
-	uint64_t pause_count, paused_ns, pause_began;	/* paused_ns: without the present pause */
-	const char *output;		/* name of the first sink */
-	struct kernel_stats kernel;	/* of the kernel's events beside it; source NULL: none are known */
-	const struct sink *kernel_sink;	/* beside whose */
+	uint64_t pause_count, paused_ns, pause_began; /* paused_ns: without the present pause */
+	const char *output;                           /* name of the first sink */
+	struct kernel_stats
+		kernel; /* of the kernel's events beside it; source NULL: none are known */
+	const struct sink *kernel_sink; /* beside whose */
 	struct home home[1 + SESSION_USERS_MAX];
 	unsigned home_count;
 	struct drain drain;
@@ -59,7 +62,8 @@ struct session {
 	char refused[REFUSED_MAX][REGION_NAME_MAX];
 	const struct home *refused_in[REFUSED_MAX];
 	unsigned refused_count;
-	char foreign[REFUSED_MAX][REGION_NAME_MAX];	/* regions of another recorder, each reported once */
+	char foreign[REFUSED_MAX]
+		    [REGION_NAME_MAX]; /* regions of another recorder, each reported once */
 	unsigned foreign_count;
 	char *left_alone; /* regions that session_left_alone() was told of; NULL: none */
 	uint64_t started_ns, ended_ns;
@@ -68,11 +72,13 @@ struct session {
 	struct clock_changes clock_changes;
 	uint64_t clock_period_ns;
 	uint64_t scan_at, alive_at, tell_at, accounts_at, clock_at;
-	uint64_t bytes;			/* of event data, in sinks that are closed */
-	struct timespec watched;	/* session_live.c: changes of the directory before this time are known */
+	uint64_t bytes; /* of event data, in sinks that are closed */
+	struct timespec
+		watched; /* session_live.c: changes of the directory before this time are known */
 	uint64_t horizon_at;
 	unsigned period_ms;
-	unsigned rings, live;		/* of all processes, and those that are not finished, as of the last round */
+	unsigned rings,
+		live; /* of all processes, and those that are not finished, as of the last round */
 	unsigned alive_rounds;
 	bool noticed;
 	bool flush;			/* the next poll takes everything */
@@ -111,7 +117,8 @@ bool session_add_process(struct session *session, struct drained_process *proces
 void frozen_add(struct session *session, struct home *home, const char *name);
 
 /**
- * frozen_if_dead() - replace the region of a dead process that kept its last events itself by a copy with its rings in order
+ * frozen_if_dead() - replace the region of a dead process that kept its last events itself by a
+ * copy with its rings in order
  * Return: false: that failed, and was reported.
  */
 bool frozen_if_dead(struct session *session, struct drained_process *process);
@@ -129,7 +136,8 @@ void frozen_begin(struct session *session);
 void session_left_alone(struct session *session, const char *text);
 
 /** session_refuse() - do not open a file again, and report why; @err may be NULL: no report. */
-void session_refuse(struct session *session, const struct home *home, const char *name, const struct kymo_err *err);
+void session_refuse(struct session *session, const struct home *home, const char *name,
+		    const struct kymo_err *err);
 
 /** session_how_it_ended() - how a dead process ended, by its region. */
 enum process_end session_how_it_ended(const struct drained_process *process);
@@ -167,7 +175,8 @@ void session_give_back(struct drained_process *process);
 /** session_drain_process() - everything that is due of one process. Return: 0; -errno. */
 int session_drain_process(struct session *session, struct drained_process *process);
 
-/** session_drain_all() - everything that is due of all processes; @flush: everything that is committed. */
+/** session_drain_all() - everything that is due of all processes; @flush: everything that is
+ * committed. */
 void session_drain_all(struct session *session, bool flush);
 
 /** session_finish_process() - the last drain, the streams' ends; unlinks a dead one's region. */
@@ -178,7 +187,8 @@ void session_finish_process(struct session *session, struct drained_process *pro
 /** session_patience() - how long a little data may wait for more, with @rings rings; ns. */
 uint64_t session_patience(const struct session *session, unsigned rings);
 
-/** session_live_update() - find new processes, if a sink needs the horizon now. Return: whether one does. */
+/** session_live_update() - find new processes, if a sink needs the horizon now. Return: whether one
+ * does. */
 bool session_live_update(struct session *session);
 
 /**
@@ -198,7 +208,8 @@ void session_close_ended(struct session *session);
 /** session_turn_sinks() - sinks that are due begin anew. */
 void session_turn_sinks(struct session *session);
 
-/** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that failed. */
+/** session_end_sinks() - accounts and close for all. Return: 0; -1 with @err, of the first that
+ * failed. */
 int session_end_sinks(struct session *session, struct kymo_err *err);
 
 /** session_drop_sinks() - close all sinks, as if the program had been killed. */

@@ -21,9 +21,11 @@
 
 #define PATIENCE_NS	100000000ull
 #define STREAMS_PER_PATIENCE 100	/* with many streams, each gets fewer and larger packets */
-#define ORDER_NS	100000ull	/* clocks of threads differ, stores need a moment to be seen */
+/* clocks of threads differ, stores need a moment to be seen */
+#define ORDER_NS	100000ull
 #define HOLD_NS		50000000ull
-#define HORIZON_NS	1000000ull	/* between two horizons, at least; with more rings, less often */
+/* between two horizons, at least; with more rings, less often */
+#define HORIZON_NS	1000000ull
 #define RINGS_PER_HORIZON 100
 
 uint64_t session_patience(const struct session *session, unsigned rings)
@@ -54,7 +56,8 @@ static void read_directory(struct session *session)
 	if (clock_gettime(CLOCK_REALTIME_COARSE, &now) < 0)
 		return;
 	for (unsigned i = 0; i < session->home_count; i++)
-		changed |= fstat(session->home[i].dir.fd, &st) == 0 && !is_before(&st.st_mtim, &session->watched);
+		changed |= fstat(session->home[i].dir.fd, &st) == 0 &&
+			   !is_before(&st.st_mtim, &session->watched);
 	if (!changed)
 		return;
 	session_scan(session);
@@ -70,7 +73,8 @@ static uint64_t horizon_every_ns(const struct session *session)
 		const struct sink *sink = session->drain.sink[i];
 
 		if (sink->ops->horizon && sink->horizon_every_ns < every)
-			every = sink->horizon_every_ns < HORIZON_NS ? HORIZON_NS : sink->horizon_every_ns;
+			every = sink->horizon_every_ns < HORIZON_NS ? HORIZON_NS
+								    : sink->horizon_every_ns;
 	}
 	return every;
 }
@@ -120,7 +124,8 @@ void session_give_horizon(struct session *session, uint64_t ns)
 			continue;
 		/* A ring that is not found now did not exist at @ns. */
 		process_rings(process, &session->drain, false);
-		/* In this order: an event that is committed in between is found by process_first_ns(). */
+		/* In this order: an event that is committed in between is found by
+		 * process_first_ns(). */
 		bound = being_written(process, ns);
 		if (bound < horizon)
 			horizon = bound;

@@ -31,7 +31,8 @@ static int check_path(const char *path, struct kymo_err *err)
 }
 
 /* @text: NULL: none. Return: 0; -1 with @err, and nothing is to be freed. */
-static int read_rules(const char *text, const char *what, struct filter_rules *rules, struct kymo_err *err)
+static int read_rules(const char *text, const char *what, struct filter_rules *rules,
+		      struct kymo_err *err)
 {
 	*rules = (struct filter_rules){ 0 };
 	if (!text || filter_rules_text(rules, text, err) == 0)
@@ -40,7 +41,8 @@ static int read_rules(const char *text, const char *what, struct filter_rules *r
 	return err_wrap(err, "%s", what);
 }
 
-/* A filter is needed even without rules: the environment may have some, and others may be set later. */
+/* A filter is needed even without rules: the environment may have some, and others may be set
+ * later. */
 static int make_filter(struct kymo_session *inside, struct kymo_err *err)
 {
 	struct filter_rules rules;
@@ -261,7 +263,8 @@ static int remove_sink(struct kymo_session *inside, struct request *request)
 	if (inside->session->drain.sink_count == 1)
 		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is the only sink of the session; stop the session "
 			       "instead", request->path);
-	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats, &request->err);
+	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats,
+				 &request->err);
 	rc = end_file(inside, place, rc, &request->err);
 	free(inside->trace[place].path);
 	inside->trace[place].path = NULL;

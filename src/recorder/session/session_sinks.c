@@ -25,8 +25,9 @@ static int attach(struct session *session, struct sink *sink, const struct clock
 	return rc < 0 ? err_no_memory(err) : 0;
 }
 
-static int make_trace(const struct session *session, const char *path, const struct sink_files *files,
-		      const struct clock_snapshot *clock, struct sink **sink, struct kymo_err *err)
+static int make_trace(const struct session *session, const char *path,
+		      const struct sink_files *files, const struct clock_snapshot *clock,
+		      struct sink **sink, struct kymo_err *err)
 {
 	struct sink_files with_rules = files ? *files : (struct sink_files){ 0 };
 	char *rules = filter_rules_join(filter_rules_of(session->options.filter));
@@ -34,7 +35,8 @@ static int make_trace(const struct session *session, const char *path, const str
 
 	if (!with_rules.rules)
 		with_rules.rules = rules;
-	rc = sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime, &with_rules, sink, err);
+	rc = sink_ctf_create(path, session->options.version, clock->monotonic, clock->realtime,
+			     &with_rules, sink, err);
 	free(rules);
 	return rc;
 }
@@ -114,8 +116,10 @@ void session_turn_sinks(struct session *session)
 	}
 }
 
-/* Judges a sink that is complete. @rc: of writing its accounts. Return: 0; -1 with @err: what it lacks. */
-static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own, struct kymo_err *err)
+/* Judges a sink that is complete. @rc: of writing its accounts. Return: 0; -1 with @err: what it
+ * lacks. */
+static int verdict(const struct sink *sink, bool gone, int rc, const struct session_stats *own,
+		   struct kymo_err *err)
 {
 	if (gone)
 		return err_set(err, KYMO_EXIT_FAILED, "the trace directory %s was removed while recording; what was "
@@ -133,8 +137,10 @@ static int verdict(const struct sink *sink, bool gone, int rc, const struct sess
 	return 0;
 }
 
-/* Writes the accounts of a sink that is complete, and takes it out of the session. Return: as session_remove_sink(). */
-static int finish_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
+/* Writes the accounts of a sink that is complete, and takes it out of the session. Return: as
+ * session_remove_sink(). */
+static int finish_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+		       struct kymo_err *err)
 {
 	const bool gone = sink_is_gone(sink, true);
 	const int rc = session_write_accounts(session, sink);
@@ -149,7 +155,8 @@ static int finish_sink(struct session *session, struct sink *sink, struct sessio
 	return result;
 }
 
-static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats, struct kymo_err *err)
+static int close_sink(struct session *session, struct sink *sink, struct session_stats *stats,
+		      struct kymo_err *err)
 {
 	struct session_stats own;
 	const int result = finish_sink(session, sink, stats ? stats : &own, err);
@@ -203,8 +210,8 @@ void session_close_ended(struct session *session)
 	}
 }
 
-int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave, struct session_stats *stats,
-			 struct kymo_err *err)
+int session_dismiss_sink(struct session *session, struct sink *sink, struct sink_leave *leave,
+			 struct session_stats *stats, struct kymo_err *err)
 {
 	struct leaving *place = &session->leaving[session->leaving_count];
 	int rc;
@@ -221,7 +228,8 @@ int session_dismiss_sink(struct session *session, struct sink *sink, struct sink
 	return rc;
 }
 
-const struct sink *session_leaving(const struct session *session, unsigned index, struct session_stats *stats)
+const struct sink *session_leaving(const struct session *session, unsigned index,
+				   struct session_stats *stats)
 {
 	if (index >= session->leaving_count)
 		return NULL;
@@ -272,7 +280,8 @@ void session_drop_sinks(struct session *session)
 		struct sink *sink = session->drain.sink[0];
 
 		for (unsigned i = 0; i < session->process_count; i++) {
-			struct sink_process *at = sink_at(&session->drain, sink, session->process[i]);
+			struct sink_process *at =
+				sink_at(&session->drain, sink, session->process[i]);
 
 			if (at && !at->left && sink->ops->leave)
 				sink->ops->leave(sink, at);
@@ -284,7 +293,8 @@ void session_drop_sinks(struct session *session)
 
 void session_keep_accounts(struct session *session)
 {
-	/* Failures are ignored: the next call tries again, and a directory that is gone is noticed elsewhere. */
+	/* Failures are ignored: the next call tries again, and a directory that is gone is noticed
+	 * elsewhere. */
 	for (unsigned i = 0; i < session->drain.sink_count; i++)
 		(void)session_write_accounts(session, session->drain.sink[i]);
 }

@@ -15,14 +15,17 @@ static void pause_begins(struct session *session)
 {
 	session->pause_began = (uint64_t)now_ns();
 	session->pause_count++;
-	if (session->pauses_kept < PAUSES_MAX && ARRAY_ROOM(session->pause, session->pauses_kept, session->pauses_room))
-		session->pause[session->pauses_kept++] = (struct pause){ .begin = session->pause_began };
+	if (session->pauses_kept < PAUSES_MAX &&
+	    ARRAY_ROOM(session->pause, session->pauses_kept, session->pauses_room))
+		session->pause[session->pauses_kept++] =
+			(struct pause){ .begin = session->pause_began };
 }
 
 void session_pause_ended(struct session *session)
 {
 	uint64_t now = (uint64_t)now_ns();
-	struct pause *last = session->pauses_kept ? &session->pause[session->pauses_kept - 1] : NULL;
+	struct pause *last =
+		session->pauses_kept ? &session->pause[session->pauses_kept - 1] : NULL;
 
 	if (!session->pause_began)
 		return;
@@ -38,15 +41,16 @@ void session_begin_state(struct session *session)
 {
 	uint32_t next;
 
-	(void)states_next(KYMO_STATE_WAIT, session->options.paused ? STATES_START_PAUSED : STATES_START, &next);
+	(void)states_next(KYMO_STATE_WAIT,
+			  session->options.paused ? STATES_START_PAUSED : STATES_START, &next);
 	session->state = next;
 	if (next == KYMO_STATE_PREPARE && !session->options.armed)
 		pause_begins(session);
 }
 
 /*
- * The domain comes first, so that new processes start in the new state. Processes that read the old state a moment
- * ago are found by the scan, and switched.
+ * The domain comes first, so that new processes start in the new state. Processes that read the old
+ * state a moment ago are found by the scan, and switched.
  */
 static void switch_all(struct session *session)
 {
@@ -99,7 +103,8 @@ enum states_answer session_begin_domains(struct session *session, const struct r
 		session->ros = these ? *these : (struct ros_domains){ 0 };
 	if (session->state != KYMO_STATE_RECORD)
 		return session_switch(session, STATES_RESUME);
-	if (!ros_domains_limited(&session->ros) || (these && !ros_domains_join(&session->ros, these)))
+	if (!ros_domains_limited(&session->ros) ||
+	    (these && !ros_domains_join(&session->ros, these)))
 		return STATES_STAY;
 	if (!these)
 		session->ros = (struct ros_domains){ 0 };
@@ -130,13 +135,15 @@ enum states_answer session_end_domains(struct session *session, const struct ros
 static uint64_t lost(const struct drained_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
-	uint64_t sum = __atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED) - process->no_ring_base;
+	uint64_t sum =
+		__atomic_load_n(&header->dropped_no_ring, __ATOMIC_RELAXED) - process->no_ring_base;
 
 	for (unsigned i = 0; i < process->ring_count; i++) {
 		const struct ring *ring = &process->ring[i];
 
 		if (!ring->bad)
-			sum += __atomic_load_n(&ring_shared(process, ring)->dropped, __ATOMIC_RELAXED) -
+			sum += __atomic_load_n(&ring_shared(process, ring)->dropped,
+					       __ATOMIC_RELAXED) -
 			       ring->dropped_base;
 	}
 	return sum;

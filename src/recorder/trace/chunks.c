@@ -74,7 +74,8 @@ static bool has_changed(struct chunks *chunks)
 
 	if (fstat(chunks->dir, &st) < 0)
 		return false;
-	if (st.st_mtim.tv_sec == chunks->looked.tv_sec && st.st_mtim.tv_nsec == chunks->looked.tv_nsec)
+	if (st.st_mtim.tv_sec == chunks->looked.tv_sec &&
+	    st.st_mtim.tv_nsec == chunks->looked.tv_nsec)
 		return false;
 	(void)clock_gettime(CLOCK_REALTIME, &now);	/* there is one */
 	if (now.tv_sec > st.st_mtim.tv_sec + 1)
@@ -82,7 +83,8 @@ static bool has_changed(struct chunks *chunks)
 	return true;
 }
 
-/* Somebody who removes a chunk while it gets its final name may leave parts of it: look for the trace that each chunk has. */
+/* Somebody who removes a chunk while it gets its final name may leave parts of it: look for the
+ * trace that each chunk has. */
 static bool chunk_exists(const struct chunks *chunks, const struct chunk *chunk)
 {
 	char path[CHUNK_NAME_MAX + 16];
@@ -176,8 +178,8 @@ static bool enter(struct chunks *chunks)
 	return true;
 }
 
-void chunks_complete(struct chunks *chunks, const char *directory, const struct chunk_account *account, uint64_t end_ns,
-		     uint64_t realtime)
+void chunks_complete(struct chunks *chunks, const char *directory,
+		     const struct chunk_account *account, uint64_t end_ns, uint64_t realtime)
 {
 	struct chunk *now = &chunks->now;
 	char name[CHUNK_NAME_MAX], end[32], path[PATH_MAX + CHUNK_NAME_MAX + 16];
@@ -217,7 +219,8 @@ bool chunks_due(const struct chunks *chunks, uint64_t bytes, uint64_t now_ns)
 	if (chunks->dir < 0 || !(chunks->now.events || chunks->now.beside))
 		return false;		/* a chunk without an event would be useless */
 	return (chunks->files.rotate_size && bytes >= chunks->files.rotate_size) ||
-	       (chunks->files.rotate_ns && now_ns >= chunks->now.begin_ns + chunks->files.rotate_ns);
+	       (chunks->files.rotate_ns &&
+		now_ns >= chunks->now.begin_ns + chunks->files.rotate_ns);
 }
 
 /* Renamed to a hidden name first: readers find it whole or not at all. */
@@ -254,8 +257,11 @@ void chunks_bound(struct chunks *chunks, uint64_t bytes)
 void chunks_tell(const struct chunks *chunks, struct json_object *root)
 {
 	const struct accounts_chunks account = {
-		.made = chunks->now.number, .removed = chunks->removed.chunks, .removed_events = chunks->removed.events,
-		.removed_bytes = chunks->removed.bytes, .removed_until_ns = chunks->removed.until_ns,
+		.made = chunks->now.number,
+		.removed = chunks->removed.chunks,
+		.removed_events = chunks->removed.events,
+		.removed_bytes = chunks->removed.bytes,
+		.removed_until_ns = chunks->removed.until_ns,
 	};
 
 	json_object_object_add(root, "chunks", accounts_object(ACCOUNTS_CHUNKS, &account));

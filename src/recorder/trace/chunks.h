@@ -5,9 +5,9 @@
  *   DIR/archives/20261120T202357+0000-1/                        the one that is being written
  *   DIR/archives/20261120T202357+0000-20261120T202401+0000-1/   a complete one
  *
- * Each chunk is a trace directory of its own. The first time is that of its begin, the second that of its
- * end, both local; the number counts from 1. A chunk gets its final name when nothing in
- * it changes any more. The oldest complete chunks are removed when all of them grow beyond the limit.
+ * Each chunk is a trace directory of its own. The first time is that of its begin, the second that
+ * of its end, both local; the number counts from 1. A chunk gets its final name when nothing in it
+ * changes any more. The oldest complete chunks are removed when all of them grow beyond the limit.
  */
 #ifndef KYMO_RECORDER_CHUNKS_H
 #define KYMO_RECORDER_CHUNKS_H
@@ -43,10 +43,12 @@ struct chunks {
 	struct chunk now;		/* the one that is being written; number 0: none */
 	struct chunk *list;		/* [count] existing complete chunks, the oldest first */
 	unsigned count, room;
-	uint64_t bytes;			/* of them */
-	struct timespec looked;		/* mtime of the directory since which no chunk was created or removed */
-	struct packer *packer;		/* compresses them; NULL: they stay as they are */
-	uint64_t most;			/* most that the present chunk ever grew between two calls of chunks_bound() */
+	uint64_t bytes; /* of them */
+	struct timespec
+		looked; /* mtime of the directory since which no chunk was created or removed */
+	struct packer *packer; /* compresses them; NULL: they stay as they are */
+	uint64_t most; /* most that the present chunk ever grew between two calls of
+			* chunks_bound() */
 	struct {
 		uint64_t chunks, events, bytes;
 		uint64_t until_ns;	/* everything older was removed */
@@ -77,10 +79,11 @@ void chunks_unmake(struct chunks *chunks, const struct chunk *next);
  *
  * Writes its kymo.json, gives it its final name, enters it in the list and has it compressed.
  */
-void chunks_complete(struct chunks *chunks, const char *directory, const struct chunk_account *account, uint64_t end_ns,
-		     uint64_t realtime);
+void chunks_complete(struct chunks *chunks, const char *directory,
+		     const struct chunk_account *account, uint64_t end_ns, uint64_t realtime);
 
-/** chunks_again() - open the directory of chunks in @directory again; create it if it does not exist. Return: 0; -errno. */
+/** chunks_again() - open the directory of chunks in @directory again; create it if it does not
+ * exist. Return: 0; -errno. */
 int chunks_again(struct chunks *chunks, const char *directory);
 
 /** chunks_forget() - somebody removed all complete chunks. */

@@ -16,7 +16,8 @@
 #include "ctf/format/packed.h"
 
 #define NICE 10
-#define STACK_SIZE	(512u << 10)	/* a program that records itself may lock all of its memory */
+/* a program that records itself may lock all of its memory */
+#define STACK_SIZE	(512u << 10)
 /* A reader keeps a frame of each stream in memory, so the more streams, the smaller the frames. */
 #define FRAME_MAX ((size_t)256 << 10)
 #define FRAME_MIN ((size_t)16 << 10)
@@ -70,9 +71,12 @@ static void pack_trace(struct packer *packer, const char *path)
 	while ((entry = readdir(dir)) && !__atomic_load_n(&packer->leave_off, __ATOMIC_RELAXED)) {
 		struct stat st;
 
-		if (is_stream(entry) && fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (is_stream(entry) &&
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			(void)packed_file(path, entry->d_name, frame, &packer->leave_off);	/* if it fails, the file stays as it is */
+			(void)packed_file(
+				path, entry->d_name, frame,
+				&packer->leave_off); /* if it fails, the file stays as it is */
 	}
 	(void)closedir(dir);
 }
@@ -83,7 +87,8 @@ static void do_job(struct packer *packer, const struct job *job)
 	const struct dirent *entry;
 	char path[PATH_MAX + 300];
 
-	while (dir && (entry = readdir(dir)) && !__atomic_load_n(&packer->leave_off, __ATOMIC_RELAXED)) {
+	while (dir && (entry = readdir(dir)) &&
+	       !__atomic_load_n(&packer->leave_off, __ATOMIC_RELAXED)) {
 		(void)snprintf(path, sizeof path, "%s/%s/metadata", job->path, entry->d_name);
 		if (entry->d_name[0] == '.' || access(path, F_OK) < 0)
 			continue;
@@ -98,7 +103,8 @@ static void *packer_main(void *argument)
 {
 	struct packer *packer = argument;
 
-	if (getpriority(PRIO_PROCESS, (id_t)gettid()) < NICE)	/* the session's nice value may be higher already */
+	if (getpriority(PRIO_PROCESS, (id_t)gettid()) <
+	    NICE) /* the session's nice value may be higher already */
 		(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	pthread_mutex_lock(&packer->lock);
 	while (packer->first || !packer->ending) {

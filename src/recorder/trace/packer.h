@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compresses traces in which nothing changes any more, in a thread of its own, so that draining does not
- * wait for it. The thread runs with a higher nice value, blocks all signals, and uses files only.
+ * Compresses traces in which nothing changes any more, in a thread of its own, so that draining
+ * does not wait for it. The thread runs with a higher nice value, blocks all signals, and uses
+ * files only.
  */
 #ifndef KYMO_RECORDER_PACKER_H
 #define KYMO_RECORDER_PACKER_H
@@ -11,7 +12,8 @@
 
 struct packer;
 
-/** packer_start() - start the thread. Return: NULL: no memory, or the thread could not be started. */
+/** packer_start() - start the thread. Return: NULL: no memory, or the thread could not be
+ * started. */
 struct packer *packer_start(void);
 
 /**
@@ -25,7 +27,8 @@ void packer_add(struct packer *packer, const char *path, uint64_t number);
 /** packer_done() - the next job that has ended, in *@number. Return: false: none. */
 bool packer_done(struct packer *packer, uint64_t *number);
 
-/** packer_forget() - stop job @number; afterwards its files are not used any more. Waits for one frame at most. */
+/** packer_forget() - stop job @number; afterwards its files are not used any more. Waits for one
+ * frame at most. */
 void packer_forget(struct packer *packer, uint64_t number);
 
 /** packer_end() - finish all jobs, then end the thread. NULL is fine. Context: blocks. */

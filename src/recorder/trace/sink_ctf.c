@@ -25,7 +25,8 @@ static void describe(struct ctf_sink *ctf, uint64_t monotonic, uint64_t realtime
 }
 
 /* Beside ust/, as LTTng's per-process buffers have it. */
-static int begin_another(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err)
+static int begin_another(void *context, const char *name, struct ctf_writer **writer,
+			 struct kymo_err *err)
 {
 	struct ctf_sink *ctf = context;
 
@@ -38,7 +39,8 @@ static struct traces *traces_of(struct sink *sink)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
-	ctf->traces.front_ns = ctf->chunks.now.number > 1 ? ctf->chunks.now.begin_ns : sink->start_ns;
+	ctf->traces.front_ns =
+		ctf->chunks.now.number > 1 ? ctf->chunks.now.begin_ns : sink->start_ns;
 	return &ctf->traces;
 }
 
@@ -47,12 +49,14 @@ static int sink_ctf_join(struct sink *sink, struct sink_process *at)
 	return traces_join(traces_of(sink), at);
 }
 
-static int sink_ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+static int sink_ctf_declare(struct sink *sink, struct sink_process *at, enum ctf_class class,
+			    unsigned id)
 {
 	return traces_declare(traces_of(sink), at, class, id);
 }
 
-static int sink_ctf_facts(struct sink *sink, struct sink_process *at, const struct sink_facts *facts)
+static int sink_ctf_facts(struct sink *sink, struct sink_process *at,
+			  const struct sink_facts *facts)
 {
 	return traces_facts(traces_of(sink), at, facts);
 }
@@ -65,12 +69,14 @@ static int counted(struct sink *sink, int rc)
 	return rc;
 }
 
-static int sink_ctf_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+static int sink_ctf_packet(struct sink *sink, struct sink_process *at,
+			   const struct sink_packet *packet)
 {
 	return counted(sink, traces_packet(traces_of(sink), at, packet));
 }
 
-static int sink_ctf_batch(struct sink *sink, struct sink_process *at, const struct sink_batch *batch)
+static int sink_ctf_batch(struct sink *sink, struct sink_process *at,
+			  const struct sink_batch *batch)
 {
 	return counted(sink, traces_batch(traces_of(sink), at, batch));
 }
@@ -90,7 +96,8 @@ static int sink_ctf_accounts(struct sink *sink, const char *json)
 	return trace_dir_write(ctf->path, ACCOUNTS_FILE, json, ctf->accounts);
 }
 
-/* With a limit on the size of all chunks, no list: it would grow without limit, while the chunks of these processes are removed. */
+/* With a limit on the size of all chunks, no list: it would grow without limit, while the chunks of
+ * these processes are removed. */
 static int sink_ctf_ended(struct sink *sink, const char *json, size_t size)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
@@ -105,7 +112,8 @@ static void sink_ctf_tell(const struct sink *sink, struct json_object *root)
 	struct json_object *earlier;
 
 	if (ctf->earlier && json_object_object_get_ex(root, "earlier", &earlier))
-		accounts_put(earlier, ACCOUNTS_EARLIER, &(struct accounts_earlier){ TRACE_DIR_EARLIER, ctf->earlier });
+		accounts_put(earlier, ACCOUNTS_EARLIER,
+			     &(struct accounts_earlier){ TRACE_DIR_EARLIER, ctf->earlier });
 	if (ctf->chunks.dir >= 0)
 		chunks_tell(&ctf->chunks, root);
 }
@@ -118,8 +126,11 @@ static uint64_t sink_ctf_bytes(const struct sink *sink)
 static void sink_ctf_close(struct sink *sink)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
-	const bool chunked = ctf->chunks.dir >= 0, beside = ctf->traces.shared && ctf_beside_events(ctf);
-	const bool empty = !ctf->traces.shared || !(sink_ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
+	const bool chunked = ctf->chunks.dir >= 0,
+		   beside = ctf->traces.shared && ctf_beside_events(ctf);
+	const bool empty =
+		!ctf->traces.shared ||
+		!(sink_ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
 
 	if (ctf->beside)
 		ctf->beside->place(ctf->beside->context, NULL);

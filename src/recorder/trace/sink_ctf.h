@@ -7,8 +7,8 @@
  *   DIR/kymo.json         the accounts
  *   DIR/archives/...      with chunks (chunks.h): ust/ and the others, complete in each
  *
- * A packet is one writev() straight from shared memory. A trace that contains no event and no loss at the
- * end is removed again.
+ * A packet is one writev() straight from shared memory. A trace that contains no event and no loss
+ * at the end is removed again.
  */
 #ifndef KYMO_RECORDER_SINK_CTF_H
 #define KYMO_RECORDER_SINK_CTF_H

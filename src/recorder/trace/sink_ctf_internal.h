@@ -20,37 +20,40 @@ enum ctf_loss {
 
 struct ctf_sink {
 	struct sink sink;
-	char *path;			/* absolute */
-	int dir;			/* the open directory, to notice when another one gets its name; -1: not open yet */
-	char version[32];		/* of kymo */
-	struct ctf_trace_desc desc;	/* of all its traces */
-	char *rules;			/* of desc */
-	struct chunks chunks;		/* dir -1: one trace that grows */
-	struct traces traces;		/* of the present chunk */
-	uint64_t accounts, earlier;	/* bytes of kymo.json, and of the list beside it */
-	bool existed;			/* the directory existed before */
-	enum ctf_loss loss;		/* CTF_LOSS_ALL: the directory was created again, its traces not yet */
-	bool occupied;			/* that directory may not be empty */
-	uint64_t point_at;		/* when the next synchronisation point is due */
-	const struct sink_beside *beside;	/* NULL: there is none */
-	unsigned again;			/* how often traces were begun anew beside the remains of earlier ones */
+	char *path; /* absolute */
+	int dir; /* the open directory, to notice when another one gets its name; -1: not open
+		  * yet */
+	char version[32];           /* of kymo */
+	struct ctf_trace_desc desc; /* of all its traces */
+	char *rules;                /* of desc */
+	struct chunks chunks;       /* dir -1: one trace that grows */
+	struct traces traces;       /* of the present chunk */
+	uint64_t accounts, earlier; /* bytes of kymo.json, and of the list beside it */
+	bool existed;               /* the directory existed before */
+	enum ctf_loss loss; /* CTF_LOSS_ALL: the directory was created again, its traces not yet */
+	bool occupied;      /* that directory may not be empty */
+	uint64_t point_at;  /* when the next synchronisation point is due */
+	const struct sink_beside *beside; /* NULL: there is none */
+	unsigned again; /* how often traces were begun anew beside the remains of earlier ones */
 };
 
 /* ---- sink_ctf_places.c ---- */
 
 /**
- * ctf_begin_trace() - create trace @name in chunk @chunk, or in the directory if it is not in chunks
+ * ctf_begin_trace() - create trace @name in chunk @chunk, or in the directory if it is not in
+ * chunks
  * Return: 0 and *@writer; -1 with @err and errno. Context: allocates, blocks.
  */
-int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name, struct ctf_writer **writer,
-		    struct kymo_err *err);
+int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name,
+		    struct ctf_writer **writer, struct kymo_err *err);
 
 /**
- * ctf_begin_place() - in an existing directory, create the first chunk, if it is in chunks, and the shared trace
+ * ctf_begin_place() - in an existing directory, create the first chunk, if it is in chunks, and the
+ * shared trace
  * Return: 0; -1 with @err. Context: allocates, blocks.
  */
-int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic, uint64_t realtime,
-		    struct kymo_err *err);
+int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
+		    uint64_t realtime, struct kymo_err *err);
 
 /** ctf_complete_chunk() - end all streams of the present chunk and write its accounts. */
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the traces of a trace directory are: in it, or in one chunk after the other. And what happens when somebody
- * removes the directory, or a part of it, while it is written: the events in it are lost and counted, and the sink
- * begins anew at the same path, as it does with the next chunk.
+ * Where the traces of a trace directory are: in it, or in one chunk after the other. And what
+ * happens when somebody removes the directory, or a part of it, while it is written: the events in
+ * it are lost and counted, and the sink begins anew at the same path, as it does with the next
+ * chunk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,8 @@ static uint64_t realtime_now(void)
 /* ---- traces ---- */
 
 /* Remains of a trace of the same name stay untouched: the new one gets a suffix. */
-static void trace_path(char *path, const struct ctf_sink *ctf, const struct chunk *chunk, const char *name)
+static void trace_path(char *path, const struct ctf_sink *ctf, const struct chunk *chunk,
+		       const char *name)
 {
 	bool whole = ctf->chunks.dir < 0;
 	int length = snprintf(path, PATH_MAX + 64, "%s%s%s/%s", ctf->path, whole ? "" : "/archives/",
@@ -40,8 +42,8 @@ static void trace_path(char *path, const struct ctf_sink *ctf, const struct chun
 		(void)snprintf(path + length, (size_t)(PATH_MAX + 64 - length), "-again%u", ctf->again);
 }
 
-int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name, struct ctf_writer **writer,
-		    struct kymo_err *err)
+int ctf_begin_trace(struct ctf_sink *ctf, const struct chunk *chunk, const char *name,
+		    struct ctf_writer **writer, struct kymo_err *err)
 {
 	char path[PATH_MAX + 64];
 
@@ -70,20 +72,21 @@ static int begin_chunks(struct ctf_sink *ctf, const struct sink_files *files, ui
 	return 0;
 }
 
-int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic, uint64_t realtime,
-		    struct kymo_err *err)
+int ctf_begin_place(struct ctf_sink *ctf, const struct sink_files *files, uint64_t monotonic,
+		    uint64_t realtime, struct kymo_err *err)
 {
 	ctf->dir = open(ctf->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ctf->dir < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot open %s: %s", ctf->path, strerror(errno));
-	if (files && sink_files_have_chunks(files) && begin_chunks(ctf, files, monotonic, realtime, err) < 0)
+	if (files && sink_files_have_chunks(files) &&
+	    begin_chunks(ctf, files, monotonic, realtime, err) < 0)
 		return -1;
 	return ctf_begin_trace(ctf, &ctf->chunks.now, "ust", &ctf->traces.shared, err);
 }
 
 /*
- * Facts that belong to events taken a moment ago may still come, since they are read in a round of their own. The
- * margin lets them keep their times.
+ * Facts that belong to events taken a moment ago may still come, since they are read in a round of
+ * their own. The margin lets them keep their times.
  */
 void ctf_horizon(struct sink *sink, uint64_t ns)
 {
@@ -112,8 +115,8 @@ uint64_t ctf_beside_events(const struct ctf_sink *ctf)
 	return ctf->beside ? ctf->beside->events(ctf->beside->context) : 0;
 }
 
-/* The trace beside this one continues in chunk @chunk, or in the directory if it is not in chunks.
- */
+/* The trace beside this one continues in chunk @chunk, or in the directory if it is not in
+ * chunks. */
 static void follow(struct ctf_sink *ctf, const struct chunk *chunk)
 {
 	char path[PATH_MAX + CHUNK_NAME_MAX + 16];
@@ -155,10 +158,12 @@ bool ctf_due(const struct sink *sink, uint64_t now_ns)
 
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 {
-	char *beside = ctf->beside && ctf->beside->tell ? ctf->beside->tell(ctf->beside->context) : NULL;
+	char *beside =
+		ctf->beside && ctf->beside->tell ? ctf->beside->tell(ctf->beside->context) : NULL;
 
 	traces_complete(&ctf->traces);
-	chunks_complete(&ctf->chunks, ctf->path, &(struct chunk_account){ ctf->version, beside }, end_ns, realtime_now());
+	chunks_complete(&ctf->chunks, ctf->path, &(struct chunk_account){ ctf->version, beside },
+			end_ns, realtime_now());
 	free(beside);
 }
 
@@ -169,14 +174,16 @@ static bool is_missing(int error)
 	return error == ENOENT || error == ENOTDIR;
 }
 
-/* Another directory of the same name is not ours. If stat() fails for another reason, the directory may still exist. */
+/* Another directory of the same name is not ours. If stat() fails for another reason, the directory
+ * may still exist. */
 static bool is_directory_gone(const struct ctf_sink *ctf)
 {
 	struct stat there, mine;
 
 	if (stat(ctf->path, &there) < 0)
 		return is_missing(errno);
-	return fstat(ctf->dir, &mine) == 0 && (there.st_ino != mine.st_ino || there.st_dev != mine.st_dev);
+	return fstat(ctf->dir, &mine) == 0 &&
+	       (there.st_ino != mine.st_ino || there.st_dev != mine.st_dev);
 }
 
 static bool is_chunk_gone(const struct ctf_sink *ctf)
@@ -226,8 +233,8 @@ static uint64_t lost_events(const struct ctf_sink *ctf, enum ctf_loss loss)
 }
 
 /*
- * Creates the directory again, but only on the file system that it was on: if that is not mounted at the moment, nothing
- * may be written below its mount point.
+ * Creates the directory again, but only on the file system that it was on: if that is not mounted
+ * at the moment, nothing may be written below its mount point.
  */
 static int remake_directory(struct ctf_sink *ctf)
 {
@@ -269,9 +276,10 @@ static int prepare_place(struct ctf_sink *ctf, enum ctf_loss loss)
 
 /* ---- beginning anew ---- */
 
-/* Creates the shared trace of the next place. Until that succeeds, the present one is not changed. */
-static int make_place(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t begin_ns, struct chunk *next,
-		      struct ctf_writer **writer)
+/* Creates the shared trace of the next place. Until that succeeds, the present one is not
+ * changed. */
+static int make_place(struct ctf_sink *ctf, enum ctf_loss loss, uint64_t begin_ns,
+		      struct chunk *next, struct ctf_writer **writer)
 {
 	const bool chunked = ctf->chunks.dir >= 0;
 	int rc = chunked ? chunks_make(&ctf->chunks, begin_ns, realtime_now(), next) : 0;

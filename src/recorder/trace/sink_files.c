@@ -4,7 +4,8 @@
 #define ROTATE_SIZE_MIN (64u << 10)	/* below that a chunk is little more than metadata */
 #define ROTATE_NS_MIN 100000000u
 
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err)
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names,
+		     struct kymo_err *err)
 {
 	if (files->rotate_size && files->rotate_size < ROTATE_SIZE_MIN)
 		return err_set(err, KYMO_EXIT_USAGE, "%s must be at least 64K", names->rotate_size);

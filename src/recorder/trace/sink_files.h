@@ -11,12 +11,14 @@
 
 /* How a trace directory is kept. Zeroed: one trace that grows. */
 struct sink_files {
-	uint64_t rotate_size;		/* bytes of a chunk, without the facts that it repeats; 0: no limit */
-	uint64_t rotate_ns;		/* age of a chunk; 0: no limit */
-	uint64_t max_size;		/* bytes of all chunks: the oldest complete one is removed; 0: no limit */
-	const char *rules;		/* the rules at the begin, for the metadata; NULL: those of the session's filter */
-	bool compress;			/* compress what is complete */
-	ctf_form_fn *form;		/* of the metadata; NULL: TSDL */
+	uint64_t rotate_size; /* bytes of a chunk, without the facts that it repeats; 0: no limit */
+	uint64_t rotate_ns;   /* age of a chunk; 0: no limit */
+	uint64_t
+		max_size; /* bytes of all chunks: the oldest complete one is removed; 0: no limit */
+	const char *rules; /* the rules at the begin, for the metadata; NULL: those of the session's
+			      filter */
+	bool compress;     /* compress what is complete */
+	ctf_form_fn *form; /* of the metadata; NULL: TSDL */
 };
 
 /* How the user knows the limits, for messages: "--rotate-size". */
@@ -25,7 +27,8 @@ struct sink_files_names {
 };
 
 /** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
-int sink_files_check(const struct sink_files *files, const struct sink_files_names *names, struct kymo_err *err);
+int sink_files_check(const struct sink_files *files, const struct sink_files_names *names,
+		     struct kymo_err *err);
 
 /** sink_files_have_chunks() - whether @files ask for chunks (chunks.h). */
 bool sink_files_have_chunks(const struct sink_files *files);

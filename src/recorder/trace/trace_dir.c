@@ -96,7 +96,8 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	(void)unlinkat(dirfd(dir), ACCOUNTS_FILE, 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
-	while (depth < DEPTH_MAX && (entry = readdir(dir)))	/* but not kernel/: its writer removes it if it is empty */
+	while (depth < DEPTH_MAX &&
+	       (entry = readdir(dir))) /* but not kernel/: its writer removes it if it is empty */
 		if (entry->d_name[0] != '.' && (depth || strcmp(entry->d_name, "kernel") != 0))
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);
 	(void)closedir(dir);
@@ -197,7 +198,8 @@ int trace_dir_write(const char *directory, const char *name, const char *text, s
 	return rc;
 }
 
-int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text, size_t size)
+int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text,
+		     size_t size)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
@@ -214,7 +216,7 @@ int trace_dir_extend(const char *directory, const char *name, uint64_t *end, con
 	if (rc == 0)
 		rc = write_all(fd, text, size);
 	if (rc < 0)
-		(void)!ftruncate(fd, (off_t)*end);	/* if that fails, the next text overwrites it */
+		(void)!ftruncate(fd, (off_t)*end); /* if that fails, the next text overwrites it */
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trace directories as files: creates, measures and removes them. Symbolic links are never followed. */
+/* Trace directories as files: creates, measures and removes them. Symbolic links are never
+ * followed. */
 #ifndef KYMO_RECORDER_TRACE_DIR_H
 #define KYMO_RECORDER_TRACE_DIR_H
 
@@ -9,7 +10,8 @@
 
 #include "base/err.h"
 
-/* Beside kymo.json, which only has their sums: entries of processes that ended long ago, a line each. */
+/* Beside kymo.json, which only has their sums: entries of processes that ended long ago, a line
+ * each. */
 #define TRACE_DIR_EARLIER "kymo-earlier.jsonl"
 
 /**
@@ -22,7 +24,8 @@
  */
 int trace_dir_make(const char *path, bool *existed, char **absolute, struct kymo_err *err);
 
-/** trace_dir_without_option() - take the option -o out of an error of these functions, for callers that have no such option. */
+/** trace_dir_without_option() - take the option -o out of an error of these functions, for callers
+ * that have no such option. */
 void trace_dir_without_option(struct kymo_err *err);
 
 /**
@@ -39,10 +42,12 @@ void trace_dir_remove_empty(const char *path, bool existed);
  */
 int trace_dir_remove(int dir_fd, const char *name);
 
-/** trace_dir_bytes() - sum of the sizes of all files in directory @name below @dir_fd. Context: blocks. */
+/** trace_dir_bytes() - sum of the sizes of all files in directory @name below @dir_fd. Context:
+ * blocks. */
 uint64_t trace_dir_bytes(int dir_fd, const char *name);
 
-/** trace_dir_write() - replace @name in @directory by @text, whole or not at all. Return: 0; -errno. */
+/** trace_dir_write() - replace @name in @directory by @text, whole or not at all. Return: 0;
+ * -errno. */
 int trace_dir_write(const char *directory, const char *name, const char *text, size_t size);
 
 /**
@@ -51,6 +56,7 @@ int trace_dir_write(const char *directory, const char *name, const char *text, s
  *
  * What a failure leaves is cut off again, if possible. Return: 0; -errno. Context: blocks.
  */
-int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text, size_t size);
+int trace_dir_extend(const char *directory, const char *name, uint64_t *end, const char *text,
+		     size_t size);
 
 #endif

@@ -50,7 +50,8 @@ static int64_t clock_ahead(void)
 	return (int64_t)((uint64_t)seconds * 1000000000u + (uint64_t)ns);
 }
 
-/* The UUID of the clock: that of the boot, as LTTng uses it. A time namespace has another clock, so its last digits differ. */
+/* The UUID of the clock: that of the boot, as LTTng uses it. A time namespace has another clock, so
+ * its last digits differ. */
 static void read_boot_id(char boot_id[64])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -65,8 +66,8 @@ static void read_boot_id(char boot_id[64])
 		(void)snprintf(boot_id + 24, 13, "%012" PRIx64, own ^ ahead);
 }
 
-void traces_describe(struct traces *traces, struct ctf_trace_desc *desc, const char *name, const char *version,
-		     uint64_t monotonic, uint64_t realtime)
+void traces_describe(struct traces *traces, struct ctf_trace_desc *desc, const char *name,
+		     const char *version, uint64_t monotonic, uint64_t realtime)
 {
 	*desc = (struct ctf_trace_desc){
 		.name = name,
@@ -75,7 +76,7 @@ void traces_describe(struct traces *traces, struct ctf_trace_desc *desc, const c
 		.created_s = (int64_t)(realtime / 1000000000u),
 	};
 	read_boot_id(traces->boot_id);
-	(void)gethostname(traces->hostname, sizeof traces->hostname - 1);	/* then it stays empty */
+	(void)gethostname(traces->hostname, sizeof traces->hostname - 1); /* then it stays empty */
 	(void)sscanf(version, "%u.%u", &desc->version_major, &desc->version_minor);
 }
 
@@ -115,7 +116,8 @@ static void end_streams(struct sink_process *at)
 	end_stream(&at->init.stream, &at->init.stream_base, at->init.discarded);
 }
 
-/* The process gets a trace beside ust/, as with LTTng's per-process buffers. What is in the shared trace stays there. */
+/* The process gets a trace beside ust/, as with LTTng's per-process buffers. What is in the shared
+ * trace stays there. */
 static int leave_shared(struct traces *traces, struct sink_process *at)
 {
 	struct traces_process *mine = at->data;
@@ -125,11 +127,13 @@ static int leave_shared(struct traces *traces, struct sink_process *at)
 	if (traces->begin(traces->context, name, &mine->own, NULL) < 0)
 		return errno ? -errno : -EIO;
 	end_streams(at);
-	memset(mine->declared, 0, sizeof mine->declared);	/* the table's runtime events are declared again, in the new metadata */
+	memset(mine->declared, 0, sizeof mine->declared); /* the table's runtime events are declared
+							     again, in the new metadata */
 	return 0;
 }
 
-int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_class class, unsigned id)
+int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_class class,
+		   unsigned id)
 {
 	const struct traces_process *mine = at->data;
 	struct traces_write writing = { at->process, KYMO_PROMISE_NOTHING };
@@ -145,9 +149,11 @@ int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_clas
 	if (id < KYMO_POINTS_TABLE)
 		rc = ctf_writer_declare(writer, id);
 	else
-		rc = ctf_writer_declare_own(writer, class, id, classes_get(&at->process->classes, id));
+		rc = ctf_writer_declare_own(writer, class, id,
+					    classes_get(&at->process->classes, id));
 	if (rc == 0 && id >= KYMO_POINTS_TABLE && at->merged.stream)
-		rc = ctf_writer_declare_own(writer, CTF_CLASS_MERGED, id, classes_get(&at->process->classes, id));
+		rc = ctf_writer_declare_own(writer, CTF_CLASS_MERGED, id,
+					    classes_get(&at->process->classes, id));
 	return traces_wrote(writer, &writing, rc);
 }
 
@@ -160,7 +166,8 @@ int traces_declare_runtime(struct traces *traces, struct sink_process *at, enum 
 	int rc;
 
 	if (mine->own && !version)
-		version = CTF_NO_TRACETOOLS;	/* no hook was called: it has events of its own, and of malloc() and the like */
+		version = CTF_NO_TRACETOOLS; /* no hook was called: it has events of its own, and of
+						malloc() and the like */
 	if (mine->declared[class].done && mine->declared[class].version == version)
 		return 0;
 	ctf_writer_watch(writer, traces_before_write, &writing);
@@ -258,7 +265,8 @@ bool traces_look(struct traces *traces)
 	return gone;
 }
 
-static uint64_t sum_open(const struct traces *traces, uint64_t (*bytes)(const struct ctf_writer *writer))
+static uint64_t sum_open(const struct traces *traces,
+			 uint64_t (*bytes)(const struct ctf_writer *writer))
 {
 	uint64_t sum = traces->shared ? bytes(traces->shared) : 0;
 

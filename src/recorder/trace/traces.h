@@ -22,12 +22,15 @@ struct traces_process;
 /* Zeroed, then begin, context and desc are set, and shared by traces_begin(). */
 struct traces {
 	/* Creates trace @name. Return: 0 and *@writer; -1 with @err, which may be NULL. */
-	int (*begin)(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err);
+	int (*begin)(void *context, const char *name, struct ctf_writer **writer,
+		     struct kymo_err *err);
 	void *context;
-	bool fronts;			/* every stream begins with an empty packet, not only those that begin with a loss */
-	uint64_t front_ns;		/* time of that packet; at most that of the packet that follows */
-	uint64_t horizon_ns;		/* readers may have read on to here: earlier facts get this time. 0: no reader */
-	uint8_t *moved;			/* [moved_room] buffer for such facts */
+	bool fronts; /* every stream begins with an empty packet, not only those that begin with a
+			loss */
+	uint64_t front_ns;   /* time of that packet; at most that of the packet that follows */
+	uint64_t horizon_ns; /* readers may have read on to here: earlier facts get this time. 0: no
+				reader */
+	uint8_t *moved;      /* [moved_room] buffer for such facts */
 	size_t moved_room;
 	struct ctf_writer *shared;	/* "ust" */
 	uint64_t shared_events;		/* in it */
@@ -47,12 +50,13 @@ struct traces {
  * @version: of kymo: "0.1.0"
  * @monotonic, @realtime: ns, of one moment
  */
-void traces_describe(struct traces *traces, struct ctf_trace_desc *desc, const char *name, const char *version,
-		     uint64_t monotonic, uint64_t realtime);
+void traces_describe(struct traces *traces, struct ctf_trace_desc *desc, const char *name,
+		     const char *version, uint64_t monotonic, uint64_t realtime);
 
 /* As in struct sink_ops. They use at->data. */
 int traces_join(struct traces *traces, struct sink_process *at);
-int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_class class, unsigned id);
+int traces_declare(struct traces *traces, struct sink_process *at, enum ctf_class class,
+		   unsigned id);
 int traces_facts(struct traces *traces, struct sink_process *at, const struct sink_facts *facts);
 int traces_packet(struct traces *traces, struct sink_process *at, const struct sink_packet *packet);
 int traces_batch(struct traces *traces, struct sink_process *at, const struct sink_batch *batch);
@@ -68,7 +72,8 @@ unsigned traces_point(struct traces *traces, uint64_t ns);
 /** traces_free() - free memory, after traces_complete(). */
 void traces_free(struct traces *traces);
 
-/** traces_complete() - end all streams and traces; the next packets of the processes begin new ones. */
+/** traces_complete() - end all streams and traces; the next packets of the processes begin new
+ * ones. */
 void traces_complete(struct traces *traces);
 
 /**
@@ -80,12 +85,14 @@ bool traces_gone(const struct traces *traces, uint64_t *events);
 /**
  * traces_look() - the same of the shared trace, and of those of TRACES_PER_LOOK processes in turn
  *
- * Finding out whether a file still exists costs a few us: with hundreds of processes, more than writing.
+ * Finding out whether a file still exists costs a few us: with hundreds of processes, more than
+ * writing.
  */
 bool traces_look(struct traces *traces);
 #define TRACES_PER_LOOK 16
 
-/** traces_bytes(), traces_disk() - bytes of packets; bytes of all files. The caller may set the counts back. */
+/** traces_bytes(), traces_disk() - bytes of packets; bytes of all files. The caller may set the
+ * counts back. */
 uint64_t traces_bytes(const struct traces *traces);
 uint64_t traces_disk(const struct traces *traces);
 

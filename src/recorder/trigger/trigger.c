@@ -64,7 +64,8 @@ static void on_event(const struct trigger_process *process, const struct trigger
 	}
 }
 
-/* Where a span is open: on its thread, or on its custom track. Return: NULL: there are too many tracks. */
+/* Where a span is open: on its thread, or on its custom track. Return: NULL: there are too many
+ * tracks. */
 static struct trigger_lane *lane_of(struct trigger_process *process, struct trigger_lane *lane,
 				    const struct trigger_record *record)
 {
@@ -113,8 +114,8 @@ uint32_t trigger_exceeded(const struct triggers *triggers, uint32_t mask, uint64
 	return mask;
 }
 
-static void on_end(struct trigger_process *process, struct trigger_lane *lane, const struct trigger_record *record,
-		   const struct trigger_listener *listener)
+static void on_end(struct trigger_process *process, struct trigger_lane *lane,
+		   const struct trigger_record *record, const struct trigger_listener *listener)
 {
 	struct trigger_hit hit = { .at_ns = record->ns };
 	struct trigger_open *open;
@@ -137,7 +138,8 @@ static void on_end(struct trigger_process *process, struct trigger_lane *lane, c
 }
 
 static void on_callback(struct trigger_process *process, struct trigger_lane *lane,
-			const struct trigger_record *record, const struct trigger_listener *listener)
+			const struct trigger_record *record,
+			const struct trigger_listener *listener)
 {
 	const uint64_t callback = number_at(record, 0), key = callback ^ KEY_CALLBACK;
 	struct trigger_hit hit = { .at_ns = record->ns };
@@ -147,7 +149,9 @@ static void on_callback(struct trigger_process *process, struct trigger_lane *la
 	if (record->class->what == WHAT_CALLBACK_START) {
 		mask = facts_callback(process, callback);
 		if (mask)
-			trigger_lane_push(lane, &(struct trigger_open){ .key = key, .begin_ns = record->ns, .mask = mask });
+			trigger_lane_push(lane, &(struct trigger_open){ .key = key,
+									.begin_ns = record->ns,
+									.mask = mask });
 		return;
 	}
 	open = trigger_lane_find(lane, key);
@@ -224,7 +228,8 @@ void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t n
 			const struct trigger_listener *listener)
 {
 	const struct trigger_class *class = trigger_class(process, id);
-	const uint32_t mask = class ? class->events & triggers_of(process->triggers, TRIGGER_EVENT) : 0;
+	const uint32_t mask =
+		class ? class->events & triggers_of(process->triggers, TRIGGER_EVENT) : 0;
 	const struct kymo_point *point = classes_get(process->classes, id);
 	struct trigger_hit hit = { .at_ns = ns };
 
@@ -234,7 +239,8 @@ void trigger_fact_event(struct trigger_process *process, unsigned id, uint64_t n
 	trigger_report(process->triggers, listener, mask, &hit);
 }
 
-void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns, const struct trigger_listener *listener)
+void trigger_loss(struct triggers *triggers, uint64_t events, uint64_t ns,
+		  const struct trigger_listener *listener)
 {
 	struct trigger_hit hit = { .at_ns = ns, .value = events, .what = "events dropped" };
 	const uint32_t mask = triggers_of(triggers, TRIGGER_LOSS);
@@ -266,7 +272,8 @@ void trigger_died(struct triggers *triggers, const char *procname, const char *e
 
 /* ---- life ---- */
 
-struct trigger_process *trigger_process_new(struct triggers *triggers, const struct classes *classes)
+struct trigger_process *trigger_process_new(struct triggers *triggers,
+					    const struct classes *classes)
 {
 	struct trigger_process *process = calloc(1, sizeof *process);
 

@@ -26,8 +26,8 @@ static bool is_uri(const struct kymo_point *point, const char *uri)
 	return point->uri && strcmp(point->uri, uri) == 0;
 }
 
-uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
-		      const char *name)
+uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind,
+		       const char *category, const char *name)
 {
 	const uint32_t wanted = triggers_of(triggers, kind);
 	char full[2 * KYMO_DECLARED_TEXT_MAX + 2];
@@ -41,7 +41,8 @@ uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, 
 	return mask;
 }
 
-const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX])
+const char *trigger_stem(const struct kymo_point *point, const char *suffix,
+			 char out[KYMO_DECLARED_TEXT_MAX])
 {
 	size_t length = strlen(point->name), cut = strlen(suffix);
 
@@ -84,7 +85,8 @@ static uint32_t loop_triggers(const struct triggers *triggers, const struct kymo
 	return mask;
 }
 
-static void learn_span(struct triggers *triggers, const struct kymo_point *point, struct trigger_class *class)
+static void learn_span(struct triggers *triggers, const struct kymo_point *point,
+		       struct trigger_class *class)
 {
 	const bool begins = is_uri(point, "kymo:begin");
 	char name[KYMO_DECLARED_TEXT_MAX];

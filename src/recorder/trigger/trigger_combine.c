@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions that hold become triggers that fire: "for 3 times in 10s", and conditions joined by "and". */
+/* Conditions that hold become triggers that fire: "for 3 times in 10s", and conditions joined by
+ * "and". */
 #include <string.h>
 
 #include "recorder/trigger/trigger_internal.h"
 
 #define TOGETHER_NS 1000000000ull	/* the parts of "and" hold within this, or within the longest "in" of them */
 
-/* The last @condition->times hits are kept in order: threads are looked at in turn, so a later one may be older. */
+/* The last @condition->times hits are kept in order: threads are looked at in turn, so a later one
+ * may be older. */
 static bool is_often_enough(struct trigger *condition, uint64_t ns)
 {
 	uint64_t *hit = condition->hit_ns;
@@ -22,7 +24,8 @@ static bool is_often_enough(struct trigger *condition, uint64_t ns)
 		hit[at] = hit[at - 1];
 	hit[at] = ns;
 	condition->hits++;
-	if (condition->hits < condition->times || hit[condition->hits - 1] - hit[0] > condition->within_ns)
+	if (condition->hits < condition->times ||
+	    hit[condition->hits - 1] - hit[0] > condition->within_ns)
 		return false;
 	condition->hits = 0;
 	return true;
@@ -39,7 +42,8 @@ static uint64_t together_ns(const struct trigger *first)
 
 static bool completes(struct triggers *triggers, unsigned index, uint64_t ns)
 {
-	struct trigger *condition = &triggers->item[index], *first = &triggers->item[condition->first];
+	struct trigger *condition = &triggers->item[index],
+		       *first = &triggers->item[condition->first];
 	uint64_t within;
 
 	if (!is_often_enough(condition, ns))
@@ -64,8 +68,8 @@ bool trigger_repeats(const struct trigger *condition)
 	return condition->times > 1 || condition->parts > 1;
 }
 
-void trigger_report(struct triggers *triggers, const struct trigger_listener *listener, uint32_t mask,
-		    struct trigger_hit *hit)
+void trigger_report(struct triggers *triggers, const struct trigger_listener *listener,
+		    uint32_t mask, struct trigger_hit *hit)
 {
 	for (unsigned i = 0; mask; i++, mask >>= 1)
 		if (mask & 1 && completes(triggers, i, hit->at_ns)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * To which subscription, service, timer and node a callback belongs. Init events link objects; from a callback the links lead to
- * its node, and a trigger matches if its name matches one of the names on that path:
+ * To which subscription, service, timer and node a callback belongs. Init events link objects; from
+ * a callback the links lead to its node, and a trigger matches if its name matches one of the names
+ * on that path:
  *
  *     callback ── symbol
  *        │ owner
@@ -18,7 +19,15 @@
 #include "recorder/records/record_walk.h"
 #include "base/array.h"
 
-enum fact_kind { FACT_NONE, FACT_CALLBACK, FACT_OBJECT, FACT_SUBSCRIPTION, FACT_SERVICE, FACT_TIMER, FACT_NODE };
+enum fact_kind {
+	FACT_NONE,
+	FACT_CALLBACK,
+	FACT_OBJECT,
+	FACT_SUBSCRIPTION,
+	FACT_SERVICE,
+	FACT_TIMER,
+	FACT_NODE
+};
 
 #define FIELDS_READ	5	/* fields of the widest event below */
 #define TEXT_MAX	1024
@@ -77,7 +86,8 @@ static uint64_t u64_at(const uint8_t *at)
 	return value;
 }
 
-static struct trigger_fact *fact_at(struct trigger_process *process, enum fact_kind kind, uint64_t key)
+static struct trigger_fact *fact_at(struct trigger_process *process, enum fact_kind kind,
+				    uint64_t key)
 {
 	struct trigger_fact *fact = map_get(&process->facts, key, kind);
 
@@ -93,7 +103,8 @@ static struct trigger_fact *fact_at(struct trigger_process *process, enum fact_k
 
 static char *read_text(const struct trigger_rule *rule, const uint8_t *const field[FIELDS_READ])
 {
-	const char *text = (const char *)field[rule->text];	/* ends with a NUL: walk_field() saw it */
+	const char *text =
+		(const char *)field[rule->text]; /* ends with a NUL: walk_field() saw it */
 	const char *space = rule->space < 0 ? "" : (const char *)field[rule->space];
 	char *result;
 
@@ -141,7 +152,8 @@ static bool fits(const struct trigger *trigger, enum fact_kind kind, const char 
 	       (kind == FACT_NODE && trigger_name_fits(trigger, strrchr(text, '/') + 1));
 }
 
-static uint32_t fitting_triggers(const struct trigger_process *process, const struct trigger_fact *callback)
+static uint32_t fitting_triggers(const struct trigger_process *process,
+				 const struct trigger_fact *callback)
 {
 	const uint32_t wanted = triggers_of(process->triggers, TRIGGER_CALLBACK);
 	const struct trigger_fact *fact = callback;
@@ -178,7 +190,8 @@ uint32_t facts_callback(struct trigger_process *process, uint64_t address)
 	return fact->mask;
 }
 
-void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX])
+void facts_symbol(const struct trigger_process *process, uint64_t address,
+		  char what[TRIGGER_WHAT_MAX])
 {
 	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
 

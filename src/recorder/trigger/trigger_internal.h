@@ -55,7 +55,8 @@ struct trigger_process {
 
 #define FACTS_MAX	65536u		/* of one process; callbacks beyond that have no name */
 #define TRACKS_MAX	1024u		/* spans on tracks beyond that are not judged */
-#define DEPTH_MAX	256u		/* of open spans on a thread; beyond that the outermost are forgotten */
+/* of open spans on a thread; beyond that the outermost are forgotten */
+#define DEPTH_MAX	256u
 
 /** triggers_of() - bits of the triggers of @kind. */
 static inline uint32_t triggers_of(const struct triggers *triggers, enum trigger_kind kind)
@@ -72,11 +73,13 @@ uint32_t trigger_exceeded(const struct triggers *triggers, uint32_t mask, uint64
 
 /* ---- trigger_combine.c ---- */
 
-/** trigger_report() - the conditions of @mask hold: pass those on that complete their trigger. Changes @hit->trigger. */
-void trigger_report(struct triggers *triggers, const struct trigger_listener *listener, uint32_t mask,
-		    struct trigger_hit *hit);
+/** trigger_report() - the conditions of @mask hold: pass those on that complete their trigger.
+ * Changes @hit->trigger. */
+void trigger_report(struct triggers *triggers, const struct trigger_listener *listener,
+		    uint32_t mask, struct trigger_hit *hit);
 
-/** trigger_repeats() - whether @condition is part of something larger, so that each time counts for which it holds. */
+/** trigger_repeats() - whether @condition is part of something larger, so that each time counts for
+ * which it holds. */
 bool trigger_repeats(const struct trigger *condition);
 
 /* ---- trigger_watch*.c ---- */
@@ -85,10 +88,11 @@ bool trigger_repeats(const struct trigger *condition);
 bool watch_wants(unsigned id);
 
 /** watch_record() - a record that watch_wants(). @payload was checked. */
-void watch_record(struct trigger_process *process, struct watch_thread *thread, unsigned id, const uint8_t *payload,
-		  uint64_t ns);
+void watch_record(struct trigger_process *process, struct watch_thread *thread, unsigned id,
+		  const uint8_t *payload, uint64_t ns);
 
-/** watch_fact() - an init event. @payload was checked; the facts of trigger_facts.c know it already. */
+/** watch_fact() - an init event. @payload was checked; the facts of trigger_facts.c know it
+ * already. */
 void watch_fact(struct trigger_process *process, unsigned id, const uint8_t *const *field);
 
 /** watch_lost() - events were lost until @ns: what is open, and rates, are not known. */
@@ -104,11 +108,13 @@ void watch_leave(struct trigger_process *process);
 const struct trigger_class *trigger_class(struct trigger_process *process, unsigned id);
 
 /** trigger_named() - bits of the triggers of @kind whose name is @name or @category:@name. */
-uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind, const char *category,
-		       const char *name);
+uint32_t trigger_named(const struct triggers *triggers, enum trigger_kind kind,
+		       const char *category, const char *name);
 
-/** trigger_stem() - the name of @point without @suffix; "" if the name does not end with it. Return: @out. */
-const char *trigger_stem(const struct kymo_point *point, const char *suffix, char out[KYMO_DECLARED_TEXT_MAX]);
+/** trigger_stem() - the name of @point without @suffix; "" if the name does not end with it.
+ * Return: @out. */
+const char *trigger_stem(const struct kymo_point *point, const char *suffix,
+			 char out[KYMO_DECLARED_TEXT_MAX]);
 
 /** trigger_field() - index of the field @name. Return: -1: there is none. */
 int trigger_field(const struct kymo_point *point, const char *name);
@@ -122,10 +128,12 @@ struct trigger_open {
 	char *name;			/* of a span named at run time, where mask is not 0 */
 };
 
-/** trigger_lane_push() - open a span. At the limit the outermost ones are dropped: an exception leaves callbacks without an end. */
+/** trigger_lane_push() - open a span. At the limit the outermost ones are dropped: an exception
+ * leaves callbacks without an end. */
 void trigger_lane_push(struct trigger_lane *lane, const struct trigger_open *open);
 
-/** trigger_lane_find() - the innermost open span of @key; spans inside of it are dropped, as they will not end any more. */
+/** trigger_lane_find() - the innermost open span of @key; spans inside of it are dropped, as they
+ * will not end any more. */
 struct trigger_open *trigger_lane_find(struct trigger_lane *lane, uint64_t key);
 
 /** trigger_lane_cut() - forget all but the outermost @count. */
@@ -137,7 +145,8 @@ void trigger_lane_cut(struct trigger_lane *lane, unsigned count);
 uint32_t facts_callback(struct trigger_process *process, uint64_t address);
 
 /** facts_symbol() - the name of a callback: its symbol, or its address. */
-void facts_symbol(const struct trigger_process *process, uint64_t address, char what[TRIGGER_WHAT_MAX]);
+void facts_symbol(const struct trigger_process *process, uint64_t address,
+		  char what[TRIGGER_WHAT_MAX]);
 
 /* The names on the path from a callback to its node; NULL: not known. */
 struct facts_path {

@@ -21,7 +21,8 @@ static const struct word {
 	enum limit limit;
 	struct trigger_word shown;
 } words[] = {
-#define WORD(word, kind, name, limit, example, meaning) { word, TRIGGER_##kind, name, LIMIT_##limit, { example, meaning } },
+#define WORD(word, kind, name, limit, example, meaning) \
+	{ word, TRIGGER_##kind, name, LIMIT_##limit, { example, meaning } },
 #include "recorder/trigger/trigger_words.def"
 #undef WORD
 };
@@ -45,8 +46,9 @@ struct parser {
 static int refuse(const struct parser *parser, const char *why)
 {
 	if (*parser->at)
-		return err_set(parser->err, KYMO_EXIT_USAGE, "trigger '%s': at character %u, '%s': %s; " REMEDY,
-			       parser->text, (unsigned)(parser->at - parser->text) + 1, parser->at, why);
+		return err_set(parser->err, KYMO_EXIT_USAGE,
+			       "trigger '%s': at character %u, '%s': %s; " REMEDY, parser->text,
+			       (unsigned)(parser->at - parser->text) + 1, parser->at, why);
 	return err_set(parser->err, KYMO_EXIT_USAGE, "trigger '%s': at its end: %s; " REMEDY, parser->text, why);
 }
 
@@ -192,7 +194,8 @@ static bool read_time(const char *text, uint64_t *out)
 	int64_t ns;
 
 	/* A number without a unit would mean seconds; here it is more likely a mistake. */
-	if (!length || !isalpha((unsigned char)text[length - 1]) || !text_read_time(text, &ns) || ns < 0)
+	if (!length || !isalpha((unsigned char)text[length - 1]) || !text_read_time(text, &ns) ||
+	    ns < 0)
 		return false;
 	*out = (uint64_t)ns;
 	return true;
@@ -281,7 +284,8 @@ static int parse(struct parser *parser, struct trigger *trigger)
 	return read_times(parser, trigger);
 }
 
-static int check_room(const struct triggers *triggers, const struct trigger *trigger, struct kymo_err *err)
+static int check_room(const struct triggers *triggers, const struct trigger *trigger,
+		      struct kymo_err *err)
 {
 	unsigned chains = trigger->kind == TRIGGER_CHAIN;
 

@@ -43,7 +43,8 @@ static void learn_topic(struct trigger_watch *watch, struct watch_topic *topic)
 	uint32_t mask = 0;
 
 	for (unsigned i = 0; i < watch->triggers->count; i++)
-		if (watch->on_topics & 1u << i && watch_name_fits(&watch->triggers->item[i], topic->name))
+		if (watch->on_topics & 1u << i &&
+		    watch_name_fits(&watch->triggers->item[i], topic->name))
 			mask |= 1u << i;
 	watch->triggers->met |= mask;
 	for (unsigned i = 0; i < watch->chains; i++)
@@ -61,7 +62,8 @@ int watch_topic_of(struct trigger_watch *watch, const char *name)
 	for (unsigned i = 0; i < watch->topics; i++)
 		if (strcmp(watch->topic[i].name, name) == 0)
 			return (int)i;
-	if (watch->topics == WATCH_TOPICS_MAX || !ARRAY_ROOM(watch->topic, watch->topics, watch->topics_room))
+	if (watch->topics == WATCH_TOPICS_MAX ||
+	    !ARRAY_ROOM(watch->topic, watch->topics, watch->topics_room))
 		return -1;
 	topic = &watch->topic[watch->topics];
 	*topic = (struct watch_topic){ .name = strndup(name, TRIGGER_WHAT_MAX - 1) };
@@ -71,7 +73,8 @@ int watch_topic_of(struct trigger_watch *watch, const char *name)
 	return (int)watch->topics++;
 }
 
-int watch_entity_of(struct trigger_watch *watch, const char *name, const char *also, const char *other)
+int watch_entity_of(struct trigger_watch *watch, const char *name, const char *also,
+		    const char *other)
 {
 	struct watch_entity *entity;
 	uint32_t mask = 0;
@@ -82,13 +85,14 @@ int watch_entity_of(struct trigger_watch *watch, const char *name, const char *a
 	for (unsigned i = 0; i < watch->triggers->count; i++) {
 		const struct trigger *condition = &watch->triggers->item[i];
 
-		if (watch->on_busy & 1u << i &&
-		    (watch_name_fits(condition, name) || (also && watch_name_fits(condition, also)) ||
-		     (other && watch_name_fits(condition, other))))
+		if (watch->on_busy & 1u << i && (watch_name_fits(condition, name) ||
+						 (also && watch_name_fits(condition, also)) ||
+						 (other && watch_name_fits(condition, other))))
 			mask |= 1u << i;
 	}
 	watch->triggers->met |= mask;
-	if (watch->entities == WATCH_TOPICS_MAX || !ARRAY_ROOM(watch->entity, watch->entities, watch->entities_room))
+	if (watch->entities == WATCH_TOPICS_MAX ||
+	    !ARRAY_ROOM(watch->entity, watch->entities, watch->entities_room))
 		return -1;
 	entity = &watch->entity[watch->entities];
 	*entity = (struct watch_entity){ .name = strndup(name, TRIGGER_WHAT_MAX - 1) };
@@ -110,8 +114,8 @@ const char *triggers_nearest(const struct triggers *triggers, const struct trigg
 	return nearest.name;
 }
 
-void watch_hit(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value, const char *what,
-	       const void *owner, const struct watch_thread *thread)
+void watch_hit(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value,
+	       const char *what, const void *owner, const struct watch_thread *thread)
 {
 	struct trigger_hit hit = { .at_ns = ns, .value = value, .owner = owner };
 
@@ -127,13 +131,16 @@ void watch_hit(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t
 
 /* ---- notes in order ---- */
 
-/* The notes of a packet are in order, so they are runs that are merged in pairs; equal ones stay as they came. */
-static size_t merge(const struct watch_note *from, size_t begin, size_t middle, size_t end, struct watch_note *to)
+/* The notes of a packet are in order, so they are runs that are merged in pairs; equal ones stay as
+ * they came. */
+static size_t merge(const struct watch_note *from, size_t begin, size_t middle, size_t end,
+		    struct watch_note *to)
 {
 	size_t a = begin, b = middle, out = begin;
 
 	while (a < middle || b < end)
-		to[out++] = b >= end || (a < middle && from[a].ns <= from[b].ns) ? from[a++] : from[b++];
+		to[out++] = b >= end || (a < middle && from[a].ns <= from[b].ns) ? from[a++]
+										 : from[b++];
 	return end;
 }
 
@@ -165,7 +172,8 @@ static bool sort_notes(struct trigger_watch *watch)
 		while (at < watch->notes) {
 			const size_t middle = run_end(watch->note, at, watch->notes);
 
-			at = merge(watch->note, at, middle, run_end(watch->note, middle, watch->notes), watch->spare);
+			at = merge(watch->note, at, middle,
+				   run_end(watch->note, middle, watch->notes), watch->spare);
 		}
 		watch->note = watch->spare;
 		watch->notes_room = watch->spare_room;
@@ -191,7 +199,8 @@ void watch_note(struct trigger_watch *watch, const struct watch_note *note)
 {
 	if (watch->notes >= WATCH_NOTES_MAX)
 		judge_notes(watch, UINT64_MAX);
-	if (watch->notes < WATCH_NOTES_MAX && ARRAY_ROOM(watch->note, watch->notes, watch->notes_room))
+	if (watch->notes < WATCH_NOTES_MAX &&
+	    ARRAY_ROOM(watch->note, watch->notes, watch->notes_room))
 		watch->note[watch->notes++] = *note;
 }
 
@@ -226,8 +235,8 @@ int watch_join(struct trigger_process *process)
 	return 0;
 }
 
-void trigger_process_owner(struct trigger_process *process, const void *owner, const char *procname, const char *exe,
-			   uint64_t joined_ns)
+void trigger_process_owner(struct trigger_process *process, const void *owner, const char *procname,
+			   const char *exe, uint64_t joined_ns)
 {
 	struct watch_process *own = process->watch;
 
@@ -236,10 +245,12 @@ void trigger_process_owner(struct trigger_process *process, const void *owner, c
 	own->owner = owner;
 	own->joined_ns = joined_ns;
 	if (own->watch->on_busy)
-		own->entity = watch_entity_of(own->watch, procname[0] ? procname : exe, exe, basename(exe));
+		own->entity = watch_entity_of(own->watch, procname[0] ? procname : exe, exe,
+					      basename(exe));
 }
 
-int trigger_thread(struct trigger_process *process, struct trigger_lane *lane, int tid, const char *name)
+int trigger_thread(struct trigger_process *process, struct trigger_lane *lane, int tid,
+		   const char *name)
 {
 	struct watch_process *own = process->watch;
 	struct watch_thread *thread;
@@ -263,9 +274,11 @@ void trigger_process_exited(struct trigger_process *process)
 	size_t at = 0;
 
 	while (own && (slot = map_next(&own->ends, &at))) {
-		struct watch_topic *topic = &own->watch->topic[((struct watch_end *)slot->value)->topic];
+		struct watch_topic *topic =
+			&own->watch->topic[((struct watch_end *)slot->value)->topic];
 
-		if (slot->scope != KYMO_POINT_rcl_publisher_init || !topic->publishers || --topic->publishers)
+		if (slot->scope != KYMO_POINT_rcl_publisher_init || !topic->publishers ||
+		    --topic->publishers)
 			continue;
 		for (unsigned i = 0; i < topic->levels.count; i++)
 			own->watch->level[topic->levels.at[i]].off = true;
@@ -328,12 +341,14 @@ int triggers_watch(struct triggers *triggers, const struct trigger_listener *lis
 	watch->listener = *listener;
 	watch->late = triggers_of(triggers, TRIGGER_LATE);
 	watch->on_busy = triggers_of(triggers, TRIGGER_BUSY);
-	watch->on_topics = triggers_of(triggers, TRIGGER_LATENCY) | triggers_of(triggers, TRIGGER_SILENT) |
-			   triggers_of(triggers, TRIGGER_RATE) | triggers_of(triggers, TRIGGER_LOST);
+	watch->on_topics =
+		triggers_of(triggers, TRIGGER_LATENCY) | triggers_of(triggers, TRIGGER_SILENT) |
+		triggers_of(triggers, TRIGGER_RATE) | triggers_of(triggers, TRIGGER_LOST);
 	for (unsigned i = 0; i < triggers->count; i++)
 		if (triggers->item[i].kind == TRIGGER_CHAIN)
 			watch->chain_condition[watch->chains++] = (uint8_t)i;
-	watch->on_messages = watch->chains || triggers_of(triggers, TRIGGER_LATENCY) || triggers_of(triggers, TRIGGER_LOST);
+	watch->on_messages = watch->chains || triggers_of(triggers, TRIGGER_LATENCY) ||
+			     triggers_of(triggers, TRIGGER_LOST);
 	watch->on_callbacks = watch->late || watch->on_busy || watch->on_messages;
 	triggers->watch = watch;
 	return 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions on topics, chains, timers and rates need the records of all threads in the order of time:
+ * Conditions on topics, chains, timers and rates need the records of all threads in the order of
+ * time:
  *
  *   records of a thread ──▶ notes (only of what a condition needs) ── sorted, up to the horizon ──▶ judged
  *
- * Each message of a topic that matters is kept in a small ring, by its source timestamp. It carries for each chain() since when the
- * data in it are on their way, and how many steps of the chain they have passed. A callback that receives the message passes that
- * on to what it publishes. Not for others.
+ * Each message of a topic that matters is kept in a small ring, by its source timestamp. It carries
+ * for each chain() since when the data in it are on their way, and how many steps of the chain they
+ * have passed. A callback that receives the message passes that on to what it publishes. Not for
+ * others.
  */
 #ifndef KYMO_RECORDER_TRIGGER_WATCH_H
 #define KYMO_RECORDER_TRIGGER_WATCH_H
@@ -32,7 +34,8 @@ struct watch_message {
 	int64_t source_ns;		/* 0: free */
 	uint64_t publisher;		/* handle of the publisher and its process, mixed */
 	uint64_t published_ns;
-	uint64_t taken;			/* bits of the subscriptions that received it, or are known to have lost it */
+	uint64_t taken; /* bits of the subscriptions that received it, or are known to have lost
+			 * it */
 	struct watch_carry carry;
 };
 
@@ -96,8 +99,9 @@ struct watch_process {
 	struct trigger_process *process;
 	const void *owner;
 	uint64_t joined_ns;
-	int entity;			/* of the process itself; -1 */
-	struct map ends, callbacks;	/* by handle: publishers, and subscriptions of the middleware; by address */
+	int entity;                 /* of the process itself; -1 */
+	struct map ends, callbacks; /* by handle: publishers, and subscriptions of the middleware;
+				       by address */
 	struct watch_process *next;
 };
 
@@ -115,14 +119,25 @@ struct watch_thread {
 	char name[32];
 	unsigned depth;
 	struct watch_run run[WATCH_RUNS_MAX];
-	/* the publish call that goes on, and the message that was received and has no callback yet */
+	/* the publish call that goes on, and the message that was received and has no callback
+	 * yet */
 	int publishes, took;		/* topics; -1 */
 	bool intra;			/* so far it went to buffers of the process alone */
 	uint64_t publisher, published_ns, took_ns;
 	struct watch_carry sent, received;
 };
 
-enum watch_kind { WATCH_PUBLISH, WATCH_INTRA, WATCH_STAMP, WATCH_TAKE, WATCH_START, WATCH_END, WATCH_STORE, WATCH_FETCH, WATCH_LOST };
+enum watch_kind {
+	WATCH_PUBLISH,
+	WATCH_INTRA,
+	WATCH_STAMP,
+	WATCH_TAKE,
+	WATCH_START,
+	WATCH_END,
+	WATCH_STORE,
+	WATCH_FETCH,
+	WATCH_LOST
+};
 
 struct watch_note {
 	uint64_t ns;
@@ -163,12 +178,14 @@ void watch_note(struct trigger_watch *watch, const struct watch_note *note);
 void watch_apply(struct trigger_watch *watch, const struct watch_note *note);
 
 /** watch_hit() - the conditions of @mask hold. @thread: may be NULL */
-void watch_hit(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value, const char *what,
-	       const void *owner, const struct watch_thread *thread);
+void watch_hit(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value,
+	       const char *what, const void *owner, const struct watch_thread *thread);
 
-/** watch_topic_of(), watch_entity_of() - index by name, new if it is not known; -1: no memory, or too many. */
+/** watch_topic_of(), watch_entity_of() - index by name, new if it is not known; -1: no memory, or
+ * too many. */
 int watch_topic_of(struct trigger_watch *watch, const char *name);
-int watch_entity_of(struct trigger_watch *watch, const char *name, const char *also, const char *other);
+int watch_entity_of(struct trigger_watch *watch, const char *name, const char *also,
+		    const char *other);
 
 /** watch_name_fits() - as trigger_name_fits(); a node's name also without its namespace. */
 bool watch_name_fits(const struct trigger *condition, const char *name);
@@ -178,11 +195,16 @@ uint8_t watch_step_of(const struct trigger_watch *watch, unsigned chain, const c
 
 /* ---- trigger_watch_level.c ---- */
 /** watch_levels_of() - the levels of @name for the conditions of @mask. */
-void watch_levels_of(struct trigger_watch *watch, struct watch_levels *levels, const char *name, uint32_t mask);
-/** watch_published(), watch_ran() - a message of a topic, a run of a node or process that began and ended. */
-void watch_published(struct trigger_watch *watch, struct watch_topic *topic, uint64_t ns, const void *owner);
-void watch_ran(struct trigger_watch *watch, int entity, uint64_t begin_ns, uint64_t end_ns, const void *owner);
-/** watch_count_open() - callbacks that still run count up to @ns, a whole second; the rest counts later. */
+void watch_levels_of(struct trigger_watch *watch, struct watch_levels *levels, const char *name,
+		     uint32_t mask);
+/** watch_published(), watch_ran() - a message of a topic, a run of a node or process that began and
+ * ended. */
+void watch_published(struct trigger_watch *watch, struct watch_topic *topic, uint64_t ns,
+		     const void *owner);
+void watch_ran(struct trigger_watch *watch, int entity, uint64_t begin_ns, uint64_t end_ns,
+	       const void *owner);
+/** watch_count_open() - callbacks that still run count up to @ns, a whole second; the rest counts
+ * later. */
 void watch_count_open(struct trigger_watch *watch, uint64_t ns);
 /** watch_levels_until() - windows that end before @ns, silences that last at @ns. */
 void watch_levels_until(struct trigger_watch *watch, uint64_t ns);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The path of messages through callbacks: chain(), latency(), lost(), late(). The notes come in the order of time. */
+/* The path of messages through callbacks: chain(), latency(), lost(), late(). The notes come in the
+ * order of time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recorder/trigger/trigger_watch.h"
 
-static void watch_hit_at(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value, const char *what,
-		  const struct watch_thread *thread)
+static void watch_hit_at(struct trigger_watch *watch, uint32_t mask, uint64_t ns, uint64_t value,
+			 const char *what, const struct watch_thread *thread)
 {
 	if (mask)
 		watch_hit(watch, mask, ns, value, what, thread->process->owner, thread);
@@ -27,12 +28,13 @@ static void watch_chain_name(const struct trigger *chain, char what[TRIGGER_WHAT
 	int used = 0;
 
 	what[0] = 0;
-	for (unsigned i = 0; i < chain->steps && used < TRIGGER_WHAT_MAX; i++, step += strlen(step) + 1)
+	for (unsigned i = 0; i < chain->steps && used < TRIGGER_WHAT_MAX;
+	     i++, step += strlen(step) + 1)
 		used += snprintf(what + used, (size_t)(TRIGGER_WHAT_MAX - used), "%s%s", i ? " -> " : "", step);
 }
 
-static void pass_step(const struct trigger_watch *watch, struct watch_carry *carry, const uint8_t *steps, uint64_t ns,
-		      bool restarts)
+static void pass_step(const struct trigger_watch *watch, struct watch_carry *carry,
+		      const uint8_t *steps, uint64_t ns, bool restarts)
 {
 	for (unsigned i = 0; i < watch->chains; i++) {
 		if (!steps[i])
@@ -63,7 +65,8 @@ static void judge_chains(struct trigger_watch *watch, struct watch_carry *carry,
 			char what[TRIGGER_WHAT_MAX];
 
 			watch_chain_name(chain, what);
-			watch_hit_at(watch, 1u << watch->chain_condition[i], ns, ns - carry->since_ns[i], what, thread);
+			watch_hit_at(watch, 1u << watch->chain_condition[i], ns,
+				     ns - carry->since_ns[i], what, thread);
 		}
 		carry->since_ns[i] = 0;
 	}
@@ -76,8 +79,8 @@ static void on_publish(struct trigger_watch *watch, const struct watch_note *not
 	struct watch_thread *thread = note->thread;
 	struct watch_topic *topic = &watch->topic[note->topic];
 	/* A publish call that uses both paths begins with the one within the process. */
-	const bool again = note->kind == WATCH_PUBLISH && thread->intra && thread->publishes == note->topic &&
-			   thread->publisher == note->a;
+	const bool again = note->kind == WATCH_PUBLISH && thread->intra &&
+			   thread->publishes == note->topic && thread->publisher == note->a;
 
 	thread->intra = note->kind == WATCH_INTRA;
 	if (again)
@@ -85,7 +88,8 @@ static void on_publish(struct trigger_watch *watch, const struct watch_note *not
 	thread->publishes = note->topic;
 	thread->publisher = note->a;
 	thread->published_ns = note->ns;
-	thread->sent = thread->depth ? thread->run[thread->depth - 1].carry : (struct watch_carry){ 0 };
+	thread->sent =
+		thread->depth ? thread->run[thread->depth - 1].carry : (struct watch_carry){ 0 };
 	pass_step(watch, &thread->sent, topic->steps, note->ns, true);
 	if (!topic->subscriptions)
 		judge_chains(watch, &thread->sent, note->ns, thread);
@@ -107,14 +111,17 @@ static void on_stamp(struct trigger_watch *watch, const struct watch_note *note)
 	if (!topic->message)
 		return;
 	message = &topic->message[topic->next++ % WATCH_MESSAGES];
-	*message = (struct watch_message){ .source_ns = (int64_t)note->b, .published_ns = thread->published_ns,
-					   .publisher = thread->publisher ^ (uintptr_t)thread->process << 16,
+	*message = (struct watch_message){ .source_ns = (int64_t)note->b,
+					   .published_ns = thread->published_ns,
+					   .publisher = thread->publisher ^
+							(uintptr_t)thread->process << 16,
 					   .carry = thread->sent };
 }
 
 /* ---- receiving ---- */
 
-/* Messages that came before @index from the same publisher, and that the subscription did not receive: it never will. */
+/* Messages that came before @index from the same publisher, and that the subscription did not
+ * receive: it never will. */
 static void judge_lost(struct trigger_watch *watch, struct watch_topic *topic, uint32_t index,
 		       const struct watch_note *note)
 {
@@ -128,14 +135,15 @@ static void judge_lost(struct trigger_watch *watch, struct watch_topic *topic, u
 
 		if (!message->source_ns || message->taken & bit)
 			break;
-		if (message->publisher == taken->publisher && message->source_ns < taken->source_ns) {
+		if (message->publisher == taken->publisher &&
+		    message->source_ns < taken->source_ns) {
 			message->taken |= bit;
 			lost++;
 		}
 	}
 	if (end->took && lost)
-		watch_hit_at(watch, topic->conditions & triggers_of(watch->triggers, TRIGGER_LOST), note->ns, lost,
-			     topic->name, note->thread);
+		watch_hit_at(watch, topic->conditions & triggers_of(watch->triggers, TRIGGER_LOST),
+			     note->ns, lost, topic->name, note->thread);
 }
 
 static void on_take(struct trigger_watch *watch, const struct watch_note *note)
@@ -176,19 +184,25 @@ static void on_start(struct trigger_watch *watch, const struct watch_note *note)
 	*run = (struct watch_run){ .address = note->a, .callback = callback, .start_ns = note->ns, .counted_ns = note->ns };
 	if (callback->topic >= 0 && callback->topic == thread->took) {
 		const struct watch_topic *topic = &watch->topic[thread->took];
-		const uint32_t mask = topic->conditions & triggers_of(watch->triggers, TRIGGER_LATENCY);
-		const uint64_t waited = thread->took_ns && note->ns > thread->took_ns ? note->ns - thread->took_ns : 0;
+		const uint32_t mask =
+			topic->conditions & triggers_of(watch->triggers, TRIGGER_LATENCY);
+		const uint64_t waited = thread->took_ns && note->ns > thread->took_ns
+						? note->ns - thread->took_ns
+						: 0;
 
 		run->carry = thread->received;
-		watch_hit_at(watch, trigger_exceeded(watch->triggers, mask, waited), note->ns, waited, topic->name, thread);
+		watch_hit_at(watch, trigger_exceeded(watch->triggers, mask, waited), note->ns,
+			     waited, topic->name, thread);
 	}
 	thread->took = thread->publishes = -1;
 	thread->intra = false;
 	pass_step(watch, &run->carry, callback->steps, note->ns, false);
-	if (callback->late && callback->started_ns && note->ns > callback->started_ns + callback->period_ns) {
+	if (callback->late && callback->started_ns &&
+	    note->ns > callback->started_ns + callback->period_ns) {
 		const uint64_t late = note->ns - callback->started_ns - callback->period_ns;
 
-		watch_hit_at(watch, trigger_exceeded(watch->triggers, callback->late, late), note->ns, late, callback->name, thread);
+		watch_hit_at(watch, trigger_exceeded(watch->triggers, callback->late, late),
+			     note->ns, late, callback->name, thread);
 	}
 	callback->started_ns = note->ns;
 }
@@ -205,8 +219,10 @@ static void on_end(struct trigger_watch *watch, const struct watch_note *note)
 	at--;
 	judge_chains(watch, &thread->run[at].carry, note->ns, thread);
 	if (!at && watch->on_busy) {
-		watch_ran(watch, thread->process->entity, thread->run[0].counted_ns, note->ns, thread->process->owner);
-		watch_ran(watch, thread->run[0].callback->node, thread->run[0].counted_ns, note->ns, thread->process->owner);
+		watch_ran(watch, thread->process->entity, thread->run[0].counted_ns, note->ns,
+			  thread->process->owner);
+		watch_ran(watch, thread->run[0].callback->node, thread->run[0].counted_ns, note->ns,
+			  thread->process->owner);
 	}
 	thread->depth = at;
 	thread->publishes = -1;
@@ -225,12 +241,13 @@ static uint64_t place_of(const struct watch_note *note)
 static void on_store(struct trigger_watch *watch, const struct watch_note *note)
 {
 	const struct watch_thread *thread = note->thread;
-	const struct watch_topic *topic = thread->publishes < 0 ? NULL : &watch->topic[thread->publishes];
+	const struct watch_topic *topic =
+		thread->publishes < 0 ? NULL : &watch->topic[thread->publishes];
 	struct stored *stored = map_get(&watch->stored, place_of(note), note->b);
 
 	if (topic && note->flag)
-		watch_hit_at(watch, topic->conditions & triggers_of(watch->triggers, TRIGGER_LOST), note->ns, 1,
-			     topic->name, thread);
+		watch_hit_at(watch, topic->conditions & triggers_of(watch->triggers, TRIGGER_LOST),
+			     note->ns, 1, topic->name, thread);
 	if (!stored && topic && watch->stored.count < WATCH_STORED_MAX)
 		stored = map_at(&watch->stored, place_of(note), note->b, sizeof *stored);
 	if (!stored)

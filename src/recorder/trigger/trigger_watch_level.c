@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates, silences and busy times. A rate and a busy time are judged in windows: a second, or ten messages of a slow topic. A
- * window in which events were lost does not count. What is beyond its limit is reported when that begins; as a part of "and" or
- * of "for N times", once in each window.
+ * Rates, silences and busy times. A rate and a busy time are judged in windows: a second, or ten
+ * messages of a slow topic. A window in which events were lost does not count. What is beyond its
+ * limit is reported when that begins; as a part of "and" or of "for N times", once in each window.
  */
 #include <stdlib.h>
 
@@ -13,10 +13,12 @@ static uint64_t window_ns(const struct trigger *condition)
 {
 	const double ten = 10 / condition->limit;
 
-	return condition->kind == TRIGGER_RATE && ten > 1 && ten < 3600 ? (uint64_t)(ten * 1e9) : WATCH_SECOND;
+	return condition->kind == TRIGGER_RATE && ten > 1 && ten < 3600 ? (uint64_t)(ten * 1e9)
+									: WATCH_SECOND;
 }
 
-void watch_levels_of(struct trigger_watch *watch, struct watch_levels *levels, const char *name, uint32_t mask)
+void watch_levels_of(struct trigger_watch *watch, struct watch_levels *levels, const char *name,
+		     uint32_t mask)
 {
 	for (unsigned i = 0; i < watch->triggers->count; i++) {
 		if (!(mask & 1u << i) || watch->levels == WATCH_LEVELS_MAX ||
@@ -33,7 +35,8 @@ static void judge_window(struct trigger_watch *watch, struct watch_level *level,
 {
 	const struct trigger *condition = &watch->triggers->item[level->condition];
 	const double seconds = (double)(end_ns - level->begin_ns) / 1e9;
-	const double value = (double)level->sum / (condition->kind == TRIGGER_RATE ? seconds : seconds * 1e9);
+	const double value =
+		(double)level->sum / (condition->kind == TRIGGER_RATE ? seconds : seconds * 1e9);
 	const bool bad = condition->below ? value < condition->limit : value > condition->limit;
 	const bool was = level->bad;
 
@@ -41,7 +44,8 @@ static void judge_window(struct trigger_watch *watch, struct watch_level *level,
 	level->sum = 0;
 	level->begin_ns = end_ns;
 	if (bad && (!was || trigger_repeats(condition)))
-		watch_hit(watch, 1u << level->condition, end_ns, (uint64_t)(value * 1000), level->name, level->owner, NULL);
+		watch_hit(watch, 1u << level->condition, end_ns, (uint64_t)(value * 1000),
+			  level->name, level->owner, NULL);
 }
 
 static void close_windows(struct trigger_watch *watch, struct watch_level *level, uint64_t ns)
@@ -62,10 +66,12 @@ static void judge_silence(struct trigger_watch *watch, struct watch_level *level
 		return;
 	level->told_ns = level->bad ? ns : level->last_ns + condition->over_ns;
 	level->bad = true;
-	watch_hit(watch, 1u << level->condition, level->told_ns, ns - level->last_ns, level->name, level->owner, NULL);
+	watch_hit(watch, 1u << level->condition, level->told_ns, ns - level->last_ns, level->name,
+		  level->owner, NULL);
 }
 
-void watch_published(struct trigger_watch *watch, struct watch_topic *topic, uint64_t ns, const void *owner)
+void watch_published(struct trigger_watch *watch, struct watch_topic *topic, uint64_t ns,
+		     const void *owner)
 {
 	for (unsigned i = 0; i < topic->levels.count; i++) {
 		struct watch_level *level = &watch->level[topic->levels.at[i]];
@@ -85,8 +91,10 @@ void watch_published(struct trigger_watch *watch, struct watch_topic *topic, uin
 	}
 }
 
-/* A run counts in each window for the part in it. A window that ends at @end_ns stays open: other threads have parts, too. */
-void watch_ran(struct trigger_watch *watch, int entity, uint64_t begin_ns, uint64_t end_ns, const void *owner)
+/* A run counts in each window for the part in it. A window that ends at @end_ns stays open: other
+ * threads have parts, too. */
+void watch_ran(struct trigger_watch *watch, int entity, uint64_t begin_ns, uint64_t end_ns,
+	       const void *owner)
 {
 	const struct watch_levels *levels;
 
@@ -100,7 +108,8 @@ void watch_ran(struct trigger_watch *watch, int entity, uint64_t begin_ns, uint6
 		level->owner = owner;
 		if (!level->begin_ns)
 			level->begin_ns = (begin_ns / WATCH_SECOND + 1) * WATCH_SECOND;
-		for (uint64_t next = level->begin_ns + WATCH_SECOND; end_ns > next; next += WATCH_SECOND) {
+		for (uint64_t next = level->begin_ns + WATCH_SECOND; end_ns > next;
+		     next += WATCH_SECOND) {
 			from = from > level->begin_ns ? from : level->begin_ns;
 			level->sum += next > from ? next - from : 0;
 			judge_window(watch, level, next);
@@ -117,7 +126,8 @@ void watch_count_open(struct trigger_watch *watch, uint64_t ns)
 
 		if (!thread->depth || run->counted_ns >= ns)
 			continue;
-		watch_ran(watch, thread->process->entity, run->counted_ns, ns, thread->process->owner);
+		watch_ran(watch, thread->process->entity, run->counted_ns, ns,
+			  thread->process->owner);
 		watch_ran(watch, run->callback->node, run->counted_ns, ns, thread->process->owner);
 		run->counted_ns = ns;
 	}

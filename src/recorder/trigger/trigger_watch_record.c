@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records become notes, if a condition needs them. Handles are looked up at once: their objects may be gone later. */
+/* Records become notes, if a condition needs them. Handles are looked up at once: their objects may
+ * be gone later. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "recorder/trigger/trigger_watch.h"
 
-#define ENDS_MAX	65536u	/* of one process; publishers and subscriptions beyond that are not judged */
+/* of one process; publishers and subscriptions beyond that are not judged */
+#define ENDS_MAX	65536u
 
 static uint64_t word_at(const uint8_t *payload, unsigned index)
 {
@@ -77,7 +79,8 @@ void watch_fact(struct trigger_process *process, unsigned id, const uint8_t *con
 	}
 }
 
-static void learn_callback(struct watch_process *own, struct watch_callback *callback, uint64_t address)
+static void learn_callback(struct watch_process *own, struct watch_callback *callback,
+			   uint64_t address)
 {
 	struct trigger_watch *watch = own->watch;
 	struct facts_path path;
@@ -86,7 +89,8 @@ static void learn_callback(struct watch_process *own, struct watch_callback *cal
 	facts_symbol(own->process, address, callback->name);
 	callback->version = own->process->version;
 	callback->topic = path.topic ? watch_topic_of(watch, path.topic) : -1;
-	callback->node = path.node && watch->on_busy ? watch_entity_of(watch, path.node, NULL, NULL) : -1;
+	callback->node =
+		path.node && watch->on_busy ? watch_entity_of(watch, path.node, NULL, NULL) : -1;
 	callback->period_ns = path.period_ns;
 	callback->late = 0;
 	for (unsigned i = 0; i < watch->triggers->count; i++)
@@ -118,7 +122,8 @@ static bool matters(const struct trigger_watch *watch, int topic)
 }
 
 /* Return: the topic; -1: no condition needs it. */
-static int topic_at(const struct watch_process *own, uint64_t handle, unsigned made_by, struct watch_note *note)
+static int topic_at(const struct watch_process *own, uint64_t handle, unsigned made_by,
+		    struct watch_note *note)
 {
 	struct watch_end *end = map_get(&own->ends, handle, made_by);
 
@@ -127,7 +132,8 @@ static int topic_at(const struct watch_process *own, uint64_t handle, unsigned m
 }
 
 /* Return: false: no condition needs it. */
-static bool fill(struct watch_process *own, unsigned id, const uint8_t *payload, struct watch_note *note)
+static bool fill(struct watch_process *own, unsigned id, const uint8_t *payload,
+		 struct watch_note *note)
 {
 	const struct trigger_watch *watch = own->watch;
 
@@ -160,15 +166,16 @@ static bool fill(struct watch_process *own, unsigned id, const uint8_t *payload,
 		note->at = note->kind == WATCH_START ? callback_of(own, note->a) : NULL;
 		return note->at || note->kind == WATCH_END;
 	default:
-		note->kind = id == KYMO_POINT_rclcpp_ring_buffer_enqueue ? WATCH_STORE : WATCH_FETCH;
+		note->kind =
+			id == KYMO_POINT_rclcpp_ring_buffer_enqueue ? WATCH_STORE : WATCH_FETCH;
 		note->b = word_at(payload, 1);
 		note->flag = note->kind == WATCH_STORE && flag_at(payload, 3);
 		return watch->on_messages;
 	}
 }
 
-void watch_record(struct trigger_process *process, struct watch_thread *thread, unsigned id, const uint8_t *payload,
-		  uint64_t ns)
+void watch_record(struct trigger_process *process, struct watch_thread *thread, unsigned id,
+		  const uint8_t *payload, uint64_t ns)
 {
 	struct watch_note note = { .ns = ns, .thread = thread, .topic = -1 };
 
