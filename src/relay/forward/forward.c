@@ -24,7 +24,7 @@ void forward_lose(struct forward_session *to, const struct kymo_err *err)
 	char text[1280];
 
 	hang_up(to);
-	if (to->state == FORWARD_ENDING) {	/* all is sent and answered; the connection ends last */
+	if (to->state == FORWARD_ENDING) { /* all is sent and answered; the connection ends last */
 		to->state = FORWARD_DONE;
 		return;
 	}
@@ -66,24 +66,36 @@ static void connect_now(struct forward_session *to)
 	const struct forward_options *from = &to->forward->options;
 
 	to->state = FORWARD_CONNECTING;
-	producer_link_open(&to->link, to->forward->loop, &(struct producer_link_options){
-		.url = &from->url, .tls = from->tls, .token = from->token, .unsent_max = UNSENT_MAX,
-		.producer = &to->producer, .opened = on_open, .work = on_work, .ended = on_ended, .context = to,
-	});
+	producer_link_open(&to->link, to->forward->loop,
+			   &(struct producer_link_options){
+				   .url = &from->url,
+				   .tls = from->tls,
+				   .token = from->token,
+				   .unsent_max = UNSENT_MAX,
+				   .producer = &to->producer,
+				   .opened = on_open,
+				   .work = on_work,
+				   .ended = on_ended,
+				   .context = to,
+			   });
 }
 
 /* ---- sessions ---- */
 
-/* Whether the same session arrived earlier, through another relay, and still does: the relays form a circle. */
+/* Whether the same session arrived earlier, through another relay, and still does: the relays form
+ * a circle. */
 static bool comes_round(const struct forward *forward, const struct relay_session *session)
 {
 	static const uint8_t nobody[sizeof(session->uuid)];
 
 	if (memcmp(session->uuid, nobody, sizeof(nobody)) == 0)
 		return false;
-	for (const struct relay_session *other = forward->relay->sessions; other; other = other->next)
-		if (other->id < session->id && !other->ended && memcmp(other->uuid, session->uuid, sizeof(other->uuid)) == 0 &&
-		    strcmp(other->name, session->name) == 0 && strcmp(other->host, session->host) == 0)
+	for (const struct relay_session *other = forward->relay->sessions; other;
+	     other = other->next)
+		if (other->id < session->id && !other->ended &&
+		    memcmp(other->uuid, session->uuid, sizeof(other->uuid)) == 0 &&
+		    strcmp(other->name, session->name) == 0 &&
+		    strcmp(other->host, session->host) == 0)
 			return true;
 	return false;
 }
@@ -98,10 +110,12 @@ static bool is_known(const struct forward *forward, const struct relay_session *
 
 void forward_poll(struct forward *forward)
 {
-	for (struct relay_session *session = forward->relay->sessions; session; session = session->next) {
+	for (struct relay_session *session = forward->relay->sessions; session;
+	     session = session->next) {
 		struct forward_session *to;
 
-		if (session->snapshot || is_known(forward, session) || !(to = calloc(1, sizeof(*to))))
+		if (session->snapshot || is_known(forward, session) ||
+		    !(to = calloc(1, sizeof(*to))))
 			continue;
 		to->forward = forward;
 		to->session = session;
@@ -152,7 +166,8 @@ void forward_forget(struct forward *forward, const struct relay_session *session
 		}
 }
 
-struct forward *forward_new(uv_loop_t *loop, struct relay *relay, const struct forward_options *options)
+struct forward *forward_new(uv_loop_t *loop, struct relay *relay,
+			    const struct forward_options *options)
 {
 	struct forward *forward = calloc(1, sizeof(*forward));
 

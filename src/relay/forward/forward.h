@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relays in a chain: this relay sends its sessions on to another relay. Each session becomes a session there, with the
- * same name and host. Packets are read from the files, as for a viewer. So nothing is kept in memory for a relay that is
- * slow or gone, and nothing here waits for it.
+ * Relays in a chain: this relay sends its sessions on to another relay. Each session becomes a
+ * session there, with the same name and host. Packets are read from the files, as for a viewer. So
+ * nothing is kept in memory for a relay that is slow or gone, and nothing here waits for it.
  *
  *   producer ─▶ relay ─ files ─▶ forward ─▶ relay ─▶ viewers
  *
- * When the connection is lost, a new one is opened, and the session begins there anew with its first packet: of two
- * sessions there, the later one is complete. A session that returns through a circle of relays is not sent a second
- * time. Snapshots are not sent on.
+ * When the connection is lost, a new one is opened, and the session begins there anew with its
+ * first packet: of two sessions there, the later one is complete. A session that returns through a
+ * circle of relays is not sent a second time. Snapshots are not sent on.
  *
  * Context of all functions: the loop's thread; files are read in libuv's.
  */
@@ -31,7 +31,8 @@ struct forward_options {
 };
 
 /** forward_new() - Return: NULL: out of memory. */
-struct forward *forward_new(uv_loop_t *loop, struct relay *relay, const struct forward_options *options);
+struct forward *forward_new(uv_loop_t *loop, struct relay *relay,
+			    const struct forward_options *options);
 
 /** forward_poll() - send what is new. Call it every tenth of a second. */
 void forward_poll(struct forward *forward);

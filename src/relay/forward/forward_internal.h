@@ -9,7 +9,14 @@
 
 #define FORWARD_BACKOFF_FIRST	5u	/* calls of forward_poll() */
 
-enum forward_state { FORWARD_OFFLINE, FORWARD_CONNECTING, FORWARD_GREETING, FORWARD_READY, FORWARD_ENDING, FORWARD_DONE };
+enum forward_state {
+	FORWARD_OFFLINE,
+	FORWARD_CONNECTING,
+	FORWARD_GREETING,
+	FORWARD_READY,
+	FORWARD_ENDING,
+	FORWARD_DONE
+};
 
 struct forward_stream {
 	struct relay_stream *stream;
@@ -43,12 +50,13 @@ struct forward_session {
 	enum forward_state state;
 	struct producer_link link;
 	struct producer producer;
-	unsigned generation;		/* counts connections */
-	unsigned polls_to_wait, backoff;	/* calls of forward_poll() before the next attempt */
-	bool told;			/* the user knows that there is no connection */
+	unsigned generation;             /* counts connections */
+	unsigned polls_to_wait, backoff; /* calls of forward_poll() before the next attempt */
+	bool told;                       /* the user knows that there is no connection */
 	struct forward_read *reading;
 	struct forward_stream **stream;
-	unsigned count, announced, room;	/* streams that were asked for; that viewers there know of */
+	unsigned count, announced,
+		room; /* streams that were asked for; that viewers there know of */
 	unsigned turn;
 };
 
@@ -63,7 +71,8 @@ struct forward {
 /* ---- forward_send.c ---- */
 
 /** forward_answered() - of struct producer_ops, with a struct forward_session. */
-int forward_answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err);
+int forward_answered(void *context, uint32_t command, void *about, struct wire_in *in,
+		     struct kymo_err *err);
 
 /** forward_work() - send what the connections accept. */
 void forward_work(struct forward_session *to);

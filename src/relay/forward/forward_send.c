@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages for the relay that a session is sent on to, in lttng-consumerd's order. See forward.h. */
+/* Messages for the relay that a session is sent on to, in lttng-consumerd's order. See
+ * forward.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +29,8 @@ static void create(struct forward_session *to)
 	producer_create_chunk(&to->producer, as.created_s);
 }
 
-int forward_answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err)
+int forward_answered(void *context, uint32_t command, void *about, struct wire_in *in,
+		     struct kymo_err *err)
 {
 	struct forward_session *to = context;
 
@@ -51,14 +53,18 @@ static void do_read(uv_work_t *work)
 {
 	struct forward_read *read = work->data;
 
-	if (read->is_packet && !read->has_entry && store_read_entry(read->file, read->number, &read->entry) < 0)
+	if (read->is_packet && !read->has_entry &&
+	    store_read_entry(read->file, read->number, &read->entry) < 0)
 		return;
 	if (read->is_packet) {
 		read->offset = read->entry.offset;
-		read->size = read->entry.packet_size / 8 <= PACKET_MAX ? (size_t)(read->entry.packet_size / 8) : 0;
+		read->size = read->entry.packet_size / 8 <= PACKET_MAX
+				     ? (size_t)(read->entry.packet_size / 8)
+				     : 0;
 	}
 	read->bytes = read->size ? malloc(read->size) : NULL;
-	read->good = read->bytes && store_read(read->file, read->offset, read->bytes, read->size) == (ssize_t)read->size;
+	read->good = read->bytes && store_read(read->file, read->offset, read->bytes, read->size) ==
+					    (ssize_t)read->size;
 }
 
 static void put_read(struct forward_session *to, const struct forward_read *read)
@@ -121,7 +127,8 @@ static void begin_read(struct forward_session *to, const struct forward_read *wa
 
 static struct forward_stream *new_stream(struct forward_session *to, struct relay_stream *stream)
 {
-	struct forward_stream *each = ARRAY_ROOM(to->stream, to->count, to->room) ? calloc(1, sizeof(*each)) : NULL;
+	struct forward_stream *each =
+		ARRAY_ROOM(to->stream, to->count, to->room) ? calloc(1, sizeof(*each)) : NULL;
 
 	if (each) {
 		each->stream = stream;
@@ -144,7 +151,8 @@ static void add_streams(struct forward_session *to)
 		each = new_stream(to, stream);
 		if (!each)
 			return;		/* the next forward_poll() tries again */
-		producer_add_stream(&to->producer, NULL, stream->channel, stream->trace->path, &each->at);
+		producer_add_stream(&to->producer, NULL, stream->channel, stream->trace->path,
+				    &each->at);
 	}
 }
 
@@ -173,8 +181,11 @@ static void send_metadata(struct forward_session *to, unsigned number)
 	const uint64_t left = stream->stored > each->sent ? stream->stored - each->sent : 0;
 
 	if (left && stream->file)
-		begin_read(to, &(struct forward_read){ .stream = number, .file = stream->file, .offset = each->sent,
-						       .size = (size_t)(left < PIECE_MAX ? left : PIECE_MAX) });
+		begin_read(to, &(struct forward_read){
+				       .stream = number,
+				       .file = stream->file,
+				       .offset = each->sent,
+				       .size = (size_t)(left < PIECE_MAX ? left : PIECE_MAX) });
 }
 
 static void send_packet(struct forward_session *to, unsigned number)
@@ -195,9 +206,11 @@ static void send_packet(struct forward_session *to, unsigned number)
 static void send_silence(struct forward_session *to, struct forward_stream *each)
 {
 	const struct relay_stream *stream = each->stream;
-	const struct ctf_index_entry beacon = { .timestamp_end = stream->safe, .stream_id = stream->class };
+	const struct ctf_index_entry beacon = { .timestamp_end = stream->safe,
+						.stream_id = stream->class };
 
-	if (stream->has_safe && stream->safe >= stream->until && stream->safe > each->told && !stream->finished) {
+	if (stream->has_safe && stream->safe >= stream->until && stream->safe > each->told &&
+	    !stream->finished) {
 		producer_index(&to->producer, &each->at, each->sent - 1, &beacon);
 		each->told = stream->safe;
 	}
@@ -209,7 +222,8 @@ static void close_if_finished(struct forward_session *to, struct forward_stream 
 
 	if (!stream->finished || stream->writing)
 		return;
-	producer_stream_seq(&to->producer, WIRE_CLOSE_STREAM, &each->at, stream->is_metadata ? PRODUCER_NO_SEQ : each->sent - 1, NULL);
+	producer_stream_seq(&to->producer, WIRE_CLOSE_STREAM, &each->at,
+			    stream->is_metadata ? PRODUCER_NO_SEQ : each->sent - 1, NULL);
 	each->closed = true;
 }
 
@@ -248,7 +262,8 @@ static void end_if_done(struct forward_session *to)
 	for (unsigned i = 0; i < to->count; i++)
 		if (!to->stream[i]->closed)
 			return;
-	if (!to->session->ended || to->count < to->session->stream_count || to->producer.queue_count || unsent(to))
+	if (!to->session->ended || to->count < to->session->stream_count ||
+	    to->producer.queue_count || unsent(to))
 		return;
 	to->state = FORWARD_ENDING;
 	forward_lose(to, NULL);

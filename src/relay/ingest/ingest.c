@@ -92,7 +92,8 @@ static int dispatch(struct ingest_call *call, uint32_t cmd)
 }
 
 /* Answers the first request. Return: its size; 0: it is incomplete; -1: close the connection. */
-static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
+static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t size,
+			    struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct ingest_call call = { ingest, &in, reply, err };
@@ -111,7 +112,8 @@ static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t 
 	return (int64_t)(WIRE_SIZE_request + request.data_size);
 }
 
-/* Counts the memory of its incomplete request. Return: whether that is within the limit for all connections. */
+/* Counts the memory of its incomplete request. Return: whether that is within the limit for all
+ * connections. */
 static bool hold(struct ingest *ingest)
 {
 	struct relay *relay = ingest->relay;
@@ -124,7 +126,8 @@ static bool hold(struct ingest *ingest)
 	return !ingest->held || relay->held <= relay->limits.requests;
 }
 
-int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err)
+int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply,
+		 struct kymo_err *err)
 {
 	size_t used = 0;
 	int64_t took;
@@ -134,7 +137,8 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	wire_add_bytes(&ingest->in, bytes, size);
 	if (ingest->in.failed)
 		return err_no_memory(err);
-	while ((took = answer_first(ingest, ingest->in.bytes + used, ingest->in.used - used, reply, err)) > 0)
+	while ((took = answer_first(ingest, ingest->in.bytes + used, ingest->in.used - used, reply,
+				    err)) > 0)
 		used += (size_t)took;
 	if (used && used < ingest->in.used)
 		memmove(ingest->in.bytes, ingest->in.bytes + used, ingest->in.used - used);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Producers: what lttng-consumerd or a kymo recorder sends to the control port and the data port. Bytes in, replies out;
- * the server reads and writes the sockets.
+ * Producers: what lttng-consumerd or a kymo recorder sends to the control port and the data port.
+ * Bytes in, replies out; the server reads and writes the sockets.
  */
 #ifndef KYMO_RELAY_INGEST_H
 #define KYMO_RELAY_INGEST_H
@@ -25,15 +25,18 @@ struct ingest *ingest_new(struct relay *relay, unsigned minor);
  * Return: 0; -1 with @err: send @reply, then close the connection.
  * Context: allocates; does not wait for the disk.
  */
-int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply, struct kymo_err *err);
+int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply,
+		 struct kymo_err *err);
 
 /** ingest_free() - the connection is closed, and its session has ended. NULL: nothing. */
 void ingest_free(struct ingest *ingest);
 
-/** intake_new() - a data connection. It belongs to the session of the first stream that a packet names. */
+/** intake_new() - a data connection. It belongs to the session of the first stream that a packet
+ * names. */
 struct intake *intake_new(struct relay *relay);
 
-/** intake_bytes() - handle @bytes; there are no replies. Return: 0; -1 with @err: close the connection. */
+/** intake_bytes() - handle @bytes; there are no replies. Return: 0; -1 with @err: close the
+ * connection. */
 int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struct kymo_err *err);
 
 void intake_free(struct intake *intake);

@@ -31,7 +31,8 @@ int ingest_answer(struct ingest_call *call, uint32_t ret);
 /** ingest_refuse() - reply @ret, then close the connection, because of @why. Return: -1. */
 int ingest_refuse(struct ingest_call *call, uint32_t ret, const char *why);
 
-/** ingest_malformed() - the request is too short: close the connection without a reply. Return: -1. */
+/** ingest_malformed() - the request is too short: close the connection without a reply. Return:
+ * -1. */
 int ingest_malformed(struct ingest_call *call);
 
 /** ingest_stream() - the stream @id of this connection's session. Return: NULL: there is none. */

@@ -43,8 +43,9 @@ static bool get_create_2_11(struct ingest_call *call, struct relay_create *creat
 {
 	struct wire_create_session_2_11 request;
 
-	if (!wire_get_create_session_2_11(call->in, &request) || request.name_size > NAME_MAX_2_11 ||
-	    request.host_size > NAME_MAX_2_11 || request.base_size > NAME_MAX_2_11)
+	if (!wire_get_create_session_2_11(call->in, &request) ||
+	    request.name_size > NAME_MAX_2_11 || request.host_size > NAME_MAX_2_11 ||
+	    request.base_size > NAME_MAX_2_11)
 		return false;
 	if (call->ingest->minor >= WIRE_MINOR_FORMAT)
 		create->format = (uint32_t)wire_take(call->in, 4);
@@ -104,7 +105,8 @@ int ingest_on_datagrams(struct ingest_call *call)
 	struct wire_datagrams_reply reply = { .ret = WIRE_ERR_UNKNOWN };
 
 	if (call->ingest->relay->datagram_port && relay_begin_datagrams(session) == 0)
-		reply = (struct wire_datagrams_reply){ WIRE_OK, call->ingest->relay->datagram_port, session->cookie };
+		reply = (struct wire_datagrams_reply){ WIRE_OK, call->ingest->relay->datagram_port,
+						       session->cookie };
 	wire_put_datagrams_reply(call->reply, &reply);
 	return 0;
 }
@@ -142,7 +144,8 @@ int ingest_on_close_chunk(struct ingest_call *call)
 int ingest_on_chunk_exists(struct ingest_call *call)
 {
 	const uint64_t id = wire_take(call->in, 8);
-	const struct wire_exists_reply reply = { WIRE_OK, relay_chunk_exists(call->ingest->session, id) };
+	const struct wire_exists_reply reply = { WIRE_OK,
+						 relay_chunk_exists(call->ingest->session, id) };
 
 	if (call->in->short_of)
 		return ingest_malformed(call);

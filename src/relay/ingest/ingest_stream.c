@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the control port about streams: metadata, indexes, and whether packets are pending. */
+/* Requests of the control port about streams: metadata, indexes, and whether packets are
+ * pending. */
 #include "relay/ingest/ingest_internal.h"
 
 #define PADDING_MAX ((uint32_t)16 << 20)	/* behind a metadata packet */
@@ -81,7 +82,8 @@ int ingest_on_metadata(struct ingest_call *call)
 		return ingest_malformed(call);
 	size = wire_left(call->in);
 	stream = ingest_stream(call, request.stream);
-	if (!stream || relay_metadata(stream, wire_bytes(call->in, size), size, request.padding) < 0)
+	if (!stream ||
+	    relay_metadata(stream, wire_bytes(call->in, size), size, request.padding) < 0)
 		return err_set(call->err, KYMO_EXIT_INPUT, "metadata for a stream that is closed or not a metadata stream");
 	return 0;			/* the only request without a reply */
 }
@@ -108,7 +110,8 @@ int ingest_on_index(struct ingest_call *call)
 	const bool has_more = call->ingest->minor >= 8;
 	struct relay_stream *stream;
 
-	if (!wire_get_index_2_4(call->in, &index) || (has_more && !wire_get_index_2_8(call->in, &more)))
+	if (!wire_get_index_2_4(call->in, &index) ||
+	    (has_more && !wire_get_index_2_8(call->in, &more)))
 		return ingest_malformed(call);
 	if (has_more && call->ingest->is_ours && wire_left(call->in) >= WIRE_SIZE_index_counts)
 		(void)wire_get_index_counts(call->in, &counts);
@@ -120,14 +123,16 @@ int ingest_on_index(struct ingest_call *call)
 	return ingest_answer(call, WIRE_OK);
 }
 
-/* One message instead of a beacon for each stream. It arrives after their indexes, so sequence numbers are not checked. */
+/* One message instead of a beacon for each stream. It arrives after their indexes, so sequence
+ * numbers are not checked. */
 int ingest_on_sync(struct ingest_call *call)
 {
 	struct wire_stream_seq each;
 	struct relay_stream *stream;
 	struct wire_sync request;
 
-	if (!wire_get_sync(call->in, &request) || request.count > wire_left(call->in) / WIRE_SIZE_stream_seq)
+	if (!wire_get_sync(call->in, &request) ||
+	    request.count > wire_left(call->in) / WIRE_SIZE_stream_seq)
 		return ingest_malformed(call);
 	relay_horizon(call->ingest->session, request.time);
 	for (uint32_t i = 0; i < request.count; i++) {
@@ -152,7 +157,8 @@ int ingest_on_data_pending(struct ingest_call *call)
 			   "DATA_PENDING for a stream that does not exist") < 0)
 		return -1;
 	if (!relay_pending(stream, seq))
-		return ingest_answer(call, stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
+		return ingest_answer(call,
+				     stream->session->cookie && stream->lost ? WIRE_SOME_LOST : 0);
 	return ingest_answer(call, true);
 }
 
@@ -165,7 +171,8 @@ int ingest_on_end_pending(struct ingest_call *call)
 {
 	bool pending = false;
 
-	for (const struct relay_stream *stream = call->ingest->session->streams; stream; stream = stream->next)
+	for (const struct relay_stream *stream = call->ingest->session->streams; stream;
+	     stream = stream->next)
 		pending |= relay_pending(stream, stream->index_seq);
 	return ingest_answer(call, pending);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data port: headers, each followed by a packet. A packet is written in the pieces in which it arrives; only its
- * header is kept in memory.
+ * The data port: headers, each followed by a packet. A packet is written in the pieces in which it
+ * arrives; only its header is kept in memory.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static int begin(struct intake *intake, struct kymo_err *err)
 
 	(void)wire_get_data(&in, &data);
 	stream = relay_find_stream(intake->relay, data.stream);
-	if (!stream || stream->session->ended || (intake->session && intake->session != stream->session))
+	if (!stream || stream->session->ended ||
+	    (intake->session && intake->session != stream->session))
 		return err_set(err, KYMO_EXIT_INPUT, "received a packet for unknown stream %" PRIu64,
 			       data.stream);
 	if (!intake->session)
@@ -57,7 +58,8 @@ int intake_bytes(struct intake *intake, const uint8_t *bytes, size_t size, struc
 		size_t some;
 
 		if (!intake->stream) {
-			some = WIRE_SIZE_data - intake->used < size ? WIRE_SIZE_data - intake->used : size;
+			some = WIRE_SIZE_data - intake->used < size ? WIRE_SIZE_data - intake->used
+								    : size;
 			memcpy(intake->header + intake->used, bytes, some);
 			intake->used += some;
 			if (intake->used == WIRE_SIZE_data && begin(intake, err) < 0)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kymo recorder that lost its connection, or whose relay was restarted, asks for each stream of its old session which
- * packets are stored; it sends the others in a new session. From then on nothing is accepted for the old session, and
- * bytes behind the last packet that its index has are cut off. So no packet is stored twice.
+ * A kymo recorder that lost its connection, or whose relay was restarted, asks for each stream of
+ * its old session which packets are stored; it sends the others in a new session. From then on
+ * nothing is accepted for the old session, and bytes behind the last packet that its index has are
+ * cut off. So no packet is stored twice.
  *
- * A recorder that sends datagrams also asks which packets were lost, of the old session and of the present one.
+ * A recorder that sends datagrams also asks which packets were lost, of the old session and of the
+ * present one.
  */
 #include <endian.h>
 #include <errno.h>
@@ -78,8 +80,8 @@ static int cut(int root, const char *path, uint64_t end)
 	return rc;
 }
 
-static uint32_t stored_in_files(const struct relay *relay, const char *directory, const char *channel,
-			      struct wire_stored_reply *reply)
+static uint32_t stored_in_files(const struct relay *relay, const char *directory,
+				const char *channel, struct wire_stored_reply *reply)
 {
 	char path[STORE_PATH_MAX + NAME_MAX + 16];
 	uint64_t end;
@@ -125,8 +127,9 @@ static bool get_asked(struct ingest_call *call, struct asked *asked)
 	struct wire_stored request;
 	const char *path;
 
-	if (!call->ingest->is_ours || !wire_get_stored(call->in, &request) || request.session_size > NAMES_MAX ||
-	    request.path_size > NAMES_MAX || request.channel_size > NAMES_MAX)
+	if (!call->ingest->is_ours || !wire_get_stored(call->in, &request) ||
+	    request.session_size > NAMES_MAX || request.path_size > NAMES_MAX ||
+	    request.channel_size > NAMES_MAX)
 		return false;
 	asked->session = wire_name(call->in, request.session_size);
 	path = wire_name(call->in, request.path_size);
@@ -156,7 +159,8 @@ int ingest_on_stored(struct ingest_call *call)
 	return 0;
 }
 
-/* Reads packet numbers of the lost packets in index/CHANNEL.lost, from entry @first on. Return: how many. */
+/* Reads packet numbers of the lost packets in index/CHANNEL.lost, from entry @first on. Return: how
+ * many. */
 static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX])
 {
 	struct ctf_index_entry entry;
@@ -183,7 +187,8 @@ int ingest_on_lost(struct ingest_call *call)
 	(void)snprintf(path, sizeof(path), "%s/index/%s.lost", asked.directory, asked.channel);
 	if (asked.directory[0] && store_path_is_safe(path)) {
 		fd = tree_open_file(call->ingest->relay->store.root, path);
-		reply.ret = fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+		reply.ret =
+			fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
 	}
 	if (fd >= 0) {
 		reply.count = read_lost(fd, request.first, number);

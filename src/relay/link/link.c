@@ -49,7 +49,8 @@ void link_close(struct link *link)
 		say_goodbye(link);
 	link->state = LINK_GONE;
 	if (link->looking)
-		(void)uv_cancel((uv_req_t *)&link->lookup);	/* if it is already done, its callback finds the link gone */
+		(void)uv_cancel((uv_req_t *)&link->lookup); /* if it is already done, its callback
+							       finds the link gone */
 	if (link->has_tcp)
 		uv_close((uv_handle_t *)&link->tcp, on_closed);
 	uv_close((uv_handle_t *)&link->timer, on_closed);
@@ -199,7 +200,8 @@ static void take_answer(struct link *link, const uint8_t *bytes, size_t size)
 	link->answer = (struct wire_out){ 0 };
 	open_now(link);
 	if (link->state == LINK_OPEN && answer.used > used)
-		link->options.received(link->options.context, answer.bytes + used, answer.used - used);
+		link->options.received(link->options.context, answer.bytes + used,
+				       answer.used - used);
 	wire_out_free(&answer);
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's end of a connection to a relay, in the caller's event loop: it looks up the host, connects, does TLS and
- * the token, and then carries bytes in both directions.
+ * The client's end of a connection to a relay, in the caller's event loop: it looks up the host,
+ * connects, does TLS and the token, and then carries bytes in both directions.
  *
  *   link_open() ─▶ opened() ─▶ link_write(), received() … ─▶ ended(), or link_close()
  *            └──────────────────────────────────────────────▶ ended(): why it could not be opened
  *
- * Written bytes are sent at once (TCP_NODELAY). What the other side does not accept yet waits in memory, up to a limit.
- * Beyond the limit link_write() refuses; the caller keeps the bytes, or counts them as lost.
+ * Written bytes are sent at once (TCP_NODELAY). What the other side does not accept yet waits in
+ * memory, up to a limit. Beyond the limit link_write() refuses; the caller keeps the bytes, or
+ * counts them as lost.
  *
- * Context of all functions: the loop's thread; none blocks. Callbacks come from the loop, never from
- * within a function of this file.
+ * Context of all functions: the loop's thread; none blocks. Callbacks come from the loop, never
+ * from within a function of this file.
  */
 #ifndef KYMO_RELAY_LINK_H
 #define KYMO_RELAY_LINK_H
@@ -32,21 +33,22 @@ struct link;
 struct link_options {
 	const char *host;		/* as in struct url; copied, as all strings here */
 	uint16_t port;
-	int family;			/* AF_INET, AF_INET6; AF_UNSPEC: any */
-	struct tls_context *tls;	/* NULL: no TLS. The caller keeps it until the link has ended */
-	const struct token *token;	/* NULL or empty: no token. The caller keeps it, too */
-	int64_t timeout_ns;		/* until it is open; 0: LINK_TIMEOUT_NS */
-	size_t unsent_max;		/* bytes that wait to be sent; 0: LINK_UNSENT_MAX */
+	int family;                /* AF_INET, AF_INET6; AF_UNSPEC: any */
+	struct tls_context *tls;   /* NULL: no TLS. The caller keeps it until the link has ended */
+	const struct token *token; /* NULL or empty: no token. The caller keeps it, too */
+	int64_t timeout_ns;        /* until it is open; 0: LINK_TIMEOUT_NS */
+	size_t unsent_max;         /* bytes that wait to be sent; 0: LINK_UNSENT_MAX */
 
 	/* link_write() works from now on. May be NULL. */
 	void (*opened)(void *context);
 	/* @bytes arrived; they are valid until it returns. Not NULL. */
 	void (*received)(void *context, const uint8_t *bytes, size_t size);
-	/* Some bytes were sent, and @unsent are left; 0: the other side's machine has all. May be NULL. */
+	/* Some bytes were sent, and @unsent are left; 0: the other side's machine has all. May be
+	 * NULL. */
 	void (*sent)(void *context, size_t unsent);
 	/*
-	 * The link could not be opened, or broke, or the other side closed it: @err says which, with host, port and
-	 * what to do. The link is freed. Not NULL.
+	 * The link could not be opened, or broke, or the other side closed it: @err says which,
+	 * with host, port and what to do. The link is freed. Not NULL.
 	 */
 	void (*ended)(void *context, const struct kymo_err *err);
 	void *context;
@@ -63,7 +65,8 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 /**
  * link_write() - send @size bytes, which are copied: all of them or none
  *
- * Return: 0; -1: the link is not open, or out of memory, or too much waits to be sent; sent() says when there is less.
+ * Return: 0; -1: the link is not open, or out of memory, or too much waits to be sent; sent() says
+ * when there is less.
  */
 int link_write(struct link *link, const void *bytes, size_t size);
 

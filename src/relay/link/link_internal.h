@@ -8,7 +8,14 @@
 
 #define LINK_READ_SIZE ((size_t)64 << 10)
 
-enum link_state { LINK_LOOKING_UP, LINK_CONNECTING, LINK_SHAKING_HANDS, LINK_GREETING, LINK_OPEN, LINK_GONE };
+enum link_state {
+	LINK_LOOKING_UP,
+	LINK_CONNECTING,
+	LINK_SHAKING_HANDS,
+	LINK_GREETING,
+	LINK_OPEN,
+	LINK_GONE
+};
 
 struct link {
 	struct link_options options;

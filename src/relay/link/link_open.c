@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a link: the host is looked up, and its addresses are tried one after the other. See link.h. */
+/* Opening a link: the host is looked up, and its addresses are tried one after the other. See
+ * link.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -122,7 +123,8 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	const int64_t timeout = options->timeout_ns ? options->timeout_ns : LINK_TIMEOUT_NS;
 	struct link *link;
 
-	if (options->token && options->token->size && !options->tls && !url_is_loopback(options->host)) {
+	if (options->token && options->token->size && !options->tls &&
+	    !url_is_loopback(options->host)) {
 		(void)err_set(err, KYMO_EXIT_USAGE, "the token would be sent to %s unencrypted; use TLS (nets://)",
 			      options->host);
 		return NULL;
@@ -137,7 +139,8 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	link->has_tcp = true;
 	link->handles = 3;
 	(void)uv_timer_start(&link->timer, on_late, (uint64_t)(timeout / 1000000), 0);
-	if (uv_getaddrinfo(loop, &link->lookup, on_looked_up, link->host, link->port, &hints) == 0) {
+	if (uv_getaddrinfo(loop, &link->lookup, on_looked_up, link->host, link->port, &hints) ==
+	    0) {
 		link->looking = true;
 		return link;
 	}

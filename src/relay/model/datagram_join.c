@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams become packets again, and packets are written in their order, because a stream's file is in the order of
- * time. For each stream a window of packets is kept:
+ * Datagrams become packets again, and packets are written in their order, because a stream's file
+ * is in the order of time. For each stream a window of packets is kept:
  *
  *   next                        by sequence number; next: the packet that is written next
  *    ├─ 7: half ─ 8: nothing ─ 9: whole ─ 10: whole
  *
- * A packet that holds up a later one for DATAGRAM_WAIT polls, or when the window is full, is lost: datagrams of it that
- * arrive afterwards are dropped, as are duplicates.
+ * A packet that holds up a later one for DATAGRAM_WAIT polls, or when the window is full, is lost:
+ * datagrams of it that arrive afterwards are dropped, as are duplicates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static void forget(struct relay_stream *stream, unsigned at)
 
 	stream->session->datagram_bytes -= packet->memory;
 	stream->session->relay->datagram_bytes -= packet->memory;
-	memmove(window->packet + at, window->packet + at + 1, (--window->count - at) * sizeof(*window->packet));
+	memmove(window->packet + at, window->packet + at + 1,
+		(--window->count - at) * sizeof(*window->packet));
 	free(packet);
 }
 
@@ -49,10 +50,12 @@ static void forget(struct relay_stream *stream, unsigned at)
 static void deliver(struct relay_stream *stream)
 {
 	const struct packet *packet = stream->window->packet[0];
-	const struct wire_data header = { 0, stream->id, packet->seq, packet->first.size, packet->first.padding };
+	const struct wire_data header = { 0, stream->id, packet->seq, packet->first.size,
+					  packet->first.padding };
 
 	if (relay_data_begin(stream, &header) == 0) {
-		if (relay_data_bytes(stream, packet->bytes, packet->first.size) < 0 || relay_data_end(stream) < 0)
+		if (relay_data_bytes(stream, packet->bytes, packet->first.size) < 0 ||
+		    relay_data_end(stream) < 0)
 			relay_data_abort(stream);
 	}
 	stream->window->next = packet->seq + 1;
@@ -63,7 +66,8 @@ static void deliver_all(struct relay_stream *stream)
 {
 	struct relay_window *window = stream->window;
 
-	while (window->count && window->packet[0]->seq == window->next && !window->packet[0]->missing)
+	while (window->count && window->packet[0]->seq == window->next &&
+	       !window->packet[0]->missing)
 		deliver(stream);
 }
 
@@ -108,11 +112,13 @@ static void expire(struct relay_stream *stream, uint64_t poll)
 
 void relay_expire_datagrams(struct relay *relay)
 {
-	/* Polls are counted instead of time: after a pause of this program the datagrams that wait are read first. */
+	/* Polls are counted instead of time: after a pause of this program the datagrams that wait
+	 * are read first. */
 	const uint64_t poll = relay->datagram_polls++;
 
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
-		for (struct relay_stream *stream = session->streams; stream && session->cookie; stream = stream->next)
+		for (struct relay_stream *stream = session->streams; stream && session->cookie;
+		     stream = stream->next)
 			expire(stream, poll);
 }
 
@@ -158,7 +164,8 @@ static struct packet *packet_new(struct relay_stream *stream, const struct wire_
 
 static bool is_full(const struct relay_stream *stream)
 {
-	return stream->window->count == DATAGRAM_WINDOW || stream->session->datagram_bytes > DATAGRAM_SESSION_MAX;
+	return stream->window->count == DATAGRAM_WINDOW ||
+	       stream->session->datagram_bytes > DATAGRAM_SESSION_MAX;
 }
 
 /* The packet of a datagram. NULL: a duplicate, or too late, or no room. */
@@ -169,7 +176,8 @@ static struct packet *packet_of(struct relay_stream *stream, const struct wire_d
 
 	while (window->count && is_full(stream))
 		skip(stream);
-	if ((int64_t)(header->seq - window->next) < 0 || stream->session->relay->datagram_bytes > DATAGRAM_BYTES_MAX)
+	if ((int64_t)(header->seq - window->next) < 0 ||
+	    stream->session->relay->datagram_bytes > DATAGRAM_BYTES_MAX)
 		return NULL;
 	for (at = window->count; at; at--) {
 		const int64_t ahead = (int64_t)(header->seq - window->packet[at - 1]->seq);
@@ -179,32 +187,37 @@ static struct packet *packet_of(struct relay_stream *stream, const struct wire_d
 		if (ahead > 0)
 			break;
 	}
-	memmove(window->packet + at + 1, window->packet + at, (window->count - at) * sizeof(*window->packet));
+	memmove(window->packet + at + 1, window->packet + at,
+		(window->count - at) * sizeof(*window->packet));
 	window->packet[at] = packet_new(stream, header);
 	if (window->packet[at]) {
 		window->count++;
 		return window->packet[at];
 	}
-	memmove(window->packet + at, window->packet + at + 1, (window->count - at) * sizeof(*window->packet));
+	memmove(window->packet + at, window->packet + at + 1,
+		(window->count - at) * sizeof(*window->packet));
 	return NULL;
 }
 
 static bool makes_sense(const struct wire_datagram *header, size_t size)
 {
-	if (header->magic != DATAGRAM_MAGIC || header->size > DATAGRAM_PACKET_MAX || !header->piece || header->zero ||
-	    header->padding > DATAGRAM_PACKET_MAX || header->offset > header->size || header->offset % header->piece)
+	if (header->magic != DATAGRAM_MAGIC || header->size > DATAGRAM_PACKET_MAX ||
+	    !header->piece || header->zero || header->padding > DATAGRAM_PACKET_MAX ||
+	    header->offset > header->size || header->offset % header->piece)
 		return false;
 	if (header->offset == header->size && header->size)
 		return false;
-	return size == (header->size - header->offset < header->piece ? header->size - header->offset : header->piece);
+	return size == (header->size - header->offset < header->piece
+				? header->size - header->offset
+				: header->piece);
 }
 
 static struct relay_stream *stream_of(const struct relay *relay, const struct wire_datagram *header)
 {
 	struct relay_stream *stream = relay_find_stream(relay, header->stream);
 
-	if (!stream || !stream->session->cookie || stream->session->cookie != header->cookie || stream->session->ended ||
-	    stream->is_metadata || stream->closed)
+	if (!stream || !stream->session->cookie || stream->session->cookie != header->cookie ||
+	    stream->session->ended || stream->is_metadata || stream->closed)
 		return NULL;
 	return window_of(stream) ? stream : NULL;
 }
@@ -237,7 +250,8 @@ int relay_datagram(struct relay *relay, const uint8_t *bytes, size_t size)
 int relay_begin_datagrams(struct relay_session *session)
 {
 	while (!session->cookie)
-		if (getrandom(&session->cookie, sizeof(session->cookie), 0) != sizeof(session->cookie))
+		if (getrandom(&session->cookie, sizeof(session->cookie), 0) !=
+		    sizeof(session->cookie))
 			return -1;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The idea: count braces, and look at names and numbers directly inside of stream and event blocks. See declared.h. */
+/* The idea: count braces, and look at names and numbers directly inside of stream and event blocks.
+ * See declared.h. */
 #include "relay/model/declared.h"
 
 #include <ctype.h>
@@ -8,7 +9,8 @@
 
 #define MAGIC		0x75d11d57u
 #define CTF2_BEGIN	0x1e	/* JSON, which is not looked into */
-#define HEAD		37u		/* magic, UUID, checksum, content size, packet size, three schemes, version */
+/* magic, UUID, checksum, content size, packet size, three schemes, version */
+#define HEAD		37u
 #define CONTENT_AT	24u		/* u32, bits */
 #define PACKET_AT	28u
 
@@ -16,7 +18,8 @@
 
 static void end_word(struct declared *declared)
 {
-	declared->word[declared->length < DECLARED_WORD ? declared->length : DECLARED_WORD - 1] = '\0';
+	declared->word[declared->length < DECLARED_WORD ? declared->length : DECLARED_WORD - 1] =
+		'\0';
 	declared->length = 0;
 }
 
@@ -96,7 +99,8 @@ static void take(struct declared *declared, char c)
 	switch (declared->in) {
 	case TEXT_STRING:
 		if (before == '\\')
-			declared->before = '\0';	/* the second of two backslashes is quoted itself */
+			declared->before =
+				'\0'; /* the second of two backslashes is quoted itself */
 		else if (c == '"')
 			declared->in = TEXT;
 		return;
@@ -151,7 +155,8 @@ void declared_add(struct declared *declared, const uint8_t *bytes, size_t size)
 	}
 	swapped = number(bytes, false) != MAGIC;
 	while (size >= HEAD && number(bytes, swapped) == MAGIC) {
-		const uint64_t content = number(bytes + CONTENT_AT, swapped) / 8, packet = number(bytes + PACKET_AT, swapped) / 8;
+		const uint64_t content = number(bytes + CONTENT_AT, swapped) / 8,
+			       packet = number(bytes + PACKET_AT, swapped) / 8;
 
 		/* The bytes end before the padding of the last packet. */
 		if (content < HEAD || content > packet || content > size)
@@ -162,7 +167,7 @@ void declared_add(struct declared *declared, const uint8_t *bytes, size_t size)
 		bytes += packet;
 		size -= packet;
 	}
-	declared->streams = DECLARED_ALL;	/* it continues in another piece, or it is not a packet */
+	declared->streams = DECLARED_ALL; /* it continues in another piece, or it is not a packet */
 }
 
 uint64_t declared_streams(const struct declared *declared)
@@ -173,5 +178,6 @@ uint64_t declared_streams(const struct declared *declared)
 bool declared_is_whole(const struct declared *declared)
 {
 	return declared_streams(declared) == DECLARED_ALL ||
-	       (!declared->depth && declared->in == TEXT && declared->streams && !(declared->wanted & ~declared->streams));
+	       (!declared->depth && declared->in == TEXT && declared->streams &&
+		!(declared->wanted & ~declared->streams));
 }

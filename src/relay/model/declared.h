@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which stream classes the metadata declares, and which ones its events need, found while the metadata arrives in pieces.
+ * Which stream classes the metadata declares, and which ones its events need, found while the
+ * metadata arrives in pieces.
  *
  * A tracer writes events and the streams that they belong to in the order of their appearance:
  *
  *   piece 1   trace, clock, event (stream_id = 0), event (stream_id = 0)      readers refuse it: no stream 0
  *   piece 2   stream (id = 0)                                               whole: both together can be read
  *
- * So viewers get pieces only when they are whole. This is not a parser: it reads only what is between the outermost
- * braces. Of metadata that it does not understand (other ids, packets across pieces) it reports that all is declared.
+ * So viewers get pieces only when they are whole. This is not a parser: it reads only what is
+ * between the outermost braces. Of metadata that it does not understand (other ids, packets across
+ * pieces) it reports that all is declared.
  */
 #ifndef KYMO_RELAY_DECLARED_H
 #define KYMO_RELAY_DECLARED_H
@@ -44,7 +46,8 @@ void declared_add(struct declared *declared, const uint8_t *bytes, size_t size);
 uint64_t declared_streams(const struct declared *declared);
 
 /**
- * declared_is_whole() - no declaration is incomplete, each event's stream is declared, and at least one stream is
+ * declared_is_whole() - no declaration is incomplete, each event's stream is declared, and at least
+ * one stream is
  *
  * Streams refer to the clock, and babeltrace2 fails when it gets a time before it knows a clock.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two halves of a packet: its bytes arrive on the data connection, its index on the control connection, in any
- * order. Joined, they are a packet that viewers may read once it is on disk. A half whose other half does not arrive is
- * given up after a while: an index without bytes becomes a lost packet (an entry with offset -1); bytes without an index
- * stay in the file for readers that scan it.
+ * The two halves of a packet: its bytes arrive on the data connection, its index on the control
+ * connection, in any order. Joined, they are a packet that viewers may read once it is on disk. A
+ * half whose other half does not arrive is given up after a while: an index without bytes becomes a
+ * lost packet (an entry with offset -1); bytes without an index stay in the file for readers that
+ * scan it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -203,13 +204,17 @@ static int join(struct relay_stream *stream, struct relay_half *half)
 
 	if (!half->has_data || !half->has_index)
 		return 0;
-	if (half->entry.packet_size == 8 * bytes && half->entry.content_size <= half->entry.packet_size) {
+	if (half->entry.packet_size == 8 * bytes &&
+	    half->entry.content_size <= half->entry.packet_size) {
 		rc = publish(stream, half);
 	} else {
 		stream->lost++;
-		(void)snprintf(text, sizeof(text), "%s: packet %" PRIu64 " of %s/%s is not in the index: it has %"
-			       PRIu64 " bytes, its index says %" PRIu64 " bits", stream->session->name, half->seq,
-			       stream->trace->path, stream->channel, bytes, half->entry.packet_size);
+		(void)snprintf(text, sizeof(text),
+			       "%s: packet %" PRIu64
+			       " of %s/%s is not in the index: it has %" PRIu64
+			       " bytes, its index says %" PRIu64 " bits",
+			       stream->session->name, half->seq, stream->trace->path,
+			       stream->channel, bytes, half->entry.packet_size);
 		relay->say(relay->context, text);
 		rc = store_ready(half->file, half->offset, bytes);
 		relay_step_done(stream, half->seq);
@@ -218,7 +223,8 @@ static int join(struct relay_stream *stream, struct relay_half *half)
 	return rc;
 }
 
-int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size, uint32_t padding)
+int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size,
+		    uint32_t padding)
 {
 	struct relay_half *half;
 
@@ -274,7 +280,8 @@ bool relay_is_late(const struct relay_stream *stream, uint64_t poll, uint64_t *e
 {
 	bool late = false;
 
-	for (const struct relay_half *half = stream->oldest; half && half->born_poll <= poll; half = half->newer) {
+	for (const struct relay_half *half = stream->oldest; half && half->born_poll <= poll;
+	     half = half->newer) {
 		if (half->has_data)
 			continue;
 		late = true;
@@ -307,8 +314,11 @@ void relay_expire(struct relay *relay)
 	relay_tell_losses(relay);
 	for (struct relay_session *session = relay->sessions; session; session = session->next)
 		for (struct relay_stream *stream = session->streams; stream; stream = stream->next)
-			if (stream->is_metadata && stream->stored < stream->written && stream->written_ns < limit)
+			if (stream->is_metadata && stream->stored < stream->written &&
+			    stream->written_ns < limit)
 				relay_show_metadata(stream);
-			else if (!session->is_ours || session->cookie)	/* datagrams can be lost; bytes of our own connections can't */
+			else if (!session->is_ours ||
+				 session->cookie) /* datagrams can be lost; bytes of our own
+						     connections can't */
 				relay_give_up(stream, limit);
 }

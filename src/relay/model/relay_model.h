@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a relay knows: sessions, their chunks, traces and streams, and which packets of a stream viewers may read.
- * Producers (ingest.h) fill it, viewers (viewer.h) read it. It knows no sockets, and belongs to the loop's thread.
+ * What a relay knows: sessions, their chunks, traces and streams, and which packets of a stream
+ * viewers may read. Producers (ingest.h) fill it, viewers (viewer.h) read it. It knows no sockets,
+ * and belongs to the loop's thread.
  *
- * A packet has two halves: its bytes from the data connection, its index from the control connection. When both have
- * arrived and are on disk, the packet is published: viewers may read it. A beacon is an index without a packet: it says
- * until when its stream is silent.
+ * A packet has two halves: its bytes from the data connection, its index from the control
+ * connection. When both have arrived and are on disk, the packet is published: viewers may read it.
+ * A beacon is an index without a packet: it says until when its stream is silent.
  *
  *   producer            relay                                        viewer
  *   packet ──data──▶ half ─┐
@@ -94,35 +95,38 @@ struct relay_stream {
 	uint64_t opened;		/* files so far */
 	uint64_t end;			/* of the file: behind the last whole packet */
 
-	uint64_t data_seq, index_seq;	/* last received; RELAY_NO_SEQ: none; lost packets count as received */
-	uint64_t last_seq;		/* if closing */
-	struct map halves;		/* struct relay_half by sequence number */
+	uint64_t data_seq,
+		index_seq; /* last received; RELAY_NO_SEQ: none; lost packets count as received */
+	uint64_t last_seq; /* if closing */
+	struct map halves; /* struct relay_half by sequence number */
 	struct relay_half *oldest, *newest;
 	struct relay_part *part;
 	unsigned part_count, part_room;
-	uint64_t published;		/* packets, numbered from 0 */
-	struct ctf_index_entry recent[RELAY_RECENT];	/* of published packets, by number % RELAY_RECENT */
-	unsigned writing;		/* jobs that wait for the disk */
+	uint64_t published; /* packets, numbered from 0 */
+	struct ctf_index_entry
+		recent[RELAY_RECENT]; /* of published packets, by number % RELAY_RECENT */
+	unsigned writing;             /* jobs that wait for the disk */
 
 	bool has_class, has_safe;
-	bool moved;			/* safe has changed since the last synchronisation point */
-	bool finished;			/* closed, and everything that arrived is readable */
-	uint64_t class;			/* of the CTF stream */
-	uint64_t safe;			/* all before this time is readable, and nothing earlier will come */
-	uint64_t until;			/* the latest end of a published packet */
-	uint64_t begin;			/* of the first packet, if one is published */
-	struct relay_step *step;	/* [step_count] from first_step on */
+	bool moved;     /* safe has changed since the last synchronisation point */
+	bool finished;  /* closed, and everything that arrived is readable */
+	uint64_t class; /* of the CTF stream */
+	uint64_t safe;  /* all before this time is readable, and nothing earlier will come */
+	uint64_t until; /* the latest end of a published packet */
+	uint64_t begin; /* of the first packet, if one is published */
+	struct relay_step *step; /* [step_count] from first_step on */
 	unsigned first_step, step_count, step_room;
 
 	/* Metadata in bytes: received; on disk; on disk and whole, so that viewers may read it. */
 	uint64_t received, written, stored;
-	uint64_t classes;		/* stream classes declared in what viewers may read: bits, DECLARED_ALL: all */
+	uint64_t classes; /* stream classes declared in what viewers may read: bits, DECLARED_ALL:
+			     all */
 	int64_t written_ns;
-	unsigned begun;			/* how often the metadata began again */
-	struct declared declared;	/* in what was received */
-	uint64_t lost;			/* packets with a half that never arrived, or that could not be written */
-	struct relay_window *window;	/* of datagrams; NULL: none arrived */
-	struct {			/* the packet that is arriving */
+	unsigned begun;           /* how often the metadata began again */
+	struct declared declared; /* in what was received */
+	uint64_t lost; /* packets with a half that never arrived, or that could not be written */
+	struct relay_window *window; /* of datagrams; NULL: none arrived */
+	struct {                     /* the packet that is arriving */
 		bool active;
 		uint64_t seq, got, at;
 		uint32_t size, padding;
@@ -131,25 +135,28 @@ struct relay_stream {
 
 /* Synchronisation points of a session, see sync.c. */
 struct relay_sync {
-	struct ctf_sync point;		/* the last one written */
-	unsigned unmoved;		/* streams with packets that have not moved since then, and are not finished */
-	unsigned writing;		/* jobs that wait for the disk */
-	bool due;			/* a stream has moved since then */
+	struct ctf_sync point; /* the last one written */
+	unsigned unmoved;      /* streams with packets that have not moved since then, and are not
+				  finished */
+	unsigned writing;      /* jobs that wait for the disk */
+	bool due;              /* a stream has moved since then */
 };
 
 struct relay_session {
 	struct relay_session *next;
 	struct relay *relay;
 	uint64_t id;
-	char *name, *host, *path;	/* path: below the root; NULL: the streams bring it (before 2.11) */
+	char *name, *host,
+		*path; /* path: below the root; NULL: the streams bring it (before 2.11) */
 	uint32_t live_timer;
 	unsigned entry_size;		/* of index files; 0: there are none */
 	bool snapshot, ended;
-	bool needs_chunk;		/* 2.11 or newer */
-	uint32_t format;		/* enum wire_format */
-	uint8_t uuid[16];		/* of its recorder */
-	bool is_ours;			/* a kymo recorder: packets arrive in order, or its connection ends; no half expires */
-	bool cut_off;			/* its recorder asked on another connection what is stored */
+	bool needs_chunk; /* 2.11 or newer */
+	uint32_t format;  /* enum wire_format */
+	uint8_t uuid[16]; /* of its recorder */
+	bool is_ours; /* a kymo recorder: packets arrive in order, or its connection ends; no half
+			 expires */
+	bool cut_off; /* its recorder asked on another connection what is stored */
 	struct relay_chunk *chunk, *closing_chunk;
 	struct relay_stream *streams, **last_stream;
 	unsigned stream_count;
@@ -158,24 +165,27 @@ struct relay_session {
 	unsigned producers;		/* its connections; it ends with the last one */
 	unsigned users;			/* connections that use it; it is not forgotten */
 	struct relay_trace *traces;
-	uint64_t version;		/* grows when streams are announced */
-	uint64_t changes;		/* grows with everything that viewers may see: relay_changed() */
+	uint64_t version; /* grows when streams are announced */
+	uint64_t changes; /* grows with everything that viewers may see: relay_changed() */
 	struct relay_sync sync;
-	bool has_horizon;		/* its recorder says up to where nothing more comes, in no stream: */
-	uint64_t horizon;		/* no event before this time will come, also in streams that are not known yet */
-	uint64_t cookie;		/* of its datagrams; 0: none */
-	size_t datagram_bytes;		/* in windows of its streams */
-	bool told;                      /* how many packets were lost */
+	bool has_horizon; /* its recorder says up to where nothing more comes, in no stream: */
+	uint64_t horizon; /* no event before this time will come, also in streams that are not known
+			     yet */
+	uint64_t cookie;  /* of its datagrams; 0: none */
+	size_t datagram_bytes; /* in windows of its streams */
+	bool told;             /* how many packets were lost */
 };
 
-/* What all clients together, or one of them, may use of a relay. 0: the default, which each comment names. */
+/* What all clients together, or one of them, may use of a relay. 0: the default, which each comment
+ * names. */
 struct relay_limits {
-	uint64_t connections;		/* 4096 */
-	uint64_t connections_each;	/* from one address: as many as connections */
-	uint64_t sessions;		/* 1024; the oldest that ended and has no viewer is forgotten for a new one */
-	uint64_t streams;		/* of a session: 16384 */
-	uint64_t request;		/* bytes of a request: 16 MiB. The largest ones are metadata packets */
-	uint64_t requests;		/* bytes of all large requests that are incomplete: 96 MiB */
+	uint64_t connections;      /* 4096 */
+	uint64_t connections_each; /* from one address: as many as connections */
+	uint64_t sessions; /* 1024; the oldest that ended and has no viewer is forgotten for a new
+			      one */
+	uint64_t streams;  /* of a session: 16384 */
+	uint64_t request;  /* bytes of a request: 16 MiB. The largest ones are metadata packets */
+	uint64_t requests; /* bytes of all large requests that are incomplete: 96 MiB */
 };
 
 struct relay {
@@ -192,7 +202,9 @@ struct relay {
 	size_t datagram_bytes;		/* in windows of all streams */
 	uint64_t datagram_polls;	/* calls of relay_expire_datagrams() */
 	int64_t (*now_ns)(void);
-	void (*forgets)(void *watcher, const struct relay_session *session);	/* a session is forgotten; may be NULL */
+	void (*forgets)(
+		void *watcher,
+		const struct relay_session *session); /* a session is forgotten; may be NULL */
 	void *watcher;
 	uint64_t lost, lossy_sessions; /* packets that were lost, of those that were told */
 	void (*say)(void *context, const char *text);
@@ -230,9 +242,11 @@ void relay_join_session(struct relay_session *session);
 void relay_leave_session(struct relay_session *session);
 
 /* These return an enum wire_ret. */
-uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s, const char *name);
+uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s,
+			    const char *name);
 /* @path: the chunk's new directory; if it did not move, the session's. */
-uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close, char path[STORE_PATH_MAX]);
+uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close,
+			   char path[STORE_PATH_MAX]);
 bool relay_chunk_exists(const struct relay_session *session, uint64_t id);
 void relay_chunk_unref(struct relay_chunk *chunk);
 
@@ -256,28 +270,33 @@ struct relay_add {
 	uint64_t file_size, file_count;
 };
 
-/** relay_add_stream() - Return: NULL: invalid name, no chunk, too many streams, or out of memory. */
+/** relay_add_stream() - Return: NULL: invalid name, no chunk, too many streams, or out of
+ * memory. */
 struct relay_stream *relay_add_stream(struct relay_session *session, const struct relay_add *add);
 struct relay_stream *relay_find_stream(const struct relay *relay, uint64_t id);
 void relay_free_stream(struct relay_stream *stream);
 
-/** relay_metadata() - append to the trace's metadata. Return: -1: not a metadata stream, or it has no file. */
-int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size, uint32_t padding);
+/** relay_metadata() - append to the trace's metadata. Return: -1: not a metadata stream, or it has
+ * no file. */
+int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t size,
+		   uint32_t padding);
 
 /** relay_reset_metadata() - the metadata begins again. */
 void relay_reset_metadata(struct relay_stream *stream);
 
 /**
- * relay_end_metadata() - no more comes. If the session of a kymo recorder was cut off in the middle of
- * it, the file is cut back to what readers can parse; the packets that are stored need no more.
+ * relay_end_metadata() - no more comes. If the session of a kymo recorder was cut off in the middle
+ * of it, the file is cut back to what readers can parse; the packets that are stored need no more.
  * Otherwise viewers may read all that is written.
  */
 void relay_end_metadata(struct relay_stream *stream);
 
-/** relay_show_metadata() - viewers may read all that is written, whole or not: no more comes, or it comes too late. */
+/** relay_show_metadata() - viewers may read all that is written, whole or not: no more comes, or it
+ * comes too late. */
 void relay_show_metadata(struct relay_stream *stream);
 
-/** relay_is_declared() - viewers may read metadata that declares the class of @stream, or there is no metadata. */
+/** relay_is_declared() - viewers may read metadata that declares the class of @stream, or there is
+ * no metadata. */
 bool relay_is_declared(const struct relay_stream *stream);
 
 /** relay_rotate() - packets from @seq on belong to @chunk; NULL: to none. */
@@ -286,7 +305,8 @@ void relay_rotate(struct relay_stream *stream, uint64_t seq, struct relay_chunk 
 /** relay_close_stream() - the packet @last_seq is the last. */
 void relay_close_stream(struct relay_stream *stream, uint64_t last_seq);
 
-/** relay_close_if_complete() - a packet arrived or was lost: close the stream if it was the last one. */
+/** relay_close_if_complete() - a packet arrived or was lost: close the stream if it was the last
+ * one. */
 void relay_close_if_complete(struct relay_stream *stream);
 
 /** relay_pending() - whether a packet up to @seq has not arrived, or waits for the disk. */
@@ -306,7 +326,8 @@ void relay_job_done(void *stream, bool stored);
 /** relay_index() - an index, or a beacon. Return: -1: out of memory. */
 int relay_index(struct relay_stream *stream, const struct wire_index_2_4 *index,
 		const struct wire_index_2_8 *more, const struct wire_index_counts *counts);
-int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size, uint32_t padding);
+int relay_join_data(struct relay_stream *stream, uint64_t seq, uint64_t offset, uint32_t size,
+		    uint32_t padding);
 
 /** relay_give_up() - give up halves that arrived at @before_ns or earlier. */
 void relay_give_up(struct relay_stream *stream, int64_t before_ns);
@@ -337,10 +358,12 @@ void relay_drop_parts(struct relay_stream *stream, const char *path);
 /** relay_begin_datagrams() - give the session a cookie. Return: -1: no random numbers. */
 int relay_begin_datagrams(struct relay_session *session);
 
-/** relay_datagram() - a datagram arrived. Return: -1: dropped: invalid, wrong cookie, a duplicate, or too late. */
+/** relay_datagram() - a datagram arrived. Return: -1: dropped: invalid, wrong cookie, a duplicate,
+ * or too late. */
 int relay_datagram(struct relay *relay, const uint8_t *bytes, size_t size);
 
-/** relay_expire_datagrams() - write packets that wait for a lost one. Call it every tenth of a second. */
+/** relay_expire_datagrams() - write packets that wait for a lost one. Call it every tenth of a
+ * second. */
 void relay_expire_datagrams(struct relay *relay);
 
 /** relay_end_datagrams() - no more will come: write the complete packets. */
@@ -361,7 +384,8 @@ void relay_step_done(struct relay_stream *stream, uint64_t seq);
 /** relay_beacon() - no event before @time will come in @stream. Return: -1: out of memory. */
 int relay_beacon(struct relay_stream *stream, uint64_t time);
 
-/** relay_horizon() - the recorder says: no event before @time will come, in no stream, known or not. */
+/** relay_horizon() - the recorder says: no event before @time will come, in no stream, known or
+ * not. */
 void relay_horizon(struct relay_session *session, uint64_t time);
 
 /** relay_sync_add() - @stream is new: open the file for its trace's points. */
@@ -376,8 +400,8 @@ void relay_sync_close(struct relay_stream *stream);
 /**
  * relay_synchronise() - write a synchronisation point for each session that has moved
  *
- * Call it every tenth of a second. It serves sessions with silent streams; when all streams have moved, the point is
- * written at once.
+ * Call it every tenth of a second. It serves sessions with silent streams; when all streams have
+ * moved, the point is written at once.
  */
 void relay_synchronise(struct relay *relay);
 

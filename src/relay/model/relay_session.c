@@ -16,7 +16,8 @@ void relay_init(struct relay *relay)
 	struct relay_limits *limits = &relay->limits;
 
 	limits->connections = limits->connections ? limits->connections : 4096;
-	limits->connections_each = limits->connections_each ? limits->connections_each : limits->connections;
+	limits->connections_each =
+		limits->connections_each ? limits->connections_each : limits->connections;
 	limits->sessions = limits->sessions ? limits->sessions : 1024;
 	limits->streams = limits->streams ? limits->streams : 16384;
 	limits->request = limits->request ? limits->request : (uint64_t)16 << 20;
@@ -47,7 +48,8 @@ static struct relay_chunk *chunk_new(uint64_t id, uint64_t created_s, const char
 	return chunk;
 }
 
-uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s, const char *name)
+uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t created_s,
+			    const char *name)
 {
 	char path[STORE_PATH_MAX];
 	int length;
@@ -60,7 +62,8 @@ uint32_t relay_create_chunk(struct relay_session *session, uint64_t id, uint64_t
 		length = snprintf(path, sizeof(path), "%s", session->path);
 	else
 		length = snprintf(path, sizeof(path), "%s/chunk-%llu", session->path, (unsigned long long)id);
-	if (length < 0 || (size_t)length >= sizeof(path) || !store_path_is_safe(path) || strchr(name, '/'))
+	if (length < 0 || (size_t)length >= sizeof(path) || !store_path_is_safe(path) ||
+	    strchr(name, '/'))
 		return WIRE_ERR_INVALID;
 	session->closing_chunk = session->chunk;
 	session->chunk = chunk_new(id, created_s, path);
@@ -73,7 +76,8 @@ bool relay_chunk_exists(const struct relay_session *session, uint64_t id)
 	       (session->closing_chunk && session->closing_chunk->id == id);
 }
 
-/* The first chunk is in the session's directory beside the later chunks: then only its own directories are meant. */
+/* The first chunk is in the session's directory beside the later chunks: then only its own
+ * directories are meant. */
 static void each_directory(const struct relay_session *session, const struct relay_chunk *chunk,
 			   const char *archive)
 {
@@ -90,7 +94,8 @@ static void each_directory(const struct relay_session *session, const struct rel
 			(void)snprintf(from, sizeof(from), "%s", chunk->path);
 		if (archive && first)
 			(void)snprintf(to, sizeof(to), "%s/%.*s", archive, top, trace->path);
-		/* A second trace in the same top directory finds it already moved, which is not a failure. */
+		/* A second trace in the same top directory finds it already moved, which is not a
+		 * failure. */
 		(void)store_move(store, from, archive && first ? to : archive);
 		if (!first)
 			return;
@@ -106,10 +111,13 @@ static void stamp(char *text, size_t size, uint64_t seconds)
 		(void)snprintf(text, size, "unknown");
 }
 
-uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close, char path[STORE_PATH_MAX])
+uint32_t relay_close_chunk(struct relay_session *session, const struct wire_close_chunk *close,
+			   char path[STORE_PATH_MAX])
 {
-	/* Between CREATE_CHUNK of the next one and CLOSE_CHUNK there are two; the older one is closed. */
-	struct relay_chunk **which = session->closing_chunk ? &session->closing_chunk : &session->chunk;
+	/* Between CREATE_CHUNK of the next one and CLOSE_CHUNK there are two; the older one is
+	 * closed. */
+	struct relay_chunk **which =
+		session->closing_chunk ? &session->closing_chunk : &session->chunk;
 	struct relay_chunk *chunk = *which;
 	char begin[DATE_MAX], end[DATE_MAX];
 
@@ -287,7 +295,8 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 {
 	struct relay_session *session;
 
-	if (!*create->name || strchr(create->name, '/') || !*create->host || strchr(create->host, '/'))
+	if (!*create->name || strchr(create->name, '/') || !*create->host ||
+	    strchr(create->host, '/'))
 		return NULL;
 	if (relay->session_count >= relay->limits.sessions && !forget_one(relay))
 		return NULL;

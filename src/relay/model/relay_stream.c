@@ -29,7 +29,8 @@ static int open_file(struct relay_stream *stream)
 	struct relay *relay = stream->session->relay;
 	char path[STORE_PATH_MAX];
 
-	if (stream->file && !stream->halves.count)	/* else it stays open until the session is freed */
+	if (stream->file &&
+	    !stream->halves.count) /* else it stays open until the session is freed */
 		(void)store_release(stream->file);
 	store_unref(stream->file);
 	stream->file = NULL;
@@ -39,8 +40,9 @@ static int open_file(struct relay_stream *stream)
 	if (file_path(stream, stream->file_number, path) < 0)
 		return -1;
 	relay_drop_parts(stream, path);		/* a file of the same name is replaced */
-	stream->file = stream->is_metadata ? store_create(&relay->store, path, STORE_METADATA, 0) :
-		       store_create(&relay->store, path, STORE_PACKETS, stream->session->entry_size);
+	stream->file = stream->is_metadata ? store_create(&relay->store, path, STORE_METADATA, 0)
+					   : store_create(&relay->store, path, STORE_PACKETS,
+							  stream->session->entry_size);
 	if (!stream->file)
 		return -1;
 	stream->file->serial = stream->opened++;
@@ -106,9 +108,11 @@ void relay_free_stream(struct relay_stream *stream)
 	free(stream);
 }
 
-static bool may_be_added(const struct relay_session *session, const struct relay_add *add, const char *path)
+static bool may_be_added(const struct relay_session *session, const struct relay_add *add,
+			 const char *path)
 {
-	if (session->stream_count >= session->relay->limits.streams || (session->needs_chunk && !session->chunk))
+	if (session->stream_count >= session->relay->limits.streams ||
+	    (session->needs_chunk && !session->chunk))
 		return false;
 	if (!*add->channel || strlen(add->channel) >= CHANNEL_MAX || strchr(add->channel, '/') ||
 	    !store_path_is_safe(add->channel))
@@ -199,7 +203,8 @@ bool relay_pending(const struct relay_stream *stream, uint64_t seq)
 		return true;
 	if (stream->is_metadata || stream->closed)
 		return false;
-	return !reached(stream->data_seq, seq) || (!stream->session->snapshot && !reached(stream->index_seq, seq));
+	return !reached(stream->data_seq, seq) ||
+	       (!stream->session->snapshot && !reached(stream->index_seq, seq));
 }
 
 /* ---- rotation ---- */
@@ -320,7 +325,8 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 	declared_add(&stream->declared, bytes, size);
 	*piece = (struct metadata_piece){ stream, stream->begun, stream->received + size + padding, declared_is_whole(&stream->declared),
 				 declared_streams(&stream->declared) };
-	if (store_write(stream->file, stream->received, bytes, size, padding, metadata_stored, piece) < 0) {
+	if (store_write(stream->file, stream->received, bytes, size, padding, metadata_stored,
+			piece) < 0) {
 		free(piece);
 		return -1;
 	}
@@ -366,7 +372,7 @@ void relay_job_done(void *context, bool stored)
 {
 	struct relay_stream *stream = context;
 
-	(void)stored;			/* the file remembers a failure, and its index entry fails, too */
+	(void)stored; /* the file remembers a failure, and its index entry fails, too */
 	stream->writing--;
 }
 

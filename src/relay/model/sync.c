@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can safely be read. Indexes and beacons of a stream arrive in the order of time on the control connection, but
- * their packets become readable in any order. The stream is safe up to the first packet that is not readable:
+ * What can safely be read. Indexes and beacons of a stream arrive in the order of time on the
+ * control connection, but their packets become readable in any order. The stream is safe up to the
+ * first packet that is not readable:
  *
  *   steps    index 5    index 6    beacon    index 7
  *            readable   arriving             readable
  *            ─── safe ──▶                              the end of packet 5
  *
- * A session is safe up to the earliest time of its streams: that is a synchronisation point. It is written as
- * soon as every stream has moved since the last point, and every tenth of a second if some streams have not moved. It
- * goes into index/sync of each trace, after the packets before it.
+ * A session is safe up to the earliest time of its streams: that is a synchronisation point. It is
+ * written as soon as every stream has moved since the last point, and every tenth of a second if
+ * some streams have not moved. It goes into index/sync of each trace, after the packets before it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +98,8 @@ void relay_step_done(struct relay_stream *stream, uint64_t seq)
 
 int relay_beacon(struct relay_stream *stream, uint64_t time)
 {
-	struct relay_step *last = stream->step_count ? step_at(stream, stream->step_count - 1) : NULL;
+	struct relay_step *last =
+		stream->step_count ? step_at(stream, stream->step_count - 1) : NULL;
 
 	if (!last || !last->done)
 		last = add_step(stream);
@@ -122,8 +124,8 @@ void relay_horizon(struct relay_session *session, uint64_t time)
 }
 
 /*
- * Up to which time all streams of the session are safe; 0: not known for one of them. A stream that is not known yet
- * may begin at the horizon.
+ * Up to which time all streams of the session are safe; 0: not known for one of them. A stream that
+ * is not known yet may begin at the horizon.
  */
 static uint64_t safe_until(struct relay_session *session, uint64_t *streams)
 {
@@ -206,7 +208,9 @@ void relay_sync_rotate(struct relay_trace *trace, const struct relay_chunk *chun
 		(void)store_release(trace->sync);
 	store_unref(trace->sync);
 	length = snprintf(path, sizeof(path), "%s%s%s/%s", chunk->path, *chunk->path ? "/" : "", trace->path, CTF_SYNC_NAME);
-	trace->sync = length > 0 && (size_t)length < sizeof(path) ? store_create(store, path, STORE_SYNC, 0) : NULL;
+	trace->sync = length > 0 && (size_t)length < sizeof(path)
+			      ? store_create(store, path, STORE_SYNC, 0)
+			      : NULL;
 	if (trace->sync && trace->session->sync.point.number)
 		write_point(trace, trace->session->sync.point);
 }

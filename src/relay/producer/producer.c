@@ -32,11 +32,14 @@ void producer_free(struct producer *producer)
 
 void producer_request(struct producer *producer, uint32_t command, size_t size, void *about)
 {
-	wire_put_request(&producer->control, &(struct wire_request){ .data_size = size, .cmd = command });
+	wire_put_request(&producer->control,
+			 &(struct wire_request){ .data_size = size, .cmd = command });
 	if (command == WIRE_SEND_METADATA)
 		return;
-	if (QUEUE_ROOM(producer->queue, producer->queue_first, producer->queue_count, producer->queue_room))
-		producer->queue[producer->queue_first + producer->queue_count++] = (struct producer_request){ command, about };
+	if (QUEUE_ROOM(producer->queue, producer->queue_first, producer->queue_count,
+		       producer->queue_room))
+		producer->queue[producer->queue_first + producer->queue_count++] =
+			(struct producer_request){ command, about };
 	else
 		producer->control.failed = true;
 }
@@ -69,8 +72,8 @@ void producer_create_session(struct producer *producer, const struct producer_se
 	}
 	memcpy(create.sessiond_uuid, session->uuid, sizeof(create.sessiond_uuid));
 	producer_request(producer, WIRE_CREATE_SESSION,
-			 WIRE_SIZE_create_session_2_11 + (says_format ? 4 : 0) + create.name_size + create.host_size +
-				 create.base_size,
+			 WIRE_SIZE_create_session_2_11 + (says_format ? 4 : 0) + create.name_size +
+				 create.host_size + create.base_size,
 			 NULL);
 	wire_put_create_session_2_11(&producer->control, &create);
 	if (says_format)
@@ -82,14 +85,16 @@ void producer_create_session(struct producer *producer, const struct producer_se
 
 void producer_create_chunk(struct producer *producer, uint64_t created_s)
 {
-	const struct wire_create_chunk chunk = { .chunk = PRODUCER_CHUNK_ID, .created_s = created_s };
+	const struct wire_create_chunk chunk = { .chunk = PRODUCER_CHUNK_ID,
+						 .created_s = created_s };
 
 	producer_request(producer, WIRE_CREATE_CHUNK, WIRE_SIZE_create_chunk, NULL);
 	wire_put_create_chunk(&producer->control, &chunk);
 }
 
 /* Before 2.11 the producer names the trace's directory below the relay's output directory. */
-static void old_path(const struct producer_session *session, const char *trace, char *path, size_t size)
+static void old_path(const struct producer_session *session, const char *trace, char *path,
+		     size_t size)
 {
 	const time_t time = (time_t)session->created_s;
 	char date[32] = "";
@@ -100,18 +105,22 @@ static void old_path(const struct producer_session *session, const char *trace, 
 	(void)snprintf(path, size, "/%s/%s-%s//%s", session->host, session->name, date, trace);
 }
 
-void producer_add_stream(struct producer *producer, const struct producer_session *session, const char *channel,
-			 const char *path, struct producer_stream *stream)
+void producer_add_stream(struct producer *producer, const struct producer_session *session,
+			 const char *channel, const char *path, struct producer_stream *stream)
 {
 	struct wire_add_stream_2_11 add = {
-		.channel_size = (uint32_t)strlen(channel) + 1, .path_size = (uint32_t)strlen(path) + 1, .chunk = PRODUCER_CHUNK_ID,
+		.channel_size = (uint32_t)strlen(channel) + 1,
+		.path_size = (uint32_t)strlen(path) + 1,
+		.chunk = PRODUCER_CHUNK_ID,
 	};
 	struct wire_add_stream_2_2 old = { 0 };
 
 	stream->asked = true;
 	producer->unanswered_streams++;
 	if (producer_has_chunks(producer)) {
-		producer_request(producer, WIRE_ADD_STREAM, WIRE_SIZE_add_stream_2_11 + add.channel_size + add.path_size, stream);
+		producer_request(producer, WIRE_ADD_STREAM,
+				 WIRE_SIZE_add_stream_2_11 + add.channel_size + add.path_size,
+				 stream);
 		wire_put_add_stream_2_11(&producer->control, &add);
 		wire_add_bytes(&producer->control, channel, add.channel_size);
 		wire_add_bytes(&producer->control, path, add.path_size);
@@ -129,9 +138,11 @@ void producer_metadata(struct producer *producer, const struct producer_stream *
 	wire_put_metadata(&producer->control, &(struct wire_metadata){ .stream = stream->handle });
 }
 
-void producer_data(struct producer *producer, const struct producer_stream *stream, uint64_t seq, uint32_t size)
+void producer_data(struct producer *producer, const struct producer_stream *stream, uint64_t seq,
+		   uint32_t size)
 {
-	wire_put_data(&producer->data, &(struct wire_data){ .stream = stream->handle, .seq = seq, .size = size });
+	wire_put_data(&producer->data,
+		      &(struct wire_data){ .stream = stream->handle, .seq = seq, .size = size });
 }
 
 void producer_index(struct producer *producer, const struct producer_stream *stream, uint64_t seq,
@@ -160,8 +171,8 @@ void producer_index(struct producer *producer, const struct producer_stream *str
 							  });
 }
 
-void producer_stream_seq(struct producer *producer, uint32_t command, const struct producer_stream *stream, uint64_t seq,
-			 void *about)
+void producer_stream_seq(struct producer *producer, uint32_t command,
+			 const struct producer_stream *stream, uint64_t seq, void *about)
 {
 	producer_request(producer, command, WIRE_SIZE_stream_seq, about);
 	wire_put_stream_seq(&producer->control, &(struct wire_stream_seq){ stream->handle, seq });
@@ -215,7 +226,8 @@ static int on_session(struct producer *producer, struct wire_in *in, struct kymo
 	return 0;
 }
 
-static int on_stream(struct producer *producer, struct producer_stream *stream, struct wire_in *in, struct kymo_err *err)
+static int on_stream(struct producer *producer, struct producer_stream *stream, struct wire_in *in,
+		     struct kymo_err *err)
 {
 	struct wire_stream_reply reply;
 
@@ -251,7 +263,8 @@ static int on_accepted(uint32_t command, struct wire_in *in, struct kymo_err *er
 	return err_set(err, KYMO_EXIT_FAILED, "the relay refuses request %" PRIu32 " (status %" PRIu32 ")", command, ret);
 }
 
-static int on_reply(struct producer *producer, const struct producer_request *to, struct wire_in *in, struct kymo_err *err)
+static int on_reply(struct producer *producer, const struct producer_request *to,
+		    struct wire_in *in, struct kymo_err *err)
 {
 	int rc = 0;
 
@@ -282,7 +295,8 @@ static int on_reply(struct producer *producer, const struct producer_request *to
 	return producer->ops.answered(producer->ops.context, to->command, to->about, in, err);
 }
 
-int producer_input(struct producer *producer, const uint8_t *bytes, size_t size, struct kymo_err *err)
+int producer_input(struct producer *producer, const uint8_t *bytes, size_t size,
+		   struct kymo_err *err)
 {
 	struct wire_in in;
 
@@ -292,7 +306,8 @@ int producer_input(struct producer *producer, const uint8_t *bytes, size_t size,
 	/* Without bytes there may be no buffer. */
 	if (!producer->input.used)
 		return 0;
-	in = (struct wire_in){ .at = producer->input.bytes, .end = producer->input.bytes + producer->input.used };
+	in = (struct wire_in){ .at = producer->input.bytes,
+			       .end = producer->input.bytes + producer->input.used };
 	while (wire_left(&in)) {
 		const uint8_t *before = in.at;
 		struct producer_request to;

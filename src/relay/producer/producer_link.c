@@ -68,12 +68,21 @@ static void on_sent(void *context, size_t unsent)
 	link->options.work(link->options.context);
 }
 
-void producer_link_open(struct producer_link *link, uv_loop_t *loop, const struct producer_link_options *options)
+void producer_link_open(struct producer_link *link, uv_loop_t *loop,
+			const struct producer_link_options *options)
 {
 	struct link_options each = {
-		.host = options->url->host, .port = options->url->port, .family = options->url->family, .tls = options->tls,
-		.token = options->token, .unsent_max = options->unsent_max, .opened = control_opened,
-		.received = control_received, .sent = on_sent, .ended = control_ended, .context = link,
+		.host = options->url->host,
+		.port = options->url->port,
+		.family = options->url->family,
+		.tls = options->tls,
+		.token = options->token,
+		.unsent_max = options->unsent_max,
+		.opened = control_opened,
+		.received = control_received,
+		.sent = on_sent,
+		.ended = control_ended,
+		.context = link,
 	};
 	struct kymo_err err;
 
@@ -91,7 +100,8 @@ void producer_link_open(struct producer_link *link, uv_loop_t *loop, const struc
 
 bool producer_link_is_open(const struct producer_link *link)
 {
-	return link->open && (link->options.url->datagrams || link->open == (1u << PRODUCER_ENDS) - 1);
+	return link->open &&
+	       (link->options.url->datagrams || link->open == (1u << PRODUCER_ENDS) - 1);
 }
 
 bool producer_link_flush(struct producer_link *link, enum producer_end end)
@@ -100,7 +110,8 @@ bool producer_link_flush(struct producer_link *link, enum producer_end end)
 	struct wire_out *out = end == PRODUCER_DATA ? &producer->data : &producer->control;
 	struct link *to = link->end[end];
 
-	if (!to || !out->used || link_room(to) < out->used || link_write(to, out->bytes, out->used) < 0)
+	if (!to || !out->used || link_room(to) < out->used ||
+	    link_write(to, out->bytes, out->used) < 0)
 		return false;
 	out->used = 0;
 	return true;

@@ -9,9 +9,11 @@
 #include <sys/random.h>
 #include <time.h>
 
-#define ASK_OLD_NS	10000000u	/* between questions about the old session, while the relay still writes it */
+/* between questions about the old session, while the relay still writes it */
+#define ASK_OLD_NS	10000000u
 
-static int answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err);
+static int answered(void *context, uint32_t command, void *about, struct wire_in *in,
+		    struct kymo_err *err);
 
 /* ---- life ---- */
 
@@ -183,14 +185,16 @@ static int on_session(struct send *send)
 	return 0;
 }
 
-static int on_pending(struct send *send, struct send_stream *stream, struct wire_in *in, struct kymo_err *err)
+static int on_pending(struct send *send, struct send_stream *stream, struct wire_in *in,
+		      struct kymo_err *err)
 {
 	const uint32_t pending = (uint32_t)wire_take(in, 4);
 
 	return in->short_of ? 0 : send_answered(send, stream, pending, err);
 }
 
-static int answered(void *context, uint32_t command, void *about, struct wire_in *in, struct kymo_err *err)
+static int answered(void *context, uint32_t command, void *about, struct wire_in *in,
+		    struct kymo_err *err)
 {
 	struct send *send = context;
 
@@ -222,7 +226,8 @@ int send_input(struct send *send, const uint8_t *bytes, size_t size, struct kymo
 
 int send_work(struct send *send, uint64_t now_ns, struct kymo_err *err)
 {
-	if (send->state == SEND_STORED && send->old_pending && !send->producer.queue_count && now_ns >= send->old_at) {
+	if (send->state == SEND_STORED && send->old_pending && !send->producer.queue_count &&
+	    now_ns >= send->old_at) {
 		send->old_at = now_ns + ASK_OLD_NS;
 		(void)send_ask_old(send);
 	}

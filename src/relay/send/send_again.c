@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * After a lost connection: which of the packets that were not known to be stored does the earlier session have?
+ * After a lost connection: which of the packets that were not known to be stored does the earlier
+ * session have?
  *
- * Each stream of the old session is asked about with WIRE_STORED. The answer is the number of the last packet that the
- * relay has stored; the new session skips packets up to it. A relay that still writes the old session answers
- * WIRE_NOT_YET, and is asked again. Facts are not asked about: every session has all of them. See send.h.
+ * Each stream of the old session is asked about with WIRE_STORED. The answer is the number of the
+ * last packet that the relay has stored; the new session skips packets up to it. A relay that still
+ * writes the old session answers WIRE_NOT_YET, and is asked again. Facts are not asked about: every
+ * session has all of them. See send.h.
  */
 #include "relay/send/send_internal.h"
 
@@ -27,7 +29,8 @@ void send_keep_old(struct send *send)
 
 size_t send_stored_size(const struct send_stream *stream, const char *path)
 {
-	return WIRE_SIZE_stored + strlen(path) + strlen(stream->trace->name) + strlen(stream->name) + 3;
+	return WIRE_SIZE_stored + strlen(path) + strlen(stream->trace->name) +
+	       strlen(stream->name) + 3;
 }
 
 void send_put_stored(struct send *send, const struct send_stream *stream, const char *path)
@@ -55,7 +58,9 @@ unsigned send_ask_old(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		if (!send->stream[i]->ask_old)
 			continue;
-		producer_request(&send->producer, WIRE_STORED, send_stored_size(send->stream[i], send->old_path), send->stream[i]);
+		producer_request(&send->producer, WIRE_STORED,
+				 send_stored_size(send->stream[i], send->old_path),
+				 send->stream[i]);
 		send_put_stored(send, send->stream[i], send->old_path);
 		asked++;
 	}
@@ -77,8 +82,9 @@ int send_on_stored(struct send *send, struct send_stream *stream, struct wire_in
 	if (reply.ret == WIRE_NOT_YET)
 		send->old_pending = true;
 	else
-		stream->ask_old = false;	/* if the relay can't say, the packets are sent again */
-	if (reply.ret == WIRE_OK && reply.packets && (!stream->has_some || reply.packet_seq > stream->has_seq)) {
+		stream->ask_old = false; /* if the relay can't say, the packets are sent again */
+	if (reply.ret == WIRE_OK && reply.packets &&
+	    (!stream->has_some || reply.packet_seq > stream->has_seq)) {
 		stream->has_some = true;
 		stream->has_seq = reply.packet_seq;
 	}

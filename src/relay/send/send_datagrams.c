@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port, struct kymo_err *err)
+int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *relay, uint16_t port,
+		   struct kymo_err *err)
 {
 	struct sockaddr_storage to = *relay;
 
@@ -17,8 +18,10 @@ int datagrams_open(struct datagrams *datagrams, const struct sockaddr_storage *r
 	else
 		((struct sockaddr_in *)&to)->sin_port = htons(port);
 	*datagrams = (struct datagrams){ .fd = socket(to.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) };
-	if (datagrams->fd >= 0 && connect(datagrams->fd, (const struct sockaddr *)&to,
-					  to.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) == 0)
+	if (datagrams->fd >= 0 &&
+	    connect(datagrams->fd, (const struct sockaddr *)&to,
+		    to.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					     : sizeof(struct sockaddr_in)) == 0)
 		return 0;
 	(void)err_set(err, KYMO_EXIT_FAILED, "cannot send datagrams to port %u of the relay: %s", port, strerror(errno));
 	datagrams_close(datagrams);
@@ -30,7 +33,8 @@ static void refill(struct datagrams *datagrams, uint64_t now_ns)
 	const uint64_t passed = now_ns - datagrams->since_ns;
 
 	datagrams->since_ns = now_ns;
-	datagrams->room += passed < 1000000000 ? passed * DATAGRAMS_RATE / 1000000000 : DATAGRAMS_BURST;
+	datagrams->room +=
+		passed < 1000000000 ? passed * DATAGRAMS_RATE / 1000000000 : DATAGRAMS_BURST;
 	if (datagrams->room > DATAGRAMS_BURST)
 		datagrams->room = DATAGRAMS_BURST;
 }

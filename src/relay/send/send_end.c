@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the relay is sent and asked besides packets: beacons, whether all is stored, the end. See send.h.
+ * What the relay is sent and asked besides packets: beacons, whether all is stored, the end. See
+ * send.h.
  *
- * Whether packets are stored is asked in rounds. A round remembers the positions in the logs up to which all is sent,
- * and sends DATA_PENDING for each stream with new packets. Streams that answer "pending" are asked again. When all have
- * answered "no", everything before the remembered positions is stored, and the spool releases it.
+ * Whether packets are stored is asked in rounds. A round remembers the positions in the logs up to
+ * which all is sent, and sends DATA_PENDING for each stream with new packets. Streams that answer
+ * "pending" are asked again. When all have answered "no", everything before the remembered
+ * positions is stored, and the spool releases it.
  */
 #include "relay/send/send_internal.h"
 
@@ -19,30 +21,34 @@
 #define STREAMS_PER_BEACON 50u
 #define SYNCS_PER_TIMER	4u		/* a WIRE_SYNC is cheap: one message for all streams */
 #define IDLE_NS		(200 * MS)	/* between beacons when nothing happens at all */
-#define LINGER_NS	(1000 * MS)	/* a relay without chunks: time for viewers to read the last packets */
+/* a relay without chunks: time for viewers to read the last packets */
+#define LINGER_NS	(1000 * MS)
 
 /* ---- beacons ---- */
 
 static bool is_sent(const struct send *send, const struct send_place *place)
 {
-	return send->sent.at[SPOOL_FACTS] >= place->at[SPOOL_FACTS] && send->sent.at[SPOOL_RUN] >= place->at[SPOOL_RUN];
+	return send->sent.at[SPOOL_FACTS] >= place->at[SPOOL_FACTS] &&
+	       send->sent.at[SPOOL_RUN] >= place->at[SPOOL_RUN];
 }
 
 static bool is_idle(const struct send *send, const struct send_stream *stream)
 {
-	return stream->announced && !stream->closed && stream->next_seq && stream->end_ns < send->horizon_ns;
+	return stream->announced && !stream->closed && stream->next_seq &&
+	       stream->end_ns < send->horizon_ns;
 }
 
 static void beacon(struct send *send, struct send_stream *stream)
 {
-	const struct ctf_index_entry entry = { .timestamp_end = send->horizon_ns, .stream_id = stream->class };
+	const struct ctf_index_entry entry = { .timestamp_end = send->horizon_ns,
+					       .stream_id = stream->class };
 
 	producer_index(&send->producer, &stream->at, stream->next_seq - 1, &entry);
 }
 
 /*
- * A kymo relay gets one message for all streams. Its time holds for streams that the relay does not know yet, too, so it
- * is sent also when no stream is idle.
+ * A kymo relay gets one message for all streams. Its time holds for streams that the relay does not
+ * know yet, too, so it is sent also when no stream is idle.
  */
 static void synchronise(struct send *send)
 {
@@ -50,13 +56,16 @@ static void synchronise(struct send *send)
 
 	for (unsigned i = 0; i < send->stream_count; i++)
 		sync.count += is_idle(send, send->stream[i]);
-	producer_request(&send->producer, WIRE_SYNC, WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL);
+	producer_request(&send->producer, WIRE_SYNC,
+			 WIRE_SIZE_sync + (size_t)sync.count * WIRE_SIZE_stream_seq, NULL);
 	wire_put_sync(&send->producer.control, &sync);
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		const struct send_stream *stream = send->stream[i];
 
 		if (is_idle(send, stream))
-			wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->at.handle, stream->next_seq - 1 });
+			wire_put_stream_seq(&send->producer.control,
+					    &(struct wire_stream_seq){ stream->at.handle,
+								       stream->next_seq - 1 });
 	}
 }
 
@@ -77,13 +86,15 @@ void send_promise(struct send *send)
 
 void send_beacons(struct send *send, uint64_t now_ns)
 {
-	uint64_t period = send->options.live_timer_ns * (1 + send->stream_count / STREAMS_PER_BEACON);
+	uint64_t period =
+		send->options.live_timer_ns * (1 + send->stream_count / STREAMS_PER_BEACON);
 
 	if (send->flags & WIRE_HAS_SYNC)
 		period /= SYNCS_PER_TIMER;
 	if (send->told_ns > send->end_ns && period < IDLE_NS)
 		period = IDLE_NS;	/* viewers may already show all that was sent */
-	if (send->horizon_ns <= send->told_ns || now_ns - send->beacon_ns < period || !is_sent(send, &send->horizon))
+	if (send->horizon_ns <= send->told_ns || now_ns - send->beacon_ns < period ||
+	    !is_sent(send, &send->horizon))
 		return;
 	if (send->flags & WIRE_HAS_SYNC)
 		synchronise(send);
@@ -98,7 +109,8 @@ void send_beacons(struct send *send, uint64_t now_ns)
 
 static void ask(struct send *send, struct send_stream *stream)
 {
-	producer_stream_seq(&send->producer, WIRE_DATA_PENDING, &stream->at, stream->asked_seq - 1, stream);
+	producer_stream_seq(&send->producer, WIRE_DATA_PENDING, &stream->at, stream->asked_seq - 1,
+			    stream);
 	send->asking_streams++;
 }
 
@@ -106,7 +118,8 @@ static void ask_for_more(struct send *send)
 {
 	send->asking = true;
 	send->round = send->sent;
-	send->round_counted = (struct spool_stored){ send->round.at[SPOOL_RUN], send->lost_packets, send->lost_events };
+	send->round_counted = (struct spool_stored){ send->round.at[SPOOL_RUN], send->lost_packets,
+						     send->lost_events };
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
@@ -130,7 +143,9 @@ static void rotate_begin(struct send *send, uint32_t count)
 	static const uint8_t padding[7];
 
 	producer_request(&send->producer, WIRE_ROTATE_STREAMS,
-			 WIRE_SIZE_rotate + sizeof(padding) + 8 + (size_t)count * WIRE_SIZE_stream_seq, NULL);
+			 WIRE_SIZE_rotate + sizeof(padding) + 8 +
+				 (size_t)count * WIRE_SIZE_stream_seq,
+			 NULL);
 	wire_put_rotate(&send->producer.control, &(struct wire_rotate){ .count = count });
 	wire_add_bytes(&send->producer.control, padding, sizeof(padding));
 	wire_add(&send->producer.control, 0, 8);
@@ -138,7 +153,8 @@ static void rotate_begin(struct send *send, uint32_t count)
 
 static void rotate_one(struct send *send, const struct producer_stream *stream, uint64_t seq)
 {
-	wire_put_stream_seq(&send->producer.control, &(struct wire_stream_seq){ stream->handle, seq });
+	wire_put_stream_seq(&send->producer.control,
+			    &(struct wire_stream_seq){ stream->handle, seq });
 }
 
 /* Streams of threads and processes that have ended, when all their packets are stored. */
@@ -147,7 +163,8 @@ static void close_ended(struct send *send)
 	for (unsigned i = 0; i < send->stream_count; i++) {
 		struct send_stream *stream = send->stream[i];
 
-		if (!stream->ended || stream->closed || !stream->at.has_handle || stream->stored_seq != stream->next_seq ||
+		if (!stream->ended || stream->closed || !stream->at.has_handle ||
+		    stream->stored_seq != stream->next_seq ||
 		    send->stored.at[SPOOL_RUN] < stream->ended_at)
 			continue;
 		if (producer_has_chunks(&send->producer)) {
@@ -156,7 +173,9 @@ static void close_ended(struct send *send)
 		}
 		close_stream(send, &stream->at, stream->next_seq);
 		stream->closed = true;
-		stream->done = stream->class != CTF_CLASS_INIT;	/* a session that begins anew needs the names again */
+		stream->done =
+			stream->class !=
+			CTF_CLASS_INIT; /* a session that begins anew needs the names again */
 	}
 }
 
@@ -165,7 +184,8 @@ static void round_done(struct send *send)
 	const uint64_t packets = send->lost_packets, events = send->lost_events;
 
 	send_count_round(send);
-	/* What was counted since the round began, but not for it, belongs to packets that the spool still keeps. */
+	/* What was counted since the round began, but not for it, belongs to packets that the spool
+	 * still keeps. */
 	send->round_counted.lost_packets += send->lost_packets - packets;
 	send->round_counted.lost_events += send->lost_events - events;
 	send->asking = false;
@@ -209,10 +229,13 @@ void send_ask(struct send *send, uint64_t now_ns)
 		ask_for_more(send);
 	if (!send->asking_streams)
 		round_done(send);
-	send->ask_at = now_ns + (send->finish ? ASK_AGAIN_NS : ASK_NS * (1 + send->stream_count / STREAMS_PER_ASK));
+	send->ask_at =
+		now_ns +
+		(send->finish ? ASK_AGAIN_NS : ASK_NS * (1 + send->stream_count / STREAMS_PER_ASK));
 }
 
-int send_answered(struct send *send, struct send_stream *stream, uint32_t pending, struct kymo_err *err)
+int send_answered(struct send *send, struct send_stream *stream, uint32_t pending,
+		  struct kymo_err *err)
 {
 	const bool lost = pending == WIRE_SOME_LOST && send->options.datagrams;
 
@@ -261,7 +284,8 @@ static void rotate_all(struct send *send)
 static void close_all(struct send *send, uint64_t now_ns)
 {
 	const struct wire_close_chunk chunk = {
-		.chunk = PRODUCER_CHUNK_ID, .closed_s = send->created_s + (now_ns - send->begun_ns) / 1000000000,
+		.chunk = PRODUCER_CHUNK_ID,
+		.closed_s = send->created_s + (now_ns - send->begun_ns) / 1000000000,
 	};
 
 	if (producer_has_chunks(&send->producer)) {
@@ -288,7 +312,8 @@ void send_leave(struct send *send, uint64_t now_ns)
 	}
 	if (send->state == SEND_ENDING && send_is_all_stored(send) && !send->asking) {
 		if (!send->leave_at)
-			send->leave_at = producer_has_chunks(&send->producer) ? now_ns : now_ns + LINGER_NS;
+			send->leave_at =
+				producer_has_chunks(&send->producer) ? now_ns : now_ns + LINGER_NS;
 		if (now_ns >= send->leave_at)
 			close_all(send, now_ns);
 	}

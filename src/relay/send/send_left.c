@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Return: bytes of the spool; 0: it is not ours to send. */
-static uint64_t begin(struct send_left *left, const char *parent, const char *name, const struct sender_options *like)
+static uint64_t begin(struct send_left *left, const char *parent, const char *name,
+		      const struct sender_options *like)
 {
 	struct sender_options options = *like;
 	char relay[URL_HOST_MAX + 16];
@@ -29,7 +30,8 @@ static uint64_t begin(struct send_left *left, const char *parent, const char *na
 	return spool_end(spool, SPOOL_FACTS) + spool_waiting(spool);
 }
 
-uint64_t send_left_begin(struct send_left *left, const char *parent, const struct sender_options *like)
+uint64_t send_left_begin(struct send_left *left, const char *parent,
+			 const struct sender_options *like)
 {
 	DIR *list = opendir(parent);
 	struct dirent *entry;

@@ -14,8 +14,10 @@
 
 #define CONTROL_MOST	((size_t)256 << 10)	/* composed ahead of what the connections accept */
 #define DATA_MOST	((size_t)1 << 20)
-#define DATAGRAMS_MOST	((size_t)64 << 10)	/* the same, with datagrams; indexes wait for them */
-#define FACT_COPIES	3u		/* of datagrams with facts: without names later events mean little */
+/* the same, with datagrams; indexes wait for them */
+#define DATAGRAMS_MOST	((size_t)64 << 10)
+/* of datagrams with facts: without names later events mean little */
+#define FACT_COPIES	3u
 #define REPLIES_MOST	4096u
 #define METADATA_MAGIC	0x75D11D57u
 
@@ -33,8 +35,9 @@ static bool has_room(const struct send *send)
 
 	const struct producer *producer = &send->producer;
 
-	return producer->control.used < CONTROL_MOST && producer->data.used < most && producer->queue_count < REPLIES_MOST &&
-	       !producer->control.failed && !producer->data.failed;
+	return producer->control.used < CONTROL_MOST && producer->data.used < most &&
+	       producer->queue_count < REPLIES_MOST && !producer->control.failed &&
+	       !producer->data.failed;
 }
 
 /* ---- traces and streams ---- */
@@ -67,7 +70,8 @@ static struct send_stream *find_or_add_stream(struct send *send, const struct sp
 	if (record->id < send->stream_count)
 		return send->stream[record->id];
 	if (record->id != send->stream_count || record->size != sizeof(*body) ||
-	    !send_trace_of(send, body->trace) || !ARRAY_ROOM(send->stream, send->stream_count, send->stream_room))
+	    !send_trace_of(send, body->trace) ||
+	    !ARRAY_ROOM(send->stream, send->stream_count, send->stream_room))
 		return NULL;
 	stream = calloc(1, sizeof(*stream));
 	if (!stream)
@@ -80,7 +84,8 @@ static struct send_stream *find_or_add_stream(struct send *send, const struct sp
 	return stream;
 }
 
-static void add_stream(struct send *send, const char *channel, const struct send_trace *trace, struct producer_stream *at)
+static void add_stream(struct send *send, const char *channel, const struct send_trace *trace,
+		       struct producer_stream *at)
 {
 	const struct producer_session session = send_session(send);
 
@@ -118,7 +123,11 @@ static int on_metadata(struct send *send, const struct spool_record *record)
 	struct send_trace *trace = send_trace_of(send, record->id);
 	const uint32_t size = record->size + (uint32_t)sizeof(struct metadata_head);
 	struct metadata_head head = {
-		.magic = METADATA_MAGIC, .content_size = 8 * size, .packet_size = 8 * size, .major = 1, .minor = 8,
+		.magic = METADATA_MAGIC,
+		.content_size = 8 * size,
+		.packet_size = 8 * size,
+		.major = 1,
+		.minor = 8,
 	};
 
 	if (!trace)
@@ -135,10 +144,15 @@ static int on_metadata(struct send *send, const struct spool_record *record)
 /* ---- packets ---- */
 
 /* A packet that is too large for datagrams is lost, and its index says so. */
-static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
+static void put_datagrams(struct send *send, const struct send_stream *stream, const void *bytes,
+			  uint32_t size)
 {
 	const struct datagram_cut whole = {
-		.cookie = send->cookie, .stream = stream->at.handle, .seq = stream->next_seq, .bytes = bytes, .size = size,
+		.cookie = send->cookie,
+		.stream = stream->at.handle,
+		.seq = stream->next_seq,
+		.bytes = bytes,
+		.size = size,
 	};
 	const unsigned copies = stream->class == CTF_CLASS_INIT ? FACT_COPIES : 1;
 
@@ -156,14 +170,15 @@ static void put_datagrams(struct send *send, const struct send_stream *stream, c
 	}
 }
 
-static void put_data(struct send *send, const struct send_stream *stream, const void *bytes, uint32_t size)
+static void put_data(struct send *send, const struct send_stream *stream, const void *bytes,
+		     uint32_t size)
 {
 	producer_data(&send->producer, &stream->at, stream->next_seq, size);
 	wire_add_bytes(&send->producer.data, bytes, size);
 }
 
-static void put_packet(struct send *send, struct send_stream *stream, const struct ctf_index_entry *entry,
-		       const void *bytes, uint32_t size)
+static void put_packet(struct send *send, struct send_stream *stream,
+		       const struct ctf_index_entry *entry, const void *bytes, uint32_t size)
 {
 	(send->options.datagrams ? put_datagrams : put_data)(send, stream, bytes, size);
 	producer_index(&send->producer, &stream->at, stream->next_seq, entry);
@@ -177,10 +192,12 @@ static void put_packet(struct send *send, struct send_stream *stream, const stru
 }
 
 /*
- * The first packets of a stream may be in an earlier session. Readers count losses from one packet to the next, so the
- * stream begins with an empty packet that has the count of lost events up to here.
+ * The first packets of a stream may be in an earlier session. Readers count losses from one packet
+ * to the next, so the stream begins with an empty packet that has the count of lost events up to
+ * here.
  */
-static bool put_front(struct send *send, struct send_stream *stream, const struct spool_record *record)
+static bool put_front(struct send *send, struct send_stream *stream,
+		      const struct spool_record *record)
 {
 	struct ctf_index_entry entry = record->entry;
 	uint8_t head[CTF_PACKET_HEAD_MAX];
@@ -190,7 +207,8 @@ static bool put_front(struct send *send, struct send_stream *stream, const struc
 	entry.events_discarded = stream->discarded;
 	entry.packet_seq_num--;
 	entry.events = 0;
-	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry, head);
+	size = ctf_packet_front((enum ctf_class)stream->class, send->body, record->size, &entry,
+				head);
 	if (size)
 		put_packet(send, stream, &entry, head, (uint32_t)size);
 	return size;
@@ -271,7 +289,8 @@ static int one_log(struct send *send, enum spool_log log, struct kymo_err *err)
 
 		if (!has_room(send))
 			return 0;
-		next = spool_read(send->spool, log, send->sent.at[log], &record, &send->body, &send->body_room);
+		next = spool_read(send->spool, log, send->sent.at[log], &record, &send->body,
+				  &send->body_room);
 		rc = next ? on_record(send, &record) : -1;
 		if (rc < 0)
 			return err_set(err, KYMO_EXIT_FAILED, "cannot read the spool %s at byte %" PRIu64 " of %s",
@@ -301,7 +320,8 @@ int send_read_facts(struct send *send, struct kymo_err *err)
 	bool well = true;
 
 	while (well && at < end) {
-		at = spool_read(send->spool, SPOOL_FACTS, at, &record, &send->body, &send->body_room);
+		at = spool_read(send->spool, SPOOL_FACTS, at, &record, &send->body,
+				&send->body_room);
 		well = at && !(record.kind == SPOOL_TRACE && !find_or_add_trace(send, &record)) &&
 		       !(record.kind == SPOOL_STREAM && !find_or_add_stream(send, &record));
 	}

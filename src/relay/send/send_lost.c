@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets that were sent as datagrams and lost. See send.h. The relay reports the numbers of the lost packets. How many
- * events they had is in the spool, which keeps the packets until they are counted.
+ * Packets that were sent as datagrams and lost. See send.h. The relay reports the numbers of the
+ * lost packets. How many events they had is in the spool, which keeps the packets until they are
+ * counted.
  *
  *   DATA_PENDING ─▶ WIRE_SOME_LOST ─▶ WIRE_LOST: which? ─▶ count the round's packets in the spool ─▶ release them
  */
@@ -36,7 +37,8 @@ int send_on_datagrams(struct send *send, struct wire_in *in, struct kymo_err *er
 
 void send_ask_lost(struct send *send, struct send_stream *stream, const char *path)
 {
-	producer_request(&send->producer, WIRE_LOST, WIRE_SIZE_lost + send_stored_size(stream, path), stream);
+	producer_request(&send->producer, WIRE_LOST,
+			 WIRE_SIZE_lost + send_stored_size(stream, path), stream);
 	wire_put_lost(&send->producer.control, &(struct wire_lost){ stream->lost_known });
 	send_put_stored(send, stream, path);
 }
@@ -47,17 +49,20 @@ static bool add(struct send_stream *stream, uint64_t number)
 
 	if (number < stream->lost_least)
 		return true;		/* the empty packet at the front of a later session */
-	if (stream->lost_count == LOST_MAX || !ARRAY_ROOM(stream->lost, stream->lost_count, stream->lost_room))
+	if (stream->lost_count == LOST_MAX ||
+	    !ARRAY_ROOM(stream->lost, stream->lost_count, stream->lost_room))
 		return false;
 	while (at && stream->lost[at - 1] > number)
 		at--;
-	memmove(stream->lost + at + 1, stream->lost + at, (stream->lost_count - at) * sizeof(*stream->lost));
+	memmove(stream->lost + at + 1, stream->lost + at,
+		(stream->lost_count - at) * sizeof(*stream->lost));
 	stream->lost[at] = number;
 	stream->lost_count++;
 	return true;
 }
 
-int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in, struct kymo_err *err)
+int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *in,
+		 struct kymo_err *err)
 {
 	struct wire_lost_reply reply;
 
@@ -77,7 +82,8 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 			return err_no_memory(err);
 	stream->lost_known += reply.count;
 	if (reply.count == WIRE_LOST_MAX) {
-		send_ask_lost(send, stream, send->state == SEND_STORED ? send->old_path : send->producer.path);
+		send_ask_lost(send, stream,
+			      send->state == SEND_STORED ? send->old_path : send->producer.path);
 		return 0;
 	}
 	if (send->state == SEND_STORED)
@@ -87,7 +93,8 @@ int send_on_lost(struct send *send, struct send_stream *stream, struct wire_in *
 	return 0;
 }
 
-void send_count_lost(struct send *send, struct send_stream *stream, const struct spool_record *record)
+void send_count_lost(struct send *send, struct send_stream *stream,
+		     const struct spool_record *record)
 {
 	uint32_t before = 0;
 
@@ -132,7 +139,8 @@ void send_forget_lost(struct send *send)
 
 		stream->lost_known = 0;
 		stream->lost_least = stream->has_some ? stream->has_seq + 1 : 0;
-		while (stream->lost_count && stream->lost[stream->lost_count - 1] >= stream->lost_least)
+		while (stream->lost_count &&
+		       stream->lost[stream->lost_count - 1] >= stream->lost_least)
 			stream->lost_count--;
 	}
 }

@@ -5,8 +5,9 @@
  *   session's thread                              sender's thread
  *   rings ─▶ CTF packets ─▶ spool (files) ─────▶ messages ─▶ sockets
  *
- * A relay that is slow, stopped or gone fills only the spool. When the spool is full the sink refuses packets, like a
- * sink whose disk is full: rings fill up, and programs drop events and count them.
+ * A relay that is slow, stopped or gone fills only the spool. When the spool is full the sink
+ * refuses packets, like a sink whose disk is full: rings fill up, and programs drop events and
+ * count them.
  */
 #ifndef KYMO_RELAY_SEND_SINK_H
 #define KYMO_RELAY_SEND_SINK_H
@@ -31,15 +32,18 @@ struct send_sink_options {
 	struct sender_rest *rest;	/* filled when the sink is closed; may be NULL */
 	void (*say)(void *context, const char *text);
 	void *context;
-	void (*release)(void *owned);	/* called last, when the sink is closed, with @owned; may be NULL */
+	void (*release)(
+		void *owned); /* called last, when the sink is closed, with @owned; may be NULL */
 	void *owned;
 };
 
 /**
  * send_sink_create() - begin to send
  *
- * The relay need not be reachable yet. Return: 0 and *@sink; -1 with @err, and release() was not called.
+ * The relay need not be reachable yet. Return: 0 and *@sink; -1 with @err, and release() was not
+ * called.
  */
-int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct kymo_err *err);
+int send_sink_create(const struct send_sink_options *options, struct sink **sink,
+		     struct kymo_err *err);
 
 #endif

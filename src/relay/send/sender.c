@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The side of a sender that the spool's writer calls: begin, end, and the note in the spool. See sender.h. */
+/* The side of a sender that the spool's writer calls: begin, end, and the note in the spool. See
+ * sender.h. */
 #include "base/now.h"
 #include "base/thread.h"
 #include "relay/send/sender_internal.h"
@@ -49,7 +50,7 @@ void sender_note(struct sender *sender)
 		(void)snprintf(uuid + 2 * i, 3, "%02x", sender->send.uuid[i]);
 	(void)snprintf(text, sizeof(text), "%s\n%s\n%s\n%s\n%s\n", relay, sender->options.send.host,
 		       sender->options.send.session, uuid, sender->send.producer.path ? sender->send.producer.path : "");
-	(void)spool_note(sender->spool, text);		/* on failure no other recorder can continue */
+	(void)spool_note(sender->spool, text); /* on failure no other recorder can continue */
 }
 
 /* ---- begin ---- */
@@ -61,7 +62,8 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result, struct kymo_err *err)
+int sender_start(struct spool *spool, const struct sender_options *options, struct sender **result,
+		 struct kymo_err *err)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
 
@@ -74,7 +76,8 @@ int sender_start(struct spool *spool, const struct sender_options *options, stru
 	(void)pthread_mutex_init(&sender->lock, NULL);
 	(void)pthread_cond_init(&sender->ended, NULL);
 	send_init(&sender->send, spool, &options->send);
-	if (options->left && send_adopt(&sender->send, options->left->uuid, options->left->path, err) < 0) {
+	if (options->left &&
+	    send_adopt(&sender->send, options->left->uuid, options->left->path, err) < 0) {
 		send_free(&sender->send);
 		free(sender);
 		return -1;

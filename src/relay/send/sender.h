@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that sends a spool to a relay. After a lost connection it connects again. It goes on until the spool is
- * complete and all is stored. The thread that fills the spool never waits for it.
+ * A thread that sends a spool to a relay. After a lost connection it connects again. It goes on
+ * until the spool is complete and all is stored. The thread that fills the spool never waits for
+ * it.
  *
  * Context of all functions: on one thread, that of the spool's writer.
  */
@@ -31,22 +32,24 @@ void sender_relay(const struct url *url, char text[URL_HOST_MAX + 16]);
 
 struct sender_options {
 	struct url url;
-	struct send_options send;	/* its strings outlive the sender */
-	struct tls_context *tls;	/* outlives it; NULL: none */
-	const struct token *token;	/* the same */
-	const struct sender_left *left;	/* for a spool that was adopted; NULL: the spool is being filled */
+	struct send_options send;  /* its strings outlive the sender */
+	struct tls_context *tls;   /* outlives it; NULL: none */
+	const struct token *token; /* the same */
+	const struct sender_left
+		*left; /* for a spool that was adopted; NULL: the spool is being filled */
 };
 
 struct sender_stats {
 	enum send_state state;
-	uint64_t sessions;		/* begun at the relay */
-	uint64_t waiting;		/* bytes in the spool that are not known to be stored */
-	uint64_t lost_packets, lost_events;	/* datagrams: lost on the way, as the relay reports */
-	char why[256];			/* why it is not connected; "": it is connected */
+	uint64_t sessions;                  /* begun at the relay */
+	uint64_t waiting;                   /* bytes in the spool that are not known to be stored */
+	uint64_t lost_packets, lost_events; /* datagrams: lost on the way, as the relay reports */
+	char why[256];                      /* why it is not connected; "": it is connected */
 };
 
 /** sender_start() - begin to send @spool. Return: 0; -1 with @err: no thread, or out of memory. */
-int sender_start(struct spool *spool, const struct sender_options *options, struct sender **sender, struct kymo_err *err);
+int sender_start(struct spool *spool, const struct sender_options *options, struct sender **sender,
+		 struct kymo_err *err);
 
 /** sender_wake() - something was added to the spool. */
 void sender_wake(struct sender *sender);
@@ -67,14 +70,16 @@ bool sender_news(struct sender *sender, char *text, size_t size);
  */
 void sender_end(struct sender *sender, uint64_t patience_ns);
 
-/** sender_has_ended() - after sender_end(), or with an adopted spool: sender_finish() will not wait. */
+/** sender_has_ended() - after sender_end(), or with an adopted spool: sender_finish() will not
+ * wait. */
 bool sender_has_ended(struct sender *sender);
 
 /* What the relay is not known to have stored when the sender ends. */
 struct sender_rest {
 	uint64_t packets, events;
-	uint64_t lost_packets, lost_events;	/* datagrams: lost on the way, and not sent again */
-	bool is_stored;			/* the relay stored all that was not lost, and the session was closed in order */
+	uint64_t lost_packets, lost_events; /* datagrams: lost on the way, and not sent again */
+	bool is_stored; /* the relay stored all that was not lost, and the session was closed in
+			   order */
 };
 
 /**

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two threads of a sender share: the one that sends, and the one that fills the spool. Not for others. */
+/* What the two threads of a sender share: the one that sends, and the one that fills the spool. Not
+ * for others. */
 #ifndef KYMO_RELAY_SENDER_INTERNAL_H
 #define KYMO_RELAY_SENDER_INTERNAL_H
 
@@ -80,7 +81,8 @@ struct sender {
 	char news[SENDER_NEWS_MAX];
 };
 
-/** sender_note() - write into the spool which relay and session it is for, in case we are killed. */
+/** sender_note() - write into the spool which relay and session it is for, in case we are
+ * killed. */
 void sender_note(struct sender *sender);
 
 /** sender_main() - the thread: connects and sends, until all is stored or given up. */

@@ -45,14 +45,16 @@ static void lose(struct sender *sender, const struct kymo_err *err)
 		set_news(sender, "%.300s; retrying, meanwhile the events wait in %s", err->text, spool_path(sender->spool));
 	sender->told_lost = true;
 	(void)uv_timer_start(&sender->retry, on_retry, sender->backoff_ms, 0);
-	sender->backoff_ms = 2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;
+	sender->backoff_ms =
+		2 * sender->backoff_ms < BACKOFF_MOST_MS ? 2 * sender->backoff_ms : BACKOFF_MOST_MS;
 }
 
 static void on_open(void *context)
 {
 	struct sender *sender = context;
 
-	send_begin(&sender->send, (uint64_t)clock_now_ns(CLOCK_REALTIME) / 1000000000, (uint64_t)now_ns());
+	send_begin(&sender->send, (uint64_t)clock_now_ns(CLOCK_REALTIME) / 1000000000,
+		   (uint64_t)now_ns());
 	work(sender);
 }
 
@@ -68,10 +70,17 @@ static void on_work(void *context)
 
 static void connect_now(struct sender *sender)
 {
-	producer_link_open(&sender->link, &sender->loop, &(struct producer_link_options){
-		.url = &sender->options.url, .tls = sender->options.tls, .token = sender->options.token,
-		.producer = &sender->send.producer, .opened = on_open, .work = on_work, .ended = on_ended, .context = sender,
-	});
+	producer_link_open(&sender->link, &sender->loop,
+			   &(struct producer_link_options){
+				   .url = &sender->options.url,
+				   .tls = sender->options.tls,
+				   .token = sender->options.token,
+				   .producer = &sender->send.producer,
+				   .opened = on_open,
+				   .work = on_work,
+				   .ended = on_ended,
+				   .context = sender,
+			   });
 }
 
 /* ---- work ---- */
@@ -84,7 +93,8 @@ static void on_pace(uv_timer_t *timer)
 /* Sends datagrams first; the indexes on control follow them. Return: whether something was sent. */
 static bool flush_datagrams(struct sender *sender)
 {
-	const bool went = datagrams_send(&sender->datagrams, &sender->send.producer.data, (uint64_t)now_ns());
+	const bool went =
+		datagrams_send(&sender->datagrams, &sender->send.producer.data, (uint64_t)now_ns());
 
 	if (!sender->send.producer.data.used)
 		return producer_link_flush(&sender->link, PRODUCER_CONTROL) || went;
@@ -103,7 +113,8 @@ static int open_datagrams(struct sender *sender, struct kymo_err *err)
 		return 0;
 	if (link_peer(sender->link.end[PRODUCER_CONTROL], &relay) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "lost the connection to %s", sender->options.url.host);
-	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port, err);
+	return datagrams_open(&sender->datagrams, &relay, wish ? wish : sender->send.datagram_port,
+			      err);
 }
 
 static void take_wishes(struct sender *sender)
@@ -169,7 +180,8 @@ static void work(struct sender *sender)
 
 	take_wishes(sender);
 	while (wrote && producer_link_is_open(&sender->link)) {
-		if (open_datagrams(sender, &err) < 0 || send_work(&sender->send, (uint64_t)now_ns(), &err) < 0) {
+		if (open_datagrams(sender, &err) < 0 ||
+		    send_work(&sender->send, (uint64_t)now_ns(), &err) < 0) {
 			lose(sender, &err);
 			return;
 		}
@@ -210,7 +222,8 @@ void *sender_main(void *context)
 	uv_close((uv_handle_t *)&sender->retry, NULL);
 	(void)pthread_mutex_lock(&sender->lock);
 	sender->has_ended = true;
-	uv_close((uv_handle_t *)&sender->wake, NULL);	/* a caller that sees has_ended does not wake it */
+	uv_close((uv_handle_t *)&sender->wake,
+		 NULL); /* a caller that sees has_ended does not wake it */
 	(void)pthread_cond_broadcast(&sender->ended);
 	(void)pthread_mutex_unlock(&sender->lock);
 	(void)uv_run(&sender->loop, UV_RUN_DEFAULT);	/* closes the handles */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of a spool. See spool.h. Writer and reader share the ends of the logs, under the lock: a record is written first,
- * then the end moves behind it, so the reader only sees complete records.
+ * Files of a spool. See spool.h. Writer and reader share the ends of the logs, under the lock: a
+ * record is written first, then the end moves behind it, so the reader only sees complete records.
  */
 #include "relay/send/spool.h"
 
@@ -35,7 +35,7 @@ struct spool {
 	char path[PATH_MAX];
 	int dir, facts, stored;
 	uint64_t limit, segment_size;
-	pthread_mutex_t lock;		/* of the following; files are read and written without it */
+	pthread_mutex_t lock; /* of the following; files are read and written without it */
 	uint64_t facts_end, run_end;
 	struct spool_stored released;
 	struct segment *segment;	/* [count] not released, in order */
@@ -166,7 +166,8 @@ void spool_close(struct spool *spool, bool keep)
 
 /* ---- adding ---- */
 
-/* Finds or creates a segment for @size more bytes. Return: its descriptor, *@begin and *@offset; -errno. */
+/* Finds or creates a segment for @size more bytes. Return: its descriptor, *@begin and *@offset;
+ * -errno. */
 static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint64_t *offset)
 {
 	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL;
@@ -192,8 +193,8 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 	return fd;
 }
 
-int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
-	      unsigned parts, const struct spool_watch *watch)
+int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record,
+	      const struct iovec *part, unsigned parts, const struct spool_watch *watch)
 {
 	struct iovec all[PARTS_MAX + 1] = { { record, RECORD } };
 	uint64_t size = RECORD, begin = 0, offset;
@@ -218,7 +219,8 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		segment_name(name, begin);
 	if (watch)
 		watch->before(watch->context, spool->path, name, offset + RECORD);
-	rc = pwritev_all(fd, all, parts + 1, (off_t)offset); /* after a failure the next record overwrites it */
+	rc = pwritev_all(fd, all, parts + 1,
+			 (off_t)offset); /* after a failure the next record overwrites it */
 	if (rc < 0)
 		return rc;
 	(void)pthread_mutex_lock(&spool->lock);
@@ -265,8 +267,8 @@ static int place_of(struct spool *spool, enum spool_log log, uint64_t position, 
 	return fd;
 }
 
-uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, struct spool_record *record,
-		    void **body, size_t *room)
+uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position,
+		    struct spool_record *record, void **body, size_t *room)
 {
 	uint64_t offset;
 	int fd = place_of(spool, log, position, &offset);
@@ -298,14 +300,17 @@ void spool_release(struct spool *spool, const struct spool_stored *stored)
 	(void)pthread_mutex_lock(&spool->lock);
 	if (position > spool->released.position) {
 		spool->released = *stored;
-		(void)!pwrite(spool->stored, stored, sizeof *stored, 0);	/* on failure packets may be sent twice */
+		(void)!pwrite(spool->stored, stored, sizeof *stored,
+			      0); /* on failure packets may be sent twice */
 	}
 	/* Not the last segment: it is being written. */
-	while (gone + 1 < spool->count && spool->segment[gone].begin + spool->segment[gone].size <= position)
+	while (gone + 1 < spool->count &&
+	       spool->segment[gone].begin + spool->segment[gone].size <= position)
 		segment_close(spool, &spool->segment[gone++], false);
 	spool->count -= gone;
 	if (gone)
-		memmove(spool->segment, spool->segment + gone, spool->count * sizeof *spool->segment);
+		memmove(spool->segment, spool->segment + gone,
+			spool->count * sizeof *spool->segment);
 	(void)pthread_mutex_unlock(&spool->lock);
 }
 
@@ -389,7 +394,8 @@ static int adopt_segment(struct spool *spool, const char *name)
 	fd = openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	spool->segment[spool->count++] = (struct segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
+	spool->segment[spool->count++] =
+		(struct segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
 	return 0;
 }
 
@@ -408,8 +414,10 @@ static int adopt_segments(struct spool *spool)
 	if (rc < 0 || !spool->count)
 		return rc;
 	qsort(spool->segment, spool->count, sizeof *spool->segment, by_begin);
-	spool->run_end = spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
-	if (spool->released.position < spool->segment[0].begin || spool->released.position > spool->run_end)
+	spool->run_end =
+		spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
+	if (spool->released.position < spool->segment[0].begin ||
+	    spool->released.position > spool->run_end)
 		spool->released = (struct spool_stored){ .position = spool->segment[0].begin };
 	return 0;
 }
@@ -423,7 +431,8 @@ static int adopt_files(struct spool *spool)
 	if (spool->facts < 0 || flock(spool->facts, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
 	spool->stored = openat(spool->dir, "stored", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (spool->stored < 0 || pread(spool->stored, &spool->released, sizeof spool->released, 0) < 0)
+	if (spool->stored < 0 ||
+	    pread(spool->stored, &spool->released, sizeof spool->released, 0) < 0)
 		return -errno;
 	spool->facts_end = whole_records(spool->facts);
 	return adopt_segments(spool);

@@ -8,11 +8,11 @@
  *   DIR/stored    up to which position the packets are stored, and what was lost before it: struct spool_stored
  *   DIR/note      which relay and session the spool is for
  *
- * facts and run are logs of records: struct spool_record, then its body. A position is a byte offset from the log's
- * beginning; positions of the run log continue from one segment to the next.
+ * facts and run are logs of records: struct spool_record, then its body. A position is a byte
+ * offset from the log's beginning; positions of the run log continue from one segment to the next.
  *
- * Context: spool_add() and spool_create() on one thread, the reading functions on one other thread; they
- * block only on the file system.
+ * Context: spool_add() and spool_create() on one thread, the reading functions on one other thread;
+ * they block only on the file system.
  */
 #ifndef KYMO_RELAY_SPOOL_H
 #define KYMO_RELAY_SPOOL_H
@@ -62,7 +62,8 @@ struct spool_stream {
 	char name[NAME_MAX + 1];
 };
 
-/* Written in one write: a killed recorder has counted exactly the losses of the packets that it released. */
+/* Written in one write: a killed recorder has counted exactly the losses of the packets that it
+ * released. */
 struct spool_stored {
 	uint64_t position;		/* SPOOL_RUN before it was released */
 	uint64_t lost_packets, lost_events;	/* before it: lost on the way to the relay */
@@ -112,8 +113,8 @@ const char *spool_path(const struct spool *spool);
  *
  * All or nothing. Return: 0; -ENOBUFS: the limit is reached; -errno.
  */
-int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record, const struct iovec *part,
-	      unsigned parts, const struct spool_watch *watch);
+int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record,
+	      const struct iovec *part, unsigned parts, const struct spool_watch *watch);
 
 /** spool_end() - the position up to which @log can be read. */
 uint64_t spool_end(struct spool *spool, enum spool_log log);
@@ -125,8 +126,8 @@ uint64_t spool_end(struct spool *spool, enum spool_log log);
  *
  * Return: the position of the next record; 0: it cannot be read.
  */
-uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position, struct spool_record *record,
-		    void **body, size_t *room);
+uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position,
+		    struct spool_record *record, void **body, size_t *room);
 
 /** spool_release() - delete SPOOL_RUN before @stored->position. */
 void spool_release(struct spool *spool, const struct spool_stored *stored);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection of the server. There are three kinds: ingest, intake and viewer handle the bytes; each reply is sent with
- * one write. A client that does not read its replies, or a disk that is too slow, stops the reading from those
- * connections that it concerns, and from no others.
+ * A connection of the server. There are three kinds: ingest, intake and viewer handle the bytes;
+ * each reply is sent with one write. A client that does not read its replies, or a disk that is too
+ * slow, stops the reading from those connections that it concerns, and from no others.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,9 +15,12 @@
 
 #define UNSENT_MAX	((size_t)4 << 20)	/* of replies; with more, requests wait */
 #define GREETING_NS	((int64_t)10000000000)	/* for TLS and the token */
-#define KEEPALIVE_S	60			/* of silence, then the system asks whether the client still exists: */
-#define PRODUCER_S	60			/* ten times, at this interval for a producer, every second for a viewer; */
-#define VIEWER_MS	120000u			/* a viewer is also gone if it acknowledges no reply for so long */
+/* of silence, then the system asks whether the client still exists: */
+#define KEEPALIVE_S	60
+/* ten times, at this interval for a producer, every second for a viewer; */
+#define PRODUCER_S	60
+/* a viewer is also gone if it acknowledges no reply for so long */
+#define VIEWER_MS	120000u
 
 static const char *const kind_names[] = { "producer", "producer's data", "viewer" };
 
@@ -79,7 +82,8 @@ static void on_sent(uv_write_t *write, int status)
 	free(reply);
 	if (connection->gone)
 		return;
-	if (status < 0 || (connection->closing && !uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp)))
+	if (status < 0 || (connection->closing &&
+			   !uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp)))
 		connection_drop(connection);
 	else
 		go_on(connection);
@@ -92,7 +96,8 @@ void connection_post(struct connection *connection, struct wire_out *out)
 
 	if (!reply) {
 		if (out->used)
-			connection_drop(connection);	/* after the missing bytes nothing can follow */
+			connection_drop(
+				connection); /* after the missing bytes nothing can follow */
 		wire_out_free(out);
 		return;
 	}
@@ -121,7 +126,8 @@ void connection_tell(struct connection *connection)
 {
 	struct wire_out out = { 0 };
 
-	if (connection->kind != LIVE || connection->closing || connection->gone || connection->reading)
+	if (connection->kind != LIVE || connection->closing || connection->gone ||
+	    connection->reading)
 		return;
 	viewer_wake(connection->viewer, &out);
 	connection_send(connection, &out);
@@ -152,7 +158,8 @@ static void begin_read(struct connection *connection, struct viewer_read *read)
 	if (!read)
 		return;
 	connection->work.data = connection;
-	if (uv_queue_work(&connection->server->loop, &connection->work, do_read, on_read_done) < 0) {
+	if (uv_queue_work(&connection->server->loop, &connection->work, do_read, on_read_done) <
+	    0) {
 		connection->reading = NULL;
 		connection_drop(connection);
 	}
@@ -183,8 +190,8 @@ static void take_some(struct connection *connection, const uint8_t *bytes, size_
 /* Handles the waiting requests of a viewer, as long as it reads the replies. */
 static void go_on(struct connection *connection)
 {
-	while (connection->kind == LIVE && !connection->closing && !connection->reading && has_room(connection) &&
-	       viewer_waits(connection->viewer))
+	while (connection->kind == LIVE && !connection->closing && !connection->reading &&
+	       has_room(connection) && viewer_waits(connection->viewer))
 		take_some(connection, NULL, 0);
 	connection_update(connection);
 }
@@ -254,7 +261,8 @@ void connection_check_late(struct connection *connection)
 	const char *missing = gate_misses(connection);
 	struct kymo_err err;
 
-	if (!missing || connection->closing || connection->server->relay.now_ns() - connection->since_ns < GREETING_NS)
+	if (!missing || connection->closing ||
+	    connection->server->relay.now_ns() - connection->since_ns < GREETING_NS)
 		return;
 	(void)err_set(&err, KYMO_EXIT_INPUT, "it did not present a %s", missing);
 	connection_fail(connection, &err);
@@ -275,7 +283,8 @@ static void name_peer(struct connection *connection)
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
 }
 
-/* A producer may be a robot behind a wall: lttng-consumerd does not reconnect when its connection has ended. */
+/* A producer may be a robot behind a wall: lttng-consumerd does not reconnect when its connection
+ * has ended. */
 static void detect_vanished(struct connection *connection)
 {
 	const int distance_s = PRODUCER_S;
@@ -309,7 +318,8 @@ static bool is_admitted(struct connection *connection)
 	const struct relay_limits *limits = &server->relay.limits;
 	const bool full = server->count > limits->connections;
 
-	if (!full && (limits->connections_each >= limits->connections || count_peer(connection) <= limits->connections_each))
+	if (!full && (limits->connections_each >= limits->connections ||
+		      count_peer(connection) <= limits->connections_each))
 		return true;
 	server_say(server, "%s %s is disconnected: the limit of %" PRIu64 " connections%s is reached", kind_names[connection->kind],
 		   connection->peer, full ? limits->connections : limits->connections_each, full ? "" : " from this address");
@@ -323,11 +333,13 @@ static bool make_inside(struct connection *connection)
 
 	switch (connection->kind) {
 	case CONTROL:
-		return (connection->ingest = ingest_new(&server->relay, server->options->minor)) != NULL;
+		return (connection->ingest = ingest_new(&server->relay, server->options->minor)) !=
+		       NULL;
 	case DATA:
 		return (connection->intake = intake_new(&server->relay)) != NULL;
 	default:
-		return (connection->viewer = viewer_new(&server->relay, server->options->minor)) != NULL;
+		return (connection->viewer = viewer_new(&server->relay, server->options->minor)) !=
+		       NULL;
 	}
 }
 
@@ -353,7 +365,8 @@ void connection_accept(uv_stream_t *listener, int status)
 	connection->next = server->connections;
 	server->connections = connection;
 	server->count++;
-	if (uv_accept(listener, (uv_stream_t *)&connection->tcp) < 0 || !make_inside(connection) || !gate_open(connection)) {
+	if (uv_accept(listener, (uv_stream_t *)&connection->tcp) < 0 || !make_inside(connection) ||
+	    !gate_open(connection)) {
 		connection_drop(connection);
 		return;
 	}

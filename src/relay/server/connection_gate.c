@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes before the protocols: TLS if the relay has a certificate, and the token if it requires one.
+ * What comes before the protocols: TLS if the relay has a certificate, and the token if it requires
+ * one.
  *
  *   socket ─▶ gate_bytes() ─ TLS ─▶ token ─▶ connection_take()
  *          ◀─ gate_encode() ◀─ TLS ◀────────── connection_send()
@@ -73,8 +74,8 @@ static void greet(struct connection *connection, const uint8_t *bytes, size_t si
 		connection_drop(connection);
 		return;
 	}
-	result = token_check(&connection->server->options->token, connection->greeting.bytes, connection->greeting.used,
-			     &used, &reply, &err);
+	result = token_check(&connection->server->options->token, connection->greeting.bytes,
+			     connection->greeting.used, &used, &reply, &err);
 	connection->welcome = result == TOKEN_WELCOME;
 	connection_send(connection, &reply);
 	if (connection->gone)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The relay's loop: three ports, the disk's thread, a timer and signals; connections are in connection.c. */
+/* The relay's loop: three ports, the disk's thread, a timer and signals; connections are in
+ * connection.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +20,8 @@
 #define BACKLOG		128
 #define DISK_FULL	((size_t)64 << 20)	/* bytes for the disk; with more, packets wait */
 #define DISK_ROOM	((size_t)32 << 20)	/* with less, packets continue */
-#define DISK_OVERFULL	((size_t)256 << 20)	/* with more, requests of producers wait, too; that should not happen */
+/* with more, requests of producers wait, too; that should not happen */
+#define DISK_OVERFULL	((size_t)256 << 20)
 #define POLL_MS		1000
 #define SYNC_MS		100		/* synchronisation points of sessions with silent streams */
 
@@ -69,7 +71,8 @@ uint16_t server_port(const struct sockaddr_storage *at)
 		     ((const struct sockaddr_in *)at)->sin_port);
 }
 
-static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port, struct kymo_err *err)
+static int listen_at(struct server *server, enum kind kind, uint16_t wanted, uint16_t *port,
+		     struct kymo_err *err)
 {
 	uv_tcp_t *listener = &server->listener[kind];
 	struct sockaddr_storage at;
@@ -201,7 +204,8 @@ static void on_signal(uv_signal_t *signal, int number)
 	while (server->connections) {
 		struct connection *connection = server->connections;
 
-		if (connection->reading) {	/* freed when its read is done; the rest of the loop waits for it */
+		if (connection->reading) { /* freed when its read is done; the rest of the loop
+					      waits for it */
 			server->connections = connection->next;
 			connection->closing = true;
 			continue;
@@ -232,7 +236,8 @@ static void on_news(uv_prepare_t *handle)
 	if (server->told == server->relay.changes)
 		return;
 	server->told = server->relay.changes;
-	for (struct connection *connection = server->connections, *next; connection; connection = next) {
+	for (struct connection *connection = server->connections, *next; connection;
+	     connection = next) {
 		next = connection->next;
 		connection_tell(connection);
 	}
@@ -283,8 +288,9 @@ static int begin(struct server *server, struct kymo_err *err)
 	(void)uv_timer_start(&server->sync, on_sync, SYNC_MS, SYNC_MS);
 	(void)uv_prepare_start(&server->news, on_news);
 	if (options->ready)
-		options->ready(options->context, &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
-									server->relay.datagram_port });
+		options->ready(options->context,
+			       &(struct server_ports){ port[CONTROL], port[DATA], port[LIVE],
+						       server->relay.datagram_port });
 	return 0;
 }
 
@@ -344,9 +350,14 @@ int server_run(const struct server_options *options, struct kymo_err *err)
 	server->options = options;
 	allow_many_files();
 	server->relay = (struct relay){
-		.store = { .root_path = options->output, .sync = options->sync, .say = options->say,
+		.store = { .root_path = options->output,
+			   .sync = options->sync,
+			   .say = options->say,
 			   .context = options->context },
-		.limits = options->limits, .half_expires_ns = options->half_expires_ns, .now_ns = now_ns, .say = options->say,
+		.limits = options->limits,
+		.half_expires_ns = options->half_expires_ns,
+		.now_ns = now_ns,
+		.say = options->say,
 		.context = options->context,
 	};
 	relay_init(&server->relay);

@@ -58,10 +58,12 @@ void server_say(struct server *server, const char *format, ...);
 /** server_port() - of an address. */
 uint16_t server_port(const struct sockaddr_storage *at);
 
-/** server_check_disk() - bytes that wait for the disk are in memory: if there are too many, producers wait. */
+/** server_check_disk() - bytes that wait for the disk are in memory: if there are too many,
+ * producers wait. */
 void server_check_disk(struct server *server);
 
-/** connection_accept() - from a listener, whose index in server->listener is the connection's kind. */
+/** connection_accept() - from a listener, whose index in server->listener is the connection's
+ * kind. */
 void connection_accept(uv_stream_t *listener, int status);
 
 /** connection_send() - reply with the plain bytes of @out, which is emptied. */

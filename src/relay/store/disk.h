@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that works on files, so that a thread with sockets never waits for a disk. Jobs run one after the other, in
- * the order in which they are given: a job can rely on all jobs before it.
+ * A thread that works on files, so that a thread with sockets never waits for a disk. Jobs run one
+ * after the other, in the order in which they are given: a job can rely on all jobs before it.
  *
  *   loop ── disk_do(job) ──▶ [job] [job] [job] ──▶ thread: job->work()
  *        ◀── wake() ──────── [done] [done]    ◀──

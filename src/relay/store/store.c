@@ -272,7 +272,8 @@ static int post(struct file_job *job)
 	return 0;
 }
 
-struct store_file *store_create(struct store *store, const char *path, enum store_kind kind, unsigned entry_size)
+struct store_file *store_create(struct store *store, const char *path, enum store_kind kind,
+				unsigned entry_size)
 {
 	const size_t length = strlen(path);
 	struct store_file *file =
@@ -304,8 +305,8 @@ void store_unref(struct store_file *file)
 		(void)post(job_new(file, OP_CLOSE, 0)); /* without memory it stays open */
 }
 
-int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size, size_t padding,
-		store_done *when_done, void *context)
+int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size,
+		size_t padding, store_done *when_done, void *context)
 {
 	struct file_job *job = job_new(file, OP_WRITE, size);
 
@@ -320,7 +321,8 @@ int store_write(struct store_file *file, uint64_t offset, const void *bytes, siz
 	return post(job);
 }
 
-int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *when_done, void *context)
+int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *when_done,
+		void *context)
 {
 	struct file_job *job = job_new(file, OP_ENTRY, file->entry_size);
 	uint64_t words[ENTRY_WORDS];
@@ -363,7 +365,8 @@ int store_release(struct store_file *file)
 	return post(job_new(file, OP_RELEASE, 0));
 }
 
-int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done *when_done, void *context)
+int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done *when_done,
+	       void *context)
 {
 	struct file_job *job = job_new(file, OP_SYNC, 0);
 
@@ -386,7 +389,8 @@ ssize_t store_read(const struct store_file *file, uint64_t offset, void *bytes, 
 		return -1;
 	}
 	while (got < size) {
-		ssize_t some = pread(file->fd, (char *)bytes + got, size - got, (off_t)(offset + got));
+		ssize_t some =
+			pread(file->fd, (char *)bytes + got, size - got, (off_t)(offset + got));
 
 		if (some < 0 && errno == EINTR)
 			continue;

@@ -43,7 +43,8 @@ static int open_parent(int root, const char *path, const char **name, bool make)
 	for (; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
 		(void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
 		if (make)
-			(void)mkdirat(at, part, 0777);	/* if that failed, the next call reports it */
+			(void)mkdirat(at, part,
+				      0777); /* if that failed, the next call reports it */
 		next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		(void)close(at);
 		at = next;
@@ -160,7 +161,8 @@ struct tree_job {
 static void work(struct disk_job *disk_job)
 {
 	struct tree_job *job = (struct tree_job *)disk_job;
-	int rc = job->to ? tree_move(job->store->root, job->from, job->to) : tree_remove(job->store->root, job->from);
+	int rc = job->to ? tree_move(job->store->root, job->from, job->to)
+			 : tree_remove(job->store->root, job->from);
 
 	/* A chunk without files has no directory. */
 	job->error = rc < 0 && errno != ENOENT ? errno : 0;

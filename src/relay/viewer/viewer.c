@@ -28,7 +28,8 @@ static int on_connect(struct viewer_call *call)
 		call->viewer->id = call->viewer->relay->next_viewer++;
 	call->viewer->connected = true;
 	call->viewer->minor = theirs.minor < call->viewer->ours ? theirs.minor : call->viewer->ours;
-	ours = (struct wire_connect){ WIRE_TELLS | call->viewer->id, WIRE_MAJOR, call->viewer->ours, 0 };
+	ours = (struct wire_connect){ WIRE_TELLS | call->viewer->id, WIRE_MAJOR, call->viewer->ours,
+				      0 };
 	wire_put_connect(call->reply, &ours);
 	return 0;
 }
@@ -87,9 +88,11 @@ static const struct command *command_of(uint32_t cmd)
 }
 
 /* Answers the first request. Return: as a handler; *took: its size, 0: it is incomplete. */
-static int answer_first(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took, struct kymo_err *err)
+static int answer_first(struct viewer *viewer, size_t from, struct wire_out *reply, size_t *took,
+			struct kymo_err *err)
 {
-	struct wire_in in = { .at = viewer->in.bytes + from, .end = viewer->in.bytes + viewer->in.used };
+	struct wire_in in = { .at = viewer->in.bytes + from,
+			      .end = viewer->in.bytes + viewer->in.used };
 	struct viewer_call call = { viewer, &in, reply, err };
 	struct wire_viewer_request request;
 	const struct command *command;
@@ -119,7 +122,8 @@ static int answer_first(struct viewer *viewer, size_t from, struct wire_out *rep
 	return rc < 0 ? err_wrap(err, "%s", command->name) : rc;
 }
 
-static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read, struct kymo_err *err)
+static int all(struct viewer *viewer, struct wire_out *reply, struct viewer_read **read,
+	       struct kymo_err *err)
 {
 	size_t used = 0, took;
 	int rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Viewers: babeltrace2's lttng-live or `kymo live` at the viewer port. Any number of viewers can attach to a session, each
- * at its own position, also when the session has ended. Every viewer begins at the session's beginning, whatever it asks
- * for: older packets are a part of the answer.
+ * Viewers: babeltrace2's lttng-live or `kymo live` at the viewer port. Any number of viewers can
+ * attach to a session, each at its own position, also when the session has ended. Every viewer
+ * begins at the session's beginning, whatever it asks for: older packets are a part of the answer.
  */
 #ifndef KYMO_RELAY_VIEWER_H
 #define KYMO_RELAY_VIEWER_H
@@ -24,16 +24,18 @@ struct viewer_read {
 	struct ctf_index_entry entry;
 };
 
-/** viewer_new() - a connection; version 2.@minor is announced. Return: NULL: out of memory. Context: allocates. */
+/** viewer_new() - a connection; version 2.@minor is announced. Return: NULL: out of memory.
+ * Context: allocates. */
 struct viewer *viewer_new(struct relay *relay, unsigned minor);
 
 /**
  * viewer_bytes() - handle @bytes; answers are added to @reply
- * @read: a read that the caller does with viewer_do_read() in any thread, and then passes to viewer_has_read(); it
+ * @read: a read that the caller does with viewer_do_read() in any thread, and then passes to
+ * viewer_has_read(); it
  *        passes no bytes until then. NULL: none.
  *
- * It stops when @reply has 1 MiB. Further requests wait (viewer_waits()) until it is called again, with or without
- * bytes. So a viewer that asks and does not read its answers uses little memory.
+ * It stops when @reply has 1 MiB. Further requests wait (viewer_waits()) until it is called again,
+ * with or without bytes. So a viewer that asks and does not read its answers uses little memory.
  *
  * Return: 0; -1 with @err: send @reply, then close the connection.
  */
@@ -49,7 +51,8 @@ bool viewer_waits(const struct viewer *viewer);
 /** viewer_has_read() - answer the request that waited for viewer_do_read(). */
 void viewer_has_read(struct viewer *viewer, struct wire_out *reply);
 
-/** viewer_wake() - answer a WAIT that waits for news, if there are some. Context: allocates for the answer only. */
+/** viewer_wake() - answer a WAIT that waits for news, if there are some. Context: allocates for the
+ * answer only. */
 void viewer_wake(struct viewer *viewer, struct wire_out *reply);
 
 /** viewer_free() - the connection is closed, and no read is under way. NULL: nothing. */

@@ -12,7 +12,8 @@ static struct viewer_stream *view_of(const struct viewer *viewer, uint64_t strea
 	return viewer->session ? map_get(&viewer->views, stream, 0) : NULL;
 }
 
-static struct viewer_stream *metadata_of(const struct viewer *viewer, const struct viewer_stream *view)
+static struct viewer_stream *metadata_of(const struct viewer *viewer,
+					 const struct viewer_stream *view)
 {
 	return view_of(viewer, view->stream->trace->metadata->id);
 }
@@ -34,8 +35,9 @@ static uint32_t flags_of(struct viewer *viewer, const struct viewer_stream *view
 static void put_index(struct wire_out *reply, const struct ctf_index_entry *entry, uint32_t flags)
 {
 	const struct wire_viewer_index index = {
-		entry->offset, entry->packet_size, entry->content_size, entry->timestamp_begin, entry->timestamp_end,
-		entry->events_discarded, entry->stream_id, WIRE_INDEX_OK, flags,
+		entry->offset,          entry->packet_size,   entry->content_size,
+		entry->timestamp_begin, entry->timestamp_end, entry->events_discarded,
+		entry->stream_id,       WIRE_INDEX_OK,        flags,
 	};
 
 	wire_put_viewer_index(reply, &index);
@@ -43,7 +45,8 @@ static void put_index(struct wire_out *reply, const struct ctf_index_entry *entr
 
 static void put_status(struct wire_out *reply, uint32_t status, uint32_t flags)
 {
-	wire_put_viewer_index(reply, &(struct wire_viewer_index){ .status = status, .flags = flags });
+	wire_put_viewer_index(reply,
+			      &(struct wire_viewer_index){ .status = status, .flags = flags });
 }
 
 /* There is no packet, or it may not be shown yet. */
@@ -54,7 +57,8 @@ static void put_none(struct viewer *viewer, struct viewer_stream *view, struct w
 	const uint32_t flags = flags_of(viewer, view);
 	uint64_t until;
 
-	if (stream->closed && !stream->writing && !stream->halves.count && view->next >= stream->published) {
+	if (stream->closed && !stream->writing && !stream->halves.count &&
+	    view->next >= stream->published) {
 		put_status(reply, WIRE_INDEX_HUP, flags);
 		return;
 	}
@@ -62,16 +66,18 @@ static void put_none(struct viewer *viewer, struct viewer_stream *view, struct w
 	until = metadata && metadata->sent ? viewer_silent_until(viewer, view) : 0;
 	view->told = until > view->told ? until : view->told;
 	if (until)
-		wire_put_viewer_index(reply, &(struct wire_viewer_index){
-			.timestamp_end = until, .stream_class = stream->class, .status = WIRE_INDEX_INACTIVE,
-			.flags = flags });
+		wire_put_viewer_index(reply,
+				      &(struct wire_viewer_index){ .timestamp_end = until,
+								   .stream_class = stream->class,
+								   .status = WIRE_INDEX_INACTIVE,
+								   .flags = flags });
 	else
 		put_status(reply, WIRE_INDEX_RETRY, flags);
 }
 
 /* The viewer gets the packet of @entry. */
-static void put_packet_index(struct viewer *viewer, struct viewer_stream *view, const struct ctf_index_entry *entry,
-			     struct wire_out *reply)
+static void put_packet_index(struct viewer *viewer, struct viewer_stream *view,
+			     const struct ctf_index_entry *entry, struct wire_out *reply)
 {
 	const uint32_t flags = flags_of(viewer, view);
 
@@ -84,8 +90,8 @@ static void put_packet_index(struct viewer *viewer, struct viewer_stream *view, 
 	view->next++;
 }
 
-static int begin_read(struct viewer_call *call, struct viewer_stream *view, struct store_file *file, bool is_entry,
-		      uint64_t offset, uint32_t size)
+static int begin_read(struct viewer_call *call, struct viewer_stream *view, struct store_file *file,
+		      bool is_entry, uint64_t offset, uint32_t size)
 {
 	struct viewer *viewer = call->viewer;
 
@@ -117,8 +123,10 @@ int viewer_on_next_index(struct viewer_call *call)
 		view->next = relay_first(stream);
 	while (view->next < stream->published && !relay_packet(stream, view->next))
 		view->next++;
-	/* Not before the metadata declares the packet's class, nor before streams that may begin earlier are known. */
-	if (view->next >= stream->published || !relay_is_declared(stream) || !viewer_may_show(viewer, view)) {
+	/* Not before the metadata declares the packet's class, nor before streams that may begin
+	 * earlier are known. */
+	if (view->next >= stream->published || !relay_is_declared(stream) ||
+	    !viewer_may_show(viewer, view)) {
 		put_none(viewer, view, call->reply);
 		return 0;
 	}
@@ -126,7 +134,8 @@ int viewer_on_next_index(struct viewer_call *call)
 	store_unref(view->file);
 	view->file = store_ref(part->file);
 	if (stream->published - view->next > RELAY_RECENT)
-		return begin_read(call, view, part->file, true, part->entry + view->next - part->first, 0);
+		return begin_read(call, view, part->file, true,
+				  part->entry + view->next - part->first, 0);
 	put_packet_index(viewer, view, &stream->recent[view->next % RELAY_RECENT], call->reply);
 	return 0;
 }
@@ -153,7 +162,8 @@ int viewer_on_packet(struct viewer_call *call)
 	return begin_read(call, view, view->file, false, request.offset, request.size);
 }
 
-static void put_metadata(struct wire_out *reply, uint32_t status, const uint8_t *bytes, uint32_t size)
+static void put_metadata(struct wire_out *reply, uint32_t status, const uint8_t *bytes,
+			 uint32_t size)
 {
 	wire_put_metadata_reply(reply, &(struct wire_metadata_reply){ size, status });
 	wire_add_bytes(reply, bytes, size);
@@ -195,7 +205,8 @@ void viewer_answer_read(struct viewer *viewer, struct wire_out *reply)
 			   got == read->size ? got : 0);
 	} else {
 		/* babeltrace2 rejects an OK reply without data. */
-		put_metadata(reply, got ? WIRE_METADATA_OK : WIRE_METADATA_NO_NEW, read->bytes, got);
+		put_metadata(reply, got ? WIRE_METADATA_OK : WIRE_METADATA_NO_NEW, read->bytes,
+			     got);
 		view->sent += got;
 	}
 }

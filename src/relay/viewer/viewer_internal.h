@@ -8,10 +8,11 @@
 /* A viewer's position in a stream. */
 struct viewer_stream {
 	struct relay_stream *stream;
-	uint64_t next;			/* number of the packet */
-	uint64_t sent;			/* bytes of metadata */
-	uint64_t told;			/* it holds the viewer back here: by its last packet or INACTIVE; at first viewer_reach() */
-	struct store_file *file;	/* of the index entry that was sent last */
+	uint64_t next; /* number of the packet */
+	uint64_t sent; /* bytes of metadata */
+	uint64_t told; /* it holds the viewer back here: by its last packet or INACTIVE; at first
+			  viewer_reach() */
+	struct store_file *file; /* of the index entry that was sent last */
 };
 
 struct viewer {
@@ -19,15 +20,16 @@ struct viewer {
 	struct relay_session *session;	/* attached, or NULL */
 	uint64_t id;
 	bool connected, created;
-	bool held;			/* a WAIT is not answered yet */
-	uint64_t seen;			/* session->changes at the latest WAIT */
-	unsigned ours, minor;		/* version 2.ours is announced; minor: what both sides speak */
-	struct map views;		/* struct viewer_stream by stream id */
-	uint64_t version;		/* of the session, when its streams were listed last */
-	bool knows_news;		/* a packet told it of new streams: it asks for them before it shows more than ... */
-	uint64_t reach;			/* ... up to here */
-	struct wire_out in;		/* requests that are not answered yet */
-	bool waits;			/* there may be a complete request in it */
+	bool held;            /* a WAIT is not answered yet */
+	uint64_t seen;        /* session->changes at the latest WAIT */
+	unsigned ours, minor; /* version 2.ours is announced; minor: what both sides speak */
+	struct map views;     /* struct viewer_stream by stream id */
+	uint64_t version;     /* of the session, when its streams were listed last */
+	bool knows_news; /* a packet told it of new streams: it asks for them before it shows more
+			    than ... */
+	uint64_t reach;  /* ... up to here */
+	struct wire_out in; /* requests that are not answered yet */
+	bool waits;         /* there may be a complete request in it */
 	struct viewer_read read;
 	bool reading;
 	struct viewer_stream *reading_for;
@@ -57,12 +59,13 @@ bool viewer_has_news(struct viewer *viewer);
 /**
  * viewer_expects_news() - whether there are streams that the viewer may not know yet
  *
- * Their STREAMS_SENT is missing, or their trace's metadata. Such a stream counts for as long as halves of packets
- * wait for each other (half_expires_ns).
+ * Their STREAMS_SENT is missing, or their trace's metadata. Such a stream counts for as long as
+ * halves of packets wait for each other (half_expires_ns).
  */
 bool viewer_expects_news(const struct viewer *viewer);
 
-/** viewer_news_begin() - when the streams begin that the viewer may know and does not; 0: one is not known. */
+/** viewer_news_begin() - when the streams begin that the viewer may know and does not; 0: one is
+ * not known. */
 uint64_t viewer_news_begin(const struct viewer *viewer);
 
 /* ---- viewer_time.c ---- */

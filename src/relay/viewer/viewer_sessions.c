@@ -25,7 +25,8 @@ static bool is_listed(const struct viewer *viewer, const struct relay_session *s
 	if (!session->ended)
 		return true;
 	for (const struct relay_session *other = relay->sessions; other; other = other->next) {
-		const bool same = strcmp(other->name, session->name) == 0 && strcmp(other->host, session->host) == 0;
+		const bool same = strcmp(other->name, session->name) == 0 &&
+				  strcmp(other->host, session->host) == 0;
 
 		if (same && (!other->ended || other->id > session->id))
 			return false;
@@ -62,10 +63,12 @@ int viewer_on_list(struct viewer_call *call)
 	const struct relay *relay = viewer->relay;
 	uint32_t count = 0;
 
-	for (const struct relay_session *session = relay->sessions; session; session = session->next)
+	for (const struct relay_session *session = relay->sessions; session;
+	     session = session->next)
 		count += is_listed(viewer, session);
 	wire_add(call->reply, count, 4);
-	for (const struct relay_session *session = relay->sessions; session; session = session->next) {
+	for (const struct relay_session *session = relay->sessions; session;
+	     session = session->next) {
 		if (!is_listed(viewer, session))
 			continue;
 		if (viewer->minor >= WIRE_MINOR_FORMAT)
@@ -81,7 +84,8 @@ int viewer_on_list(struct viewer_call *call)
 /* babeltrace2 stops asking, for all traces, when it gets a trace that has only metadata. */
 static bool has_data(const struct viewer *viewer, const struct relay_trace *trace)
 {
-	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
+	for (const struct relay_stream *stream = viewer->session->streams; stream;
+	     stream = stream->next)
 		if (stream->trace == trace && !stream->is_metadata && stream->announced)
 			return true;
 	return false;
@@ -90,14 +94,16 @@ static bool has_data(const struct viewer *viewer, const struct relay_trace *trac
 static bool is_news(const struct viewer *viewer, const struct relay_stream *stream)
 {
 	return stream->announced && stream->trace->metadata && stream->trace->metadata->announced &&
-	       !map_get(&viewer->views, stream->id, 0) && (!stream->is_metadata || has_data(viewer, stream->trace));
+	       !map_get(&viewer->views, stream->id, 0) &&
+	       (!stream->is_metadata || has_data(viewer, stream->trace));
 }
 
 static unsigned count_news(const struct viewer *viewer)
 {
 	unsigned count = 0;
 
-	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next)
+	for (const struct relay_stream *stream = viewer->session->streams; stream;
+	     stream = stream->next)
 		count += is_news(viewer, stream);
 	return count;
 }
@@ -116,8 +122,8 @@ static bool is_expected(const struct viewer *viewer, const struct relay_stream *
 {
 	const struct relay *relay = viewer->relay;
 
-	return !stream->closed && !(stream->is_metadata && stream->announced) && !map_get(&viewer->views, stream->id, 0) &&
-	       !is_news(viewer, stream) &&
+	return !stream->closed && !(stream->is_metadata && stream->announced) &&
+	       !map_get(&viewer->views, stream->id, 0) && !is_news(viewer, stream) &&
 	       relay->now_ns() - stream->born_ns < relay->half_expires_ns;
 }
 
@@ -139,8 +145,10 @@ uint64_t viewer_news_begin(const struct viewer *viewer)
 {
 	uint64_t begin = UINT64_MAX;
 
-	for (const struct relay_stream *stream = viewer->session->streams; stream; stream = stream->next) {
-		if (stream->is_metadata || (stream->finished && !stream->published) || !is_news(viewer, stream))
+	for (const struct relay_stream *stream = viewer->session->streams; stream;
+	     stream = stream->next) {
+		if (stream->is_metadata || (stream->finished && !stream->published) ||
+		    !is_news(viewer, stream))
 			continue;
 		if (!stream->published)
 			return 0;
@@ -153,11 +161,15 @@ uint64_t viewer_news_begin(const struct viewer *viewer)
 static void put_stream(struct wire_out *reply, const struct relay_stream *stream)
 {
 	struct wire_listed_stream listed = {
-		.stream = stream->id, .trace = stream->trace->id, .is_metadata = stream->is_metadata,
+		.stream = stream->id,
+		.trace = stream->trace->id,
+		.is_metadata = stream->is_metadata,
 	};
 
-	memcpy(listed.path, stream->trace->path, strnlen(stream->trace->path, sizeof(listed.path) - 1));
-	memcpy(listed.channel, stream->channel, strnlen(stream->channel, sizeof(listed.channel) - 1));
+	memcpy(listed.path, stream->trace->path,
+	       strnlen(stream->trace->path, sizeof(listed.path) - 1));
+	memcpy(listed.channel, stream->channel,
+	       strnlen(stream->channel, sizeof(listed.channel) - 1));
 	wire_put_listed_stream(reply, &listed);
 }
 
@@ -177,8 +189,10 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 	uint32_t count = 0;
 
 	wire_put_status_count(reply, &(struct wire_status_count){ status, 0 });
-	for (struct relay_stream *stream = viewer->session->streams; stream && count < LISTED_MAX; stream = stream->next) {
-		struct viewer_stream *view = is_news(viewer, stream) ? calloc(1, sizeof(*view)) : NULL;
+	for (struct relay_stream *stream = viewer->session->streams; stream && count < LISTED_MAX;
+	     stream = stream->next) {
+		struct viewer_stream *view =
+			is_news(viewer, stream) ? calloc(1, sizeof(*view)) : NULL;
 
 		if (!view)
 			continue;
@@ -199,7 +213,8 @@ static void put_news(struct viewer *viewer, struct wire_out *reply, uint32_t sta
 	reply->bytes[head + 7] = (uint8_t)count;
 }
 
-static uint32_t may_attach(const struct viewer *viewer, const struct relay_session *session, uint32_t seek)
+static uint32_t may_attach(const struct viewer *viewer, const struct relay_session *session,
+			   uint32_t seek)
 {
 	if (!viewer->created)
 		return WIRE_ATTACH_NO_SESSION;
@@ -222,7 +237,8 @@ int viewer_on_attach(struct viewer_call *call)
 
 	(void)wire_get_attach(call->in, &request);
 	session = relay_find_session(viewer->relay, request.session);
-	status = may_attach(viewer, session && is_readable(viewer, session) ? session : NULL, request.seek);
+	status = may_attach(viewer, session && is_readable(viewer, session) ? session : NULL,
+			    request.seek);
 	if (status != WIRE_ATTACHED) {
 		wire_put_status_count(call->reply, &(struct wire_status_count){ status, 0 });
 		return 0;
@@ -256,12 +272,17 @@ int viewer_on_new_streams(struct viewer_call *call)
 	const uint64_t id = wire_take(call->in, 8);
 
 	if (!viewer->session || viewer->session->id != id)
-		wire_put_status_count(call->reply, &(struct wire_status_count){ WIRE_STREAMS_ERR, 0 });
+		wire_put_status_count(call->reply,
+				      &(struct wire_status_count){ WIRE_STREAMS_ERR, 0 });
 	else if (viewer_has_news(viewer))
 		put_news(viewer, call->reply, WIRE_STREAMS_OK, WIRE_SEEK_BEGINNING);
 	else
-		wire_put_status_count(call->reply, &(struct wire_status_count){
-			viewer->session->ended && !has_unread(viewer) ? WIRE_STREAMS_HUP : WIRE_STREAMS_NO_NEW, 0 });
+		wire_put_status_count(
+			call->reply,
+			&(struct wire_status_count){ viewer->session->ended && !has_unread(viewer)
+							     ? WIRE_STREAMS_HUP
+							     : WIRE_STREAMS_NO_NEW,
+						     0 });
 	return 0;
 }
 

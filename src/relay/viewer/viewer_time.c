@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a viewer may get. Babeltrace2 shows what is earliest in all streams that it knows, and ends when a stream that it
- * did not know begins before the time that it has shown. It learns of new streams only together with a packet. So
- * nothing that it gets may be later than the beginning of a stream that it does not know:
+ * How far a viewer may get. Babeltrace2 shows what is earliest in all streams that it knows, and
+ * ends when a stream that it did not know begins before the time that it has shown. It learns of
+ * new streams only together with a packet. So nothing that it gets may be later than the beginning
+ * of a stream that it does not know:
  *
  *   stream A  ──[packet]──[packet]─╎[packet]     the last packet waits for the next horizon
  *   stream B  ───────silent───────▶╎
  *   new                            ╎ ┌─── begins here, or later
  *                               horizon
  *
- * A recorder of kymo says up to which time nothing more comes, in no stream (the horizon). Of other producers that is not
- * known: a stream begins before the relay learns of it, so from that moment on, time stands still.
+ * A recorder of kymo says up to which time nothing more comes, in no stream (the horizon). Of other
+ * producers that is not known: a stream begins before the relay learns of it, so from that moment
+ * on, time stands still.
  */
 #include "relay/viewer/viewer_internal.h"
 
@@ -18,7 +20,8 @@ static bool is_read(const struct viewer_stream *view)
 {
 	const struct relay_stream *stream = view->stream;
 
-	return stream->closed && !stream->writing && !stream->halves.count && view->next >= stream->published;
+	return stream->closed && !stream->writing && !stream->halves.count &&
+	       view->next >= stream->published;
 }
 
 uint64_t viewer_reach(const struct viewer *viewer)
@@ -42,7 +45,9 @@ static uint64_t end_of_next(const struct viewer_stream *view)
 	const struct relay_stream *stream = view->stream;
 	const bool is_recent = stream->published - view->next <= RELAY_RECENT;
 
-	return stream->recent[(is_recent ? view->next : stream->published - RELAY_RECENT) % RELAY_RECENT].timestamp_end;
+	return stream
+		->recent[(is_recent ? view->next : stream->published - RELAY_RECENT) % RELAY_RECENT]
+		.timestamp_end;
 }
 
 bool viewer_may_show(const struct viewer *viewer, const struct viewer_stream *view)
@@ -59,7 +64,8 @@ uint64_t viewer_silent_until(struct viewer *viewer, const struct viewer_stream *
 	const struct relay_stream *stream = view->stream;
 	uint64_t until = stream->safe, begin;
 
-	/* It is not silent while it has a packet that cannot be shown yet; that does not last long. */
+	/* It is not silent while it has a packet that cannot be shown yet; that does not last
+	 * long. */
 	if (!stream->has_safe || stream->safe < stream->until || view->next < stream->published)
 		return 0;
 	if (viewer_expects_news(viewer))

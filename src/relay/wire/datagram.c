@@ -7,8 +7,14 @@ int datagram_cut(struct datagram_cut *cut, struct wire_out *out)
 	const uint32_t most = cut->most ? cut->most : DATAGRAM_SIZE;
 	const uint32_t left = cut->size - cut->at;
 	struct wire_datagram header = {
-		.magic = DATAGRAM_MAGIC, .size = cut->size, .cookie = cut->cookie, .stream = cut->stream, .seq = cut->seq,
-		.padding = cut->padding, .offset = cut->at, .piece = most - WIRE_SIZE_datagram,
+		.magic = DATAGRAM_MAGIC,
+		.size = cut->size,
+		.cookie = cut->cookie,
+		.stream = cut->stream,
+		.seq = cut->seq,
+		.padding = cut->padding,
+		.offset = cut->at,
+		.piece = most - WIRE_SIZE_datagram,
 	};
 	uint32_t piece;
 

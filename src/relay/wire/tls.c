@@ -51,7 +51,9 @@ static struct tls_context *context_new(const SSL_METHOD *method, struct kymo_err
 
 	if (context && (context->ssl = SSL_CTX_new(method)) &&
 	    SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION)) {
-		(void)SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+		(void)SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION |
+								SSL_OP_NO_COMPRESSION |
+								SSL_OP_NO_TICKET);
 		(void)SSL_CTX_set_session_cache_mode(context->ssl, SSL_SESS_CACHE_OFF);
 		/* An idle connection keeps no buffers. */
 		(void)SSL_CTX_set_mode(context->ssl, SSL_MODE_RELEASE_BUFFERS);
@@ -74,7 +76,8 @@ static bool fingerprint(const X509 *certificate, uint8_t pin[PIN_BYTES])
 {
 	unsigned size = PIN_BYTES;
 
-	return certificate && X509_digest(certificate, EVP_sha256(), pin, &size) && size == PIN_BYTES;
+	return certificate && X509_digest(certificate, EVP_sha256(), pin, &size) &&
+	       size == PIN_BYTES;
 }
 
 struct tls_context *tls_serve(const char *certificate, const char *key, struct kymo_err *err)
@@ -132,7 +135,8 @@ struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *e
 			      "by openssl x509 -fingerprint -sha256 -noout -in CERTIFICATE", pin);
 	} else if (pin) {
 		context->has_pin = true;
-		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, NULL);	/* the certificate is compared instead */
+		SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE,
+				   NULL); /* the certificate is compared instead */
 		return context;
 	} else if (ca && SSL_CTX_load_verify_file(context->ssl, ca) != 1) {
 		(void)err_set(err, KYMO_EXIT_INPUT, "cannot use '%s' for --tls-ca: no PEM certificates in it: %s", ca, reason());
@@ -163,7 +167,8 @@ static bool name_host(struct tls *tls, const char *host)
 	if (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1)
 		return X509_VERIFY_PARAM_set1_ip_asc(wanted, host) == 1;
 	X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return X509_VERIFY_PARAM_set1_host(wanted, host, 0) == 1 && SSL_set_tlsext_host_name(tls->ssl, host) == 1;
+	return X509_VERIFY_PARAM_set1_host(wanted, host, 0) == 1 &&
+	       SSL_set_tlsext_host_name(tls->ssl, host) == 1;
 }
 
 static bool set_up(struct tls *tls, struct tls_context *context, const char *host)
@@ -176,7 +181,7 @@ static bool set_up(struct tls *tls, struct tls_context *context, const char *hos
 		BIO_free(tls->out);
 		return false;
 	}
-	(void)BIO_set_mem_eof_return(tls->in, -1);	/* an empty buffer means: later; not: the end */
+	(void)BIO_set_mem_eof_return(tls->in, -1); /* an empty buffer means: later; not: the end */
 	SSL_set_bio(tls->ssl, tls->in, tls->out);
 	if (!host) {
 		SSL_set_accept_state(tls->ssl);
@@ -249,7 +254,8 @@ static int shake_hands(struct tls *tls, struct kymo_err *err)
 	bool same;
 
 	if (rc != 1)
-		return SSL_get_error(tls->ssl, rc) == SSL_ERROR_WANT_READ ? 0 : say_failure(tls, err);
+		return SSL_get_error(tls->ssl, rc) == SSL_ERROR_WANT_READ ? 0
+									  : say_failure(tls, err);
 	if (!tls->has_pin)
 		return 1;
 	certificate = SSL_get1_peer_certificate(tls->ssl);
@@ -282,8 +288,8 @@ static int take_plain(struct tls *tls, struct wire_out *plain, struct kymo_err *
 	}
 }
 
-int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct kymo_err *err)
+int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain,
+		struct wire_out *out, struct kymo_err *err)
 {
 	int rc = 1;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS between the bytes of a socket and the bytes of a protocol. It uses no socket: the caller passes in what it
- * received, and sends what is put into @out.
+ * TLS between the bytes of a socket and the bytes of a protocol. It uses no socket: the caller
+ * passes in what it received, and sends what is put into @out.
  *
  *   socket ── tls_receive() ──▶ plain bytes ──▶ protocol
  *          ◀── out ────────────── tls_send() ◀──
  *
- * TLS 1.2 and 1.3, without renegotiation and compression. In a build without OpenSSL tls_is_built() is false, and no
- * context can be created.
+ * TLS 1.2 and 1.3, without renegotiation and compression. In a build without OpenSSL tls_is_built()
+ * is false, and no context can be created.
  *
- * Context of all functions: a connection belongs to one thread. They allocate and do not block, except those that read
- * files.
+ * Context of all functions: a connection belongs to one thread. They allocate and do not block,
+ * except those that read files.
  */
 #ifndef KYMO_RELAY_TLS_H
 #define KYMO_RELAY_TLS_H
@@ -39,8 +39,10 @@ struct tls_context *tls_serve(const char *certificate, const char *key, struct k
 
 /**
  * tls_call() - a client's side
- * @ca: PEM file with the certificates that may have signed the relay's; NULL: those that the system trusts
- * @pin: SHA-256 of the relay's certificate, 64 hexadecimal digits (":" between them are skipped). The relay must have
+ * @ca: PEM file with the certificates that may have signed the relay's; NULL: those that the system
+ * trusts
+ * @pin: SHA-256 of the relay's certificate, 64 hexadecimal digits (":" between them are skipped).
+ * The relay must have
  *       exactly this certificate; its signature, name and dates are not checked. NULL: they are checked
  *
  * Return: NULL with @err filled. Context: reads files.
@@ -50,7 +52,8 @@ struct tls_context *tls_call(const char *ca, const char *pin, struct kymo_err *e
 /** tls_context_free() - existing connections keep what they need. NULL: nothing. */
 void tls_context_free(struct tls_context *context);
 
-/** tls_fingerprint() - of the certificate that @context serves, in the form that --tls-pin accepts. */
+/** tls_fingerprint() - of the certificate that @context serves, in the form that --tls-pin
+ * accepts. */
 void tls_fingerprint(const struct tls_context *context, char text[TLS_PIN_TEXT]);
 
 /**
@@ -69,8 +72,8 @@ void tls_free(struct tls *tls);
  *
  * Return: 0, or -1 with @err filled: send @out, then close.
  */
-int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct kymo_err *err);
+int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain,
+		struct wire_out *out, struct kymo_err *err);
 
 /** tls_is_open() - whether the handshake is complete, and tls_send() may be called. */
 bool tls_is_open(const struct tls *tls);

@@ -43,8 +43,8 @@ void tls_free(struct tls *tls)
 {
 }
 
-int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain, struct wire_out *out,
-		struct kymo_err *err)
+int tls_receive(struct tls *tls, const uint8_t *bytes, size_t size, struct wire_out *plain,
+		struct wire_out *out, struct kymo_err *err)
 {
 	return none(err) ? 0 : -1;
 }

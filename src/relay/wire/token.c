@@ -25,7 +25,8 @@ static int read_all(int fd, struct token *token)
 	size_t used = 0;
 	ssize_t got;
 
-	while (used < sizeof(token->bytes) && (got = read(fd, token->bytes + used, sizeof(token->bytes) - used))) {
+	while (used < sizeof(token->bytes) &&
+	       (got = read(fd, token->bytes + used, sizeof(token->bytes) - used))) {
 		if (got < 0 && errno != EINTR)
 			return -1;
 		used += got > 0 ? (size_t)got : 0;
@@ -70,7 +71,8 @@ static bool is_equal(const struct token *wanted, const uint8_t *bytes, size_t si
 
 static enum token_result refuse(struct wire_out *reply, struct kymo_err *err, const char *why)
 {
-	wire_put_greeting_reply(reply, &(struct wire_greeting_reply){ WIRE_GREETING, WIRE_REFUSED });
+	wire_put_greeting_reply(reply,
+				&(struct wire_greeting_reply){ WIRE_GREETING, WIRE_REFUSED });
 	(void)err_set(err, KYMO_EXIT_INPUT, "%s", why);
 	return TOKEN_REFUSED;
 }
@@ -83,8 +85,8 @@ static bool may_be_greeting(const uint8_t *bytes, size_t size)
 	return memcmp(bytes, magic, size < sizeof(magic) ? size : sizeof(magic)) == 0;
 }
 
-enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size, size_t *used,
-			      struct wire_out *reply, struct kymo_err *err)
+enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size,
+			      size_t *used, struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct wire_greeting greeting;
@@ -105,12 +107,14 @@ enum token_result token_check(const struct token *wanted, const uint8_t *bytes, 
 		return TOKEN_WAIT;
 	if (wanted->size && !is_equal(wanted, token, greeting.size))
 		return refuse(reply, err, "its token is not this relay's token");
-	wire_put_greeting_reply(reply, &(struct wire_greeting_reply){ WIRE_GREETING, WIRE_WELCOME });
+	wire_put_greeting_reply(reply,
+				&(struct wire_greeting_reply){ WIRE_GREETING, WIRE_WELCOME });
 	*used = WIRE_SIZE_greeting + greeting.size;
 	return TOKEN_WELCOME;
 }
 
-enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct kymo_err *err)
+enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used,
+			       struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct wire_greeting_reply reply;

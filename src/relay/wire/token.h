@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A secret that the two ends of a connection share: whoever knows it may send to the relay and read from it.
+ * A secret that the two ends of a connection share: whoever knows it may send to the relay and read
+ * from it.
  *
- * The token is the first thing on each connection, on all three ports: inside TLS if there is TLS, and before the first
- * byte of LTTng's protocols. The client waits for the answer before it sends anything else. Without a token none of this
- * is sent, because LTTng's own programs do not know it. No message of theirs begins with the magic number, so a
- * relay that requires no token accepts a greeting with one, too.
+ * The token is the first thing on each connection, on all three ports: inside TLS if there is TLS,
+ * and before the first byte of LTTng's protocols. The client waits for the answer before it sends
+ * anything else. Without a token none of this is sent, because LTTng's own programs do not know it.
+ * No message of theirs begins with the magic number, so a relay that requires no token accepts a
+ * greeting with one, too.
  *
  *   client                           relay
  *     │ "KYMO" size:u32 token ────────▶ │
@@ -33,8 +35,8 @@ struct token {
 /**
  * token_read() - read it from the file @path, without the newlines at its end
  *
- * Return: 0; -1 with @err: the file cannot be read, the token is too short or too long, or others than the file's owner
- * can read it.
+ * Return: 0; -1 with @err: the file cannot be read, the token is too short or too long, or others
+ * than the file's owner can read it.
  */
 int token_read(const char *path, struct token *token, struct kymo_err *err);
 
@@ -52,10 +54,11 @@ enum token_result { TOKEN_WAIT, TOKEN_WELCOME, TOKEN_REFUSED };
  *
  * Context: the comparison takes the same time wherever the two differ.
  */
-enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size, size_t *used,
-			      struct wire_out *reply, struct kymo_err *err);
+enum token_result token_check(const struct token *wanted, const uint8_t *bytes, size_t size,
+			      size_t *used, struct wire_out *reply, struct kymo_err *err);
 
 /** token_answer() - check a relay's answer; as token_check(). */
-enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used, struct kymo_err *err);
+enum token_result token_answer(const uint8_t *bytes, size_t size, size_t *used,
+			       struct kymo_err *err);
 
 #endif

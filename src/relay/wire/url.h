@@ -32,12 +32,12 @@ enum url_role { URL_PRODUCER, URL_VIEWER };
 struct url {
 	int family;			/* AF_INET or AF_INET6 */
 	bool tls, datagrams;
-	char host[URL_HOST_MAX];	/* without brackets */
-	uint16_t port;			/* control port, or the viewer's; never 0 */
-	uint16_t data_port;		/* 0: a viewer's URL, or datagrams to the port that the relay names */
-	char path[URL_PATH_MAX];	/* a producer's, without its first slash; may be "" */
-	char target[URL_HOST_MAX];	/* a viewer's: the traced host, or "" for any */
-	char session[URL_PATH_MAX];	/* a viewer's: its session, or "" for any */
+	char host[URL_HOST_MAX]; /* without brackets */
+	uint16_t port;           /* control port, or the viewer's; never 0 */
+	uint16_t data_port; /* 0: a viewer's URL, or datagrams to the port that the relay names */
+	char path[URL_PATH_MAX];    /* a producer's, without its first slash; may be "" */
+	char target[URL_HOST_MAX];  /* a viewer's: the traced host, or "" for any */
+	char session[URL_PATH_MAX]; /* a viewer's: its session, or "" for any */
 };
 
 /**

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of LTTng's relay protocols as bytes. wire.def has their layouts; this file has their structs, functions and
- * numbers, and two cursors. Reading checks bounds: read a whole message, then ask once whether all of it was present
- * (short_of). Writing allocates as needed: write all, then ask once whether memory sufficed (failed).
+ * Messages of LTTng's relay protocols as bytes. wire.def has their layouts; this file has their
+ * structs, functions and numbers, and two cursors. Reading checks bounds: read a whole message,
+ * then ask once whether all of it was present (short_of). Writing allocates as needed: write all,
+ * then ask once whether memory sufficed (failed).
  *
  * Context of all functions: not thread-safe per cursor; writing allocates.
  */
@@ -40,8 +41,9 @@ enum wire_ret {
 enum wire_format { WIRE_CTF_1_8, WIRE_CTF_2 };
 
 /*
- * GET_CONFIGURATION: flags of the reply. lttng-relayd answers WIRE_ERR_PROTOCOL to a query that is not 0, and the
- * connection goes on; a kymo relay answers WIRE_QUERY_KYMO with the flags of those that it understands.
+ * GET_CONFIGURATION: flags of the reply. lttng-relayd answers WIRE_ERR_PROTOCOL to a query that is
+ * not 0, and the connection goes on; a kymo relay answers WIRE_QUERY_KYMO with the flags of those
+ * that it understands.
  */
 #define WIRE_CLEAR_ALLOWED 1u
 #define WIRE_QUERY_KYMO	0x4b594d4fu	/* "KYMO": which of kymo's own requests do you understand? */
@@ -50,7 +52,8 @@ enum wire_format { WIRE_CTF_1_8, WIRE_CTF_2 };
 #define WIRE_HAS_STORED	((uint64_t)1 << 34)
 #define WIRE_HAS_COUNTS ((uint64_t)1 << 35)     /* it accepts SEND_INDEX with wire_index_counts */
 #define WIRE_NOT_YET	1u			/* result of WIRE_STORED: ask again */
-#define WIRE_SOME_LOST	2u			/* answer to DATA_PENDING: nothing is pending, but datagrams were lost: ask WIRE_LOST */
+/* answer to DATA_PENDING: nothing is pending, but datagrams were lost: ask WIRE_LOST */
+#define WIRE_SOME_LOST	2u
 #define WIRE_LOST_MAX	4096u			/* numbers in a reply to WIRE_LOST */
 
 enum wire_chunk_command { WIRE_CHUNK_COMPLETED, WIRE_CHUNK_NOTHING, WIRE_CHUNK_DELETE };
