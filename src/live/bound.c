@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound of a session: the earliest bound of its streams. See bound.h. A stream's bound moves with its packets and
- * with beacons; a stream whose bound has not moved for some live timer periods is left out.
+ * The bound of a session: the earliest bound of its streams. See bound.h. A stream's bound moves
+ * with its packets and with beacons; a stream whose bound has not moved for some live timer periods
+ * is left out.
  */
 #include "live/bound.h"
 
@@ -28,8 +29,8 @@ struct trace_cache {
 };
 
 /* Return: false: not known. */
-static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_reader *reader, struct trace_cache *cache,
-		     int64_t *ns)
+static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_reader *reader,
+		     struct trace_cache *cache, int64_t *ns)
 {
 	if (!stream->has_bound)
 		return false;
@@ -41,9 +42,11 @@ static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_rea
 	return *ns > INT64_MIN;
 }
 
-int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *reader, int64_t now_ns, unsigned *silent)
+int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *reader,
+		    int64_t now_ns, unsigned *silent)
 {
-	int64_t patience = PATIENCE_PERIODS * client_live_timer_ns(client), until = INT64_MAX, most = INT64_MIN, ns;
+	int64_t patience = PATIENCE_PERIODS * client_live_timer_ns(client), until = INT64_MAX,
+		most = INT64_MIN, ns;
 	struct trace_cache cache = { 0 };
 
 	if (patience < PATIENCE_NS)
@@ -51,7 +54,8 @@ int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *r
 	*silent = 0;
 	if (client_is_unsure(client) || client_catches_up(client))
 		return INT64_MIN;
-	for (const struct live_stream *stream = client_streams(client); stream; stream = stream->next) {
+	for (const struct live_stream *stream = client_streams(client); stream;
+	     stream = stream->next) {
 		const bool known = bound_of(stream, reader, &cache, &ns);
 
 		if (known && ns > most)
@@ -68,8 +72,8 @@ int64_t bound_until(const struct client *client, const struct kymo_ctf_reader *r
 	return until == INT64_MAX ? most : until;
 }
 
-void bound_forget(const struct client *client, const struct copydir *copydir, const struct kymo_ctf_reader *reader,
-		  int64_t until)
+void bound_forget(const struct client *client, const struct copydir *copydir,
+		  const struct kymo_ctf_reader *reader, int64_t until)
 {
 	uint64_t end;
 
@@ -77,7 +81,8 @@ void bound_forget(const struct client *client, const struct copydir *copydir, co
 		while (copydir_mark(copydir, stream, &end)) {
 			const int trace = trace_index(reader, stream->trace);
 
-			if (trace < 0 || kymo_ctf_epoch(reader, (unsigned)trace, stream->class, end) >= until)
+			if (trace < 0 ||
+			    kymo_ctf_epoch(reader, (unsigned)trace, stream->class, end) >= until)
 				break;
 			copydir_forget(stream);
 		}

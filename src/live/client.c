@@ -23,13 +23,16 @@ void client_say(struct client *client, const char *format, ...)
 
 /* ---- requests ---- */
 
-void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload, void *of, uint32_t size)
+void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload,
+		void *of, uint32_t size)
 {
-	if (!QUEUE_ROOM(client->request, client->request_first, client->request_count, client->request_room)) {
+	if (!QUEUE_ROOM(client->request, client->request_first, client->request_count,
+			client->request_room)) {
 		client->no_memory = true;
 		return;
 	}
-	client->request[client->request_first + client->request_count++] = (struct client_request){ cmd, size, of };
+	client->request[client->request_first + client->request_count++] =
+		(struct client_request){ cmd, size, of };
 	wire_put_viewer_request(out, &(struct wire_viewer_request){ payload, cmd, 0 });
 }
 
@@ -83,7 +86,8 @@ int64_t client_poll_at(const struct client *client)
 static int64_t tick_streams(struct client *client, int64_t next, struct wire_out *out)
 {
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next) {
-		const bool retries = stream->state == STREAM_NEEDS_METADATA && !stream->trace->stale;
+		const bool retries =
+			stream->state == STREAM_NEEDS_METADATA && !stream->trace->stale;
 
 		if ((stream->state != STREAM_WAITS && !retries) || !stream->here ||
 		    (client->gathers && !stream->catches))
@@ -124,13 +128,15 @@ int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out)
 		client_attach_again(client, WIRE_SEEK_LAST, out);
 		return later;
 	}
-	/* Not only when the relay announces some: lttng-relayd does so only together with packets. */
+	/* Not only when the relay announces some: lttng-relayd does so only together with
+	 * packets. */
 	if (!client->gathers && !client->asked_streams &&
 	    (client->stale_streams || client->due_ns <= now_ns)) {
 		client_ask_streams(client, out);
 		client->due_ns = client_poll_at(client);
 	}
-	next = tick_streams(client, client->asked_streams ? later : earlier(later, client->due_ns), out);
+	next = tick_streams(client, client->asked_streams ? later : earlier(later, client->due_ns),
+			    out);
 	if (client->relay_tells && !client->gathers && !client->request_count)
 		client_ask(client, out, WIRE_VIEWER_WAIT, 0, NULL, 0);
 	return next;
@@ -191,7 +197,8 @@ static enum reply_result take(struct client_reply *reply)
 }
 
 /* Reads all complete replies. Return: -1 with @err. */
-static int take_all(struct client *client, struct wire_in *in, struct wire_out *out, struct kymo_err *err)
+static int take_all(struct client *client, struct wire_in *in, struct wire_out *out,
+		    struct kymo_err *err)
 {
 	while (wire_left(in) && client->phase != CLIENT_ENDED) {
 		const uint8_t *begin = in->at;
@@ -218,8 +225,8 @@ static int take_all(struct client *client, struct wire_in *in, struct wire_out *
 	return 0;
 }
 
-int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns, struct wire_out *out,
-		 struct kymo_err *err)
+int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns,
+		 struct wire_out *out, struct kymo_err *err)
 {
 	struct wire_in in;
 	int rc;

@@ -88,14 +88,17 @@ struct live_stream {
 /* Receives metadata and packets. The functions return 0; -1 with @err ends everything. */
 struct client_sink {
 	/* A session of the relay; called only if no session is chosen. */
-	int (*session)(void *context, const struct wire_listed_session *session, struct kymo_err *err);
+	int (*session)(void *context, const struct wire_listed_session *session,
+		       struct kymo_err *err);
 	/* More metadata of @trace. */
-	int (*metadata)(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err);
+	int (*metadata)(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size,
+			struct kymo_err *err);
 	/* Bytes at @offset of the present packet. */
-	int (*bytes)(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		     struct kymo_err *err);
+	int (*bytes)(void *context, struct live_stream *stream, uint64_t offset,
+		     const uint8_t *bytes, size_t size, struct kymo_err *err);
 	/* The packet stream->index is complete. @complete false: forget it. */
-	int (*packet)(void *context, struct live_stream *stream, bool complete, struct kymo_err *err);
+	int (*packet)(void *context, struct live_stream *stream, bool complete,
+		      struct kymo_err *err);
 	/* A message for the user; not an error. */
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -119,8 +122,8 @@ void client_free(struct client *client);
 void client_connected(struct client *client, int64_t now_ns, struct wire_out *out);
 
 /** client_bytes() - bytes from the relay. Return: 0; -1 with @err: close the connection. */
-int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns, struct wire_out *out,
-		 struct kymo_err *err);
+int client_bytes(struct client *client, const uint8_t *bytes, size_t size, int64_t now_ns,
+		 struct wire_out *out, struct kymo_err *err);
 
 /** client_tick() - send requests that are due. Return: when to call it again. */
 int64_t client_tick(struct client *client, int64_t now_ns, struct wire_out *out);
@@ -133,11 +136,12 @@ enum client_phase client_phase(const struct client *client);
 /** client_waits() - the relay does not have the session yet. */
 bool client_waits(const struct client *client);
 
-/** client_is_unsure() - new streams were announced and not listed yet: bounds must not be trusted. */
+/** client_is_unsure() - new streams were announced and not listed yet: bounds must not be
+ * trusted. */
 bool client_is_unsure(const struct client *client);
 
-/** client_catches_up() - facts that exist already are still being received: nothing may be shown.
- */
+/** client_catches_up() - facts that exist already are still being received: nothing may be
+ * shown. */
 bool client_catches_up(const struct client *client);
 
 /** client_streams() - the first of all streams, including ended ones. */

@@ -9,15 +9,20 @@
 #define CLIENT_STREAMS_MAX	16384u
 #define CLIENT_METADATA_MAX	((size_t)64 << 20)	/* of one trace */
 #define CLIENT_PACKET_MAX	((uint64_t)1 << 30)
-#define CLIENT_PIECE		((uint32_t)256 << 10)	/* bytes of a packet in one request, as babeltrace2 asks for */
+/* bytes of a packet in one request, as babeltrace2 asks for */
+#define CLIENT_PIECE		((uint32_t)256 << 10)
 
-#define CLIENT_LOOK_NS		((int64_t)200000000)	/* between questions for a session that does not exist */
-#define CLIENT_POLL_NS		((int64_t)4000000)	/* between questions for the next packet of a stream */
+/* between questions for a session that does not exist */
+#define CLIENT_LOOK_NS		((int64_t)200000000)
+/* between questions for the next packet of a stream */
+#define CLIENT_POLL_NS		((int64_t)4000000)
 #define CLIENT_POLL_EACH_NS	((int64_t)100000)	/* but at least this for each stream */
 #define CLIENT_POLL_MOST_NS	((int64_t)100000000)
-#define CLIENT_TOLD_POLL_NS	((int64_t)50000000)	/* where the relay tells of news: for what only time changes */
+/* where the relay tells of news: for what only time changes */
+#define CLIENT_TOLD_POLL_NS	((int64_t)50000000)
 #define CLIENT_RETRIES 5u                               /* for facts that the relay may have */
-#define CLIENT_TRIES		100u			/* for what the relay should have, and does not send */
+/* for what the relay should have, and does not send */
+#define CLIENT_TRIES		100u
 
 /* A request without a reply. */
 struct client_request {
@@ -71,7 +76,8 @@ struct client_reply {
 
 /* ---- client.c ---- */
 /* Sends a request of @payload bytes, which the caller adds to @out. */
-void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload, void *of, uint32_t size);
+void client_ask(struct client *client, struct wire_out *out, uint32_t cmd, uint64_t payload,
+		void *of, uint32_t size);
 void client_ask_streams(struct client *client, struct wire_out *out);
 void client_ask_metadata(struct client *client, struct live_trace *trace, struct wire_out *out);
 void client_ask_index(struct client *client, struct live_stream *stream, struct wire_out *out);

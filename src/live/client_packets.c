@@ -14,7 +14,8 @@ void client_fetch(struct client *client, struct live_stream *stream, struct wire
 {
 	const uint64_t left = wanted_bytes(&stream->index) - stream->fetched;
 	const uint32_t size = left < CLIENT_PIECE ? (uint32_t)left : CLIENT_PIECE;
-	const struct wire_get_packet request = { stream->id, stream->index.offset + stream->fetched, size };
+	const struct wire_get_packet request = { stream->id, stream->index.offset + stream->fetched,
+						 size };
 
 	if (client->phase != CLIENT_RUNNING)
 		return;
@@ -52,16 +53,19 @@ static void leave_out(struct client *client, struct live_stream *stream, struct 
 void client_metadata_came(struct client *client, struct live_trace *trace, struct wire_out *out)
 {
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next)
-		if (stream->trace == trace && stream->here && stream->state == STREAM_NEEDS_METADATA)
+		if (stream->trace == trace && stream->here &&
+		    stream->state == STREAM_NEEDS_METADATA)
 			client_fetch(client, stream, out);
 }
 
-/* The relay expects that a viewer asks for a trace's packets until there are no more, even without metadata. */
+/* The relay expects that a viewer asks for a trace's packets until there are no more, even without
+ * metadata. */
 void client_metadata_gone(struct client *client, struct live_trace *trace, struct wire_out *out)
 {
 	trace->gone = true;
 	for (struct live_stream *stream = client->streams; stream; stream = stream->next)
-		if (stream->trace == trace && stream->here && stream->state == STREAM_NEEDS_METADATA)
+		if (stream->trace == trace && stream->here &&
+		    stream->state == STREAM_NEEDS_METADATA)
 			leave_out(client, stream, out);
 	client_say(client, "%s: the relay has no metadata; its packets cannot be read", trace->path);
 }
@@ -84,8 +88,9 @@ static void take_flags(struct client_reply *reply, struct live_stream *stream, u
 
 static bool makes_sense(const struct wire_viewer_index *index)
 {
-	return index->content_size && index->content_size <= index->packet_size && !(index->packet_size & 7) &&
-	       index->packet_size / 8 <= CLIENT_PACKET_MAX && index->timestamp_begin <= index->timestamp_end &&
+	return index->content_size && index->content_size <= index->packet_size &&
+	       !(index->packet_size & 7) && index->packet_size / 8 <= CLIENT_PACKET_MAX &&
+	       index->timestamp_begin <= index->timestamp_end &&
 	       index->offset <= INT64_MAX - CLIENT_PACKET_MAX;
 }
 
@@ -94,11 +99,13 @@ static bool came_before(struct live_stream *stream, const struct wire_viewer_ind
 {
 	if (stream->again)
 		stream->again = index->timestamp_end < stream->place_end ||
-				(index->timestamp_end == stream->place_end && index->timestamp_begin <= stream->place_begin);
+				(index->timestamp_end == stream->place_end &&
+				 index->timestamp_begin <= stream->place_begin);
 	return stream->again;
 }
 
-static enum reply_result packet_is_there(struct client_reply *reply, struct live_stream *stream, const struct wire_viewer_index *index)
+static enum reply_result packet_is_there(struct client_reply *reply, struct live_stream *stream,
+					 const struct wire_viewer_index *index)
 {
 	struct client *client = reply->client;
 
@@ -143,8 +150,8 @@ enum reply_result client_on_index(struct client_reply *reply)
 	if (index.status == WIRE_INDEX_OK)
 		return packet_is_there(reply, stream, &index);
 	stream->skips = false;
-	/* A relay that does not have the metadata yet answers RETRY once or twice, whatever it has.
-	 */
+	/* A relay that does not have the metadata yet answers RETRY once or twice, whatever it
+	 * has. */
 	if (index.status != WIRE_INDEX_RETRY || stream->has_place ||
 	    ++stream->tries > CLIENT_RETRIES)
 		stream->catches = false;
@@ -183,7 +190,8 @@ static enum reply_result packet_is_gone(struct client_reply *reply, struct live_
 	return REPLY_DONE;
 }
 
-static enum reply_result packet_not_yet(struct client_reply *reply, struct live_stream *stream, const struct wire_packet_reply *head)
+static enum reply_result packet_not_yet(struct client_reply *reply, struct live_stream *stream,
+					const struct wire_packet_reply *head)
 {
 	struct client *client = reply->client;
 
@@ -206,7 +214,8 @@ enum reply_result client_on_packet(struct client_reply *reply)
 	if (!wire_get_packet_reply(reply->in, &head))
 		return REPLY_INCOMPLETE;
 	if (head.status != WIRE_PACKET_OK || !head.size)
-		return stream->state == STREAM_ENDED ? REPLY_DONE : packet_not_yet(reply, stream, &head);
+		return stream->state == STREAM_ENDED ? REPLY_DONE
+						     : packet_not_yet(reply, stream, &head);
 	if (head.size > reply->request->size)
 		return REPLY_FAILS(reply, KYMO_EXIT_INPUT,
 				   "it sends %" PRIu32 " bytes of a packet instead of %" PRIu32,
@@ -216,7 +225,8 @@ enum reply_result client_on_packet(struct client_reply *reply)
 		return REPLY_INCOMPLETE;
 	if (stream->state == STREAM_ENDED)
 		return REPLY_DONE;
-	if (client->sink->bytes(client->sink->context, stream, stream->fetched, bytes, head.size, reply->err) < 0)
+	if (client->sink->bytes(client->sink->context, stream, stream->fetched, bytes, head.size,
+				reply->err) < 0)
 		return REPLY_FAILED;
 	stream->fetched += head.size;
 	stream->moved_ns = client->now_ns;

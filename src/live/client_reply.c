@@ -55,7 +55,8 @@ static int take_session(struct client_reply *reply, const struct wire_listed_ses
 		return 0;
 	if (!wanted->session)
 		return client->sink->session(client->sink->context, session, reply->err);
-	if (strcmp(wanted->session, session->name) || (client->found && session->session < client->session))
+	if (strcmp(wanted->session, session->name) ||
+	    (client->found && session->session < client->session))
 		return 0;
 	client->found = true;
 	client->session = session->session;
@@ -91,10 +92,11 @@ static enum reply_result after_list(struct client_reply *reply)
 }
 
 /*
- * The next entry of the list, in the layout of the version that both sides speak. Names that are longer than those of
- * the old layout are cut.
+ * The next entry of the list, in the layout of the version that both sides speak. Names that are
+ * longer than those of the old layout are cut.
  */
-static enum reply_result next_session(struct client_reply *reply, struct wire_listed_session *session)
+static enum reply_result next_session(struct client_reply *reply,
+				      struct wire_listed_session *session)
 {
 	struct wire_listed_session_2_15 head;
 	const uint8_t *begin = reply->in->at;
@@ -104,7 +106,8 @@ static enum reply_result next_session(struct client_reply *reply, struct wire_li
 			return REPLY_INCOMPLETE;
 		return wire_get_listed_session(reply->in, session) ? REPLY_DONE : malformed(reply, "the name of a session");
 	}
-	if (wire_left(reply->in) < WIRE_SIZE_listed_session_2_15 || !wire_get_listed_session_2_15(reply->in, &head))
+	if (wire_left(reply->in) < WIRE_SIZE_listed_session_2_15 ||
+	    !wire_get_listed_session_2_15(reply->in, &head))
 		return REPLY_INCOMPLETE;
 	if (head.host_size > NAME_MAX_2_15 || head.name_size > NAME_MAX_2_15)
 		return malformed(reply, "the name of a session");
@@ -169,8 +172,8 @@ enum reply_result client_on_create(struct client_reply *reply)
 		return REPLY_INCOMPLETE;
 	if (wire_take(reply->in, 4) != WIRE_CREATED)
 		return REPLY_FAILS(reply, KYMO_EXIT_FAILED, "the relay accepts no more viewers");
-	/* After a lost connection, what was received before is known; the rest must not be missed.
-	 */
+	/* After a lost connection, what was received before is known; the rest must not be
+	 * missed. */
 	ask_attach(client,
 		   client->options->from_now && !client->streams ? WIRE_SEEK_NOW
 								 : WIRE_SEEK_BEGINNING,
@@ -201,7 +204,8 @@ static struct live_trace *trace_of(struct client *client, const char *path)
 	return trace;
 }
 
-static struct live_stream *stream_new(struct client *client, struct live_trace *trace, const char *channel)
+static struct live_stream *stream_new(struct client *client, struct live_trace *trace,
+				      const char *channel)
 {
 	struct live_stream *stream = calloc(1, sizeof(*stream));
 
@@ -224,16 +228,19 @@ static struct live_stream *stream_new(struct client *client, struct live_trace *
 }
 
 /* The stream as it was on an earlier connection, or NULL. */
-static struct live_stream *stream_from_before(struct client *client, const struct live_trace *trace, const char *channel)
+static struct live_stream *stream_from_before(struct client *client, const struct live_trace *trace,
+					      const char *channel)
 {
 	struct live_stream *stream = client->streams;
 
-	while (stream && (stream->here || stream->trace != trace || strcmp(stream->channel, channel)))
+	while (stream &&
+	       (stream->here || stream->trace != trace || strcmp(stream->channel, channel)))
 		stream = stream->next;
 	return stream;
 }
 
-static enum reply_result take_stream(struct client_reply *reply, const struct wire_listed_stream *listed)
+static enum reply_result take_stream(struct client_reply *reply,
+				     const struct wire_listed_stream *listed)
 {
 	struct client *client = reply->client;
 	struct live_trace *trace = trace_of(client, listed->path);

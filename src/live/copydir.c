@@ -53,7 +53,8 @@ struct copydir {
 
 /* ---- names ---- */
 
-/* A safe relative path for @from, which comes from the network; if it is unsafe, one from @otherwise. */
+/* A safe relative path for @from, which comes from the network; if it is unsafe, one from
+ * @otherwise. */
 static void safe_path(char out[STORE_PATH_MAX], const char *from, const char *otherwise)
 {
 	size_t used = 0;
@@ -102,7 +103,8 @@ static bool name_is_special(const char *name)
 	return strchr(name, '/') || !strcmp(name, "metadata") || !strcmp(name, "index") || !strcmp(name, "kymo.json");
 }
 
-static void stream_path(const struct copydir_trace *trace, const char *channel, char out[2 * STORE_PATH_MAX])
+static void stream_path(const struct copydir_trace *trace, const char *channel,
+			char out[2 * STORE_PATH_MAX])
 {
 	char name[STORE_PATH_MAX];
 	unsigned number = 1;
@@ -160,7 +162,8 @@ static struct copydir_stream *stream_of(struct copydir *copydir, struct live_str
 	return stream;
 }
 
-int copydir_metadata(void *context, struct live_trace *live, const uint8_t *bytes, size_t size, struct kymo_err *err)
+int copydir_metadata(void *context, struct live_trace *live, const uint8_t *bytes, size_t size,
+		     struct kymo_err *err)
 {
 	struct copydir *copydir = context;
 	struct copydir_trace *trace = trace_of(copydir, live);
@@ -170,22 +173,24 @@ int copydir_metadata(void *context, struct live_trace *live, const uint8_t *byte
 		(void)snprintf(path, sizeof(path), "%s/metadata", trace->path);
 		trace->metadata = store_create(&copydir->store, path, STORE_METADATA, 0);
 	}
-	if (!trace || !trace->metadata || store_write(trace->metadata, trace->size, bytes, size, 0, NULL, NULL) < 0)
+	if (!trace || !trace->metadata ||
+	    store_write(trace->metadata, trace->size, bytes, size, 0, NULL, NULL) < 0)
 		return err_no_memory(err);
 	trace->size += size;
 	copydir->news = true;
 	return 0;
 }
 
-int copydir_bytes(void *context, struct live_stream *live, uint64_t offset, const uint8_t *bytes, size_t size,
-		struct kymo_err *err)
+int copydir_bytes(void *context, struct live_stream *live, uint64_t offset, const uint8_t *bytes,
+		  size_t size, struct kymo_err *err)
 {
 	struct copydir *copydir = context;
 	struct copydir_stream *stream = stream_of(copydir, live);
 	const uint64_t packet = live->index.packet_size / 8, end = offset + size;
 	const bool last = end >= (live->index.content_size + 7) / 8;
 
-	if (!stream || store_write(stream->file, stream->size + offset, bytes, size, last ? packet - end : 0, NULL, NULL) < 0)
+	if (!stream || store_write(stream->file, stream->size + offset, bytes, size,
+				   last ? packet - end : 0, NULL, NULL) < 0)
 		return err_no_memory(err);
 	stream->partial = true;
 	return 0;
@@ -203,13 +208,18 @@ int copydir_packet(void *context, struct live_stream *live, bool complete, struc
 	if (!complete)
 		return store_cut(stream->file, stream->size) < 0 ? err_no_memory(err) : 0;
 	entry = (struct ctf_index_entry){
-		.offset = stream->size, .packet_size = live->index.packet_size, .content_size = live->index.content_size,
-		.timestamp_begin = live->index.timestamp_begin, .timestamp_end = live->index.timestamp_end,
-		.events_discarded = live->index.events_discarded, .stream_id = live->index.stream_class,
+		.offset = stream->size,
+		.packet_size = live->index.packet_size,
+		.content_size = live->index.content_size,
+		.timestamp_begin = live->index.timestamp_begin,
+		.timestamp_end = live->index.timestamp_end,
+		.events_discarded = live->index.events_discarded,
+		.stream_id = live->index.stream_class,
 	};
 	stream->size += live->index.packet_size / 8;
 	if (copydir->own && stream->marks < MARKS && stream->size - stream->marked >= MARK_BYTES) {
-		stream->mark[stream->marks++] = (struct mark){ stream->size, live->index.timestamp_end };
+		stream->mark[stream->marks++] =
+			(struct mark){ stream->size, live->index.timestamp_end };
 		stream->marked = stream->size;
 	}
 	copydir->news = true;
@@ -239,8 +249,10 @@ void copydir_forget(struct live_stream *live)
 	struct copydir_stream *stream = live->of_sink;
 	const struct mark first = stream->mark[0];
 
-	/* All jobs of the disk are done, see copydir_flush(). If the file system does not support it, the bytes stay. */
-	(void)fallocate(stream->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)first.offset);
+	/* All jobs of the disk are done, see copydir_flush(). If the file system does not support
+	 * it, the bytes stay. */
+	(void)fallocate(stream->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			(off_t)first.offset);
 	memmove(stream->mark, stream->mark + 1, --stream->marks * sizeof(first));
 }
 
@@ -352,7 +364,9 @@ static void trace_free(struct copydir_trace *trace)
 	for (struct copydir_stream *stream = trace->streams, *next; stream; stream = next) {
 		next = stream->next;
 		if (stream->partial)
-			(void)store_cut(stream->file, stream->size);	/* on failure readers find a longer file, which is fine */
+			(void)store_cut(stream->file,
+					stream->size); /* on failure readers find a longer file,
+							  which is fine */
 		store_unref(stream->file);
 		free(stream);
 	}

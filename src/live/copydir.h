@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace directory that a viewer writes: the user's (-o), or a temporary one, which is removed at the end. What the
- * client receives is written in lttng-relayd's layout: metadata before the packets that need it, packets before their
- * index entries. So readers can follow:
+ * The trace directory that a viewer writes: the user's (-o), or a temporary one, which is removed
+ * at the end. What the client receives is written in lttng-relayd's layout: metadata before the
+ * packets that need it, packets before their index entries. So readers can follow:
  *
  *   <directory>/<path>/metadata
  *   <directory>/<path>/<channel>                packets, one after the other
@@ -31,9 +31,10 @@ void copydir_close(struct copydir *copydir);
 const char *copydir_path(const struct copydir *copydir);
 
 /* Functions of a client_sink; @context is the copydir. */
-int copydir_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err);
-int copydir_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		struct kymo_err *err);
+int copydir_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size,
+		     struct kymo_err *err);
+int copydir_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes,
+		  size_t size, struct kymo_err *err);
 int copydir_packet(void *context, struct live_stream *stream, bool complete, struct kymo_err *err);
 
 /**
@@ -45,7 +46,8 @@ int copydir_packet(void *context, struct live_stream *stream, bool complete, str
 int copydir_flush(struct copydir *copydir, bool *news, struct kymo_err *err);
 
 /**
- * copydir_mark() - in a temporary directory: a position in the file of @stream, some MiB behind the previous one
+ * copydir_mark() - in a temporary directory: a position in the file of @stream, some MiB behind the
+ * previous one
  * @end: set to the time of the stream's clock at which the last packet before the position ends
  *
  * Return: false: there is none.

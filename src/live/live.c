@@ -105,7 +105,9 @@ static void fail(struct live *live)
 
 static void send_out(struct live *live, struct wire_out *out)
 {
-	const int rc = out->failed ? -1 : out->used ? link_write(live->link, out->bytes, out->used) : 0;
+	const int rc = out->failed ? -1
+		       : out->used ? link_write(live->link, out->bytes, out->used)
+				   : 0;
 
 	wire_out_free(out);
 	if (rc == 0)
@@ -171,7 +173,8 @@ static void ask_what_is_due(struct live *live)
 {
 	struct wire_out out = { 0 };
 	const int64_t now = now_ns(), next = client_tick(live->client, now, &out);
-	const int64_t wait = next > now ? (next - now + 999999) / 1000000 : 1;	/* at least 1: with 0 the loop would never read */
+	const int64_t wait = next > now ? (next - now + 999999) / 1000000
+					: 1; /* at least 1: with 0 the loop would never read */
 
 	send_out(live, &out);
 	if (!live->over)
@@ -276,8 +279,14 @@ static void connect_now(struct live *live)
 {
 	const struct url *url = live->options->url;
 	const struct link_options options = {
-		.host = url->host, .port = url->port, .family = url->family, .tls = live->options->tls,
-		.token = live->options->token, .opened = on_opened, .received = on_received, .ended = on_ended,
+		.host = url->host,
+		.port = url->port,
+		.family = url->family,
+		.tls = live->options->tls,
+		.token = live->options->token,
+		.opened = on_opened,
+		.received = on_received,
+		.ended = on_ended,
 		.context = live,
 	};
 
@@ -324,7 +333,8 @@ void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, 
 void live_count(const struct live *live, struct live_counts *counts)
 {
 	*counts = (struct live_counts){ .bytes = live->bytes };
-	for (const struct live_stream *stream = client_streams(live->client); stream; stream = stream->next) {
+	for (const struct live_stream *stream = client_streams(live->client); stream;
+	     stream = stream->next) {
 		counts->streams++;
 		counts->packets += stream->packets;
 		counts->missed += stream->missed;
@@ -333,22 +343,24 @@ void live_count(const struct live *live, struct live_counts *counts)
 
 /* ---- the client's sink ---- */
 
-static int on_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
+static int on_session(void *context, const struct wire_listed_session *session,
+		      struct kymo_err *err)
 {
 	const struct live *live = context;
 
 	return live->options->session(live->options->context, session, err);
 }
 
-static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size, struct kymo_err *err)
+static int on_metadata(void *context, struct live_trace *trace, const uint8_t *bytes, size_t size,
+		       struct kymo_err *err)
 {
 	struct live *live = context;
 
 	return copydir_metadata(live->copydir, trace, bytes, size, err);
 }
 
-static int on_bytes(void *context, struct live_stream *stream, uint64_t offset, const uint8_t *bytes, size_t size,
-		    struct kymo_err *err)
+static int on_bytes(void *context, struct live_stream *stream, uint64_t offset,
+		    const uint8_t *bytes, size_t size, struct kymo_err *err)
 {
 	struct live *live = context;
 
@@ -390,7 +402,8 @@ static void begin(struct live *live)
 	(void)uv_loop_close(&live->loop);
 }
 
-/* Shows what was held back, also before an error is reported; if the user ended it, as much as a moment allows. */
+/* Shows what was held back, also before an error is reported; if the user ended it, as much as a
+ * moment allows. */
 static void finish(struct live *live)
 {
 	struct kymo_err err;
@@ -419,9 +432,11 @@ int live_run(const struct live_options *options, struct kymo_err *err)
 	live->options = options;
 	live->client_options = (struct client_options){
 		.host = options->url->target[0] ? options->url->target : NULL,
-		.session = options->url->session[0] ? options->url->session : NULL, .from_now = options->from_now,
+		.session = options->url->session[0] ? options->url->session : NULL,
+		.from_now = options->from_now,
 	};
-	live->sink = (struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
+	live->sink =
+		(struct client_sink){ on_session, on_metadata, on_bytes, on_packet, say, live };
 	live->client = client_new(&live->client_options, &live->sink);
 	rc = live->client ? 0 : err_no_memory(err);
 	if (rc == 0 && live->client_options.session)

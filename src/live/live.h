@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches a session of a relay: connects, writes what it receives into a trace directory, and calls update() whenever
- * there is more. One thread and one loop, for any number of streams; a disk's thread writes.
+ * Watches a session of a relay: connects, writes what it receives into a trace directory, and calls
+ * update() whenever there is more. One thread and one loop, for any number of streams; a disk's
+ * thread writes.
  *
  *   relay ── link ── client ── copydir ── files ── update(): a reader that follows them
  */
@@ -26,7 +27,8 @@ struct live_options {
 	bool reconnect;			/* when the connection is lost */
 
 	/* A session of the relay; called only without url->session. */
-	int (*session)(void *context, const struct wire_listed_session *session, struct kymo_err *err);
+	int (*session)(void *context, const struct wire_listed_session *session,
+		       struct kymo_err *err);
 	/*
 	 * There may be new events. @final: the last call; no events are held back any more.
 	 * Return: 0; 1: stop watching; -1 with @err.
@@ -43,15 +45,15 @@ struct live_options {
 /**
  * live_run() - watch until the session ends, a callback returns 1, or SIGINT or SIGTERM arrives
  *
- * Return: 0; -1 with @err: the relay is gone or sends invalid replies, or writing fails. What was received until
- * then was shown.
+ * Return: 0; -1 with @err: the relay is gone or sends invalid replies, or writing fails. What was
+ * received until then was shown.
  * Context: blocks.
  */
 int live_run(const struct live_options *options, struct kymo_err *err);
 
 /**
- * live_was_cut() - whether live_run() ended in the middle of its output, which nobody read for a second after the user
- * had ended it
+ * live_was_cut() - whether live_run() ended in the middle of its output, which nobody read for a
+ * second after the user had ended it
  */
 bool live_was_cut(void);
 
@@ -69,12 +71,13 @@ bool live_has_news(const struct live *live);
 /** live_until() - for kymo_ctf_until(): up to when @reader of live_path() may give events. */
 int64_t live_until(struct live *live, const struct kymo_ctf_reader *reader);
 
-/** live_forget() - @reader gave all events up to @until and will not be rewound: a temporary directory shrinks. */
+/** live_forget() - @reader gave all events up to @until and will not be rewound: a temporary
+ * directory shrinks. */
 void live_forget(const struct live *live, const struct kymo_ctf_reader *reader, int64_t until);
 
 /* What was received so far. */
 struct live_counts {
-	uint64_t streams, packets, bytes, missed;	/* missed: packets that the relay did not send */
+	uint64_t streams, packets, bytes, missed; /* missed: packets that the relay did not send */
 };
 void live_count(const struct live *live, struct live_counts *counts);
 

@@ -13,8 +13,10 @@
 #include "ctf/format/lock.h"
 
 #define FILES_NS	((int64_t)50000000)	/* between reads, without synchronisation points */
-#define HOLD_NS		((int64_t)200000000)	/* a recorder's threads write a packet at least as often */
-#define QUIET_NS	((int64_t)1000000000)	/* after this time without growth nothing is held back */
+/* a recorder's threads write a packet at least as often */
+#define HOLD_NS		((int64_t)200000000)
+/* after this time without growth nothing is held back */
+#define QUIET_NS	((int64_t)1000000000)
 #define OLD_SECONDS 60 /* a trace whose files did not change for so long is complete */
 
 enum kind { PLAIN, ALIVE, GONE };
@@ -77,11 +79,13 @@ static int64_t epoch_of(const struct kymo_ctf_reader *reader, unsigned trace, ui
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		if (kymo_ctf_class(reader, i)->trace == trace)
-			return kymo_ctf_epoch(reader, trace, kymo_ctf_class(reader, i)->stream_class, clock);
+			return kymo_ctf_epoch(reader, trace,
+					      kymo_ctf_class(reader, i)->stream_class, clock);
 	return (int64_t)clock + kymo_ctf_trace(reader, trace)->clock_offset_ns;
 }
 
-static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_reader *reader, unsigned trace, int64_t now_ns)
+static int64_t plain_until(const struct watch *watch, const struct kymo_ctf_reader *reader,
+			   unsigned trace, int64_t now_ns)
 {
 	if (now_ns - watch->grown_ns > QUIET_NS)
 		return INT64_MAX;
@@ -112,12 +116,14 @@ void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int6
 		gone += kind == GONE || (kind == PLAIN && watch->old == traces);
 	}
 	watch->over = traces && gone == traces && watch->begun;
-	watch->due = watch->over || !watch->begun || points != watch->points || now_ns - watch->looked_ns >= FILES_NS;
+	watch->due = watch->over || !watch->begun || points != watch->points ||
+		     now_ns - watch->looked_ns >= FILES_NS;
 	watch->points = points;
 	watch->traces = traces;
 }
 
-void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns)
+void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew,
+		int64_t now_ns)
 {
 	watch->looked_ns = now_ns;
 	if (grew || !watch->begun)

@@ -30,9 +30,9 @@ struct watch {
 			 looked at */
 
 	/* Results of watch_check(). */
-	bool due;			/* read the files now */
-	bool over;			/* no writer is left: the trace is complete */
-	int64_t until;			/* for kymo_ctf_until(), after reading; INT64_MIN: not known */
+	bool due;      /* read the files now */
+	bool over;     /* no writer is left: the trace is complete */
+	int64_t until; /* for kymo_ctf_until(), after reading; INT64_MIN: not known */
 };
 
 /**
@@ -45,7 +45,8 @@ struct watch {
 void watch_check(struct watch *watch, const struct kymo_ctf_reader *reader, int64_t now_ns);
 
 /** watch_done() - the reader has read. @grew: there was more. */
-void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew, int64_t now_ns);
+void watch_done(struct watch *watch, const struct kymo_ctf_reader *reader, bool grew,
+		int64_t now_ns);
 
 /**
  * watch_alive() - whether some trace of @reader is being written now
