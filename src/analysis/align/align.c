@@ -22,7 +22,8 @@ static int hosts_find(struct align *align, const struct kymo_ctf_reader *reader)
 		const char *name = kymo_ctf_trace(reader, i)->hostname, *id;
 		unsigned host = 0;
 
-		while (host < align->hosts && (!*name || strcmp(align->host[host].pub.name, name) != 0))
+		while (host < align->hosts &&
+		       (!*name || strcmp(align->host[host].pub.name, name) != 0))
 			host++;
 		align->of_trace[i] = host;
 		if (host < align->hosts)
@@ -71,7 +72,9 @@ static bool has_failed(const void *context)
 static int gather(struct align *align, struct messages *messages, struct kymo_ctf_reader *reader,
 		  const struct pass_options *progress, struct kymo_err *err)
 {
-	static const struct pass_ops ops = { .turn = PASS_BEFORE_SPANS, .event = on_event, .failed = has_failed };
+	static const struct pass_ops ops = { .turn = PASS_BEFORE_SPANS,
+					     .event = on_event,
+					     .failed = has_failed };
 	struct gathering gathering = { align, messages };
 	struct passes passes = { 0 };
 	struct model *model;
@@ -106,7 +109,9 @@ int align_find(struct align **result, struct kymo_ctf_reader *reader,
 		status = 0;
 	} else if (messages_init(&messages, align->hosts)) {
 		err_no_memory(err);
-	} else if (!gather(align, &messages, reader, &(struct pass_options){ .progress = progress, .context = context }, err)) {
+	} else if (!gather(align, &messages, reader,
+			   &(struct pass_options){ .progress = progress, .context = context },
+			   err)) {
 		if (align_settle(align, &messages)) {
 			err_no_memory(err);
 		} else {
@@ -120,9 +125,11 @@ int align_find(struct align **result, struct kymo_ctf_reader *reader,
 	return status;
 }
 
-int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err)
+int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader,
+		     struct kymo_err *err)
 {
-	for (unsigned i = 0; align && i < kymo_ctf_trace_count(reader) && first + i < align->traces; i++) {
+	for (unsigned i = 0; align && i < kymo_ctf_trace_count(reader) && first + i < align->traces;
+	     i++) {
 		const struct host *host = &align->host[align->of_trace[first + i]];
 
 		if (kymo_ctf_align(reader, i, host->shift, host->shifts, err))
@@ -147,8 +154,10 @@ int64_t align_shift(const struct align *align, unsigned host, int64_t ns)
 		i++;
 	if (ns <= its->shift[i].ns || i + 1 == its->shifts)
 		return its->shift[i].by_ns;
-	return its->shift[i].by_ns + (int64_t)((double)(its->shift[i + 1].by_ns - its->shift[i].by_ns) * (double)(ns - its->shift[i].ns) /
-					       (double)(its->shift[i + 1].ns - its->shift[i].ns));
+	return its->shift[i].by_ns +
+	       (int64_t)((double)(its->shift[i + 1].by_ns - its->shift[i].by_ns) *
+			 (double)(ns - its->shift[i].ns) /
+			 (double)(its->shift[i + 1].ns - its->shift[i].ns));
 }
 
 unsigned align_count(const struct align *align)

@@ -49,12 +49,13 @@ struct align_host {
 	const char *name;		/* "" when not in the trace */
 	enum align_how how;
 	/*
-	 * The host that it was compared with; if there were several, the one with the most messages.
+	 * The host that it was compared with; if there were several, the one with the most
+	 * messages.
 	 */
 	unsigned to;
 	/* Number of hosts on the shortest path of messages there and back; 0: none. */
 	unsigned between;
-	uint64_t messages_in, messages_out;	/* from and to all hosts that it was compared with */
+	uint64_t messages_in, messages_out; /* from and to all hosts that it was compared with */
 	/* How far its clock is ahead of the first host's, at the start of the trace. */
 	int64_t ahead_ns;
 	double rate;			/* how much faster its clock runs: 1e-6 is 1 ppm */
@@ -78,14 +79,16 @@ int align_find(struct align **align, struct kymo_ctf_reader *reader,
 	       void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
 	       struct kymo_err *err);
 
-/** align_apply() - shift the times of @reader, of the same traces; @align may be NULL. Return: 0, or -1 with @err. */
+/** align_apply() - shift the times of @reader, of the same traces; @align may be NULL. Return: 0,
+ * or -1 with @err. */
 int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
  * align_apply_from() - the same for a reader of only some of the traces: those from number @first
  * on.
  */
-int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader, struct kymo_err *err);
+int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_reader *reader,
+		     struct kymo_err *err);
 
 /**
  * align_count() - the number of hosts; 0 for NULL. Hosts have the same numbers as
@@ -97,7 +100,8 @@ const struct align_host *align_host(const struct align *align, unsigned host);
 /** align_shift() - how much later than on the clock of @host the time @ns of that clock is. */
 int64_t align_shift(const struct align *align, unsigned host, int64_t ns);
 
-/** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock", "same clock". */
+/** align_how_name() - "reference", "messages", "one way", "contradiction", "wall clock", "same
+ * clock". */
 const char *align_how_name(enum align_how how);
 
 /** align_host_name() - "?" when the name is not in the trace. */

@@ -157,7 +157,8 @@ static double edge(const struct task *task, double inside, double outside)
  * For each knot: the lowest bound of the side, seen along the line, with each bound widened by the
  * wander. One sweep goes forward in time, another one backward.
  */
-static void envelope(const struct task *task, const struct side *side, const struct bounds_fit *fit, double *low)
+static void envelope(const struct task *task, const struct side *side, const struct bounds_fit *fit,
+		     double *low)
 {
 	double value = INFINITY, at = 0, t, own;
 	unsigned next = 0;
@@ -194,7 +195,8 @@ static void envelope(const struct task *task, const struct side *side, const str
 static bool curve(const struct task *task, struct bounds_fit *fit, bool straight)
 {
 	double most[BOUNDS_KNOTS], least[BOUNDS_KNOTS], middle, cell;
-	double line = (lowest(task, &task->most, fit->rate) - lowest(task, &task->least, fit->rate)) / 2;
+	double line =
+		(lowest(task, &task->most, fit->rate) - lowest(task, &task->least, fit->rate)) / 2;
 
 	envelope(task, &task->most, fit, most);
 	envelope(task, &task->least, fit, least);
@@ -216,8 +218,10 @@ void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *leas
 		int64_t end_ns)
 {
 	struct task task = {
-		.most = { most->bound, most->count, 1 }, .least = { least->bound, least->count, -1 },
-		.origin_ns = begin_ns, .base_ns = most->bound[0].most_ns,
+		.most = { most->bound, most->count, 1 },
+		.least = { least->bound, least->count, -1 },
+		.origin_ns = begin_ns,
+		.base_ns = most->bound[0].most_ns,
 	};
 	double low, high;
 	bool straight;
@@ -226,7 +230,8 @@ void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *leas
 	qsort(least->bound, least->count, sizeof(*least->bound), by_time);
 	for (unsigned k = 0; k < BOUNDS_KNOTS; k++)
 		fit->knot[k] = (struct bounds_knot){
-			.ns = begin_ns + (int64_t)((double)(end_ns - begin_ns) * k / (BOUNDS_KNOTS - 1)),
+			.ns = begin_ns +
+			      (int64_t)((double)(end_ns - begin_ns) * k / (BOUNDS_KNOTS - 1)),
 		};
 	fit->rate = widest(&task);
 	fit->wander = ALIGN_WANDER;

@@ -62,7 +62,8 @@ struct messages {
  *
  * Return: 0, or -1: out of memory.
  */
-int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all, unsigned *hosts_between, bool in);
+int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all,
+		unsigned *hosts_between, bool in);
 
 extern const struct model_listener messages_listener;
 

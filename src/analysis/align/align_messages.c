@@ -33,7 +33,8 @@ static void keep(struct messages *messages, const struct pending *what)
 {
 	struct pending *place = &messages->pending[messages->pendings++ % PENDING_MAX];
 
-	if (place->used && map_get(map_of(messages, place), place->source_ns, place->scope) == place)
+	if (place->used &&
+	    map_get(map_of(messages, place), place->source_ns, place->scope) == place)
 		map_del(map_of(messages, place), place->source_ns, place->scope);
 	*place = *what;
 	place->used = true;
@@ -42,7 +43,8 @@ static void keep(struct messages *messages, const struct pending *what)
 }
 
 /* @sent_ns and @taken_ns are each by the clock of their own host. */
-static void add(struct messages *messages, uint32_t from, uint32_t to, int64_t sent_ns, int64_t taken_ns)
+static void add(struct messages *messages, uint32_t from, uint32_t to, int64_t sent_ns,
+		int64_t taken_ns)
 {
 	if (bounds_add(&messages->bounds[from * messages->hosts + to], sent_ns, taken_ns - sent_ns))
 		messages->failed = true;
@@ -78,8 +80,10 @@ static void on_published(void *context, const struct model_message *message)
 		if (taken && to != host)
 			add(messages, host, to, ns, taken->ns);
 	}
-	keep(messages, &(struct pending){ .source_ns = source_ns, .scope = scope_of(message->topic, 0),
-					  .ns = ns, .host = host });
+	keep(messages, &(struct pending){ .source_ns = source_ns,
+					  .scope = scope_of(message->topic, 0),
+					  .ns = ns,
+					  .host = host });
 }
 
 static void on_taken(void *context, const struct model_message *message)
@@ -89,7 +93,8 @@ static void on_taken(void *context, const struct model_message *message)
 	struct pending *sent;
 	uint32_t host;
 
-	if (!source_ns || message->is_intra || !message->take_thread || !message->topic || !message->take_ns)
+	if (!source_ns || message->is_intra || !message->take_thread || !message->topic ||
+	    !message->take_ns)
 		return;
 	host = message->take_thread->process->host;
 	if (host >= messages->hosts)
@@ -102,8 +107,11 @@ static void on_taken(void *context, const struct model_message *message)
 	}
 	scope = scope_of(message->topic, host);
 	if (!map_get(&messages->taken, source_ns, scope))
-		keep(messages, &(struct pending){ .source_ns = source_ns, .scope = scope, .ns = message->take_ns,
-						  .host = host, .is_take = true });
+		keep(messages, &(struct pending){ .source_ns = source_ns,
+						  .scope = scope,
+						  .ns = message->take_ns,
+						  .host = host,
+						  .is_take = true });
 }
 
 const struct model_listener messages_listener = { .published = on_published, .taken = on_taken };
@@ -111,7 +119,8 @@ const struct model_listener messages_listener = { .published = on_published, .ta
 int messages_init(struct messages *messages, unsigned hosts)
 {
 	*messages = (struct messages){ .hosts = hosts < HOSTS_MAX ? hosts : HOSTS_MAX };
-	messages->bounds = calloc((size_t)messages->hosts * messages->hosts, sizeof(*messages->bounds));
+	messages->bounds =
+		calloc((size_t)messages->hosts * messages->hosts, sizeof(*messages->bounds));
 	messages->pending = calloc(PENDING_MAX, sizeof(*messages->pending));
 	return messages->bounds && messages->pending ? 0 : -ENOMEM;
 }

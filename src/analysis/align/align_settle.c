@@ -52,7 +52,8 @@ static void beside_free(struct beside *beside)
 
 static uint64_t sum(const struct messages *messages, unsigned a, unsigned b)
 {
-	return messages->bounds[a * messages->hosts + b].messages + messages->bounds[b * messages->hosts + a].messages;
+	return messages->bounds[a * messages->hosts + b].messages +
+	       messages->bounds[b * messages->hosts + a].messages;
 }
 
 /*
@@ -72,7 +73,8 @@ static int add_all(struct bounds *to, const struct bounds *from, const struct ho
 	return 0;
 }
 
-static int beside_make(const struct align *align, const struct messages *messages, unsigned host, struct beside *beside)
+static int beside_make(const struct align *align, const struct messages *messages, unsigned host,
+		       struct beside *beside)
 {
 	*beside = (struct beside){ .to = 0 };
 	for (unsigned other = 0; other < messages->hosts; other++) {
@@ -102,8 +104,9 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
 	for (unsigned k = 0; k < BOUNDS_KNOTS; k++) {
 		const struct bounds_knot *knot = &fit->knot[k];
 
-		shift[k] = (struct kymo_ctf_shift){ .ns = knot->ns + knot->ahead_ns, .by_ns = -knot->ahead_ns,
-					       .error_ns = knot->error_ns };
+		shift[k] = (struct kymo_ctf_shift){ .ns = knot->ns + knot->ahead_ns,
+						    .by_ns = -knot->ahead_ns,
+						    .error_ns = knot->error_ns };
 		if (knot->error_ns < host->pub.error_min_ns)
 			host->pub.error_min_ns = knot->error_ns;
 		if (knot->error_ns > host->pub.error_max_ns)
@@ -122,8 +125,8 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
  * The time from the first to the last event of all aligned hosts and of @host, by the first host's
  * clock. @host is not aligned yet, so @some bound of it gives its rough difference.
  */
-static void extent(const struct align *align, const struct host *host, const struct bound *some, int64_t *begin_ns,
-		   int64_t *end_ns)
+static void extent(const struct align *align, const struct host *host, const struct bound *some,
+		   int64_t *begin_ns, int64_t *end_ns)
 {
 	bool has_events = host->first_ns <= host->last_ns;
 	int64_t error_ns, first, last;
@@ -243,8 +246,8 @@ static int settle_ring(struct align *align, const struct messages *messages)
 
 	for (unsigned i = 1; ways && i < ways->hosts; i++) {
 		length = ways->between_in[i] + ways->between_out[i];
-		if (!ways->open[i] || align->host[i].pub.how == ALIGN_CONTRADICTION || !ways->most[i].count ||
-		    !ways->least[i].count || length >= shortest)
+		if (!ways->open[i] || align->host[i].pub.how == ALIGN_CONTRADICTION ||
+		    !ways->most[i].count || !ways->least[i].count || length >= shortest)
 			continue;
 		shortest = length;
 		best = i;
@@ -307,12 +310,16 @@ static void put_in_order(struct align *align, const struct messages *messages)
 {
 	for (unsigned round = 0; round < messages->hosts; round++)
 		for (unsigned i = 0; i < messages->hosts * messages->hosts; i++) {
-			struct align_host *from = &align->host[i / messages->hosts].pub, *to = &align->host[i % messages->hosts].pub;
+			struct align_host *from = &align->host[i / messages->hosts].pub,
+					  *to = &align->host[i % messages->hosts].pub;
 			int64_t most_ns;
 
-			if (!messages->bounds[i].count || from->how != ALIGN_ONE_WAY || to->how != ALIGN_ONE_WAY)
+			if (!messages->bounds[i].count || from->how != ALIGN_ONE_WAY ||
+			    to->how != ALIGN_ONE_WAY)
 				continue;
-			if (__builtin_add_overflow(from->ahead_ns, least_of(&messages->bounds[i]), &most_ns) || to->ahead_ns <= most_ns)
+			if (__builtin_add_overflow(from->ahead_ns, least_of(&messages->bounds[i]),
+						   &most_ns) ||
+			    to->ahead_ns <= most_ns)
 				continue;
 			if (to->is_most)
 				to->ahead_ns = most_ns;
@@ -330,8 +337,10 @@ static int settle_rest(struct align *align, const struct messages *messages)
 		if (!ways->open[i])
 			continue;
 		count_messages(align, messages, i);
-		if (align->host[i].pub.how == ALIGN_WALL_CLOCK && (ways->most[i].count || ways->least[i].count)) {
-			align->host[i].pub.between = ways->most[i].count ? ways->between_in[i] : ways->between_out[i];
+		if (align->host[i].pub.how == ALIGN_WALL_CLOCK &&
+		    (ways->most[i].count || ways->least[i].count)) {
+			align->host[i].pub.between =
+				ways->most[i].count ? ways->between_in[i] : ways->between_out[i];
 			one_way(&align->host[i].pub, &ways->most[i], &ways->least[i]);
 		}
 	}
@@ -363,8 +372,9 @@ static int take_clock(struct align *align, unsigned index, unsigned from)
 		return -1;
 	host->shifts = other->shifts;
 	for (unsigned i = 0; i < host->shifts; i++)
-		host->shift[i] = (struct kymo_ctf_shift){ .ns = other->shift[i].ns - later_ns, .by_ns = other->shift[i].by_ns + later_ns,
-						     .error_ns = other->shift[i].error_ns };
+		host->shift[i] = (struct kymo_ctf_shift){ .ns = other->shift[i].ns - later_ns,
+							  .by_ns = other->shift[i].by_ns + later_ns,
+							  .error_ns = other->shift[i].error_ns };
 	host->pub.how = ALIGN_SAME_CLOCK;
 	host->pub.to = from;
 	host->pub.ahead_ns = other->pub.ahead_ns - later_ns;
@@ -383,7 +393,8 @@ static int settle_same(struct align *align)
 
 	for (unsigned i = 1; i < align->hosts; i++)
 		for (unsigned k = 0; k < align->hosts && !align->host[i].done; k++) {
-			if (!align->host[k].done || !align->host[i].clock_id || !*align->host[i].clock_id ||
+			if (!align->host[k].done || !align->host[i].clock_id ||
+			    !*align->host[i].clock_id ||
 			    strcmp(align->host[k].clock_id, align->host[i].clock_id) != 0)
 				continue;
 			if (take_clock(align, i, k))

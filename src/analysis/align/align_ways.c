@@ -52,7 +52,8 @@ static struct end *ends_of(const struct bounds *bounds, int sign, bool ahead)
 	for (unsigned i = 0; end && i < bounds->count; i++) {
 		const struct bound *bound = &bounds->bound[i];
 
-		end[i] = (struct end){ ahead ? bound->ns + sign * bound->most_ns : bound->ns, bound };
+		end[i] = (struct end){ ahead ? bound->ns + sign * bound->most_ns : bound->ns,
+				       bound };
 	}
 	if (end)
 		qsort(end, bounds->count, sizeof(*end), by_time);
@@ -68,7 +69,8 @@ static double distance(const struct end *a, const struct end *b)
  * For each entry of @of: the index of the best entry of @from to join, by its bound and its
  * distance in time.
  */
-static void find_best(const struct end *of, unsigned ofs, const struct end *from, unsigned froms, unsigned *best)
+static void find_best(const struct end *of, unsigned ofs, const struct end *from, unsigned froms,
+		      unsigned *best)
 {
 	unsigned next = 0, low = 0;
 
@@ -84,7 +86,8 @@ static void find_best(const struct end *of, unsigned ofs, const struct end *from
 	for (unsigned i = ofs; i-- > 0;) {
 		for (; next && from[next - 1].at_ns > of[i].at_ns; next--)
 			if ((double)from[next - 1].bound->most_ns <=
-			    (double)from[low].bound->most_ns + distance(&from[low], &from[next - 1]))
+			    (double)from[low].bound->most_ns +
+				    distance(&from[low], &from[next - 1]))
 				low = next - 1;
 		if ((double)from[low].bound->most_ns + distance(&from[low], &of[i]) <
 		    (double)from[best[i]].bound->most_ns + distance(&from[best[i]], &of[i]))
@@ -97,7 +100,8 @@ static void find_best(const struct end *of, unsigned ofs, const struct end *from
  *   or the reverse. Rounding never makes the result tighter than justified. Return: 0, or -1: out
  *   of memory.
  */
-static int join(struct bounds *out, const struct bounds *known, const struct bounds *message, bool in)
+static int join(struct bounds *out, const struct bounds *known, const struct bounds *message,
+		bool in)
 {
 	struct end *from = ends_of(known, in ? 1 : -1, true), *of = ends_of(message, 1, !in);
 	unsigned *best = calloc(message->count, sizeof(*best));
@@ -107,13 +111,17 @@ static int join(struct bounds *out, const struct bounds *known, const struct bou
 		find_best(of, message->count, from, known->count, best);
 	for (unsigned i = 0; !status && i < message->count; i++) {
 		const struct bound *a = from[best[i]].bound, *b = of[i].bound;
-		int64_t apart_ns = in ? of[i].at_ns - from[best[i]].at_ns : from[best[i]].at_ns - of[i].at_ns;
+		int64_t apart_ns =
+			in ? of[i].at_ns - from[best[i]].at_ns : from[best[i]].at_ns - of[i].at_ns;
 		int64_t rate_ns = (int64_t)ceil(distance(&of[i], &from[best[i]]));
-		int64_t ns = in ? apart_ns - rate_ns : rate_ns - apart_ns, most_ns = rate_ns + BOUNDS_SLACK_NS;
+		int64_t ns = in ? apart_ns - rate_ns : rate_ns - apart_ns,
+			most_ns = rate_ns + BOUNDS_SLACK_NS;
 
 		/* An overflow happens only with damaged times. */
-		if (__builtin_add_overflow(ns, a->ns, &ns) || __builtin_add_overflow(most_ns, a->most_ns, &most_ns) ||
-		    __builtin_add_overflow(most_ns, b->most_ns, &most_ns) || llabs(ns) > TIME_MAX || llabs(most_ns) > TIME_MAX)
+		if (__builtin_add_overflow(ns, a->ns, &ns) ||
+		    __builtin_add_overflow(most_ns, a->most_ns, &most_ns) ||
+		    __builtin_add_overflow(most_ns, b->most_ns, &most_ns) || llabs(ns) > TIME_MAX ||
+		    llabs(most_ns) > TIME_MAX)
 			continue;
 		status = bounds_add(out, ns, most_ns);
 	}
@@ -137,14 +145,16 @@ static const struct bounds *between(const struct messages *messages, unsigned fr
 }
 
 /* Extends the paths by one host: from the bounds @reached into @next. */
-static int step(const struct messages *messages, const bool *is_open, const struct bounds *reached, struct bounds *next,
-		const struct bounds *all, bool in, unsigned *joins)
+static int step(const struct messages *messages, const bool *is_open, const struct bounds *reached,
+		struct bounds *next, const struct bounds *all, bool in, unsigned *joins)
 {
 	for (unsigned j = 0; j < messages->hosts; j++)
 		for (unsigned k = 0; k < messages->hosts && reached[j].count; k++) {
-			const struct bounds *message = in ? between(messages, j, k) : between(messages, k, j);
+			const struct bounds *message =
+				in ? between(messages, j, k) : between(messages, k, j);
 
-			if (!is_open[k] || k == j || !message->count || (*joins >= JOINS_MAX && (all[k].count || next[k].count)))
+			if (!is_open[k] || k == j || !message->count ||
+			    (*joins >= JOINS_MAX && (all[k].count || next[k].count)))
 				continue;
 			(*joins)++;
 			if (join(&next[k], &reached[j], message, in))
@@ -159,10 +169,12 @@ static void free_all(struct bounds *bounds, unsigned hosts)
 		bounds_free(&bounds[i]);
 }
 
-int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all, unsigned *hosts_between, bool in)
+int ways_extend(const struct messages *messages, const bool *is_open, struct bounds *all,
+		unsigned *hosts_between, bool in)
 {
 	unsigned hosts = messages->hosts, joins = 0, open = 0;
-	struct bounds *reached = calloc(hosts, sizeof(*reached)), *next = calloc(hosts, sizeof(*next));
+	struct bounds *reached = calloc(hosts, sizeof(*reached)),
+		      *next = calloc(hosts, sizeof(*next));
 	int status = reached && next ? 0 : -1;
 
 	for (unsigned k = 0; !status && k < hosts; k++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A user's own model of behaviour: a file names activities, regions and states by the events at
- * which they begin and end, and the trace says when they were. docs/answers/behaviour.md defines the file.
+ * which they begin and end, and the trace says when they were. docs/answers/behaviour.md defines
+ * the file.
  *
  *   behaviours_read(&file, "robot.yaml", &err);
  *   behaviour_create(&behaviour, file, model, spans, report, context, &err);

@@ -30,7 +30,8 @@ static const char *const each_names[] = { "none", "thread", "node", "process" };
 /* ---- nodes of YAML ---- */
 
 /* @text: what stands there, or what it is about */
-static void wrong_text(struct reading *r, const yaml_node_t *node, const char *what, const char *text)
+static void wrong_text(struct reading *r, const yaml_node_t *node, const char *what,
+		       const char *text)
 {
 	char message[512];
 
@@ -165,15 +166,15 @@ static struct rule *add_rule(struct reading *r, const yaml_node_t *node, enum be
 {
 	struct behaviours *to = r->to;
 	const yaml_node_t *each = member(r, node, "each");
-	struct rule *rule =
-		yaml_kept(&r->yaml, ARRAY_ROOM(to->rule, to->rules, to->rule_room) ? to->rule : NULL);
+	struct rule *rule = yaml_kept(
+		&r->yaml, ARRAY_ROOM(to->rule, to->rules, to->rule_room) ? to->rule : NULL);
 	unsigned i = kind == BEHAVIOUR_REGION ? EACH_THREAD : EACH_NONE;
 
 	if (!rule)
 		return NULL;
 	if (each)
-		for (i = 0; i < COUNT_OF(each_names) && strcmp(each_names[i], yaml_scalar(each)) != 0;
-		     i++)
+		for (i = 0;
+		     i < COUNT_OF(each_names) && strcmp(each_names[i], yaml_scalar(each)) != 0; i++)
 			;
 	if (i == COUNT_OF(each_names))
 		wrong_text(r, each, "'each' is thread, node or process, and not", yaml_scalar(each));
@@ -234,7 +235,8 @@ static void read_states(struct reading *r, const char *name, const yaml_node_t *
 	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
 	     pair < node->data.mapping.pairs.top && !r->yaml.failed; pair++)
 		if (strcmp(yaml_scalar(yaml_at(&r->yaml, pair->key)), "each") != 0)
-			read_state(r, name, text_of(r, yaml_at(&r->yaml, pair->key)), yaml_at(&r->yaml, pair->value));
+			read_state(r, name, text_of(r, yaml_at(&r->yaml, pair->key)),
+				   yaml_at(&r->yaml, pair->value));
 	if (r->to->rule[r->to->rules - 1].count < 2)
 		wrong_text(r, node, "a group has at least two states:", name);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formats pcap and pcapng, of either byte order; https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html
- * and -pcapng-03. Everything in a file is untrusted: no length is believed before that many bytes are
- * there, and what is longer than FRAME_MAX is damage.
+ * The formats pcap and pcapng, of either byte order;
+ * https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html and -pcapng-03. Everything in a
+ * file is untrusted: no length is believed before that many bytes are there, and what is longer
+ * than FRAME_MAX is damage.
  *
  * Why no library: two headers and three kinds of blocks are all that is needed, and libpcap would
  * bring the library of D-Bus into every process of kymo.
@@ -73,7 +74,8 @@ static void read_pcap(struct file *file, bool nano)
 	while ((more = get(file, record, sizeof(record))) > 0) {
 		const uint64_t part = get32(record + 4, file->little);
 
-		frame.ns = (int64_t)get32(record, file->little) * 1000000000 + (int64_t)(nano ? part : part * 1000);
+		frame.ns = (int64_t)get32(record, file->little) * 1000000000 +
+			   (int64_t)(nano ? part : part * 1000);
 		frame.data = (struct bytes){ file->buffer, get32(record + 8, file->little) };
 		frame.wire_bytes = get32(record + 12, file->little);
 		if (frame.data.size > FRAME_MAX) {
@@ -116,15 +118,19 @@ static void on_interface(struct file *file, struct bytes body)
 	*interface = (struct interface){ .link = get16(body.at, file->little), .per_second = 1000000 };
 	(void)skip(&body, 8);
 	while (body.size >= 4) {
-		const unsigned code = get16(body.at, file->little), length = get16(body.at + 2, file->little);
+		const unsigned code = get16(body.at, file->little),
+			       length = get16(body.at + 2, file->little);
 
 		if (!code || !skip(&body, 4) || body.size < length)
 			return;
 		if (code == NG_OPTION_RESOLUTION && length >= 1)
 			set_resolution(interface, body.at[0]);
 		if (code == NG_OPTION_OFFSET && length >= 8)
-			interface->offset_s = (int64_t)((uint64_t)get32(body.at + (file->little ? 4 : 0), file->little) << 32 |
-							get32(body.at + (file->little ? 0 : 4), file->little));
+			interface->offset_s =
+				(int64_t)((uint64_t)get32(body.at + (file->little ? 4 : 0),
+							  file->little)
+						  << 32 |
+					  get32(body.at + (file->little ? 0 : 4), file->little));
 		if (!skip(&body, (length + 3u) & ~3u))
 			return;
 	}
@@ -139,11 +145,14 @@ static int64_t interface_ns(const struct interface *interface, uint64_t units)
 	if (seconds > UINT32_MAX)
 		return 0;
 	if (interface->per_second <= 1000000000 && 1000000000 % interface->per_second == 0)
-		return (int64_t)(seconds * 1000000000 + rest * (1000000000 / interface->per_second));
-	return (int64_t)(seconds * 1000000000) + (int64_t)((double)rest * 1e9 / (double)interface->per_second);
+		return (int64_t)(seconds * 1000000000 +
+				 rest * (1000000000 / interface->per_second));
+	return (int64_t)(seconds * 1000000000) +
+	       (int64_t)((double)rest * 1e9 / (double)interface->per_second);
 }
 
-/* 0 interface; 4 time, the upper half first; 12 bytes that were kept; 16 bytes that there were; 20 the bytes */
+/* 0 interface; 4 time, the upper half first; 12 bytes that were kept; 16 bytes that there were; 20
+ * the bytes */
 static void on_packet(struct file *file, struct bytes body, bool old)
 {
 	struct capture_frame frame;
@@ -155,8 +164,9 @@ static void on_packet(struct file *file, struct bytes body, bool old)
 	if (number >= file->interfaces)
 		return;
 	frame.link = file->interface[number].link;
-	frame.ns = interface_ns(&file->interface[number],
-				(uint64_t)get32(body.at + 4, file->little) << 32 | get32(body.at + 8, file->little));
+	frame.ns = interface_ns(&file->interface[number], (uint64_t)get32(body.at + 4, file->little)
+									  << 32 |
+								  get32(body.at + 8, file->little));
 	frame.wire_bytes = get32(body.at + 16, file->little);
 	frame.data.size = get32(body.at + 12, file->little);
 	(void)skip(&body, 20);
@@ -166,7 +176,8 @@ static void on_packet(struct file *file, struct bytes body, bool old)
 	capture_frame(file->captures, file->number, &frame);
 }
 
-/* After its type: the length of a section's block depends on the byte order in it. Return: as get(). */
+/* After its type: the length of a section's block depends on the byte order in it. Return: as
+ * get(). */
 static int begin_section(struct file *file, uint8_t head[8])
 {
 	const int more = get(file, head, 8);
@@ -231,7 +242,8 @@ static void read_pcapng(struct file *file)
 		cut_short(file);
 }
 
-int capture_read_file(struct captures *captures, unsigned number, FILE *stream, struct kymo_err *err)
+int capture_read_file(struct captures *captures, unsigned number, FILE *stream,
+		      struct kymo_err *err)
 {
 	const char *path = captures->source[number].path;
 	struct file *file = calloc(1, sizeof(*file));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a frame to a datagram of UDP. Of a datagram that IP sent in fragments, only the first one has
- * the headers; what follows in the others is not needed.
+ * From a frame to a datagram of UDP. Of a datagram that IP sent in fragments, only the first one
+ * has the headers; what follows in the others is not needed.
  */
 #include <string.h>
 
@@ -43,10 +43,11 @@ static bool drop_link(struct bytes *data, unsigned link, bool *known)
 		return skip(data, 4);
 	case LINK_COOKED:
 		/* Loopback shows each packet as sent and as received. */
-		return skip(data, 16) &&
-		       !(get16(at, false) == COOKED_OUTGOING && get16(at + 2, false) == COOKED_LOOPBACK);
+		return skip(data, 16) && !(get16(at, false) == COOKED_OUTGOING &&
+					   get16(at + 2, false) == COOKED_LOOPBACK);
 	case LINK_COOKED2:
-		return skip(data, 20) && !(at[10] == COOKED_OUTGOING && get16(at + 8, false) == COOKED_LOOPBACK);
+		return skip(data, 20) &&
+		       !(at[10] == COOKED_OUTGOING && get16(at + 8, false) == COOKED_LOOPBACK);
 	case LINK_ETHERNET:
 		if (!skip(data, 14))
 			return false;
@@ -107,7 +108,9 @@ static bool drop_ipv6(struct bytes *data, struct capture_packet *packet)
 void capture_frame(struct captures *captures, unsigned file, const struct capture_frame *frame)
 {
 	struct capture_source *source = &captures->source[file];
-	struct capture_packet packet = { .ns = frame->ns, .bytes = frame->wire_bytes, .file = (uint8_t)file };
+	struct capture_packet packet = { .ns = frame->ns,
+					 .bytes = frame->wire_bytes,
+					 .file = (uint8_t)file };
 	struct bytes data = frame->data;
 	bool known, is_udp = false;
 

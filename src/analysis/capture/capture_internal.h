@@ -22,9 +22,10 @@ struct capture_frame {
 
 struct capture_source {
 	char *path;
-	char *host;		/* NULL: not given */
-	int64_t first_ns, last_ns;	/* of its frames; 0: none */
-	uint64_t frames, cut, foreign;	/* cut off inside a submessage; of a link that is not known */
+	char *host;                /* NULL: not given */
+	int64_t first_ns, last_ns; /* of its frames; 0: none */
+	uint64_t frames, cut,
+		foreign; /* cut off inside a submessage; of a link that is not known */
 	unsigned foreign_link;
 	const char *damage;	/* NULL: none */
 };
@@ -51,11 +52,14 @@ int capture_read_file(struct captures *captures, unsigned file, FILE *stream, st
 void capture_frame(struct captures *captures, unsigned file, const struct capture_frame *frame);
 
 /* capture_rtps.c: a datagram of UDP. @packet has its time, addresses, size and file. */
-void capture_datagram(struct captures *captures, const struct capture_packet *packet, struct bytes payload);
+void capture_datagram(struct captures *captures, const struct capture_packet *packet,
+		      struct bytes payload);
 
 /* captures.c */
-/* captures_copies() - how many copies of @packet to its destination @file has; -1: it has no packet to there. */
-int64_t captures_copies(const struct captures *captures, const struct capture_packet *packet, unsigned file);
+/* captures_copies() - how many copies of @packet to its destination @file has; -1: it has no packet
+ * to there. */
+int64_t captures_copies(const struct captures *captures, const struct capture_packet *packet,
+			unsigned file);
 void capture_add(struct captures *captures, const struct capture_packet *packet);
 
 static inline uint16_t get16(const uint8_t *at, bool little)

@@ -40,7 +40,8 @@ static int64_t time_at(const uint8_t *at, bool little)
 {
 	const uint64_t fraction = get32(at + 4, little);
 
-	return (int64_t)get32(at, little) * 1000000000 + (int64_t)((fraction * 1000000000 + (1ull << 31)) >> 32);
+	return (int64_t)get32(at, little) * 1000000000 +
+	       (int64_t)((fraction * 1000000000 + (1ull << 31)) >> 32);
 }
 
 /* What the middleware writes for itself has the two highest bits of its entity's kind set. */
@@ -49,8 +50,8 @@ static bool is_builtin(const uint8_t entity[4])
 	return (entity[3] & 0xc0) == 0xc0;
 }
 
-static void add(struct reading *r, enum capture_kind kind, const uint8_t participant[PREFIX], const uint8_t entity[4],
-		uint64_t sequence)
+static void add(struct reading *r, enum capture_kind kind, const uint8_t participant[PREFIX],
+		const uint8_t entity[4], uint64_t sequence)
 {
 	if (is_builtin(entity))
 		return;
@@ -61,15 +62,18 @@ static void add(struct reading *r, enum capture_kind kind, const uint8_t partici
 	capture_add(r->captures, &r->packet);
 }
 
-/* 0 flags, offset; 4 reader; 8 writer; 12 sequence number; DATA_FRAG: 20 first part, 24 parts, 26 size of a part */
+/* 0 flags, offset; 4 reader; 8 writer; 12 sequence number; DATA_FRAG: 20 first part, 24 parts, 26
+ * size of a part */
 static void on_data(struct reading *r, const uint8_t *at, bool little, bool is_part)
 {
 	r->packet.fragment = is_part ? get32(at + 20, little) : 0;
 	r->packet.fragments = is_part ? get16(at + 24, little) : 0;
-	add(r, is_part ? CAPTURE_FRAGMENT : CAPTURE_DATA, r->sender, at + 8, sequence_at(at + 12, little));
+	add(r, is_part ? CAPTURE_FRAGMENT : CAPTURE_DATA, r->sender, at + 8,
+	    sequence_at(at + 12, little));
 }
 
-/* 0 reader; 4 writer; 8 first number that is missing; ACKNACK: 16 bits that follow. None: nothing is missing. */
+/* 0 reader; 4 writer; 8 first number that is missing; ACKNACK: 16 bits that follow. None: nothing
+ * is missing. */
 static void on_request(struct reading *r, const uint8_t *at, bool little, bool is_of_parts)
 {
 	if (!is_of_parts && !get32(at + 16, little))
@@ -126,7 +130,8 @@ static void on_submessage(struct reading *r, unsigned kind, unsigned flags, cons
 	}
 }
 
-void capture_datagram(struct captures *captures, const struct capture_packet *packet, struct bytes payload)
+void capture_datagram(struct captures *captures, const struct capture_packet *packet,
+		      struct bytes payload)
 {
 	struct reading r = { .captures = captures, .packet = *packet };
 	unsigned kind, flags;

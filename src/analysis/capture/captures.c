@@ -26,7 +26,8 @@ static void writer_words(const struct capture_packet *packet, uint64_t words[2])
 }
 
 /* Packets with the same @key and @scope are copies. */
-static void key_of(const struct capture_packet *packet, bool of_message, uint64_t *key, uint64_t *scope)
+static void key_of(const struct capture_packet *packet, bool of_message, uint64_t *key,
+		   uint64_t *scope)
 {
 	uint64_t words[2];
 
@@ -50,7 +51,8 @@ static uint64_t destination_of(const struct capture_packet *packet)
 	return mix(words[0] ^ mix(words[1]));
 }
 
-static void copy_key(const struct capture_packet *packet, unsigned file, uint64_t *key, uint64_t *scope)
+static void copy_key(const struct capture_packet *packet, unsigned file, uint64_t *key,
+		     uint64_t *scope)
 {
 	struct capture_packet there = *packet;
 
@@ -59,7 +61,8 @@ static void copy_key(const struct capture_packet *packet, unsigned file, uint64_
 	*scope = mix(*scope ^ destination_of(packet));
 }
 
-int64_t captures_copies(const struct captures *captures, const struct capture_packet *packet, unsigned file)
+int64_t captures_copies(const struct captures *captures, const struct capture_packet *packet,
+			unsigned file)
 {
 	uint64_t key, scope;
 
@@ -77,8 +80,9 @@ static void count_copy(struct captures *captures, struct capture_packet *packet)
 	copy_key(packet, packet->file, &key, &scope);
 	before = (uintptr_t)map_get(&captures->copies, key, scope);
 	packet->is_first_to = !before;
-	captures->failed |= map_put(&captures->copies, key, scope, (void *)(before + 1)) ||
-			    map_put(&captures->destinations, destination_of(packet), packet->file, captures);
+	captures->failed |=
+		map_put(&captures->copies, key, scope, (void *)(before + 1)) ||
+		map_put(&captures->destinations, destination_of(packet), packet->file, captures);
 }
 
 static bool is_same_way(const struct capture_packet *a, const struct capture_packet *b)
@@ -89,10 +93,12 @@ static bool is_same_way(const struct capture_packet *a, const struct capture_pac
 }
 
 /*
- * Is a copy of @first sent again? A writer that has no multicast sends a message to each reader, one
- * right after the other. So only what somebody asked for counts, or what goes the same way twice.
+ * Is a copy of @first sent again? A writer that has no multicast sends a message to each reader,
+ * one right after the other. So only what somebody asked for counts, or what goes the same way
+ * twice.
  */
-static bool is_again(const struct captures *captures, const struct capture_packet *first, const struct capture_packet *packet)
+static bool is_again(const struct captures *captures, const struct capture_packet *first,
+		     const struct capture_packet *packet)
 {
 	uint64_t words[2];
 	uintptr_t asked;
@@ -107,7 +113,8 @@ static void note_request(struct captures *captures, const struct capture_packet 
 	uint64_t words[2];
 
 	writer_words(packet, words);
-	captures->failed |= map_put(&captures->asked, words[0], words[1] ^ packet->file, (void *)(uintptr_t)captures->count);
+	captures->failed |= map_put(&captures->asked, words[0], words[1] ^ packet->file,
+				    (void *)(uintptr_t)captures->count);
 }
 
 /* The last packet: was there a copy before, and which source timestamp has its message? */
@@ -121,13 +128,15 @@ static void note_data(struct captures *captures, struct capture_packet *packet)
 	packet->seen = first;
 	packet->again = first && is_again(captures, first, packet);
 	if (!first)
-		captures->failed |= map_put(&captures->seen, key, scope, (void *)(uintptr_t)captures->count);
+		captures->failed |=
+			map_put(&captures->seen, key, scope, (void *)(uintptr_t)captures->count);
 	key_of(packet, true, &key, &scope);
 	first = at_key(captures, key, scope);
 	if (!packet->source_ns && first)
 		packet->source_ns = first->source_ns;
 	if (packet->source_ns && !first)
-		captures->failed |= map_put(&captures->seen, key, scope, (void *)(uintptr_t)captures->count);
+		captures->failed |=
+			map_put(&captures->seen, key, scope, (void *)(uintptr_t)captures->count);
 }
 
 void capture_add(struct captures *captures, const struct capture_packet *packet)
@@ -158,7 +167,8 @@ const struct capture_packet *captures_packet(const struct captures *captures, ui
 
 /* ---- files ---- */
 
-__attribute__((format(printf, 2, 3))) static void warn(struct captures *captures, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void warn(struct captures *captures,
+						       const char *format, ...)
 {
 	va_list list;
 	char *text;
@@ -206,7 +216,8 @@ static int name_source(struct capture_source *source, const char *argument)
 {
 	const char *equals = strchr(argument, '=');
 
-	if (equals && equals > argument && !memchr(argument, '/', (size_t)(equals - argument)) && access(argument, F_OK)) {
+	if (equals && equals > argument && !memchr(argument, '/', (size_t)(equals - argument)) &&
+	    access(argument, F_OK)) {
 		source->host = strndup(argument, (size_t)(equals - argument));
 		argument = equals + 1;
 		if (!source->host)
@@ -238,7 +249,9 @@ static int complete(struct captures *captures, struct kymo_err *err)
 {
 	for (uint64_t i = 0; i < captures->count && !captures->failed; i++)
 		if (captures->packet[i].source_ns)
-			captures->failed |= map_put(&captures->stamps, (uint64_t)captures->packet[i].source_ns, 0, captures);
+			captures->failed |=
+				map_put(&captures->stamps, (uint64_t)captures->packet[i].source_ns,
+					0, captures);
 	return captures->failed ? err_no_memory(err) : 0;
 }
 
@@ -251,7 +264,8 @@ static struct captures *new_captures(struct kymo_err *err)
 	return captures;
 }
 
-int captures_read(struct captures **result, const char *const *argument, unsigned arguments, struct kymo_err *err)
+int captures_read(struct captures **result, const char *const *argument, unsigned arguments,
+		  struct kymo_err *err)
 {
 	struct captures *captures;
 	int status = 0;

@@ -145,7 +145,8 @@ void chains_deliver(struct chains *chains, struct run *run, struct publication *
 }
 
 /* The publication of @message, or NULL. */
-static struct publication *publication_of(struct chains *chains, const struct model_message *message)
+static struct publication *publication_of(struct chains *chains,
+					  const struct model_message *message)
 {
 	struct publication *publication = map_get(&chains->publications, message->id, 0);
 	const struct window *window;
@@ -355,5 +356,8 @@ PASS_FINISH(chains)
 PASS_FAILED(chains)
 PASS_DESTROY(chains)
 const struct pass_ops chains_pass = {
-	.turn = PASS_AFTER_MODEL, .finish = chains_pass_finish, .failed = chains_pass_failed, .destroy = chains_pass_destroy,
+	.turn = PASS_AFTER_MODEL,
+	.finish = chains_pass_finish,
+	.failed = chains_pass_failed,
+	.destroy = chains_pass_destroy,
 };

@@ -100,10 +100,10 @@ struct chains_part {
 struct chains_hop {
 	const struct model_thread *thread;
 	uint64_t id;
-	int64_t publish_ns, send_ns, take_ns;	/* of the message that the callback was called with */
-	struct model_dds dds;			/* of that message */
-	int64_t start_ns, end_ns;		/* of the callback */
-	int64_t source_ns;                      /* source timestamp of that message */
+	int64_t publish_ns, send_ns, take_ns; /* of the message that the callback was called with */
+	struct model_dds dds;                 /* of that message */
+	int64_t start_ns, end_ns;             /* of the callback */
+	int64_t source_ns;                    /* source timestamp of that message */
 };
 
 /* One message's arrival at the end of a path. */
@@ -120,8 +120,8 @@ struct chains_stats {
 	struct chains_part part[CHAINS_SEGMENTS_MAX];
 	struct histogram *part_ns;	/* of `parts` */
 	/*
-	 * Of a transport part and the wait after it, the same time inside the middleware: MODEL_DDS_PARTS
-	 * for each part; NULL: nothing is known of any.
+	 * Of a transport part and the wait after it, the same time inside the middleware:
+	 * MODEL_DDS_PARTS for each part; NULL: nothing is known of any.
 	 */
 	struct histogram *inside;
 	/* Largest error of each part, between the clocks of two hosts; else 0. */
@@ -130,7 +130,8 @@ struct chains_stats {
 	int64_t error_ns;
 	struct chains_arrival *worst;	/* longest first */
 	unsigned worst_count;
-	struct chains_arrival near, named, at;	/* for near_ns, named_id, at_ns; part_ns is NULL: none */
+	struct chains_arrival near, named,
+		at; /* for near_ns, named_id, at_ns; part_ns is NULL: none */
 };
 
 /* Messages that the ring buffer of one subscription dropped. */
@@ -142,27 +143,28 @@ struct chains_drop {
 
 struct chains_path {
 	uint32_t index;
-	const struct chains_path *parent;	/* the step before; NULL: the path begins here */
-	const struct chains_path *child, *sibling;	/* steps after it: child, child->sibling, ... */
-	const struct model_callback *callback;		/* this is set, */
-	const struct model_publisher *publisher;	/* or this */
-	enum chains_link link;			/* of a publisher: the link to the callback before it */
-	unsigned depth;				/* steps before this one */
-	unsigned hops;				/* deliveries among these steps */
+	const struct chains_path *parent;          /* the step before; NULL: the path begins here */
+	const struct chains_path *child, *sibling; /* steps after it: child, child->sibling, ... */
+	const struct model_callback *callback;     /* this is set, */
+	const struct model_publisher *publisher;   /* or this */
+	enum chains_link link; /* of a publisher: the link to the callback before it */
+	unsigned depth;        /* steps before this one */
+	unsigned hops;         /* deliveries among these steps */
 	/*
 	 * Of a publisher: request or response, if the step is a client or service instead of a
 	 * publisher.
 	 */
 	enum chains_call call;
-	bool is_loop;				/* the callback is already part of the path */
-	bool is_complete;			/* the whole pattern is matched: the path ends here */
+	bool is_loop;     /* the callback is already part of the path */
+	bool is_complete; /* the whole pattern is matched: the path ends here */
 
-	uint64_t count;		/* runs or publications that reached this step */
-	uint64_t parents;	/* of the callback before: runs that published here at least once */
-	uint64_t ended;		/* callback: runs that returned */
-	uint64_t silent;	/* callback: runs that led to no publication of a path */
-	uint64_t silent_unfinished;	/* of them: runs without end in the trace */
-	uint64_t between_hosts;	/* arrivals without times: the clocks of two hosts cannot be compared */
+	uint64_t count;   /* runs or publications that reached this step */
+	uint64_t parents; /* of the callback before: runs that published here at least once */
+	uint64_t ended;   /* callback: runs that returned */
+	uint64_t silent;  /* callback: runs that led to no publication of a path */
+	uint64_t silent_unfinished; /* of them: runs without end in the trace */
+	uint64_t between_hosts;     /* arrivals without times: the clocks of two hosts cannot be
+				       compared */
 	/*
 	 * For a callback after a topic: messages that did not reach the callback, and the reason if
 	 * it is known.
@@ -202,12 +204,12 @@ struct chains_tree_step {
 #define CHAINS_TREE_MAX 10000
 
 struct chains_options {
-	const char *pattern;		/* '/scan -> /planner -> /cmd_vel'; NULL: every chain */
-	bool all_topics;		/* include /rosout and /parameter_events */
-	bool calls;			/* the trace has events of service calls */
-	bool latest;			/* assume CHAINS_LATEST where the trace names no link */
-	int64_t begin_ns, end_ns;	/* count chains that begin inside; INT64_MIN, INT64_MAX: all */
-	unsigned worst;			/* number of longest arrivals to keep per path */
+	const char *pattern;      /* '/scan -> /planner -> /cmd_vel'; NULL: every chain */
+	bool all_topics;          /* include /rosout and /parameter_events */
+	bool calls;               /* the trace has events of service calls */
+	bool latest;              /* assume CHAINS_LATEST where the trace names no link */
+	int64_t begin_ns, end_ns; /* count chains that begin inside; INT64_MIN, INT64_MAX: all */
+	unsigned worst;           /* number of longest arrivals to keep per path */
 	/* When this many are kept of all paths together, a path has no more than 3; 0: no limit. */
 	unsigned worst_all;
 	bool hops;			/* ... with their hops */
@@ -223,7 +225,8 @@ struct chains_options {
 	const uint8_t *collect;
 	uint32_t collect_bits;
 	/* Called for each arrival with comparable times, when it is complete; NULL: not. */
-	void (*arrived)(void *context, const struct chains_path *path, const struct chains_arrival *arrival);
+	void (*arrived)(void *context, const struct chains_path *path,
+			const struct chains_arrival *arrival);
 	void *context;
 	uint64_t follow_id;		/* keep the tree of this publication; 0: none */
 	/* Or of the first chain that begins at this time or later; INT64_MIN: none. */
@@ -232,10 +235,10 @@ struct chains_options {
 #define CHAINS_EAGER 2000u
 
 struct chains_facts {
-	uint64_t begun;			/* chains that began */
-	uint64_t paths_exceeded;	/* steps that were not followed because of CHAINS_PATHS_MAX */
-	uint64_t steps_exceeded;	/* chains cut at CHAINS_STEPS_MAX */
-	uint64_t lookback_exceeded;	/* messages received after they had left the window */
+	uint64_t begun;             /* chains that began */
+	uint64_t paths_exceeded;    /* steps that were not followed because of CHAINS_PATHS_MAX */
+	uint64_t steps_exceeded;    /* chains cut at CHAINS_STEPS_MAX */
+	uint64_t lookback_exceeded; /* messages received after they had left the window */
 	/* Chains that were not followed: too many join in one message. */
 	uint64_t fan_in_exceeded;
 	unsigned links;			/* message links of the trace */

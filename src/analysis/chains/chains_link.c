@@ -35,7 +35,8 @@ static struct latest *latest_new(struct chains *chains, const struct model_callb
 		return NULL;
 	latest->callback = callback;
 	*slot = latest;
-	list = node ? chains_element(chains, &chains->node_latest, sizeof(*list), node->index) : NULL;
+	list = node ? chains_element(chains, &chains->node_latest, sizeof(*list), node->index)
+		    : NULL;
 	if (list) {
 		latest->next = *list;
 		*list = latest;
@@ -49,10 +50,12 @@ static bool is_linked(struct chains *chains, const struct model_publisher *publi
 	uint8_t *linked;
 	unsigned i;
 
-	for (; chains->links_known < model_count(chains->model, MODEL_LINK); chains->links_known++) {
+	for (; chains->links_known < model_count(chains->model, MODEL_LINK);
+	     chains->links_known++) {
 		link = model_link(chains->model, chains->links_known);
 		for (i = 0; i < link->publishers; i++) {
-			linked = chains_element(chains, &chains->linked, 1, link->publisher[i]->index);
+			linked = chains_element(chains, &chains->linked, 1,
+						link->publisher[i]->index);
 			if (linked)
 				*linked = 1;
 		}

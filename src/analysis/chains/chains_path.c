@@ -164,7 +164,8 @@ uint64_t chains_untaken(const struct chains_path *path)
 	return missing > known ? missing - known : 0;
 }
 
-unsigned chains_steps(const struct chains_path *path, const struct chains_path *step[CHAINS_STEPS_MAX])
+unsigned chains_steps(const struct chains_path *path,
+		      const struct chains_path *step[CHAINS_STEPS_MAX])
 {
 	unsigned count = path->depth + 1;
 

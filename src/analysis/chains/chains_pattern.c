@@ -116,7 +116,8 @@ static void offer(const char *typed, const char *name, const char **near, unsign
 	}
 }
 
-static bool is_missing(const struct chains *chains, const struct element *element, const char **near)
+static bool is_missing(const struct chains *chains, const struct element *element,
+		       const char **near)
 {
 	bool node_seen = false, topic_seen = false;
 	unsigned i, best = UINT_MAX;

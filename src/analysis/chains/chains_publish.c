@@ -15,7 +15,8 @@
 
 struct window *chains_window(struct chains *chains, const struct model_publisher *publisher)
 {
-	struct window **slot = chains_element(chains, &chains->windows, sizeof(*slot), publisher->index);
+	struct window **slot =
+		chains_element(chains, &chains->windows, sizeof(*slot), publisher->index);
 	struct window *window;
 
 	/* Publications point to the window, so its address must not change. */
@@ -49,7 +50,8 @@ static void keep_untaken(struct chains *chains, struct path *path, uint64_t id)
 	if (!o->collect || index >= o->collect_bits || !(o->collect[index / 8] >> index % 8 & 1))
 		return;
 	if (!path->untaken)
-		path->pub.untaken = path->untaken = chains_alloc(chains, CHAINS_UNTAKEN_MAX * sizeof(*path->untaken));
+		path->pub.untaken = path->untaken =
+			chains_alloc(chains, CHAINS_UNTAKEN_MAX * sizeof(*path->untaken));
 	if (path->untaken && path->pub.untaken_count < CHAINS_UNTAKEN_MAX)
 		path->untaken[path->pub.untaken_count++] = id;
 }

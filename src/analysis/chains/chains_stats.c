@@ -161,7 +161,8 @@ static bool compares(const struct token *a, const struct token *b, int64_t ns, i
  * Computes the times of the parts from the last to the first. Returns false if clocks in the path
  * cannot be compared.
  */
-static bool parts_of(const struct token *token, struct chains_arrival *arrival, struct chains_stats *stats)
+static bool parts_of(const struct token *token, struct chains_arrival *arrival,
+		     struct chains_stats *stats)
 {
 	const struct token *next = NULL, *first = token;
 	const struct token *last = token;
@@ -188,7 +189,8 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival, 
 			*--part = token->start_ns - token->take_ns;
 		*--part = token->wait_ns;
 		*--part = token->take_ns - sent_ns - token->wait_ns;
-		if (!compares(token, token->parent, token->take_ns, &stats->part_error_ns[part - arrival->part_ns]))
+		if (!compares(token, token->parent, token->take_ns,
+			      &stats->part_error_ns[part - arrival->part_ns]))
 			return false;
 		if (!call)
 			*--part = sent_ns - token->parent->publish_ns;
@@ -209,14 +211,16 @@ static void hops_of(const struct token *token, struct chains_hop *hop)
 }
 
 /* Replaces @kept by @arrival, whose last step is @token. */
-static void keep(struct chains *chains, const struct chains_stats *stats, struct chains_arrival *kept,
-		 const struct chains_arrival *arrival, const struct token *token)
+static void keep(struct chains *chains, const struct chains_stats *stats,
+		 struct chains_arrival *kept, const struct chains_arrival *arrival,
+		 const struct token *token)
 {
 	unsigned steps = token->path->pub.depth + 1;
 	struct chains_arrival old = *kept;
 
 	*kept = *arrival;
-	kept->part_ns = old.part_ns ? old.part_ns : calloc(stats->parts ? stats->parts : 1, sizeof(int64_t));
+	kept->part_ns = old.part_ns ? old.part_ns
+				    : calloc(stats->parts ? stats->parts : 1, sizeof(int64_t));
 	kept->hop = old.hop || !chains->options.hops ? old.hop : calloc(steps, sizeof(*kept->hop));
 	if (!kept->part_ns || (chains->options.hops && !kept->hop)) {
 		chains->failed = true;
@@ -280,7 +284,8 @@ static void others_add(struct chains *chains, struct chains_stats *stats,
 	if (o->near_ns && (!stats->near.part_ns || apart(arrival->total_ns, o->near_ns) <
 						   apart(stats->near.total_ns, o->near_ns)))
 		keep(chains, stats, &stats->near, arrival, token);
-	if (o->at_ns && at_rank(arrival, o->at_ns) > (stats->at.part_ns ? at_rank(&stats->at, o->at_ns) : -1))
+	if (o->at_ns &&
+	    at_rank(arrival, o->at_ns) > (stats->at.part_ns ? at_rank(&stats->at, o->at_ns) : -1))
 		keep(chains, stats, &stats->at, arrival, token);
 	for (at = o->named_id ? token : NULL; at; at = at->parent)
 		if (at->path->pub.publisher && at->id == o->named_id &&
@@ -295,7 +300,8 @@ static int add(struct histogram *histogram, int64_t ns)
 	return histogram_add(histogram, ns > 0 ? (uint64_t)ns : 0);
 }
 
-static void inside_add(struct chains *chains, struct chains_stats *stats, unsigned part, const struct token *token)
+static void inside_add(struct chains *chains, struct chains_stats *stats, unsigned part,
+		       const struct token *token)
 {
 	struct model_dds_cut cut;
 
@@ -312,7 +318,8 @@ static void inside_add(struct chains *chains, struct chains_stats *stats, unsign
 }
 
 /* Each message that came through the middleware; once one of the path was followed inside it. */
-static void insides_add(struct chains *chains, struct chains_stats *stats, const struct token *token)
+static void insides_add(struct chains *chains, struct chains_stats *stats,
+			const struct token *token)
 {
 	unsigned part = stats->parts;
 	const struct token *at;
@@ -322,7 +329,8 @@ static void insides_add(struct chains *chains, struct chains_stats *stats, const
 	if (!at)
 		return;
 	for (; token; token = token->parent) {
-		if (!token->path->pub.callback || !token->parent || !token->send_ns || !token->dds.is_through)
+		if (!token->path->pub.callback || !token->parent || !token->send_ns ||
+		    !token->dds.is_through)
 			continue;
 		while (part && (stats->part[--part].segment != CHAINS_TRANSPORT ||
 				stats->part[part].step != token->path->pub.depth))

@@ -94,7 +94,8 @@ void chains_tree_publication(struct chains *chains, struct token *token)
 	else if (is_asked(chains, token) && chains->tree_count)
 		chains->facts.tree_causes++;
 	else if (is_asked(chains, token))
-		add(chains, token, add_causes(chains, token->parent, !chains->options.follow_id), true);
+		add(chains, token, add_causes(chains, token->parent, !chains->options.follow_id),
+		    true);
 }
 
 void chains_tree_run(struct chains *chains, struct token *token)

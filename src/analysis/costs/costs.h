@@ -25,7 +25,15 @@
 
 #define COSTS_NAME_MAX 32
 
-enum costs_kind { COSTS_ALLOCATION, COSTS_FREE, COSTS_LOCK, COSTS_FAULT, COSTS_MAJOR, COSTS_CALL, COSTS_KINDS };
+enum costs_kind {
+	COSTS_ALLOCATION,
+	COSTS_FREE,
+	COSTS_LOCK,
+	COSTS_FAULT,
+	COSTS_MAJOR,
+	COSTS_CALL,
+	COSTS_KINDS
+};
 
 /* The thread that held the mutex during the longest wait. */
 struct costs_holder {
@@ -41,10 +49,10 @@ struct costs_holder {
 };
 
 struct costs_use {
-	uint64_t count[COSTS_KINDS];	/* FAULT includes MAJOR */
-	uint64_t bytes;			/* total allocated bytes */
-	int64_t growth, peak;		/* bytes allocated minus freed: at the end, and the maximum */
-	int64_t lock_ns;		/* waiting time for mutexes */
+	uint64_t count[COSTS_KINDS]; /* FAULT includes MAJOR */
+	uint64_t bytes;              /* total allocated bytes */
+	int64_t growth, peak;        /* bytes allocated minus freed: at the end, and the maximum */
+	int64_t lock_ns;             /* waiting time for mutexes */
 	/* Time in system calls; only calls with begin and end in the trace. */
 	int64_t call_ns;
 	struct costs_holder holder;
@@ -90,7 +98,7 @@ struct costs_span {
 struct costs_process {
 	const char *hostname;
 	int32_t pid;
-	char name[COSTS_NAME_MAX];	/* of its main thread, or of the first thread in the trace */
+	char name[COSTS_NAME_MAX]; /* of its main thread, or of the first thread in the trace */
 	/* Peak: of all its threads together, since the start of the trace. */
 	struct costs_use use;
 };
@@ -119,7 +127,8 @@ struct costs_leak {
 struct costs;
 
 /** costs_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
-int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
+int costs_create(struct costs **costs, struct model *model, const struct kymo_ctf_reader *reader,
+		 struct kymo_err *err);
 void costs_destroy(struct costs *costs);
 
 /**
@@ -137,13 +146,16 @@ const struct spans_realtime *costs_realtime(const struct costs *costs, unsigned 
 
 /** costs_listen() - call @run for each run of a callback that returned. */
 void costs_listen(struct costs *costs,
-		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context);
+		  void (*run)(void *context, const struct model_instance *instance,
+			      const struct costs_use *use),
+		  void *context);
 
 /**
  * costs_listen_calls() - call @made for each system call when it has returned, or when its end is
  * known to be missing in the trace.
  */
-void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context);
+void costs_listen_calls(struct costs *costs,
+			void (*made)(void *context, const struct costs_made *made), void *context);
 
 /** costs_listen_leaks() - keep the blocks that are not freed; memory grows with their number. */
 void costs_listen_leaks(struct costs *costs);
@@ -198,7 +210,8 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind);
  *
  * Context: as above, but blocks. Return: 0, or -1 with @err.
  */
-int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err);
+int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls,
+	       struct kymo_err *err);
 
 /* For pass_add(). Only runs that start inside the window count; for processes everything counts. */
 extern const struct pass_ops costs_pass;

@@ -15,7 +15,8 @@ static void add_to(int64_t *sum, int64_t more)
 }
 
 /* Return: NULL without memory. */
-static struct costs_call *call_named(struct costs *costs, struct costs_calls *calls, const char *name)
+static struct costs_call *call_named(struct costs *costs, struct costs_calls *calls,
+				     const char *name)
 {
 	for (uint32_t i = 0; i < calls->count; i++)
 		if (calls->call[i].name == name || strcmp(calls->call[i].name, name) == 0)
@@ -32,15 +33,19 @@ static int64_t took(const struct system_call *call)
 {
 	int64_t ns = 0;
 
-	if (!call->is_begun || !call->is_ended || __builtin_sub_overflow(call->end_ns, call->start_ns, &ns) || ns < 0)
+	if (!call->is_begun || !call->is_ended ||
+	    __builtin_sub_overflow(call->end_ns, call->start_ns, &ns) || ns < 0)
 		return 0;
 	return ns;
 }
 
-static void tell(const struct costs *costs, const struct self *self, const struct system_call *call, bool waits_for_mutex)
+static void tell(const struct costs *costs, const struct self *self, const struct system_call *call,
+		 bool waits_for_mutex)
 {
 	struct costs_made made = {
-		.call = call, .pid = self->process ? self->process->pid : 0, .waits_for_mutex = waits_for_mutex,
+		.call = call,
+		.pid = self->process ? self->process->pid : 0,
+		.waits_for_mutex = waits_for_mutex,
 	};
 	const struct open *open = self->open;
 
@@ -54,7 +59,8 @@ static void tell(const struct costs *costs, const struct self *self, const struc
 		costs->made(costs->made_context, &made);
 }
 
-void costs_listen_calls(struct costs *costs, void (*made)(void *context, const struct costs_made *made), void *context)
+void costs_listen_calls(struct costs *costs,
+			void (*made)(void *context, const struct costs_made *made), void *context)
 {
 	costs->made = made;
 	costs->made_context = context;
@@ -110,6 +116,7 @@ void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct 
 		its->count += more->count;
 		add_to(&its->ns, more->ns);
 		its->most = its->most > more->count ? its->most : more->count;
-		its->longest_ns = its->longest_ns > more->longest_ns ? its->longest_ns : more->longest_ns;
+		its->longest_ns =
+			its->longest_ns > more->longest_ns ? its->longest_ns : more->longest_ns;
 	}
 }

@@ -59,7 +59,8 @@ struct costs {
 	struct map process_of;		/* (pid, host) -> struct costs_process */
 	struct costs_process **process;
 	uint32_t processes, process_room;
-	void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use);
+	void (*run)(void *context, const struct model_instance *instance,
+		    const struct costs_use *use);
 	void *run_context;
 	void (*made)(void *context, const struct costs_made *made);
 	void *made_context;
@@ -83,13 +84,14 @@ void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
  * costs_claim() - set the process of @self: @pid, and @name if @self is its main thread. @name may
  * be "".
  */
-void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
-		 bool is_main);
+void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname,
+		 int32_t pid, const char *name, bool is_main);
 
 /** costs_charge() - add @use to everything that is open on @self, and to its process. */
 void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
 
-void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open);
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance,
+			const struct open *open);
 void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open);
 void costs_sums_free(struct costs *costs);
 

@@ -35,7 +35,8 @@ static bool counts(const struct costs *costs, int64_t start_ns)
 
 /* ---- processes ---- */
 
-static struct costs_process *process_new(struct costs *costs, uint32_t host, const char *hostname, int32_t pid)
+static struct costs_process *process_new(struct costs *costs, uint32_t host, const char *hostname,
+					 int32_t pid)
 {
 	struct costs_process *process;
 
@@ -60,8 +61,8 @@ void costs_keep_name(char to[COSTS_NAME_MAX], const char *name)
 	to[size] = '\0';
 }
 
-void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname, int32_t pid, const char *name,
-		 bool is_main)
+void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname,
+		 int32_t pid, const char *name, bool is_main)
 {
 	struct costs_process *process = self->process;
 
@@ -103,7 +104,8 @@ static struct costs_sum *span_at(struct costs *costs, const struct spans_event *
 		costs->failed = true;
 		return NULL;
 	}
-	if (map_put(&costs->span_of, event->name->index, process->index, (void *)(uintptr_t)(costs->spans + 1))) {
+	if (map_put(&costs->span_of, event->name->index, process->index,
+		    (void *)(uintptr_t)(costs->spans + 1))) {
 		costs->failed = true;
 		return NULL;
 	}
@@ -122,13 +124,16 @@ void costs_charge(struct costs *costs, struct self *self, const struct costs_use
 		if (!innermost && !open->span)
 			innermost = open;
 	}
-	callback = innermost && counts(costs, innermost->begin_ns) ? callback_at(costs, innermost->callback) : NULL;
+	callback = innermost && counts(costs, innermost->begin_ns)
+			   ? callback_at(costs, innermost->callback)
+			   : NULL;
 	if (callback)
 		costs_add(&callback->own, use);
 	costs_add(self->process ? &self->process->use : &self->unclaimed, use);
 }
 
-static void add_run(struct costs *costs, struct costs_sum *sum, const struct model_thread *thread, const struct open *open)
+static void add_run(struct costs *costs, struct costs_sum *sum, const struct model_thread *thread,
+		    const struct open *open)
 {
 	const struct costs_use *use = &open->use;
 	int64_t peak = sum->sum.peak > use->peak ? sum->sum.peak : use->peak;
@@ -151,11 +156,13 @@ static void add_run(struct costs *costs, struct costs_sum *sum, const struct mod
 	costs_calls_ran(costs, &sum->calls, &open->calls, thread, open->begin_ns);
 }
 
-void costs_callback_ran(struct costs *costs, const struct model_instance *instance, const struct open *open)
+void costs_callback_ran(struct costs *costs, const struct model_instance *instance,
+			const struct open *open)
 {
 	struct costs_sum *callback;
 
-	callback = counts(costs, instance->start_ns) ? callback_at(costs, instance->callback->index) : NULL;
+	callback = counts(costs, instance->start_ns) ? callback_at(costs, instance->callback->index)
+						     : NULL;
 	if (callback)
 		add_run(costs, callback, instance->thread, open);
 	if (costs->run)
@@ -189,7 +196,8 @@ void costs_sums_free(struct costs *costs)
 
 const struct costs_sum *costs_callback(const struct costs *costs, uint32_t index)
 {
-	return index < costs->callbacks && costs->callback[index].runs ? &costs->callback[index] : NULL;
+	return index < costs->callbacks && costs->callback[index].runs ? &costs->callback[index]
+								       : NULL;
 }
 
 const struct costs_use *costs_own(const struct costs *costs, uint32_t index)

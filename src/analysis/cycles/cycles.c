@@ -77,7 +77,8 @@ static uint32_t host_named(const struct cycles *cycles, const char *hostname)
 	return i;
 }
 
-static struct self *self_new(struct cycles *cycles, const struct model_thread *thread, uint32_t host)
+static struct self *self_new(struct cycles *cycles, const struct model_thread *thread,
+			     uint32_t host)
 {
 	struct self *self;
 
@@ -181,19 +182,26 @@ static void on_end(void *context, const struct model_instance *instance)
 	free(its);
 	if (instance->duration_ns < 0)
 		return;
-	add_piece(cycles, self, &(struct piece){ instance->callback->index, instance->start_ns, end_ns, instance->duration_ns });
-	callback = end_ns >= cycles->begin_ns && end_ns <= cycles->end_ns ? callback_at(cycles, instance->callback->index) : NULL;
+	add_piece(cycles, self,
+		  &(struct piece){ instance->callback->index, instance->start_ns, end_ns,
+				   instance->duration_ns });
+	callback = end_ns >= cycles->begin_ns && end_ns <= cycles->end_ns
+			   ? callback_at(cycles, instance->callback->index)
+			   : NULL;
 	if (!callback)
 		return;
 	callback->runs++;
 	self->pub.sum.runs++;
 }
 
-static const struct model_listener listener = { .started = on_started, .instance = on_end, .unfinished = on_end };
+static const struct model_listener listener = { .started = on_started,
+						.instance = on_end,
+						.unfinished = on_end };
 
 /* ---- stretches ---- */
 
-static void charge(struct cycles *cycles, uint32_t index, int64_t part_ns, int64_t ns, int64_t count)
+static void charge(struct cycles *cycles, uint32_t index, int64_t part_ns, int64_t ns,
+		   int64_t count)
 {
 	struct cycles_sum *callback = part_ns > 0 ? callback_at(cycles, index) : NULL;
 
@@ -215,7 +223,8 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* The thread was on a CPU for @ns until now, and the counter counted @count. */
-static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, int64_t ns, int64_t count)
+static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, int64_t ns,
+		    int64_t count)
 {
 	const int64_t from_ns = now_ns - ns;
 	const bool counts = now_ns >= cycles->begin_ns && now_ns <= cycles->end_ns;
@@ -227,7 +236,9 @@ static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, in
 		self->pub.inside += inside;
 		self->pub.outside += !inside;
 		if (counts && inside)
-			charge(cycles, piece->callback, least(piece->ns, piece->to_ns - later(piece->from_ns, from_ns)), ns, count);
+			charge(cycles, piece->callback,
+			       least(piece->ns, piece->to_ns - later(piece->from_ns, from_ns)), ns,
+			       count);
 	}
 	for (const struct open *open = self->open; counts && open; open = open->outer)
 		charge(cycles, open->callback, now_ns - later(open->from_ns, from_ns), ns, count);
@@ -243,10 +254,11 @@ static int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *even
 	const struct kymo_ctf_value *value = event->value;
 	struct self *self;
 
-	if (event->bound < (int)cycles->first || event->bound >= (int)(cycles->first + ROWS) || !value[TID].present ||
-	    !value[NS].present || !value[COUNT].present)
+	if (event->bound < (int)cycles->first || event->bound >= (int)(cycles->first + ROWS) ||
+	    !value[TID].present || !value[NS].present || !value[COUNT].present)
 		return cycles->failed ? -1 : 0;
-	self = map_get(&cycles->selves, (uint32_t)value[TID].i, host_named(cycles, kymo_ctf_trace(cycles->reader, event->trace)->hostname));
+	self = map_get(&cycles->selves, (uint32_t)value[TID].i,
+		       host_named(cycles, kymo_ctf_trace(cycles->reader, event->trace)->hostname));
 	if (self && value[NS].i > 0 && value[NS].i <= event->ns && value[COUNT].i >= 0)
 		stretch(cycles, self, event->ns, value[NS].i, value[COUNT].i);
 	return cycles->failed ? -1 : 0;
@@ -280,7 +292,8 @@ static void cycles_destroy(struct cycles *cycles)
 	free(cycles);
 }
 
-int cycles_create(struct cycles **out, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err)
+int cycles_create(struct cycles **out, struct model *model, const struct kymo_ctf_reader *reader,
+		  struct kymo_err *err)
 {
 	struct cycles *cycles = calloc(1, sizeof(*cycles));
 
@@ -288,7 +301,8 @@ int cycles_create(struct cycles **out, struct model *model, const struct kymo_ct
 		return err_no_memory(err);
 	cycles->reader = reader;
 	cycles_window(cycles, INT64_MIN, INT64_MAX);
-	if (model_listen(model, &listener, cycles) || model_bind_also(model, rows, ROWS, &cycles->first)) {
+	if (model_listen(model, &listener, cycles) ||
+	    model_bind_also(model, rows, ROWS, &cycles->first)) {
 		cycles_destroy(cycles);
 		return err_no_memory(err);
 	}
@@ -300,12 +314,17 @@ PASS_EVENT(cycles)
 PASS_WINDOW(cycles)
 PASS_DESTROY(cycles)
 const struct pass_ops cycles_pass = {
-	.turn = PASS_BEFORE_SPANS, .window = cycles_pass_window, .event = cycles_pass_event, .destroy = cycles_pass_destroy,
+	.turn = PASS_BEFORE_SPANS,
+	.window = cycles_pass_window,
+	.event = cycles_pass_event,
+	.destroy = cycles_pass_destroy,
 };
 
 const struct cycles_sum *cycles_callback(const struct cycles *cycles, uint32_t index)
 {
-	return index < cycles->callbacks && cycles->callback[index].ns > 0 ? &cycles->callback[index] : NULL;
+	return index < cycles->callbacks && cycles->callback[index].ns > 0
+		       ? &cycles->callback[index]
+		       : NULL;
 }
 
 const struct cycles_thread *cycles_thread(const struct cycles *cycles, uint32_t index)

@@ -45,7 +45,8 @@ struct cycles;
 const char *cycles_name(const struct kymo_ctf_reader *reader);
 
 /** cycles_create() - listen to @model, before model_attach(). Return: 0, or -1 with @err. */
-int cycles_create(struct cycles **cycles, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err);
+int cycles_create(struct cycles **cycles, struct model *model, const struct kymo_ctf_reader *reader,
+		  struct kymo_err *err);
 
 /**
  * cycles_callback() - the sums of the callback with this index in the model; NULL: nothing was

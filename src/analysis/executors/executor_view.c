@@ -124,14 +124,16 @@ static void on_executor(void *context, const struct model_executor_interval *int
 		thread->sums.wait_for_work_ns += interval->end_ns - interval->start_ns;
 }
 
-static struct view_pair *pair_of(struct view *view, const struct model_callback *callback, const struct waits_piece *piece)
+static struct view_pair *pair_of(struct view *view, const struct model_callback *callback,
+				 const struct waits_piece *piece)
 {
 	uint64_t scope = (uint64_t)piece->by->index << 1 | piece->is_group;
 	struct view_pair *pair = map_get(&view->map, callback->index, scope);
 
 	if (pair)
 		return pair;
-	pair = ARRAY_ROOM(view->pair, view->pairs, view->pairs_size) ? calloc(1, sizeof(*pair)) : NULL;
+	pair = ARRAY_ROOM(view->pair, view->pairs, view->pairs_size) ? calloc(1, sizeof(*pair))
+								     : NULL;
 	if (!pair || map_put(&view->map, callback->index, scope, pair)) {
 		free(pair);
 		view->failed = true;
@@ -200,7 +202,8 @@ static bool view_failed(const struct view *view)
 PASS_FAILED(view)
 PASS_LISTENER_FAILED(view);
 
-int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
+int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns,
+		struct kymo_err *err)
 {
 	struct view *view = calloc(1, sizeof(*view));
 
@@ -208,7 +211,8 @@ int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_
 		return err_no_memory(err);
 	view->begin_ns = begin_ns;
 	view->end_ns = end_ns;
-	if (waits_create(&view->waits, model, on_wait, view) || model_listen(model, &listener, view)) {
+	if (waits_create(&view->waits, model, on_wait, view) ||
+	    model_listen(model, &listener, view)) {
 		view_destroy(view);
 		return err_no_memory(err);
 	}

@@ -14,11 +14,11 @@
 #include "analysis/pass/pass.h"
 
 struct view_callback {
-	uint64_t runs;			/* runs that were not nested in another run */
-	int64_t running_ns;		/* total duration of these runs */
-	uint64_t blocked;		/* number of these runs that waited for other runs */
-	int64_t thread_ns, group_ns;	/* waiting time for the thread, and for the callback group */
-	int64_t worst_ns;		/* the longest wait for thread and group together */
+	uint64_t runs;               /* runs that were not nested in another run */
+	int64_t running_ns;          /* total duration of these runs */
+	uint64_t blocked;            /* number of these runs that waited for other runs */
+	int64_t thread_ns, group_ns; /* waiting time for the thread, and for the callback group */
+	int64_t worst_ns;            /* the longest wait for thread and group together */
 };
 
 /* One callback waited for another one. */
@@ -42,7 +42,8 @@ struct view;
  *
  * Return: 0, or -1 with @err.
  */
-int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns,
+		struct kymo_err *err);
 
 /** view_forget() - sum up from 0 again, for results of one interval after the other. What ran where
  * stays known. */

@@ -45,7 +45,8 @@ struct waits {
 static struct history *history_of(struct waits *waits, const struct model_thread *thread)
 {
 	struct history **slot = ARRAY_AT(waits->by_thread, waits->threads, thread->index);
-	struct history **first = ARRAY_AT(waits->by_process, waits->processes, thread->process->index);
+	struct history **first =
+		ARRAY_AT(waits->by_process, waits->processes, thread->process->index);
 	struct history *history = slot && first ? *slot : NULL;
 
 	if (history)
@@ -94,18 +95,25 @@ static int64_t earliest(int64_t a, int64_t b)
 }
 
 /* Explains the time that was not spent waiting for the thread by runs of the group. */
-static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t from_ns, int64_t to_ns)
+static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t from_ns,
+			 int64_t to_ns)
 {
 	for (unsigned i = 0; i < waits->others && from_ns < to_ns; i++) {
 		const struct run *run = waits->other[i];
-		int64_t begin_ns = latest(run->start_ns, from_ns), end_ns = earliest(run->end_ns, to_ns);
+		int64_t begin_ns = latest(run->start_ns, from_ns),
+			end_ns = earliest(run->end_ns, to_ns);
 		bool assumed;
 
 		if (end_ns <= begin_ns)
 			continue;
 		(void)model_callback_excludes(wait->instance->callback, run->callback, &assumed);
-		add_piece(waits, wait, (struct waits_piece){ .by = run->callback, .thread = run->thread, .is_group = true,
-							     .is_assumed = assumed, .ns = end_ns - begin_ns, .runs = 1 });
+		add_piece(waits, wait,
+			  (struct waits_piece){ .by = run->callback,
+						.thread = run->thread,
+						.is_group = true,
+						.is_assumed = assumed,
+						.ns = end_ns - begin_ns,
+						.runs = 1 });
 		from_ns = end_ns;
 	}
 }
@@ -122,7 +130,8 @@ static int by_start(const void *a, const void *b)
 /* The number of @history's first run that ends after @from_ns. */
 static uint64_t first_run(const struct history *history, int64_t from_ns)
 {
-	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0, at = history->count;
+	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0,
+		 at = history->count;
 
 	while (at > stop && history->run[(at - 1) % WAITS_RUNS].end_ns > from_ns)
 		at--;
@@ -144,7 +153,8 @@ static void find_others(struct waits *waits, const struct waits_wait *wait)
 
 			if (run->start_ns >= wait->to_ns)
 				break;
-			if (!model_callback_excludes(wait->instance->callback, run->callback, &assumed))
+			if (!model_callback_excludes(wait->instance->callback, run->callback,
+						     &assumed))
 				continue;
 			if (!ARRAY_ROOM(waits->other, waits->others, waits->others_size)) {
 				waits->failed = true;
@@ -163,15 +173,20 @@ static void tell(struct waits *waits, const struct history *history, struct wait
 
 	waits->pieces = 0;
 	find_others(waits, &wait);
-	for (uint64_t at = first_run(history, from_ns); at < history->count && from_ns < wait.to_ns; at++) {
+	for (uint64_t at = first_run(history, from_ns); at < history->count && from_ns < wait.to_ns;
+	     at++) {
 		const struct run *run = &history->run[at % WAITS_RUNS];
-		int64_t begin_ns = latest(run->start_ns, from_ns), end_ns = earliest(run->end_ns, wait.to_ns);
+		int64_t begin_ns = latest(run->start_ns, from_ns),
+			end_ns = earliest(run->end_ns, wait.to_ns);
 
 		if (end_ns <= begin_ns)
 			continue;
 		behind_group(waits, &wait, from_ns, begin_ns);
-		add_piece(waits, &wait, (struct waits_piece){ .by = run->callback, .thread = run->thread,
-							      .ns = end_ns - begin_ns, .runs = 1 });
+		add_piece(waits, &wait,
+			  (struct waits_piece){ .by = run->callback,
+						.thread = run->thread,
+						.ns = end_ns - begin_ns,
+						.runs = 1 });
 		from_ns = end_ns;
 	}
 	behind_group(waits, &wait, from_ns, wait.to_ns);
@@ -187,8 +202,9 @@ static void on_started(void *context, const struct model_instance *instance)
 	struct history *history = instance->depth ? NULL : history_of(context, instance->thread);
 
 	if (history)
-		history->run[history->count++ % WAITS_RUNS] = (struct run){
-			instance->id, instance->callback, instance->thread, instance->start_ns, INT64_MAX };
+		history->run[history->count++ % WAITS_RUNS] =
+			(struct run){ instance->id, instance->callback, instance->thread,
+				      instance->start_ns, INT64_MAX };
 }
 
 /* Finds the begin and the end of the wait before @instance. Return: whether they are known. */
@@ -211,7 +227,8 @@ static bool is_wait(const struct model_instance *instance, struct waits_wait *wa
 /* The latest run of the thread is the run that ends, unless its start was not in the trace. */
 static struct run *newest(struct history *history, const struct model_instance *instance)
 {
-	struct run *run = history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
+	struct run *run =
+		history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
 
 	return run && run->id == instance->id ? run : NULL;
 }
@@ -244,8 +261,8 @@ static const struct model_listener listener = {
 	.started = on_started, .instance = on_instance, .unfinished = on_unfinished,
 };
 
-int waits_create(struct waits **out, struct model *model, void (*wait)(void *context, const struct waits_wait *wait),
-		 void *context)
+int waits_create(struct waits **out, struct model *model,
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context)
 {
 	struct waits *waits = calloc(1, sizeof(*waits));
 

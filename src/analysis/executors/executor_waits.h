@@ -56,8 +56,8 @@ struct waits;
  *
  * Return: 0, or -1: out of memory.
  */
-int waits_create(struct waits **waits, struct model *model, void (*wait)(void *context, const struct waits_wait *wait),
-		 void *context);
+int waits_create(struct waits **waits, struct model *model,
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context);
 void waits_destroy(struct waits *waits);
 
 /** waits_failed() - did memory run out? */

@@ -40,7 +40,8 @@ static bool is_pointer(enum kymo_kind kind)
 	       kind == KYMO_KIND_GID24 || kind == KYMO_KIND_PTRS;
 }
 
-static const struct kymo_ctf_field *field_named(const struct kymo_ctf_event_class *class, const char *name)
+static const struct kymo_ctf_field *field_named(const struct kymo_ctf_event_class *class,
+						const char *name)
 {
 	for (uint32_t i = 0; i < class->field_count; i++)
 		if (strcmp(class->field[i].name, name) == 0)
@@ -88,7 +89,8 @@ static void check_classes(struct model *model, const struct kymo_ctf_reader *rea
 }
 
 /* Converts the shifts of a trace's clock to the scale of the reader's times. */
-static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_trace_info *info, const struct kymo_ctf_reader *reader)
+static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_trace_info *info,
+		     const struct kymo_ctf_reader *reader)
 {
 	struct kymo_ctf_shift *points = info->shifts ? calloc(info->shifts, sizeof(*points)) : NULL;
 	int status = 0;
@@ -96,7 +98,8 @@ static int set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_
 	if (info->shifts && !points)
 		return -1;
 	for (unsigned i = 0; i < info->shifts; i++) {
-		int64_t at = info->shift[i].ns + info->shift[i].by_ns, error = info->shift[i].error_ns;
+		int64_t at = info->shift[i].ns + info->shift[i].by_ns,
+			error = info->shift[i].error_ns;
 		int64_t ns = kymo_ctf_mapped(reader, at), before, after;
 
 		if (error && error != KYMO_CTF_ERROR_UNKNOWN) {

@@ -65,7 +65,8 @@ static void on_dds_bind_addr_to_stamp(struct model *model, const struct now *now
  * before that event. In this case the received message with @source_ns is the message that is being
  * written on its topic at that time, if it is the only one.
  */
-struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic, int64_t source_ns)
+struct sent *model_sent_unstamped(struct model *model, const struct now *now,
+				  const struct topic *topic, int64_t source_ns)
 {
 	const struct list *list = &model->list[MODEL_THREAD];
 	struct thread *writer = NULL;
@@ -77,7 +78,8 @@ struct sent *model_sent_unstamped(struct model *model, const struct now *now, co
 		struct thread *thread = list->item[i];
 
 		sent = thread->unstamped;
-		if (!sent || sent->publisher->topic != topic || thread->process->pub.host != now->process->pub.host ||
+		if (!sent || sent->publisher->topic != topic ||
+		    thread->process->pub.host != now->process->pub.host ||
 		    source_ns < sent->send_ns - CLOCKS_NS || source_ns > now->ns + CLOCKS_NS)
 			continue;
 		if (writer)

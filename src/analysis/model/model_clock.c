@@ -7,7 +7,8 @@
 
 #include "analysis/model/model_internal.h"
 
-int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts)
+int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift,
+		    unsigned shifts)
 {
 	struct model_clock *clock;
 
@@ -18,7 +19,8 @@ int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_s
 		return -ENOMEM;
 	clock->points = shifts;
 	for (unsigned i = 0; i < shifts; i++)
-		clock->point[i] = (struct clock_point){ shift[i].ns + shift[i].by_ns, shift[i].error_ns };
+		clock->point[i] =
+			(struct clock_point){ shift[i].ns + shift[i].by_ns, shift[i].error_ns };
 	model->trace[trace].clock = clock;
 	return 0;
 }
@@ -36,8 +38,9 @@ static int64_t error_at(const struct model_clock *clock, int64_t ns)
 		else
 			high = middle;
 	}
-	return clock->point[low].error_ns > clock->point[high].error_ns ? clock->point[low].error_ns :
-									  clock->point[high].error_ns;
+	return clock->point[low].error_ns > clock->point[high].error_ns
+		       ? clock->point[low].error_ns
+		       : clock->point[high].error_ns;
 }
 
 int64_t model_clock_error(const struct model_process *a, const struct model_process *b, int64_t ns)
@@ -52,7 +55,8 @@ int64_t model_clock_error(const struct model_process *a, const struct model_proc
 		return KYMO_CTF_ERROR_UNKNOWN;
 	error_a = error_at(a->clock, ns);
 	error_b = error_at(b->clock, ns);
-	return __builtin_add_overflow(error_a, error_b, &error_ns) ? KYMO_CTF_ERROR_UNKNOWN : error_ns;
+	return __builtin_add_overflow(error_a, error_b, &error_ns) ? KYMO_CTF_ERROR_UNKNOWN
+								   : error_ns;
 }
 
 int64_t model_process_last(const struct model_process *process)

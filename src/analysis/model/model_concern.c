@@ -86,7 +86,8 @@ static const struct {
 static void find_names(struct names names[KYMO_POINTS_TABLE])
 {
 	for (unsigned p = 0; p < KYMO_POINTS_TABLE; p++)
-		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS; i++)
+		for (unsigned i = 0; i < kymo_points[p].field_count && i < KYMO_CTF_BIND_FIELDS;
+		     i++)
 			for (size_t k = 0; k < COUNT_OF(fields); k++) {
 				if (strcmp(fields[k].field, kymo_points[p].field[i].name) != 0 ||
 				    names[p].count == KYMO_CTF_BIND_FIELDS)
@@ -196,7 +197,8 @@ static bool remember(struct concern *concern, struct reference reference)
  * The address in field @field of @event. If the field is a list (message_link_*), the first
  * address.
  */
-static bool address_of(const struct kymo_field *field, const struct kymo_ctf_value *value, uint64_t *address)
+static bool address_of(const struct kymo_field *field, const struct kymo_ctf_value *value,
+		       uint64_t *address)
 {
 	if (!value->present)
 		return false;
@@ -237,7 +239,8 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 }
 
 /* An event without handles belongs to the activity of its thread. */
-static void judge_thread(const struct concern *concern, struct thread *thread, struct verdict *verdict)
+static void judge_thread(const struct concern *concern, struct thread *thread,
+			 struct verdict *verdict)
 {
 	const struct frame *frame = model_frame_of(thread);
 	struct about about = { NULL, NULL };
@@ -263,7 +266,8 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 	if (is_init && concern->learned && !concern->growing) {
 		uint64_t init = concern->inits++;
 
-		return init < concern->init_count && concern->init_wanted[init / 8] >> (init % 8) & 1;
+		return init < concern->init_count &&
+		       concern->init_wanted[init / 8] >> (init % 8) & 1;
 	}
 	thread = model_thread_at(model, event);
 	if (thread && event->bound >= 0)
@@ -276,10 +280,12 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 
 static uint32_t host_of(const struct concern *concern, const struct kymo_ctf_event *event)
 {
-	return event->trace < concern->model->trace_count ? concern->model->trace[event->trace].host : 0;
+	return event->trace < concern->model->trace_count ? concern->model->trace[event->trace].host
+							  : 0;
 }
 
-static const struct owner *owner_at(const struct concern *concern, const struct kymo_ctf_event *event)
+static const struct owner *owner_at(const struct concern *concern,
+				    const struct kymo_ctf_event *event)
 {
 	return map_get(&concern->owners, (uint32_t)event->vpid, host_of(concern, event));
 }
@@ -358,9 +364,11 @@ static int judge_inits(struct concern *concern)
 			struct reference *r = &concern->reference[i];
 
 			if (!r->object)
-				r->object = model_handle(concern->model, r->process, r->kind, r->address);
+				r->object = model_handle(concern->model, r->process, r->kind,
+							 r->address);
 			if (r->object)
-				judge(concern->selection, &verdict, about_object(r->kind, r->object));
+				judge(concern->selection, &verdict,
+				      about_object(r->kind, r->object));
 		}
 		concern->init_wanted[init / 8] &= (uint8_t)~(1u << (init % 8));
 		concern->init_wanted[init / 8] |= (uint8_t)(is_asked(concern->selection, verdict)
@@ -391,8 +399,8 @@ static int learn(struct concern *concern, const struct pass_options *progress, s
 
 int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 		   const struct selection *selection, bool growing,
-		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		   struct kymo_err *err)
+		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns),
+		   void *context, struct kymo_err *err)
 {
 	const struct pass_options options = { .progress = progress, .context = context };
 	struct concern *concern = calloc(1, sizeof(*concern));

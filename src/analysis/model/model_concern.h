@@ -36,8 +36,8 @@ struct concern;
  */
 int concern_create(struct concern **concern, struct kymo_ctf_reader *reader,
 		   const struct selection *selection, bool growing,
-		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns), void *context,
-		   struct kymo_err *err);
+		   void (*progress)(void *context, uint64_t events, uint64_t clock_ns),
+		   void *context, struct kymo_err *err);
 void concern_destroy(struct concern *concern);
 
 /**

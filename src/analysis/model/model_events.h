@@ -47,32 +47,38 @@
  *
  * Return: NULL without memory.
  */
-const struct model_thread *model_event_thread(struct model *model, const struct kymo_ctf_event *event);
+const struct model_thread *model_event_thread(struct model *model,
+					      const struct kymo_ctf_event *event);
 
 /** model_event_thread_known() - the thread of @event if the model knows it already; else NULL. */
-const struct model_thread *model_event_thread_known(const struct model *model, const struct kymo_ctf_event *event);
+const struct model_thread *model_event_thread_known(const struct model *model,
+						    const struct kymo_ctf_event *event);
 
 /**
  * model_thread_rename() - the program gave @thread another name, of @length bytes.
  *
  * Return: 0, or -ENOMEM.
  */
-int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name, size_t length);
+int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name,
+			size_t length);
 
 /**
  * model_event_init() - is @event an init event that the model reads? @point: set to its
  * KYMO_POINT_*.
  */
-bool model_event_init(const struct model *model, const struct kymo_ctf_event *event, unsigned *point);
+bool model_event_init(const struct model *model, const struct kymo_ctf_event *event,
+		      unsigned *point);
 
-/** model_true_time() - when @event really happened: its init_timestamp if it has one, else its own time. */
+/** model_true_time() - when @event really happened: its init_timestamp if it has one, else its own
+ * time. */
 int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
 
 /**
  * model_epoch() - convert @clock_ns of the clock of trace @trace into epoch time; @otherwise when
  * @clock_ns is not a valid time.
  */
-int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns, int64_t otherwise);
+int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns,
+		    int64_t otherwise);
 
 /**
  * model_object() - the object of @kind with @index, as model_callback() and the others return it;
@@ -84,7 +90,7 @@ const void *model_object(const struct model *model, enum model_kind kind, unsign
  * model_object_of() - the object that @address refers to in @process at this time: a MODEL_NODE,
  * MODEL_SUBSCRIPTION or MODEL_CALLBACK; NULL: none.
  */
-const void *model_object_of(const struct model *model, const struct model_process *process, enum model_kind kind,
-			    uint64_t address);
+const void *model_object_of(const struct model *model, const struct model_process *process,
+			    enum model_kind kind, uint64_t address);
 
 #endif

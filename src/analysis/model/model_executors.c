@@ -66,4 +66,6 @@ static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rclcpp_executor_execute),
 };
 
-const struct model_part model_executors = { .handlers = handlers, .doubt = forget_state, .thread_end = forget_state };
+const struct model_part model_executors = { .handlers = handlers,
+					    .doubt = forget_state,
+					    .thread_end = forget_state };

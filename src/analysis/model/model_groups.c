@@ -31,8 +31,8 @@ static struct executor *executor_new(struct model *model, const struct now *now,
 	return executor;
 }
 
-static void constructed(struct model *model, const struct now *now, const struct kymo_ctf_value *address,
-			const struct kymo_ctf_value *type)
+static void constructed(struct model *model, const struct now *now,
+			const struct kymo_ctf_value *address, const struct kymo_ctf_value *type)
 {
 	struct executor *executor = model_handle(model, now->process, HANDLE_EXECUTOR, address->u);
 
@@ -73,7 +73,8 @@ static struct collector *collector_at(struct model *model, const struct now *now
  * Sets @executor as the owner of @collector. Groups that were added to @collector earlier now have
  * that executor, too.
  */
-static void collector_set(struct model *model, struct collector *collector, struct executor *executor)
+static void collector_set(struct model *model, struct collector *collector,
+			  struct executor *executor)
 {
 	const struct list *list = &model->list[MODEL_CALLBACK_GROUP];
 
@@ -141,7 +142,8 @@ static struct group *group_at(struct model *model, const struct now *now, uint64
 }
 
 static struct group *group_typed(struct model *model, const struct now *now,
-				 const struct kymo_ctf_value *address, const struct kymo_ctf_value *type)
+				 const struct kymo_ctf_value *address,
+				 const struct kymo_ctf_value *type)
 {
 	struct group *group = address->present ? group_at(model, now, address->u) : NULL;
 

@@ -17,7 +17,7 @@ struct context {
 struct executor {
 	struct model_executor pub;
 	bool constructed;
-	int64_t collected_ns;		/* time of the event that names its collector; 0: none yet */
+	int64_t collected_ns; /* time of the event that names its collector; 0: none yet */
 };
 
 /*

@@ -23,7 +23,8 @@ static struct link *link_new(struct model *model, const struct process *process,
 	link->pub.kind = kind;
 	link->subscription = model_alloc(model, (subscriptions + 1) * sizeof(*link->subscription));
 	publisher = model_alloc(model, (publishers + 1) * sizeof(void *));
-	link->used = model_alloc(model, ((size_t)subscriptions * publishers + 1) * sizeof(*link->used));
+	link->used =
+		model_alloc(model, ((size_t)subscriptions * publishers + 1) * sizeof(*link->used));
 	if (!link->subscription || !publisher || !link->used) {
 		link->subscription = NULL;
 		return NULL;
@@ -140,7 +141,8 @@ int model_rule(struct model *model, const struct model_rule *rule)
 static bool is_end(const struct model_node *node, const struct model_topic *topic,
 		   const struct rule *rule, const char *name)
 {
-	return node && strcmp(node->full_name, rule->pub.node) == 0 && strcmp(topic->name, name) == 0;
+	return node && strcmp(node->full_name, rule->pub.node) == 0 &&
+	       strcmp(topic->name, name) == 0;
 }
 
 static void rule_link(struct model *model, struct publisher *publisher,
@@ -162,7 +164,8 @@ void model_rules_publisher(struct model *model, struct publisher *publisher)
 	const struct list *list = &model->list[MODEL_SUBSCRIPTION];
 
 	for (const struct rule *rule = model->rules; rule; rule = rule->next) {
-		if (!is_end(publisher->pub.node, publisher->pub.topic, rule, rule->pub.publisher_topic))
+		if (!is_end(publisher->pub.node, publisher->pub.topic, rule,
+			    rule->pub.publisher_topic))
 			continue;
 		for (unsigned i = 0; i < list->count; i++) {
 			struct subscription *subscription = list->item[i];
@@ -198,7 +201,8 @@ void model_rules_subscription(struct model *model, struct subscription *subscrip
 
 void model_link_started(const struct frame *frame)
 {
-	struct subscription *subscription = (struct subscription *)frame->callback->pub.subscription;
+	struct subscription *subscription =
+		(struct subscription *)frame->callback->pub.subscription;
 
 	if (!subscription || !subscription->linked)
 		return;
@@ -211,7 +215,8 @@ void model_link_started(const struct frame *frame)
 
 void model_link_ended(const struct frame *frame, int64_t ns)
 {
-	struct subscription *subscription = (struct subscription *)frame->callback->pub.subscription;
+	struct subscription *subscription =
+		(struct subscription *)frame->callback->pub.subscription;
 
 	if (subscription && subscription->linked && subscription->latest.id == frame->id)
 		subscription->latest.end_ns = ns;

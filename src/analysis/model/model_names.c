@@ -30,9 +30,11 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
 	return NULL;
 }
 
-bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed)
+bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by,
+			     bool *assumed)
 {
-	const struct model_callback_group *group = model_callback_group_of(callback), *its = model_callback_group_of(by);
+	const struct model_callback_group *group = model_callback_group_of(callback),
+					  *its = model_callback_group_of(by);
 	const struct model_node *node = model_callback_node(callback);
 	bool is_reentrant = group && strcmp(group->type, "reentrant") == 0;
 
@@ -97,7 +99,8 @@ static void period_text(int64_t ns, char *buffer, unsigned size)
 		snprintf(buffer, size, "%.6g us", (double)ns / 1e3);
 }
 
-const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size)
+const char *model_callback_source(const struct model_callback *callback, char *buffer,
+				  unsigned size)
 {
 	if (callback->subscription)
 		return callback->subscription->topic->name;

@@ -7,9 +7,9 @@
  *                    dds_receive ─▶ dds_cached(reader) ─▶ rmw_take     in the receiver's process
  *
  * The idea: they have the source timestamp of the message, and come before its take. So the latest
- * ones are kept in two rings: dds_send and dds_receive by (source timestamp, process), dds_cached by
- * (source timestamp, gid of the reader), which is the gid of the subscription. If two writers have
- * messages of the same nanosecond for a process, the process's entry is not used.
+ * ones are kept in two rings: dds_send and dds_receive by (source timestamp, process), dds_cached
+ * by (source timestamp, gid of the reader), which is the gid of the subscription. If two writers
+ * have messages of the same nanosecond for a process, the process's entry is not used.
  */
 #include <string.h>
 
@@ -130,10 +130,12 @@ static void on_dds_cached(struct model *model, const struct now *now)
 }
 
 /*
- * When the reader at @scope had @message; 0: not known. The middleware calls dds_cached after it gave
- * its lock back, so another thread can take the message before: then it was in the cache for no time.
+ * When the reader at @scope had @message; 0: not known. The middleware calls dds_cached after it
+ * gave its lock back, so another thread can take the message before: then it was in the cache for
+ * no time.
  */
-static int64_t cached_ns(const struct model *model, const struct model_message *message, uint64_t scope)
+static int64_t cached_ns(const struct model *model, const struct model_message *message,
+			 uint64_t scope)
 {
 	const struct way *way = map_get(&model->ways, (uint64_t)message->source_ns, scope);
 
@@ -166,7 +168,8 @@ void model_path_taken(const struct model *model, struct model_message *message)
 	if (way && way->received_ns <= message->dds.cached_ns)
 		message->dds.received_ns = way->received_ns;
 	way = message->publisher ? way_of(model, message, message->publisher->process) : NULL;
-	/* Before it was sent, it cannot be received: else the clocks of two hosts differ too much. */
+	/* Before it was sent, it cannot be received: else the clocks of two hosts differ too
+	 * much. */
 	if (way && way->sent_ns >= message->send_ns && message->dds.received_ns &&
 	    way->sent_ns <= message->dds.received_ns)
 		message->dds.sent_ns = way->sent_ns;

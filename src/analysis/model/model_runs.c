@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts and ends of callbacks, and the message that each run was called with. docs/answers/report.md
- * defines which end belongs to which start.
+ * Starts and ends of callbacks, and the message that each run was called with.
+ * docs/answers/report.md defines which end belongs to which start.
  */
 #include "analysis/model/model_internal.h"
 
@@ -197,8 +197,8 @@ static void on_callback_end(struct model *model, const struct now *now)
 	/* Nested runs are over, too, with or without an end event. */
 	while (thread->frame_count > at + 1)
 		model_frame_abandon(model, thread, thread->frame_count - 1);
-	/* A run that began before a pause may have ended in it, and this is the end of a later one.
-	 */
+	/* A run that began before a pause may have ended in it, and this is the end of a later
+	 * one. */
 	if (thread->frame[at].doubtful ||
 	    thread->frame[at].start_ns <= model_resumed(model, &thread->pub, now->ns)) {
 		model_frame_abandon(model, thread, at);
@@ -236,4 +236,6 @@ static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(callback_end),
 };
 
-const struct model_part model_runs = { .handlers = handlers, .doubt = doubt_frames, .thread_end = abandon_frames };
+const struct model_part model_runs = { .handlers = handlers,
+				       .doubt = doubt_frames,
+				       .thread_end = abandon_frames };

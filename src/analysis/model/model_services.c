@@ -362,4 +362,6 @@ static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rmw_take_response),
 };
 
-const struct model_part model_services = { .handlers = handlers, .doubt = forget_request, .finish = close_calls };
+const struct model_part model_services = { .handlers = handlers,
+					   .doubt = forget_request,
+					   .finish = close_calls };

@@ -11,12 +11,13 @@
  *   ... what model, spans and stats now say ...
  *   passes_free(&passes);
  *
- * An analysis has a constant `NAME_pass` of type struct pass_ops. Most analyses only listen to the model; for them the
- * line PASS_LISTENER(NAME) in NAME.c is all. An analysis that also reads events of its own says in `turn` whether it sees an
- * event before the model does; the runner keeps that order, callers do not need to know it.
+ * An analysis has a constant `NAME_pass` of type struct pass_ops. Most analyses only listen to the
+ * model; for them the line PASS_LISTENER(NAME) in NAME.c is all. An analysis that also reads events
+ * of its own says in `turn` whether it sees an event before the model does; the runner keeps that
+ * order, callers do not need to know it.
  *
- * Context of all functions: not thread-safe; pass_run() blocks and lets the reader decode in threads, see
- * kymo_ctf_threads(); the analyses are called on the calling thread.
+ * Context of all functions: not thread-safe; pass_run() blocks and lets the reader decode in
+ * threads, see kymo_ctf_threads(); the analyses are called on the calling thread.
  */
 #ifndef KYMO_ANALYSIS_PASS_H
 #define KYMO_ANALYSIS_PASS_H
@@ -36,9 +37,9 @@ enum pass_turn {
 	 * begins.
 	 */
 	PASS_BEFORE_SPANS,
-	PASS_SPANS,		/* for the spans: they must be known when the model ends a callback */
+	PASS_SPANS, /* for the spans: they must be known when the model ends a callback */
 	PASS_MODEL,
-	PASS_AFTER_MODEL,	/* for all analyses that only listen */
+	PASS_AFTER_MODEL, /* for all analyses that only listen */
 	PASS_TURNS
 };
 
@@ -145,9 +146,11 @@ void pass_add(struct passes *passes, const struct pass_ops *ops, void *analysis)
  * Return: 0, or -1 with @err: a trace error, or out of memory. The caller calls passes_free() in
  * each case.
  */
-int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options, struct kymo_err *err);
+int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader,
+	     const struct pass_options *options, struct kymo_err *err);
 
-/** pass_end() - the last step of pass_run() alone, for analyses that were fed by hand. Return: 0, or -1 with @err. */
+/** pass_end() - the last step of pass_run() alone, for analyses that were fed by hand. Return: 0,
+ * or -1 with @err. */
 int pass_end(const struct passes *passes, struct kymo_err *err);
 
 /** passes_free() - destroy the analyses in reverse order. The set is empty afterwards. */

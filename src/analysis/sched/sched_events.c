@@ -38,12 +38,16 @@ const struct kymo_ctf_bind *sched_bind(unsigned *count)
 	return wanted;
 }
 
-static void name(const struct sched *sched, const struct kymo_ctf_event *event, unsigned field, char *out)
+static void name(const struct sched *sched, const struct kymo_ctf_event *event, unsigned field,
+		 char *out)
 {
 	const struct kymo_ctf_value *value = &event->value[field];
 	bool has = value->present && event->class && event->class->index < sched->classes &&
 		   sched->has_names[event->class->index];
-	size_t size = !has ? 0 : strnlen(value->bytes, value->size < SCHED_COMM_SIZE ? value->size : SCHED_COMM_SIZE - 1);
+	size_t size =
+		!has ? 0
+		     : strnlen(value->bytes,
+			       value->size < SCHED_COMM_SIZE ? value->size : SCHED_COMM_SIZE - 1);
 
 	if (!size)
 		return;
@@ -59,7 +63,8 @@ static bool is_inside(const struct sched *sched, int64_t ns)
 }
 
 /* Counts a migration if @task comes to another CPU than its previous one. */
-static void count_migration(const struct sched *sched, struct task *task, int32_t number, int64_t ns)
+static void count_migration(const struct sched *sched, struct task *task, int32_t number,
+			    int64_t ns)
 {
 	if (task->last_cpu < 0 || task->last_cpu == number)
 		return;
@@ -68,7 +73,8 @@ static void count_migration(const struct sched *sched, struct task *task, int32_
 }
 
 /* @task was on CPU @number until now, and is switched off. */
-static void leaves(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
+static void leaves(struct sched *sched, struct task *task, int32_t number,
+		   const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *state = &event->value[PREV_STATE];
 	bool stays_ready = state->present && (state->i & RUNNABLE_MASK) == 0;
@@ -99,7 +105,8 @@ static void leaves(struct sched *sched, struct task *task, int32_t number, const
 		sched_forget(sched, task);
 }
 
-static void comes(struct sched *sched, struct task *task, int32_t number, const struct kymo_ctf_event *event)
+static void comes(struct sched *sched, struct task *task, int32_t number,
+		  const struct kymo_ctf_event *event)
 {
 	/* The thread is on another CPU already: the switch that took it off was lost. */
 	if (task->state == SCHED_ON_CPU)
@@ -113,7 +120,8 @@ static void comes(struct sched *sched, struct task *task, int32_t number, const 
 
 static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, uint32_t host)
 {
-	int32_t prev_tid = (int32_t)event->value[PREV_TID].i, next_tid = (int32_t)event->value[NEXT_TID].i;
+	int32_t prev_tid = (int32_t)event->value[PREV_TID].i,
+		next_tid = (int32_t)event->value[NEXT_TID].i;
 	struct cpu *cpu = sched_cpu(sched, host, event->cpu);
 	struct task *task;
 
@@ -156,7 +164,8 @@ static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, ui
  * Remembers the thread on the CPU that wakes @task. The wake-up itself may come from an interrupt
  * on that CPU.
  */
-static void set_waker(struct sched *sched, struct task *task, const struct kymo_ctf_event *event, uint32_t host)
+static void set_waker(struct sched *sched, struct task *task, const struct kymo_ctf_event *event,
+		      uint32_t host)
 {
 	const struct cpu *cpu = sched_cpu(sched, host, event->cpu);
 
@@ -196,7 +205,8 @@ static int on_waking(struct sched *sched, const struct kymo_ctf_event *event, ui
 		return 0;
 	}
 	set_waker(sched, task, event, host);
-	sched_become(sched, task, task->state == SCHED_PREEMPTED ? SCHED_PREEMPTED : SCHED_WAITING, target, event->ns);
+	sched_become(sched, task, task->state == SCHED_PREEMPTED ? SCHED_PREEMPTED : SCHED_WAITING,
+		     target, event->ns);
 	return 0;
 }
 
@@ -284,7 +294,8 @@ static void saw(struct sched *sched, const struct kymo_ctf_event *event, uint32_
 {
 	struct task *task = map_get(&sched->tasks, (uint32_t)event->vtid, host);
 
-	if (!task || task->state == SCHED_ON_CPU || task->since_ns < 0 || event->ns - task->since_ns < CLOCKS_DIFFER_NS ||
+	if (!task || task->state == SCHED_ON_CPU || task->since_ns < 0 ||
+	    event->ns - task->since_ns < CLOCKS_DIFFER_NS ||
 	    strncmp(task->name, event->procname, SCHED_COMM_SIZE - 1) != 0 || !*task->name)
 		return;
 	sched_become(sched, task, SCHED_ON_CPU, -1, event->ns);
@@ -293,7 +304,9 @@ static void saw(struct sched *sched, const struct kymo_ctf_event *event, uint32_
 
 int sched_event(struct sched *sched, const struct kymo_ctf_event *event, unsigned first)
 {
-	unsigned row = event->bound < 0 || (unsigned)event->bound < first ? WANTED : (unsigned)event->bound - first;
+	unsigned row = event->bound < 0 || (unsigned)event->bound < first
+			       ? WANTED
+			       : (unsigned)event->bound - first;
 	uint32_t host = sched_trace_host(sched, event->trace);
 	const struct kymo_ctf_value *value = event->value;
 	struct task *task;

@@ -53,8 +53,8 @@ struct sched {
 	unsigned classes;
 };
 
-/* Is field @name of @class a text? A trace may declare fields of any type under the kernel's names.
- */
+/* Is field @name of @class a text? A trace may declare fields of any type under the kernel's
+ * names. */
 bool sched_is_text(const struct kymo_ctf_event_class *class, const char *name);
 
 /* Returns the thread, which is created if necessary. Return: NULL: out of memory. */
@@ -67,7 +67,8 @@ struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
 bool sched_is_cpu(uint32_t host, int32_t number);
 
 /* @task changes to @state at @ns, on or for @cpu; its previous state is reported. */
-void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns);
+void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu,
+		  int64_t ns);
 /*
  * Report the wait of all threads that wait for @cpu up to @ns, because the thread on @cpu changes.
  */

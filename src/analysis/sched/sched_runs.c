@@ -186,14 +186,16 @@ static struct open *take_open(struct self *self, const struct model_instance *in
 	return open;
 }
 
-static void finish(struct sched_runs *runs, const struct model_instance *instance, uint32_t host, struct open *open)
+static void finish(struct sched_runs *runs, const struct model_instance *instance, uint32_t host,
+		   struct open *open)
 {
 	struct sched_run run = { .instance = instance };
 	int32_t tid = (int32_t)instance->thread->tid;
 	struct sched_usage now;
 
 	run.is_known = open->was_on && sched_is_on(runs->sched, host, tid) &&
-		       sched_usage(runs->sched, host, tid, instance->start_ns + instance->duration_ns, &now);
+		       sched_usage(runs->sched, host, tid,
+				   instance->start_ns + instance->duration_ns, &now);
 	if (run.is_known) {
 		run.usage = difference(&now, &open->at);
 		run.own = difference(&run.usage, &open->inner);
@@ -233,7 +235,8 @@ static const struct model_listener model_listener = {
 
 /* ---- life cycle and events ---- */
 
-int sched_runs_create(struct sched_runs **out, struct model *model, const struct kymo_ctf_reader *reader,
+int sched_runs_create(struct sched_runs **out, struct model *model,
+		      const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context)
 {
 	static const struct sched_listener sched_listener = { .spell = on_spell, .gone = on_gone };
@@ -316,7 +319,8 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
 	return 0;
 }
 
-bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread, struct sched_usage *usage)
+bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread,
+		       struct sched_usage *usage)
 {
 	const struct self *self;
 	struct sched_usage now = { 0 };

@@ -60,7 +60,8 @@ struct sched_runs;
  *
  * Return: 0, or -1: out of memory.
  */
-int sched_runs_create(struct sched_runs **runs, struct model *model, const struct kymo_ctf_reader *reader,
+int sched_runs_create(struct sched_runs **runs, struct model *model,
+		      const struct kymo_ctf_reader *reader,
 		      const struct sched_runs_listener *listener, void *context);
 void sched_runs_destroy(struct sched_runs *runs);
 
@@ -83,6 +84,7 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
  * Return: whether they are known: at nine of ten of its own events, the kernel had the thread on a
  * CPU.
  */
-bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread, struct sched_usage *usage);
+bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread,
+		       struct sched_usage *usage);
 
 #endif

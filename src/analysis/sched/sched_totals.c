@@ -36,7 +36,8 @@ static struct sched_instead *new_instead(struct sched_totals *totals)
 	return calloc(1, sizeof(struct sched_instead));
 }
 
-static struct sched_instead *instead_of(struct sched_totals *totals, const struct model_callback *callback, int32_t tid)
+static struct sched_instead *instead_of(struct sched_totals *totals,
+					const struct model_callback *callback, int32_t tid)
 {
 	struct sched_instead *instead = map_get(&totals->by, callback->index, (uint32_t)tid);
 
@@ -99,8 +100,9 @@ static void sched_totals_destroy(struct sched_totals *totals)
 	free(totals);
 }
 
-int sched_totals_create(struct sched_totals **out, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
-			int64_t end_ns, struct kymo_err *err)
+int sched_totals_create(struct sched_totals **out, struct model *model,
+			const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
+			struct kymo_err *err)
 {
 	struct sched_totals *totals = calloc(1, sizeof(*totals));
 
@@ -125,10 +127,13 @@ static int sched_totals_event(struct sched_totals *totals, const struct kymo_ctf
 PASS_EVENT(sched_totals)
 PASS_DESTROY(sched_totals)
 const struct pass_ops sched_totals_pass = {
-	.turn = PASS_BEFORE_SPANS, .event = sched_totals_pass_event, .destroy = sched_totals_pass_destroy,
+	.turn = PASS_BEFORE_SPANS,
+	.event = sched_totals_pass_event,
+	.destroy = sched_totals_pass_destroy,
 };
 
-const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index)
+const struct sched_callback *sched_totals_callback(const struct sched_totals *totals,
+						   unsigned index)
 {
 	static const struct sched_callback none;
 

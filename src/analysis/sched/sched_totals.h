@@ -37,11 +37,13 @@ struct sched_totals;
  *
  * Return: 0, or -1 with @err.
  */
-int sched_totals_create(struct sched_totals **totals, struct model *model, const struct kymo_ctf_reader *reader, int64_t begin_ns,
-			int64_t end_ns, struct kymo_err *err);
+int sched_totals_create(struct sched_totals **totals, struct model *model,
+			const struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns,
+			struct kymo_err *err);
 
 /** sched_totals_callback() - by index in the model; zeroed when the callback did not run. */
-const struct sched_callback *sched_totals_callback(const struct sched_totals *totals, unsigned index);
+const struct sched_callback *sched_totals_callback(const struct sched_totals *totals,
+						   unsigned index);
 
 /** sched_totals_instead() - in order of appearance. Return: NULL after the last. */
 const struct sched_instead *sched_totals_instead(const struct sched_totals *totals, unsigned index);

@@ -56,7 +56,8 @@ static bool rate_beside(const struct simclock *clock, unsigned at, bool before, 
 		while (from && !goes_back(clock, from - 1) && all[at].ns - all[from].ns < BASE_NS)
 			from--;
 	else
-		while (to + 1 < clock->pieces && !goes_back(clock, to) && all[to].ns - all[at].ns < BASE_NS)
+		while (to + 1 < clock->pieces && !goes_back(clock, to) &&
+		       all[to].ns - all[at].ns < BASE_NS)
 			to++;
 	if (all[to].ns == all[from].ns)
 		return false;
@@ -110,7 +111,8 @@ static void lay_out(struct simclock *clock)
 	bool stands = false;
 
 	clock->piece[0].elapsed_ns = clock->piece[0].ns;
-	clock->lap[clock->laps++] = (struct lap){ clock->piece[0].elapsed_ns, clock->piece[0].sim_ns };
+	clock->lap[clock->laps++] =
+		(struct lap){ clock->piece[0].elapsed_ns, clock->piece[0].sim_ns };
 	for (unsigned i = 0; i + 1 < clock->pieces; i++) {
 		struct piece *piece = &clock->piece[i], *next = piece + 1;
 
@@ -209,7 +211,8 @@ int64_t simclock_elapsed(const struct simclock *clock, int64_t ns)
 			high = middle;
 	}
 	piece = &clock->piece[low];
-	return limited((__int128)piece->elapsed_ns + scaled(piece, limited((__int128)ns - piece->ns)));
+	return limited((__int128)piece->elapsed_ns +
+		       scaled(piece, limited((__int128)ns - piece->ns)));
 }
 
 int64_t simclock_stamp(const struct simclock *clock, int64_t elapsed_ns)
@@ -242,7 +245,8 @@ int64_t simclock_between(const struct simclock *clock, int64_t begin_ns, int64_t
 int64_t simclock_find(const struct simclock *clock, int64_t sim_ns)
 {
 	for (unsigned i = 0; i < clock->laps; i++) {
-		const struct lap *lap = &clock->lap[i], *next = i + 1 < clock->laps ? lap + 1 : NULL;
+		const struct lap *lap = &clock->lap[i],
+				 *next = i + 1 < clock->laps ? lap + 1 : NULL;
 		int64_t at = limited((__int128)lap->elapsed_ns + sim_ns - lap->sim_ns);
 
 		if ((i && sim_ns < lap->sim_ns) || (next && at >= next->elapsed_ns))

@@ -66,7 +66,8 @@ int simclock_create(struct simclock **clock, const struct simclock_pair *pair, u
  * rewinds the reader. Return: 0, or -1 with @err, which explains how to record the clock, or lists
  * the domains.
  */
-int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path, int domain, struct kymo_err *err);
+int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path,
+		  int domain, struct kymo_err *err);
 void simclock_free(struct simclock *clock);	/* NULL: no effect */
 
 /**
@@ -104,7 +105,8 @@ struct simclock_facts {
 };
 const struct simclock_facts *simclock_facts(const struct simclock *clock);
 
-/** simclock_text() - "12 pairs, rate 0.5 to 1, 1 pause, 2 jumps back". @buffer: 128 bytes. Return: @buffer. */
+/** simclock_text() - "12 pairs, rate 0.5 to 1, 1 pause, 2 jumps back". @buffer: 128 bytes. Return:
+ * @buffer. */
 char *simclock_text(const struct simclock *clock, char *buffer, unsigned size);
 
 #endif

@@ -33,10 +33,13 @@ struct sources {
 static struct source *source_of(struct sources *sources, const struct kymo_ctf_event *event)
 {
 	struct source *source = sources->source, *end = source + sources->count;
-	const int domain = event->value[2].present && event->value[2].u <= INT16_MAX ? (int)event->value[2].u : NO_DOMAIN;
+	const int domain = event->value[2].present && event->value[2].u <= INT16_MAX
+				   ? (int)event->value[2].u
+				   : NO_DOMAIN;
 
 	for (; source < end; source++)
-		if (source->trace == event->trace && source->pid == event->vpid && source->domain == domain)
+		if (source->trace == event->trace && source->pid == event->vpid &&
+		    source->domain == domain)
 			return source;
 	if (sources->count == SOURCES_MAX)
 		return NULL;
@@ -56,8 +59,8 @@ static int64_t time_of(const struct kymo_ctf_reader *reader, const struct kymo_c
 	return is_told ? kymo_ctf_time_of(reader, event->trace, event->value[1].u) : event->ns;
 }
 
-static int keep(struct sources *sources, const struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
-		struct kymo_err *err)
+static int keep(struct sources *sources, const struct kymo_ctf_reader *reader,
+		const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	struct source *source = source_of(sources, event);
 
@@ -65,7 +68,8 @@ static int keep(struct sources *sources, const struct kymo_ctf_reader *reader, c
 		return 0;
 	if (!ARRAY_ROOM(source->pair, source->count, source->size))
 		return err_no_memory(err);
-	source->pair[source->count++] = (struct simclock_pair){ time_of(reader, event), event->value[0].i };
+	source->pair[source->count++] =
+		(struct simclock_pair){ time_of(reader, event), event->value[0].i };
 	return 0;
 }
 
@@ -112,7 +116,8 @@ static unsigned list_domains(struct sources *sources, char *text, size_t size)
 	for (unsigned i = 0; i < sources->count; i++) {
 		const struct source *source = &sources->source[i];
 
-		if (source->domain == NO_DOMAIN || !source->count || (i && source->domain == source[-1].domain))
+		if (source->domain == NO_DOMAIN || !source->count ||
+		    (i && source->domain == source[-1].domain))
 			continue;
 		if (used < size)
 			used += (size_t)snprintf(text + used, size - used, "%s%d", count ? ", " : "", source->domain);
@@ -125,7 +130,8 @@ static unsigned list_domains(struct sources *sources, char *text, size_t size)
  * Chooses among the sources of @domain; among all, if they have one domain. Return: NULL with @err,
  * or without: no source exists.
  */
-static const struct source *choose(struct sources *sources, const char *path, int domain, struct kymo_err *err)
+static const struct source *choose(struct sources *sources, const char *path, int domain,
+				   struct kymo_err *err)
 {
 	const struct source *best = NULL;
 	char domains[128];
@@ -134,7 +140,8 @@ static const struct source *choose(struct sources *sources, const char *path, in
 	for (unsigned i = 0; i < sources->count; i++) {
 		const struct source *source = &sources->source[i];
 
-		if ((domain == NO_DOMAIN || source->domain == domain) && source->count && (!best || source->count > best->count))
+		if ((domain == NO_DOMAIN || source->domain == domain) && source->count &&
+		    (!best || source->count > best->count))
 			best = source;
 	}
 	err->text[0] = 0;
@@ -149,7 +156,8 @@ static const struct source *choose(struct sources *sources, const char *path, in
 	return NULL;
 }
 
-int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path, int domain, struct kymo_err *err)
+int simclock_read(struct simclock **clock, struct kymo_ctf_reader *reader, const char *path,
+		  int domain, struct kymo_err *err)
 {
 	struct sources sources = { .count = 0 };
 	const struct source *best;

@@ -67,7 +67,8 @@ void loops_destroy(struct loops *loops);
 /** loops_failed() - was there no memory for all of them? */
 bool loops_failed(const struct loops *loops);
 
-/** loops_forget() - count from 0 again, for results of one interval after the other; the loops stay.
+/** loops_forget() - count from 0 again, for results of one interval after the other; the loops
+ * stay.
  */
 void loops_forget(struct loops *loops);
 

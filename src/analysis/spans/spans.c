@@ -13,7 +13,8 @@
 static struct user_thread *thread_at(struct spans *spans, const struct kymo_ctf_event *event)
 {
 	const struct model_thread *thread = model_event_thread(spans->model, event);
-	struct user_thread **slot = thread ? ARRAY_AT(spans->thread, spans->thread_count, thread->index) : NULL;
+	struct user_thread **slot =
+		thread ? ARRAY_AT(spans->thread, spans->thread_count, thread->index) : NULL;
 
 	if (slot && !*slot) {
 		*slot = pool_new(&spans->pool, sizeof(**slot));
@@ -23,7 +24,8 @@ static struct user_thread *thread_at(struct spans *spans, const struct kymo_ctf_
 	return slot ? *slot : NULL;
 }
 
-static struct user_track *track_new(struct spans *spans, const struct model_process *process, uint64_t id)
+static struct user_track *track_new(struct spans *spans, const struct model_process *process,
+				    uint64_t id)
 {
 	struct user_track *track = pool_new(&spans->pool, sizeof(*track));
 
@@ -31,14 +33,16 @@ static struct user_track *track_new(struct spans *spans, const struct model_proc
 		return NULL;
 	if (!track || map_put(&spans->tracks, id, process->host, track))
 		return NULL;
-	track->pub = (struct spans_track){ .index = spans->track_count, .id = id, .process = process,
-					   .name = "" };
+	track->pub = (struct spans_track){
+		.index = spans->track_count, .id = id, .process = process, .name = ""
+	};
 	spans->track[spans->track_count++] = track;
 	return track;
 }
 
 /* The id of a track is unique on its host, in all processes. */
-static struct user_track *track_of(struct spans *spans, const struct user_thread *thread, uint64_t id)
+static struct user_track *track_of(struct spans *spans, const struct user_thread *thread,
+				   uint64_t id)
 {
 	const struct model_process *process = thread->thread->process;
 	struct user_track *track = map_get(&spans->tracks, id, process->host);
@@ -52,8 +56,8 @@ static struct user_track *track_of(struct spans *spans, const struct user_thread
 
 /* ---- reading an event ---- */
 
-static const struct kymo_ctf_value *special(const struct user_class *class, const struct kymo_ctf_event *event,
-				       enum special what)
+static const struct kymo_ctf_value *special(const struct user_class *class,
+					    const struct kymo_ctf_event *event, enum special what)
 {
 	int at = class->special[what];
 
@@ -65,7 +69,8 @@ static const char *text_of(const struct kymo_ctf_value *value)
 	return value && value->bytes ? value->bytes : "";
 }
 
-static void read_value(struct spans_arg *arg, enum spans_kind kind, const struct kymo_ctf_value *value)
+static void read_value(struct spans_arg *arg, enum spans_kind kind,
+		       const struct kymo_ctf_value *value)
 {
 	arg->kind = kind;
 	arg->u = value->u;	/* the widest member; f has the same width */
@@ -86,8 +91,9 @@ static int64_t time_of(const struct spans *spans, const struct user_class *class
 	return model_epoch(spans->model, event->trace, at->u, event->ns);
 }
 
-static void read_event(struct spans *spans, const struct user_class *class, const struct kymo_ctf_event *event,
-		       struct spans_event *user, struct spans_arg arg[SPANS_ARGS_MAX])
+static void read_event(struct spans *spans, const struct user_class *class,
+		       const struct kymo_ctf_event *event, struct spans_event *user,
+		       struct spans_arg arg[SPANS_ARGS_MAX])
 {
 	const struct kymo_ctf_value *flow = special(class, event, SPECIAL_FLOW);
 
@@ -111,8 +117,8 @@ static void read_event(struct spans *spans, const struct user_class *class, cons
 /* ---- declarations: tracks, names, real-time ---- */
 
 /* The parent must be known before its children, so tracks cannot form a circle. */
-static void learn_track(struct spans *spans, const struct user_class *class, struct user_thread *thread,
-			const struct kymo_ctf_event *event)
+static void learn_track(struct spans *spans, const struct user_class *class,
+			struct user_thread *thread, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *id = special(class, event, SPECIAL_TRACK);
 	const struct kymo_ctf_value *parent = special(class, event, SPECIAL_PARENT);
@@ -146,15 +152,16 @@ static void learn_thread_name(struct spans *spans, const struct user_class *clas
 	SPANS_EMIT(spans, thread_name, user->thread);
 }
 
-static void learn_realtime(struct spans *spans, const struct user_class *class, const struct user_thread *user,
-			   const struct kymo_ctf_event *event)
+static void learn_realtime(struct spans *spans, const struct user_class *class,
+			   const struct user_thread *user, const struct kymo_ctf_event *event)
 {
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
 	const struct model_process *process = user->thread->process;
 	struct spans_realtime *larger;
 
 	for (unsigned i = 0; i < spans->realtimes; i++)
-		if (spans->realtime[i].process == process && strcmp(spans->realtime[i].name, name) == 0)
+		if (spans->realtime[i].process == process &&
+		    strcmp(spans->realtime[i].name, name) == 0)
 			return;
 	if (!*name || spans->realtimes == SPANS_REALTIME_MAX)
 		return;

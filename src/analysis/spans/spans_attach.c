@@ -27,13 +27,18 @@ static void spans_pass_rows(const void *analysis, int *first, int *end)
 
 int spans_attach(struct spans *spans, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
-	return model_attach(spans->model, reader, err) || spans_pass_bind(spans, reader, err) ? -1 : 0;
+	return model_attach(spans->model, reader, err) || spans_pass_bind(spans, reader, err) ? -1
+											      : 0;
 }
 
 PASS_EVENT(spans)
 PASS_FINISH(spans)
 PASS_DESTROY(spans)
 const struct pass_ops spans_pass = {
-	.turn = PASS_SPANS, .bind = spans_pass_bind, .rows = spans_pass_rows, .event = spans_pass_event, .finish = spans_pass_finish,
+	.turn = PASS_SPANS,
+	.bind = spans_pass_bind,
+	.rows = spans_pass_rows,
+	.event = spans_pass_event,
+	.finish = spans_pass_finish,
 	.destroy = spans_pass_destroy,
 };

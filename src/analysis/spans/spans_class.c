@@ -29,7 +29,8 @@ static const struct spans_name *other_names(struct spans *spans);
 static const struct spans_name *name_sized(struct spans *spans, bool bounded, const char *category,
 					   size_t category_size, const char *name, size_t name_size)
 {
-	uint64_t hash = hash_bytes(hash_bytes(HASH_BEGIN, category, category_size), name, name_size);
+	uint64_t hash =
+		hash_bytes(hash_bytes(HASH_BEGIN, category, category_size), name, name_size);
 	struct spans_name *known;
 	uint64_t probe = 0;
 
@@ -69,7 +70,8 @@ const struct spans_name *spans_name_of(struct spans *spans, const char *category
 }
 
 /* "category:name_begin"; the recorder adds the suffix. */
-static const struct spans_name *declared_name(struct spans *spans, const char *event, enum shape shape)
+static const struct spans_name *declared_name(struct spans *spans, const char *event,
+					      enum shape shape)
 {
 	static const char *const suffix[] = {
 		[SHAPE_BEGIN] = "_begin", [SHAPE_END] = "_end", [SHAPE_INSTANT] = "", [SHAPE_COUNTER] = "",
@@ -221,7 +223,8 @@ static int special_of(const char *name, enum spans_kind kind)
 	return -1;
 }
 
-static void read_field(struct user_class *user, struct kymo_ctf_bind *row, const struct kymo_ctf_field *field)
+static void read_field(struct user_class *user, struct kymo_ctf_bind *row,
+		       const struct kymo_ctf_field *field)
 {
 	enum spans_kind kind;
 	int special, value;

@@ -78,7 +78,7 @@ struct spans {
 	struct pool pool;
 	struct user_class **class;	/* by index of the class; NULL: not an event of programs */
 	unsigned class_count;
-	struct kymo_ctf_bind *bind;		/* the model's rows, then the rows of this analysis */
+	struct kymo_ctf_bind *bind; /* the model's rows, then the rows of this analysis */
 	unsigned bind_count, bind_room, model_rows;
 	struct map rows;		/* (hash of the event's name, probe) -> row + 1 */
 	struct map names;		/* (hash, probe) -> struct spans_name */
@@ -119,7 +119,8 @@ void spans_end(struct spans *spans, struct user_thread *thread, struct user_trac
  * End, unfinished at @ns, all spans of @thread that began at @since_ns or later and are on the
  * thread itself.
  */
-void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t since_ns, int64_t ns);
+void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t since_ns,
+		       int64_t ns);
 /* End, unfinished at @ns, all spans that @thread began, on any track. */
 void spans_close_all(struct spans *spans, struct user_thread *thread, int64_t ns);
 

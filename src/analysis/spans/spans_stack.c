@@ -86,7 +86,8 @@ static void close_from(struct spans *spans, struct stack *stack, struct user_tra
 		pop(spans, stack, track, ns, NULL);
 }
 
-void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t since_ns, int64_t ns)
+void spans_close_since(struct spans *spans, struct user_thread *thread, int64_t since_ns,
+		       int64_t ns)
 {
 	struct stack *stack = &thread->stack;
 

@@ -43,7 +43,8 @@ static bool inside(const struct activity *activity, int64_t ns)
 }
 
 /* Adds a duration whose begin and end are both known. */
-static void add(struct activity *activity, struct histogram *histogram, int64_t from_ns, int64_t to_ns)
+static void add(struct activity *activity, struct histogram *histogram, int64_t from_ns,
+		int64_t to_ns)
 {
 	if (!from_ns || !to_ns)
 		return;
@@ -69,7 +70,8 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 			activity->failed = true;
 			return;
 		}
-		memset(larger + frequency->seconds, 0, (room - frequency->seconds) * sizeof(*larger));
+		memset(larger + frequency->seconds, 0,
+		       (room - frequency->seconds) * sizeof(*larger));
 		frequency->count = larger;
 		frequency->seconds = (unsigned)second + 1;
 	}
@@ -83,9 +85,11 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
  * of all durations so far.
  */
 static void add_between(struct activity *activity, struct histogram *histogram, int64_t *error_ns,
-			const struct model_thread *a, const struct model_thread *b, int64_t from_ns, int64_t to_ns)
+			const struct model_thread *a, const struct model_thread *b, int64_t from_ns,
+			int64_t to_ns)
 {
-	int64_t error = a && b ? model_clock_error(a->process, b->process, to_ns) : KYMO_CTF_ERROR_UNKNOWN;
+	int64_t error =
+		a && b ? model_clock_error(a->process, b->process, to_ns) : KYMO_CTF_ERROR_UNKNOWN;
 
 	if (error == KYMO_CTF_ERROR_UNKNOWN)
 		return;
@@ -113,10 +117,10 @@ static void on_call(void *context, const struct model_call *call)
 	calls->unserved += !call->request_taken_ns && !call->response_taken_ns;
 	add(activity, &calls->callback, call->callback_start_ns, call->callback_end_ns);
 	add(activity, &calls->total, call->request_ns, call->response_taken_ns);
-	add_between(activity, &calls->request, &calls->error_ns, call->client_thread, call->service_thread,
-		    call->request_ns, call->request_taken_ns);
-	add_between(activity, &calls->response, &calls->error_ns, call->service_thread, call->response_thread,
-		    call->response_ns, call->response_taken_ns);
+	add_between(activity, &calls->request, &calls->error_ns, call->client_thread,
+		    call->service_thread, call->request_ns, call->request_taken_ns);
+	add_between(activity, &calls->response, &calls->error_ns, call->service_thread,
+		    call->response_thread, call->response_ns, call->response_taken_ns);
 }
 
 static void on_executor(void *context, const struct model_executor_interval *interval)
@@ -138,7 +142,8 @@ static void on_state(void *context, const struct model_state *state)
 	struct activity *activity = context;
 	struct activity_state *kept;
 
-	if ((state->end_ns && state->end_ns < activity->begin_ns) || state->start_ns > activity->end_ns)
+	if ((state->end_ns && state->end_ns < activity->begin_ns) ||
+	    state->start_ns > activity->end_ns)
 		return;
 	kept = element(activity, &activity->states, sizeof(*kept), activity->state_count);
 	if (!kept)
@@ -234,8 +239,8 @@ static void on_taken(void *context, const struct model_message *message)
 	link->taken++;
 	link->taken_intra += message->is_intra;
 	link->between_hosts = link->publisher->process->host != link->subscription->process->host;
-	add_between(activity, &link->latency, &link->latency_error_ns, message->publish_thread, message->take_thread,
-		    message->publish_ns, message->callback_ns);
+	add_between(activity, &link->latency, &link->latency_error_ns, message->publish_thread,
+		    message->take_thread, message->publish_ns, message->callback_ns);
 }
 
 /* ---- life cycle and queries ---- */
@@ -286,7 +291,8 @@ static void activity_destroy(struct activity *activity)
 	calls_free(&activity->clients);
 	for (unsigned i = 0; i < activity->threads.count; i++)
 		for (unsigned k = 0; k < 3; k++)
-			histogram_free(&((struct activity_thread *)activity->threads.item)[i].state[k]);
+			histogram_free(
+				&((struct activity_thread *)activity->threads.item)[i].state[k]);
 	for (unsigned i = 0; i < activity->link_count; i++) {
 		struct activity_link *link = ((struct activity_link **)activity->links.item)[i];
 

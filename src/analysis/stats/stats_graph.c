@@ -40,7 +40,8 @@ static void on_taken(void *context, const struct model_message *message)
 	delivery->count++;
 	if (!message->publish_ns || !message->publish_thread)
 		return;
-	error_ns = model_clock_error(message->publish_thread->process, message->take_thread->process, message->take_ns);
+	error_ns = model_clock_error(message->publish_thread->process,
+				     message->take_thread->process, message->take_ns);
 	if (error_ns == KYMO_CTF_ERROR_UNKNOWN) {
 		delivery->between_hosts++;
 		return;
@@ -57,7 +58,8 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	const struct model_subscription *subscription = message->subscription;
 	uint64_t *lost;
 
-	if (why == MODEL_DROP_UNTAKEN || !subscription || (message->publish_ns && !inside(graph, message->publish_ns)))
+	if (why == MODEL_DROP_UNTAKEN || !subscription ||
+	    (message->publish_ns && !inside(graph, message->publish_ns)))
 		return;
 	lost = ARRAY_AT(graph->lost, graph->losts, subscription->index);
 	if (lost)

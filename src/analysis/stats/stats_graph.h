@@ -27,22 +27,25 @@ struct graph_delivery {
 	uint64_t count;
 	/* Number of these without latency: the clocks of two hosts cannot be compared. */
 	uint64_t between_hosts;
-	struct histogram latency;	/* publish call until callback_start */
-	int64_t latency_error_ns;	/* largest error of the latencies; 0: all are within one host */
+	struct histogram latency; /* publish call until callback_start */
+	int64_t latency_error_ns; /* largest error of the latencies; 0: all are within one host */
 };
 
 /* Unexpected findings, as bits. */
 enum graph_flag {
-	GRAPH_NO_PUBLISHER = 1 << 0,	/* topic: it has subscriptions, but no publisher in the trace */
-	GRAPH_NO_SUBSCRIBER = 1 << 1,	/* topic: it has publishers, but no subscription in the trace */
-	GRAPH_SILENT = 1 << 2,		/* topic: it has both, but no message in the trace */
-	GRAPH_UNTAKEN = 1 << 3,		/* topic: some messages were never received */
-	GRAPH_OVERWRITTEN = 1 << 4,	/* topic, callback: some messages were lost in ring buffers */
-	GRAPH_NEVER_RAN = 1 << 5,	/* callback */
-	GRAPH_UNFINISHED = 1 << 6,	/* callback: some runs have no end in the trace */
+	GRAPH_NO_PUBLISHER =
+		1 << 0, /* topic: it has subscriptions, but no publisher in the trace */
+	GRAPH_NO_SUBSCRIBER =
+		1 << 1,             /* topic: it has publishers, but no subscription in the trace */
+	GRAPH_SILENT = 1 << 2,      /* topic: it has both, but no message in the trace */
+	GRAPH_UNTAKEN = 1 << 3,     /* topic: some messages were never received */
+	GRAPH_OVERWRITTEN = 1 << 4, /* topic, callback: some messages were lost in ring buffers */
+	GRAPH_NEVER_RAN = 1 << 5,   /* callback */
+	GRAPH_UNFINISHED = 1 << 6,  /* callback: some runs have no end in the trace */
 };
 
-/** graph_create() - listen to @model. @begin_ns, @end_ns: as for stats. Return: 0, or -1 with @err. */
+/** graph_create() - listen to @model. @begin_ns, @end_ns: as for stats. Return: 0, or -1 with
+ * @err. */
 int graph_create(struct graph **graph, struct model *model, int64_t begin_ns, int64_t end_ns,
 		 struct kymo_err *err);
 void graph_destroy(struct graph *graph);

@@ -21,12 +21,12 @@ struct nesting {
 struct intervals {
 	struct model *model;
 	int64_t begin_ns, end_ns;
-	struct array callbacks, topics;	/* of struct intervals_series */
-	struct array takes, idles;      /* of struct histogram, by callback */
-	struct array threads, nodes, executors;	/* of struct intervals_busy */
-	struct array nestings;			/* of struct nesting *, by thread */
-	struct array last_ids;			/* of uint64_t, by publisher */
-	struct array lists;			/* of struct intervals_publications *, by publisher */
+	struct array callbacks, topics;         /* of struct intervals_series */
+	struct array takes, idles;              /* of struct histogram, by callback */
+	struct array threads, nodes, executors; /* of struct intervals_busy */
+	struct array nestings;                  /* of struct nesting *, by thread */
+	struct array last_ids;                  /* of uint64_t, by publisher */
+	struct array lists; /* of struct intervals_publications *, by publisher */
 	struct intervals_publications **publications;
 	unsigned publications_count, publications_size;
 	bool failed;
@@ -163,7 +163,8 @@ static void on_published(void *context, const struct model_message *message)
 
 	if (!message->publisher || !inside(intervals, message->publish_ns))
 		return;
-	last_id = element(intervals, &intervals->last_ids, sizeof(*last_id), message->publisher->index);
+	last_id = element(intervals, &intervals->last_ids, sizeof(*last_id),
+			  message->publisher->index);
 	/* A publish call that uses both paths is reported twice with the same id. */
 	if (!last_id || *last_id == message->id)
 		return;

@@ -64,7 +64,8 @@ int intervals_create(struct intervals **intervals, struct model *model, int64_t 
 void intervals_destroy(struct intervals *intervals);
 
 /* By index of the object; zeroed when nothing happened to it. */
-const struct intervals_series *intervals_callback(const struct intervals *intervals, unsigned index);
+const struct intervals_series *intervals_callback(const struct intervals *intervals,
+						  unsigned index);
 const struct intervals_series *intervals_topic(const struct intervals *intervals, unsigned index);
 const struct histogram *intervals_idle(const struct intervals *intervals, unsigned callback);
 const struct histogram *intervals_take(const struct intervals *intervals, unsigned callback);

@@ -21,7 +21,8 @@ static const struct {
 	{ "build_id", { "u8[", "char[" } },
 };
 
-static bool is_of_type(const struct kymo_ctf_event_class *class, const char *field, const char *const *type)
+static bool is_of_type(const struct kymo_ctf_event_class *class, const char *field,
+		       const char *const *type)
 {
 	for (uint32_t i = 0; i < class->field_count; i++) {
 		if (strcmp(class->field[i].name, field) != 0)
@@ -48,7 +49,8 @@ static bool fits(const struct kymo_ctf_reader *reader, const char *event, const 
 	return true;
 }
 
-int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err)
+int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count,
+	    struct kymo_err *err)
 {
 	struct kymo_ctf_bind *copy = calloc(count + 1, sizeof(*copy));
 	int status;

@@ -26,7 +26,8 @@ static const struct kymo_ctf_bind wanted[] = {
 };
 #define WANTED (COUNT_OF(wanted))
 
-void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context)
+void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call),
+		void *context)
 {
 	*calls = (struct calls){ .take = take, .context = context };
 }
@@ -52,7 +53,8 @@ bool calls_are_there(const struct kymo_ctf_reader *reader)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < WANTED; row++)
-			if (strncmp(kymo_ctf_class(reader, i)->name, wanted[row].event, prefix_of(row)) == 0)
+			if (strncmp(kymo_ctf_class(reader, i)->name, wanted[row].event,
+				    prefix_of(row)) == 0)
 				return true;
 	return false;
 }
@@ -82,7 +84,12 @@ void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, co
 		return;
 	tell(calls, thread, ns);
 	thread->in_call = true;
-	thread->call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_begun = true };
+	thread->call = (struct system_call){ .host = host,
+					     .tid = tid,
+					     .name = name,
+					     .start_ns = ns,
+					     .end_ns = ns,
+					     .is_begun = true };
 }
 
 /* Did a loss of events of @trace end at @from_ns or later? */
@@ -103,7 +110,8 @@ static bool is_end_of(const struct system_call *call, const char *name)
 	       (strcmp(name, "unknown") == 0 && strcmp(call->name, "rt_sigreturn") == 0);
 }
 
-void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns, const char *name, int64_t ret)
+void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns,
+		const char *name, int64_t ret)
 {
 	struct calls_thread *thread = thread_of(calls, host, tid);
 	struct system_call *call = thread ? &thread->call : NULL;
@@ -114,7 +122,8 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 		tell(calls, thread, ns);
 		*call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_ended = true };
 		thread->in_call = true;
-	} else if (ns - call->start_ns <= CALLS_SURE_NS || !was_loss(calls, trace, call->start_ns)) {
+	} else if (ns - call->start_ns <= CALLS_SURE_NS ||
+		   !was_loss(calls, trace, call->start_ns)) {
 		call->end_ns = ns;
 		call->is_ended = true;
 	}
@@ -149,7 +158,8 @@ static void on_loss(struct calls *calls, const struct kymo_ctf_event *event)
 	calls_lost(calls, event->trace, after);
 }
 
-int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
+int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first,
+		uint32_t host, int32_t on_cpu)
 {
 	const struct kymo_ctf_value *value = event->value;
 	const char *name;
@@ -158,7 +168,8 @@ int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigne
 
 	if (event->bound == KYMO_CTF_LOSS)
 		on_loss(calls, event);
-	if (event->bound < 0 || (unsigned)event->bound < first || (unsigned)event->bound - first >= WANTED)
+	if (event->bound < 0 || (unsigned)event->bound < first ||
+	    (unsigned)event->bound - first >= WANTED)
 		return calls->failed ? -1 : 0;
 	row = (unsigned)event->bound - first;
 	name = event->class->name + prefix_of(row);
@@ -166,7 +177,8 @@ int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigne
 	if (row == ENTRY || row == COMPAT_ENTRY)
 		calls_entry(calls, host, tid, event->ns, name);
 	else
-		calls_exit(calls, host, tid, event->trace, event->ns, name, value[RET].present ? value[RET].i : 0);
+		calls_exit(calls, host, tid, event->trace, event->ns, name,
+			   value[RET].present ? value[RET].i : 0);
 	return calls->failed ? -1 : 0;
 }
 

@@ -55,7 +55,8 @@ struct calls {
  * calls_init() - call @take for each system call when it has returned, or when its end is known to
  * be missing in the trace.
  */
-void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call), void *context);
+void calls_init(struct calls *calls, void (*take)(void *context, const struct system_call *call),
+		void *context);
 void calls_free(struct calls *calls);
 
 /** calls_bind() - the rows for kymo_ctf_bind(). */
@@ -71,11 +72,13 @@ bool calls_are_there(const struct kymo_ctf_reader *reader);
  *
  * Return: 0, or -1: out of memory.
  */
-int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
+int calls_event(struct calls *calls, const struct kymo_ctf_event *event, unsigned first,
+		uint32_t host, int32_t on_cpu);
 
 /* The same without a trace event. @name must stay valid. */
 void calls_entry(struct calls *calls, uint32_t host, int32_t tid, int64_t ns, const char *name);
-void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns, const char *name, int64_t ret);
+void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace, int64_t ns,
+		const char *name, int64_t ret);
 void calls_lost(struct calls *calls, uint32_t trace, int64_t to_ns);
 
 /** calls_finish() - the whole trace was read: report the calls that did not return. */

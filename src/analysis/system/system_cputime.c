@@ -55,7 +55,8 @@ static int charge(struct cputime *cputime, struct cputime_thread *thread, int32_
 
 static int on_switch(struct cputime *cputime, const struct kymo_ctf_event *event)
 {
-	uint32_t host = event->trace < cputime->threads.traces ? cputime->threads.host[event->trace] : 0;
+	uint32_t host =
+		event->trace < cputime->threads.traces ? cputime->threads.host[event->trace] : 0;
 	const struct kymo_ctf_value *value = event->value;
 	struct cputime_thread *prev, *next;
 	uint64_t at = (uint64_t)host * CPUTIME_CPUS_MAX + (uint32_t)event->cpu;
@@ -117,5 +118,8 @@ static void cputime_pass_destroy(void *analysis)
 
 PASS_EVENT(cputime)
 const struct pass_ops cputime_pass = {
-	.turn = PASS_BEFORE_SPANS, .bind = cputime_pass_bind, .event = cputime_pass_event, .destroy = cputime_pass_destroy,
+	.turn = PASS_BEFORE_SPANS,
+	.bind = cputime_pass_bind,
+	.event = cputime_pass_event,
+	.destroy = cputime_pass_destroy,
 };

@@ -21,7 +21,8 @@ void os_threads_init(struct os_threads *threads, size_t size, const struct kymo_
 	for (i = 0; i < threads->traces; i++) {
 		threads->host[i] = i;
 		for (j = 0; j < i; j++)
-			if (strcmp(kymo_ctf_trace(reader, i)->hostname, kymo_ctf_trace(reader, j)->hostname) == 0)
+			if (strcmp(kymo_ctf_trace(reader, i)->hostname,
+				   kymo_ctf_trace(reader, j)->hostname) == 0)
 				break;
 		threads->host[i] = j;
 	}
@@ -62,7 +63,9 @@ void *os_thread(struct os_threads *threads, uint32_t trace, int32_t tid)
 	thread = os_thread_find(threads, trace, tid);
 	if (thread)
 		return thread;
-	thread = ARRAY_ROOM(threads->record, threads->count, threads->room) ? calloc(1, threads->size) : NULL;
+	thread = ARRAY_ROOM(threads->record, threads->count, threads->room)
+			 ? calloc(1, threads->size)
+			 : NULL;
 	if (!thread || map_put(&threads->map, (uint32_t)tid, host_of(threads, trace), thread)) {
 		free(thread);
 		threads->failed = true;

@@ -63,7 +63,8 @@ const struct os_thread *os_thread_main(const struct os_threads *threads,
  *
  * Context: allocates. Return: as kymo_ctf_bind().
  */
-int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count, struct kymo_err *err);
+int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count,
+	    struct kymo_err *err);
 
 /**
  * os_thread_name() - set the thread's name and process if the event contains them; @name need not

@@ -15,7 +15,8 @@ struct faults_thread {
 	int64_t over_ns;		/* end of its latest fault; 0: none yet, or unknown */
 };
 
-void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault), void *context)
+void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault),
+		 void *context)
 {
 	*faults = (struct faults){ .take = take, .context = context};
 }
@@ -70,7 +71,8 @@ static void begin(struct faults_thread *thread, int64_t ns, uint64_t address)
 	thread->in_fault = true;
 }
 
-void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns, uint64_t address)
+void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns,
+		  uint64_t address)
 {
 	struct faults_thread *thread = thread_of(faults, host, tid);
 
@@ -86,8 +88,8 @@ void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid
 	begin(thread, ns, address);
 }
 
-void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns, uint64_t address,
-		    bool is_major)
+void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns,
+		    uint64_t address, bool is_major)
 {
 	struct faults_thread *thread;
 	bool is_whole;
@@ -98,7 +100,8 @@ void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t t
 	if (!thread)
 		return;
 	/* The second event has no address if the kernel does not know it. */
-	is_whole = thread->in_fault && (!address || thread->fault.address == address) && ns > thread->fault.start_ns;
+	is_whole = thread->in_fault && (!address || thread->fault.address == address) &&
+		   ns > thread->fault.start_ns;
 	if (!is_whole) {
 		tell(faults, thread);
 		begin(thread, ns, address);
@@ -117,7 +120,8 @@ int32_t faults_whose(const struct kymo_ctf_event *event, unsigned first)
 	return event->value[1].present ? (int32_t)event->value[1].i : event->vtid;
 }
 
-int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu)
+int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first,
+		 uint32_t host, int32_t on_cpu)
 {
 	const struct kymo_ctf_value *value = event->value;
 	int32_t tid = faults_whose(event, first);
@@ -126,11 +130,13 @@ int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsi
 		return 0;
 	switch ((unsigned)event->bound - first) {
 	case ENTRY:
-		faults_entry(faults, host, event->cpu, tid > 0 ? tid : on_cpu, event->ns, value[0].u);
+		faults_entry(faults, host, event->cpu, tid > 0 ? tid : on_cpu, event->ns,
+			     value[0].u);
 		break;
 	case MINOR:
 	case MAJOR:
-		faults_handled(faults, host, event->cpu, event->vtid > 0 ? event->vtid : on_cpu, event->ns, value[0].u, (unsigned)event->bound - first == MAJOR);
+		faults_handled(faults, host, event->cpu, event->vtid > 0 ? event->vtid : on_cpu,
+			       event->ns, value[0].u, (unsigned)event->bound - first == MAJOR);
 		break;
 	}
 	return faults->failed ? -1 : 0;
@@ -146,5 +152,6 @@ void faults_finish(struct faults *faults)
 
 int64_t faults_around_ns(const struct faults *faults)
 {
-	return faults->around.count ? (int64_t)histogram_quantile(&faults->around, AROUND_QUANTILE) : 0;
+	return faults->around.count ? (int64_t)histogram_quantile(&faults->around, AROUND_QUANTILE)
+				    : 0;
 }

@@ -55,7 +55,8 @@ struct faults {
  * faults_init() - call @take for each fault when it is over, or when its end is known to be missing
  * in the trace.
  */
-void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault), void *context);
+void faults_init(struct faults *faults, void (*take)(void *context, const struct fault *fault),
+		 void *context);
 void faults_free(struct faults *faults);
 
 /** faults_bind() - the rows for kymo_ctf_bind(). */
@@ -68,15 +69,17 @@ const struct kymo_ctf_bind *faults_bind(unsigned *count);
  *
  * Return: 0, or -1: out of memory.
  */
-int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first, uint32_t host, int32_t on_cpu);
+int faults_event(struct faults *faults, const struct kymo_ctf_event *event, unsigned first,
+		 uint32_t host, int32_t on_cpu);
 
 /** faults_whose() - the thread of a first event, if the event names it; else 0. */
 int32_t faults_whose(const struct kymo_ctf_event *event, unsigned first);
 
 /* The same without a trace event. @tid: 0 or less: unknown. */
-void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns, uint64_t address);
-void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns, uint64_t address,
-		    bool is_major);
+void faults_entry(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns,
+		  uint64_t address);
+void faults_handled(struct faults *faults, uint32_t host, int32_t cpu, int32_t tid, int64_t ns,
+		    uint64_t address, bool is_major);
 
 /** faults_finish() - the whole trace was read: report the faults that are still open. */
 void faults_finish(struct faults *faults);

@@ -65,7 +65,8 @@ static bool inside(const struct memory *memory, int64_t ns)
 	return ns >= memory->begin_ns && ns <= memory->end_ns;
 }
 
-static void use_change(const struct memory *memory, struct memory_use *use, int64_t ns, int64_t bytes)
+static void use_change(const struct memory *memory, struct memory_use *use, int64_t ns,
+		       int64_t bytes)
 {
 	/* Sizes come from the trace: a damaged trace must not cause an overflow. */
 	if (__builtin_add_overflow(use->now, bytes, &use->now))
@@ -80,7 +81,8 @@ static void use_change(const struct memory *memory, struct memory_use *use, int6
 		use->least = use->now;
 }
 
-static void use_allocate(const struct memory *memory, struct memory_use *use, int64_t ns, int64_t bytes)
+static void use_allocate(const struct memory *memory, struct memory_use *use, int64_t ns,
+			 int64_t bytes)
 {
 	use_change(memory, use, ns, bytes);
 	if (!inside(memory, ns))
@@ -147,7 +149,8 @@ static int block_allocate(struct memory *memory, const struct pair *who, uint64_
 	tell(memory, who, address, bytes, false);
 	use_allocate(memory, &who->thread->user, who->ns, (int64_t)bytes);
 	use_allocate(memory, &who->process->user, who->ns, (int64_t)bytes);
-	return map_put(&memory->blocks, address, who->process->os.index, (void *)(uintptr_t)(bytes + 1));
+	return map_put(&memory->blocks, address, who->process->os.index,
+		       (void *)(uintptr_t)(bytes + 1));
 }
 
 /* Many calls in one event: their balance, and its maximum on the way. */
@@ -300,5 +303,8 @@ static void memory_pass_destroy(void *analysis)
 
 PASS_EVENT(memory)
 const struct pass_ops memory_pass = {
-	.turn = PASS_BEFORE_SPANS, .bind = memory_pass_bind, .event = memory_pass_event, .destroy = memory_pass_destroy,
+	.turn = PASS_BEFORE_SPANS,
+	.bind = memory_pass_bind,
+	.event = memory_pass_event,
+	.destroy = memory_pass_destroy,
 };

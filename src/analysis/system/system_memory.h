@@ -54,7 +54,7 @@ struct memory {
 	struct os_threads processes;	/* likewise */
 	struct map blocks;		/* (address, process) -> bytes + 1 */
 	int64_t begin_ns, end_ns;
-	int32_t *running;		/* tid by CPU, from sched_switch: for events without a tid */
+	int32_t *running; /* tid by CPU, from sched_switch: for events without a tid */
 	uint32_t cpus;
 	uint64_t events;
 };

@@ -48,12 +48,14 @@ void modules_free(struct modules *modules)
 /* ---- loaded files ---- */
 
 /* The latest file at @base of a process: addresses are reused after dlclose(). */
-static struct module *module_at(const struct modules *modules, const struct kymo_ctf_event *event, uint64_t base)
+static struct module *module_at(const struct modules *modules, const struct kymo_ctf_event *event,
+				uint64_t base)
 {
 	for (uint32_t i = modules->count; i; i--) {
 		struct module *module = &modules->module[i - 1];
 
-		if (module->base == base && module->pid == event->vpid && module->host == event->trace)
+		if (module->base == base && module->pid == event->vpid &&
+		    module->host == event->trace)
 			return module;
 	}
 	return NULL;

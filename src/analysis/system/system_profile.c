@@ -289,5 +289,9 @@ static void profile_pass_destroy(void *analysis)
 PASS_EVENT(profile)
 PASS_FINISH(profile)
 const struct pass_ops profile_pass = {
-	.turn = PASS_BEFORE_SPANS, .bind = profile_pass_bind, .event = profile_pass_event, .finish = profile_pass_finish, .destroy = profile_pass_destroy,
+	.turn = PASS_BEFORE_SPANS,
+	.bind = profile_pass_bind,
+	.event = profile_pass_event,
+	.finish = profile_pass_finish,
+	.destroy = profile_pass_destroy,
 };

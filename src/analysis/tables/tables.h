@@ -109,7 +109,8 @@ struct tables;
  *
  * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT: one of them is not a trace).
  */
-int tables_open(struct tables **tables, const char *const *path, unsigned paths, struct kymo_err *err);
+int tables_open(struct tables **tables, const char *const *path, unsigned paths,
+		struct kymo_err *err);
 void tables_close(struct tables *tables);
 
 /**
@@ -124,7 +125,8 @@ void tables_borrow(struct tables *tables, struct model *model);
  *
  * Return: 0, or -1 with @err.
  */
-int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err);
+int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader,
+		  struct kymo_err *err);
 
 /**
  * tables_align() - the comparison of the hosts' clocks; NULL: the traces are of one host. Belongs

@@ -2,7 +2,8 @@
 /* Rows about the costs of callback runs; see analysis/costs/costs.h. */
 #include "analysis/tables/tables_internal.h"
 
-static void on_run(void *context, const struct model_instance *instance, const struct costs_use *use)
+static void on_run(void *context, const struct model_instance *instance,
+		   const struct costs_use *use)
 {
 	struct tables_scan *scan = context;
 	struct tables_row *row = tables_row_new(scan, TABLE_callback_costs);
@@ -66,7 +67,8 @@ static int look(struct tables *tables, struct kymo_err *err)
 	if (tables_reader(tables, &reader, err))
 		return -1;
 	kymo_ctf_threads(reader, 0);
-	status = costs_look(reader, &tables->libc_is_told, &tables->faults_are_told, &tables->calls_are_told, err);
+	status = costs_look(reader, &tables->libc_is_told, &tables->faults_are_told,
+			    &tables->calls_are_told, err);
 	kymo_ctf_close(reader);
 	tables->costs_are_known = !status;
 	return status;

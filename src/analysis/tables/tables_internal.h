@@ -281,7 +281,7 @@ struct tables {
 	struct pool pool;		/* for the warnings */
 	struct tables_texts warnings;
 	uint64_t lost;
-	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told;	/* see costs_look() */
+	bool costs_are_known, libc_is_told, faults_are_told, calls_are_told; /* see costs_look() */
 };
 
 struct tables_scan {
@@ -341,8 +341,8 @@ void tables_keep_warning(struct tables *tables, const char *text);
  * Returns the filters of the selection and of @request. Return: an array, to be freed; NULL: out of
  * memory.
  */
-struct tables_filter *tables_filters(const struct tables *tables, const struct tables_request *request,
-				     unsigned *count);
+struct tables_filter *tables_filters(const struct tables *tables,
+				     const struct tables_request *request, unsigned *count);
 bool tables_is_chosen(const struct tables *tables, const struct tables_row *row);
 
 /* tables_listen.c */
@@ -362,8 +362,8 @@ void tables_kernel_finish(struct tables_scan *scan);
 /* tables_costs.c */
 int tables_costs_attach(struct tables_scan *scan, struct kymo_err *err);
 
-/* After the last event: put the next row of `leaks` into the queue. Return: false: there is none.
- */
+/* After the last event: put the next row of `leaks` into the queue. Return: false: there is
+ * none. */
 bool tables_leaks_next(struct tables_scan *scan);
 
 /* tables_waits.c */
@@ -378,7 +378,8 @@ int tables_behaviours_attach(struct tables_scan *scan, struct kymo_err *err);
 /* tables_packets.c */
 int tables_packets_attach(struct tables_scan *scan, struct kymo_err *err);
 
-/* After the last event: put the next row of `packets` into the queue. Return: false: there is none. */
+/* After the last event: put the next row of `packets` into the queue. Return: false: there is
+ * none. */
 bool tables_packets_next(struct tables_scan *scan);
 
 /* tables_points.c */

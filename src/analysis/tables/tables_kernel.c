@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static void add_spell(struct tables_scan *scan, enum tables_id table, const struct sched_spell *spell)
+static void add_spell(struct tables_scan *scan, enum tables_id table,
+		      const struct sched_spell *spell)
 {
 	struct tables_row *row = tables_row_new(scan, table);
 

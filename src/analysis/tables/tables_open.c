@@ -25,7 +25,8 @@ static struct tables *tables_new(const char *const *path, unsigned paths)
 	return NULL;
 }
 
-int tables_open(struct tables **result, const char *const *path, unsigned paths, struct kymo_err *err)
+int tables_open(struct tables **result, const char *const *path, unsigned paths,
+		struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 	struct tables *tables;

@@ -57,7 +57,8 @@ struct tables_row *tables_row_next(struct tables_scan *scan)
 	return row;
 }
 
-int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader, struct kymo_err *err)
+int tables_reader(const struct tables *tables, struct kymo_ctf_reader **reader,
+		  struct kymo_err *err)
 {
 	if (kymo_ctf_open_all((const char *const *)tables->path, tables->paths, reader, err))
 		return -1;

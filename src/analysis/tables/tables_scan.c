@@ -77,9 +77,11 @@ static void find_last(struct tables_scan *scan)
 		if (filter->text || filter->relation == TABLES_GT || filter->relation == TABLES_GE)
 			continue;
 		scan->past_table = filter->table;
-		if (!filter->column && tables_numbered(filter->table) && filter->number < scan->past_id)
+		if (!filter->column && tables_numbered(filter->table) &&
+		    filter->number < scan->past_id)
 			scan->past_id = filter->number;
-		if (filter->column == tables_order(filter->table) && filter->elapsed == (scan->tables->clock != NULL) &&
+		if (filter->column == tables_order(filter->table) &&
+		    filter->elapsed == (scan->tables->clock != NULL) &&
 		    filter->number < scan->past_ns)
 			scan->past_ns = filter->number;
 	}
@@ -142,8 +144,8 @@ static int take_event(struct tables_scan *scan, struct kymo_err *err)
 	if (scan->windows)
 		windows_advance(scan->windows, event->ns);
 	if ((scan->costs && costs_event(scan->costs, event)) ||
-	    (scan->runs && sched_runs_event(scan->runs, event)) || spans_event(scan->spans, event) ||
-	    model_event(scan->model, event))
+	    (scan->runs && sched_runs_event(scan->runs, event)) ||
+	    spans_event(scan->spans, event) || model_event(scan->model, event))
 		return err_no_memory(err);
 	if (scan->behaviour)
 		(void)behaviour_event(scan->behaviour, event);
@@ -208,7 +210,8 @@ static bool next_object(struct tables_scan *scan)
 		    !tables_table[scan->object_table].of_objects)
 			continue;
 		while (object_skip(scan) &&
-		       (row->it = model_object(model, kinds[scan->object_table], scan->object_index))) {
+		       (row->it = model_object(model, kinds[scan->object_table],
+					       scan->object_index))) {
 			scan->object_index++;
 			row->table = scan->object_table;
 			row->clock = scan->tables->clock;
@@ -251,7 +254,8 @@ static int set_window(struct tables_scan *scan, struct kymo_err *err)
 		    filter->number < end)
 			end = filter->number;
 	}
-	if (!scan->request.without_id || scan->tables->clock || (begin == INT64_MIN && end == INT64_MAX))
+	if (!scan->request.without_id || scan->tables->clock ||
+	    (begin == INT64_MIN && end == INT64_MAX))
 		return 0;
 	return kymo_ctf_window(scan->reader, begin, end, err);
 }

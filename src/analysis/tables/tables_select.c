@@ -8,8 +8,8 @@
 
 /* ---- the window, as filters ---- */
 
-struct tables_filter *tables_filters(const struct tables *tables, const struct tables_request *request,
-				     unsigned *count)
+struct tables_filter *tables_filters(const struct tables *tables,
+				     const struct tables_request *request, unsigned *count)
 {
 	const struct tables_choice *choice = tables->choice;
 	struct tables_filter *filter = calloc(request->filters + 2 * TABLES + 1, sizeof(*filter));
@@ -121,7 +121,8 @@ static bool is_named(const struct tables_row *row, uint64_t columns, const struc
 }
 
 /* The process of object @id of @kind. Ids are the same in every pass. */
-static const struct model_process *process_of(const struct model *model, enum model_kind kind, int64_t id)
+static const struct model_process *process_of(const struct model *model, enum model_kind kind,
+					      int64_t id)
 {
 	unsigned index = (unsigned)id - 1;
 
@@ -162,8 +163,10 @@ static bool is_of_process(const struct tables *tables, const struct tables_row *
 		const struct model_process *process;
 
 		tables_value(row, column, &value);
-		process = value.is == TABLES_VALUE_INTEGER ?
-			  process_of(tables->model, owner_kind(row->table, column), value.integer) : NULL;
+		process = value.is == TABLES_VALUE_INTEGER
+				  ? process_of(tables->model, owner_kind(row->table, column),
+					       value.integer)
+				  : NULL;
 		if (process && selection_process(selection, process->name, process->pid))
 			return true;
 	}
@@ -174,7 +177,8 @@ bool tables_is_chosen(const struct tables *tables, const struct tables_row *row)
 {
 	const struct tables_choice *choice = tables->choice;
 
-	return !choice || (is_named(row, choice->node_columns[row->table], &choice->selection.node) &&
-			   is_named(row, choice->topic_columns[row->table], &choice->selection.topic) &&
-			   is_of_process(tables, row));
+	return !choice ||
+	       (is_named(row, choice->node_columns[row->table], &choice->selection.node) &&
+		is_named(row, choice->topic_columns[row->table], &choice->selection.topic) &&
+		is_of_process(tables, row));
 }

@@ -68,8 +68,8 @@ int64_t tables_clock_error(const struct model_message *message)
 	int64_t error = KYMO_CTF_ERROR_UNKNOWN;
 
 	if (message->publish_thread && message->take_thread)
-		error = model_clock_error(message->publish_thread->process, message->take_thread->process,
-					  message->take_ns);
+		error = model_clock_error(message->publish_thread->process,
+					  message->take_thread->process, message->take_ns);
 	return error == KYMO_CTF_ERROR_UNKNOWN ? NONE : error;
 }
 
@@ -112,8 +112,10 @@ int64_t tables_dds(const struct model_message *message, enum model_dds_part part
 	model_dds_cut(&cut, &message->dds, message->send_ns, message->take_ns);
 	for (unsigned i = 0; i < cut.pieces; i++)
 		if (cut.piece[i].part == part)
-			return part == MODEL_DDS_NETWORK ? tables_apart(message, cut.piece[i].from_ns, cut.piece[i].to_ns)
-							 : cut.piece[i].to_ns - cut.piece[i].from_ns;
+			return part == MODEL_DDS_NETWORK
+				       ? tables_apart(message, cut.piece[i].from_ns,
+						      cut.piece[i].to_ns)
+				       : cut.piece[i].to_ns - cut.piece[i].from_ns;
 	return NONE;
 }
 

@@ -15,9 +15,10 @@
  * the thread that then received the message ran other callbacks, the instance was *queued* behind
  * these callbacks. In the remaining time, if another thread of the process ran a callback of the
  * same mutually exclusive group, the instance was queued behind that callback. The remaining time
- * is *transport* (for a timer: *late*), or is split into *dds*, *network* and *cache* where the middleware was followed. CARET's events, which kymo also records, name the groups.
- * Without them a callback of the same node on another thread is the best guess, and the part is
- * marked as `is_assumed`.
+ * is *transport* (for a timer: *late*), or is split into *dds*, *network* and *cache* where the
+ * middleware was followed. CARET's events, which kymo also records, name the groups. Without them a
+ * callback of the same node on another thread is the best guess, and the part is marked as
+ * `is_assumed`.
  *
  * The parts of an instance add up to its latency, to the nanosecond.
  *
@@ -87,8 +88,8 @@ struct why_callbacks_options {
 	int64_t near_ns;		/* 0: keep no such run */
 	/* Keep also the run of each callback that received this publication; 0: none. */
 	uint64_t named_id;
-	int64_t at_ns;			/* keep also the run of each callback that is under way then; 0: none */
-	int64_t begin_ns, end_ns;	/* only runs that start inside */
+	int64_t at_ns; /* keep also the run of each callback that is under way then; 0: none */
+	int64_t begin_ns, end_ns; /* only runs that start inside */
 };
 
 struct why_callbacks;
@@ -122,8 +123,8 @@ struct why_others;
  *
  * Return: 0, or -1 with @err.
  */
-int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
-		      unsigned windows, struct kymo_err *err);
+int why_others_create(struct why_others **others, struct model *model,
+		      const struct why_window *window, unsigned windows, struct kymo_err *err);
 
 /* ---- parts ---- */
 
@@ -131,7 +132,8 @@ enum why_kind {
 	WHY_EXECUTING,	/* the callback runs, until it publishes or returns */
 	WHY_PUBLISH,	/* from the publish call until the middleware has the message */
 	WHY_TRANSPORT,	/* on its way, and the trace does not say where */
-	/* Only where the path inside the middleware is recorded (model_path.c), instead of transport: */
+	/* Only where the path inside the middleware is recorded (model_path.c), instead of
+	 * transport: */
 	WHY_DDS,	/* the middleware writes it, or reads it */
 	WHY_NETWORK,
 	WHY_CACHE,	/* in the reader's cache, where the subscription can take it */
@@ -153,7 +155,8 @@ struct why_part {
 	 * one.
 	 */
 	unsigned hop;
-	const struct model_callback *callback;	/* QUEUED: the callback that the instance waited for */
+	const struct model_callback
+		*callback; /* QUEUED: the callback that the instance waited for */
 	/* The thread of this part; QUEUED: the thread of that callback. */
 	const struct model_thread *thread;
 	/*
@@ -202,8 +205,8 @@ int why_parts_copy(struct why_parts *out, const struct why_parts *parts);
 bool why_is_way(enum why_kind kind);
 
 /**
- * why_join_ways() - where the trace splits the way of a message to @hop in only one of two instances
- * of a chain, replace dds, network, cache and transport by one part, transport, in both
+ * why_join_ways() - where the trace splits the way of a message to @hop in only one of two
+ * instances of a chain, replace dds, network, cache and transport by one part, transport, in both
  *
  * Return: true: they were replaced.
  */
@@ -225,8 +228,8 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 /** why_total_error() - the largest error of total_ns, from the hosts of its begin and its end. */
 int64_t why_total_error(const struct why_instance *instance);
 
-/** why_kind_name() - "executing", "publish", "transport", "dds", "network", "cache", "queued", "take", "late", "cached", "preempted",
- * "blocked", "page_fault". */
+/** why_kind_name() - "executing", "publish", "transport", "dds", "network", "cache", "queued",
+ * "take", "late", "cached", "preempted", "blocked", "page_fault". */
 const char *why_kind_name(enum why_kind kind);
 
 /* ---- runs of other callbacks, for why_cut() ---- */
@@ -244,14 +247,15 @@ const struct why_other *why_other(const struct why_others *others, unsigned inde
  * why_waits() - is the whole of [@from_ns, @to_ns] inside one wait for work of an executor on
  * @thread?
  */
-bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
+bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns,
+	       int64_t to_ns);
 
 /**
  * why_waited_until() - the end of the last wait for work on @thread that overlaps [@from_ns,
  * @to_ns] by at least @least_ns, but at most @to_ns; @from_ns if no such wait exists.
  */
-int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-			 int64_t least_ns);
+int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread,
+			 int64_t from_ns, int64_t to_ns, int64_t least_ns);
 
 /* For pass_add(). */
 extern const struct pass_ops why_callbacks_pass;

@@ -81,8 +81,8 @@ static bool is_timed(const struct model_instance *instance)
 
 	return message && message->publish_ns && message->publisher && message->take_ns &&
 	       message->publish_ns < instance->start_ns + instance->duration_ns &&
-	       model_clock_error(message->publisher->process, instance->callback->process, message->take_ns) !=
-		       KYMO_CTF_ERROR_UNKNOWN;
+	       model_clock_error(message->publisher->process, instance->callback->process,
+				 message->take_ns) != KYMO_CTF_ERROR_UNKNOWN;
 }
 
 /*
@@ -98,12 +98,16 @@ static void run_of(struct why_run *run, const struct model_instance *instance, i
 	if (is_timed(instance)) {
 		*hop++ = (struct why_hop){
 			.publisher = message->publisher,
-			.at = { .thread = message->publish_thread, .id = message->id, .publish_ns = message->publish_ns },
+			.at = { .thread = message->publish_thread,
+				.id = message->id,
+				.publish_ns = message->publish_ns },
 		};
 	}
 	*hop = (struct why_hop){
 		.callback = instance->callback,
-		.at = { .thread = instance->thread, .start_ns = instance->start_ns, .end_ns = end_ns },
+		.at = { .thread = instance->thread,
+			.start_ns = instance->start_ns,
+			.end_ns = end_ns },
 	};
 	if (is_timed(instance)) {
 		hop->at.id = message->id;
@@ -148,7 +152,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 		callbacks->failed = true;
 		return;
 	}
-	if (instance->start_ns < callbacks->options.begin_ns || instance->start_ns > callbacks->options.end_ns)
+	if (instance->start_ns < callbacks->options.begin_ns ||
+	    instance->start_ns > callbacks->options.end_ns)
 		return;
 	total_ns = total_of(instance);
 	if (total_ns < 0)

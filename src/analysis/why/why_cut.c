@@ -47,8 +47,8 @@ const char *why_kind_name(enum why_kind kind)
 
 static bool is_same(const struct why_part *a, const struct why_part *b)
 {
-	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback && a->is_group == b->is_group &&
-	       (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
+	return a->hop == b->hop && a->kind == b->kind && a->callback == b->callback &&
+	       a->is_group == b->is_group && (a->by_tid == b->by_tid || a->kind == WHY_BLOCKED);
 }
 
 const struct why_part *why_part_in(const struct why_parts *parts, const struct why_part *part)
@@ -120,7 +120,8 @@ static void add_executed(const struct spells *to, const struct why_part part)
 	in.call = NULL;
 	in.by[0] = '\0';
 	for (size_t i = 0; i < count; i++, fault++) {
-		bool begins = fault->start_ns >= part.begin_ns, is_timed = fault->end_ns > fault->start_ns;
+		bool begins = fault->start_ns >= part.begin_ns,
+		     is_timed = fault->end_ns > fault->start_ns;
 		struct why_part *its = is_timed ? &in : &between;
 
 		in.begin_ns = begins ? fault->start_ns : part.begin_ns;
@@ -169,7 +170,8 @@ static void on_spell(void *context, const struct why_spell *spell)
 
 static void add_by_spells(struct cut *cut, struct why_parts *parts, struct why_part part)
 {
-	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell, &(struct spells){ cut, parts, part });
+	why_spells(cut->cpu, part.thread, part.begin_ns, part.end_ns, on_spell,
+		   &(struct spells){ cut, parts, part });
 }
 
 /* Adds @part, split by the scheduler's states of its thread, if they are known. */
@@ -201,12 +203,13 @@ struct stretch {
 	enum why_kind unexplained;	/* kind of the time that no other callback explains */
 	/* The executor was idle: no callback on that thread blocked this one. */
 	bool is_idle;
-	const struct model_dds_cut *inside;	/* of a message: the pieces of its way; NULL: none */
+	const struct model_dds_cut *inside; /* of a message: the pieces of its way; NULL: none */
 };
 
 typedef bool is_blocking(const struct stretch *stretch, const struct why_other *run, bool *assumed);
 
-static bool runs_on_thread(const struct stretch *stretch, const struct why_other *run, bool *assumed)
+static bool runs_on_thread(const struct stretch *stretch, const struct why_other *run,
+			   bool *assumed)
 {
 	(void)assumed;
 	return run->thread == stretch->thread;
@@ -219,7 +222,8 @@ static bool runs_in_group(const struct stretch *stretch, const struct why_other 
 	return model_callback_excludes(stretch->callback, run->callback, assumed);
 }
 
-static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why_kind kind, int64_t from_ns, int64_t to_ns)
+static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why_kind kind,
+			int64_t from_ns, int64_t to_ns)
 {
 	const struct why_part part = {
 		.kind = kind, .hop = stretch->hop, .thread = stretch->thread,
@@ -232,17 +236,21 @@ static void add_of_kind(struct cut *cut, const struct stretch *stretch, enum why
 		add_by_cpu(cut, part);
 }
 
-static void add_unexplained(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns)
+static void add_unexplained(struct cut *cut, const struct stretch *stretch, int64_t from_ns,
+			    int64_t to_ns)
 {
 	static const enum why_kind kinds[] = {
-		[MODEL_DDS_WRITE] = WHY_DDS, [MODEL_DDS_NETWORK] = WHY_NETWORK, [MODEL_DDS_READ] = WHY_DDS,
-		[MODEL_DDS_CACHE] = WHY_CACHE, [MODEL_DDS_UNSPLIT] = WHY_TRANSPORT,
+		[MODEL_DDS_WRITE] = WHY_DDS,         [MODEL_DDS_NETWORK] = WHY_NETWORK,
+		[MODEL_DDS_READ] = WHY_DDS,          [MODEL_DDS_CACHE] = WHY_CACHE,
+		[MODEL_DDS_UNSPLIT] = WHY_TRANSPORT,
 	};
 	const struct model_dds_cut *inside = stretch->inside;
 
 	for (unsigned i = 0; inside && i < inside->pieces; i++) {
-		const int64_t begin_ns = inside->piece[i].from_ns > from_ns ? inside->piece[i].from_ns : from_ns;
-		const int64_t end_ns = inside->piece[i].to_ns < to_ns ? inside->piece[i].to_ns : to_ns;
+		const int64_t begin_ns =
+			inside->piece[i].from_ns > from_ns ? inside->piece[i].from_ns : from_ns;
+		const int64_t end_ns =
+			inside->piece[i].to_ns < to_ns ? inside->piece[i].to_ns : to_ns;
 
 		if (begin_ns < end_ns)
 			add_of_kind(cut, stretch, kinds[inside->piece[i].part], begin_ns, end_ns);
@@ -251,13 +259,15 @@ static void add_unexplained(struct cut *cut, const struct stretch *stretch, int6
 		add_of_kind(cut, stretch, stretch->unexplained, from_ns, to_ns);
 }
 
-static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group);
+static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns,
+			  int64_t to_ns, bool group);
 
 /*
  * Passes time that no callback explains at this level to the next level: thread, group,
  * unexplained.
  */
-static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t from_ns,
+			 int64_t to_ns, bool group)
 {
 	if (from_ns == to_ns)
 		return;
@@ -267,7 +277,8 @@ static void classify_gap(struct cut *cut, const struct stretch *stretch, int64_t
 		classify_wait(cut, stretch, from_ns, to_ns, true);
 }
 
-static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns, int64_t to_ns, bool group)
+static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_t from_ns,
+			  int64_t to_ns, bool group)
 {
 	is_blocking *blocks = group ? runs_in_group : runs_on_thread;
 	const struct why_other *run;
@@ -282,9 +293,14 @@ static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_
 		end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
 		classify_gap(cut, stretch, from_ns, begin_ns, group);
 		add_queued(cut, (struct why_part){
-			.hop = stretch->hop, .callback = run->callback, .thread = run->thread,
-			.is_group = group, .is_assumed = assumed, .begin_ns = begin_ns, .end_ns = end_ns,
-		});
+					.hop = stretch->hop,
+					.callback = run->callback,
+					.thread = run->thread,
+					.is_group = group,
+					.is_assumed = assumed,
+					.begin_ns = begin_ns,
+					.end_ns = end_ns,
+				});
 		from_ns = end_ns;
 	}
 	classify_gap(cut, stretch, from_ns, to_ns, group);
@@ -295,7 +311,8 @@ static void classify_wait(struct cut *cut, const struct stretch *stretch, int64_
  * blocked the instance. After that, callbacks on its own thread can also have blocked it. The event
  * of sending a request may come after the event of its take: then the waiting time is empty.
  */
-static void classify_stretch(struct cut *cut, struct stretch stretch, int64_t from_ns, int64_t to_ns)
+static void classify_stretch(struct cut *cut, struct stretch stretch, int64_t from_ns,
+			     int64_t to_ns)
 {
 	int64_t idle_ns = from_ns;
 
@@ -315,14 +332,19 @@ static void classify_stretch(struct cut *cut, struct stretch stretch, int64_t fr
 
 /* ---- hop by hop ---- */
 
-static void add_plain(struct cut *cut, enum why_kind kind, unsigned hop, const struct model_thread *thread,
-		   int64_t from_ns, int64_t to_ns)
+static void add_plain(struct cut *cut, enum why_kind kind, unsigned hop,
+		      const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
 {
-	add_by_cpu(cut, (struct why_part){ .kind = kind, .hop = hop, .thread = thread, .begin_ns = from_ns, .end_ns = to_ns });
+	add_by_cpu(cut, (struct why_part){ .kind = kind,
+					   .hop = hop,
+					   .thread = thread,
+					   .begin_ns = from_ns,
+					   .end_ns = to_ns });
 }
 
 /* Adds the parts between the publish call at @from and the start of the callback at @to. */
-static void hop_transport_parts(struct cut *cut, const struct why_hop *from, const struct why_hop *to, unsigned hop)
+static void hop_transport_parts(struct cut *cut, const struct why_hop *from,
+				const struct why_hop *to, unsigned hop)
 {
 	int64_t sent_ns = to->at.send_ns ? to->at.send_ns : from->at.publish_ns;
 	struct model_dds_cut inside;
@@ -339,7 +361,8 @@ static void hop_transport_parts(struct cut *cut, const struct why_hop *from, con
 
 static void hop_parts(struct cut *cut, const struct why_instance *instance, unsigned i)
 {
-	const struct why_hop *hop = &instance->hop[i], *next = i + 1 < instance->hops ? hop + 1 : NULL;
+	const struct why_hop *hop = &instance->hop[i],
+			     *next = i + 1 < instance->hops ? hop + 1 : NULL;
 	int64_t end_ns = next && next->link == CHAINS_DIRECT ? next->at.publish_ns : hop->at.end_ns;
 
 	if (!hop->callback) {
@@ -352,8 +375,10 @@ static void hop_parts(struct cut *cut, const struct why_instance *instance, unsi
 	if (i)
 		hop_transport_parts(cut, hop - 1, hop, i);
 	else if (hop->due_ns)
-		classify_stretch(cut, (struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false, NULL }, hop->due_ns,
-			   hop->at.start_ns);
+		classify_stretch(
+			cut,
+			(struct stretch){ i, hop->callback, hop->at.thread, WHY_LATE, false, NULL },
+			hop->due_ns, hop->at.start_ns);
 	add_plain(cut, WHY_EXECUTING, i, hop->at.thread, hop->at.start_ns, end_ns);
 }
 

@@ -115,7 +115,8 @@ static uint64_t published_since(const struct fates *fates, const struct model_to
 	return count;
 }
 
-static void add(struct fates *fates, const struct model_message *message, const struct model_subscription *subscription)
+static void add(struct fates *fates, const struct model_message *message,
+		const struct model_subscription *subscription)
 {
 	struct record *record;
 
@@ -132,8 +133,12 @@ static void add(struct fates *fates, const struct model_message *message, const 
 	}
 	fates->record[fates->records++] = record;
 	record->pub = (struct fate){
-		.id = message->id, .publisher = message->publisher, .publish_thread = message->publish_thread,
-		.subscription = subscription, .publish_ns = message->publish_ns, .send_ns = message->send_ns,
+		.id = message->id,
+		.publisher = message->publisher,
+		.publish_thread = message->publish_thread,
+		.subscription = subscription,
+		.publish_ns = message->publish_ns,
+		.send_ns = message->send_ns,
 		.why = FATE_UNKNOWN,
 	};
 	record->published = published(fates, message->topic);
@@ -145,9 +150,11 @@ static void add(struct fates *fates, const struct model_message *message, const 
 }
 
 /* Can the clocks of the two hosts be compared? */
-static bool compares(const struct model_publisher *publisher, const struct model_subscription *subscription, int64_t ns)
+static bool compares(const struct model_publisher *publisher,
+		     const struct model_subscription *subscription, int64_t ns)
 {
-	return model_clock_error(publisher->process, subscription->process, ns) != KYMO_CTF_ERROR_UNKNOWN;
+	return model_clock_error(publisher->process, subscription->process, ns) !=
+	       KYMO_CTF_ERROR_UNKNOWN;
 }
 
 static void begin(struct fates *fates, const struct model_message *message)
@@ -157,8 +164,9 @@ static void begin(struct fates *fates, const struct model_message *message)
 	for (unsigned i = 0; i < model_count(fates->model, MODEL_SUBSCRIPTION); i++) {
 		const struct model_subscription *subscription = model_subscription(fates->model, i);
 
-		if (subscription->topic == message->topic && (subscription->born_ns <= message->publish_ns ||
-							      !compares(message->publisher, subscription, message->publish_ns)))
+		if (subscription->topic == message->topic &&
+		    (subscription->born_ns <= message->publish_ns ||
+		     !compares(message->publisher, subscription, message->publish_ns)))
 			add(fates, message, subscription);
 	}
 	if (fates->records == before)
@@ -188,7 +196,8 @@ static void on_published(void *context, const struct model_message *message)
 /* ---- takes ---- */
 
 /* How long @thread is known to have waited for work in this time. */
-static int64_t waited(const struct fates *fates, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+static int64_t waited(const struct fates *fates, const struct model_thread *thread, int64_t from_ns,
+		      int64_t to_ns)
 {
 	const struct waits *waits = thread ? map_get(&fates->waits, thread->index, 0) : NULL;
 	int64_t sum_ns = 0, start_ns, end_ns;
@@ -209,7 +218,8 @@ static void decide(struct fates *fates, struct record *record, const struct mode
 	record->pub.next_ns = taken->take_ns;
 	record->pub.newer = published(fates, taken->topic) - record->published;
 	record->backlog = published_since(fates, taken->topic, taken->publish_ns);
-	record->pub.waited_ns = waited(fates, taken->take_thread, record->pub.publish_ns, taken->take_ns);
+	record->pub.waited_ns =
+		waited(fates, taken->take_thread, record->pub.publish_ns, taken->take_ns);
 }
 
 /* Remembers that the subscription receives messages of this publisher, and on which thread. */
@@ -221,7 +231,8 @@ static void know(struct fates *fates, const struct model_message *message)
 	if (!map_get(&fates->took, subscription, message->publisher->index))
 		put(fates, &fates->took, subscription, message->publisher->index, fates);
 	if (message->take_thread && taker != message->take_thread && taker != fates)
-		put(fates, &fates->takers, subscription, 0, taker ? (void *)fates : (void *)(uintptr_t)message->take_thread);
+		put(fates, &fates->takers, subscription, 0,
+		    taker ? (void *)fates : (void *)(uintptr_t)message->take_thread);
 }
 
 /*
@@ -233,13 +244,15 @@ static void on_taken(void *context, const struct model_message *message)
 	struct fates *fates = context;
 	struct record *first, *record, **at;
 
-	if (!message->id || !message->subscription || !message->publisher || !message->topic || !message->take_ns)
+	if (!message->id || !message->subscription || !message->publisher || !message->topic ||
+	    !message->take_ns)
 		return;
 	know(fates, message);
 	if (map_get(&fates->ids, message->id, 0))
 		for (unsigned i = fates->records; i-- > 0;) {
 			record = fates->record[i];
-			if (record->pub.id != message->id || record->pub.subscription != message->subscription)
+			if (record->pub.id != message->id ||
+			    record->pub.subscription != message->subscription)
 				continue;
 			record->pub.take_ns = message->take_ns;
 			record->pub.why = message->callback ? FATE_CAME : FATE_NO_CALLBACK;
@@ -273,7 +286,8 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	for (unsigned i = fates->records; i-- > 0;) {
 		struct record *record = fates->record[i];
 
-		if (record->pub.id != message->id || (message->subscription && record->pub.subscription != message->subscription))
+		if (record->pub.id != message->id ||
+		    (message->subscription && record->pub.subscription != message->subscription))
 			continue;
 		record->is_dropped = true;
 		record->pub.why = why == MODEL_DROP_CLEARED ? FATE_CLEARED : FATE_OVERWRITTEN;
@@ -309,7 +323,11 @@ static void on_loss(void *context, const struct model_loss *loss)
 }
 
 static const struct model_listener listener = {
-	.published = on_published, .taken = on_taken, .dropped = on_dropped, .executor = on_executor, .loss = on_loss,
+	.published = on_published,
+	.taken = on_taken,
+	.dropped = on_dropped,
+	.executor = on_executor,
+	.loss = on_loss,
 };
 
 /* ---- the reasons ---- */
@@ -323,7 +341,8 @@ static bool fell_into_gap(const struct fates *fates, const struct fate *fate)
 	for (unsigned i = 0; i < GAPS && i < fates->gaps; i++) {
 		const struct gap *gap = &fates->gap[i];
 
-		if ((!gap->process || gap->process == fate->subscription->process) && gap->end_ns >= fate->publish_ns &&
+		if ((!gap->process || gap->process == fate->subscription->process) &&
+		    gap->end_ns >= fate->publish_ns &&
 		    (!fate->next_ns || gap->begin_ns <= fate->next_ns))
 			return true;
 	}
@@ -357,7 +376,8 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 
 	if (!subscription)
 		return record->pub.why;
-	record->pub.is_timed = compares(record->pub.publisher, subscription, record->pub.publish_ns);
+	record->pub.is_timed =
+		compares(record->pub.publisher, subscription, record->pub.publish_ns);
 	if (record->is_dropped || record->pub.why != FATE_UNKNOWN)
 		return record->pub.why;
 	if (!record->pub.is_timed)
@@ -396,7 +416,8 @@ static void fates_destroy(struct fates *fates)
 	free(fates);
 }
 
-int fates_create(struct fates **out, struct model *model, const uint64_t *id, unsigned ids, struct kymo_err *err)
+int fates_create(struct fates **out, struct model *model, const uint64_t *id, unsigned ids,
+		 struct kymo_err *err)
 {
 	struct fates *fates = calloc(1, sizeof(*fates));
 
@@ -423,4 +444,6 @@ static int find_reasons(void *analysis, struct kymo_err *err)
 }
 
 PASS_DESTROY(fates)
-const struct pass_ops fates_pass = { .turn = PASS_AFTER_MODEL, .finish = find_reasons, .destroy = fates_pass_destroy };
+const struct pass_ops fates_pass = { .turn = PASS_AFTER_MODEL,
+				     .finish = find_reasons,
+				     .destroy = fates_pass_destroy };

@@ -53,10 +53,10 @@ struct fate {
 	const struct model_subscription *subscription;	/* NULL: no subscription existed */
 	int64_t publish_ns, send_ns;	/* send_ns 0: it was not handed over to the middleware */
 	enum fate_why why;
-	bool is_timed;			/* the times of publisher and subscription can be compared */
-	int64_t take_ns;		/* 0: it was not received */
-	uint64_t next_id;		/* the next received message of the same publisher; 0: none */
-	int64_t next_ns;		/* the take of that message */
+	bool is_timed;    /* the times of publisher and subscription can be compared */
+	int64_t take_ns;  /* 0: it was not received */
+	uint64_t next_id; /* the next received message of the same publisher; 0: none */
+	int64_t next_ns;  /* the take of that message */
 	/* Number of messages published on the topic until then, including that one. */
 	uint64_t newer;
 	/*
@@ -73,13 +73,14 @@ struct fates;
  *
  * Return: 0, or -1 with @err.
  */
-int fates_create(struct fates **fates, struct model *model, const uint64_t *id, unsigned ids, struct kymo_err *err);
+int fates_create(struct fates **fates, struct model *model, const uint64_t *id, unsigned ids,
+		 struct kymo_err *err);
 
 /** fates_at() - ordered by publication, then by subscription. Return: NULL after the last. */
 const struct fate *fates_at(const struct fates *fates, unsigned index);
 
-/** fate_why_name() - "came", "no_callback", "overwritten", "cleared", "gap", "gone", "never", "not_yet", "no_more", "underway",
- * "overrun", "unknown". */
+/** fate_why_name() - "came", "no_callback", "overwritten", "cleared", "gap", "gone", "never",
+ * "not_yet", "no_more", "underway", "overrun", "unknown". */
 const char *fate_why_name(enum fate_why why);
 
 /* For pass_add(). */

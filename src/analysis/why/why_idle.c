@@ -25,8 +25,8 @@ static void on_spell(void *context, const struct why_spell *spell)
 		idle->until_ns = spell->to_ns;
 }
 
-int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu, const struct model_thread *thread,
-		       int64_t from_ns, int64_t to_ns)
+int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu,
+		       const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
 {
 	struct idle idle = { others, thread, from_ns };
 

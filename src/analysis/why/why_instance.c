@@ -67,8 +67,10 @@ int64_t why_part_error(const struct why_instance *instance, const struct why_par
 
 int64_t why_total_error(const struct why_instance *instance)
 {
-	return instance->hops ? model_clock_error(process_of(instance->hop), process_of(&instance->hop[instance->hops - 1]),
-						  instance->begin_ns) : 0;
+	return instance->hops ? model_clock_error(process_of(instance->hop),
+						  process_of(&instance->hop[instance->hops - 1]),
+						  instance->begin_ns)
+			      : 0;
 }
 
 void why_free(struct why_instance *instance)

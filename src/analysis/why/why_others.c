@@ -53,13 +53,15 @@ static void on_executor(void *context, const struct model_executor_interval *int
 {
 	struct why_others *others = context;
 
-	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK || !is_inside(others, interval->start_ns, interval->end_ns))
+	if (interval->state != MODEL_EXECUTOR_WAIT_FOR_WORK ||
+	    !is_inside(others, interval->start_ns, interval->end_ns))
 		return;
 	if (!ARRAY_ROOM(others->wait, others->waits, others->waits_size)) {
 		others->failed = true;
 		return;
 	}
-	others->wait[others->waits++] = (struct wait){ interval->thread, interval->start_ns, interval->end_ns };
+	others->wait[others->waits++] =
+		(struct wait){ interval->thread, interval->start_ns, interval->end_ns };
 }
 
 static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
@@ -74,8 +76,8 @@ static void why_others_destroy(struct why_others *others)
 	free(others);
 }
 
-int why_others_create(struct why_others **others, struct model *model, const struct why_window *window,
-		      unsigned windows, struct kymo_err *err)
+int why_others_create(struct why_others **others, struct model *model,
+		      const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
 	struct why_others *new = calloc(1, sizeof(*new));
 
@@ -109,7 +111,8 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* The number of the first wait of @thread that starts after @ns. */
-static unsigned first_after(const struct why_others *others, const struct model_thread *thread, int64_t ns)
+static unsigned first_after(const struct why_others *others, const struct model_thread *thread,
+			    int64_t ns)
 {
 	const struct wait key = { .thread = thread, .start_ns = ns };
 	unsigned low = 0, high = others->waits;
@@ -125,17 +128,19 @@ static unsigned first_after(const struct why_others *others, const struct model_
 	return low;
 }
 
-bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+bool why_waits(const struct why_others *others, const struct model_thread *thread, int64_t from_ns,
+	       int64_t to_ns)
 {
 	unsigned at = first_after(others, thread, from_ns);
 
 	return at && others->wait[at - 1].thread == thread && others->wait[at - 1].end_ns >= to_ns;
 }
 
-int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-			 int64_t least_ns)
+int64_t why_waited_until(const struct why_others *others, const struct model_thread *thread,
+			 int64_t from_ns, int64_t to_ns, int64_t least_ns)
 {
-	for (unsigned at = first_after(others, thread, to_ns); at && others->wait[at - 1].thread == thread; at--) {
+	for (unsigned at = first_after(others, thread, to_ns);
+	     at && others->wait[at - 1].thread == thread; at--) {
 		const struct wait *wait = &others->wait[at - 1];
 		int64_t start_ns = wait->start_ns > from_ns ? wait->start_ns : from_ns;
 		int64_t end_ns = wait->end_ns < to_ns ? wait->end_ns : to_ns;
@@ -160,7 +165,9 @@ static int sort_all(void *analysis, struct kymo_err *err)
 }
 
 PASS_DESTROY(why_others)
-const struct pass_ops why_others_pass = { .turn = PASS_AFTER_MODEL, .finish = sort_all, .destroy = why_others_pass_destroy };
+const struct pass_ops why_others_pass = { .turn = PASS_AFTER_MODEL,
+					  .finish = sort_all,
+					  .destroy = why_others_pass_destroy };
 
 const struct why_other *why_other(const struct why_others *others, unsigned index)
 {
