@@ -296,7 +296,8 @@ int query_step(struct query_statement *statement, struct kymo_err *err)
 	return fail(statement->query, sqlite3_sql(statement->sqlite), KYMO_EXIT_FAILED, err);
 }
 
-static void blob_text(struct query_statement *statement, unsigned column, struct tables_value *value)
+static void blob_text(struct query_statement *statement, unsigned column,
+		      struct tables_value *value)
 {
 	const unsigned char *bytes = sqlite3_column_blob(statement->sqlite, (int)column);
 	int size = sqlite3_column_bytes(statement->sqlite, (int)column);

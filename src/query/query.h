@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL over a trace: the tables of analysis/tables/tables.h as virtual tables of SQLite. Nothing is copied first: rows are
- * decoded when SQLite asks for them, and conditions on ids, times and texts are checked before a row reaches SQLite. Only a
- * table that a join reads again and again is kept, in a temporary file of SQLite, from its second reading on.
+ * SQL over a trace: the tables of analysis/tables/tables.h as virtual tables of SQLite. Nothing is
+ * copied first: rows are decoded when SQLite asks for them, and conditions on ids, times and texts
+ * are checked before a row reaches SQLite. Only a table that a join reads again and again is kept,
+ * in a temporary file of SQLite, from its second reading on.
  *
  *   tables_open(&tables, paths, count, &err);
  *   query_open(&query, tables, &err);
@@ -16,7 +17,8 @@
  * SQL is untrusted: it can read the tables and compute, nothing else. It cannot write, attach or
  * open files, or load extensions. It can take long; see query_interrupt().
  *
- * Context of all functions but query_interrupt(): allocate and block; a query belongs to one thread.
+ * Context of all functions but query_interrupt(): allocate and block; a query belongs to one
+ * thread.
  */
 #ifndef KYMO_QUERY_QUERY_H
 #define KYMO_QUERY_QUERY_H
@@ -31,7 +33,8 @@
 struct query;
 struct query_statement;
 
-/** query_open() - SQL over @tables, which must outlive the query. Return: 0, or -1 with @err filled. */
+/** query_open() - SQL over @tables, which must outlive the query. Return: 0, or -1 with @err
+ * filled. */
 int query_open(struct query **query, struct tables *tables, struct kymo_err *err);
 void query_close(struct query *query);
 
@@ -50,8 +53,8 @@ bool query_complete(const char *sql);
  * query_begin() - prepare the first statement of @sql
  * @rest: set to the text after it
  *
- * Return: 1; 0 if there are only blanks and comments; -1 with @err filled (KYMO_EXIT_USAGE): if SQLite knows the place,
- * with the line of the statement and a mark below it.
+ * Return: 1; 0 if there are only blanks and comments; -1 with @err filled (KYMO_EXIT_USAGE): if
+ * SQLite knows the place, with the line of the statement and a mark below it.
  */
 int query_begin(struct query *query, const char *sql, const char **rest,
 		struct query_statement **statement, struct kymo_err *err);
@@ -69,7 +72,8 @@ int query_step(struct query_statement *statement, struct kymo_err *err);
 /** query_value() - of the present row. Blobs come as hexadecimal text. */
 void query_value(struct query_statement *statement, unsigned column, struct tables_value *value);
 
-/** query_interrupt() - end the running statement, with an error. Context: any thread, also a signal handler. */
+/** query_interrupt() - end the running statement, with an error. Context: any thread, also a signal
+ * handler. */
 void query_interrupt(struct query *query);
 
 #endif

@@ -43,7 +43,8 @@ static void percentile_step(sqlite3_context *context, int argc, sqlite3_value **
 		return;
 	if (argc > 1) {
 		percent = sqlite3_value_double(argv[1]);
-		if (sqlite3_value_numeric_type(argv[1]) == SQLITE_NULL || !(percent >= 0 && percent <= 100)) {
+		if (sqlite3_value_numeric_type(argv[1]) == SQLITE_NULL ||
+		    !(percent >= 0 && percent <= 100)) {
 			fail(context, values, "percentile(x, p): p must be a number from 0 to 100");
 			return;
 		}
@@ -168,9 +169,9 @@ int query_register_functions(sqlite3 *db)
 	int status = SQLITE_OK;
 
 	for (size_t i = 0; i < COUNT_OF(functions) && !status; i++)
-		status = sqlite3_create_function(db, functions[i].name, functions[i].argc,
-						 SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-						 NULL, functions[i].scalar, functions[i].step,
-						 functions[i].final);
+		status = sqlite3_create_function(
+			db, functions[i].name, functions[i].argc,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+			functions[i].scalar, functions[i].step, functions[i].final);
 	return status;
 }

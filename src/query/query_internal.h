@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What query.c (connection, statements), query_vtab.c, query_store.c and query_functions.c share. */
+/* What query.c (connection, statements), query_vtab.c, query_store.c and query_functions.c
+ * share. */
 #ifndef KYMO_QUERY_INTERNAL_H
 #define KYMO_QUERY_INTERNAL_H
 
@@ -12,7 +13,7 @@ struct query {
 	sqlite3 *db;
 	struct tables *tables;
 	volatile sig_atomic_t stopped;
-	bool declaring;			/* a virtual table of ours, not one that the SQL wants to create */
+	bool declaring; /* a virtual table of ours, not one that the SQL wants to create */
 	void (*tick)(void *context, uint64_t events, double done);
 	void *tick_context;
 	struct query_store *store[TABLES];	/* kept tables; NULL: not needed so far */
@@ -32,8 +33,9 @@ int query_register_tables(struct query *query);
 int query_register_functions(sqlite3 *db);
 
 /*
- * query_store.c: a table that was read once into a temporary database, with an index for each column that a join looks
- * rows up by. SQLite keeps the database in its page cache, and in a temporary file when it grows; both vanish with the query.
+ * query_store.c: a table that was read once into a temporary database, with an index for each
+ * column that a join looks rows up by. SQLite keeps the database in its page cache, and in a
+ * temporary file when it grows; both vanish with the query.
  */
 struct query_store;
 
@@ -52,7 +54,7 @@ void query_store_free(struct query_store *store);
  * last one the number of the row.
  * Return: the statement, or NULL when there is no memory.
  */
-sqlite3_stmt *query_store_select(struct query_store *store, const struct query_condition *conditions,
-				 unsigned count);
+sqlite3_stmt *query_store_select(struct query_store *store,
+				 const struct query_condition *conditions, unsigned count);
 
 #endif

@@ -62,7 +62,8 @@ static int create(struct query_store *store, sqlite3_stmt **insert)
 	return status;
 }
 
-static int add_row(const struct query_store *store, sqlite3_stmt *insert, const struct tables_row *row)
+static int add_row(const struct query_store *store, sqlite3_stmt *insert,
+		   const struct tables_row *row)
 {
 	struct tables_value value;
 	int status = SQLITE_OK;
@@ -76,7 +77,8 @@ static int add_row(const struct query_store *store, sqlite3_stmt *insert, const 
 		else if (value.is == TABLES_VALUE_REAL)
 			status = sqlite3_bind_double(insert, (int)i + 1, value.real);
 		else if (value.is == TABLES_VALUE_TEXT)
-			status = sqlite3_bind_text(insert, (int)i + 1, value.text, -1, SQLITE_TRANSIENT);
+			status = sqlite3_bind_text(insert, (int)i + 1, value.text, -1,
+						   SQLITE_TRANSIENT);
 		else
 			status = sqlite3_bind_null(insert, (int)i + 1);
 	}
@@ -166,8 +168,8 @@ static void make_index(struct query_store *store, const struct query_condition *
 	store->indexed |= UINT64_C(1) << conditions[best].column;
 }
 
-sqlite3_stmt *query_store_select(struct query_store *store, const struct query_condition *conditions,
-				 unsigned count)
+sqlite3_stmt *query_store_select(struct query_store *store,
+				 const struct query_condition *conditions, unsigned count)
 {
 	static const char *const relations[] = { "=", ">", ">=", "<", "<=" };
 	char *list = column_list(store), *sql;

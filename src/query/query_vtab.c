@@ -132,7 +132,8 @@ static void estimate(sqlite3_index_info *info, const struct tables_table *table,
 	double rows = table->of_objects ? OBJECTS : EVENTS;
 	double cost = rows * (table->of_objects ? 1 : EVENT_COST);
 
-	/* All events are read whatever the conditions are. A kept table is faster, but has to be created first. */
+	/* All events are read whatever the conditions are. A kept table is faster, but has to be
+	 * created first. */
 	if (equals)
 		cost /= table->of_objects ? 2 : 20;
 	for (; equals; equals--)
@@ -432,6 +433,7 @@ int query_register_tables(struct query *query)
 	int status = SQLITE_OK;
 
 	for (unsigned i = 0; i < TABLES && !status; i++)
-		status = sqlite3_create_module_v2(query->db, tables_table[i].name, &module, query, NULL);
+		status = sqlite3_create_module_v2(query->db, tables_table[i].name, &module, query,
+						  NULL);
 	return status;
 }
