@@ -25,8 +25,8 @@ struct host {
 };
 
 struct member {
-	char name[NAME_BYTES];	/* without the suffix */
-	uint32_t machine;		/* the number of its first host: the index in archive.host */
+	char name[NAME_BYTES]; /* without the suffix */
+	uint32_t machine;      /* the number of its first host: the index in archive.host */
 	unsigned hosts;
 };
 
@@ -40,7 +40,8 @@ struct archive {
 	char name[NAME_BYTES + sizeof(SUFFIX)];	/* of the file that is being written */
 };
 
-/* @text with only characters that file names and JSON take as they are. Readers skip hidden files, so no dot at the front. */
+/* @text with only characters that file names and JSON take as they are. Readers skip hidden files,
+ * so no dot at the front. */
 static void clean_name(char name[NAME_BYTES], const char *text)
 {
 	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
@@ -68,7 +69,8 @@ static void make_unique(char name[NAME_BYTES], const void *others, unsigned coun
 	}
 }
 
-static const struct host *find_host(const struct archive *archive, const char *hostname, int64_t offset_ns)
+static const struct host *find_host(const struct archive *archive, const char *hostname,
+				    int64_t offset_ns)
 {
 	for (unsigned i = 0; i < archive->hosts && *hostname; i++)
 		if (!strcmp(archive->host[i].hostname, hostname) &&
@@ -78,7 +80,8 @@ static const struct host *find_host(const struct archive *archive, const char *h
 }
 
 /* Return: 0, or -1: no memory. */
-static int add_host(struct archive *archive, const struct member *member, const struct kymo_ctf_trace_info *info)
+static int add_host(struct archive *archive, const struct member *member,
+		    const struct kymo_ctf_trace_info *info)
 {
 	const struct host *same;
 	struct host *host;
@@ -164,8 +167,8 @@ static void write_machines(const struct archive *archive, const struct member *m
 }
 
 /*
- * All files have one clock, that of the first host. Without being told, readers would align the others by
- * their wall clocks again, and undo what little the recorder saw these move.
+ * All files have one clock, that of the first host. Without being told, readers would align the
+ * others by their wall clocks again, and undo what little the recorder saw these move.
  */
 static void write_clock(const struct archive *archive, const struct member *member, FILE *out)
 {
@@ -195,7 +198,8 @@ static int write_manifest(const struct archive *archive, FILE *out)
 	return fclose(out);
 }
 
-int archive_create(struct archive **result, const char *const *path, unsigned count, struct kymo_err *err)
+int archive_create(struct archive **result, const char *const *path, unsigned count,
+		   struct kymo_err *err)
 {
 	struct archive *archive = calloc(1, sizeof(*archive));
 	int status = 0;
@@ -236,13 +240,17 @@ int archive_begin(struct archive *archive, int fd, struct kymo_err *err)
 	return tar_end(&archive->tar, err);
 }
 
-int archive_member_begin(struct archive *archive, unsigned index, struct archive_member *place, struct kymo_err *err)
+int archive_member_begin(struct archive *archive, unsigned index, struct archive_member *place,
+			 struct kymo_err *err)
 {
 	const struct member *member = &archive->member[index];
 
 	(void)snprintf(archive->name, sizeof(archive->name), "%s" SUFFIX, member->name);
-	*place = (struct archive_member){ .name = member->name, .file = archive->name, .fd = archive->tar.fd,
-					  .machine = member->machine, .offset_ns = archive->offset_ns };
+	*place = (struct archive_member){ .name = member->name,
+					  .file = archive->name,
+					  .fd = archive->tar.fd,
+					  .machine = member->machine,
+					  .offset_ns = archive->offset_ns };
 	return tar_begin(&archive->tar, archive->name, err);
 }
 

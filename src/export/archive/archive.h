@@ -11,8 +11,8 @@
  *   archive_end(archive, &err);
  *   archive_free(archive);
  *
- * Each host has a number of its own, and all files have the clock of the host that booted first. So readers that know nothing of
- * the manifest keep hosts apart and aligned, too.
+ * Each host has a number of its own, and all files have the clock of the host that booted first. So
+ * readers that know nothing of the manifest keep hosts apart and aligned, too.
  *
  * Context: of all functions: allocate and block; one thread.
  */
@@ -35,14 +35,18 @@ struct archive_member {
 };
 
 /** archive_create() - open each trace once, for its hosts and clocks. Return: 0; -1 with @err. */
-int archive_create(struct archive **archive, const char *const *path, unsigned count, struct kymo_err *err);
+int archive_create(struct archive **archive, const char *const *path, unsigned count,
+		   struct kymo_err *err);
 void archive_free(struct archive *archive);
 
-/** archive_begin() - write the manifest. @fd: a file that can be written again, the caller's. Return: 0; -1 with @err. */
+/** archive_begin() - write the manifest. @fd: a file that can be written again, the caller's.
+ * Return: 0; -1 with @err. */
 int archive_begin(struct archive *archive, int fd, struct kymo_err *err);
 
-/** archive_member_begin() - begin the file of the trace with number @index. Return: 0; -1 with @err. */
-int archive_member_begin(struct archive *archive, unsigned index, struct archive_member *member, struct kymo_err *err);
+/** archive_member_begin() - begin the file of the trace with number @index. Return: 0; -1 with
+ * @err. */
+int archive_member_begin(struct archive *archive, unsigned index, struct archive_member *member,
+			 struct kymo_err *err);
 int archive_member_end(struct archive *archive, struct kymo_err *err);
 
 /** archive_end() - after the last member. Return: 0; -1 with @err. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes tar archives: a header of 512 bytes before each file, and each file padded to a multiple of 512. */
+/* Writes tar archives: a header of 512 bytes before each file, and each file padded to a multiple
+ * of 512. */
 #include "export/archive/tar.h"
 
 #include <errno.h>
@@ -98,7 +99,8 @@ int tar_end(struct tar *tar, struct kymo_err *err)
 	if (size > TAR_FILE_MAX)
 		return err_set(err, KYMO_EXIT_FAILED, "%s is larger than 8 GiB, the limit for a file in an "
 			       "archive; choose less with --begin and --end", tar->name);
-	if (seek_to(tar, tar->header, err) || write_header(tar, size, err) || seek_to(tar, end, err))
+	if (seek_to(tar, tar->header, err) || write_header(tar, size, err) ||
+	    seek_to(tar, end, err))
 		return -1;
 	return size % BLOCK ? put_bytes(tar, zeros, (size_t)(BLOCK - size % BLOCK), err) : 0;
 }

@@ -8,8 +8,9 @@
  *   tar_end(&tar, &err);
  *   tar_close(&tar, &err);
  *
- * The size of a file is written before the file and known only after it: so the output must be seekable.
- * A name has at most 99 bytes: longer names would need the prefix field, which this writer does not use.
+ * The size of a file is written before the file and known only after it: so the output must be
+ * seekable. A name has at most 99 bytes: longer names would need the prefix field, which this
+ * writer does not use.
  */
 #ifndef KYMO_EXPORT_TAR_H
 #define KYMO_EXPORT_TAR_H
@@ -19,7 +20,8 @@
 
 #include "base/err.h"
 
-#define TAR_NAME_MAX 100		/* bytes of a name with its NUL, so that one field holds it */
+/* bytes of a name with its NUL, so that one field holds it */
+#define TAR_NAME_MAX 100
 #define TAR_FILE_MAX INT64_C(077777777777)	/* bytes of a file: 11 octal digits */
 
 struct tar {
@@ -38,7 +40,8 @@ struct tar {
  */
 int tar_open(struct tar *tar, int fd, struct kymo_err *err);
 
-/** tar_begin() - begin a file @name; a name of TAR_NAME_MAX bytes or more is cut. Return: 0, -1 with @err. */
+/** tar_begin() - begin a file @name; a name of TAR_NAME_MAX bytes or more is cut. Return: 0, -1
+ * with @err. */
 int tar_begin(struct tar *tar, const char *name, struct kymo_err *err);
 
 /**

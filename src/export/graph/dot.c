@@ -65,7 +65,9 @@ static void put_flags(struct dot *dot, unsigned flags, uint64_t untaken, uint64_
 		flag = (enum graph_flag)(1u << bit);
 		if (!(flags & flag))
 			continue;
-		count = flag == GRAPH_UNTAKEN ? untaken : flag == GRAPH_OVERWRITTEN ? overwritten : 0;
+		count = flag == GRAPH_UNTAKEN       ? untaken
+			: flag == GRAPH_OVERWRITTEN ? overwritten
+						    : 0;
 		fputs("\\n", dot->out);
 		if (count)
 			fprintf(dot->out, "%" PRIu64 " ", count);
@@ -75,7 +77,8 @@ static void put_flags(struct dot *dot, unsigned flags, uint64_t untaken, uint64_
 
 static const char *color(unsigned flags)
 {
-	/* A missing publisher or subscriber deserves attention; a loss or an unfinished run is worse. */
+	/* A missing publisher or subscriber deserves attention; a loss or an unfinished run is
+	 * worse. */
 	if (flags & (GRAPH_UNTAKEN | GRAPH_OVERWRITTEN | GRAPH_UNFINISHED))
 		return ", color=\"#c00000\", fontcolor=\"#c00000\", penwidth=2";
 	return flags ? ", color=\"#c06000\", fontcolor=\"#c06000\", style=dashed" : "";
@@ -151,7 +154,8 @@ static void choose(struct dot *dot)
 	for (i = 0; i < model_count(dot->model, MODEL_PUBLISHER); i++) {
 		const struct model_publisher *publisher = model_publisher(dot->model, i);
 
-		if (wants_node(dot, publisher->process, publisher->node) && wants_topic(dot, publisher->topic))
+		if (wants_node(dot, publisher->process, publisher->node) &&
+		    wants_topic(dot, publisher->topic))
 			dot->has_topic[publisher->topic->index] = true;
 	}
 }
@@ -302,7 +306,8 @@ static void put_graph(struct dot *dot)
 static int read_trace(struct dot *dot, struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	const struct dot_options *options = dot->options;
-	const struct pass_options progress = { .progress = options->progress, .context = options->context };
+	const struct pass_options progress = { .progress = options->progress,
+					       .context = options->context };
 
 	if (model_create(&dot->model, err))
 		return -1;

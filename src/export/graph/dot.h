@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dependency graph of a trace in graphviz's language: a cluster for each node with its callbacks (boxes), topics
- * (ellipses) between them, edges with counts and latencies. Unexpected things are red, with the reason.
+ * The dependency graph of a trace in graphviz's language: a cluster for each node with its
+ * callbacks (boxes), topics (ellipses) between them, edges with counts and latencies. Unexpected
+ * things are red, with the reason.
  */
 #ifndef KYMO_EXPORT_DOT_H
 #define KYMO_EXPORT_DOT_H
@@ -16,10 +17,10 @@
 
 struct dot_options {
 	const char *title;
-	const struct selection *selection;	/* NULL: all */
-	bool all_topics;		/* /rosout, /parameter_events and services of parameters, too */
-	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: the whole trace */
-	uint64_t told_lost;		/* events lost as the recorder counted them */
+	const struct selection *selection; /* NULL: all */
+	bool all_topics;          /* /rosout, /parameter_events and services of parameters, too */
+	int64_t begin_ns, end_ns; /* INT64_MIN, INT64_MAX: the whole trace */
+	uint64_t told_lost;       /* events lost as the recorder counted them */
 	/* Called now and then with the progress, clock_ns on the trace clock; may be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;

@@ -11,15 +11,15 @@ static int put_all(struct writer *writer, struct tables *tables, const struct mc
 {
 	if (mcap_rows(writer, tables, err))
 		return -1;
-	if (options->of_all &&
-	    (mcap_chains(writer, tables, options, err) || mcap_findings(writer, tables, options, err)))
+	if (options->of_all && (mcap_chains(writer, tables, options, err) ||
+				mcap_findings(writer, tables, options, err)))
 		return -1;
 	mcap_metadata(writer->file, "kymo", "trace", options->trace);
 	return writer->failed ? err_no_memory(err) : 0;
 }
 
-int mcap_export(struct tables *tables, const struct mcap_options *options, struct mcap_result *result,
-		struct kymo_err *err)
+int mcap_export(struct tables *tables, const struct mcap_options *options,
+		struct mcap_result *result, struct kymo_err *err)
 {
 	struct writer writer = { .result = result };
 	char library[64];

@@ -27,7 +27,8 @@ struct mcap_options {
 	const char *trace;	/* for people */
 	/* Chains and findings: only what begins inside; INT64_MIN, INT64_MAX: all. */
 	int64_t begin_ns, end_ns;
-	bool of_all; /* nothing was selected: also chains and findings, which are of the whole system */
+	bool of_all; /* nothing was selected: also chains and findings, which are of the whole
+			system */
 	const struct pass_options *progress; /* NULL: none */
 };
 
@@ -39,11 +40,12 @@ struct mcap_result {
 };
 
 /**
- * mcap_export() - read the trace of @tables, up to three times, and write what tables_select() chose
+ * mcap_export() - read the trace of @tables, up to three times, and write what tables_select()
+ * chose
  *
  * Context: allocates, blocks. Return: 0; -1 with @err: what was written then is incomplete.
  */
-int mcap_export(struct tables *tables, const struct mcap_options *options, struct mcap_result *result,
-		struct kymo_err *err);
+int mcap_export(struct tables *tables, const struct mcap_options *options,
+		struct mcap_result *result, struct kymo_err *err);
 
 #endif

@@ -69,7 +69,8 @@ static void close_length(struct record_bytes *bytes, size_t opened, unsigned siz
 	if (bytes->failed)
 		return;
 	for (unsigned i = 0; i < size; i++)
-		bytes->data[opened + i] = (uint8_t)((uint64_t)(bytes->size - opened - size) >> 8 * i);
+		bytes->data[opened + i] =
+			(uint8_t)((uint64_t)(bytes->size - opened - size) >> 8 * i);
 }
 
 size_t record_open(struct record_bytes *bytes, uint8_t opcode)

@@ -36,9 +36,12 @@ struct note {
 	int64_t begin_ns, total_ns, segment_ns[SEGMENTS];
 };
 
-static void note_arrival(void *context, const struct chains_path *path, const struct chains_arrival *arrival)
+static void note_arrival(void *context, const struct chains_path *path,
+			 const struct chains_arrival *arrival)
 {
-	struct note note = { .path = path->index, .begin_ns = arrival->begin_ns, .total_ns = arrival->total_ns };
+	struct note note = { .path = path->index,
+			     .begin_ns = arrival->begin_ns,
+			     .total_ns = arrival->total_ns };
 
 	for (unsigned i = 0; i < path->stats->parts; i++)
 		note.segment_ns[path->stats->part[i].segment] += arrival->part_ns[i];
@@ -109,7 +112,8 @@ static void put_notes(struct writer *writer, const struct chains *chains, FILE *
 static int read_chains(struct writer *writer, struct kymo_ctf_reader *reader, FILE *notes,
 		       const struct mcap_options *options, struct kymo_err *err)
 {
-	struct pass_options pass = options->progress ? *options->progress : (struct pass_options){ 0 };
+	struct pass_options pass =
+		options->progress ? *options->progress : (struct pass_options){ 0 };
 	struct why_callbacks_options unused;
 	struct chains_options chains_options;
 	struct passes passes = { 0 };
@@ -205,7 +209,8 @@ int mcap_findings(struct writer *writer, struct tables *tables, const struct mca
 		return err_no_memory(err);
 	status = tables_reader(tables, &reader, err);
 	if (!status) {
-		status = summary_of_trace(summary, reader, options->begin_ns, options->end_ns, options->progress, err);
+		status = summary_of_trace(summary, reader, options->begin_ns, options->end_ns,
+					  options->progress, err);
 		kymo_ctf_close(reader);
 	}
 	if (!status) {

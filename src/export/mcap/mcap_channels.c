@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See mcap_channels.h. Two series may have one topic when their names are made plain: the later gets a number. */
+/* See mcap_channels.h. Two series may have one topic when their names are made plain: the later
+ * gets a number. */
 #include "export/mcap/mcap_channels.h"
 
 #include <ctype.h>
@@ -36,7 +37,8 @@ static struct series *find(const struct map *map, const char *name, uint64_t *sa
 	return series;
 }
 
-static bool keep(struct writer *writer, struct map *map, const char *name, uint64_t same, unsigned channel)
+static bool keep(struct writer *writer, struct map *map, const char *name, uint64_t same,
+		 unsigned channel)
 {
 	const size_t size = strlen(name) + 1;
 	struct series *series = malloc(sizeof(*series) + size);
@@ -59,7 +61,8 @@ static void put_plain(char topic[SERIES_NAME_MAX], const char *prefix, const cha
 	size_t size = (size_t)snprintf(topic, SERIES_NAME_MAX, "%s/", prefix);
 
 	for (; *name && size + 8 < SERIES_NAME_MAX; name++) {
-		char c = isascii((unsigned char)*name) && isalnum((unsigned char)*name) ? *name : '_';
+		char c = isascii((unsigned char)*name) && isalnum((unsigned char)*name) ? *name
+											: '_';
 
 		if (*name == '/' || (*name == ' ' && name[1] == '/'))
 			c = '/';
@@ -87,7 +90,8 @@ static unsigned create(struct writer *writer, unsigned schema, const char *prefi
 	return channel;
 }
 
-unsigned writer_channel(struct writer *writer, unsigned schema, const char *prefix, const char *name)
+unsigned writer_channel(struct writer *writer, unsigned schema, const char *prefix,
+			const char *name)
 {
 	char key[SERIES_NAME_MAX + 64];
 	const struct series *series;
@@ -132,7 +136,8 @@ void writer_end(struct writer *writer, unsigned channel, int64_t log_ns, int64_t
 {
 	json_text_close(&writer->text, '}');
 	if (channel)
-		mcap_message(writer->file, channel, log_ns, publish_ns, writer->text.text, writer->text.size);
+		mcap_message(writer->file, channel, log_ns, publish_ns, writer->text.text,
+			     writer->text.size);
 	else
 		writer->result->left_out++;
 	writer->failed |= writer->text.failed;

@@ -30,7 +30,8 @@ struct writer {
  *
  * Its topic is @prefix and @name in letters that viewers need not quote. Return: 0: there is none.
  */
-unsigned writer_channel(struct writer *writer, unsigned schema, const char *prefix, const char *name);
+unsigned writer_channel(struct writer *writer, unsigned schema, const char *prefix,
+			const char *name);
 
 /** writer_begin() - begin a message. */
 void writer_begin(struct writer *writer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file is: magic, header, chunks, each with an index of its messages behind it, the end of the
- * data; then the summary, in groups, with offsets of the groups; footer, magic. Schemas and channels
- * stand in the chunk where they are first used, and in the summary.
+ * data; then the summary, in groups, with offsets of the groups; footer, magic. Schemas and
+ * channels stand in the chunk where they are first used, and in the summary.
  */
 #include "export/mcap/mcap_file.h"
 
@@ -42,7 +42,8 @@ struct mcap {
 	struct record_bytes chunk, packed, out; /* out: what is put together before it is written */
 	struct range in_chunk, all;
 	uint64_t messages;
-	struct record_bytes schema_records, channel_records, chunk_records, metadata_records; /* for the summary */
+	struct record_bytes schema_records, channel_records, chunk_records,
+		metadata_records; /* for the summary */
 	unsigned schemas, chunks, metadata;
 	struct channel *channel;
 	unsigned channels, channels_room;
@@ -101,7 +102,8 @@ struct mcap *mcap_begin(int fd, const char *library, bool compress, struct kymo_
 
 /* ---- what messages are of ---- */
 
-static void put_schema(struct record_bytes *bytes, unsigned number, const char *name, const char *text)
+static void put_schema(struct record_bytes *bytes, unsigned number, const char *name,
+		       const char *text)
 {
 	const size_t record = record_open(bytes, SCHEMA);
 
@@ -119,7 +121,8 @@ unsigned mcap_schema(struct mcap *file, const char *name, const char *text)
 	return file->schemas;
 }
 
-static void put_channel(struct record_bytes *bytes, unsigned number, unsigned schema, const char *topic, const char *name)
+static void put_channel(struct record_bytes *bytes, unsigned number, unsigned schema,
+			const char *topic, const char *name)
 {
 	const size_t record = record_open(bytes, CHANNEL);
 	size_t map;
@@ -183,7 +186,8 @@ static const struct record_bytes *pack(struct mcap *file)
 			return NULL;
 		}
 	}
-	size = ZSTD_compress(file->packed.data, bound, file->chunk.data, file->chunk.size, ZSTD_LEVEL);
+	size = ZSTD_compress(file->packed.data, bound, file->chunk.data, file->chunk.size,
+			     ZSTD_LEVEL);
 	if (ZSTD_isError(size))
 		return NULL;
 	file->packed.size = size;
@@ -263,8 +267,8 @@ static void end_chunk(struct mcap *file)
 	file->in_chunk = NO_RANGE;
 }
 
-void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t publish_ns, const char *data,
-		  size_t size)
+void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t publish_ns,
+		  const char *data, size_t size)
 {
 	struct channel *of = &file->channel[channel - 1];
 	size_t record;
@@ -346,7 +350,8 @@ static void put_statistics(const struct mcap *file, struct record_bytes *bytes)
 }
 
 /* A group of the summary, and in @offsets where it is. */
-static void put_group(struct mcap *file, struct record_bytes *offsets, enum opcode opcode, const struct record_bytes *records)
+static void put_group(struct mcap *file, struct record_bytes *offsets, enum opcode opcode,
+		      const struct record_bytes *records)
 {
 	size_t record;
 
@@ -406,8 +411,11 @@ static void put_data_end(struct mcap *file)
 
 static void free_all(struct mcap *file)
 {
-	struct record_bytes *const all[] = { &file->chunk, &file->packed, &file->out, &file->schema_records,
-				      &file->channel_records, &file->chunk_records, &file->metadata_records };
+	struct record_bytes *const all[] = {
+		&file->chunk,           &file->packed,          &file->out,
+		&file->schema_records,  &file->channel_records, &file->chunk_records,
+		&file->metadata_records
+	};
 
 	for (unsigned i = 0; i < COUNT_OF(all); i++)
 		free(all[i]->data);

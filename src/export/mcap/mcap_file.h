@@ -11,7 +11,8 @@
  * The format is that of https://mcap.dev/spec. Messages are JSON, their schemas JSON Schema.
  * Errors stay until mcap_end(). Memory: a chunk, and an entry for each chunk and channel.
  *
- * Context of all functions: not thread-safe; allocate; mcap_message() and mcap_end() write and block.
+ * Context of all functions: not thread-safe; allocate; mcap_message() and mcap_end() write and
+ * block.
  */
 #ifndef KYMO_EXPORT_MCAP_FILE_H
 #define KYMO_EXPORT_MCAP_FILE_H
@@ -45,8 +46,8 @@ unsigned mcap_schema(struct mcap *file, const char *name, const char *text);
 unsigned mcap_channel(struct mcap *file, unsigned schema, const char *topic, const char *name);
 
 /** mcap_message() - times are nanoseconds since 1970; earlier ones become 0. */
-void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t publish_ns, const char *data,
-		  size_t size);
+void mcap_message(struct mcap *file, unsigned channel, int64_t log_ns, int64_t publish_ns,
+		  const char *data, size_t size);
 
 /** mcap_metadata() - a note about the whole file: the value of @key in the record @name. */
 void mcap_metadata(struct mcap *file, const char *name, const char *key, const char *value);

@@ -25,8 +25,9 @@ struct kind {
 	const char *publish;  /* column; NULL: the same time */
 	const char *name[NAMES_MAX], *between;
 	struct field field[FIELDS_MAX];
-	const char *needs;    /* only rows where this column is known, the others are of the next kind; NULL: all */
-	bool counts;	      /* has a member "count", which goes up by one */
+	const char *needs; /* only rows where this column is known, the others are of the next kind;
+			      NULL: all */
+	bool counts;       /* has a member "count", which goes up by one */
 };
 
 static const struct kind kinds[] = {
@@ -86,7 +87,8 @@ static int column_of(const struct kind *kind, const char *name)
 
 /* ---- schemas ---- */
 
-static void put_property(struct json_text *text, const char *key, const char *type, const char *description)
+static void put_property(struct json_text *text, const char *key, const char *type,
+			 const char *description)
 {
 	json_text_open(text, key, '{');
 	json_text_string(text, "type", type);
@@ -104,8 +106,12 @@ static unsigned add_schema(struct writer *writer, const struct kind *kind)
 	json_text_open(text, "properties", '{');
 	for (unsigned i = 0; i < FIELDS_MAX && kind->field[i].key; i++)
 		put_property(text, kind->field[i].key,
-			     tables_table[kind->table].column[column_of(kind, kind->field[i].column)].type == TABLES_TEXT
-				     ? "string" : "number", kind->field[i].text);
+			     tables_table[kind->table]
+						     .column[column_of(kind, kind->field[i].column)]
+						     .type == TABLES_TEXT
+				     ? "string"
+				     : "number",
+			     kind->field[i].text);
 	if (kind->counts)
 		put_property(text, "count", "number", "so far, in this series");
 	json_text_close(text, '}');
@@ -149,8 +155,8 @@ static bool integer(const struct tables_row *row, int column, int64_t *value)
 	return found.is == TABLES_VALUE_INTEGER;
 }
 
-static void put_name(const struct kind *kind, const struct columns *columns, const struct tables_row *row,
-		     char name[SERIES_NAME_MAX])
+static void put_name(const struct kind *kind, const struct columns *columns,
+		     const struct tables_row *row, char name[SERIES_NAME_MAX])
 {
 	struct tables_value value;
 	int size = 0;
@@ -162,8 +168,8 @@ static void put_name(const struct kind *kind, const struct columns *columns, con
 	}
 }
 
-static void put_fields(struct writer *writer, const struct kind *kind, const struct columns *columns,
-		       const struct tables_row *row)
+static void put_fields(struct writer *writer, const struct kind *kind,
+		       const struct columns *columns, const struct tables_row *row)
 {
 	struct tables_value value;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports a ROS 2 trace to Perfetto: the pass over the trace, and the facts at the beginning and the end of the file. */
+/* Exports a ROS 2 trace to Perfetto: the pass over the trace, and the facts at the beginning and
+ * the end of the file. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include "analysis/behaviour/behaviour.h"
@@ -24,9 +25,11 @@ int64_t perfetto_offset(const struct kymo_ctf_reader *reader)
 }
 
 /* With a simulation's clock, times begin at its first time, and go on where it jumps back. */
-static int64_t offset_of(const struct kymo_ctf_reader *reader, const struct perfetto_options *options)
+static int64_t offset_of(const struct kymo_ctf_reader *reader,
+			 const struct perfetto_options *options)
 {
-	const struct simclock_facts *facts = options->simulation ? simclock_facts(options->simulation) : NULL;
+	const struct simclock_facts *facts =
+		options->simulation ? simclock_facts(options->simulation) : NULL;
 
 	if (facts)
 		return simclock_elapsed(options->simulation, facts->first_ns) - facts->first_sim_ns;
@@ -131,7 +134,8 @@ static int next_part(struct exporter *exporter, struct kymo_err *err)
 }
 
 /* Return: 0; -1 with @err. */
-static int read_event(struct exporter *exporter, const struct kymo_ctf_event *event, struct kymo_err *err)
+static int read_event(struct exporter *exporter, const struct kymo_ctf_event *event,
+		      struct kymo_err *err)
 {
 	const struct perfetto_options *options = exporter->options;
 	struct perfetto_result *result = exporter->result;
@@ -175,8 +179,9 @@ static bool is_again(struct exporter *exporter, const struct kymo_ctf_event *eve
 }
 
 /*
- * A growing trace may declare new classes of events, which are bound only when the reader begins again. It then returns all
- * events once more. Each stream keeps its order, so the number of events read so far says which ones to skip.
+ * A growing trace may declare new classes of events, which are bound only when the reader begins
+ * again. It then returns all events once more. Each stream keeps its order, so the number of events
+ * read so far says which ones to skip.
  */
 static int bind_new(struct exporter *exporter, struct kymo_err *err)
 {

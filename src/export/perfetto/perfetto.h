@@ -40,28 +40,32 @@
 struct behaviours;
 
 struct perfetto_options {
-	int fd;				/* where to write; stays the caller's */
-	int level;			/* 0: not deflated; 1..9 */
-	bool chrome;			/* Chrome's JSON instead */
-	bool executors;			/* also what executors' threads did */
-	const char *version;		/* of kymo */
-	const char *trace_name;		/* for people; NULL: none */
-	uint64_t told_lost;		/* events that the recorder counted as lost; the trace may show fewer */
-	const struct pft_clocks *clock;	/* the recorder's readings of the clocks, in order */
-	unsigned clocks;		/* 0: only the offset of the trace's clock is known */
-	int64_t begin_ns, end_ns;	/* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
-	const struct behaviours *behaviours;    /* a user's model; NULL: none */
-	const struct selection *selection;	/* NULL: all; what has no node or topic stays */
-	uint32_t machine;		/* the number of the trace's first host; others follow */
-	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted first. */
+	int fd;                 /* where to write; stays the caller's */
+	int level;              /* 0: not deflated; 1..9 */
+	bool chrome;            /* Chrome's JSON instead */
+	bool executors;         /* also what executors' threads did */
+	const char *version;    /* of kymo */
+	const char *trace_name; /* for people; NULL: none */
+	uint64_t told_lost; /* events that the recorder counted as lost; the trace may show fewer */
+	const struct pft_clocks *clock; /* the recorder's readings of the clocks, in order */
+	unsigned clocks;                /* 0: only the offset of the trace's clock is known */
+	int64_t begin_ns,
+		end_ns; /* epoch; only what begins in between; INT64_MIN, INT64_MAX: all */
+	const struct behaviours *behaviours; /* a user's model; NULL: none */
+	const struct selection *selection;   /* NULL: all; what has no node or topic stays */
+	uint32_t machine; /* the number of the trace's first host; others follow */
+	/* Epoch minus the clock of the file; NULL: CLOCK_MONOTONIC of the host that booted
+	 * first. */
 	const int64_t *offset_ns;
-	const struct simclock *simulation;	/* that the reader is attached to: the clock of the file; NULL: none */
-	uint64_t split;			/* bytes of a part, about; 0: all in one */
-	/* Opens the file of the next part. Return: a descriptor, which stays the caller's; -1 with @err. */
+	const struct simclock
+		*simulation; /* that the reader is attached to: the clock of the file; NULL: none */
+	uint64_t split;      /* bytes of a part, about; 0: all in one */
+	/* Opens the file of the next part. Return: a descriptor, which stays the caller's; -1 with
+	 * @err. */
 	int (*part)(void *context, unsigned number, struct kymo_err *err);
 	/*
-	 * Called when all events that exist are read and written. Return: 1: there may be more now; 0: that was
-	 * all; -1 with @err. NULL: the trace is complete.
+	 * Called when all events that exist are read and written. Return: 1: there may be more now;
+	 * 0: that was all; -1 with @err. NULL: the trace is complete.
 	 */
 	int (*more)(void *context, struct kymo_ctf_reader *reader, struct kymo_err *err);
 	/* Called now and then with the progress; may be NULL. */
@@ -81,7 +85,8 @@ struct perfetto_result {
 	uint64_t bytes;			/* of the file */
 };
 
-/** perfetto_offset() - epoch minus CLOCK_MONOTONIC of the host of @reader that booted first, in ns. */
+/** perfetto_offset() - epoch minus CLOCK_MONOTONIC of the host of @reader that booted first, in
+ * ns. */
 int64_t perfetto_offset(const struct kymo_ctf_reader *reader);
 
 /**

@@ -32,14 +32,17 @@ static void describe_way(struct exporter *exporter, const struct model_message *
 			 const struct model_thread *thread, struct call_event *call)
 {
 	const uint32_t words[] = {
-		[MODEL_DDS_WRITE] = exporter->words.dds_write_ns, [MODEL_DDS_NETWORK] = exporter->words.network_ns,
-		[MODEL_DDS_READ] = exporter->words.dds_read_ns, [MODEL_DDS_CACHE] = exporter->words.cache_ns,
+		[MODEL_DDS_WRITE] = exporter->words.dds_write_ns,
+		[MODEL_DDS_NETWORK] = exporter->words.network_ns,
+		[MODEL_DDS_READ] = exporter->words.dds_read_ns,
+		[MODEL_DDS_CACHE] = exporter->words.cache_ns,
 		[MODEL_DDS_UNSPLIT] = exporter->words.unsplit_ns,
 	};
 	struct pft_event *event = &call->event;
 	struct model_dds_cut cut;
 
-	if (!message->dds.cached_ns || !message->send_ns || !export_comparable(message->publish_thread, thread))
+	if (!message->dds.cached_ns || !message->send_ns ||
+	    !export_comparable(message->publish_thread, thread))
 		return;
 	model_dds_cut(&cut, &message->dds, message->send_ns, message->take_ns);
 	for (unsigned i = 0; i < cut.pieces; i++)
@@ -89,7 +92,8 @@ static struct thread_state *describe(struct exporter *exporter,
 	return thread;
 }
 
-static bool instance_is_wanted(const struct exporter *exporter, const struct model_instance *instance)
+static bool instance_is_wanted(const struct exporter *exporter,
+			       const struct model_instance *instance)
 {
 	const struct model_callback *callback = instance->callback;
 
@@ -110,7 +114,8 @@ static void skip_instance(struct exporter *exporter, const struct model_instance
 	export_pending(exporter, thread);
 }
 
-/* The first part of export_instance() and export_unfinished(). Return: as describe(); NULL also if it is not shown. */
+/* The first part of export_instance() and export_unfinished(). Return: as describe(); NULL also if
+ * it is not shown. */
 static struct thread_state *begin_instance(struct exporter *exporter,
 					   const struct model_instance *instance,
 					   struct call_event *call, uint64_t *count)
@@ -128,12 +133,13 @@ void export_instance(void *context, const struct model_instance *instance)
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct call_event call;
-	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->callbacks);
+	struct thread_state *thread =
+		begin_instance(exporter, instance, &call, &exporter->result->callbacks);
 
 	if (!thread)
 		return;
-	pft_slice(thread->track, export_time(exporter, instance->start_ns), export_time(exporter, end_ns),
-		  &call.event);
+	pft_slice(thread->track, export_time(exporter, instance->start_ns),
+		  export_time(exporter, end_ns), &call.event);
 	export_run(exporter, instance, &call.event);
 	if (end_ns > thread->last_end_ns)
 		thread->last_end_ns = end_ns;
@@ -141,16 +147,18 @@ void export_instance(void *context, const struct model_instance *instance)
 }
 
 /*
- * A callback that was running when the trace ended stays open; readers show such a slice up to the end. Otherwise its end
- * was lost, or it threw an exception: its length is unknown, and an open slice would contain everything later on the thread.
- * So only its beginning is shown, as an instant.
+ * A callback that was running when the trace ended stays open; readers show such a slice up to the
+ * end. Otherwise its end was lost, or it threw an exception: its length is unknown, and an open
+ * slice would contain everything later on the thread. So only its beginning is shown, as an
+ * instant.
  */
 void export_unfinished(void *context, const struct model_instance *instance)
 {
 	struct exporter *exporter = context;
 	int64_t ns = export_time(exporter, instance->start_ns);
 	struct call_event call;
-	struct thread_state *thread = begin_instance(exporter, instance, &call, &exporter->result->unfinished);
+	struct thread_state *thread =
+		begin_instance(exporter, instance, &call, &exporter->result->unfinished);
 
 	if (!thread)
 		return;

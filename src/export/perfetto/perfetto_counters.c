@@ -17,7 +17,8 @@
 #define SECOND_NS 1000000000
 #define LABEL_MAX 512
 
-static struct topic_counters *counters_of(struct exporter *exporter, const struct model_topic *topic)
+static struct topic_counters *counters_of(struct exporter *exporter,
+					  const struct model_topic *topic)
 {
 	struct topic_counters *counters = topic ?
 		BY_INDEX(exporter, BY_TOPIC_COUNTERS, topic->index, struct topic_counters) : NULL;
@@ -44,10 +45,11 @@ static struct pft_track *counter(struct exporter *exporter, const struct topic_c
 
 /* ---- rate ---- */
 
-static void put_rate(struct exporter *exporter, const struct topic_counters *counters, int64_t second,
-		     uint64_t value)
+static void put_rate(struct exporter *exporter, const struct topic_counters *counters,
+		     int64_t second, uint64_t value)
 {
-	pft_counter_i64(counters->rate, export_time(exporter, exporter->first_ns + second * SECOND_NS),
+	pft_counter_i64(counters->rate,
+			export_time(exporter, exporter->first_ns + second * SECOND_NS),
 			(int64_t)value);
 }
 
@@ -112,8 +114,9 @@ void export_counters_free(struct exporter *exporter)
 /* ---- latency, waiting ---- */
 
 /*
- * How many messages of the topic were published after message @id and until @ns, among the last PUBLISHED_MAX. The model
- * may report that a message was taken a little later, when its callback begins; so messages after @ns do not count.
+ * How many messages of the topic were published after message @id and until @ns, among the last
+ * PUBLISHED_MAX. The model may report that a message was taken a little later, when its callback
+ * begins; so messages after @ns do not count.
  */
 static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_t ns)
 {
@@ -121,7 +124,8 @@ static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_
 	uint64_t count = 0;
 
 	for (uint64_t i = 1; i <= known; i++) {
-		const struct publication *at = &counters->latest[(counters->published - i) % PUBLISHED_MAX];
+		const struct publication *at =
+			&counters->latest[(counters->published - i) % PUBLISHED_MAX];
 
 		if (at->id == id)
 			break;
@@ -130,20 +134,21 @@ static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_
 	return count;
 }
 
-static struct pft_track *counter_to(struct exporter *exporter, const struct topic_counters *counters,
-				    const char *what, const struct model_message *message,
-				    enum pft_unit unit)
+static struct pft_track *counter_to(struct exporter *exporter,
+				    const struct topic_counters *counters, const char *what,
+				    const struct model_message *message, enum pft_unit unit)
 {
 	const struct model_subscription *to = message->subscription;
 
-	return counter(exporter, counters, message->topic, what, export_node_name(to ? to->node : NULL),
-		       unit);
+	return counter(exporter, counters, message->topic, what,
+		       export_node_name(to ? to->node : NULL), unit);
 }
 
 static void count_waiting(struct exporter *exporter, const struct topic_counters *counters,
 			  struct subscription_state *state, const struct model_message *message)
 {
-	uint64_t waiting = newer(counters, message->id, message->take_ns), depth = message->subscription->depth;
+	uint64_t waiting = newer(counters, message->id, message->take_ns),
+		 depth = message->subscription->depth;
 
 	if (depth && waiting > depth)
 		waiting = depth;	/* older ones were pushed out */

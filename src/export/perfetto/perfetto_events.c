@@ -36,7 +36,8 @@ void export_words(struct exporter *exporter)
 
 /* ---- messages ---- */
 
-static bool publisher_is_wanted(const struct exporter *exporter, const struct model_message *message)
+static bool publisher_is_wanted(const struct exporter *exporter,
+				const struct model_message *message)
 {
 	return export_is_wanted(exporter, message->publisher ? message->publisher->node : NULL,
 				message->topic);
@@ -90,8 +91,9 @@ static void depart(struct exporter *exporter, struct thread_state *thread,
 }
 
 /*
- * A publish call may deliver a message both within the process and to others: the model reports two halves, but the file has
- * one instant. The half within the process comes first and waits for the other half, which has the source timestamp.
+ * A publish call may deliver a message both within the process and to others: the model reports two
+ * halves, but the file has one instant. The half within the process comes first and waits for the
+ * other half, which has the source timestamp.
  */
 static void on_published(void *context, const struct model_message *message)
 {
@@ -128,9 +130,11 @@ static void on_published(void *context, const struct model_message *message)
 
 /* ---- messages that arrive, or do not ---- */
 
-static bool subscriber_is_wanted(const struct exporter *exporter, const struct model_message *message)
+static bool subscriber_is_wanted(const struct exporter *exporter,
+				 const struct model_message *message)
 {
-	return export_is_wanted(exporter, message->subscription ? message->subscription->node : NULL,
+	return export_is_wanted(exporter,
+				message->subscription ? message->subscription->node : NULL,
 				message->topic);
 }
 
@@ -143,7 +147,8 @@ static void on_taken(void *context, const struct model_message *message)
 	struct pft_event event = { .category = exporter->words.take,
 				   .flow = &flow, .flows = flow != 0, .role = PFT_FLOW_PASSES };
 
-	if (!export_in_window(exporter, message->take_ns) || !subscriber_is_wanted(exporter, message))
+	if (!export_in_window(exporter, message->take_ns) ||
+	    !subscriber_is_wanted(exporter, message))
 		return;
 	event.name = export_reception(exporter, message->subscription);
 	pft_instant(export_subscription(exporter, message->subscription),
@@ -152,8 +157,9 @@ static void on_taken(void *context, const struct model_message *message)
 }
 
 /*
- * A message that a buffer dropped is shown at the subscription. A message that no subscription took is shown at the publisher,
- * and so is a dropped message if the trace does not say whose buffer it was.
+ * A message that a buffer dropped is shown at the subscription. A message that no subscription took
+ * is shown at the publisher, and so is a dropped message if the trace does not say whose buffer it
+ * was.
  */
 static void on_dropped(void *context, const struct model_message *message, enum model_drop why)
 {
@@ -187,12 +193,14 @@ static void on_call_step(void *context, const struct model_call_step *step)
 	thread = export_thread(exporter, call->client_thread);
 	if (thread && call->from && thread->departures < DEPARTURES_MAX)
 		thread->departure[thread->departures++] =
-			(struct departure){ call->request_ns, export_call_flow(exporter, call->id) };
+			(struct departure){ call->request_ns,
+					    export_call_flow(exporter, call->id) };
 }
 
 /* ---- lifecycle, loss ---- */
 
-static uint32_t state_name(struct exporter *exporter, const struct model_transition *transition, const char *state)
+static uint32_t state_name(struct exporter *exporter, const struct model_transition *transition,
+			   const char *state)
 {
 	return export_named(exporter, "%s %s", export_node_name(transition->node), state);
 }
@@ -210,7 +218,8 @@ static void on_transition(void *context, const struct model_transition *transiti
 	node = export_lifecycle(exporter, transition->node);
 	if (!node)
 		return;
-	/* The first transition shows in which state the node was created, or was when the window begins. */
+	/* The first transition shows in which state the node was created, or was when the window
+	 * begins. */
 	if (!node->in_state) {
 		born_ns = transition->node->born_ns > exporter->options->begin_ns ?
 			  transition->node->born_ns : exporter->options->begin_ns;
@@ -228,14 +237,15 @@ static void on_loss(void *context, const struct model_loss *loss)
 	struct exporter *exporter = context;
 	const struct thread_state *thread;
 
-	if (loss->end_ns < exporter->options->begin_ns || loss->begin_ns > exporter->options->end_ns)
+	if (loss->end_ns < exporter->options->begin_ns ||
+	    loss->begin_ns > exporter->options->end_ns)
 		return;
 	thread = loss->thread ? export_thread(exporter, loss->thread) : NULL;
 	exporter->result->lost_events += loss->events;
 	exporter->result->lost_packets += loss->packets;
 	pft_loss(thread ? thread->track : export_stream(exporter, loss->stream),
-		 export_time(exporter, loss->begin_ns), export_time(exporter, loss->end_ns), loss->events,
-		 loss->packets);
+		 export_time(exporter, loss->begin_ns), export_time(exporter, loss->end_ns),
+		 loss->events, loss->packets);
 }
 
 const struct model_listener export_listener = {

@@ -11,13 +11,15 @@
 #include "export/pft/pft.h"
 
 /*
- * The limit for arrows of one message; further subscriptions get none. Each arrow costs 10 bytes in every event that it
- * touches. flow_id() has 6 bits for it.
+ * The limit for arrows of one message; further subscriptions get none. Each arrow costs 10 bytes in
+ * every event that it touches. flow_id() has 6 bits for it.
  */
 #define FLOWS_MAX 64
-/* The limit for arrows that leave one callback; those of further messages begin at the publish instant. */
+/* The limit for arrows that leave one callback; those of further messages begin at the publish
+ * instant. */
 #define DEPARTURES_MAX 64
-/* A subscription that took none of so many messages of its topic has probably ended: no arrow until it takes one. */
+/* A subscription that took none of so many messages of its topic has probably ended: no arrow until
+ * it takes one. */
 #define SILENT_MAX 256
 
 enum by {
@@ -61,8 +63,9 @@ struct span_depth {
 struct thread_state {
 	struct pft_track *track;
 	struct span_depth spans;
-	int64_t last_end_ns;		/* of the callbacks that returned */
-	struct model_message pending;	/* published within the process, perhaps not only; id 0: none */
+	int64_t last_end_ns; /* of the callbacks that returned */
+	struct model_message
+		pending; /* published within the process, perhaps not only; id 0: none */
 	struct departure departure[DEPARTURES_MAX];
 	uint32_t departures;
 };
@@ -129,8 +132,9 @@ struct topic_state {
 	uint64_t published;
 	uint32_t slots;
 	struct {
-		uint32_t subscription;	/* index */
-		uint64_t heard;		/* value of published when the subscription was created or took a message */
+		uint32_t subscription; /* index */
+		uint64_t heard; /* value of published when the subscription was created or took a
+				   message */
 	} slot[FLOWS_MAX];
 };
 
@@ -203,8 +207,8 @@ static inline bool export_in_window(const struct exporter *exporter, int64_t epo
 }
 
 /*
- * Readers draw arrows within a machine only. The tracks of ROS 2 belong to that of the first host, so the
- * arrows of a message reach callbacks of that host on their threads.
+ * Readers draw arrows within a machine only. The tracks of ROS 2 belong to that of the first host,
+ * so the arrows of a message reach callbacks of that host on their threads.
  */
 static inline bool export_arrows_reach(const struct model_process *process)
 {
@@ -246,7 +250,8 @@ enum entity {
 	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
 };
 
-/** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its kind. */
+/** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its
+ * kind. */
 struct pft_track *export_entity(struct exporter *exporter, const struct model_node *node,
 				enum entity entity, uint32_t index, const struct pft_look *look);
 
@@ -276,11 +281,14 @@ uint64_t export_flow(struct exporter *exporter, const struct model_message *mess
  *   export_reception()		"/scan → /planner"
  *   export_drop()		"/scan → /planner dropped: overwritten"
  *
- * @publisher, @subscription: NULL: not in the trace. Return: as pft_string(). Context: allocate, the first time.
+ * @publisher, @subscription: NULL: not in the trace. Return: as pft_string(). Context: allocate,
+ * the first time.
  */
-uint32_t export_publication(struct exporter *exporter, const struct model_publisher *publisher, bool intra);
+uint32_t export_publication(struct exporter *exporter, const struct model_publisher *publisher,
+			    bool intra);
 uint32_t export_reception(struct exporter *exporter, const struct model_subscription *subscription);
-uint32_t export_drop(struct exporter *exporter, const struct model_message *message, enum model_drop why);
+uint32_t export_drop(struct exporter *exporter, const struct model_message *message,
+		     enum model_drop why);
 
 /** export_named() - the text of @format as pft_string(), for names that few events have. */
 __attribute__((format(printf, 2, 3)))
@@ -310,8 +318,8 @@ void export_publishes(struct exporter *exporter);
 uint64_t export_mix(const struct exporter *exporter, uint64_t flow);
 
 /*
- * perfetto_services.c: runs below their node. @call: the slice of the run on its thread; if arrows do not reach that thread,
- * they lead to the slice below the node instead.
+ * perfetto_services.c: runs below their node. @call: the slice of the run on its thread; if arrows
+ * do not reach that thread, they lead to the slice below the node instead.
  */
 void export_run(struct exporter *exporter, const struct model_instance *instance,
 		const struct pft_event *call);
@@ -331,7 +339,8 @@ void export_counters_free(struct exporter *exporter);
 void export_cause(void *context, const struct model_cause *cause);
 void export_executor(void *context, const struct model_executor_interval *interval);
 
-/** export_kernel() - a pass over the kernel's events, if there are any. Return: 0; -1 with @err. perfetto_kernel.c. */
+/** export_kernel() - a pass over the kernel's events, if there are any. Return: 0; -1 with @err.
+ * perfetto_kernel.c. */
 int export_kernel(struct exporter *exporter, struct kymo_err *err);
 
 /** export_words() - number the texts of struct words. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's events of a trace, in a pass of their own: which thread ran on which CPU, which was woken, interrupts. */
+/* The kernel's events of a trace, in a pass of their own: which thread ran on which CPU, which was
+ * woken, interrupts. */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdlib.h>
@@ -17,7 +18,19 @@
 #define NAME_MAX_BYTES 64u
 
 /* The rows of sched_bind() come first, with its fields first. */
-enum { SWITCH, WAKING, WAKEUP_NEW, MIGRATE, EXIT, IRQ_ENTRY, IRQ_EXIT, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, CALL, RETURN };
+enum {
+	SWITCH,
+	WAKING,
+	WAKEUP_NEW,
+	MIGRATE,
+	EXIT,
+	IRQ_ENTRY,
+	IRQ_EXIT,
+	SOFTIRQ_ENTRY,
+	SOFTIRQ_EXIT,
+	CALL,
+	RETURN
+};
 enum { PREV_TID, NEXT_TID, PREV_STATE, NEXT_COMM, PREV_COMM, PREV_PRIO, NEXT_PRIO };
 enum { TID, TARGET, PRIO, COMM };
 enum { IRQ, RET_OR_NAME };
@@ -40,12 +53,12 @@ static const struct kymo_ctf_bind wanted[] = {
 
 struct kernel {
 	struct exporter *exporter;
-	struct sched *sched;		/* states of threads, as in the tables */
-	struct map cpu;			/* (CPU, machine) -> struct pft_cpu */
-	struct map of_stream;		/* stream + 1 -> the same, for losses */
-	struct map calling;		/* (tid, machine) -> number of the system call it is in, + 1 */
-	int32_t *call;			/* by class: the number of its system call; -1: none */
-	int32_t *machine;		/* by trace; -1: of a host of which nothing else is shown */
+	struct sched *sched;  /* states of threads, as in the tables */
+	struct map cpu;       /* (CPU, machine) -> struct pft_cpu */
+	struct map of_stream; /* stream + 1 -> the same, for losses */
+	struct map calling;   /* (tid, machine) -> number of the system call it is in, + 1 */
+	int32_t *call;        /* by class: the number of its system call; -1: none */
+	int32_t *machine;     /* by trace; -1: of a host of which nothing else is shown */
 };
 
 static bool has_kernel_events(const struct kymo_ctf_reader *reader)
@@ -79,7 +92,8 @@ static struct pft_cpu *cpu_of(struct kernel *kernel, const struct kymo_ctf_event
 	cpu = map_get(&kernel->cpu, (uint32_t)event->cpu, (uint32_t)machine);
 	if (cpu)
 		return cpu;
-	cpu = pft_cpu(kernel->exporter->pft, (uint32_t)machine, (uint32_t)event->cpu, export_time(kernel->exporter, event->ns));
+	cpu = pft_cpu(kernel->exporter->pft, (uint32_t)machine, (uint32_t)event->cpu,
+		      export_time(kernel->exporter, event->ns));
 	if (!cpu || map_put(&kernel->cpu, (uint32_t)event->cpu, (uint32_t)machine, cpu) ||
 	    map_put(&kernel->of_stream, event->stream + 1ull, 0, cpu)) {
 		kernel->exporter->out_of_memory = true;
@@ -109,20 +123,27 @@ static int32_t prio_of(const struct kymo_ctf_value *value)
 	return value->present ? (int32_t)value->i + MAX_RT_PRIO : 0;
 }
 
-/* A thread that was woken while it was about to sleep is ready. Readers ignore a wake-up of a running thread. */
+/* A thread that was woken while it was about to sleep is ready. Readers ignore a wake-up of a
+ * running thread. */
 static bool stays_ready(const struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	return sched_state_of(kernel->sched, sched_trace_host(kernel->sched, event->trace),
 			      (int32_t)event->value[PREV_TID].i) == SCHED_WAITING;
 }
 
-static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event, int64_t ns)
+static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu,
+		      const struct kymo_ctf_event *event, int64_t ns)
 {
 	const struct kymo_ctf_value *value = event->value;
 	struct pft_switch change = {
-		.ns = ns, .prev_tid = (int32_t)value[PREV_TID].i, .next_tid = (int32_t)value[NEXT_TID].i,
-		.prev_prio = prio_of(&value[PREV_PRIO]), .next_prio = prio_of(&value[NEXT_PRIO]),
-		.prev_state = value[PREV_STATE].present && !stays_ready(kernel, event) ? value[PREV_STATE].i : 0,
+		.ns = ns,
+		.prev_tid = (int32_t)value[PREV_TID].i,
+		.next_tid = (int32_t)value[NEXT_TID].i,
+		.prev_prio = prio_of(&value[PREV_PRIO]),
+		.next_prio = prio_of(&value[NEXT_PRIO]),
+		.prev_state = value[PREV_STATE].present && !stays_ready(kernel, event)
+				      ? value[PREV_STATE].i
+				      : 0,
 	};
 
 	(void)text_of(&value[PREV_COMM], change.prev_name, PFT_COMM);
@@ -131,21 +152,26 @@ static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu, const st
 }
 
 /*
- * A slice for each system call, on the track of its thread. The format has numbers of system calls, so a name becomes this
- * machine's number; a name without one is left out. A return without a call is left out, too, and a call without a return
- * ends where the next call begins.
+ * A slice for each system call, on the track of its thread. The format has numbers of system calls,
+ * so a name becomes this machine's number; a name without one is left out. A return without a call
+ * is left out, too, and a call without a return ends where the next call begins.
  */
-static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event, int64_t ns)
+static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event,
+		    int64_t ns)
 {
 	const uint32_t machine = (uint32_t)kernel->machine[event->trace];
-	const int32_t tid = event->value[CALLER].present ? (int32_t)event->value[CALLER].i : event->vtid;
+	const int32_t tid =
+		event->value[CALLER].present ? (int32_t)event->value[CALLER].i : event->vtid;
 	const int32_t number = kernel->call[event->class->index];
-	const uint32_t in = tid > 0 ? (uint32_t)(uintptr_t)map_get(&kernel->calling, (uint32_t)tid, machine) : 0;
+	const uint32_t in =
+		tid > 0 ? (uint32_t)(uintptr_t)map_get(&kernel->calling, (uint32_t)tid, machine)
+			: 0;
 
 	if (tid <= 0 || number < 0 || (event->bound == RETURN && in != (uint32_t)number + 1))
 		return;
 	if (in)
-		pft_cpu_syscall(cpu, ns, tid, false, in - 1, event->value[RET].present ? event->value[RET].i : 0);
+		pft_cpu_syscall(cpu, ns, tid, false, in - 1,
+				event->value[RET].present ? event->value[RET].i : 0);
 	if (event->bound == RETURN) {
 		(void)map_del(&kernel->calling, (uint32_t)tid, machine);
 		return;
@@ -158,7 +184,8 @@ static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kym
 static void put_event(struct kernel *kernel, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
-	struct pft_cpu *cpu = event->bound == MIGRATE || event->bound == EXIT ? NULL : cpu_of(kernel, event);
+	struct pft_cpu *cpu =
+		event->bound == MIGRATE || event->bound == EXIT ? NULL : cpu_of(kernel, event);
 	int64_t ns = export_time(kernel->exporter, event->ns);
 	char text[NAME_MAX_BYTES];
 
@@ -170,14 +197,17 @@ static void put_event(struct kernel *kernel, const struct kymo_ctf_event *event)
 	case WAKING:
 	case WAKEUP_NEW:
 		if (value[TID].present)
-			pft_cpu_waking(cpu, ns, (int32_t)value[TID].i, text_of(&value[COMM], text, PFT_COMM),
-				       prio_of(&value[PRIO]), value[TARGET].present ? (int32_t)value[TARGET].i : event->cpu);
+			pft_cpu_waking(cpu, ns, (int32_t)value[TID].i,
+				       text_of(&value[COMM], text, PFT_COMM), prio_of(&value[PRIO]),
+				       value[TARGET].present ? (int32_t)value[TARGET].i
+							     : event->cpu);
 		break;
 	case MIGRATE:
 	case EXIT:
 		break;		/* readers ignore them */
 	case IRQ_ENTRY:
-		pft_cpu_irq_entry(cpu, ns, (int32_t)value[IRQ].i, text_of(&value[RET_OR_NAME], text, sizeof(text)));
+		pft_cpu_irq_entry(cpu, ns, (int32_t)value[IRQ].i,
+				  text_of(&value[RET_OR_NAME], text, sizeof(text)));
 		break;
 	case IRQ_EXIT:
 		pft_cpu_irq_exit(cpu, ns, (int32_t)value[IRQ].i, (int32_t)value[RET_OR_NAME].i);
@@ -226,7 +256,8 @@ static int read_all(struct kernel *kernel, struct kymo_err *err)
 
 		kernel->machine[i] = machine_of(exporter, i);
 		if (kernel->machine[i] >= 0 && *release)
-			pft_kernel(exporter->pft, (uint32_t)kernel->machine[i], release, calls ? here.machine : NULL);
+			pft_kernel(exporter->pft, (uint32_t)kernel->machine[i], release,
+				   calls ? here.machine : NULL);
 	}
 	if (kymo_ctf_bind(exporter->reader, wanted, WANTED, err))
 		return -1;
@@ -253,11 +284,14 @@ int export_kernel(struct exporter *exporter, struct kymo_err *err)
 	const struct map_slot *slot;
 	int rc;
 
-	/* Chrome's JSON cannot express it, and a CPU's time means nothing on a simulation's clock. */
-	if (exporter->options->chrome || exporter->options->simulation || !has_kernel_events(exporter->reader))
+	/* Chrome's JSON cannot express it, and a CPU's time means nothing on a simulation's
+	 * clock. */
+	if (exporter->options->chrome || exporter->options->simulation ||
+	    !has_kernel_events(exporter->reader))
 		return 0;
 	kernel.machine = calloc(kymo_ctf_trace_count(exporter->reader), sizeof(*kernel.machine));
-	if (!kernel.machine || find_calls(&kernel) || sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
+	if (!kernel.machine || find_calls(&kernel) ||
+	    sched_create(&kernel.sched, exporter->reader, &nobody, NULL))
 		exporter->out_of_memory = true;
 	rc = exporter->out_of_memory ? -1 : read_all(&kernel, err);
 	for (size_t at = 0; (slot = map_next(&kernel.cpu, &at));)

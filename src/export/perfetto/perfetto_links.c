@@ -5,11 +5,13 @@
 #include <stdio.h>
 
 #define LABEL_MAX 64
-#define LINK_FLOWS (UINT64_C(1) << 61)	/* differs from the numbers of programs before they are mixed */
+/* differs from the numbers of programs before they are mixed */
+#define LINK_FLOWS (UINT64_C(1) << 61)
 
 /*
- * An arrow from the run of a callback to a message that was computed from what the run received. The run and the message may
- * already be written, so both ends of the arrow are instants of their own.
+ * An arrow from the run of a callback to a message that was computed from what the run received.
+ * The run and the message may already be written, so both ends of the arrow are instants of their
+ * own.
  */
 void export_cause(void *context, const struct model_cause *cause)
 {
@@ -30,14 +32,16 @@ void export_cause(void *context, const struct model_cause *cause)
 	source = from->topic ? from->topic->name : "";
 	made = message->topic ? message->topic->name : "";
 	event.name = export_named(exporter, "%s used %s for %s", export_node_name(from->node), source, made);
-	pft_instant(export_subscription(exporter, from), export_time(exporter, cause->start_ns), &event);
+	pft_instant(export_subscription(exporter, from), export_time(exporter, cause->start_ns),
+		    &event);
 	event.name = export_named(exporter, "%s made %s of %s", export_node_name(from->node), made, source);
 	event.role = PFT_FLOW_PASSES;
 	pft_instant(export_publisher(exporter, message->publisher),
 		    export_time(exporter, message->publish_ns), &event);
 }
 
-static struct pft_track *executor_track(struct exporter *exporter, const struct model_thread *thread)
+static struct pft_track *executor_track(struct exporter *exporter,
+					const struct model_thread *thread)
 {
 	struct pft_track **track = TRACK_BY_INDEX(exporter, BY_EXECUTOR, thread->index);
 	char name[LABEL_MAX];
@@ -50,7 +54,8 @@ static struct pft_track *executor_track(struct exporter *exporter, const struct 
 }
 
 /* "execute /planner /scan", or the state alone where it is not known what was executed. */
-static uint32_t executor_name(struct exporter *exporter, const struct model_executor_interval *interval)
+static uint32_t executor_name(struct exporter *exporter,
+			      const struct model_executor_interval *interval)
 {
 	const uint32_t state = exporter->words.executor_state[interval->state];
 	const char *word = model_executor_state_name(interval->state);
@@ -77,7 +82,8 @@ void export_executor(void *context, const struct model_executor_interval *interv
 	else if (interval->subscription)
 		node = interval->subscription->node;
 	if (!export_in_window(exporter, interval->start_ns) ||
-	    !export_is_wanted(exporter, node, interval->subscription ? interval->subscription->topic : NULL))
+	    !export_is_wanted(exporter, node,
+			      interval->subscription ? interval->subscription->topic : NULL))
 		return;
 	track = executor_track(exporter, interval->thread);
 	event.name = executor_name(exporter, interval);

@@ -23,10 +23,13 @@ static const char *topic_name(const struct model_topic *topic)
 	return topic ? topic->name : "";
 }
 
-uint32_t export_publication(struct exporter *exporter, const struct model_publisher *publisher, bool intra)
+uint32_t export_publication(struct exporter *exporter, const struct model_publisher *publisher,
+			    bool intra)
 {
 	struct publisher_state *state =
-		publisher ? BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state) : NULL;
+		publisher
+			? BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state)
+			: NULL;
 	uint32_t *name = !state ? NULL : intra ? &state->intra : &state->name;
 
 	if (name && !*name)
@@ -37,8 +40,10 @@ uint32_t export_publication(struct exporter *exporter, const struct model_publis
 
 uint32_t export_reception(struct exporter *exporter, const struct model_subscription *subscription)
 {
-	struct subscription_state *state = subscription ?
-		BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index, struct subscription_state) : NULL;
+	struct subscription_state *state =
+		subscription ? BY_INDEX(exporter, BY_SUBSCRIPTION, subscription->index,
+					struct subscription_state)
+			     : NULL;
 
 	if (state && !state->name)
 		state->name = export_named(exporter, "%s → %s", topic_name(subscription->topic),
@@ -46,7 +51,8 @@ uint32_t export_reception(struct exporter *exporter, const struct model_subscrip
 	return state ? state->name : 0;
 }
 
-uint32_t export_drop(struct exporter *exporter, const struct model_message *message, enum model_drop why)
+uint32_t export_drop(struct exporter *exporter, const struct model_message *message,
+		     enum model_drop why)
 {
 	static const char *const cause[] = {
 		[MODEL_DROP_OVERWRITTEN] = "overwritten",

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Below a node: runs of its timers and services, and calls of its clients. A call is a slice at the client from the request
- * to the response, a slice at the service while it was served, and one arrow: the callback that sent the request, the
- * request, the service, its callback, the response.
+ * Below a node: runs of its timers and services, and calls of its clients. A call is a slice at the
+ * client from the request to the response, a slice at the service while it was served, and one
+ * arrow: the callback that sent the request, the request, the service, its callback, the response.
  */
 #include "export/perfetto/perfetto_internal.h"
 
 #include <stdio.h>
 
 #define LABEL_MAX 512
-#define CALL_FLOWS (UINT64_C(1) << 62)	/* differs from the numbers of programs before they are mixed */
+/* differs from the numbers of programs before they are mixed */
+#define CALL_FLOWS (UINT64_C(1) << 62)
 
 /* The object that a track belongs to. */
 struct owner {
@@ -71,9 +72,10 @@ static uint32_t part_name(struct exporter *exporter, const struct owner *owner, 
 	return lanes ? lanes->name[part] : 0;
 }
 
-/* A row of @owner that is free from @begin_ns to @end_ns. Return: NULL: all are in use, or out of memory. */
-static struct pft_track *lane(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
-			      int64_t end_ns)
+/* A row of @owner that is free from @begin_ns to @end_ns. Return: NULL: all are in use, or out of
+ * memory. */
+static struct pft_track *lane(struct exporter *exporter, const struct owner *owner,
+			      int64_t begin_ns, int64_t end_ns)
 {
 	struct lanes *lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
 	unsigned i = 0;
@@ -89,10 +91,12 @@ static struct pft_track *lane(struct exporter *exporter, const struct owner *own
 }
 
 /* A run without an end, or without a free row, is an instant on the first row. */
-static struct pft_track *begin_slice(struct exporter *exporter, const struct owner *owner, int64_t begin_ns,
-			     int64_t end_ns, const struct pft_event *event)
+static struct pft_track *begin_slice(struct exporter *exporter, const struct owner *owner,
+				     int64_t begin_ns, int64_t end_ns,
+				     const struct pft_event *event)
 {
-	struct pft_track *track = end_ns >= begin_ns ? lane(exporter, owner, begin_ns, end_ns) : NULL;
+	struct pft_track *track =
+		end_ns >= begin_ns ? lane(exporter, owner, begin_ns, end_ns) : NULL;
 	struct lanes *lanes;
 
 	if (track) {
@@ -109,7 +113,8 @@ static struct pft_track *begin_slice(struct exporter *exporter, const struct own
 }
 
 /*
- * ---- timers, services whose requests are not in the trace, and runs that arrows do not reach elsewhere ----
+ * ---- timers, services whose requests are not in the trace, and runs that arrows do not reach
+ * elsewhere ----
  */
 
 void export_run(struct exporter *exporter, const struct model_instance *instance,
@@ -194,7 +199,8 @@ static void put_service(struct exporter *exporter, const struct model_call *call
 	if (!call->request_taken_ns || !export_in_window(exporter, call->request_taken_ns) ||
 	    !export_is_wanted(exporter, call->service->node, NULL))
 		return;
-	track = begin_slice(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN, &event);
+	track = begin_slice(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN,
+			    &event);
 	pft_end(track, export_time(exporter, end_ns));
 }
 

@@ -27,8 +27,9 @@ static struct process_state *process_state(struct exporter *exporter,
 	if (!state)
 		return NULL;
 	if (!state->track)
-		state->track = pft_process(exporter->pft, exporter->options->machine + process->host,
-					   process->pid, process->name);
+		state->track =
+			pft_process(exporter->pft, exporter->options->machine + process->host,
+				    process->pid, process->name);
 	else if (strcmp(state->name, process->name) != 0)
 		pft_process_name(state->track, process->name);
 	state->name = process->name;
@@ -61,7 +62,8 @@ struct thread_state *export_thread(struct exporter *exporter, const struct model
 void export_process_names(struct exporter *exporter)
 {
 	for (unsigned i = 0; i < model_count(exporter->model, MODEL_PROCESS); i++) {
-		struct process_state *state = BY_INDEX(exporter, BY_PROCESS, i, struct process_state);
+		struct process_state *state =
+			BY_INDEX(exporter, BY_PROCESS, i, struct process_state);
 
 		if (state && state->track)
 			(void)process_state(exporter, model_process(exporter->model, i));
@@ -70,8 +72,9 @@ void export_process_names(struct exporter *exporter)
 
 struct pft_track *export_top(struct exporter *exporter, const char *name)
 {
-	return pft_track_like(exporter->pft, NULL, &(struct pft_look){ .name = name,
-								       .machine = exporter->options->machine });
+	return pft_track_like(
+		exporter->pft, NULL,
+		&(struct pft_look){ .name = name, .machine = exporter->options->machine });
 }
 
 /* ---- ROS 2 / node / publisher, subscription, lifecycle ---- */
@@ -90,7 +93,8 @@ static struct pft_track *node_track(struct exporter *exporter, const struct mode
 
 	if (!node) {
 		if (!exporter->no_node)
-			exporter->no_node = pft_track_like(exporter->pft, ros_track(exporter), &look);
+			exporter->no_node =
+				pft_track_like(exporter->pft, ros_track(exporter), &look);
 		return exporter->no_node;
 	}
 	state = BY_INDEX(exporter, BY_NODE, node->index, struct node_state);
@@ -111,7 +115,8 @@ struct pft_track *export_entity(struct exporter *exporter, const struct model_no
 }
 
 static struct pft_track *topic_end(struct exporter *exporter, const struct model_node *node,
-				   enum entity entity, uint32_t index, const struct model_topic *topic)
+				   enum entity entity, uint32_t index,
+				   const struct model_topic *topic)
 {
 	char name[LABEL_MAX];
 
@@ -124,11 +129,13 @@ struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher)
 {
 	struct publisher_state *state =
-		publisher ? BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state) : NULL;
+		publisher
+			? BY_INDEX(exporter, BY_PUBLISHER, publisher->index, struct publisher_state)
+			: NULL;
 
 	if (state && !state->track)
-		state->track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER, publisher->index,
-					 publisher->topic);
+		state->track = topic_end(exporter, publisher->node, ENTITY_PUBLISHER,
+					 publisher->index, publisher->topic);
 	return state ? state->track : NULL;
 }
 
@@ -158,8 +165,10 @@ struct node_state *export_lifecycle(struct exporter *exporter, const struct mode
 	if (!state || state->lifecycle)
 		return state;
 	snprintf(name, sizeof(name), "%s lifecycle", node->full_name);
-	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0, &(struct pft_look){ .name = name });
-	state->lifecycle = track;	/* the node's own track was created first, so @state is still valid */
+	track = export_entity(exporter, node, ENTITY_LIFECYCLE, 0,
+			      &(struct pft_look){ .name = name });
+	state->lifecycle =
+		track; /* the node's own track was created first, so @state is still valid */
 	return state;
 }
 
@@ -215,8 +224,8 @@ static void give_slot(struct topic_state *topic, struct subscription_state *stat
 }
 
 /*
- * Gives new subscriptions a slot of their topic. An arrow leads from a message to one slot, so a message with three
- * subscriptions shows three arrows from its publisher, not one chain.
+ * Gives new subscriptions a slot of their topic. An arrow leads from a message to one slot, so a
+ * message with three subscriptions shows three arrows from its publisher, not one chain.
  */
 static void slot_subscriptions(struct exporter *exporter)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes Perfetto traces: tracks, slices, instants, flows and arguments, as protobuf bytes of our own.
+ * Writes Perfetto traces: tracks, slices, instants, flows and arguments, as protobuf bytes of our
+ * own.
  *
  *   pft_open(&pft, fd, level, &err);
  *   pft_clocks(pft, &clocks);
@@ -16,16 +17,17 @@
  *   0A 0A  40 64  50 02  5A 04 48 01 50 02
  *   packet delta  seq.   event begin name
  *
- * Packets are collected into blocks. A block is written only when it is complete, and deflated unless level is 0. So a file
- * that is cut anywhere keeps all blocks before the cut. Descriptions are repeated now and then, so that a file without its
- * beginning opens, too: pft_restart(). Memory is one block, the strings, and what each track has sent of them: it does not
- * grow with the number of events.
+ * Packets are collected into blocks. A block is written only when it is complete, and deflated
+ * unless level is 0. So a file that is cut anywhere keeps all blocks before the cut. Descriptions
+ * are repeated now and then, so that a file without its beginning opens, too: pft_restart(). Memory
+ * is one block, the strings, and what each track has sent of them: it does not grow with the number
+ * of events.
  *
  * Times are nanoseconds of the trace clock (CLOCK_MONOTONIC). Within a track they may go back.
  *
- * Failures (disk full, out of memory) are remembered: later calls do nothing, and pft_close() returns the error. pft_failed()
- * lets a long loop stop early. Functions that take a track accept NULL, which is what creating a track returns when
- * out of memory.
+ * Failures (disk full, out of memory) are remembered: later calls do nothing, and pft_close()
+ * returns the error. pft_failed() lets a long loop stop early. Functions that take a track accept
+ * NULL, which is what creating a track returns when out of memory.
  *
  * Context of all functions: not thread-safe; allocate as strings and tracks appear; block in
  * write(2) when a block is full.
@@ -71,8 +73,9 @@ void pft_flush(struct pft *pft);
 /**
  * pft_restart() - begin a place from which the file can be read without what is before
  *
- * The writer also does this every now and then. Readers that begin elsewhere in a deflated file leave out events up to the
- * next such place; a file that is not deflated must be read from such a place. No effect on Chrome's JSON.
+ * The writer also does this every now and then. Readers that begin elsewhere in a deflated file
+ * leave out events up to the next such place; a file that is not deflated must be read from such a
+ * place. No effect on Chrome's JSON.
  */
 void pft_restart(struct pft *pft);
 
@@ -126,14 +129,16 @@ void pft_fact_u64(struct pft *pft, const char *key, uint64_t value);
 /**
  * pft_string() - the number of @text, from 1; 0 for NULL, "" and when out of memory
  *
- * Equal texts have one number. Bytes that are not UTF-8 become '?'; at most PFT_TEXT_MAX bytes are kept.
+ * Equal texts have one number. Bytes that are not UTF-8 become '?'; at most PFT_TEXT_MAX bytes are
+ * kept.
  */
 uint32_t pft_string(struct pft *pft, const char *text);
 #define PFT_TEXT_MAX 4096
 
 /* ---- tracks ---- */
 
-/** pft_process() - the track of process @pid on machine @machine (0: where the trace was recorded). */
+/** pft_process() - the track of process @pid on machine @machine (0: where the trace was
+ * recorded). */
 struct pft_track *pft_process(struct pft *pft, uint32_t machine, int32_t pid, const char *name);
 
 /** pft_process_name() - describe a process again, with a better name. */
@@ -155,18 +160,19 @@ enum pft_unit { PFT_UNIT_NONE, PFT_UNIT_NS, PFT_UNIT_COUNT, PFT_UNIT_BYTES };
 /* How a track is shown. */
 struct pft_look {
 	const char *name;
-	bool ranked;			/* its children are shown by their ranks, not by their names */
-	int32_t rank;			/* its place among siblings below a ranked parent */
-	bool has_lanes;			/* slices that overlap on it may get further rows */
-	struct pft_track *lane_of;	/* it is a further row of that track; NULL: it is not */
-	uint32_t machine;		/* of a track at the top; others belong to that of their parent */
-	bool counter;			/* it has values, and no slices */
-	enum pft_unit unit;		/* of the values */
-	const char *unit_name;          /* of others, with a static text; NULL: none */
+	bool ranked;               /* its children are shown by their ranks, not by their names */
+	int32_t rank;              /* its place among siblings below a ranked parent */
+	bool has_lanes;            /* slices that overlap on it may get further rows */
+	struct pft_track *lane_of; /* it is a further row of that track; NULL: it is not */
+	uint32_t machine;      /* of a track at the top; others belong to that of their parent */
+	bool counter;          /* it has values, and no slices */
+	enum pft_unit unit;    /* of the values */
+	const char *unit_name; /* of others, with a static text; NULL: none */
 };
 
 /** pft_track_like() - a track of its own that looks like @look. */
-struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look);
+struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent,
+				 const struct pft_look *look);
 
 /** pft_thread_name() - describe a thread again, with its new name. */
 void pft_thread_name(struct pft_track *thread, const char *name);
@@ -232,7 +238,7 @@ void pft_counter_f64(struct pft_track *track, int64_t ns, double value);
 
 struct pft_switch {
 	int64_t ns;
-	int32_t prev_tid, next_tid, prev_prio, next_prio;	/* as the kernel has them; tid 0: idle */
+	int32_t prev_tid, next_tid, prev_prio, next_prio; /* as the kernel has them; tid 0: idle */
 	int64_t prev_state;
 	char prev_name[PFT_COMM], next_name[PFT_COMM];		/* UTF-8 */
 };
@@ -242,25 +248,30 @@ struct pft_cpu;
 /**
  * pft_kernel() - the kernel of @machine: the meaning of its threads' states depends on it
  * @release: "6.1.0"
- * @architecture: "x86_64", of the numbers of system calls for pft_cpu_syscall(); NULL: there are none
+ * @architecture: "x86_64", of the numbers of system calls for pft_cpu_syscall(); NULL: there are
+ * none
  */
 void pft_kernel(struct pft *pft, uint32_t machine, const char *release, const char *architecture);
 
-/** pft_cpu() - CPU @number of @machine; @ns: of some event on it. Return: NULL: out of memory. Not for Chrome's JSON. */
+/** pft_cpu() - CPU @number of @machine; @ns: of some event on it. Return: NULL: out of memory. Not
+ * for Chrome's JSON. */
 struct pft_cpu *pft_cpu(struct pft *pft, uint32_t machine, uint32_t number, int64_t ns);
 
 /*
- * Each is an event on @cpu, which may be NULL. If a switch leaves another thread than the switch before entered, switches
- * are missing, and the CPU is shown idle from the switch before on.
+ * Each is an event on @cpu, which may be NULL. If a switch leaves another thread than the switch
+ * before entered, switches are missing, and the CPU is shown idle from the switch before on.
  */
 void pft_cpu_switch(struct pft_cpu *cpu, const struct pft_switch *change);
-void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *name, int32_t prio, int32_t target);
+void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *name, int32_t prio,
+		    int32_t target);
 void pft_cpu_irq_entry(struct pft_cpu *cpu, int64_t ns, int32_t irq, const char *name);
 void pft_cpu_irq_exit(struct pft_cpu *cpu, int64_t ns, int32_t irq, int32_t ret);
 void pft_cpu_softirq(struct pft_cpu *cpu, int64_t ns, bool is_entry, uint32_t vec);
 
-/** pft_cpu_syscall() - thread @tid calls the kernel, or returns from it; readers show "sys_read". @ret: of a return. */
-void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number, int64_t ret);
+/** pft_cpu_syscall() - thread @tid calls the kernel, or returns from it; readers show "sys_read".
+ * @ret: of a return. */
+void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number,
+		     int64_t ret);
 
 /** pft_cpu_loss() - events are missing here. */
 void pft_cpu_loss(struct pft_cpu *cpu);
@@ -273,8 +284,8 @@ void pft_cpu_close(struct pft_cpu *cpu);
  * @begin_ns, @end_ns: between these times
  * @lost, @lost_packets: how many; 0: not known
  *
- * Open slices are closed at @begin_ns, the sequence is restarted with the mark that data is missing,
- * and an instant "TRACE DATA LOST" at @end_ns has the counts as arguments.
+ * Open slices are closed at @begin_ns, the sequence is restarted with the mark that data is
+ * missing, and an instant "TRACE DATA LOST" at @end_ns has the counts as arguments.
  */
 void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_t lost,
 	      uint64_t lost_packets);

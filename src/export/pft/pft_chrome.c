@@ -7,9 +7,9 @@
  *   ...
  *   ],"otherData":{...}}
  *
- * It only has processes and threads. Any other track becomes a thread of the process it is below; a track of the two highest
- * levels ("ROS 2", its nodes) becomes a process. Their ids, and those of processes and threads of other machines, begin at
- * ID_BASE. Times are microseconds.
+ * It only has processes and threads. Any other track becomes a thread of the process it is below; a
+ * track of the two highest levels ("ROS 2", its nodes) becomes a process. Their ids, and those of
+ * processes and threads of other machines, begin at ID_BASE. Times are microseconds.
  */
 #include "export/pft/pft_internal.h"
 
@@ -97,14 +97,16 @@ static int64_t pid_of(const struct pft_track *track)
 {
 	while (track->parent && track->kind != PFT_PROCESS && !is_top(track))
 		track = track->parent;
-	return track->kind == PFT_PROCESS && !track->machine ? track->pid : ID_BASE + (int64_t)track->uuid;
+	return track->kind == PFT_PROCESS && !track->machine ? track->pid
+							     : ID_BASE + (int64_t)track->uuid;
 }
 
 static int64_t tid_of(const struct pft_track *track)
 {
 	if (track->kind == PFT_PROCESS && !track->machine)
 		return track->pid;
-	return track->kind == PFT_THREAD && !track->machine ? track->tid : ID_BASE + (int64_t)track->uuid;
+	return track->kind == PFT_THREAD && !track->machine ? track->tid
+							    : ID_BASE + (int64_t)track->uuid;
 }
 
 static const char *text_of(const struct pft *pft, uint32_t number)
@@ -233,8 +235,9 @@ static bool is_new(struct pft *pft, uint64_t flow)
 static void put_flows(struct pft_track *track, int64_t ns, const struct pft_event *event)
 {
 	for (unsigned i = 0; i < event->flows && event->role != PFT_FLOW_OF_PARTS; i++) {
-		bool begins = event->role == PFT_FLOW_BEGINS ||
-			      (event->role == PFT_FLOW_UNKNOWN && is_new(track->pft, event->flow[i]));
+		bool begins =
+			event->role == PFT_FLOW_BEGINS ||
+			(event->role == PFT_FLOW_UNKNOWN && is_new(track->pft, event->flow[i]));
 
 		put_flow(track, ns, begins ? "s" : "t", event->flow[i]);
 	}

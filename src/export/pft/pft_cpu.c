@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel did on a CPU: bundles of ftrace events. Readers derive from them which thread ran when, the states of threads,
- * and slices of interrupts:
+ * What the kernel did on a CPU: bundles of ftrace events. Readers derive from them which thread ran
+ * when, the states of threads, and slices of interrupts:
  *
  *   packet { ftrace_events { cpu | clock 4 | event { timestamp, pid, sched_switch { ... } } ... } }
  *
- * Bundles name their clock, and the format has no number for CLOCK_MONOTONIC there. So they name MONOTONIC_RAW (4), and a clock
- * snapshot says that both are the same.
+ * Bundles name their clock, and the format has no number for CLOCK_MONOTONIC there. So they name
+ * MONOTONIC_RAW (4), and a clock snapshot says that both are the same.
  *
- * A switch is held back until the next switch of its CPU. If that leaves another thread than the held one enters, switches in
- * between are not in the trace, and readers would report damage. Then the CPU is shown idle in between.
+ * A switch is held back until the next switch of its CPU. If that leaves another thread than the
+ * held one enters, switches in between are not in the trace, and readers would report damage. Then
+ * the CPU is shown idle in between.
  */
 #include "export/pft/pft_internal.h"
 
@@ -23,8 +24,16 @@
 /* Field numbers: of a bundle, of an event, of the kinds of events. */
 enum { B_CPU = 1, B_EVENT = 2, B_LOST = 3, B_CLOCK = 5 };
 enum {
-	E_TIME = 1, E_PID = 2, E_SWITCH = 4, E_WAKING = 20, E_SOFTIRQ_ENTRY = 24, E_SOFTIRQ_EXIT = 25, E_IRQ_ENTRY = 36,
-	E_IRQ_EXIT = 37, E_SYS_ENTER = 329, E_SYS_EXIT = 330,
+	E_TIME = 1,
+	E_PID = 2,
+	E_SWITCH = 4,
+	E_WAKING = 20,
+	E_SOFTIRQ_ENTRY = 24,
+	E_SOFTIRQ_EXIT = 25,
+	E_IRQ_ENTRY = 36,
+	E_IRQ_EXIT = 37,
+	E_SYS_ENTER = 329,
+	E_SYS_EXIT = 330,
 };
 
 struct pft_cpu {
@@ -183,7 +192,8 @@ static int32_t current(const struct pft_cpu *cpu)
 	return cpu->held ? cpu->held_switch.next_tid : cpu->current;
 }
 
-void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *name, int32_t prio, int32_t target)
+void pft_cpu_waking(struct pft_cpu *cpu, int64_t ns, int32_t tid, const char *name, int32_t prio,
+		    int32_t target)
 {
 	struct pb *pb;
 
@@ -230,7 +240,8 @@ void pft_cpu_softirq(struct pft_cpu *cpu, int64_t ns, bool is_entry, uint32_t ve
 	end(cpu);
 }
 
-void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number, int64_t ret)
+void pft_cpu_syscall(struct pft_cpu *cpu, int64_t ns, int32_t tid, bool is_entry, uint32_t number,
+		     int64_t ret)
 {
 	struct pb *pb;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracks of a Perfetto trace: created once, described again at the beginning of each part that opens alone. */
+/* The tracks of a Perfetto trace: created once, described again at the beginning of each part that
+ * opens alone. */
 #include "export/pft/pft_internal.h"
 
 #include <errno.h>
@@ -187,7 +188,8 @@ struct pft_track *pft_thread(struct pft *pft, struct pft_track *process, int32_t
 	return track;
 }
 
-struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent, const struct pft_look *look)
+struct pft_track *pft_track_like(struct pft *pft, struct pft_track *parent,
+				 const struct pft_look *look)
 {
 	struct pft_track *track = track_new(pft, look->counter ? PFT_COUNTER : PFT_SLICES,
 					    parent ? parent->machine : look->machine);

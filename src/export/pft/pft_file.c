@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of a Perfetto trace: packets into blocks, blocks into write(2); facts of the whole trace. */
+/* The file of a Perfetto trace: packets into blocks, blocks into write(2); facts of the whole
+ * trace. */
 #include "export/pft/pft_internal.h"
 
 #include <errno.h>
@@ -123,7 +124,8 @@ void pft_packet_end(struct pft *pft)
 	pft->totals.packets++;
 	if (pft->block.size >= PFT_BLOCK_BYTES)
 		pft_flush(pft);
-	if (pft->since_restart >= PFT_RESTART_BYTES && pft->since_restart >= PFT_RESTART_SHARE * pft->said)
+	if (pft->since_restart >= PFT_RESTART_BYTES &&
+	    pft->since_restart >= PFT_RESTART_SHARE * pft->said)
 		pft_restart(pft);
 }
 
@@ -236,7 +238,7 @@ int pft_close(struct pft *pft, struct kymo_err *err)
 	if (pft->error)
 		result = err_set(err, KYMO_EXIT_FAILED, "%s: %s", pft->doing, strerror(pft->error));
 	if (pft->level != PFT_LEVEL_NONE)
-		(void)deflateEnd(&pft->zlib);	/* Z_DATA_ERROR: input was left, the error is known */
+		(void)deflateEnd(&pft->zlib); /* Z_DATA_ERROR: input was left, the error is known */
 	pft_free(pft);
 	return result;
 }

@@ -11,20 +11,27 @@
 #include "export/pft/pft.h"
 
 /*
- * Bytes of packets in a block, before deflate. Larger blocks hardly shrink the file (1 % at 500 KB);
- * a reader refuses blocks of 512 KB, and a packet may overshoot.
+ * Bytes of packets in a block, before deflate. Larger blocks hardly shrink the file (1 % at 500
+ * KB); a reader refuses blocks of 512 KB, and a packet may overshoot.
  */
 #define PFT_BLOCK_BYTES (128u << 10)
 
 /*
- * Bytes of packets, before deflate, after which all descriptions are repeated: some 35 000 events. If there is much to
- * describe (some 250 bytes for each track), repetitions are at most a share of the file.
+ * Bytes of packets, before deflate, after which all descriptions are repeated: some 35 000 events.
+ * If there is much to describe (some 250 bytes for each track), repetitions are at most a share of
+ * the file.
  */
 #define PFT_RESTART_BYTES (512u << 10)
 #define PFT_RESTART_SHARE 16
 
 /* Clock ids. 64 and above belong to one sequence. */
-enum { PFT_CLOCK_REALTIME = 1, PFT_CLOCK_MONOTONIC = 3, PFT_CLOCK_MONOTONIC_RAW = 5, PFT_CLOCK_BOOTTIME = 6, PFT_CLOCK_DELTA = 64 };
+enum {
+	PFT_CLOCK_REALTIME = 1,
+	PFT_CLOCK_MONOTONIC = 3,
+	PFT_CLOCK_MONOTONIC_RAW = 5,
+	PFT_CLOCK_BOOTTIME = 6,
+	PFT_CLOCK_DELTA = 64
+};
 
 /* Field numbers of the format, by message. */
 enum {
@@ -120,7 +127,8 @@ struct pft_track {
 	uint32_t generation, described;	/* of the latest start packet, of the latest description */
 	int64_t start_ns;	/* time of the latest start packet */
 	int64_t last_ns;	/* time of the delta clock */
-	/* Fields of each packet: sequence (and machine), behind start_prefix_size the flags of events. */
+	/* Fields of each packet: sequence (and machine), behind start_prefix_size the flags of
+	 * events. */
 	uint8_t prefix[3 * (2 + PB_VARINT_MAX)];
 	uint8_t prefix_size, start_prefix_size;
 	struct map sent; /* (string, kind) that this sequence has sent -> its short number */
@@ -130,7 +138,8 @@ struct pft_track {
 /** pft_fail() - remember the first failure. */
 void pft_fail(struct pft *pft, int error, const char *doing);
 
-/** pft_open_slice() - where to note the slice that is about to begin. Return: NULL: out of memory. */
+/** pft_open_slice() - where to note the slice that is about to begin. Return: NULL: out of
+ * memory. */
 struct pft_open *pft_open_slice(struct pft_track *track);
 
 /** pft_put_begin(), pft_put_end() - write the packets without counting them. */
@@ -140,7 +149,8 @@ void pft_put_end(struct pft_track *track, int64_t ns);
 /** pft_put_uuid() - the first packet of a file. */
 void pft_put_uuid(struct pft *pft);
 
-/** pft_put_marker() - a place in the middle of a file from which it can be read; a block of its own. */
+/** pft_put_marker() - a place in the middle of a file from which it can be read; a block of its
+ * own. */
 void pft_put_marker(struct pft *pft);
 
 /** pft_write() - @size bytes into the file. */
@@ -175,7 +185,8 @@ void pft_strings_free(struct pft *pft);
  * this generation. */
 void pft_describe_again(struct pft_track *track);
 
-/** pft_describe_anew() - write the packet that describes @track, also if it was written in this generation. */
+/** pft_describe_anew() - write the packet that describes @track, also if it was written in this
+ * generation. */
 void pft_describe_anew(struct pft_track *track);
 
 /** pft_tracks_free() */

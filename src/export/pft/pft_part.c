@@ -5,13 +5,14 @@
  *   | uuid | block | block | ... | marker | block | block | ... | marker | ...      | uuid | block ...
  *   |      generation 0          |      generation 1            |                   | part 2
  *
- * In each generation, before its first event, a track is described again, with its parents, and its sequence starts again.
- * That opens and closes no slice: a reader of the whole file sees no difference, and a reader that begins at a marker misses
- * nothing that begins after it. A reader that begins at any other block (a deflated block is a packet) leaves out events of
- * sequences that have not started yet. Each block begins with the clocks, which start packets need.
+ * In each generation, before its first event, a track is described again, with its parents, and its
+ * sequence starts again. That opens and closes no slice: a reader of the whole file sees no
+ * difference, and a reader that begins at a marker misses nothing that begins after it. A reader
+ * that begins at any other block (a deflated block is a packet) leaves out events of sequences that
+ * have not started yet. Each block begins with the clocks, which start packets need.
  *
- * A part is a file of its own, and a new generation. Open slices are closed at its end and begin again in the next part. Any
- * number of consecutive parts open together, too.
+ * A part is a file of its own, and a new generation. Open slices are closed at its end and begin
+ * again in the next part. Any number of consecutive parts open together, too.
  */
 #include "export/pft/pft_internal.h"
 
@@ -71,7 +72,8 @@ void pft_part(struct pft *pft, int fd, int64_t ns)
 
 		track->started = false;
 		for (uint32_t i = 0; i < track->depth; i++)
-			pft_put_begin(track, begin_ns, &(struct pft_event){ .name = track->open[i].name,
-								      .category = track->open[i].category });
+			pft_put_begin(track, begin_ns,
+				      &(struct pft_event){ .name = track->open[i].name,
+							   .category = track->open[i].category });
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings of a Perfetto trace: each text has one number in the writer, and in each sequence a short number under which it was
- * sent. Events name strings by numbers, so writing an event hashes no text.
+ * Strings of a Perfetto trace: each text has one number in the writer, and in each sequence a short
+ * number under which it was sent. Events name strings by numbers, so writing an event hashes no
+ * text.
  */
 #include "export/pft/pft_internal.h"
 

@@ -2,14 +2,16 @@
 /*
  * The events on the tracks of a Perfetto trace.
  *
- * The events of a track form one packet sequence. Its start packet makes the reader forget the sequence so far, sets the delta
- * clock 64 to the time of the next event, and makes the track the default:
+ * The events of a track form one packet sequence. Its start packet makes the reader forget the
+ * sequence so far, sets the delta clock 64 to the time of the next event, and makes the track the
+ * default:
  *
  *   sequence n | flags 1 | first 1 | snapshot { 3: t, 64: t incremental } | defaults { clock 64, track }
  *
- * Events after it name no clock, no absolute time and no track, so a reader without the start packet must leave them out. In a
- * deflated file they say so: flags 2. Otherwise they have no flags, which saves two bytes each, and a sequence must not be read
- * before its start packet. pft_part.c explains where start packets are written.
+ * Events after it name no clock, no absolute time and no track, so a reader without the start
+ * packet must leave them out. In a deflated file they say so: flags 2. Otherwise they have no
+ * flags, which saves two bytes each, and a sequence must not be read before its start packet.
+ * pft_part.c explains where start packets are written.
  */
 #include "export/pft/pft_internal.h"
 
@@ -22,7 +24,8 @@
 
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 
-/* @what: F_FIRST_ON_SEQUENCE, F_PREVIOUS_DROPPED; 0: the sequence goes on, for a reader that begins here. */
+/* @what: F_FIRST_ON_SEQUENCE, F_PREVIOUS_DROPPED; 0: the sequence goes on, for a reader that begins
+ * here. */
 static void sequence_start(struct pft_track *track, int64_t ns, uint32_t what)
 {
 	struct pft *pft = track->pft;
@@ -117,7 +120,8 @@ static void packet_begin(struct pft_track *track, int64_t ns)
 {
 	struct pb *pb = &track->pft->block;
 
-	/* A start packet may fill the block and so begin a new generation: then another one is needed. */
+	/* A start packet may fill the block and so begin a new generation: then another one is
+	 * needed. */
 	while (!track->started || track->generation != track->pft->generation)
 		sequence_start(track, ns, track->started ? 0 : F_FIRST_ON_SEQUENCE);
 	pft_packet_begin(track->pft);
@@ -278,16 +282,19 @@ void pft_loss(struct pft_track *track, int64_t begin_ns, int64_t end_ns, uint64_
 	while (track->depth)
 		pft_end(track, begin_ns);
 	if (!pft->json) {
-		/* The sequence starts here also for a reader of the rest of a file, which has seen nothing of the track. */
+		/* The sequence starts here also for a reader of the rest of a file, which has seen
+		 * nothing of the track. */
 		pft_describe_anew(track);
 		sequence_start(track, end_ns, F_PREVIOUS_DROPPED);
 	}
-	arg[event.args++] = (struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
+	arg[event.args++] =
+		(struct pft_arg){ pft->text_lost_events, PFT_INT, { .i = (int64_t)lost } };
 	if (lost_packets)
 		arg[event.args++] = (struct pft_arg){ pft->text_lost_packets, PFT_INT,
 						      { .i = (int64_t)lost_packets } };
-	arg[event.args++] =
-		(struct pft_arg){ pft->text_gap, PFT_INT, { .i = (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns) } };
+	arg[event.args++] = (struct pft_arg){
+		pft->text_gap, PFT_INT, { .i = (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns) }
+	};
 	event.name = pft->text_lost;
 	pft_instant(track, end_ns, &event);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of analysis/tables/tables.h as files: SQLite, CSV, JSON Lines, Parquet. One pass over the trace writes all of them.
- * Rows are written as they become known; memory does not grow with them.
+ * The tables of analysis/tables/tables.h as files: SQLite, CSV, JSON Lines, Parquet. One pass over
+ * the trace writes all of them. Rows are written as they become known; memory does not grow with
+ * them.
  */
 #ifndef KYMO_EXPORT_ROWS_H
 #define KYMO_EXPORT_ROWS_H
@@ -26,8 +27,8 @@ struct rows_result {
 };
 
 /*
- * Read the trace of @tables once and write what @options chooses, without what tables_select() left out. tables_watch() reports
- * the progress.
+ * Read the trace of @tables once and write what @options chooses, without what tables_select() left
+ * out. tables_watch() reports the progress.
  * Context: allocate, block.
  * Return: 0, or -1 with @err filled; what was written then is incomplete.
  */
@@ -36,7 +37,8 @@ struct rows_result {
 int sqlite_export(struct tables *tables, const struct rows_options *options,
 		  struct rows_result *result, struct kymo_err *err);
 
-/** csv_export() - a file TABLE.csv a table in the directory options->path, each with a header line */
+/** csv_export() - a file TABLE.csv a table in the directory options->path, each with a header
+ * line */
 int csv_export(struct tables *tables, const struct rows_options *options,
 	       struct rows_result *result, struct kymo_err *err);
 
@@ -44,7 +46,8 @@ int csv_export(struct tables *tables, const struct rows_options *options,
 int json_export(struct tables *tables, const struct rows_options *options,
 		struct rows_result *result, struct kymo_err *err);
 
-/** parquet_export() - a file TABLE.parquet a table in the directory options->path, or one at options->out */
+/** parquet_export() - a file TABLE.parquet a table in the directory options->path, or one at
+ * options->out */
 int parquet_export(struct tables *tables, const struct rows_options *options,
 		   struct rows_result *result, struct kymo_err *err);
 

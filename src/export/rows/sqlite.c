@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables as a SQLite database: every table with its columns, with an index on its time and on the ids that joins use. Two
- * more tables describe them: `columns` documents each column, `trace` names the trace and the version of kymo.
+ * Tables as a SQLite database: every table with its columns, with an index on its time and on the
+ * ids that joins use. Two more tables describe them: `columns` documents each column, `trace` names
+ * the trace and the version of kymo.
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -150,8 +151,10 @@ static int create_index(struct database *d, unsigned table, int column)
 	if (column < 0)
 		return 0;
 	return execute(d, sqlite3_mprintf("CREATE INDEX \"%w_%w\" ON \"%w\"(\"%w\")",
-					  tables_table[table].name, tables_table[table].column[column].name,
-					  tables_table[table].name, tables_table[table].column[column].name));
+					  tables_table[table].name,
+					  tables_table[table].column[column].name,
+					  tables_table[table].name,
+					  tables_table[table].column[column].name));
 }
 
 static int create_indexes(struct database *d, const struct rows_options *options)
