@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kymo agent: represents the traced processes of a runtime directory in the ROS graph, as if each had CARET's
- * node. It answers CARET's Start and End, and publishes the state of each process.
+ * kymo agent: represents the traced processes of a runtime directory in the ROS graph, as if each
+ * had CARET's node. It answers CARET's Start and End, and publishes the state of each process.
  *
  *   Start, End ──▶ speaker (DDS) ──▶ agent ──▶ machine: what to do for each process
  *   regions ─────▶ roster ─────────▶   │  ────▶ steer: makes the session record, or ends it
@@ -23,11 +23,11 @@
  */
 enum active_kind {
 	ACTIVE_KYMO,  /* a session of kymo's: kymo record --wait */
-	ACTIVE_LTTNG, /* a session of LTTng's, as `lttng list` reports: ros2 caret record created it
-		       */
+	ACTIVE_LTTNG, /* a session of LTTng's, as `lttng list` reports: ros2 caret record created
+		       * it */
 	ACTIVE_FILE,  /* a file exists, as CARET does for containers */
-	ACTIVE_ALWAYS, /* for each Start, and for no End: a Start begins a recording, an End ends it
-			*/
+	ACTIVE_ALWAYS, /* for each Start, and for no End: a Start begins a recording, an End ends
+			* it */
 };
 
 struct active {
@@ -57,9 +57,10 @@ struct agent_options {
 	unsigned domain_count;			/* at least 1 */
 	struct active active;			/* when a session counts as active */
 	enum agent_graph graph;
-	unsigned sim_rate;		/* pairs of /clock a second, for each domain; 0: not recorded */
-	const char *output;		/* directory for recordings that a Start begins; NULL: kymo record's default */
-	const char *runtime_dir;	/* NULL: as rundir_path() returns it */
+	unsigned sim_rate;  /* pairs of /clock a second, for each domain; 0: not recorded */
+	const char *output; /* directory for recordings that a Start begins; NULL: kymo record's
+			       default */
+	const char *runtime_dir; /* NULL: as rundir_path() returns it */
 	/* Called once, when the agent can be reached. */
 	void (*ready)(void *context);
 	/* Called with what happens, such as the arrival of a Start. May be NULL. */
@@ -72,8 +73,8 @@ struct agent_options {
 /**
  * agent_run() - run until SIGINT or SIGTERM
  *
- * At its end, the agent ends a recording that it began itself. If the agent is killed, the recording continues, and the
- * next agent adopts it.
+ * At its end, the agent ends a recording that it began itself. If the agent is killed, the
+ * recording continues, and the next agent adopts it.
  * Return: 0; -1 with @err: a domain cannot be joined, or another agent serves the directory.
  * Context: blocks; one call at a time; catches signals.
  */

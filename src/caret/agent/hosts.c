@@ -81,7 +81,8 @@ void hosts_gone(struct hosts *hosts, const uint8_t key[HOSTS_KEY])
 	hosts->changes++;
 }
 
-void hosts_graph(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *const *names, unsigned count)
+void hosts_graph(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *const *names,
+		 unsigned count)
 {
 	struct host *host = find(hosts, key);
 
@@ -100,13 +101,14 @@ void hosts_graph(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *
 	hosts->changes += host != NULL;
 }
 
-void hosts_status(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *name, int state, int64_t pid,
-		  unsigned nodes)
+void hosts_status(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *name, int state,
+		  int64_t pid, unsigned nodes)
 {
 	struct host *host = host_of(hosts, key);
 	struct host_process *process;
 
-	if (!host || state <= MACHINE_UNINITIALIZED || state >= MACHINE_STATES || !strstr(name, HOSTS_MARK))
+	if (!host || state <= MACHINE_UNINITIALIZED || state >= MACHINE_STATES ||
+	    !strstr(name, HOSTS_MARK))
 		return;
 	process = process_of(host, name);
 	if (!process)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `kymo record --hosts` knows: which hosts subscribe to CARET's Start, their processes, and the state of each.
- * Only bookkeeping, without DDS: dds/remote.c passes in what it receives.
+ * What `kymo record --hosts` knows: which hosts subscribe to CARET's Start, their processes, and
+ * the state of each. Only bookkeeping, without DDS: dds/remote.c passes in what it receives.
  *
  *   host     a participant that subscribes to Start: a `kymo agent`, or a process that CARET itself traces
  *   process  a node named caret_trace_...: of an agent there are many
  *
- * Everything comes from the network and is untrusted: names are cut, numbers are checked, and there are limits.
+ * Everything comes from the network and is untrusted: names are cut, numbers are checked, and there
+ * are limits.
  */
 #ifndef KYMO_CARET_HOSTS_H
 #define KYMO_CARET_HOSTS_H
@@ -55,18 +56,21 @@ void hosts_free(struct hosts *hosts);
 
 /* ---- input. Context: these functions allocate. ---- */
 
-/** hosts_listens() - a participant subscribes to Start. @name: of its machine; NULL: not known, or not yet. */
+/** hosts_listens() - a participant subscribes to Start. @name: of its machine; NULL: not known, or
+ * not yet. */
 void hosts_listens(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *name);
 
 /** hosts_gone() - a participant left, or its lease expired. */
 void hosts_gone(struct hosts *hosts, const uint8_t key[HOSTS_KEY]);
 
-/** hosts_graph() - the names of all its nodes; those without HOSTS_MARK do not represent a process. */
-void hosts_graph(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *const *names, unsigned count);
+/** hosts_graph() - the names of all its nodes; those without HOSTS_MARK do not represent a
+ * process. */
+void hosts_graph(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *const *names,
+		 unsigned count);
 
 /** hosts_status() - a Status arrived. @state: as received; an invalid one is ignored. */
-void hosts_status(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *name, int state, int64_t pid,
-		  unsigned nodes);
+void hosts_status(struct hosts *hosts, const uint8_t key[HOSTS_KEY], const char *name, int state,
+		  int64_t pid, unsigned nodes);
 
 /** hosts_asked() - a Start or End was sent: answers are counted from now on. */
 void hosts_asked(struct hosts *hosts);
@@ -83,8 +87,8 @@ struct hosts_tally {
 struct hosts_tally hosts_tally(const struct hosts *hosts, const struct host *host);
 
 /**
- * hosts_state() - the state of a host in a word: the state of all its processes; "mixed"; "idle" (no process); "unknown"
- * (no state known); "gone"
+ * hosts_state() - the state of a host in a word: the state of all its processes; "mixed"; "idle"
+ * (no process); "unknown" (no state known); "gone"
  */
 const char *hosts_state(const struct host *host);
 

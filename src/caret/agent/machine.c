@@ -31,7 +31,8 @@ static const struct {
 	enum machine_state next;
 	unsigned actions;
 } table[] = {
-	/* A late process joins a recording. But a session that waits for a Start does not begin for a new process. */
+	/* A late process joins a recording. But a session that waits for a Start does not begin for
+	 * a new process. */
 	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   RECORDS,      MACHINE_RECORD,  MACHINE_PUBLISH },
 	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   PAUSED,       MACHINE_PREPARE, MACHINE_PUBLISH },
 	{ UNINITIALIZED,    MACHINE_BORN,   EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_PUBLISH },
@@ -53,7 +54,8 @@ static const struct {
 	{ PREPARE,          MACHINE_FAILED, EITHER,   NONE | ARMED, MACHINE_WAIT,    MACHINE_PUBLISH },
 };
 
-struct machine_step machine_step(enum machine_state state, enum machine_input input, struct machine_condition condition)
+struct machine_step machine_step(enum machine_state state, enum machine_input input,
+				 struct machine_condition condition)
 {
 	struct machine_step step = { state, 0 };
 

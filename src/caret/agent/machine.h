@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CARET's state machine of a traced process, as a pure function: what a message, or a change of kymo's session, does
- * under which condition, and which actions follow. docs/network/agent.md explains it; the table is in machine.c.
+ * CARET's state machine of a traced process, as a pure function: what a message, or a change of
+ * kymo's session, does under which condition, and which actions follow. docs/network/agent.md
+ * explains it; the table is in machine.c.
  *
  *                      Start, a session is active           the session records
  *          ┌──────┐ ─────────────────────────────▶ ┌─────────┐ ────────────────▶ ┌────────┐
@@ -35,10 +36,10 @@ enum machine_input {
 
 /* What kymo's session does for this process. */
 enum machine_session {
-	MACHINE_NONE,		/* there is no session, its recorder died, or it leaves this process out */
-	MACHINE_ARMED,		/* it waits for a Start */
-	MACHINE_PAUSED,		/* a user paused it */
-	MACHINE_RECORDS,	/* it records, and has all init data */
+	MACHINE_NONE,    /* there is no session, its recorder died, or it leaves this process out */
+	MACHINE_ARMED,   /* it waits for a Start */
+	MACHINE_PAUSED,  /* a user paused it */
+	MACHINE_RECORDS, /* it records, and has all init data */
 	MACHINE_SESSIONS
 };
 
@@ -50,15 +51,18 @@ struct machine_condition {
 /* Actions, as bits. */
 #define MACHINE_PUBLISH	1u	/* publish the new state */
 #define MACHINE_BEGIN	2u	/* make the session record; once for all processes */
-#define MACHINE_FINISH	4u	/* end the recording that MACHINE_BEGIN began, if it is the agent's own */
+/* end the recording that MACHINE_BEGIN began, if it is the agent's own */
+#define MACHINE_FINISH	4u
 
 struct machine_step {
 	enum machine_state next;
 	unsigned actions;
 };
 
-/** machine_step() - the next state and actions. An input that is not in the enums does nothing. Context: wait-free. */
-struct machine_step machine_step(enum machine_state state, enum machine_input input, struct machine_condition condition);
+/** machine_step() - the next state and actions. An input that is not in the enums does nothing.
+ * Context: wait-free. */
+struct machine_step machine_step(enum machine_state state, enum machine_input input,
+				 struct machine_condition condition);
 
 /** machine_name() - such as "wait"; "?" for an invalid state. */
 const char *machine_name(enum machine_state state);

@@ -10,7 +10,8 @@
 #include "abi/points.h"
 #include "recorder/runtime/initlog_cursor.h"
 
-#define NAME_MAX_BYTES	256		/* of a name or namespace; ROS 2 allows 255 for both together */
+/* of a name or namespace; ROS 2 allows 255 for both together */
+#define NAME_MAX_BYTES	256
 #define HANDLES		(2 * sizeof(uint64_t))	/* node_handle and rmw_handle, before the names */
 
 static struct node *find(const struct nodes *nodes, uint64_t handle)
@@ -67,10 +68,12 @@ static bool add_node(struct nodes *nodes, const uint8_t *payload, size_t size)
 	return true;
 }
 
-static bool take(struct nodes *nodes, const struct region *region, uint64_t position, const struct log_place *place)
+static bool take(struct nodes *nodes, const struct region *region, uint64_t position,
+		 const struct log_place *place)
 {
 	uint8_t payload[HANDLES + 2 * NAME_MAX_BYTES];
-	size_t size = place->head.payload_size < sizeof payload ? place->head.payload_size : sizeof payload;
+	size_t size = place->head.payload_size < sizeof payload ? place->head.payload_size
+								: sizeof payload;
 	struct kymo_gone gone;
 
 	memcpy(payload, place->payload, size);
@@ -90,12 +93,14 @@ bool nodes_read(struct nodes *nodes, struct region *region)
 	struct log_place place;
 	bool changed = false;
 
-	if (nodes->at < bounds.head)	/* entries that were compacted away were read, or are repeated */
+	if (nodes->at <
+	    bounds.head) /* entries that were compacted away were read, or are repeated */
 		nodes->at = bounds.head;
 	while (nodes->at < bounds.tail) {
 		enum log_look look = log_look(region, nodes->at, bounds.tail, &place);
 
-		if (look == LOG_HOLE || look == LOG_OVERTAKEN || look == LOG_END || place.next <= nodes->at)
+		if (look == LOG_HOLE || look == LOG_OVERTAKEN || look == LOG_END ||
+		    place.next <= nodes->at)
 			break;		/* the next call continues */
 		if (look == LOG_RECORD)
 			changed |= take(nodes, region, nodes->at, &place);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds traced processes by their regions, and compares what each of them and the session do with the last update. See
- * roster.h. A change of the directory brings new processes; only a thorough update checks whether old ones live.
+ * Finds traced processes by their regions, and compares what each of them and the session do with
+ * the last update. See roster.h. A change of the directory brings new processes; only a thorough
+ * update checks whether old ones live.
  */
 #include "caret/agent/roster.h"
 
@@ -16,7 +17,8 @@
 #include "recorder/runtime/claim.h"
 #include "base/now.h"
 
-#define OUTSIDE_NS	500000000u	/* within this time a session begins to record a process, or releases it */
+/* within this time a session begins to record a process, or releases it */
+#define OUTSIDE_NS	500000000u
 
 /* ---- names ---- */
 
@@ -51,15 +53,18 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t size)
 void roster_name(char name[ROSTER_NAME_MAX], const struct region *region)
 {
 	char identity[256];
-	int size = snprintf(identity, sizeof identity, "%s %u %llu %llu %llu", boot_id(), region->pid,
-			    (unsigned long long)region->start_time, (unsigned long long)region->pid_ns,
-			    (unsigned long long)region->birth_ns);
-	uint64_t high = hash(0, identity, (size_t)size), low = hash(0x9e3779b97f4a7c15ull, identity, (size_t)size);
+	int size =
+		snprintf(identity, sizeof identity, "%s %u %llu %llu %llu", boot_id(), region->pid,
+			 (unsigned long long)region->start_time, (unsigned long long)region->pid_ns,
+			 (unsigned long long)region->birth_ns);
+	uint64_t high = hash(0, identity, (size_t)size),
+		 low = hash(0x9e3779b97f4a7c15ull, identity, (size_t)size);
 
-	high = (high & ~0xf000ull) | 0x8000;			/* a UUID of version 8: of our own making */
+	high = (high & ~0xf000ull) | 0x8000; /* a UUID of version 8: of our own making */
 	low = (low & ~(3ull << 62)) | 2ull << 62;
-	(void)snprintf(name, ROSTER_NAME_MAX, "caret_trace_%08x_%04x_%04x_%04x_%012llx", (unsigned)(high >> 32),
-		       (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xffff), (unsigned)(low >> 48),
+	(void)snprintf(name, ROSTER_NAME_MAX, "caret_trace_%08x_%04x_%04x_%04x_%012llx",
+		       (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff),
+		       (unsigned)(high & 0xffff), (unsigned)(low >> 48),
 		       (unsigned long long)(low & 0xffffffffffffull));
 }
 
@@ -90,12 +95,14 @@ static bool is_over(struct roster_process *process)
 	if (pid)			/* after its end the last pid is kept for the reports */
 		process->host_pid = pid;
 	return alive == ALIVE_DEAD || !region_intact(&process->region) ||
-	       __atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED || region_is_left(&process->region);
+	       __atomic_load_n(&header->flags, __ATOMIC_ACQUIRE) & KYMO_REGION_REPLACED ||
+	       region_is_left(&process->region);
 }
 
 static struct roster_process *meet(struct roster *roster, const char *name)
 {
-	struct roster_process *process = roster->count < ROSTER_MAX ? calloc(1, sizeof *process) : NULL;
+	struct roster_process *process =
+		roster->count < ROSTER_MAX ? calloc(1, sizeof *process) : NULL;
 
 	if (!process)
 		return NULL;
@@ -109,27 +116,35 @@ static struct roster_process *meet(struct roster *roster, const char *name)
 		return NULL;
 	}
 	roster_name(process->name, &process->region);
-	process->domain = process->region.ros_domain <= KYMO_ROS_DOMAIN_MAX + 1 ? (int)process->region.ros_domain - 1 : -1;
+	process->domain = process->region.ros_domain <= KYMO_ROS_DOMAIN_MAX + 1
+				  ? (int)process->region.ros_domain - 1
+				  : -1;
 	roster->process[roster->count++] = process;
 	return process;
 }
 
 /* ---- what the session does for a process ---- */
 
-static enum machine_session session_of(const struct roster *roster, const struct roster_process *process)
+static enum machine_session session_of(const struct roster *roster,
+				       const struct roster_process *process)
 {
 	const struct kymo_region *header = region_header(&process->region);
 	const struct domain_info *session = &roster->session;
-	/* While only processes of other ROS domains are recorded, this one waits for a Start in its domain. */
-	const bool waits = session->state == KYMO_STATE_RECORD && !ros_domains_has(&session->ros, process->region.ros_domain);
+	/* While only processes of other ROS domains are recorded, this one waits for a Start in its
+	 * domain. */
+	const bool waits = session->state == KYMO_STATE_RECORD &&
+			   !ros_domains_has(&session->ros, process->region.ros_domain);
 	const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
-	const bool ours = session->active && __atomic_load_n(&header->generation, __ATOMIC_RELAXED) == session->generation &&
-			  __atomic_load_n(&header->mode, __ATOMIC_RELAXED) == KYMO_MODE_DISCARD &&
-			  state != KYMO_STATE_WAIT;
+	const bool ours =
+		session->active &&
+		__atomic_load_n(&header->generation, __ATOMIC_RELAXED) == session->generation &&
+		__atomic_load_n(&header->mode, __ATOMIC_RELAXED) == KYMO_MODE_DISCARD &&
+		state != KYMO_STATE_WAIT;
 
 	if (!ours)
 		return MACHINE_NONE;
-	if (state != (waits ? KYMO_STATE_PREPARE : session->state))	/* it is being switched right now */
+	if (state !=
+	    (waits ? KYMO_STATE_PREPARE : session->state)) /* it is being switched right now */
 		return process->session;
 	if (state == KYMO_STATE_RECORD)
 		return MACHINE_RECORDS;
@@ -137,17 +152,20 @@ static enum machine_session session_of(const struct roster *roster, const struct
 }
 
 /* Return: whether something of it changed. */
-static bool update_process(const struct roster *roster, struct roster_process *process, bool thorough)
+static bool update_process(const struct roster *roster, struct roster_process *process,
+			   bool thorough)
 {
 	const enum machine_session session = session_of(roster, process);
 	bool changed = session != process->session, left_out;
 
 	process->session = session;
-	if (session != MACHINE_NONE || !(roster->session.active || claim_is_taken(process->region.fd)))
+	if (session != MACHINE_NONE ||
+	    !(roster->session.active || claim_is_taken(process->region.fd)))
 		process->outside_since = 0;
 	else if (!process->outside_since)
 		process->outside_since = (uint64_t)now_ns();
-	left_out = process->outside_since && (uint64_t)now_ns() - process->outside_since > OUTSIDE_NS;
+	left_out =
+		process->outside_since && (uint64_t)now_ns() - process->outside_since > OUTSIDE_NS;
 	changed |= left_out != process->left_out;
 	process->left_out = left_out;
 	if (thorough && region_grow(&process->region) == 0)

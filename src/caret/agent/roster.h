@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The traced processes of a runtime directory, and what kymo's session does for each: what CARET's node in
- * each process would know, seen from outside.
+ * The traced processes of a runtime directory, and what kymo's session does for each: what CARET's
+ * node in each process would know, seen from outside.
  *
  * Nothing is changed: regions are mapped for reading. Regions and the domain page are untrusted.
  */
@@ -51,11 +51,12 @@ struct roster_process {
 	int host_pid;			/* 0: not visible from here */
 	int domain;			/* ROS_DOMAIN_ID that it was started with; -1: not known */
 	struct nodes nodes;
-	enum machine_session session;	/* what the session did for it at the last update */
-	enum machine_state state;	/* the caller's */
-	bool listed;			/* the caller's */
-	bool left_out;			/* the session does not record it, or another recorder does */
-	uint64_t outside_since;		/* CLOCK_MONOTONIC in ns: since when it looks left out; 0: it does not */
+	enum machine_session session; /* what the session did for it at the last update */
+	enum machine_state state;     /* the caller's */
+	bool listed;                  /* the caller's */
+	bool left_out;                /* the session does not record it, or another recorder does */
+	uint64_t outside_since; /* CLOCK_MONOTONIC in ns: since when it looks left out; 0: it does
+				   not */
 };
 
 struct roster {
@@ -68,12 +69,14 @@ struct roster {
 
 struct roster_calls {
 	void (*found)(void *context, struct roster_process *process);
-	void (*gone)(void *context, struct roster_process *process);	/* valid during the call */
-	void (*changed)(void *context, struct roster_process *process);	/* session, nodes or left_out */
+	void (*gone)(void *context, struct roster_process *process); /* valid during the call */
+	void (*changed)(void *context,
+			struct roster_process *process); /* session, nodes or left_out */
 	void *context;
 };
 
-/** roster_open() - @runtime_dir: created if necessary; NULL: as rundir_path() returns it. Return: 0; -1 with @err. */
+/** roster_open() - @runtime_dir: created if necessary; NULL: as rundir_path() returns it. Return:
+ * 0; -1 with @err. */
 int roster_open(struct roster *roster, const char *runtime_dir, struct kymo_err *err);
 
 /**
@@ -91,8 +94,8 @@ void roster_close(struct roster *roster);
 /**
  * roster_name() - the name of the node that represents a process
  *
- * It is computed from what identifies the process and from the machine's boot id, so that a later agent computes the
- * same name. Context: wait-free, except the first call, which reads the boot id.
+ * It is computed from what identifies the process and from the machine's boot id, so that a later
+ * agent computes the same name. Context: wait-free, except the first call, which reads the boot id.
  */
 void roster_name(char name[ROSTER_NAME_MAX], const struct region *region);
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Thins out /clock. See sim_clock.h. From the last pair on, the rate gives a straight line; a message that is near it only
- * counts when a period is over. A message off the line, a stamp that is repeated for long, and silence are bends: the last
- * message before the bend and the first one behind it are kept.
+ * Thins out /clock. See sim_clock.h. From the last pair on, the rate gives a straight line; a
+ * message that is near it only counts when a period is over. A message off the line, a stamp that
+ * is repeated for long, and silence are bends: the last message before the bend and the first one
+ * behind it are kept.
  */
 #include "caret/agent/sim_clock.h"
 
-#define STAND_NS	100000000	/* a repeated stamp is a pause after this time: some clocks advance in steps */
+/* a repeated stamp is a pause after this time: some clocks advance in steps */
+#define STAND_NS	100000000
 #define SILENT_NS	500000000	/* so is silence for this time and for three intervals */
 #define FIRST_NS	3000000000	/* the same, before there was an interval */
 #define RATE_NS		50000000	/* a rate is computed over this time at least */
-#define BEND_NS		20000000	/* a bend is so far off the straight line, at rate 1: messages are always a little late */
+/* a bend is so far off the straight line, at rate 1: messages are always a little late */
+#define BEND_NS		20000000
 #define TICK_MIN_NS	1000000
 
 void sim_clock_init(struct sim_clock *clock, unsigned rate,
@@ -24,7 +27,8 @@ void sim_clock_init(struct sim_clock *clock, unsigned rate,
 /* In the order of time; a pair is not kept twice. */
 static void keep(struct sim_clock *clock, struct sim_clock_point pair)
 {
-	if (clock->heard && (pair.ns < clock->pair.ns || (pair.ns == clock->pair.ns && pair.stamp == clock->pair.stamp)))
+	if (clock->heard && (pair.ns < clock->pair.ns ||
+			     (pair.ns == clock->pair.ns && pair.stamp == clock->pair.stamp)))
 		return;
 	clock->pair = pair;
 	clock->keep(clock->context, &pair);
@@ -59,7 +63,8 @@ static bool bends(const struct sim_clock *clock, struct sim_clock_point point)
 }
 
 /* Keeps both sides of a bend, and computes the rate anew behind it. */
-static void bend(struct sim_clock *clock, struct sim_clock_point before, struct sim_clock_point after)
+static void bend(struct sim_clock *clock, struct sim_clock_point before,
+		 struct sim_clock_point after)
 {
 	keep(clock, before);
 	keep(clock, after);
@@ -82,7 +87,8 @@ static void same_stamp(struct sim_clock *clock, struct sim_clock_point point)
 static void new_stamp(struct sim_clock *clock, struct sim_clock_point point)
 {
 	/* After silence, programs had the last stamp until now. */
-	struct sim_clock_point before = { clock->silent ? point.ns : clock->last.ns, clock->last.stamp };
+	struct sim_clock_point before = { clock->silent ? point.ns : clock->last.ns,
+					  clock->last.stamp };
 
 	if (clock->stands || bends(clock, point)) {
 		bend(clock, before, point);
@@ -110,7 +116,8 @@ void sim_clock_message(struct sim_clock *clock, int64_t ns, int64_t stamp)
 	}
 	if (point.ns < clock->last.ns)
 		point.ns = clock->last.ns;
-	clock->interval_ns = point.ns - clock->last.ns;	/* also across a pause; the next message corrects it */
+	clock->interval_ns =
+		point.ns - clock->last.ns; /* also across a pause; the next message corrects it */
 	if (stamp == clock->last.stamp)
 		same_stamp(clock, point);
 	else
@@ -120,8 +127,10 @@ void sim_clock_message(struct sim_clock *clock, int64_t ns, int64_t stamp)
 
 int64_t sim_clock_tick(struct sim_clock *clock, int64_t ns)
 {
-	int64_t silent_ns = !clock->interval_ns ? FIRST_NS : clock->interval_ns > SILENT_NS / 3 ? 3 * clock->interval_ns :
-			    SILENT_NS, wait;
+	int64_t silent_ns = !clock->interval_ns                  ? FIRST_NS
+			    : clock->interval_ns > SILENT_NS / 3 ? 3 * clock->interval_ns
+								 : SILENT_NS,
+		wait;
 
 	if (!clock->heard)
 		return clock->period_ns;
@@ -132,6 +141,7 @@ int64_t sim_clock_tick(struct sim_clock *clock, int64_t ns)
 	}
 	if (clock->silent)
 		sample(clock, (struct sim_clock_point){ ns, clock->last.stamp });
-	wait = clock->silent ? clock->pair.ns + clock->period_ns - ns : clock->last.ns + silent_ns - ns;
+	wait = clock->silent ? clock->pair.ns + clock->period_ns - ns
+			     : clock->last.ns + silent_ns - ns;
 	return wait > TICK_MIN_NS ? wait : TICK_MIN_NS;
 }

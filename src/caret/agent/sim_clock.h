@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which times of /clock are kept: pairs of system time and simulation time, at a fixed rate, and the two sides of every
- * bend. So a pause, a jump or another rate begins where it really did, and not somewhere between two samples.
+ * Which times of /clock are kept: pairs of system time and simulation time, at a fixed rate, and
+ * the two sides of every bend. So a pause, a jump or another rate begins where it really did, and
+ * not somewhere between two samples.
  *
  *     simulation            o----o o      o: pairs. On the straight parts one a period is enough;
  *        time        o.....o    /.        at a bend there is one at the last message before and one
@@ -9,8 +10,9 @@
  *              o
  *             +---------------- system time
  *
- * No input or output: it is called with each message and with the time, and returns what is to be kept. The thread that
- * receives messages is in dds/dds_clock.c. analysis/simclock converts times with the pairs.
+ * No input or output: it is called with each message and with the time, and returns what is to be
+ * kept. The thread that receives messages is in dds/dds_clock.c. analysis/simclock converts times
+ * with the pairs.
  *
  * Context: wait-free; one thread at a time.
  */
@@ -46,7 +48,8 @@ struct sim_clock {
 void sim_clock_init(struct sim_clock *clock, unsigned rate,
 		    void (*keep)(void *context, const struct sim_clock_point *pair), void *context);
 
-/** sim_clock_message() - a message arrived at @ns. Stamps of 0 and less mean that there is no time yet; they are ignored. */
+/** sim_clock_message() - a message arrived at @ns. Stamps of 0 and less mean that there is no time
+ * yet; they are ignored. */
 void sim_clock_message(struct sim_clock *clock, int64_t ns, int64_t stamp);
 
 /**

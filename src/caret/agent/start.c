@@ -19,7 +19,8 @@ static bool is_text(const char *text)
 	return true;
 }
 
-int start_set(struct start *start, enum filter_caret_list list, const char *text, struct kymo_err *err)
+int start_set(struct start *start, enum filter_caret_list list, const char *text,
+	      struct kymo_err *err)
 {
 	if (!text || !*text)
 		return 0;

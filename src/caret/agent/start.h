@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "caret/filter/caret_filter.h"
 
-#define START_TEXT_MAX	8192	/* bytes of a list, with its NUL; a request to the recorder has 64 KiB */
+/* bytes of a list, with its NUL; a request to the recorder has 64 KiB */
+#define START_TEXT_MAX	8192
 
 struct start {
 	uint32_t recording_frequency;	/* init events a second, for CARET; kymo does not use it */
@@ -22,7 +23,8 @@ struct start {
  *
  * Return: 0; -1 with @err: longer than START_TEXT_MAX, not UTF-8, or with control characters.
  */
-int start_set(struct start *start, enum filter_caret_list list, const char *text, struct kymo_err *err);
+int start_set(struct start *start, enum filter_caret_list list, const char *text,
+	      struct kymo_err *err);
 
 /** start_filters() - whether any list is set. */
 bool start_filters(const struct start *start);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Beginning and ending recordings, one step at a time. See steer.h. A step asks a recorder on the pool's thread, or waits until
- * the session's state shows that a recorder has begun or ended. What is asked for during a step is remembered in next and finish,
- * and begins after it.
+ * Beginning and ending recordings, one step at a time. See steer.h. A step asks a recorder on the
+ * pool's thread, or waits until the session's state shows that a recorder has begun or ended. What
+ * is asked for during a step is remembered in next and finish, and begins after it.
  */
 #include "caret/agent/steer.h"
 
@@ -15,15 +15,16 @@
 #include "caret/agent/steer_ask.h"
 #include "recorder/control/control.h"
 
-#define AWAITS_MS 5000		/* the user is told after this time that a recording takes long to end */
+/* the user is told after this time that a recording takes long to end */
+#define AWAITS_MS 5000
 
 enum step {
 	IDLE,
-	AWAITING,	/* the end of our previous recorder; then ... */
-	STARTING,	/* our own recorder, until it waits for a Start */
-	BEGINNING,	/* a recorder was asked to begin */
-	STOPPING,	/* our recorder was asked to stop, or to continue without some ROS domains */
-	ENDING,		/* and stops */
+	AWAITING,  /* the end of our previous recorder; then ... */
+	STARTING,  /* our own recorder, until it waits for a Start */
+	BEGINNING, /* a recorder was asked to begin */
+	STOPPING,  /* our recorder was asked to stop, or to continue without some ROS domains */
+	ENDING,    /* and stops */
 };
 
 struct steer {
@@ -35,10 +36,11 @@ struct steer {
 	struct ros_domains next;	/* then begin for these, with ... */
 	struct start next_start;
 	uv_work_t work;
-	bool session;			/* a session exists, at the last update */
-	bool stopped;			/* result of the work: the recorder stops; otherwise it continues for others */
-	int rc;				/* result of the work */
-	struct kymo_err err;			/* and why */
+	bool session; /* a session exists, at the last update */
+	bool stopped; /* result of the work: the recorder stops; otherwise it continues for
+		       * others */
+	int rc;       /* result of the work */
+	struct kymo_err err; /* and why */
 	uv_process_t child;
 	bool child_runs, child_closes;
 	uint64_t awaits_since;		/* uv_now(), until the user is told; 0: was told */
@@ -71,8 +73,9 @@ static void ask_begin(uv_work_t *work)
 		json_object_object_add(request, "do", json_object_new_string("caret"));
 		for (unsigned i = 0; i < CARET_LISTS; i++)
 			if (steer->start.list[i])
-				json_object_object_add(request, filter_caret_variable((enum filter_caret_list)i),
-						       json_object_new_string(steer->start.list[i]));
+				json_object_object_add(
+					request, filter_caret_variable((enum filter_caret_list)i),
+					json_object_new_string(steer->start.list[i]));
 		steer->rc = steer_ask(steer->options.dir, request, NULL, &steer->err);
 	}
 	if (steer->rc == 0)
@@ -94,7 +97,8 @@ static void begin(struct steer *steer);
 static void begin_any(struct steer *steer);
 static void stop(struct steer *steer);
 
-/* Begins what was asked for during the last step. An End after a Start that waits cancels the Start. */
+/* Begins what was asked for during the last step. An End after a Start that waits cancels the
+ * Start. */
 static void begin_next(struct steer *steer)
 {
 	if (steer->step != IDLE || steer->ends)
@@ -143,7 +147,8 @@ static void after_stop(uv_work_t *work, int status)
 	}
 	steer->step = IDLE;
 	if (status < 0 || steer->rc < 0)
-		steer->options.say(steer->options.context, status < 0 ? uv_strerror(status) : steer->err.text);
+		steer->options.say(steer->options.context,
+				   status < 0 ? uv_strerror(status) : steer->err.text);
 	begin_next(steer);
 }
 
@@ -151,7 +156,8 @@ static void begin(struct steer *steer)
 {
 	steer->step = BEGINNING;
 	steer->work.data = steer;
-	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin, after_begin);	/* fails only without a callback */
+	(void)uv_queue_work(steer->options.loop, &steer->work, ask_begin,
+			    after_begin); /* fails only without a callback */
 }
 
 static void stop(struct steer *steer)
@@ -208,9 +214,14 @@ static int spawn(struct steer *steer)
 		{ .flags = UV_IGNORE }, { .flags = UV_IGNORE }, { .flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO },
 	};
 	uv_process_options_t how = {
-		.exit_cb = on_exit_of_child, .file = self, .args = vector, .env = environment,
-		.flags = UV_PROCESS_DETACHED,	/* Ctrl-C is handled by the agent, which ends the recorder in order */
-		.stdio_count = 3, .stdio = stdio,
+		.exit_cb = on_exit_of_child,
+		.file = self,
+		.args = vector,
+		.env = environment,
+		.flags = UV_PROCESS_DETACHED, /* Ctrl-C is handled by the agent, which ends the
+						 recorder in order */
+		.stdio_count = 3,
+		.stdio = stdio,
 	};
 	int rc;
 
@@ -255,7 +266,8 @@ bool steer_is_own(struct steer *steer, const struct domain_info *session)
 		return false;
 	if (steer->child_runs && session->pid == steer->child.pid)
 		return true;
-	/* Our new recorder has the page, and its number is not there yet: the page has that of a dead one. */
+	/* Our new recorder has the page, and its number is not there yet: the page has that of a
+	 * dead one. */
 	if (steer->child_runs)
 		return steer_began(session->pid) != 0;
 	/* Until a recorder announces its session, the page has the generation of the session
@@ -310,7 +322,8 @@ static void begin_later(struct steer *steer, const struct ros_domains *ros, stru
 	*start = (struct start){ 0 };
 }
 
-void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start)
+void steer_begin(struct steer *steer, const struct domain_info *session,
+		 const struct ros_domains *ros, struct start *start)
 {
 	if (steer->step != IDLE) {
 		begin_later(steer, ros, start);
@@ -330,7 +343,8 @@ void steer_update(struct steer *steer, const struct domain_info *session)
 	if (steer->step == STARTING && session->active && session->armed && steer->child_runs &&
 	    session->pid == steer->child.pid)
 		begin(steer);
-	if (steer->step == AWAITING && steer->awaits_since && uv_now(steer->options.loop) - steer->awaits_since > AWAITS_MS) {
+	if (steer->step == AWAITING && steer->awaits_since &&
+	    uv_now(steer->options.loop) - steer->awaits_since > AWAITS_MS) {
 		steer->awaits_since = 0;
 		steer->options.say(steer->options.context, "the Start waits: the previous recording takes long "
 				   "to end");
@@ -370,7 +384,8 @@ bool steer_is_beginning(const struct steer *steer)
 
 bool steer_is_ending(const struct steer *steer, uint32_t ros)
 {
-	return steer->step == ENDING || (steer->step == STOPPING && ros_domains_has(&steer->ros, ros));
+	return steer->step == ENDING ||
+	       (steer->step == STOPPING && ros_domains_has(&steer->ros, ros));
 }
 
 bool steer_end(struct steer *steer)

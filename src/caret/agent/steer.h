@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the kymo session of a runtime directory record, and ends a recording that was begun here. What blocks is done
- * on a thread of the loop's pool, one step after the other.
+ * Makes the kymo session of a runtime directory record, and ends a recording that was begun here.
+ * What blocks is done on a thread of the loop's pool, one step after the other.
  *
  *   steer_begin()   there is a session that waits for a Start: its recorder is asked to begin
  *                   there is none: a recorder of our own is started, waits, and is asked then
@@ -35,8 +35,10 @@ struct steer_options {
 
 int steer_open(struct steer **steer, const struct steer_options *options, struct kymo_err *err);
 
-/** steer_begin() - for the processes of @ros; takes ownership of @start. Does nothing while it is already beginning. */
-void steer_begin(struct steer *steer, const struct domain_info *session, const struct ros_domains *ros, struct start *start);
+/** steer_begin() - for the processes of @ros; takes ownership of @start. Does nothing while it is
+ * already beginning. */
+void steer_begin(struct steer *steer, const struct domain_info *session,
+		 const struct ros_domains *ros, struct start *start);
 
 /** steer_keep() - cancel a steer_finish() for the processes of @ros that has not begun yet. */
 void steer_keep(struct steer *steer, const struct ros_domains *ros);
@@ -57,10 +59,12 @@ bool steer_is_busy(const struct steer *steer);
  * asked after the present step. */
 bool steer_is_beginning(const struct steer *steer);
 
-/** steer_is_ending() - our own session was asked to stop for processes of ROS domain @ros, and still exists. */
+/** steer_is_ending() - our own session was asked to stop for processes of ROS domain @ros, and
+ * still exists. */
 bool steer_is_ending(const struct steer *steer, uint32_t ros);
 
-/** steer_end() - the agent ends: end our own recording. Return: whether to wait for steer_is_done(). */
+/** steer_end() - the agent ends: end our own recording. Return: whether to wait for
+ * steer_is_done(). */
 bool steer_end(struct steer *steer);
 bool steer_is_done(const struct steer *steer);
 

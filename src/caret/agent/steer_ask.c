@@ -32,7 +32,8 @@ static bool has_recorder(const struct rundir *dir)
 	return domain_inspect(dir, &session, NULL) == 0 && session.active;
 }
 
-int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct kymo_err *err)
+int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped,
+	      struct kymo_err *err)
 {
 	struct json_object *reply, *stops = NULL;
 	int rc = control_ask(dir, request, ASK_MS, &reply, err);

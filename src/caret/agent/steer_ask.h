@@ -18,16 +18,19 @@ struct json_object;
 struct json_object *steer_request(const char *what, const struct ros_domains *ros);
 
 /**
- * steer_ask() - send a request to the recorder of @dir; retries, since a new recorder needs a moment until it answers
+ * steer_ask() - send a request to the recorder of @dir; retries, since a new recorder needs a
+ * moment until it answers
  * @request: freed
  * @stopped: set to whether the recorder stops; may be NULL
  *
  * Return: 0; -1 with @err. Context: blocks until it has answered.
  */
-int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped, struct kymo_err *err);
+int steer_ask(const struct rundir *dir, struct json_object *request, bool *stopped,
+	      struct kymo_err *err);
 
 /**
- * steer_environment() - our environment, with the mark of an agent's recorder and the directory of its traces
+ * steer_environment() - our environment, with the mark of an agent's recorder and the directory of
+ * its traces
  * @output: NULL: unchanged
  *
  * Return: to be freed, with its first two texts; NULL: out of memory.

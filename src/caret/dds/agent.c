@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's loop. It checks shared memory ten times a second, because nothing notifies it of changes there; each change
- * and each message goes through the state machine of the processes that it concerns, which returns the actions.
+ * The agent's loop. It checks shared memory ten times a second, because nothing notifies it of
+ * changes there; each change and each message goes through the state machine of the processes that
+ * it concerns, which returns the actions.
  */
 #include "caret/dds/agent_internal.h"
 
@@ -17,9 +18,11 @@
 #include "recorder/runtime/agent_lock.h"
 #include "recorder/runtime/claim.h"
 
-#define UPDATE_MS		100		/* between checks of words in shared memory, which nothing announces */
+/* between checks of words in shared memory, which nothing announces */
+#define UPDATE_MS		100
 #define UPDATE_BUSY_MS	5		/* the same, while something is about to happen */
-#define THOROUGH	10		/* every so many updates: which processes live, and their nodes */
+/* every so many updates: which processes live, and their nodes */
+#define THOROUGH	10
 #define ELSEWHERE 100 /* every so many updates: programs with another runtime directory */
 
 static const int caught[AGENT_SIGNALS] = { SIGINT, SIGTERM };
@@ -57,12 +60,15 @@ struct speaker *agent_speaker(const struct agent *agent, const struct roster_pro
 	return NULL;
 }
 
-unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active)
+unsigned agent_deliver(struct agent *agent, struct roster_process *process,
+		       enum machine_input input, bool active)
 {
 	struct speaker *speaker = agent_speaker(agent, process);
 	/* A recording that is ending is over for CARET: End was answered with WAIT. */
 	struct machine_condition condition = {
-		active, steer_is_ending(agent->steer, process->region.ros_domain) ? MACHINE_NONE : process->session,
+		active,
+		steer_is_ending(agent->steer, process->region.ros_domain) ? MACHINE_NONE
+									  : process->session,
 	};
 	struct machine_step step = machine_step(process->state, input, condition);
 
@@ -100,9 +106,11 @@ static void on_changed(void *context, struct roster_process *process)
 
 	agent->graph_changed = true;
 	if (!process->left_out && !process->listed && agent_speaker(agent, process))
-		speaker_status(agent_speaker(agent, process), process);	/* it is in the graph again */
+		speaker_status(agent_speaker(agent, process),
+			       process); /* it is in the graph again */
 	process->listed = !process->left_out;
-	/* On the path to RECORD the session appears and waits for a Start; if that fails, MACHINE_FAILED follows. */
+	/* On the path to RECORD the session appears and waits for a Start; if that fails,
+	 * MACHINE_FAILED follows. */
 	if (process->state == MACHINE_PREPARE && steer_is_beginning(agent->steer) &&
 	    (process->session == MACHINE_NONE || process->session == MACHINE_ARMED))
 		return;
@@ -111,7 +119,8 @@ static void on_changed(void *context, struct roster_process *process)
 
 /* ---- the graph ---- */
 
-/* ROS 2 up to Humble and from Iron on do not understand each other's graph: the first process found decides. */
+/* ROS 2 up to Humble and from Iron on do not understand each other's graph: the first process found
+ * decides. */
 static enum agent_graph graph_form(const struct agent *agent)
 {
 	const char *distribution = getenv("ROS_DISTRO");
@@ -125,7 +134,8 @@ static enum agent_graph graph_form(const struct agent *agent)
 		if (version)
 			return version < 5u << 8 ? AGENT_GRAPH_HUMBLE : AGENT_GRAPH_IRON;
 	}
-	return distribution && *distribution && distribution[0] <= 'h' ? AGENT_GRAPH_HUMBLE : AGENT_GRAPH_IRON;
+	return distribution && *distribution && distribution[0] <= 'h' ? AGENT_GRAPH_HUMBLE
+								       : AGENT_GRAPH_IRON;
 }
 
 static void publish_graph(struct agent *agent)
@@ -153,7 +163,8 @@ static void update_clock(struct agent *agent, unsigned i)
 	const struct domain_info *session = &agent->roster.session;
 	const uint32_t domain = agent->options->domain[i];
 
-	speaker_want_clock(agent->speaker[i], session->state != KYMO_STATE_RECORD || ros_domains_has(&session->ros, domain + 1));
+	speaker_want_clock(agent->speaker[i], session->state != KYMO_STATE_RECORD ||
+						      ros_domains_has(&session->ros, domain + 1));
 	if (agent->told_clock[i] || !speaker_has_clock(agent->speaker[i]))
 		return;
 	agent->told_clock[i] = true;
@@ -172,14 +183,16 @@ void agent_update(struct agent *agent, bool thorough)
 		publish_graph(agent);
 }
 
-/* Programs with another runtime directory cannot be seen: tell the user why, once for each directory. */
+/* Programs with another runtime directory cannot be seen: tell the user why, once for each
+ * directory. */
 static void on_elsewhere(void *context, const struct elsewhere_process *process)
 {
 	struct agent *agent = context;
 	const char *own = agent->roster.dir.path;
 	char text[1280];
 
-	if (process->agent || strcmp(process->dir, own) == 0 || agent->elsewhere_count == AGENT_ELSEWHERE_MAX)
+	if (process->agent || strcmp(process->dir, own) == 0 ||
+	    agent->elsewhere_count == AGENT_ELSEWHERE_MAX)
 		return;
 	for (unsigned i = 0; i < agent->elsewhere_count; i++)
 		if (strcmp(agent->elsewhere[i], process->dir) == 0)
@@ -233,7 +246,8 @@ static void on_begun(void *context, const struct kymo_err *err)
 		(void)agent_deliver(agent, agent->roster.process[i], MACHINE_FAILED, false);
 }
 
-/* Handles commands in the order in which they were sent, as far as that is known. Return: whether there were any. */
+/* Handles commands in the order in which they were sent, as far as that is known. Return: whether
+ * there were any. */
 static bool take_commands(struct agent *agent, struct speaker *speaker)
 {
 	struct order_sent started, ended;
@@ -320,7 +334,8 @@ static int open_speakers(struct agent *agent, struct kymo_err *err)
 			return -1;
 		agent->speaker_count++;
 		if (agent->options->sim_rate &&
-		    speaker_record_clock(agent->speaker[i], agent->options->sim_rate, agent->options->domain_count > 1, err) < 0)
+		    speaker_record_clock(agent->speaker[i], agent->options->sim_rate,
+					 agent->options->domain_count > 1, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -357,8 +372,8 @@ static int serve(struct agent *agent, struct kymo_err *err)
 		.context = agent,
 	};
 
-	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 || open_handles(agent, err) < 0 ||
-	    open_speakers(agent, err) < 0)
+	if (lock(agent, err) < 0 || steer_open(&agent->steer, &steer, err) < 0 ||
+	    open_handles(agent, err) < 0 || open_speakers(agent, err) < 0)
 		return -1;
 	agent_update(agent, true);
 	(void)uv_timer_start(&agent->timer, on_timer, UPDATE_MS, 0);
@@ -390,10 +405,12 @@ int agent_run(const struct agent_options *options, struct kymo_err *err)
 		rc = err_set(err, KYMO_EXIT_FAILED, "cannot create an event loop: %s", uv_strerror(rc));
 	} else if (rc == 0) {
 		rc = serve(agent, err);
-		for (unsigned i = 0; i < agent->speaker_count; i++)	/* first, so that no thread wakes the loop any more */
+		for (unsigned i = 0; i < agent->speaker_count;
+		     i++) /* first, so that no thread wakes the loop any more */
 			speaker_close(agent->speaker[i]);
 		uv_walk(&agent->loop, close_handle, NULL);
-		(void)uv_run(&agent->loop, UV_RUN_DEFAULT);	/* closes the handles, and waits for the pool */
+		(void)uv_run(&agent->loop,
+			     UV_RUN_DEFAULT); /* closes the handles, and waits for the pool */
 		(void)uv_loop_close(&agent->loop);
 		roster_close(&agent->roster);
 	}

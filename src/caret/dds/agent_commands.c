@@ -10,7 +10,8 @@ static bool is_active(struct agent *agent, bool starts)
 
 	if (agent->options->active.kind == ACTIVE_KYMO)
 		return session->active;
-	return (session->active && !steer_is_own(agent->steer, session)) || active_elsewhere(&agent->options->active, starts);
+	return (session->active && !steer_is_own(agent->steer, session)) ||
+	       active_elsewhere(&agent->options->active, starts);
 }
 
 /* The processes that messages in the domain of @speaker are meant for. */
@@ -37,9 +38,10 @@ static enum machine_session session_for(const struct agent *agent, const struct 
 	return ros_domains_has(&session->ros, number) ? MACHINE_RECORDS : MACHINE_ARMED;
 }
 
-/* Passes @input to all processes of the domain. Return: the actions of all of them; their number in @count. */
-static unsigned deliver_all(struct agent *agent, const struct speaker *speaker, enum machine_input input, bool active,
-			    unsigned *count)
+/* Passes @input to all processes of the domain. Return: the actions of all of them; their number in
+ * @count. */
+static unsigned deliver_all(struct agent *agent, const struct speaker *speaker,
+			    enum machine_input input, bool active, unsigned *count)
 {
 	unsigned actions = 0;
 
@@ -131,9 +133,11 @@ void agent_on_end(struct agent *agent, struct speaker *speaker, const struct ord
 	}
 	active = is_active(agent, false);
 	does = session_for(agent, speaker);
-	finish = !active && agent->options->active.kind != ACTIVE_KYMO && steer_is_beginning(agent->steer);
-	finish |= !active && steer_is_own(agent->steer, &agent->roster.session) && does != MACHINE_NONE &&
-		 (agent->roster.session.state != KYMO_STATE_RECORD || does == MACHINE_RECORDS);
+	finish = !active && agent->options->active.kind != ACTIVE_KYMO &&
+		 steer_is_beginning(agent->steer);
+	finish |= !active && steer_is_own(agent->steer, &agent->roster.session) &&
+		  does != MACHINE_NONE &&
+		  (agent->roster.session.state != KYMO_STATE_RECORD || does == MACHINE_RECORDS);
 	(void)deliver_all(agent, speaker, MACHINE_END, active, &count);
 	agent_report(agent, "End in ROS domain %" PRIu32 ": %u processes; %s", speaker_domain(speaker), count,
 	     finish ? "the recording that a Start began ends" : active ? "a session is active, so it is meant for other hosts" :

@@ -24,7 +24,7 @@ struct agent {
 	int lock;
 	bool graph_changed;
 	bool told_clock[AGENT_DOMAINS_MAX];
-	char elsewhere[AGENT_ELSEWHERE_MAX][512];	/* other runtime directories that were reported */
+	char elsewhere[AGENT_ELSEWHERE_MAX][512]; /* other runtime directories that were reported */
 	unsigned elsewhere_count;
 	bool stopping;
 	unsigned updates;
@@ -43,8 +43,10 @@ __attribute__((format(printf, 2, 3))) void agent_report(const struct agent *agen
 /** agent_speaker() - the speaker of the process's domain; NULL: that domain is not served. */
 struct speaker *agent_speaker(const struct agent *agent, const struct roster_process *process);
 
-/** agent_deliver() - pass @input to a process's machine. Return: the actions that are left to the caller. */
-unsigned agent_deliver(struct agent *agent, struct roster_process *process, enum machine_input input, bool active);
+/** agent_deliver() - pass @input to a process's machine. Return: the actions that are left to the
+ * caller. */
+unsigned agent_deliver(struct agent *agent, struct roster_process *process,
+		       enum machine_input input, bool active);
 
 /** agent_update() - find out what has changed, and act on it. */
 void agent_update(struct agent *agent, bool thorough);

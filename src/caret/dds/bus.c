@@ -145,8 +145,8 @@ static dds_entity_t join_domain(uint32_t domain, const dds_qos_t *qos,
 	return participant;
 }
 
-int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, const char *text), void *context,
-	     struct kymo_err *err)
+int bus_open(struct bus **result, uint32_t domain, void (*say)(void *context, const char *text),
+	     void *context, struct kymo_err *err)
 {
 	struct bus *bus = calloc(1, sizeof *bus);
 	dds_qos_t *qos = dds_create_qos();
@@ -206,8 +206,8 @@ uint32_t bus_domain(const struct bus *bus)
 /* ---- endpoints ---- */
 
 /*
- * Types have no description for other participants (idlc -t), because ROS 2's types have none: with descriptions on
- * both sides, more than the names would have to agree.
+ * Types have no description for other participants (idlc -t), because ROS 2's types have none: with
+ * descriptions on both sides, more than the names would have to agree.
  */
 static dds_entity_t make_topic(struct bus *bus, enum bus_topic topic, struct kymo_err *err)
 {
@@ -235,10 +235,12 @@ static dds_qos_t *make_qos(enum bus_topic topic, int depth, dds_reliability_kind
 						   topics[topic].hash));
 	dds_qset_reliability(qos, reliability, DDS_MSECS(100));
 	dds_qset_durability(qos, topics[topic].durability);
-	dds_qset_history(qos, depth == BUS_ALL ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, depth == BUS_ALL ? 1 : depth);
+	dds_qset_history(qos, depth == BUS_ALL ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST,
+			 depth == BUS_ALL ? 1 : depth);
 	if (topics[topic].durability == DDS_DURABILITY_TRANSIENT_LOCAL && depth != BUS_ALL)
-		dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, depth, DDS_LENGTH_UNLIMITED,
-					    DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
+		dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, depth,
+					    DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED,
+					    DDS_LENGTH_UNLIMITED);
 	return qos;
 }
 
@@ -250,7 +252,8 @@ static void on_data_available(dds_entity_t reader, void *argument)
 	callback->on_data(callback->context);
 }
 
-/* The callback's data lives as long as the bus: CycloneDDS may call it until the participant is deleted. */
+/* The callback's data lives as long as the bus: CycloneDDS may call it until the participant is
+ * deleted. */
 static dds_listener_t *make_listener(struct bus *bus, void (*on_data)(void *context), void *context)
 {
 	struct bus_callback *callback = calloc(1, sizeof *callback);
@@ -266,8 +269,8 @@ static dds_listener_t *make_listener(struct bus *bus, void (*on_data)(void *cont
 	return listener;
 }
 
-dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (*on_data)(void *context),
-			void *context, struct kymo_err *err)
+dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth,
+			void (*on_data)(void *context), void *context, struct kymo_err *err)
 {
 	dds_listener_t *listener = on_data ? make_listener(bus, on_data, context) : NULL;
 	dds_entity_t entity = make_topic(bus, topic, err), reader;
@@ -308,5 +311,7 @@ unsigned bus_matched(dds_entity_t endpoint)
 
 	if (dds_get_publication_matched_status(endpoint, &writer) == DDS_RETCODE_OK)
 		return writer.current_count;
-	return dds_get_subscription_matched_status(endpoint, &reader) == DDS_RETCODE_OK ? reader.current_count : 0;
+	return dds_get_subscription_matched_status(endpoint, &reader) == DDS_RETCODE_OK
+		       ? reader.current_count
+		       : 0;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A participant of a ROS domain that ROS 2 accepts as one of its own: USER_DATA with an enclave, topics and types with
- * ROS's names. A table in bus.c has the name, type and QoS of each topic. bus_reader() and bus_writer() create
- * the endpoints, which are plain CycloneDDS entities (dds_write(), dds_take()).
+ * A participant of a ROS domain that ROS 2 accepts as one of its own: USER_DATA with an enclave,
+ * topics and types with ROS's names. A table in bus.c has the name, type and QoS of each topic.
+ * bus_reader() and bus_writer() create the endpoints, which are plain CycloneDDS entities
+ * (dds_write(), dds_take()).
  *
  *   bus_open(&bus, 0, say, context, &err)
  *   status = bus_writer(bus, BUS_STATUS, 1, &err)          dds_write(status, &message)
  *   start = bus_reader(bus, BUS_START, 1, on_start, context, &err)
  *   bus_close(bus)                                         with all endpoints
  *
- * The generated types are in "messages.h": caret_msgs_msg_dds__Start_, ... For another topic add a struct in
- * messages.idl and a row in enum bus_topic and in the table.
+ * The generated types are in "messages.h": caret_msgs_msg_dds__Start_, ... For another topic add a
+ * struct in messages.idl and a row in enum bus_topic and in the table.
  */
 #ifndef KYMO_CARET_DDS_BUS_H
 #define KYMO_CARET_DDS_BUS_H
@@ -26,12 +27,12 @@
 #define BUS_ALL		0		/* a depth: KEEP_ALL */
 
 enum bus_topic {
-	BUS_START,		/* caret_msgs_msg_dds__Start_ */
-	BUS_END,		/* caret_msgs_msg_dds__End_ */
-	BUS_STATUS,		/* caret_msgs_msg_dds__Status_ */
-	BUS_CLOCK,		/* rosgraph_msgs_msg_dds__Clock_: time of a simulation */
-	BUS_GRAPH,		/* rmw_dds_common_msg_dds__ParticipantEntitiesInfo_: Iron and later */
-	BUS_GRAPH_24,		/* rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_: up to Humble */
+	BUS_START,    /* caret_msgs_msg_dds__Start_ */
+	BUS_END,      /* caret_msgs_msg_dds__End_ */
+	BUS_STATUS,   /* caret_msgs_msg_dds__Status_ */
+	BUS_CLOCK,    /* rosgraph_msgs_msg_dds__Clock_: time of a simulation */
+	BUS_GRAPH,    /* rmw_dds_common_msg_dds__ParticipantEntitiesInfo_: Iron and later */
+	BUS_GRAPH_24, /* rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_: up to Humble */
 	BUS_TOPICS
 };
 
@@ -44,8 +45,8 @@ struct bus;
  *
  * Return: 0; -1 with @err. Context: allocates, blocks; creates threads of CycloneDDS.
  */
-int bus_open(struct bus **bus, uint32_t domain, void (*say)(void *context, const char *text), void *context,
-	     struct kymo_err *err);
+int bus_open(struct bus **bus, uint32_t domain, void (*say)(void *context, const char *text),
+	     void *context, struct kymo_err *err);
 
 /** bus_close() - leave the domain. NULL: nothing. Context: blocks; no callback runs afterwards. */
 void bus_close(struct bus *bus);
@@ -64,8 +65,8 @@ uint32_t bus_domain(const struct bus *bus);
  *
  * Return: the reader; -1 with @err.
  */
-dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth, void (*on_data)(void *context),
-			void *context, struct kymo_err *err);
+dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth,
+			void (*on_data)(void *context), void *context, struct kymo_err *err);
 
 /**
  * bus_writer() - write @topic

@@ -14,7 +14,8 @@
 #include "messages.h"
 
 #define NSEC_PER_SEC	1000000000
-#define DEPTH		1	/* as nodes have it: when messages wait, their times of arrival are lost */
+/* as nodes have it: when messages wait, their times of arrival are lost */
+#define DEPTH		1
 
 struct dds_clock {
 	struct sim_clock sim;
@@ -55,7 +56,9 @@ static void take(struct dds_clock *clock)
 		return;
 	message = sample[0];
 	if (info[0].valid_data && message->clock.sec >= 0 && message->clock.nanosec < NSEC_PER_SEC)
-		sim_clock_message(&clock->sim, now, (int64_t)message->clock.sec * NSEC_PER_SEC + message->clock.nanosec);
+		sim_clock_message(&clock->sim, now,
+				  (int64_t)message->clock.sec * NSEC_PER_SEC +
+					  message->clock.nanosec);
 	(void)dds_return_loan(clock->reader, sample, 1);
 }
 
@@ -75,7 +78,8 @@ static void *receive(void *context)
 	return NULL;
 }
 
-int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err)
+int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bool of_several,
+		   struct kymo_err *err)
 {
 	struct dds_clock *clock = calloc(1, sizeof *clock);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records /clock: a thread of its own receives it, whatever the agent's loop does, and emits the pairs that
- * sim_clock.h keeps as events ros2_caret:sim_time. So this program is a traced program from the first pair on, and
- * recorders have the pairs: `kymo record` on this host, and also a session that began earlier.
+ * Records /clock: a thread of its own receives it, whatever the agent's loop does, and emits the
+ * pairs that sim_clock.h keeps as events ros2_caret:sim_time. So this program is a traced program
+ * from the first pair on, and recorders have the pairs: `kymo record` on this host, and also a
+ * session that began earlier.
  */
 #ifndef KYMO_CARET_DDS_CLOCK_H
 #define KYMO_CARET_DDS_CLOCK_H
@@ -21,12 +22,15 @@ struct dds_clock;
  *
  * Return: 0; -1 with @err. Context: allocates; creates a thread, which emits events.
  */
-int dds_clock_open(struct dds_clock **clock, struct bus *bus, unsigned rate, bool of_several, struct kymo_err *err);
+int dds_clock_open(struct dds_clock **clock, struct bus *bus, unsigned rate, bool of_several,
+		   struct kymo_err *err);
 
-/** dds_clock_want() - whether its pairs are emitted at present; at first they are. Context: wait-free; any thread. */
+/** dds_clock_want() - whether its pairs are emitted at present; at first they are. Context:
+ * wait-free; any thread. */
 void dds_clock_want(struct dds_clock *clock, bool wanted);
 
-/** dds_clock_has_time() - whether a time of a simulation arrived. Context: wait-free; any thread. */
+/** dds_clock_has_time() - whether a time of a simulation arrived. Context: wait-free; any
+ * thread. */
 bool dds_clock_has_time(const struct dds_clock *clock);
 
 /** dds_clock_close() - end the thread. NULL: nothing. Context: blocks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recording on all hosts of a domain. See remote.h. One thread that polls every POLL_NS, which is often enough: hosts
- * need hundreds of milliseconds to answer.
+ * Recording on all hosts of a domain. See remote.h. One thread that polls every POLL_NS, which is
+ * often enough: hosts need hundreds of milliseconds to answer.
  */
 #include "caret/agent/remote.h"
 
@@ -39,9 +39,9 @@ struct remote {
 	struct bus *bus;
 	dds_entity_t participants, graph, status, start, end;
 	int64_t now, phase_ns, changed_ns, asked_ns, started_ns;
-	unsigned changes, sent;		/* hosts.changes at the last report; hosts at the last Start */
-	unsigned again;                 /* repetitions of the last Start */
-	bool told;			/* hosts that have not begun were reported */
+	unsigned changes, sent; /* hosts.changes at the last report; hosts at the last Start */
+	unsigned again;         /* repetitions of the last Start */
+	bool told;              /* hosts that have not begun were reported */
 };
 
 /* ---- hosts ---- */
@@ -53,7 +53,8 @@ static void learn_host(struct remote *remote, const dds_builtintopic_endpoint_t 
 	dds_sample_info_t info;
 	char *name = NULL;
 
-	if (dds_read_instance(remote->participants, sample, &info, 1, 1, reader->participant_instance_handle) == 1) {
+	if (dds_read_instance(remote->participants, sample, &info, 1, 1,
+			      reader->participant_instance_handle) == 1) {
 		const dds_builtintopic_participant_t *participant = sample[0];
 
 		if (info.valid_data && participant->qos)
@@ -74,13 +75,15 @@ static void find_hosts(struct remote *remote)
 
 	memset(here, 0, sizeof here);
 	for (dds_return_t i = 0; i < count && i < (int)READERS_MAX; i++) {
-		dds_builtintopic_endpoint_t *data = dds_get_matched_subscription_data(remote->start, reader[i]);
+		dds_builtintopic_endpoint_t *data =
+			dds_get_matched_subscription_data(remote->start, reader[i]);
 
 		if (!data)
 			continue;
 		learn_host(remote, data);
 		for (unsigned j = 0; j < hosts->count; j++)
-			here[j] |= memcmp(hosts->host[j].key, data->participant_key.v, HOSTS_KEY) == 0;
+			here[j] |=
+				memcmp(hosts->host[j].key, data->participant_key.v, HOSTS_KEY) == 0;
 		dds_builtintopic_free_endpoint(data);
 	}
 	for (unsigned j = 0; count >= 0 && j < hosts->count; j++)
@@ -99,14 +102,16 @@ static void take_graph(struct remote *remote)
 		const rmw_dds_common_msg_dds__ParticipantEntitiesInfo_ *iron = sample[0];
 		const rmw_dds_common_24_msg_dds__ParticipantEntitiesInfo_ *humble = sample[0];
 		const bool old = remote->options->humble;
-		uint32_t count = old ? humble->node_entities_info_seq._length : iron->node_entities_info_seq._length;
+		uint32_t count = old ? humble->node_entities_info_seq._length
+				     : iron->node_entities_info_seq._length;
 
 		count = count < HOSTS_PROCESS_MAX ? count : HOSTS_PROCESS_MAX;
 		for (uint32_t i = 0; info.valid_data && i < count; i++)
 			name[i] = old ? humble->node_entities_info_seq._buffer[i].node_name :
 				  iron->node_entities_info_seq._buffer[i].node_name;
 		if (info.valid_data)
-			hosts_graph(remote->hosts, old ? humble->gid.data : iron->gid.data, name, count);
+			hosts_graph(remote->hosts, old ? humble->gid.data : iron->gid.data, name,
+				    count);
 		(void)dds_return_loan(remote->graph, sample, 1);
 	}
 }
@@ -118,12 +123,15 @@ static void take_status(struct remote *remote)
 
 	while (dds_take(remote->status, sample, &info, 1, 1) == 1) {
 		const caret_msgs_msg_dds__Status_ *status = sample[0];
-		dds_builtintopic_endpoint_t *writer = info.valid_data ?
-			dds_get_matched_publication_data(remote->status, info.publication_handle) : NULL;
+		dds_builtintopic_endpoint_t *writer =
+			info.valid_data ? dds_get_matched_publication_data(remote->status,
+									   info.publication_handle)
+					: NULL;
 
 		if (writer) {		/* else it has left */
-			hosts_status(remote->hosts, writer->participant_key.v, status->caret_node_name, status->status,
-				     status->pid, status->node_names._length);
+			hosts_status(remote->hosts, writer->participant_key.v,
+				     status->caret_node_name, status->status, status->pid,
+				     status->node_names._length);
 			dds_builtintopic_free_endpoint(writer);
 		}
 		(void)dds_return_loan(remote->status, sample, 1);
@@ -161,7 +169,8 @@ static int sent(dds_return_t result, const char *what, struct kymo_err *err)
 static int send_start(struct remote *remote, struct kymo_err *err)
 {
 	static char none[] = "";
-	const caret_msgs_msg_dds__Start_ start = { remote->options->frequency, none, none, none, none };
+	const caret_msgs_msg_dds__Start_ start = { remote->options->frequency, none, none, none,
+						   none };
 
 	remote->sent = hosts_tally(remote->hosts, NULL).hosts;
 	remote->started_ns = remote->now;
@@ -227,7 +236,8 @@ static int looking(struct remote *remote, struct kymo_err *err)
 		(void)snprintf(text, sizeof text, "%u of %u hosts found; waiting for the others", all.hosts, expect);
 		remote->options->say(remote->options->context, text);
 	}
-	if (!all.hosts || all.hosts < expect || (!expect && remote->now - remote->changed_ns < SETTLED_NS))
+	if (!all.hosts || all.hosts < expect ||
+	    (!expect && remote->now - remote->changed_ns < SETTLED_NS))
 		return 0;
 	enter(remote, REMOTE_WATCHING);
 	return begin(remote, err);
@@ -287,7 +297,8 @@ static bool ending(struct remote *remote)
 {
 	const struct hosts_tally all = hosts_tally(remote->hosts, NULL);
 
-	if (all.answered < all.processes && remote->now - remote->asked_ns < ANSWER_NS && signals < 2)
+	if (all.answered < all.processes && remote->now - remote->asked_ns < ANSWER_NS &&
+	    signals < 2)
 		return true;
 	report_others(remote, MACHINE_RECORD, "continue recording: a session is active there, and such a host ignores End; "
 		    "end it with \"kymo stop\" on that host");
@@ -323,7 +334,8 @@ static int join(struct remote *remote, struct kymo_err *err)
 
 	if (bus_open(&remote->bus, options->domain, options->say, options->context, err) < 0)
 		return -1;
-	remote->participants = dds_create_reader(bus_participant(remote->bus), DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+	remote->participants = dds_create_reader(bus_participant(remote->bus),
+						 DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	if ((remote->status = bus_reader(remote->bus, BUS_STATUS, BUS_ALL, NULL, NULL, err)) < 0 ||
 	    (remote->graph = bus_reader(remote->bus, options->humble ? BUS_GRAPH_24 : BUS_GRAPH,
 					BUS_ALL, NULL, NULL, err)) < 0 ||

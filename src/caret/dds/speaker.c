@@ -12,8 +12,9 @@
 #include "messages.h"
 
 /*
- * One writer publishes the states of all processes, and keeps what its readers have not received yet. CARET has a writer
- * in each process that keeps only the last state, so a PREPARE may be overwritten. docs/decisions/agent.md has the numbers.
+ * One writer publishes the states of all processes, and keeps what its readers have not received
+ * yet. CARET has a writer in each process that keeps only the last state, so a PREPARE may be
+ * overwritten. docs/decisions/agent.md has the numbers.
  */
 #define STATUS_KEPT	4096
 #define COMMAND_KEPT	1
@@ -31,10 +32,12 @@ struct speaker {
 
 static dds_entity_t listen_to(struct speaker *speaker, enum bus_topic topic, struct kymo_err *err)
 {
-	return bus_reader(speaker->bus, topic, COMMAND_KEPT, speaker->options.arrived, speaker->options.context, err);
+	return bus_reader(speaker->bus, topic, COMMAND_KEPT, speaker->options.arrived,
+			  speaker->options.context, err);
 }
 
-int speaker_open(struct speaker **result, const struct speaker_options *options, struct kymo_err *err)
+int speaker_open(struct speaker **result, const struct speaker_options *options,
+		 struct kymo_err *err)
 {
 	struct speaker *speaker = calloc(1, sizeof *speaker);
 
@@ -67,7 +70,8 @@ uint32_t speaker_domain(const struct speaker *speaker)
 	return speaker->options.domain;
 }
 
-int speaker_record_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err)
+int speaker_record_clock(struct speaker *speaker, unsigned rate, bool of_several,
+			 struct kymo_err *err)
 {
 	return dds_clock_open(&speaker->clock, speaker->bus, rate, of_several, err);
 }
@@ -107,8 +111,8 @@ static void put_gid(uint8_t *gid, dds_entity_t entity)
 }
 
 /*
- * Both forms, from one text: @module is the prefix of the generated types. Every node is given the agent's readers and
- * writer: by these it receives and sends.
+ * Both forms, from one text: @module is the prefix of the generated types. Every node is given the
+ * agent's readers and writer: by these it receives and sends.
  */
 #define SEND_GRAPH(function, module)									\
 static dds_return_t function(const struct speaker *speaker, const char *const *name, unsigned count)	\
@@ -151,7 +155,8 @@ static bool remember(struct speaker *speaker, const char *const *name, unsigned 
 
 	for (unsigned i = 0; text && i < count; i++)
 		(void)snprintf(text + i * ROSTER_NAME_MAX, ROSTER_NAME_MAX, "%s", name[i]);
-	same = text && speaker->told && speaker->told_size == size && memcmp(text, speaker->told, size) == 0;
+	same = text && speaker->told && speaker->told_size == size &&
+	       memcmp(text, speaker->told, size) == 0;
 	free(speaker->told);
 	speaker->told = text;
 	speaker->told_size = size;
@@ -169,7 +174,8 @@ static bool choose(struct speaker *speaker, enum agent_graph form)
 	free(speaker->told);
 	speaker->told = NULL;
 	speaker->form = AGENT_GRAPH_AUTO;
-	speaker->graph = bus_writer(speaker->bus, form == AGENT_GRAPH_HUMBLE ? BUS_GRAPH_24 : BUS_GRAPH, 1, &err);
+	speaker->graph = bus_writer(speaker->bus,
+				    form == AGENT_GRAPH_HUMBLE ? BUS_GRAPH_24 : BUS_GRAPH, 1, &err);
 	if (speaker->graph < 0) {
 		say(speaker, "%s; the traced processes will not be in the ROS graph", err.text);
 		return false;
@@ -178,7 +184,8 @@ static bool choose(struct speaker *speaker, enum agent_graph form)
 	return true;
 }
 
-void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *const *name, unsigned count)
+void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *const *name,
+		   unsigned count)
 {
 	dds_return_t rc;
 
@@ -187,7 +194,8 @@ void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *c
 		return;
 	if (!choose(speaker, form) || !remember(speaker, name, count))
 		return;
-	rc = form == AGENT_GRAPH_HUMBLE ? send_humble(speaker, name, count) : send_iron(speaker, name, count);
+	rc = form == AGENT_GRAPH_HUMBLE ? send_humble(speaker, name, count)
+					: send_iron(speaker, name, count);
 	if (rc < 0)
 		say(speaker, "cannot publish the traced processes in ROS domain %u: %s", speaker->options.domain,
 		    dds_strretcode(rc));
@@ -226,11 +234,14 @@ static void leave_out(struct speaker *speaker, const struct kymo_err *err)
 	speaker->told_invalid = true;
 }
 
-static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_ *message, struct start *start)
+static bool read_start(struct speaker *speaker, const caret_msgs_msg_dds__Start_ *message,
+		       struct start *start)
 {
 	const char *const text[CARET_LISTS] = {
-		[CARET_SELECT_NODES] = message->select_nodes, [CARET_IGNORE_NODES] = message->ignore_nodes,
-		[CARET_SELECT_TOPICS] = message->select_topics, [CARET_IGNORE_TOPICS] = message->ignore_topics,
+		[CARET_SELECT_NODES] = message->select_nodes,
+		[CARET_IGNORE_NODES] = message->ignore_nodes,
+		[CARET_SELECT_TOPICS] = message->select_topics,
+		[CARET_IGNORE_TOPICS] = message->ignore_topics,
 	};
 	struct kymo_err err;
 

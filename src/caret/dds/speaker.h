@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an agent sends and receives in a ROS domain: CARET's three topics, and ros_discovery_info, from which ROS 2
- * knows the nodes.
+ * What an agent sends and receives in a ROS domain: CARET's three topics, and ros_discovery_info,
+ * from which ROS 2 knows the nodes.
  */
 #ifndef KYMO_CARET_DDS_SPEAKER_H
 #define KYMO_CARET_DDS_SPEAKER_H
@@ -24,16 +24,20 @@ struct speaker_options {
 	void *context;
 };
 
-/** speaker_open() - Return: 0; -1 with @err. Context of all functions: allocate; block for a moment. */
-int speaker_open(struct speaker **speaker, const struct speaker_options *options, struct kymo_err *err);
+/** speaker_open() - Return: 0; -1 with @err. Context of all functions: allocate; block for a
+ * moment. */
+int speaker_open(struct speaker **speaker, const struct speaker_options *options,
+		 struct kymo_err *err);
 
 /** speaker_close() - its nodes leave the graph. NULL: nothing. */
 void speaker_close(struct speaker *speaker);
 
 uint32_t speaker_domain(const struct speaker *speaker);
 
-/** speaker_graph() - the @count nodes of the graph are called @name. Sends nothing if that has not changed. */
-void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *const *name, unsigned count);
+/** speaker_graph() - the @count nodes of the graph are called @name. Sends nothing if that has not
+ * changed. */
+void speaker_graph(struct speaker *speaker, enum agent_graph form, const char *const *name,
+		   unsigned count);
 
 /** speaker_status() - publish the state of @process. */
 void speaker_status(struct speaker *speaker, const struct roster_process *process);
@@ -58,7 +62,8 @@ bool speaker_take_end(struct speaker *speaker, struct order_sent *sent);
  *
  * Return: 0; -1 with @err.
  */
-int speaker_record_clock(struct speaker *speaker, unsigned rate, bool of_several, struct kymo_err *err);
+int speaker_record_clock(struct speaker *speaker, unsigned rate, bool of_several,
+			 struct kymo_err *err);
 
 /** speaker_want_clock() - whether /clock is recorded at present. */
 void speaker_want_clock(struct speaker *speaker, bool wanted);

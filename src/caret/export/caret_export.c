@@ -63,7 +63,8 @@ static void put_gid(struct caret_export *export, const struct kymo_ctf_value *va
 	export->used += width - size;
 }
 
-static void put_value(struct caret_export *export, enum kymo_kind kind, const struct kymo_ctf_value *value)
+static void put_value(struct caret_export *export, enum kymo_kind kind,
+		      const struct kymo_ctf_value *value)
 {
 	int32_t truth = value->u != 0;
 
@@ -86,8 +87,8 @@ static void put_value(struct caret_export *export, enum kymo_kind kind, const st
 }
 
 /* Writes an event of @row at the time and place of @event, with @value. */
-static int put_event(struct caret_export *export, unsigned row, const struct kymo_ctf_event *event, const struct kymo_ctf_value *value,
-		     struct kymo_err *err)
+static int put_event(struct caret_export *export, unsigned row, const struct kymo_ctf_event *event,
+		     const struct kymo_ctf_value *value, struct kymo_err *err)
 {
 	const struct kymo_point *point = &export->row[row].point;
 	const uint64_t ns = (uint64_t)event->ns - (uint64_t) export->offset;
@@ -118,7 +119,8 @@ static struct kymo_ctf_value number(uint64_t u)
 	return (struct kymo_ctf_value){ .u = u, .present = 1 };
 }
 
-static int put_caret_init(struct caret_export *export, const struct kymo_ctf_event *event, struct kymo_err *err)
+static int put_caret_init(struct caret_export *export, const struct kymo_ctf_event *event,
+			  struct kymo_err *err)
 {
 	struct caret_process *process = caret_process_of(export, event);
 	struct kymo_ctf_value value[2];
@@ -135,7 +137,8 @@ static int put_caret_init(struct caret_export *export, const struct kymo_ctf_eve
 }
 
 /* The value of the field @name. */
-static struct kymo_ctf_value named(const struct caret_row *row, const struct kymo_ctf_event *event, const char *name)
+static struct kymo_ctf_value named(const struct caret_row *row, const struct kymo_ctf_event *event,
+				   const char *name)
 {
 	for (unsigned i = 0; i < row->point.field_count; i++)
 		if (!strcmp(row->point.field[i].name, name))
@@ -144,7 +147,8 @@ static struct kymo_ctf_value named(const struct caret_row *row, const struct kym
 }
 
 /* rmw_publish(rmw_publisher_handle, message, timestamp); before Iron only message. */
-static int put_write(struct caret_export *export, const struct caret_row *row, const struct kymo_ctf_event *event, struct kymo_err *err)
+static int put_write(struct caret_export *export, const struct caret_row *row,
+		     const struct kymo_ctf_event *event, struct kymo_err *err)
 {
 	const struct caret_row *write = &export->row[export->write_row];
 	const struct kymo_ctf_value stamp[2] = { named(row, event, "message"), named(row, event, "timestamp") };
@@ -160,7 +164,8 @@ static int put_write(struct caret_export *export, const struct caret_row *row, c
 	return put_event(export, export->stamp_row, event, stamp, err);
 }
 
-static int take(struct caret_export *export, const struct kymo_ctf_event *event, struct kymo_err *err)
+static int take(struct caret_export *export, const struct kymo_ctf_event *event,
+		struct kymo_err *err)
 {
 	const struct caret_row *row = &export->row[event->bound];
 	struct kymo_ctf_value value[KYMO_FIELDS_MAX];
@@ -191,8 +196,13 @@ static int begin(struct caret_export *export, const char *to, struct kymo_err *e
 {
 	const struct kymo_ctf_trace_info *first = kymo_ctf_trace(export->reader, 0);
 	struct ctf_trace_desc desc = {
-		.name = "caret", .hostname = first->hostname, .boot_id = "", .clock_offset_ns = first->clock_offset_ns,
-		.created_s = first->clock_offset_ns / 1000000000, .uid = geteuid(), .version_minor = 1,
+		.name = "caret",
+		.hostname = first->hostname,
+		.boot_id = "",
+		.clock_offset_ns = first->clock_offset_ns,
+		.created_s = first->clock_offset_ns / 1000000000,
+		.uid = geteuid(),
+		.version_minor = 1,
 	};
 
 	for (unsigned i = 1; i < kymo_ctf_trace_count(export->reader); i++)
@@ -202,7 +212,8 @@ static int begin(struct caret_export *export, const char *to, struct kymo_err *e
 				       kymo_ctf_trace(export->reader, i)->hostname);
 	export->offset = first->clock_offset_ns;
 	if (kymo_ctf_stream_count(export->reader))
-		desc.created_s += (int64_t)(kymo_ctf_stream(export->reader, 0)->begin_ns / 1000000000);
+		desc.created_s +=
+			(int64_t)(kymo_ctf_stream(export->reader, 0)->begin_ns / 1000000000);
 	if (caret_find_processes(export, err))
 		return -1;
 	caret_add_rows(export);
@@ -227,7 +238,8 @@ static int write_all(struct caret_export *export, struct kymo_err *err)
 	return more ? more : flush(export, err);
 }
 
-int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_exported *done, struct kymo_err *err)
+int caret_export(struct kymo_ctf_reader *reader, const char *to, struct caret_exported *done,
+		 struct kymo_err *err)
 {
 	struct caret_export *export = calloc(1, sizeof *export);
 	const struct map_slot *slot;

@@ -43,13 +43,16 @@ struct caret_export {
 	uint8_t bytes[PACKET_BYTES + EVENT_MAX];
 };
 
-/** caret_add_rows() - the events to read, and what to write for them, by the event classes of the trace. */
+/** caret_add_rows() - the events to read, and what to write for them, by the event classes of the
+ * trace. */
 void caret_add_rows(struct caret_export *export);
 
-/** caret_find_processes() - find each process's distribution, and whether it has a caret_init. Return: 0; -1 with @err. */
+/** caret_find_processes() - find each process's distribution, and whether it has a caret_init.
+ * Return: 0; -1 with @err. */
 int caret_find_processes(struct caret_export *export, struct kymo_err *err);
 
 /** caret_process_of() - the process of @event. Return: NULL: out of memory. */
-struct caret_process *caret_process_of(struct caret_export *export, const struct kymo_ctf_event *event);
+struct caret_process *caret_process_of(struct caret_export *export,
+				       const struct kymo_ctf_event *event);
 
 #endif

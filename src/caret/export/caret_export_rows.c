@@ -31,10 +31,12 @@ static bool is_written(const struct kymo_point *point)
 }
 
 /*
- * Adds a row: table row @id is written when @provider's event is read. @made_of: it is also written for that event, with
- * the fields that both have; "": it is also written for others, with all fields.
+ * Adds a row: table row @id is written when @provider's event is read. @made_of: it is also written
+ * for that event, with the fields that both have; "": it is also written for others, with all
+ * fields.
  */
-static void add_row(struct caret_export *export, unsigned id, const char *provider, const char *made_of)
+static void add_row(struct caret_export *export, unsigned id, const char *provider,
+		    const char *made_of)
 {
 	const struct kymo_point *point = &kymo_points[id];
 	struct caret_row *row = &export->row[export->rows];
@@ -45,11 +47,12 @@ static void add_row(struct caret_export *export, unsigned id, const char *provid
 	(void)snprintf(row->name, sizeof row->name, "%s:%s", provider, point->name);
 	for (unsigned i = 0; i < export->rows; i++)
 		if (!strcmp(export->row[i].name, row->name))
-			return;			/* another class of the same event, which has all fields */
+			return; /* another class of the same event, which has all fields */
 	*bind = (struct kymo_ctf_bind){ .event = row->name };
 	row->point.field_count = 0;
 	for (unsigned i = 0; i < point->field_count && values < KYMO_CTF_BIND_FIELDS; i++) {
-		if (!(made_of && (!*made_of || has_field(export->reader, made_of, point->field[i].name))) &&
+		if (!(made_of &&
+		      (!*made_of || has_field(export->reader, made_of, point->field[i].name))) &&
 		    !has_field(export->reader, row->name, point->field[i].name))
 			continue;
 		bind->field[values] = point->field[i].name;
@@ -91,7 +94,8 @@ void caret_add_rows(struct caret_export *export)
 
 /* ---- processes ---- */
 
-/* The distribution of a trace without a version, as CARET's own traces: guessed from its event classes. */
+/* The distribution of a trace without a version, as CARET's own traces: guessed from its event
+ * classes. */
 static const char *distribution_by_events(const struct kymo_ctf_reader *reader)
 {
 	static const char *const jazzy[][2] = {
@@ -106,7 +110,8 @@ static const char *distribution_by_events(const struct kymo_ctf_reader *reader)
 	       has_field(reader, "ros2_caret:rclcpp_construct_ring_buffer", "buffer") ? "iron" : "humble";
 }
 
-static const char *distribution_of(const struct caret_export *export, const struct kymo_ctf_value *version)
+static const char *distribution_of(const struct caret_export *export,
+				   const struct kymo_ctf_value *version)
 {
 	unsigned major = 0, minor = 0;
 
@@ -119,7 +124,8 @@ static const char *distribution_of(const struct caret_export *export, const stru
 	return minor < 5 && major == 8 ? "jazzy" : minor < 7 && major == 8 ? "kilted" : "rolling";
 }
 
-struct caret_process *caret_process_of(struct caret_export *export, const struct kymo_ctf_event *event)
+struct caret_process *caret_process_of(struct caret_export *export,
+				       const struct kymo_ctf_event *event)
 {
 	struct caret_process *process = map_get(&export->process, (uint32_t)event->vpid, 0);
 

@@ -74,8 +74,10 @@ static bool read_list(struct filter_caret *caret, enum filter_caret_list which, 
 	return true;
 }
 
-struct filter_caret *filter_caret_create(const struct filter_regex *regex, const char *const value[CARET_LISTS],
-					 void (*say)(void *context, const char *text), void *context)
+struct filter_caret *filter_caret_create(const struct filter_regex *regex,
+					 const char *const value[CARET_LISTS],
+					 void (*say)(void *context, const char *text),
+					 void *context)
 {
 	struct filter_caret *caret = calloc(1, sizeof *caret);
 	bool good = caret, some = false;

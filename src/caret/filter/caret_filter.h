@@ -4,15 +4,17 @@
  *
  *     CARET_IGNORE_TOPICS=/rosout:/parameter_events
  *
- * Each is a list of regular expressions between colons, which may match anywhere in a name; "*" alone matches all
- * names. An empty item is skipped. An item that is not a regular expression matches nothing.
+ * Each is a list of regular expressions between colons, which may match anywhere in a name; "*"
+ * alone matches all names. An empty item is skipped. An item that is not a regular expression
+ * matches nothing.
  */
 #ifndef KYMO_CARET_FILTER_H
 #define KYMO_CARET_FILTER_H
 
 #include <stdbool.h>
 
-/* An implementation of regular expressions, passed in so that programs without CARET do not need its library. */
+/* An implementation of regular expressions, passed in so that programs without CARET do not need
+ * its library. */
 struct filter_regex {
 	/* Return: NULL, and the reason in @error, when @pattern is invalid. */
 	void *(*compile)(const char *pattern, char error[128]);
@@ -41,8 +43,10 @@ struct filter_caret;
  *
  * Return: NULL when nothing is filtered, or without memory.
  */
-struct filter_caret *filter_caret_create(const struct filter_regex *regex, const char *const value[CARET_LISTS],
-					 void (*say)(void *context, const char *text), void *context);
+struct filter_caret *filter_caret_create(const struct filter_regex *regex,
+					 const char *const value[CARET_LISTS],
+					 void (*say)(void *context, const char *text),
+					 void *context);
 void filter_caret_free(struct filter_caret *caret);
 
 /** filter_caret_objects() - whether it looks at nodes or topics. */
@@ -63,7 +67,8 @@ unsigned filter_caret_topic(const struct filter_caret *caret, const char *name);
 
 /**
  * filter_caret_wants() - whether events of an object are recorded
- * @node, @topic: the lists that match its names; 0 for the topic of a timer, service, client or state machine
+ * @node, @topic: the lists that match its names; 0 for the topic of a timer, service, client or
+ * state machine
  */
 bool filter_caret_wants(const struct filter_caret *caret, unsigned node, unsigned topic);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CARET's architecture file: nodes, callbacks, groups, executors and named paths, and how the output of a node depends
- * on its inputs (message contexts). It is read from a file, or computed from a trace, and
- * written as YAML with the names that CARET's create_architecture_file gives:
+ * CARET's architecture file: nodes, callbacks, groups, executors and named paths, and how the
+ * output of a node depends on its inputs (message contexts). It is read from a file, or computed
+ * from a trace, and written as YAML with the names that CARET's create_architecture_file gives:
  *     /node/callback_0            timers first, then subscriptions, each in the order of their creation;
  *                                 as many digits as the number of callbacks has
  *     /node/callback_group_0      executor_0
@@ -107,7 +107,8 @@ struct architecture {
 int architecture_read(struct architecture **architecture, const char *path, struct kymo_err *err);
 
 /** architecture_of() - what @model has, with CARET's names. Return: 0; -1 with @err. */
-int architecture_of(struct architecture **architecture, const struct model *model, struct kymo_err *err);
+int architecture_of(struct architecture **architecture, const struct model *model,
+		    struct kymo_err *err);
 
 /** architecture_write() - as YAML for CARET. Return: 0; -1 with @err. */
 int architecture_write(const struct architecture *architecture, FILE *out, struct kymo_err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An architecture computed from a model, with CARET's names and order; see architecture.h. What CARET leaves out is left
- * out: services, /rosout, /parameter_events, the nodes of its own tracer, groups with only services.
+ * An architecture computed from a model, with CARET's names and order; see architecture.h. What
+ * CARET leaves out is left out: services, /rosout, /parameter_events, the nodes of its own tracer,
+ * groups with only services.
  */
 #include "caret/paths/architecture.h"
 
@@ -81,8 +82,10 @@ static bool is_same_kind(const struct arch_callback *a, const struct arch_callba
 	return a->is_timer ? a->period_ns == b->period_ns : strcmp(a->topic, b->topic) == 0;
 }
 
-/* Does CARET list @callback for @node? Its twin for messages of the same process is the same callback. */
-static bool is_listed(const struct model_callback *callback, const struct model_node *node, bool timers)
+/* Does CARET list @callback for @node? Its twin for messages of the same process is the same
+ * callback. */
+static bool is_listed(const struct model_callback *callback, const struct model_node *node,
+		      bool timers)
 {
 	if (callback->is_intra || model_callback_node(callback) != node)
 		return false;
@@ -208,7 +211,8 @@ static void add_publishers(struct making *m, struct arch_node *to, const struct 
 		struct arch_publish *made = &to->publish[to->publishes++];
 
 		made->topic = items[i].name;
-		made->order = i && strcmp(items[i - 1].name, made->topic) == 0 ? made[-1].order + 1 : 0;
+		made->order =
+			i && strcmp(items[i - 1].name, made->topic) == 0 ? made[-1].order + 1 : 0;
 		/* The publisher belongs to the node's only callback. */
 		if (to->callbacks != 1)
 			continue;
@@ -238,7 +242,8 @@ static void add_subscriptions(struct making *m, struct arch_node *to, const stru
 		struct arch_subscribe *made = &to->subscribe[to->subscribes++];
 
 		made->topic = items[i].name;
-		made->order = i && strcmp(items[i - 1].name, made->topic) == 0 ? made[-1].order + 1 : 0;
+		made->order =
+			i && strcmp(items[i - 1].name, made->topic) == 0 ? made[-1].order + 1 : 0;
 		made->callback = "";
 		for (unsigned k = 0; k < to->callbacks; k++)
 			if (to->callback[k].callback->subscription == items[i].object)

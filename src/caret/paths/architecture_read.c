@@ -20,8 +20,9 @@ struct reading {
 
 static void *room(struct reading *r, size_t count, size_t size)
 {
-	return yaml_kept(&r->yaml, count < SIZE_MAX / size ? pool_new(&r->architecture->pool, count * size + 1)
-					       : NULL);
+	return yaml_kept(&r->yaml, count < SIZE_MAX / size
+					   ? pool_new(&r->architecture->pool, count * size + 1)
+					   : NULL);
 }
 
 static const yaml_node_t *member(struct reading *r, const yaml_node_t *map, const char *key)

@@ -14,8 +14,8 @@ struct publication {
 	uint64_t id;			/* 0: begun, and not sent */
 	int64_t ns;
 	int64_t tid;
-	int64_t stamp_ns;		/* in the message's header; 0: not known */
-	bool is_intra;			/* within the process; perhaps through the middleware, too */
+	int64_t stamp_ns; /* in the message's header; 0: not known */
+	bool is_intra;    /* within the process; perhaps through the middleware, too */
 };
 
 struct arrival {
@@ -58,8 +58,9 @@ struct caret_tilde {
 struct caret {
 	struct model *model;
 	struct caret_options options;
-	struct array publishers, subscriptions, callbacks;	/* struct caret_log, by index of their owner */
-	struct array pending;		/* struct caret_pending, by thread index */
+	struct array publishers, subscriptions,
+		callbacks;    /* struct caret_log, by index of their owner */
+	struct array pending; /* struct caret_pending, by thread index */
 	struct caret_path *path;
 	struct architecture *seen;	/* computed from the trace, for names */
 	struct pool pool;
@@ -67,7 +68,8 @@ struct caret {
 	bool failed;
 };
 
-/* caret_tables.c. Except the bool ones these return 0 or -ENOMEM; tables are in the order of time. */
+/* caret_tables.c. Except the bool ones these return 0 or -ENOMEM; tables are in the order of
+ * time. */
 
 enum caret_table {
 	CARET_PUBLICATIONS,         /* [publish, tid] of a hop's publisher */
@@ -85,7 +87,8 @@ int caret_table_of(const struct caret *caret, enum caret_table which, caret_choi
 		   const void *what, struct records *out);
 /* The callbacks of a node by its name; those of the subscription of a struct arch_hop. */
 caret_choice caret_of_node, caret_of_subscription;
-/* [arrival] at a hop's subscription: its callbacks; if none ever ran, the times when messages were taken. */
+/* [arrival] at a hop's subscription: its callbacks; if none ever ran, the times when messages were
+ * taken. */
 int caret_arrivals(const struct caret *caret, const struct arch_hop *hop, struct records *out);
 /* [publish, arrival] between two hops; arrival 0: never received. */
 int caret_communication(const struct caret *caret, const struct arch_hop *from,

@@ -19,7 +19,8 @@
 
 /* ---- nodes ---- */
 
-/* The callback of the model that an architecture's @callback means: same kind, source, symbol and order. */
+/* The callback of the model that an architecture's @callback means: same kind, source, symbol and
+ * order. */
 struct wanted {
 	const char *node;
 	const struct arch_callback *callback;
@@ -134,8 +135,8 @@ struct context_rule {
 };
 
 /* [arrival, ..., publish] of a node in the middle of a path. */
-static int node_rows(const struct caret *caret, const struct arch_hop *hop, const struct context_rule *rule,
-		     struct records *out)
+static int node_rows(const struct caret *caret, const struct arch_hop *hop,
+		     const struct context_rule *rule, struct records *out)
 {
 	const struct arch_context *chained = rule->chain;
 	const struct arch_node *node = rule->node;
@@ -161,8 +162,8 @@ static int node_rows(const struct caret *caret, const struct arch_hop *hop, cons
 }
 
 /*
- * [callback start, publish] of the first node: the callback on the publishing thread. Callbacks that published nothing
- * have no row.
+ * [callback start, publish] of the first node: the callback on the publishing thread. Callbacks
+ * that published nothing have no row.
  */
 static int beginning(const struct caret *caret, const struct arch_hop *hop, struct records *out)
 {
@@ -207,7 +208,8 @@ static const char *callback_name(struct caret *caret, const struct arch_hop *hop
 	const struct architecture *from[2] = { caret->options.architecture, caret->seen };
 
 	for (unsigned k = 0; k < 2; k++) {
-		const struct arch_node *node = from[k] ? architecture_find_node(from[k], hop->node) : NULL;
+		const struct arch_node *node =
+			from[k] ? architecture_find_node(from[k], hop->node) : NULL;
 
 		for (unsigned i = 0; node && i < node->subscribes; i++)
 			if (strcmp(node->subscribe[i].topic, hop->subscribe_topic) == 0 &&
@@ -250,13 +252,15 @@ static bool has_stamps(const struct caret *caret, const struct arch_hop *hop)
 }
 
 /* The rule of the message context of @hop; with @problem if it cannot be followed. */
-static struct context_rule rule_of(struct caret *caret, const struct arch_hop *hop, const char **problem)
+static struct context_rule rule_of(struct caret *caret, const struct arch_hop *hop,
+				   const char **problem)
 {
 	const struct architecture *architecture = caret->options.architecture;
 	struct context_rule rule = { architecture ? architecture_find_node(architecture, hop->node)
 						  : NULL,
 				     NULL, false, false };
-	const struct arch_context *context = rule.node ? architecture_find_context(rule.node, hop) : NULL;
+	const struct arch_context *context =
+		rule.node ? architecture_find_context(rule.node, hop) : NULL;
 
 	if (!context || !*context->type || strcmp(context->type, "use_latest_message") == 0)
 		return rule;

@@ -80,7 +80,8 @@ static void add_publication(struct caret *caret, const struct model_publisher *p
 		return;
 	/* A call with both kinds of receivers is reported twice, first within the process. */
 	row = log->rows ? (struct publication *)log->row + log->rows - 1 : NULL;
-	for (size_t back = 0; row && publication->id && back < 64 && back < log->rows; back++, row--)
+	for (size_t back = 0; row && publication->id && back < 64 && back < log->rows;
+	     back++, row--)
 		if (row->id == publication->id) {
 			if (publication->ns < row->ns)
 				row->ns = publication->ns;

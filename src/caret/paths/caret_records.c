@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of times and their joins; see caret_records.h. Joins sort both sides and walk through them together. */
+/* Tables of times and their joins; see caret_records.h. Joins sort both sides and walk through them
+ * together. */
 #include "caret/paths/caret_records.h"
 
 #include <errno.h>
@@ -175,7 +176,9 @@ static int pair_up(const struct records *left, const struct key *lefts, size_t l
 		/* With equal stamps the left row comes first. */
 		for (; !rc && l < left_count && lefts[l].value <= rights[r].value; l++)
 			rc = map_put(&current,
-				     left_key < 0 ? 0 : (uint64_t)records_row(left, lefts[l].row)[left_key],
+				     left_key < 0
+					     ? 0
+					     : (uint64_t)records_row(left, lefts[l].row)[left_key],
 				     0, (void *)&lefts[l]);
 		mine = map_get(&current, right_key < 0 ? 0 : (uint64_t)row[right_key], 0);
 		if (mine)
@@ -198,8 +201,8 @@ int records_follow(const struct records *left, unsigned left_stamp, int left_key
 
 	*out = (struct records){ .columns = left->columns + right->columns };
 	if (lefts && rights && pairs)
-		rc = pair_up(left, lefts, left_count, left_key, right, rights, right_count, right_key,
-			     pairs, &count);
+		rc = pair_up(left, lefts, left_count, left_key, right, rights, right_count,
+			     right_key, pairs, &count);
 	for (size_t i = 0; !rc && i < left->rows; i++) {
 		bool alone = at == count || pairs[at].left != i;
 
@@ -208,7 +211,8 @@ int records_follow(const struct records *left, unsigned left_stamp, int left_key
 		for (bool one = true; !rc && at < count && pairs[at].left == i; at++, one = false)
 			if (every || one)
 				rc = put(out, left, i, right,
-					 records_row(right, rights[pairs[at].right].row), UINT32_MAX);
+					 records_row(right, rights[pairs[at].right].row),
+					 UINT32_MAX);
 	}
 	free(lefts);
 	free(rights);

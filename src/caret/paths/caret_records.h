@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of times, and the two joins that build CARET's paths. A row is the path of one message, a column is a place on
- * it; 0 is a missing time.
+ * Tables of times, and the two joins that build CARET's paths. A row is the path of one message, a
+ * column is a place on it; 0 is a missing time.
  */
 #ifndef KYMO_ANALYSIS_RECORDS_H
 #define KYMO_ANALYSIS_RECORDS_H
@@ -26,11 +26,13 @@ static inline int64_t *records_row(const struct records *records, size_t row)
 int64_t *records_add(struct records *records);
 void records_free(struct records *records);
 
-/** records_sort() - by @column, missing values last; rows of equal values by their later columns. */
+/** records_sort() - by @column, missing values last; rows of equal values by their later
+ * columns. */
 void records_sort(struct records *records, unsigned column);
 
 /**
- * records_join() - each row of @left with each row of @right that has the same value; other rows of @left alone
+ * records_join() - each row of @left with each row of @right that has the same value; other rows of
+ * @left alone
  * @left_column, @right_column: the columns of that value; a missing value equals nothing
  * @out: has left->columns + right->columns - 1 columns: @right without @right_column
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Response times of a path's rows, in four cases; see docs/caret.md for the definitions. First each row gets the output
- * that it ended in; rows that did not reach the end belong to the next output. Then each case chooses, for each output,
- * the input that the response is counted from.
+ * Response times of a path's rows, in four cases; see docs/caret.md for the definitions. First each
+ * row gets the output that it ended in; rows that did not reach the end belong to the next output.
+ * Then each case chooses, for each output, the input that the response is counted from.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,9 +43,10 @@ static size_t without_end(struct entry *entry, size_t count, int64_t end_ns)
 }
 
 /*
- * From the last row to the first: a row without an end was overtaken, so the earliest later output counts for it. Inputs of
- * the very first output have no earlier input to compare with.
- * @everywhere: leave out rows in which any two neighbouring times are in the wrong order, not only the ends.
+ * From the last row to the first: a row without an end was overtaken, so the earliest later output
+ * counts for it. Inputs of the very first output have no earlier input to compare with.
+ * @everywhere: leave out rows in which any two neighbouring times are in the wrong order, not only
+ * the ends.
  */
 static int entries_of(const struct records *records, bool everywhere, struct entries *entries,
 		      size_t *reversed)
@@ -99,8 +100,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * A response for each output: of its latest input (best) or its earliest one. Entries are sorted by start, so the earliest
- * one comes first.
+ * A response for each output: of its latest input (best) or its earliest one. Entries are sorted by
+ * start, so the earliest one comes first.
  */
 static int per_output(struct caret_path *path, const struct entries *entries, enum caret_case which)
 {
@@ -151,7 +152,8 @@ static int responses(struct caret_path *path, const struct entries *entries)
 
 /* ---- stacks: in which parts of the path a response was spent ---- */
 
-/* Rows with one output are neighbours. Return: the index behind the last of them, from @first on. */
+/* Rows with one output are neighbours. Return: the index behind the last of them, from @first
+ * on. */
 static size_t group_end(const struct records *records, const struct entries *entries, size_t first)
 {
 	unsigned last = records->columns - 1;

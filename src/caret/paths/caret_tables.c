@@ -114,7 +114,8 @@ bool caret_of_node(const struct caret *caret, unsigned callback, const void *nam
 #define ARRIVAL(member)		offsetof(struct arrival, member)
 #define RUN(member)		offsetof(struct run_row, member)
 
-/* A table has a row for each row of some logs, and a column for some of its members, which are int64_t. */
+/* A table has a row for each row of some logs, and a column for some of its members, which are
+ * int64_t. */
 static const struct table {
 	size_t logs;			/* member of struct caret */
 	caret_choice *is_of;		/* whether a log is one of a hop */
@@ -232,8 +233,10 @@ struct arrivals {
 	bool is_intra;			/* within the process: only received messages have a row */
 };
 
-/* Joins the publications of one publisher with their arrivals. @out NULL: only find out is_intra. */
-static int join_publications(const struct caret_log *log, struct arrivals *arrivals, struct records *out)
+/* Joins the publications of one publisher with their arrivals. @out NULL: only find out
+ * is_intra. */
+static int join_publications(const struct caret_log *log, struct arrivals *arrivals,
+			     struct records *out)
 {
 	const struct publication *row = log->row;
 
@@ -242,7 +245,8 @@ static int join_publications(const struct caret_log *log, struct arrivals *arriv
 					  sizeof(*arrivals->arrival), (int64_t)row[k].id);
 		unsigned rows = 0;
 
-		for (; row[k].id && at < arrivals->count && arrivals->arrival[at].id == row[k].id; at++) {
+		for (; row[k].id && at < arrivals->count && arrivals->arrival[at].id == row[k].id;
+		     at++) {
 			const struct arrival *m = &arrivals->arrival[at];
 			int64_t ns = arrivals->has_callbacks ? m->callback_ns : m->take_ns;
 			int64_t *to;

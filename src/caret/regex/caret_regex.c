@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ECMAScript's regular expressions by PCRE2: of bytes, without locale, and lines have no meaning. */
+/* ECMAScript's regular expressions by PCRE2: of bytes, without locale, and lines have no
+ * meaning. */
 #include <stdlib.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -27,7 +28,8 @@ static void regex_free(void *pointer)
 	free(compiled);
 }
 
-/* As in ECMAScript: "$" is the end of the text, "[]" matches nothing, a group that took no part is "". */
+/* As in ECMAScript: "$" is the end of the text, "[]" matches nothing, a group that took no part is
+ * "". */
 static void *regex_compile(const char *pattern, char error[128])
 {
 	const uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_ALT_BSUX |
@@ -37,7 +39,8 @@ static void *regex_compile(const char *pattern, char error[128])
 	int number = PCRE2_ERROR_NOMEMORY;
 
 	if (compiled)
-		compiled->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &number, &where, NULL);
+		compiled->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options,
+					       &number, &where, NULL);
 	if (compiled && compiled->code) {
 		compiled->data = pcre2_match_data_create_from_pattern(compiled->code, NULL);
 		compiled->context = pcre2_match_context_create(NULL);
@@ -56,8 +59,8 @@ static bool regex_found(void *pointer, const char *text)
 {
 	struct compiled *compiled = pointer;
 
-	return pcre2_match(compiled->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, compiled->data,
-			   compiled->context) >= 0;
+	return pcre2_match(compiled->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0,
+			   compiled->data, compiled->context) >= 0;
 }
 
 const struct filter_regex filter_regex_pcre2 = { regex_compile, regex_found, regex_free };
