@@ -13,12 +13,18 @@ grep -v -E '^(LICENSE$|.*/fixtures/.*|tests/fuzz/seeds/.*|.*\.(bin|gz|png|ctf)$)
 grep -E '\.(c|h|def|hpp|map|sh|py|cmake)$|CMakeLists\.txt$|Makefile$' "$scratch/text" >"$scratch/code"
 [ "$(wc -l <"$scratch/code")" -gt 30 ] || fail "found too few files: looking at the right place?"
 
-while read -r file; do
-	lines=$(wc -l <"$file")
-	[ "$lines" -le "$lines_max" ] || fail "$file: $lines lines; at most $lines_max"
-	head -2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
-		fail "$file: no SPDX line at the top"
-done <"$scratch/code"
+found=$(xargs awk -v most="$lines_max" '
+	function ended() {
+		if (lines > most)
+			print file ": " lines " lines; at most " most
+		if (file != "" && !has_spdx)
+			print file ": no SPDX line at the top"
+	}
+	FNR == 1 { ended(); file = FILENAME; has_spdx = 0 }
+	FNR <= 2 && /SPDX-License-Identifier: Apache-2.0/ { has_spdx = 1 }
+	{ lines = FNR }
+	END { ended() }' <"$scratch/code")
+[ -z "$found" ] || fail "$found"
 
 # search WHAT PATTERN LIST: no line of the listed files matches.
 search() {
@@ -48,6 +54,25 @@ grep -E '^src/(ctf|accounts|analysis|query|export|report|live|cli/(input|verbs/(
 found=$(xargs grep -nE '(^|[^[:alnum:]_>.])((f|fre)?open(64|at|at64)?|json_object_from_file)[[:blank:]]*\(' /dev/null <"$scratch/readers" |
 	grep -vE 'O_WRONLY|O_RDWR|O_DIRECTORY|"w[ex]*"|"wxe"|O_NONBLOCK . O_NOCTTY|CTF_SYNC_NAME|, flags, ')
 [ -z "$found" ] || fail "a reader that opens a file without base/file.h:"$'\n'"$found"
+
+# Lines have at most 100 columns, with tabs of 8. A line with a text in quotes, a row of a table, and the drawing in a comment may
+# be longer. The number of others only sinks.
+long_max=1500
+grep -E '^(src|include)/.*\.(c|h|hpp)$' "$scratch/c" | xargs awk '
+	/"/ || /^[[:blank:]]*[{[]/ || /\\$/ { next }
+	/^[[:blank:]]*(\/\*|\*)/ && /[|]|[^[:blank:]*]  |[^ -~\t]/ { next }
+	{
+		columns = 0
+		parts = split($0, part, "\t")
+		for (i = 1; i < parts; i++)
+			columns += length(part[i]) + 8 - (columns + length(part[i])) % 8
+		if (columns + length(part[parts]) > 100)
+			print FILENAME ":" FNR ": " $0
+	}' >"$scratch/long"
+long=$(wc -l <"$scratch/long")
+[ "$long" -le "$long_max" ] || fail "$long lines over 100 columns, $long_max were allowed; clang-format --lines breaks them:
+$(tail -20 "$scratch/long")"
+[ "$long" -ge "$((long_max - 200))" ] || fail "only $long lines over 100 columns: lower long_max in this test from $long_max"
 
 # Under the thread sanitizer run the unit tests that say that they have threads.
 found=$(grep -E '^tests/unit/.*\.c$' "$scratch/c" | xargs grep -lE 'pthread_create|uv_thread_create' | xargs grep -L '^// needs: threads$')
