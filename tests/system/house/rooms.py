@@ -367,6 +367,22 @@ def check_links():
             failures.append(f"CMakeLists.txt: kymo_{name} links kymo_{other} and includes none of its headers")
 
 
+def check_drawing():
+    """docs/developers/architecture.md lists each room and sub-room, and the functions that it names are in the files it links."""
+    path = os.path.join(SOURCE, "docs", "developers", "architecture.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    listed = set(re.findall(r"`([\w/]+)`", text.partition("\n## Rooms")[2]))
+    for room in ROOMS:
+        if room.count("/") < 2:
+            check(room in listed or room.split("/")[-1] in listed, f"architecture.md does not list {room}")
+    functions = re.findall(r"`(\w+)\(\)` in \[[^]]*\]\(([^)]*)\)", text)
+    check(len(functions) >= 5, f"only {len(functions)} functions found in architecture.md")
+    for function, link in functions:
+        with open(os.path.join(os.path.dirname(path), link), encoding="utf-8") as file:
+            check(re.search(rf"\b{function}\b", file.read()), f"architecture.md: {function}() is not in {link}")
+
+
 def check_needed(library):
     path = os.path.join(BUILD, "lib", library)
     if not check(os.path.exists(path), f"{path} was not built"):
@@ -379,5 +395,6 @@ def check_needed(library):
 check_sources()
 check_circles()
 check_links()
+check_drawing()
 check_needed("libkymo.so")
 check_needed("libkymo-ros2.so")
