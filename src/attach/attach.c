@@ -25,7 +25,7 @@ static void fill(struct attach_outcome *outcome, const struct injection *injecti
 }
 
 /* What the library answered, as an error. Return: 0: it is none; else -1. */
-static int judge(const struct process *process, struct kymo_attach_block *block,
+static int judge(const struct attach_process *process, struct kymo_attach_block *block,
 		 struct kymo_err *err)
 {
 	block->text[sizeof block->text - 1] = 0;
@@ -65,7 +65,7 @@ static int judge(const struct process *process, struct kymo_attach_block *block,
 	}
 }
 
-static int open_process(unsigned pid, struct process *process, struct injection *injection,
+static int open_process(unsigned pid, struct attach_process *process, struct injection *injection,
 			struct attach_outcome *outcome, struct kymo_err *err)
 {
 	*outcome = (struct attach_outcome){ 0 };
@@ -103,7 +103,7 @@ int attach_on(unsigned pid, const struct attach_wish *wish, struct attach_outcom
 	      struct kymo_err *err)
 {
 	struct injection injection;
-	struct process process;
+	struct attach_process process;
 	int result;
 
 	if (strlen(wish->library) >= KYMO_ATTACH_PATH_MAX ||
@@ -130,7 +130,7 @@ int attach_off(unsigned pid, const struct attach_wish *wish, struct attach_outco
 	       struct kymo_err *err)
 {
 	struct injection injection;
-	struct process process;
+	struct attach_process process;
 	int result = 0;
 
 	if (open_process(pid, &process, &injection, outcome, err) < 0)

@@ -104,7 +104,8 @@ uint64_t registers_sp(const struct registers *registers)
 /* The kernel has moved pc back to the call that it will make again; a call that has returned is before pc. */
 long registers_call(const struct registers *registers, const uint8_t code[8])
 {
-	return word_at(code) == SVC || word_at(code + 4) == SVC ? (long)registers->general.regs[8] : ATTACH_NO_CALL;
+	return word_at(code) == SVC || word_at(code + 4) == SVC ? (long)registers->general.regs[8]
+								: ATTACH_NO_CALL;
 }
 
 uint64_t registers_argument(const struct registers *registers, unsigned index)
@@ -118,7 +119,8 @@ void registers_interrupted(struct registers *registers)
 	(void)registers;
 }
 
-void registers_set_call(struct registers *registers, uint64_t instruction, long number, const uint64_t argument[6])
+void registers_set_call(struct registers *registers, uint64_t instruction, long number,
+			const uint64_t argument[6])
 {
 	registers->general.pc = instruction;
 	registers->general.regs[8] = (uint64_t)number;

@@ -103,8 +103,9 @@ static bool behind_syscall(const uint8_t code[8])
 
 long registers_call(const struct registers *registers, const uint8_t code[8])
 {
-	return (int64_t)registers->general.orig_rax >= 0 && behind_syscall(code) ? (long)registers->general.orig_rax
-										 : ATTACH_NO_CALL;
+	return (int64_t)registers->general.orig_rax >= 0 && behind_syscall(code)
+		       ? (long)registers->general.orig_rax
+		       : ATTACH_NO_CALL;
 }
 
 uint64_t registers_argument(const struct registers *registers, unsigned index)
@@ -121,7 +122,8 @@ void registers_interrupted(struct registers *registers)
 	registers->general.orig_rax = (uint64_t)-1;
 }
 
-void registers_set_call(struct registers *registers, uint64_t instruction, long number, const uint64_t argument[6])
+void registers_set_call(struct registers *registers, uint64_t instruction, long number,
+			const uint64_t argument[6])
 {
 	struct user_regs_struct *general = &registers->general;
 

@@ -46,7 +46,7 @@ static bool is_called(unsigned pid, const char *wanted, char name[64])
 /* A linker maps the file of a library, too, but never to run it. */
 static bool is_loaded(const struct maps *maps, const char *name)
 {
-	const struct map *object = maps_object(maps, name);
+	const struct attach_map *object = maps_object(maps, name);
 
 	for (unsigned i = 0; object && i < maps->count; i++)
 		if (maps->map[i].execute &&
@@ -58,7 +58,7 @@ static bool is_loaded(const struct maps *maps, const char *name)
 static enum attach_kind kind_of(unsigned pid)
 {
 	enum attach_kind kind = ATTACH_OTHER;
-	const struct map *library;
+	const struct attach_map *library;
 	uint32_t held = KYMO_ATTACH_NEVER;
 	struct kymo_err ignored;
 	struct maps maps;

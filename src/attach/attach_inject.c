@@ -50,7 +50,8 @@ static uint64_t of_libc(const struct maps *maps, const char *name)
 	return found;
 }
 
-int injection_open(struct injection *injection, const struct process *process, struct kymo_err *err)
+int injection_open(struct injection *injection, const struct attach_process *process,
+		   struct kymo_err *err)
 {
 	uint64_t at;
 
@@ -122,7 +123,7 @@ static void calm_down(const struct injection *injection, unsigned tid)
 static int wait_answer(struct injection *injection, struct kymo_attach_block *block,
 		       struct kymo_err *err)
 {
-	const struct process *process = injection->process;
+	const struct attach_process *process = injection->process;
 	const uint64_t at = injection->scratch + KYMO_ATTACH_PAGE;
 	const int64_t until = now_ns() + ANSWER_NS;
 	bool calmed = false;
@@ -309,7 +310,7 @@ static int start(struct injection *injection, struct kymo_attach_block *block, s
 	static struct candidate candidate[CANDIDATES_MAX];
 	const int64_t until = now_ns() + FIND_NS;
 	const uint64_t instruction = call_instruction(&injection->maps);
-	struct process now;
+	struct attach_process now;
 
 	if (!instruction)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot find getpid() in the libc of %s (%u)",
@@ -365,7 +366,7 @@ static int find_functions(const struct injection *injection, struct kymo_attach_
 static int check_scratch(const struct injection *injection, struct kymo_err *err)
 {
 	static struct kymo_attach_block before;
-	const struct process *process = injection->process;
+	const struct attach_process *process = injection->process;
 
 	if (!injection->scratch)
 		return 0;

@@ -11,9 +11,9 @@
 #include "attach/attach_process.h"
 
 struct injection {
-	const struct process *process;
+	const struct attach_process *process;
 	struct maps maps;
-	const struct map *library; /* libkymo-ros2.so in the process; NULL: not loaded */
+	const struct attach_map *library; /* libkymo-ros2.so in the process; NULL: not loaded */
 	uint32_t held;             /* enum kymo_attach_held of it */
 	uint64_t scratch;          /* 0: none yet */
 	int64_t max_pause;         /* ns; 0: no limit */
@@ -24,7 +24,7 @@ struct injection {
 
 /** injection_open() - what is in the process now. Return: 0 and an object for injection_close(), or
  * -1 with @err. */
-int injection_open(struct injection *injection, const struct process *process,
+int injection_open(struct injection *injection, const struct attach_process *process,
 		   struct kymo_err *err);
 void injection_close(struct injection *injection);
 

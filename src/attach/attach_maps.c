@@ -86,7 +86,7 @@ static bool add_path(struct maps *maps, const char *path, unsigned *at)
 
 static bool add_line(struct maps *maps, char *line)
 {
-	struct map map = { 0 };
+	struct attach_map map = { 0 };
 	char access[5] = "";
 	int path = 0;
 	unsigned at = 0;
@@ -144,7 +144,7 @@ void maps_free(struct maps *maps)
 	*maps = (struct maps){ 0 };
 }
 
-const struct map *maps_at(const struct maps *maps, uint64_t address)
+const struct attach_map *maps_at(const struct maps *maps, uint64_t address)
 {
 	unsigned from = 0, to = maps->count; /* sorted by address */
 
@@ -161,12 +161,12 @@ const struct map *maps_at(const struct maps *maps, uint64_t address)
 	return NULL;
 }
 
-const char *maps_path(const struct maps *maps, const struct map *map)
+const char *maps_path(const struct maps *maps, const struct attach_map *map)
 {
 	return maps->paths + map->path;
 }
 
-const struct map *maps_object(const struct maps *maps, const char *name)
+const struct attach_map *maps_object(const struct maps *maps, const char *name)
 {
 	const size_t length = strlen(name);
 
@@ -267,7 +267,7 @@ static bool find(const struct maps *maps, const struct dynamic *dynamic, const c
 	return false;
 }
 
-uint64_t maps_symbol(const struct maps *maps, const struct map *map, const char *name,
+uint64_t maps_symbol(const struct maps *maps, const struct attach_map *map, const char *name,
 		     uint64_t *size)
 {
 	struct dynamic dynamic;

@@ -19,7 +19,7 @@ enum object_kind {
 	OBJECT_ALLOCATOR, /* another object that defines malloc() */
 };
 
-struct map {
+struct attach_map {
 	uint64_t from, to, offset;
 	bool execute;
 	enum object_kind kind;
@@ -29,7 +29,7 @@ struct map {
 struct maps {
 	unsigned pid;
 	char program[PATH_MAX]; /* path of the program's file; empty: unknown */
-	struct map *map;
+	struct attach_map *map;
 	unsigned count, room;
 	char *paths;
 	size_t paths_size, paths_room;
@@ -41,18 +41,18 @@ int maps_read(struct maps *maps, unsigned pid, struct kymo_err *err);
 void maps_free(struct maps *maps);
 
 /** maps_at() - the mapping with @address; NULL: none. */
-const struct map *maps_at(const struct maps *maps, uint64_t address);
+const struct attach_map *maps_at(const struct maps *maps, uint64_t address);
 
-const char *maps_path(const struct maps *maps, const struct map *map);
+const char *maps_path(const struct maps *maps, const struct attach_map *map);
 
 /** maps_object() - the first mapping of the file called @name (as "libc.so.6", or up to a digit as
  * "libtracetools.so"); NULL: none. */
-const struct map *maps_object(const struct maps *maps, const char *name);
+const struct attach_map *maps_object(const struct maps *maps, const char *name);
 
 /** maps_symbol() - the address of the function or variable @name that the object of @map defines;
  * 0: none. Its size in @size, may be NULL. Context: blocks; needs the right to trace the process.
  */
-uint64_t maps_symbol(const struct maps *maps, const struct map *map, const char *name,
+uint64_t maps_symbol(const struct maps *maps, const struct attach_map *map, const char *name,
 		     uint64_t *size);
 
 /** maps_find_allocators() - mark the objects other than libc that define malloc(): jemalloc,

@@ -13,7 +13,7 @@
 
 #define AUXV_MAX 64
 
-static void read_line(struct process *process, const char *line)
+static void read_line(struct attach_process *process, const char *line)
 {
 	(void)sscanf(line, "State: %c", &process->state);
 	(void)sscanf(line, "Tgid: %u", &process->group);
@@ -36,12 +36,12 @@ static bool differs(unsigned pid, const char *what)
 	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
 
-int process_read(struct process *process, unsigned pid, struct kymo_err *err)
+int process_read(struct attach_process *process, unsigned pid, struct kymo_err *err)
 {
 	char path[64], line[512];
 	FILE *file;
 
-	*process = (struct process){ .pid = pid };
+	*process = (struct attach_process){ .pid = pid };
 	(void)snprintf(path, sizeof path, "/proc/%u/status", pid);
 	file = fopen(path, "re");
 	if (!file)
@@ -76,7 +76,7 @@ static bool is_secure(unsigned pid)
 	return false;
 }
 
-static int check_user(const struct process *process, struct kymo_err *err)
+static int check_user(const struct attach_process *process, struct kymo_err *err)
 {
 	const unsigned own = (unsigned)geteuid();
 
@@ -93,9 +93,9 @@ static int check_user(const struct process *process, struct kymo_err *err)
 
 /* A filter that kills the process at mmap() or openat() cannot be read without rights. Filters that
  * are also ours are harmless. */
-static int check_sandbox(const struct process *process, struct kymo_err *err)
+static int check_sandbox(const struct attach_process *process, struct kymo_err *err)
 {
-	struct process own;
+	struct attach_process own;
 
 	if (process->seccomp == 0)
 		return 0;
@@ -108,7 +108,7 @@ static int check_sandbox(const struct process *process, struct kymo_err *err)
 		       process->name, process->pid);
 }
 
-int process_allows(const struct process *process, struct kymo_err *err)
+int process_allows(const struct attach_process *process, struct kymo_err *err)
 {
 	if (process->pid == (unsigned)getpid())
 		return err_set(err, KYMO_EXIT_USAGE, "%u is kymo itself", process->pid);
@@ -159,7 +159,8 @@ static bool has_thread_sanitizer(const struct maps *maps)
 	return maps_object(maps, "libtsan.so") != NULL;
 }
 
-int process_suits(const struct process *process, const struct maps *maps, struct kymo_err *err)
+int process_suits(const struct attach_process *process, const struct maps *maps,
+		  struct kymo_err *err)
 {
 	uint8_t byte;
 
@@ -208,7 +209,7 @@ static int yama_scope(void)
 	return scope;
 }
 
-int process_refused(const struct process *process, int error, struct kymo_err *err)
+int process_refused(const struct attach_process *process, int error, struct kymo_err *err)
 {
 	const int scope = yama_scope();
 
@@ -239,7 +240,7 @@ int process_refused(const struct process *process, int error, struct kymo_err *e
  * Return: false: somebody else than root, we and the user of the process may write to it. Many
  * systems give each user a group of the same number, and let this group write.
  */
-static bool is_ours_alone(const struct process *process, const struct stat *st)
+static bool is_ours_alone(const struct attach_process *process, const struct stat *st)
 {
 	if (st->st_uid && st->st_uid != geteuid() && st->st_uid != process->uid[0])
 		return false;
@@ -248,7 +249,7 @@ static bool is_ours_alone(const struct process *process, const struct stat *st)
 	return !(st->st_mode & 002) && (!(st->st_mode & 020) || st->st_gid == st->st_uid);
 }
 
-int process_library(const struct process *process, const char *library, struct kymo_err *err)
+int process_library(const struct attach_process *process, const char *library, struct kymo_err *err)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;

@@ -9,7 +9,7 @@
 
 #include "attach/attach_maps.h"
 
-struct process {
+struct attach_process {
 	unsigned pid;
 	char name[64];             /* of its main thread */
 	char state;                /* of its main thread: R S D T t Z X */
@@ -22,7 +22,7 @@ struct process {
 
 /** process_read() - read /proc/<pid>/status. Return: 0, or -1 with @err (KYMO_EXIT_INPUT): no such
  * process. Context: blocks. */
-int process_read(struct process *process, unsigned pid, struct kymo_err *err);
+int process_read(struct attach_process *process, unsigned pid, struct kymo_err *err);
 
 /**
  * process_allows() - may we trace this process, and would it live on?
@@ -31,15 +31,16 @@ int process_read(struct process *process, unsigned pid, struct kymo_err *err);
  * has, that are stopped, or that are sandboxed by other filters than ours. Return: 0, or -1 with
  * @err, which says what would allow it. Context: blocks.
  */
-int process_allows(const struct process *process, struct kymo_err *err);
+int process_allows(const struct attach_process *process, struct kymo_err *err);
 
 /** process_suits() - has the process a dynamic linker and a libc that kymo knows? Return: 0, or -1
  * with @err. Context: blocks. */
-int process_suits(const struct process *process, const struct maps *maps, struct kymo_err *err);
+int process_suits(const struct attach_process *process, const struct maps *maps,
+		  struct kymo_err *err);
 
-/** process_refused() - the error for a system call of ptrace that failed with @error. Return: -1.
- */
-int process_refused(const struct process *process, int error, struct kymo_err *err);
+/** process_refused() - the error for a system call of ptrace that failed with @error. Return:
+ * -1. */
+int process_refused(const struct attach_process *process, int error, struct kymo_err *err);
 
 /**
  * process_library() - is @library a file that may be loaded into the process?
@@ -47,6 +48,7 @@ int process_refused(const struct process *process, int error, struct kymo_err *e
  * It must exist in the root directory of the process, belong to root or to us, and nobody else may
  * write to it or replace it. Return: 0, or -1 with @err. Context: blocks.
  */
-int process_library(const struct process *process, const char *library, struct kymo_err *err);
+int process_library(const struct attach_process *process, const char *library,
+		    struct kymo_err *err);
 
 #endif

@@ -178,7 +178,7 @@ unsigned safe_candidates(unsigned pid, struct candidate candidate[CANDIDATES_MAX
 /* Return: whether the word on the stack speaks against this place. */
 static bool is_bad_word(const struct maps *maps, uint64_t word, const char *program)
 {
-	const struct map *map = word > 4096 ? maps_at(maps, word) : NULL;
+	const struct attach_map *map = word > 4096 ? maps_at(maps, word) : NULL;
 	uint8_t code[8 + 12] = { 0 };
 
 	if (!map || !map->execute)
@@ -197,7 +197,7 @@ static bool is_bad_word(const struct maps *maps, uint64_t word, const char *prog
 static bool stack_is_good(const struct stopped *stopped, const struct maps *maps)
 {
 	const uint64_t from = registers_sp(&stopped->before) & ~7ull;
-	const struct map *map = maps_at(maps, from);
+	const struct attach_map *map = maps_at(maps, from);
 	const char *program = maps->program;
 	static uint64_t word[STACK_MAX / 8];
 	size_t size;
@@ -216,7 +216,7 @@ static bool stack_is_good(const struct stopped *stopped, const struct maps *maps
 bool is_safe(const struct stopped *stopped, const struct maps *maps)
 {
 	const long call = registers_call(&stopped->before, stopped->code);
-	const struct map *map = maps_at(maps, registers_pc(&stopped->before));
+	const struct attach_map *map = maps_at(maps, registers_pc(&stopped->before));
 
 	if (!map || map->kind == OBJECT_LINKER || map->kind == OBJECT_NONE ||
 	    (map->kind == OBJECT_ALLOCATOR && strcmp(maps_path(maps, map), maps->program)))

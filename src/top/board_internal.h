@@ -32,7 +32,7 @@ struct row {
 			  + 1 */
 };
 
-struct process {
+struct board_proc {
 	int32_t pid;
 	char name[32];
 	uint64_t events, last_events; /* in the present slice, in the one before */
@@ -46,9 +46,9 @@ struct board {
 	struct row **row[BOARD_PAGES];
 	unsigned count[BOARD_PAGES], capacity[BOARD_PAGES];
 	struct map by_key;    /* hash of page, name, what, process and pid -> struct row */
-	struct map processes; /* pid -> struct process */
+	struct map processes; /* pid -> struct board_proc */
 	unsigned nodes;       /* of the model that was detached */
-	struct process **process;
+	struct board_proc **process;
 	unsigned process_count, process_capacity;
 
 	struct kymo_ctf_reader *reader;

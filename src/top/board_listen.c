@@ -278,7 +278,7 @@ static void tell_hosts(struct board *board)
 
 void board_count_process(struct board *board, int32_t pid, const char *name, uint64_t count)
 {
-	struct process *process = map_get(&board->processes, (uint32_t)pid, 0);
+	struct board_proc *process = map_get(&board->processes, (uint32_t)pid, 0);
 
 	if (!process) {
 		process = map_at(&board->processes, (uint32_t)pid, 0, sizeof(*process));

@@ -59,7 +59,7 @@ static int64_t ticks_ns(uint64_t ticks)
 }
 
 /* What a thread used since it was read last. /proc counts in 10 ms. */
-static void read_thread(struct board *board, const struct process *process, int tid)
+static void read_thread(struct board *board, const struct board_proc *process, int tid)
 {
 	struct stat_line line;
 	struct row *row;
@@ -80,7 +80,7 @@ static void read_thread(struct board *board, const struct process *process, int 
 	row->last = line.ticks + 1;
 }
 
-static void read_threads(struct board *board, const struct process *process)
+static void read_threads(struct board *board, const struct board_proc *process)
 {
 	struct dirent *entry;
 	char path[64];
@@ -99,7 +99,7 @@ static void read_threads(struct board *board, const struct process *process)
 void board_read_cpu(struct board *board)
 {
 	for (unsigned i = 0; i < board->process_count; i++) {
-		struct process *process = board->process[i];
+		struct board_proc *process = board->process[i];
 		struct stat_line line;
 		char path[64];
 
