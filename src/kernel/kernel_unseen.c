@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/syscalls.h"
 #include "kernel/kernel_place.h"
 
@@ -95,7 +96,7 @@ static bool ends_as_it_began(int64_t number)
 					      "rt_sigreturn" };
 	const char *name = syscall_name(number);
 
-	for (unsigned i = 0; name && i < sizeof(others) / sizeof(others[0]); i++)
+	for (unsigned i = 0; name && i < COUNT_OF(others); i++)
 		if (strcmp(name, others[i]) == 0)
 			return false;
 	return name != NULL;

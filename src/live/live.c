@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "live/bound.h"
+#include "base/array.h"
 #include "base/now.h"
+#include "live/bound.h"
 
 #define AGAIN_MS	200		/* between attempts to connect */
 #define GOODBYE_MS	1000		/* to wait for the last reply */
@@ -383,7 +384,7 @@ static void begin(struct live *live)
 
 	(void)signal(SIGPIPE, SIG_IGN);	/* a failing write reports that the relay is gone */
 	(void)uv_loop_init(&live->loop);
-	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+	for (unsigned i = 0; i < COUNT_OF(timers); i++) {
 		(void)uv_timer_init(&live->loop, timers[i]);
 		timers[i]->data = live;
 	}

@@ -5,6 +5,7 @@
 #include <stdio_ext.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/input/access_options.h"
 #include "cli/common/common.h"
 #include "cli/verbs/live/live_show.h"
@@ -141,7 +142,7 @@ static int list_sessions(struct viewing *watch, struct kymo_err *err)
 
 	if (table_open(&watch->table, stdout, (enum table_format)watch->options->format) < 0)
 		return err_no_memory(err);
-	table_section(watch->table, "sessions", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	table_section(watch->table, "sessions", NULL, columns, COUNT_OF(columns));
 	rc = watch_session(watch, err);
 	if (cli_close("live", watch->table, KYMO_EXIT_OK) != KYMO_EXIT_OK && rc == 0)
 		rc = err_set(err, KYMO_EXIT_FAILED, "cannot write to standard output");
