@@ -57,10 +57,10 @@ class Terminal:
 
     def shows(self, what, pattern):
         """Read until the screen has @pattern. Return: the match."""
-        deadline = time.monotonic() + 60
-        while not (found := re.search(pattern, self.text(), re.M)) and time.monotonic() < deadline and self.read():
-            pass
-        check(found, "the screen has no", what, repr(pattern), ":\n" + self.text())
+        deadline, runs = time.monotonic() + 60, True
+        while not (found := re.search(pattern, self.text(), re.M)) and time.monotonic() < deadline and runs:
+            runs = self.read()
+        check(found, "the screen has no", what, repr(pattern), "after a minute" if runs else "when the program ended", ":\n" + self.text())
         return found
 
     def keys(self, text):
