@@ -82,6 +82,101 @@ static void take_out(struct backlog *spool, unsigned at)
 	spool->counts.waiting_bytes -= item.bytes;
 }
 
+/* ---- what is known of windows that are gone; the lock is held ---- */
+
+static bool read_item(FILE *file, const char *word, struct backlog_item *item)
+{
+	char found[8];
+
+	return fscanf(file, "%7s %" SCNd64 " %" SCNd64 " %u %u", found, &item->begin_ns, &item->length_ns,
+		      &item->windows, &item->phase) == 5 &&
+	       !strcmp(found, word);
+}
+
+static void put_item(FILE *file, const char *word, const struct backlog_item *item)
+{
+	fprintf(file, "%s %" PRId64 " %" PRId64 " %u %u\n", word, item->begin_ns, item->length_ns,
+		item->windows, item->phase);
+}
+
+static void read_state(struct backlog *spool)
+{
+	struct backlog_counts *counts = &spool->counts;
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/state", spool->directory);
+	file = fopen(path, "re");
+	spool->last_ns = 0;
+	spool->repeats = 0;
+	if (!file)
+		return;
+	if (fscanf(file, "%" SCNd64 " %" SCNu64, &spool->last_ns, &spool->repeats) != 2)
+		spool->repeats = 0;
+	else if (fscanf(file,
+			"%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			&counts->put, &counts->merged, &counts->dropped, &counts->sent,
+			&counts->refused, &counts->damaged) != 6)
+		counts->put = counts->merged = 0; /* of a kymo that did not write them */
+	while (spool->goings < COUNT_OF(spool->going) && read_item(file, "going", &spool->going[spool->goings]))
+		spool->goings++;
+	if (spool->goings == 2 && !read_item(file, "coming", &spool->coming))
+		spool->goings = 0;
+	(void)fclose(file);
+}
+
+static int put_state(const struct backlog *spool, FILE *file)
+{
+	const struct backlog_counts *counts = &spool->counts;
+
+	fprintf(file,
+		"%" PRId64 " %" PRIu64 "\n%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 "\n",
+		spool->last_ns, spool->repeats, counts->put, counts->merged, counts->dropped,
+		counts->sent, counts->refused, counts->damaged);
+	for (unsigned i = 0; i < spool->goings; i++)
+		put_item(file, "going", &spool->going[i]);
+	if (spool->goings == 2)
+		put_item(file, "coming", &spool->coming);
+	return fflush(file) || ftruncate(fileno(file), ftell(file)) ? -1 : 0;
+}
+
+/* A full disk has no room for another file, but for the same one. */
+static void write_state(const struct backlog *spool)
+{
+	char path[PATH_MAX], next[PATH_MAX];
+	FILE *file;
+	int status = -1;
+
+	snprintf(path, sizeof(path), "%s/state", spool->directory);
+	snprintf(next, sizeof(next), "%s/state.new", spool->directory);
+	file = fopen(next, "we");
+	if (file) {
+		status = put_state(spool, file);
+		status |= fclose(file);
+	}
+	if (!status && !rename(next, path))
+		return;
+	(void)unlink(next);
+	file = fopen(path, "r+e");
+	if (!file)
+		return;
+	(void)put_state(spool, file);
+	(void)fclose(file);
+}
+
+/* An earlier process was killed before these files were gone. */
+static void finish_going(struct backlog *spool)
+{
+	char path[PATH_MAX];
+
+	if (spool->goings == 2)
+		(void)backlog_show(spool, &spool->coming);
+	for (unsigned i = 0; i < spool->goings; i++)
+		(void)unlink(backlog_path(spool, &spool->going[i], path));
+	spool->goings = 0;
+}
+
 /* ---- at the limit ---- */
 
 /* Return: 0; -1: they stay two. */
@@ -96,11 +191,19 @@ static int merge(struct backlog *spool, unsigned at)
 
 	if (!backlog_read(spool, &a, &one) && !backlog_read(spool, &b, &other) &&
 	    backlog_same(&one.of, &other.of) && !summary_merge(one.summary, other.summary) &&
-	    !backlog_write(spool, &both, &one.of, one.summary, NULL)) {
+	    !backlog_write(spool, &both, &one.of, one.summary, true, NULL)) {
 		spool->counts.merged += (a.windows == 1) + (b.windows == 1);
+		spool->going[0] = a;
+		spool->going[1] = b;
+		spool->coming = both;
+		spool->goings = 2;
+		write_state(spool);
+		(void)backlog_show(spool, &both);
 		take_out(spool, at + 1);
 		take_out(spool, at);
 		status = insert(spool, &both);
+		spool->goings = 0;
+		write_state(spool);
 	}
 	backlog_unload(&one);
 	backlog_unload(&other);
@@ -120,6 +223,17 @@ static bool merge_oldest(struct backlog *spool, int64_t level_ns)
 	return false;
 }
 
+/* How it ended is written down before the file goes. */
+static void end_of(struct backlog *spool, unsigned at, uint64_t *count)
+{
+	*count += spool->item[at].windows;
+	spool->going[0] = spool->item[at];
+	spool->goings = 1;
+	write_state(spool);
+	take_out(spool, at);
+	spool->goings = 0;
+}
+
 static void make_room(struct backlog *spool)
 {
 	unsigned level = 0;
@@ -133,54 +247,11 @@ static void make_room(struct backlog *spool)
 		}
 		if (spool->items > 1 && spool->item[0].phase)
 			at = 1;
-		spool->counts.dropped += spool->item[at].windows;
-		take_out(spool, at);
+		end_of(spool, at, &spool->counts.dropped);
 	}
 }
 
-/* ---- what is known of windows that are gone; the lock is held ---- */
-
-static void read_state(struct backlog *spool)
-{
-	struct backlog_counts *counts = &spool->counts;
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/state", spool->directory);
-	file = fopen(path, "re");
-	spool->last_ns = 0;
-	spool->repeats = 0;
-	if (!file)
-		return;
-	if (fscanf(file, "%" SCNd64 " %" SCNu64, &spool->last_ns, &spool->repeats) != 2)
-		spool->repeats = (uint64_t)spool->items;
-	else if (fscanf(file,
-			"%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-			&counts->put, &counts->merged, &counts->dropped, &counts->sent,
-			&counts->refused, &counts->damaged) != 6)
-		counts->put = counts->waiting; /* of a kymo that did not write them */
-	(void)fclose(file);
-}
-
-static void write_state(const struct backlog *spool)
-{
-	const struct backlog_counts *counts = &spool->counts;
-	char path[PATH_MAX], next[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/state", spool->directory);
-	snprintf(next, sizeof(next), "%s/state.new", spool->directory);
-	file = fopen(next, "we");
-	if (!file)
-		return;
-	fprintf(file,
-		"%" PRId64 " %" PRIu64 "\n%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		" %" PRIu64 "\n",
-		spool->last_ns, spool->repeats, counts->put, counts->merged, counts->dropped,
-		counts->sent, counts->refused, counts->damaged);
-	if (!fclose(file))
-		(void)rename(next, path);
-}
+/* ---- begins that were given; the lock is held ---- */
 
 /* Two parts of a window, or the same time once more after the clock was set back, are two windows. */
 static int64_t begin_of(struct backlog *spool, int64_t begin_ns)
@@ -207,7 +278,7 @@ int backlog_put(struct backlog *spool, const struct window_source *of, const str
 	item.begin_ns = begin_of(spool, begin_ns);
 	spool->counts.put++;
 	write_state(spool);
-	status = backlog_write(spool, &item, of, summary, err);
+	status = backlog_write(spool, &item, of, summary, false, err);
 	if (!status && insert(spool, &item))
 		status = err_no_memory(err);
 	if (status)
@@ -255,18 +326,14 @@ int backlog_phase(struct backlog *spool, struct backlog_item *item, unsigned pha
 	return known ? 0 : -1;
 }
 
-/* How it ended is written down before the file goes. */
 static void end(struct backlog *spool, const struct backlog_item *item, uint64_t *count)
 {
 	const struct backlog_item *known;
 
 	pthread_mutex_lock(&spool->lock);
 	known = find(spool, item);
-	if (known) {
-		*count += known->windows;
-		write_state(spool);
-		take_out(spool, (unsigned)(known - spool->item));
-	}
+	if (known)
+		end_of(spool, (unsigned)(known - spool->item), count);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -309,6 +376,14 @@ static bool read_name(const char *name, struct backlog_item *item)
 	       end && !name[end] && item->begin_ns > 0 && item->length_ns > 0 && item->windows;
 }
 
+/* Of a process that was killed while it wrote. */
+static bool is_aside(const char *name)
+{
+	const size_t length = strlen(name), tail = strlen(".kymo" BACKLOG_ASIDE);
+
+	return length > tail && !strcmp(name + length - tail, ".kymo" BACKLOG_ASIDE);
+}
+
 static int read_directory(struct backlog *spool, struct kymo_err *err)
 {
 	DIR *directory = opendir(spool->directory);
@@ -322,6 +397,8 @@ static int read_directory(struct backlog *spool, struct kymo_err *err)
 		struct backlog_item item = { 0 };
 		struct stat file;
 
+		if (is_aside(entry->d_name))
+			(void)unlinkat(dirfd(directory), entry->d_name, 0);
 		if (!read_name(entry->d_name, &item) ||
 		    fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(file.st_mode))
@@ -349,12 +426,16 @@ int backlog_open(struct backlog **out, const char *directory, uint64_t limit, st
 		status = err_set(err, KYMO_EXIT_FAILED, "cannot create the spool %s: %s", directory,
 				 strerror(errno));
 	else
-		status = backlog_lock(spool, err) || read_directory(spool, err) ? -1 : 0;
+		status = backlog_lock(spool, err);
+	if (!status) {
+		read_state(spool);
+		finish_going(spool);
+		status = read_directory(spool, err);
+	}
 	if (status) {
 		backlog_close(spool);
 		return -1;
 	}
-	read_state(spool);
 	if (spool->items && spool->item[spool->items - 1].begin_ns > spool->last_ns)
 		spool->last_ns = spool->item[spool->items - 1].begin_ns;
 	make_room(spool);

@@ -65,12 +65,13 @@ static char *put_text(const struct window_source *of, const struct summary *summ
 	return json.text;
 }
 
-static int put_file(const char *path, const void *data, size_t size)
+/* Return: 0, or -errno. */
+static int put_file(const char *path, const void *data, size_t size, bool aside)
 {
 	char next[PATH_MAX + 8];
 	int fd, status;
 
-	snprintf(next, sizeof(next), "%s.new", path);
+	snprintf(next, sizeof(next), "%s" BACKLOG_ASIDE, path);
 	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -79,15 +80,23 @@ static int put_file(const char *path, const void *data, size_t size)
 		status = -errno;
 	if (close(fd) && !status)
 		status = -errno;
-	if (!status && rename(next, path))
+	if (!status && !aside && rename(next, path))
 		status = -errno;
 	if (status)
 		(void)unlink(next);
 	return status;
 }
 
+int backlog_show(const struct backlog *spool, const struct backlog_item *item)
+{
+	char path[PATH_MAX], next[PATH_MAX + 8];
+
+	snprintf(next, sizeof(next), "%s" BACKLOG_ASIDE, backlog_path(spool, item, path));
+	return rename(next, path) ? -1 : 0;
+}
+
 int backlog_write(struct backlog *spool, struct backlog_item *item, const struct window_source *of,
-		const struct summary *summary, struct kymo_err *err)
+		  const struct summary *summary, bool aside, struct kymo_err *err)
 {
 	size_t length, size, room;
 	char path[PATH_MAX], *text = put_text(of, summary, &length);
@@ -102,7 +111,7 @@ int backlog_write(struct backlog *spool, struct backlog_item *item, const struct
 		size = ZSTD_compress(packed, room, text, length, LEVEL);
 		item->bytes = size;
 		if (!ZSTD_isError(size))
-			status = put_file(backlog_path(spool, item, path), packed, size);
+			status = put_file(backlog_path(spool, item, path), packed, size, aside);
 	}
 	free(packed);
 	free(text);

@@ -90,10 +90,12 @@ static void say(const struct push_target *target, enum push_result result, const
 	target->to->say(target->to->context, text);
 }
 
-/* Return: how many of those that wait may go in one request. */
-static unsigned gather(struct push_target *target, struct backlog_item item[PUSH_ITEMS_MAX])
+/* Return: how many of those that wait may go in one request. One until the server has accepted one:
+ * windows that were tried are not merged any more. */
+static unsigned gather(struct push_target *target, bool works,
+		       struct backlog_item item[PUSH_ITEMS_MAX])
 {
-	const unsigned most = target->is_otlp ? 1 : PUSH_ITEMS_MAX;
+	const unsigned most = target->is_otlp || !works ? 1 : PUSH_ITEMS_MAX;
 	unsigned count = 0;
 
 	while (count < most &&
@@ -105,7 +107,7 @@ static unsigned gather(struct push_target *target, struct backlog_item item[PUSH
 
 /* One request, and what follows from its answer. Return: ms to wait. */
 static unsigned send_some(struct push_target *target, struct backlog_item item[PUSH_ITEMS_MAX],
-			  unsigned count_of, unsigned *failures)
+			  unsigned count_of, unsigned *failures, bool *works)
 {
 	char why[512] = "";
 	enum push_result result;
@@ -114,6 +116,7 @@ static unsigned send_some(struct push_target *target, struct backlog_item item[P
 	if (!count_of || (stopped(target) && result == PUSH_AGAIN))
 		return 0;
 	count(target, result);
+	*works = result == PUSH_SENT;
 	for (unsigned i = 0; i < count_of && result != PUSH_AGAIN; i++)
 		backlog_done(target->spool, &item[i], result == PUSH_REFUSED);
 	*failures += result == PUSH_AGAIN;
@@ -147,15 +150,15 @@ static void *send_all(void *context)
 	struct push_target *target = context;
 	struct backlog_item *item = calloc(PUSH_ITEMS_MAX, sizeof(*item));
 	unsigned failures = 0;
-	bool failed = false;
+	bool failed = false, works = false;
 	int64_t next_ns = 0;
 
 	while (item && !stopped(target)) {
-		const unsigned waiting = gather(target, item);
+		const unsigned waiting = gather(target, works, item);
 
 		look_for_incidents(target, &next_ns, &failed);
 		if (waiting)
-			wait_ms(target, send_some(target, item, waiting, &failures), false);
+			wait_ms(target, send_some(target, item, waiting, &failures, &works), false);
 		else
 			wait_ms(target, 2 * LOOK_MS, true);
 	}

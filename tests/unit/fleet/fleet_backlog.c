@@ -178,6 +178,51 @@ static void damaged(void **state)
 	backlog_close(backlog);
 }
 
+static void shell(const char *command)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "cd %s && %s", directory, command);
+	assert_int_equal(system(text), 0);
+}
+
+/* Two windows became one, and the process was killed before the two were gone, or the one had its name. */
+static void killed(void **state)
+{
+	static const char *const moments[] = {
+		"true",                                  /* before the one had its name */
+		"mv $ONE.new $ONE",                      /* after it */
+		"mv $ONE.new $ONE && rm *-1000000000-*", /* when the two were gone */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(moments) / sizeof(*moments); i++) {
+		struct backlog *backlog = open_it(0);
+		struct backlog_counts counts;
+		unsigned windows, files;
+		char command[900];
+
+		(void)drain(backlog, &windows, &files);
+		put(backlog, 5000 * SECOND, 10);
+		put(backlog, 5001 * SECOND, 10);
+		backlog_counts(backlog, &counts);
+		backlog_close(backlog);
+		shell("mkdir two && cp *.kymo two");
+		backlog_close(open_it(counts.waiting_bytes - 1));
+		snprintf(command, sizeof(command),
+			 "set -- *.kymo && ONE=$1 && TWO=$(cd two && ls) && mv $ONE $ONE.new && cp two/* . && rm -r two && "
+			 "{ printf '0 0\\n2 2 0 0 0 0\\n' && for i in $TWO; do echo $i | sed 's/^0*/going /;s/-/ /g;s/.kymo//'; done && "
+			 "echo $ONE | sed 's/^0*/coming /;s/-/ /g;s/.kymo//'; } > state && %s",
+			 moments[i]);
+		shell(command);
+		backlog = open_it(0);
+		assert_int_equal(drain(backlog, &windows, &files), 20);
+		assert_int_equal(windows, 2);
+		assert_int_equal(files, 1);
+		backlog_close(backlog);
+	}
+}
+
 static int clean(void **state)
 {
 	char command[128];
@@ -194,6 +239,7 @@ int main(void)
 		cmocka_unit_test(limit),
 		cmocka_unit_test(tried),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(killed),
 	};
 
 	if (!mkdtemp(directory))
