@@ -138,7 +138,7 @@ class Robot:
     def counts(self):
         """Return: put, merged, dropped, sent, refused, damaged windows, as the spool has them."""
         with open(os.path.join(self.spool, "state"), encoding="ascii") as file:
-            return [int(word) for word in file.read().split()[2:]]
+            return [int(word) for word in file.read().split()[2:8]]
 
 
 def send(robots, proxy, restart):
