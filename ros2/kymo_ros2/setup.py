@@ -15,9 +15,10 @@ setup(
     zip_safe=True,
     maintainer='kymo maintainers',
     maintainer_email='maintainers@kymo.example',
-    description='kymo in launch files (Python, XML, YAML) and as "ros2 kymo".',
+    description='kymo in launch files (Python, XML, YAML), as "ros2 kymo", and on /diagnostics and /statistics.',
     license='Apache-2.0',
     entry_points={
+        'console_scripts': [f'bridge = {NAME}.bridge:main'],
         'launch.frontend.launch_extension': [f'{NAME} = {NAME}.frontend'],
         'ros2cli.command': [f'kymo = {NAME}.command.kymo:KymoCommand'],
     },
