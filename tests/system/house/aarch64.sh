@@ -44,7 +44,7 @@ wait "$second"
 shared="-DKYMO_IS_SHARED -shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
 $cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/inside/tracer/*.c
 ln -s libkymo.so.0 "$work/libkymo.so"
-$cc $flags $shared -o "$work/libkymo-ros2.so" src/inside/ros2/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
+$cc $flags $shared -Wl,-soname,libkymo-ros2.so -o "$work/libkymo-ros2.so" src/inside/ros2/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
 $cc $flags -Iexamples/tracetools-stub -DSTUB_MAJOR=8 -DSTUB_MINOR=2 -shared -fPIC \
 	-o "$work/libtracetools.so" examples/tracetools-stub/stub.c
 cat >"$work/loop.c" <<'C'
@@ -122,6 +122,16 @@ exact libraries "$(produced)"
 [ "$(grep -c 'plugin:number 2_end: ' "$work/text")" = 3 ] || die "$(cat "$work/text")"
 record periodic "$work/loop"
 [ "$(grep -c 'test:loop_end: ' "$work/text")" = 20 ] || die "$(cat "$work/text")"
+
+# What kymo attach changes in a program, without the ptrace that the emulator lacks: bound lazily and at once, and with a PLT of no
+# entries of its own.
+$cc $flags -shared -fPIC -o "$work/libkymo-attach.so" src/inside/attach/attach.c
+for how in "-Wl,-z,lazy" "-Wl,-z,now -Wl,-z,relro" "-fno-plt" "-no-pie -Wl,-z,lazy"; do
+	$cc $flags -Iexamples/tracetools-stub $how -o "$work/self" tests/attach/self.c -L"$work" -ltracetools -Wl,-rpath,"$work"
+	name=self${how//[^a-z]/}
+	record "$name" "$work/self" "$work/libkymo-ros2.so" 100
+	[ "$(grep -c 'ros2:callback_start: ' "$work/text")" = 300 ] || die "$how: $(cat "$work/text")"
+done
 
 # Without a recorder, the oldest blocks giving way: what a snapshot has of it, alive and dead, has no hole.
 KYMO_FLIGHT=1 KYMO_RING_SIZE=64K qemu-aarch64 -E "$preload" "$work/numbers" --threads 2 --seconds 600 "$work/noted" &
