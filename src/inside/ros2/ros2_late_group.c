@@ -30,11 +30,14 @@
 #define WORDS 32u      /* of a subscription that are looked at */
 #define BASE_WORDS 64u /* of a NodeBase */
 #define BASES_MAX 256u
+#define LOWEST 4096u /* of an address; to leave out most words without asking the kernel */
+#define HIGHEST (1ull << 48)
 #define WITHIN_MAX 16u /* of a group, that get messages within the process */
 
 struct look {
 	const void *node, *caller, *group;
 	bool report; /* second round: the node is known */
+	bool named;  /* first round: only what gets messages within the process */
 	/* That get messages within the process; and their subscription. */
 	struct kymo_pointer within[WITHIN_MAX];
 	const void *subscription[WITHIN_MAX];
@@ -59,7 +62,7 @@ static bool is_base(uintptr_t base, const void *caller)
 	const uintptr_t wanted = (uintptr_t)kymo_late_symbol(&table, caller);
 	uintptr_t its;
 
-	return wanted && base && base % sizeof(void *) == 0 &&
+	return wanted && base >= LOWEST && base < HIGHEST && base % sizeof(void *) == 0 &&
 	       kymo_cxx_read((const void *)base, &its, 1) && its == wanted + 2 * sizeof(void *);
 }
 
@@ -259,7 +262,7 @@ static void report(struct look *look, enum kymo_seen_kind kind, const void *hand
 			       kymo_handle_of(&known_getter, getter_name, (uintptr_t)object,       \
 					      look->caller),                                       \
 			       object->object);                                                    \
-		else if (!look->node && object->object)                                            \
+		else if (!look->node && !look->named && object->object)                            \
 			look->node = node_expression;                                              \
 	}
 
@@ -280,7 +283,7 @@ static void member_subscription(struct look *const *function, const struct kymo_
 				      "_ZN6rclcpp16SubscriptionBase23get_subscription_handleEv",
 				      (uintptr_t)object, look->caller),
 		       object->object);
-	} else if (object->object) {
+	} else if (object->object && !look->named) {
 		const void *node = node_of_subscription(object->object, look->caller);
 
 		look->node = node ? node : look->node;
@@ -384,7 +387,7 @@ static const char *type_of(const void *group, const void *caller)
 void kymo_late_group_report(struct kymo_seen *seen, const void *executor, const void *caller)
 {
 	const void *group = (const void *)seen->address;
-	struct look look = { .caller = caller, .group = group, .node = seen->node };
+	struct look look = { .caller = caller, .group = group, .node = seen->node, .named = true };
 	const char *type = type_of(group, caller);
 
 	if (type && kymo_seen_take(seen)) {
