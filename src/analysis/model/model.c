@@ -116,6 +116,12 @@ void model_want_all(struct model *model)
 	model_bind_update(model);
 }
 
+void model_only_runs(struct model *model)
+{
+	model->only_runs = true;
+	model_bind_update(model);
+}
+
 /* ---- life cycle ---- */
 
 int model_create(struct model **result, struct kymo_err *err)

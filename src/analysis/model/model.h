@@ -634,6 +634,12 @@ int model_rule(struct model *model, const struct model_rule *rule);
 void model_want_all(struct model *model);
 
 /**
+ * model_only_runs() - bind only the events of objects, of runs of callbacks, and those that a
+ * listener needs: listeners learn of no message; before model_attach().
+ */
+void model_only_runs(struct model *model);
+
+/**
  * model_bind() - the events and fields that the model needs, for kymo_ctf_bind()
  * @count: set to the length of the table
  *

@@ -75,6 +75,20 @@ static bool is_of_caret(const struct kymo_ctf_bind *row)
 	return strncmp(row->event, providers[1], strlen(providers[1])) == 0;
 }
 
+/* Only the messages need this event: see model_only_runs(). */
+static bool is_of_messages(unsigned point)
+{
+	static const struct model_part *const parts[] = {
+		&model_flow,    &model_intra, &model_steps,    &model_path,
+		&model_content, &model_caret, &model_services,
+	};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (parts[i]->handlers[point])
+			return kymo_points[point].phase != KYMO_PHASE_INIT;
+	return false;
+}
+
 void model_bind_update(struct model *model)
 {
 	for (unsigned i = 0; i < model->bind_count; i++) {
@@ -83,6 +97,10 @@ void model_bind_update(struct model *model)
 		struct kymo_ctf_bind *row = &model->bind[i];
 		unsigned field;
 
+		if (model->only_runs && is_of_messages(bound->point)) {
+			row->event = "";
+			continue;
+		}
 		if (!model->bind_all && for_whom[bound->point] &&
 		    !(for_whom[bound->point] & model->wants))
 			continue;

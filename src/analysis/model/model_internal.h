@@ -257,6 +257,7 @@ struct model {
 	struct hearers hearers[MODEL_HEARS]; /* by function of struct model_listener */
 	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
+	bool only_runs;                 /* model_only_runs() */
 
 	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
 	struct map calls;		/* (sequence number, caller) -> struct call */

@@ -58,6 +58,17 @@ static void ask_cause(struct page *page)
 	page->first.cause = page->cause;
 }
 
+int page_read(struct page *page, const struct passes *passes)
+{
+	struct report *report = page->report;
+	int status;
+
+	kymo_ctf_only_bound(report->reader, true);
+	status = report_read(report, passes, report->err);
+	kymo_ctf_only_bound(report->reader, false);
+	return status;
+}
+
 /* What was asked for, since 1970, as texts: it is for SQL. */
 static void put_window(struct page *page)
 {

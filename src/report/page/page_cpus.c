@@ -303,8 +303,7 @@ int page_put_cpus(struct page *page)
 	if (sched_create(&cpus.sched, report->reader, &listener, &cpus))
 		return err_no_memory(report->err);
 	pass_add(&passes, &page_cpus_pass, &cpus);
-	status = know_own(&cpus) ? err_no_memory(report->err)
-				 : report_read(report, &passes, report->err);
+	status = know_own(&cpus) ? err_no_memory(report->err) : page_read(page, &passes);
 	if (!status)
 		put_all(&cpus);
 	sched_destroy(cpus.sched);

@@ -219,7 +219,7 @@ static int put_functions(struct page *page)
 		return 0;
 	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
 	pass_add(&passes, &profile_pass, &profile);
-	status = report_read(report, &passes, report->err);
+	status = page_read(page, &passes);
 	if (!status) {
 		add_functions(&flame);
 		put_flame(&flame, "functions");

@@ -159,18 +159,17 @@ static unsigned windows_of(struct around *around, struct why_window window[PAGE_
 static int read_again(struct around *around)
 {
 	struct report *report = around->page->report;
-	const struct pass_options options = { .progress = report->options->progress,
-					      .context = report->options->progress_context };
 	struct why_window window[PAGE_INSTANCES];
 	const unsigned windows = windows_of(around, window);
 
 	if (model_create(&around->model, report->err))
 		return -1;
+	model_only_runs(around->model);
 	pass_add(&around->passes, &model_pass, around->model);
 	if (why_others_create(&around->others, around->model, window, windows, report->err))
 		return -1;
 	pass_add(&around->passes, &why_others_pass, around->others);
-	if (pass_run(&around->passes, report->reader, &options, report->err))
+	if (page_read(around->page, &around->passes))
 		return -1;
 	if (!sched_is_there(report->reader))
 		return 0;
@@ -178,7 +177,7 @@ static int read_again(struct around *around)
 			   report->err))
 		return -1;
 	pass_add(&around->cpu_passes, &why_cpu_pass, around->cpu);
-	return pass_run(&around->cpu_passes, report->reader, &options, report->err);
+	return page_read(around->page, &around->cpu_passes);
 }
 
 static bool is_same_process(const struct model_process *a, const struct model_process *b)

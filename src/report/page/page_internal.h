@@ -44,6 +44,10 @@ int page_number_of(const struct page *page, const struct summary_entity *entity)
 void page_put_time(struct page *page, const char *key, int64_t ns);
 void page_put_text(struct page *page, const char *key, const char *text);
 
+/* Read the trace again, but only the events that @passes bind. Return: 0, or -1 with report->err.
+ */
+int page_read(struct page *page, const struct passes *passes);
+
 /* page_entities.c: "entities", "findings" */
 
 /* The quantiles of @h and its coarse buckets, as a member; nothing where it is empty. */
