@@ -322,6 +322,15 @@ enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_
 	return task ? task->state : SCHED_UNKNOWN;
 }
 
+int64_t sched_waits_since(const struct sched *sched, uint32_t host, int32_t tid)
+{
+	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
+
+	return task && (task->state == SCHED_PREEMPTED || task->state == SCHED_WAITING)
+		       ? task->since_ns
+		       : INT64_MAX;
+}
+
 bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid)
 {
 	return sched_state_of(sched, host, tid) == SCHED_ON_CPU;

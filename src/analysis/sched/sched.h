@@ -137,6 +137,12 @@ enum sched_state sched_state_of(const struct sched *sched, uint32_t host, int32_
 bool sched_is_on(const struct sched *sched, uint32_t host, int32_t tid);
 
 /**
+ * sched_waits_since() - since when @tid has been able to run without a CPU, as far as that is not
+ * reported as a spell yet; INT64_MAX: it has a CPU, is blocked, or is not known.
+ */
+int64_t sched_waits_since(const struct sched *sched, uint32_t host, int32_t tid);
+
+/**
  * sched_seen_on() - another event shows that @tid is on @cpu now. If the scheduler's events differ,
  * some of them were lost, and the state of @tid since its latest event is unknown.
  */

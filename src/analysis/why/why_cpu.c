@@ -33,6 +33,8 @@ struct why_cpu {
 	size_t call_count, call_size;
 	struct kymo_ctf_bind bind[BIND_MAX];
 	unsigned binds, sched_binds, call_first;
+	void (*also)(void *context, const struct sched_spell *spell); /* why_cpu_also() */
+	void *also_context;
 	bool failed;
 };
 
@@ -58,6 +60,8 @@ static void on_spell(void *context, const struct sched_spell *spell)
 	struct why_cpu *cpu = context;
 	struct kept *kept;
 
+	if (cpu->also)
+		cpu->also(cpu->also_context, spell);
 	if (spell->state == SCHED_ON_CPU || !is_inside(cpu, spell->from_ns, spell->to_ns) ||
 	    !map_get(&cpu->threads, (uint32_t)spell->tid, spell->host))
 		return;
@@ -169,6 +173,18 @@ int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, c
 	memcpy(cpu->window, window, windows * sizeof(*window));
 	*out = cpu;
 	return 0;
+}
+
+void why_cpu_also(struct why_cpu *cpu,
+		  void (*spell)(void *context, const struct sched_spell *spell), void *context)
+{
+	cpu->also = spell;
+	cpu->also_context = context;
+}
+
+const struct sched *why_cpu_sched(const struct why_cpu *cpu)
+{
+	return cpu->sched;
 }
 
 static int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event)

@@ -32,6 +32,16 @@ struct why_cpu;
 int why_cpu_create(struct why_cpu **cpu, const struct kymo_ctf_reader *reader, const struct model *model,
 		   const struct why_window *window, unsigned windows, struct kymo_err *err);
 
+/**
+ * why_cpu_also() - report the spells of all threads of the machine, not only in windows, to @spell;
+ * before the pass. @context must stay valid as long as the pass.
+ */
+void why_cpu_also(struct why_cpu *cpu,
+		  void (*spell)(void *context, const struct sched_spell *spell), void *context);
+
+/** why_cpu_sched() - the scheduler's states at the latest event; valid as long as @cpu. */
+const struct sched *why_cpu_sched(const struct why_cpu *cpu);
+
 /* State of a thread during a stretch of time. */
 enum why_state {
 	WHY_ON_CPU,	/* on a CPU, or unknown */
