@@ -338,7 +338,7 @@ function callback_instance(entity) {
 
 function topics_table(topics, most, is_short) {
 	const columns = [name_column('topic', topic => topic.name, address), count_column('published', 'published', topic => topic.published || 0),
-		{ key: 'rate', title: 'Hz', number: true, value: graph_rate, cell: topic => graph_rate(topic) ? graph_rate(topic).toPrecision(4) : '–' },
+		...(is_short ? [] : [{ key: 'rate', title: 'Hz', number: true, value: graph_rate, cell: topic => graph_rate(topic) ? graph_rate(topic).toPrecision(4) : '–' }]),
 		...latency_columns(topic => topic.latency), count_column('lost', 'never received', missing, 'on the way, or in a queue', true)];
 	if (!is_short)
 		columns.push(count_column('not_yet', 'before the first', topic => topic.not_yet || 0, 'before the subscription had received anything'),
