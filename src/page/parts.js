@@ -20,6 +20,8 @@ function patterns() {
 	return svg('defs', {},
 		svg('pattern', { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
 			svg('rect', { width: 6, height: 6, fill: 'var(--wait)', opacity: 0.45 }), svg('rect', { width: 3, height: 6, fill: 'var(--wait)' })),
+		svg('pattern', { id: 'others', width: 4, height: 4, patternUnits: 'userSpaceOnUse' },
+			svg('rect', { width: 4, height: 4, fill: 'var(--take)', opacity: 0.35 }), svg('rect', { width: 4, height: 2, fill: 'var(--take)' })),
 		svg('pattern', { id: 'cut', width: 5, height: 5, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(-45)' },
 			svg('rect', { width: 2, height: 5, fill: 'var(--preempted)' })));
 }

@@ -86,9 +86,39 @@ function preempted_of(instance, x, row_y, height) {
 			      fill: 'url(#cut)', 'data-tip': 'could run, but ' + (spell[3] || 'another thread') + ' had the CPU for ' + ns_text(spell[2]) }));
 }
 
+// ---- the CPUs meanwhile, with the kernel's events ----
+
+// Those that threads of the instance had longest, at most eight: [{cpu, host, slices}].
+function instance_cpus(instance) {
+	const cpus = new Map(), tids = new Set(instance_rows(instance).map(thread => (D.threads[thread] || {}).tid));
+	for (const [cpu, host, thread, from, ns] of instance.cpus || []) {
+		const key = host + ' ' + cpu, one = cpus.get(key) || { cpu, host, slices: [], own: 0 };
+		const is_own = D.cpus.threads[thread][2] && tids.has(D.cpus.threads[thread][1]);
+		one.slices.push({ thread, from, ns, is_own });
+		one.own += is_own ? Math.min(from + ns, instance.to) - Math.max(from, instance.from) : 0;
+		cpus.set(key, one);
+	}
+	return [...cpus.values()].sort((a, b) => b.own - a.own).slice(0, 8).sort((a, b) => a.host - b.host || a.cpu - b.cpu);
+}
+
+function slice_box(slice, x, y, height) {
+	const is_traced = D.cpus.threads[slice.thread][2], left = Math.max(x(slice.from), x(x.from)), right = Math.min(x(slice.from + slice.ns), x(x.to));
+	const width = Math.max(1, right - left), name = cpu_thread(slice.thread);
+	return svg('g', { 'data-tip': name + (is_traced ? '' : ' (not traced)') + '\nhad the CPU for ' + ns_text(slice.ns) + ' from ' + at_text(slice.from) },
+		svg('rect', { x: left, y, width, height, rx: Math.min(2, width / 2), fill: slice.is_own ? 'var(--run)' : is_traced ? 'var(--idle)' : 'url(#others)', stroke: is_traced ? 'none' : 'var(--take)' }),
+		width > 60 && svg('text', { class: 'strong', x: left + 5, y: y + height / 2 + 4, style: slice.is_own ? 'fill:#fff' : is_traced ? null : 'paint-order:stroke;stroke:var(--panel);stroke-width:3px' }, shortened(name, Math.floor((width - 8) / 7))));
+}
+
+function cpus_of(instance, cpus, x, top, left, width) {
+	return cpus.map((one, i) => svg('g', {},
+		svg('text', { x: left - 10, y: top + i * 28 + 19, 'text-anchor': 'end', 'data-tip': cpu_name(D.cpus.cpus.find(other => other.host === one.host && other.number === one.cpu)) }, 'CPU ' + one.cpu),
+		one.slices.map(slice => slice_box(slice, x, top + i * 28 + 6, 18)),
+		svg('line', { class: 'grid', x1: left, x2: width - 8, y1: top + (i + 1) * 28, y2: top + (i + 1) * 28 })));
+}
+
 function instance_chart(instance) {
-	const rows = instance_rows(instance), row_height = 40, box = 22, top = 12;
-	const height = top + rows.length * row_height + 26, bottom = height - 24;
+	const rows = instance_rows(instance), cpus = instance_cpus(instance), row_height = 40, box = 22, top = 12;
+	const below = top + rows.length * row_height, height = below + (cpus.length ? 4 + cpus.length * 28 : 0) + 26, bottom = height - 24;
 	return picture(height, 'Threads around this instance', width => {
 		const left = width < 640 ? 84 : 168, x = linear(instance.from, instance.to, left, width - 8);
 		const row_y = thread => {
@@ -109,6 +139,7 @@ function instance_chart(instance) {
 			instance.runs.filter(run => row_y(run[0]) !== undefined).map(run => run_box(instance, run, x, row_y(run[0]), box)),
 			preempted_of(instance, x, row_y, box),
 			waits_of(instance, x, row_y, box), arrows_of(instance, x, row_y, box),
+			cpus_of(instance, cpus, x, below + 4, left, width),
 			crosshair(x, top, bottom, group)];
 	});
 }
@@ -120,6 +151,8 @@ function instance_legend(instance) {
 		el('span', {}, el('i', { class: 'bg-idle' }), 'other runs'),
 		el('span', {}, el('i', { class: 'bg-way' }), 'from the publish call to the start'),
 		instance.preempted && el('span', {}, el('i', { class: 'bg-preempted' }), 'could run, another thread had the CPU'),
+		instance.cpus && instance.cpus.length && [el('span', {}, el('i', { class: 'bg-idle' }), 'on a CPU: another traced thread'), el('span', {}, el('i', { class: 'bg-others' }), 'on a CPU: a thread that is not traced')],
+		instance.cpus_shortest && el('span', {}, 'on a CPU: stretches below ' + ns_text(instance.cpus_shortest) + ' are left out'),
 		instance.shortest && el('span', {}, 'runs below ' + ns_text(instance.shortest) + ' are left out'));
 }
 

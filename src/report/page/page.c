@@ -151,7 +151,7 @@ static int put_trace(struct page *page)
 	page_put_chains(page);
 	page_put_graph(page);
 	page_put_tables(page);
-	if (page_put_flames(page) || page_put_cpus(page))
+	if (page_put_flames(page))
 		return -1;
 	return page_put_instances(page);
 }

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The strips of CPUs in a page: which threads had each CPU in each column of time, how many threads
- * of traced programs waited for it, and how long threads of traced programs waited for a CPU. From the kernel's events
- * of the scheduler, which are others than those of the model: the trace is read again.
+ * of traced programs waited for it, and how long threads of traced programs waited for a CPU. From
+ * the kernel's events of the scheduler, which why_cpu.h reads.
  *
  * Waits of other threads do not count: a recording of the traced programs alone has the switches to
  * and from their threads, and when another thread stopped waiting is often not in it.
  *
- * A spell counts in each column that it overlaps, with the time that it has there.
+ * A spell counts in each column that it overlaps, with the time that it has there. A wait consists
+ * of spells, one for each thread that had the CPU meanwhile: it counts when no more spell continues
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/sched/sched.h"
 #include "base/array.h"
-#include "report/page/page_internal.h"
+#include "report/page/page_cpus.h"
 #include "summary/summary_file.h"
 
 #define COLUMNS 320u
 #define CPUS_MAX 256u
-#define MOST 3u /* threads of a column that are named */
+#define MOST 3u      /* threads of a column that are named */
+#define WAITS 65536u /* of all CPUs, before they are counted */
 
 struct thread {
 	uint32_t number; /* in the page's list */
 	uint32_t host;
 	int32_t tid;
 	bool is_own; /* of a traced program */
+	int64_t wait_ns, waited_ns; /* begin and end of its latest wait; equal: none */
 	char name[SCHED_COMM_SIZE];
 };
 
@@ -40,12 +43,13 @@ struct column {
 struct cpu {
 	uint32_t host;
 	int32_t number;
+	struct page_queue queue;
 	struct column column[COLUMNS];
 };
 
 struct page_cpus {
 	struct page *page;
-	struct sched *sched;
+	const struct sched *sched;
 	int64_t begin_ns, end_ns, width_ns;
 	struct map threads; /* (tid, host) -> struct thread */
 	struct thread **thread;
@@ -53,6 +57,9 @@ struct page_cpus {
 	struct map cpus; /* (number, host) -> struct cpu */
 	struct map sums; /* (thread, CPU and column) -> int64_t */
 	struct histogram wait;
+	unsigned waits, waits_most; /* in all queues; count when so many */
+	struct page_slices *slices;
+	unsigned windows;
 	bool failed;
 };
 
@@ -139,6 +146,85 @@ static void spread(struct page_cpus *cpus, struct cpu *cpu, const struct sched_s
 	}
 }
 
+/* ---- waits ---- */
+
+static bool is_inside(const struct page_cpus *cpus, int64_t ns)
+{
+	return ns >= cpus->begin_ns && ns <= cpus->end_ns;
+}
+
+static void end_wait(struct page_cpus *cpus, struct thread *thread)
+{
+	if (thread->waited_ns > thread->wait_ns && is_inside(cpus, thread->wait_ns))
+		cpus->failed |= histogram_add(&cpus->wait,
+					      (uint64_t)(thread->waited_ns - thread->wait_ns)) != 0;
+	thread->wait_ns = thread->waited_ns = 0;
+}
+
+static void count_queues_until(struct page_cpus *cpus, int64_t until_ns)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	cpus->waits = 0;
+	while ((slot = map_next(&cpus->cpus, &at))) {
+		struct cpu *cpu = slot->value;
+
+		cpus->failed |= !page_queue_count(&cpu->queue, until_ns);
+		cpus->waits += cpu->queue.waits;
+	}
+	cpus->waits_most = 2 * cpus->waits > WAITS ? 2 * cpus->waits : WAITS;
+}
+
+/* Count what no wait in progress can change any more. */
+static void count_queues(struct page_cpus *cpus, int64_t now_ns)
+{
+	int64_t until_ns = now_ns;
+
+	for (unsigned i = 0; i < cpus->thread_count; i++) {
+		const struct thread *thread = cpus->thread[i];
+		const int64_t ns =
+			thread->is_own ? sched_waits_since(cpus->sched, thread->host, thread->tid)
+				       : INT64_MAX;
+
+		if (ns < until_ns)
+			until_ns = ns;
+	}
+	count_queues_until(cpus, until_ns);
+}
+
+static void add_wait(struct page_cpus *cpus, struct cpu *cpu, const struct sched_spell *spell,
+		     struct thread *thread)
+{
+	const int64_t from_ns = spell->from_ns > cpus->begin_ns ? spell->from_ns : cpus->begin_ns;
+	const int64_t to_ns = spell->to_ns < cpus->end_ns ? spell->to_ns : cpus->end_ns;
+
+	if (thread->waited_ns != spell->from_ns) {
+		end_wait(cpus, thread);
+		thread->wait_ns = spell->from_ns;
+	}
+	thread->waited_ns = spell->to_ns;
+	if (!cpu || from_ns >= to_ns)
+		return;
+	cpus->failed |= !page_queue_add(&cpu->queue, from_ns, to_ns);
+	cpus->waits++;
+}
+
+/* ---- spells ---- */
+
+static void add_slice(struct page_cpus *cpus, const struct sched_spell *spell,
+		      const struct thread *thread)
+{
+	const struct page_slice slice = { .host = spell->host,
+					  .cpu = spell->cpu,
+					  .thread = thread->number - 1,
+					  .from_ns = spell->from_ns,
+					  .to_ns = spell->to_ns };
+
+	for (unsigned i = 0; i < cpus->windows; i++)
+		cpus->failed |= !page_slices_add(&cpus->slices[i], &slice);
+}
+
 static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct page_cpus *cpus = context;
@@ -147,6 +233,9 @@ static void on_spell(void *context, const struct sched_spell *spell)
 
 	if (!spell->tid || spell->cpu < 0 || spell->state == SCHED_BLOCKED)
 		return;
+	/* Here, where no wait is under way that sched.h has settled but not reported. */
+	if (cpus->waits >= cpus->waits_most && spell->state == SCHED_ON_CPU)
+		count_queues(cpus, spell->from_ns);
 	thread = thread_of(cpus, spell->host, spell->tid);
 	if (!thread) {
 		cpus->failed = true;
@@ -154,37 +243,14 @@ static void on_spell(void *context, const struct sched_spell *spell)
 	}
 	if (*spell->name)
 		snprintf(thread->name, sizeof(thread->name), "%s", spell->name);
-	if (spell->state != SCHED_ON_CPU && thread->is_own && spell->from_ns >= cpus->begin_ns &&
-	    spell->from_ns <= cpus->end_ns)
-		cpus->failed |= histogram_add(&cpus->wait,
-					      (uint64_t)(spell->to_ns - spell->from_ns)) != 0;
 	cpu = cpu_of(cpus, spell);
+	if (spell->state == SCHED_ON_CPU)
+		add_slice(cpus, spell, thread);
+	else if (thread->is_own)
+		add_wait(cpus, cpu, spell, thread);
 	if (cpu)
 		spread(cpus, cpu, spell, thread);
 }
-
-static const struct sched_listener listener = { .spell = on_spell };
-
-/* ---- as a pass ---- */
-
-static int page_cpus_bind(void *analysis, struct kymo_ctf_reader *reader, struct kymo_err *err)
-{
-	unsigned count;
-	const struct kymo_ctf_bind *bind = sched_bind(&count);
-
-	(void)analysis;
-	return kymo_ctf_bind(reader, bind, count, err);
-}
-
-static int page_cpus_event(struct page_cpus *cpus, const struct kymo_ctf_event *event)
-{
-	return sched_event(cpus->sched, event, 0) || cpus->failed ? -1 : 0;
-}
-PASS_EVENT(page_cpus)
-
-static const struct pass_ops page_cpus_pass = { .turn = PASS_BEFORE_SPANS,
-						.bind = page_cpus_bind,
-						.event = page_cpus_pass_event };
 
 static int know_own(struct page_cpus *cpus)
 {
@@ -249,6 +315,29 @@ static int by_number(const void *a, const void *b)
 				  : x->number - y->number;
 }
 
+/* For how long one thread waited, two, three ... */
+static void put_queue(struct json_text *json, const struct page_queue *queue)
+{
+	uint32_t levels = queue->levels;
+
+	while (levels && !queue->ns[levels - 1])
+		levels--;
+	json_text_open(json, "queue", '[');
+	for (uint32_t i = 1; i < levels; i++)
+		json_text_i64(json, NULL, queue->ns[i]);
+	json_text_close(json, ']');
+}
+
+static const char *hostname_of(const struct page_cpus *cpus, uint32_t host)
+{
+	const struct kymo_ctf_reader *reader = cpus->page->report->reader;
+
+	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
+		if (sched_trace_host(cpus->sched, i) == host)
+			return kymo_ctf_trace(reader, i)->hostname;
+	return "";
+}
+
 static void put_strips(struct page_cpus *cpus)
 {
 	struct json_text *json = &cpus->page->json;
@@ -265,6 +354,8 @@ static void put_strips(struct page_cpus *cpus)
 		json_text_open(json, NULL, '{');
 		json_text_i64(json, "number", cpu[i]->number);
 		json_text_u64(json, "host", cpu[i]->host);
+		json_text_string(json, "hostname", hostname_of(cpus, cpu[i]->host));
+		put_queue(json, &cpu[i]->queue);
 		json_text_open(json, "columns", '[');
 		for (unsigned k = 0; k < COLUMNS; k++)
 			put_column(json, k, &cpu[i]->column[k]);
@@ -274,10 +365,13 @@ static void put_strips(struct page_cpus *cpus)
 	json_text_close(json, ']');
 }
 
-static void put_all(struct page_cpus *cpus)
+void page_put_cpus(struct page_cpus *cpus)
 {
 	struct page *page = cpus->page;
 
+	for (unsigned i = 0; i < cpus->thread_count; i++)
+		end_wait(cpus, cpus->thread[i]);
+	count_queues_until(cpus, INT64_MAX);
 	json_text_open(&page->json, "cpus", '{');
 	page_put_time(page, "begin", cpus->begin_ns);
 	json_text_i64(&page->json, "width", cpus->width_ns);
@@ -285,32 +379,62 @@ static void put_all(struct page_cpus *cpus)
 	put_strips(cpus);
 	page_put_distribution(page, "wait", &cpus->wait);
 	json_text_close(&page->json, '}');
+	page->failed |= cpus->failed;
 }
 
-int page_put_cpus(struct page *page)
-{
-	struct report *report = page->report;
-	const struct summary *summary = page->summary;
-	struct page_cpus cpus = { .page = page,
-				  .begin_ns = summary->begin_ns,
-				  .end_ns = summary->end_ns,
-				  .width_ns = (summary->end_ns - summary->begin_ns) / COLUMNS + 1 };
-	struct passes passes = { 0 };
-	int status;
+/* ---- life cycle ---- */
 
-	if (!sched_is_there(report->reader) || !summary->events)
-		return 0;
-	if (sched_create(&cpus.sched, report->reader, &listener, &cpus))
-		return err_no_memory(report->err);
-	pass_add(&passes, &page_cpus_pass, &cpus);
-	status = know_own(&cpus) ? err_no_memory(report->err) : page_read(page, &passes);
-	if (!status)
-		put_all(&cpus);
-	sched_destroy(cpus.sched);
-	map_free_all(&cpus.threads);
-	map_free_all(&cpus.cpus);
-	map_free_all(&cpus.sums);
-	free(cpus.thread);
-	histogram_free(&cpus.wait);
-	return status;
+struct page_slices *page_cpus_slices(struct page_cpus *cpus, unsigned window)
+{
+	return &cpus->slices[window];
+}
+
+void page_cpus_destroy(struct page_cpus *cpus)
+{
+	const struct map_slot *slot;
+	size_t at = 0;
+
+	if (!cpus)
+		return;
+	while ((slot = map_next(&cpus->cpus, &at)))
+		page_queue_free(&((struct cpu *)slot->value)->queue);
+	for (unsigned i = 0; i < cpus->windows; i++)
+		free(cpus->slices[i].slice);
+	free(cpus->slices);
+	map_free_all(&cpus->threads);
+	map_free_all(&cpus->cpus);
+	map_free_all(&cpus->sums);
+	free(cpus->thread);
+	histogram_free(&cpus->wait);
+	free(cpus);
+}
+
+int page_cpus_create(struct page_cpus **out, struct page *page, struct why_cpu *why,
+		     const struct why_window *window, unsigned windows)
+{
+	const struct summary *summary = page->summary;
+	struct page_cpus *cpus = calloc(1, sizeof(*cpus));
+
+	if (!cpus)
+		return err_no_memory(page->report->err);
+	*cpus = (struct page_cpus){
+		.page = page,
+		.sched = why_cpu_sched(why),
+		.begin_ns = summary->begin_ns,
+		.end_ns = summary->end_ns,
+		.width_ns = (summary->end_ns - summary->begin_ns) / COLUMNS + 1,
+		.waits_most = WAITS,
+		.windows = windows,
+		.slices = calloc(windows + 1, sizeof(*cpus->slices)),
+	};
+	if (!cpus->slices || know_own(cpus)) {
+		cpus->windows = cpus->slices ? windows : 0;
+		page_cpus_destroy(cpus);
+		return err_no_memory(page->report->err);
+	}
+	for (unsigned i = 0; i < windows; i++)
+		cpus->slices[i].window = window[i];
+	why_cpu_also(why, on_spell, cpus);
+	*out = cpus;
+	return 0;
 }

@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/sched/sched.h"
-#include "analysis/why/why_cpu.h"
 #include "base/array.h"
-#include "report/page/page_internal.h"
+#include "report/page/page_cpus.h"
 
 #define OF_CHAINS (PAGE_INSTANCES / 2)
 #define MARGIN_LEAST_NS 500000
@@ -35,6 +33,7 @@ struct around {
 	struct model *model; /* the second one */
 	struct why_others *others;
 	struct why_cpu *cpu; /* NULL: the trace has no kernel events */
+	struct page_cpus *cpus; /* the same */
 	const void *fired;   /* the path or callback whose instance fired; NULL: none is known */
 };
 
@@ -146,8 +145,11 @@ static unsigned windows_of(struct around *around, struct why_window window[PAGE_
 		struct candidate *c = &around->candidate[i];
 		int64_t margin_ns = c->instance.total_ns / 10;
 
+		/* Of a very short one, not more of the surroundings than can be seen beside it. */
 		if (margin_ns < MARGIN_LEAST_NS)
-			margin_ns = MARGIN_LEAST_NS;
+			margin_ns = 2 * c->instance.total_ns < MARGIN_LEAST_NS
+					    ? 2 * c->instance.total_ns
+					    : MARGIN_LEAST_NS;
 		c->window = (struct why_window){ c->instance.begin_ns - margin_ns,
 						 c->instance.begin_ns + c->instance.total_ns +
 							 margin_ns };
@@ -156,11 +158,9 @@ static unsigned windows_of(struct around *around, struct why_window window[PAGE_
 	return windows;
 }
 
-static int read_again(struct around *around)
+static int read_runs(struct around *around, const struct why_window *window, unsigned windows)
 {
 	struct report *report = around->page->report;
-	struct why_window window[PAGE_INSTANCES];
-	const unsigned windows = windows_of(around, window);
 
 	if (model_create(&around->model, report->err))
 		return -1;
@@ -169,15 +169,34 @@ static int read_again(struct around *around)
 	if (why_others_create(&around->others, around->model, window, windows, report->err))
 		return -1;
 	pass_add(&around->passes, &why_others_pass, around->others);
-	if (page_read(around->page, &around->passes))
-		return -1;
-	if (!sched_is_there(report->reader))
-		return 0;
-	if (why_cpu_create(&around->cpu, report->reader, around->model, window, windows,
-			   report->err))
+	return page_read(around->page, &around->passes);
+}
+
+/* The kernel's events are others than those of the model. */
+static int read_cpus(struct around *around, const struct why_window *window, unsigned windows)
+{
+	struct report *report = around->page->report;
+	const struct model *model = around->model ? around->model : report->model;
+
+	if (why_cpu_create(&around->cpu, report->reader, model, window, windows, report->err))
 		return -1;
 	pass_add(&around->cpu_passes, &why_cpu_pass, around->cpu);
+	if (page_cpus_create(&around->cpus, around->page, around->cpu, window, windows))
+		return -1;
 	return page_read(around->page, &around->cpu_passes);
+}
+
+static int read_again(struct around *around)
+{
+	struct page *page = around->page;
+	struct why_window window[PAGE_INSTANCES];
+	const unsigned windows = windows_of(around, window);
+
+	if (windows && read_runs(around, window, windows))
+		return -1;
+	return sched_is_there(page->report->reader) && page->summary->events
+		       ? read_cpus(around, window, windows)
+		       : 0;
 }
 
 static bool is_same_process(const struct model_process *a, const struct model_process *b)
@@ -431,6 +450,9 @@ static void put_instance(struct around *around, struct candidate *c)
 	put_parts(page, "because", &c->instance, &because);
 	put_runs(around, c);
 	put_spells(around, c);
+	if (around->cpus)
+		page_put_slices(page,
+				page_cpus_slices(around->cpus, (unsigned)(c - around->candidate)));
 	json_text_close(&page->json, '}');
 	why_parts_free(&parts);
 	why_parts_free(&because);
@@ -471,7 +493,7 @@ static void drop_longest(struct around *around)
 int page_put_instances(struct page *page)
 {
 	struct around *around = calloc(1, sizeof(*around));
-	int status = 0;
+	int status;
 
 	if (!around)
 		return err_no_memory(page->report->err);
@@ -480,10 +502,9 @@ int page_put_instances(struct page *page)
 	choose_chains(around);
 	choose_callbacks(around);
 	drop_longest(around);
-	if (around->count) {
+	if (around->count)
 		qsort(around->candidate, around->count, sizeof(*around->candidate), by_excess);
-		status = read_again(around);
-	}
+	status = read_again(around);
 	if (!status && around->count) {
 		put_threads(around);
 		json_text_open(&page->json, "instances", '[');
@@ -491,6 +512,9 @@ int page_put_instances(struct page *page)
 			put_instance(around, &around->candidate[i]);
 		json_text_close(&page->json, ']');
 	}
+	if (!status && around->cpus)
+		page_put_cpus(around->cpus);
+	page_cpus_destroy(around->cpus);
 	for (unsigned i = 0; i < around->count; i++)
 		why_free(&around->candidate[i].instance);
 	passes_free(&around->cpu_passes);

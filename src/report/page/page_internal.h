@@ -68,13 +68,10 @@ void page_put_provenance(struct page *page);
 /* page_fired.c: the path of chains, or the callback, whose instance at told_fired_ns fired; NULL: none is known. */
 const void *page_fired(const struct page *page);
 
-/* page_instances.c: "instances": the worst ones with the threads around them. Reads the trace
- * again. Return: 0, or -1 with report->err. */
+/* page_instances.c: "instances": the worst ones with the threads around them; with the kernel's
+ * events also "cpus": each CPU over time (page_cpus.h). Reads the trace again. Return: 0, or -1
+ * with report->err. */
 int page_put_instances(struct page *page);
-
-/* page_cpus.c: "cpus", with the kernel's events: each CPU over time. Reads the trace again. Return:
- * 0, or -1 with report->err. */
-int page_put_cpus(struct page *page);
 
 /* page_flame.c: "flames": of spans, of functions. May read the trace again. Return: 0, or -1 with
  * report->err. */
