@@ -12,7 +12,8 @@ import tempfile
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_picture
 from lib_browser import Chromium, browsers
-from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, check, existing, kymo, private, record, record_robot, report, ros_domain, run, skip
+from lib_sched import beside
+from lib_test import BUILD, KYMO, SHARED, SOURCE, TESTS, answer, check, existing, kymo, private, query, record, record_robot, report, ros_domain, run, skip
 
 # All addresses of a page: the bar, and the first MOST of each kind of entity and instance.
 ADDRESSES = """(() => {
@@ -140,6 +141,28 @@ def same_span_queries(browser, trace, path):
         sums = browser.value("flame_sums(flame_of('spans')).map(sum => [sum.name, sum.self, sum.count])")
         told = [list(row.values()) for row in asked(browser.value("document.querySelector('main [data-command^=\"kymo query\"]').dataset.command"))]
         check(sums and sorted(sums) == sorted(row for row in told if not row[0].endswith("_sleep")), "the flame graph has", sums, "not", told)
+
+
+def same_cpu_queries(browser, directory):
+    """Those of the CPUs, of all of the trace and of a part of it; and the CPUs around an instance."""
+    given_traces = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_basic_st", "ctf"))
+    if not given_traces:
+        return
+    trace, _ = beside(os.path.dirname(given_traces[0]), os.path.join(directory, "beside"), 7, query)
+    for window in [], ["--begin", "+0.5s", "--end", "+0.9s"]:
+        browser.show(page(trace, os.path.join(directory, "beside.html"), *window), "#/cpus")
+        commands = browser.value("[...document.querySelectorAll('main [data-command^=\"kymo query\"]')].map(button => button.dataset.command)")
+        shown = browser.value("""[D.cpus.cpus.flatMap(cpu => cpu.columns.map(column => [cpu.number, ...column.slice(0, 4)])),
+            D.cpus.cpus.flatMap(cpu => cpu.queue.map((ns, i) => [cpu.number, i + 1, ns]).filter(row => row[2])), bins_of(D.cpus.wait).map(bin => [bin.low, bin.count])]""")
+        check(len(commands) == len(shown), "the CPUs copy", commands)
+        for command, rows_shown in zip(commands, shown):
+            told = [list(row.values()) for row in asked(command)]
+            check(rows_shown and rows_shown == told, command, rows_shown[:5], told[:5])
+    browser.view(browser.value("address(entities[D.instances[0].entity], 1)"))
+    names = browser.value("[...document.querySelectorAll('main figure svg text')].map(text => text.textContent).filter(text => /^CPU \\d/.test(text))")
+    check(names == sorted(names) and names, "an instance has the CPUs", names)
+    walk(browser, "CPUs")
+    quiet(browser, "CPUs")
 
 
 def flame_keys(browser, path):
@@ -343,6 +366,7 @@ def look(kind, traces, pages, own, compared_pages):
             browser.show(page(robot, pages[0] + ".html", "--begin", f"+{0.45 * length:.3f}s", "--end", f"+{0.95 * length:.3f}s"))
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
+            same_cpu_queries(browser, os.path.dirname(pages[0]))
             same_span_queries(browser, own[1], pages[traces.index(own[1])])
             browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)

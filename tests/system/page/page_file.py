@@ -156,8 +156,44 @@ def cpus(trace, directory):
     check(len(shown) == 9 and shown == told, "the CPUs have", shown, "not", told)
     check(all(0 < sum(column[5::2]) <= data["cpus"]["width"] >= column[1] + column[2] for cpu in data["cpus"]["cpus"] for column in cpu["columns"] if column[1] + column[2]),
           "a column has more than its time")
-    waits = query(path, f"SELECT count(*) AS n, max(duration_ns) AS worst FROM thread_states WHERE state IN ('preempted', 'waiting') AND {own} AND start_ns BETWEEN {begin} AND {end}")[0]
-    check([waits["n"], waits["worst"]] == [data["cpus"]["wait"][key] for key in ("count", "max")], "waits for a CPU:", waits)
+    # A wait has a row for each thread that had the CPU meanwhile.
+    spells = [tuple(row.values()) for row in query(path, f"""SELECT cpu_id, tid, start_ns, end_ns FROM thread_states
+        WHERE state IN ('preempted', 'waiting') AND {own} AND cpu_id IS NOT NULL ORDER BY tid, start_ns""")]
+    waits = []
+    for _, tid, start, until in spells:
+        if waits and waits[-1][0] == tid and waits[-1][2] == start:
+            waits[-1][2] = until
+        else:
+            waits.append([tid, start, until])
+    lengths = [until - start for _, start, until in waits if begin <= start <= end]
+    check([len(lengths), max(lengths)] == [data["cpus"]["wait"][key] for key in ("count", "max")], "waits for a CPU:", len(lengths), max(lengths))
+    check(len(waits) < len(spells), "no wait has two rows")
+    for cpu in data["cpus"]["cpus"]:
+        check(cpu["queue"] == queue_lengths([spell[2:] for spell in spells if spell[0] == cpu["number"]], begin, end), "the queue of CPU", cpu["number"])
+    check(max(len(cpu["queue"]) for cpu in data["cpus"]["cpus"]) > 1, "never did two threads wait")
+    slices(data, query(path, "SELECT cpu_id, tid, start_ns, duration_ns FROM thread_states WHERE state = 'running'"))
+
+
+def queue_lengths(waits, begin, end):
+    """Return: for how long one thread waited, two ...; [(start, end)] in @waits."""
+    edges = sorted(edge for start, until in waits if until > begin and start < end for edge in ((max(start, begin), 1), (min(until, end), -1)))
+    told, waiting = collections.Counter(), 0
+    for (since, more), (until, _) in zip(edges, edges[1:]):
+        waiting += more
+        told[waiting] += until - since
+    return [told[n] for n in range(1, 1 + max((n for n in told if n and told[n]), default=0))]
+
+
+def slices(data, running):
+    """Around each instance: who had the CPUs."""
+    origin, told = int(data["origin_ns"]), {}
+    for row in running:
+        told.setdefault((row["cpu_id"], row["tid"], row["start_ns"] - origin, row["duration_ns"]), row)
+    for instance in data["instances"]:
+        shown = {(cpu, data["cpus"]["threads"][thread][1], start, ns) for cpu, _, thread, start, ns in instance["cpus"]}
+        wanted = {key for key in told if key[2] < instance["to"] and key[2] + key[3] > instance["from"] and key[3] >= instance.get("cpus_shortest", 0)}
+        check(shown == wanted and len(shown) <= 600, "the CPUs around an instance:", sorted(shown ^ wanted)[:3])
+    check(any(instance["cpus"] for instance in data["instances"]), "no instance has CPUs")
 
 
 def main(directory):
