@@ -30,6 +30,18 @@ function ticks(from, to, count) {
 	return all;
 }
 
+// The same of times: minutes and hours are divided as on a clock.
+const clock_steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 14400].map(minutes => minutes * 60e9);
+
+function time_ticks(from, to, count) {
+	const rough = (to - from) / count, step = clock_steps.find(other => other >= rough), all = [];
+	if (rough < 30e9 || !step)
+		return ticks(from, to, count);
+	for (let at = Math.ceil(from / step) * step; at <= to; at += step)
+		all.push(at);
+	return all;
+}
+
 // Powers of ten, and between them 2 and 5 if there is room.
 function log_ticks(from, to) {
 	const decades = Math.log10(to / from), all = [];
@@ -37,10 +49,10 @@ function log_ticks(from, to) {
 	for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power++)
 		for (const step of steps) {
 			const at = step * Math.pow(10, power);
-			if (at >= from * 0.999 && at <= to * 1.001)
+			if (at >= from * 0.999 && at <= to * 1.001 && (at < 50e9 || to < 100e9))
 				all.push(at);
 		}
-	return all;
+	return to < 100e9 ? all : all.concat([60e9, 600e9, 3600e9, 36000e9, 360000e9].filter(at => at >= from * 0.999 && at <= to * 1.001));
 }
 
 // 1 us, 30 ms: the labels of axes have no more digits than they need.
@@ -50,9 +62,11 @@ function tick_text(ns) {
 }
 
 function axis_x(scale, y, at, text, height) {
+	const right = scale(scale.to);
 	return at.map(value => svg('g', {},
 		svg('line', { class: 'grid', x1: scale(value), x2: scale(value), y1: y - (height || 4), y2: y }),
-		svg('text', { x: scale(value), y: y + 16, 'text-anchor': 'middle' }, text(value))));
+		scale(value) > right - 22 ? svg('text', { x: right + 6, y: y + 16, 'text-anchor': 'end' }, text(value))
+			: svg('text', { x: scale(value), y: y + 16, 'text-anchor': 'middle' }, text(value))));
 }
 
 function axis_y(scale, x, width, at, text) {

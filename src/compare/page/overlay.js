@@ -116,7 +116,7 @@ function segments_figure(metric) {
 	const high = Math.max(total('base'), total('new')) || 1;
 	const chart = picture(height, 'Segments of the chain, base and new', width => {
 		const x = linear(0, high * 1.02, 46, width - 8);
-		return [patterns(), axis_x(x, height - 22, ticks(0, high, Math.max(2, width / 130)), tick_text, height - 26),
+		return [patterns(), axis_x(x, height - 22, time_ticks(0, high, Math.max(2, width / 130)), tick_text, height - 26),
 			['base', 'new'].map((side, i) => {
 				let sum = 0;
 				return [svg('text', { class: 'strong', x: 0, y: 22 + i * 34 }, side), segments.map(segment => {

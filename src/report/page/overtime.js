@@ -3,10 +3,15 @@
 
 const frame = { left: 62, right: 8, top: 10, bottom: 24 };
 
+// A time of the trace on an axis: seconds, and of a long trace minutes or hours.
+function time_text(ns) {
+	const [size, unit] = D.end - D.begin < 600e9 ? [1e9, ' s'] : ns % 3600e9 ? [60e9, ' min'] : [3600e9, ' h'];
+	return '+' + parseFloat((ns / size).toFixed(6)) + unit;
+}
+
 function time_axis(width, height) {
 	const x = linear(D.begin || 0, D.end || 1, frame.left, width - frame.right);
-	return [x, axis_x(x, height - frame.bottom, ticks(x.from / 1e9, x.to / 1e9, Math.max(2, width / 120)).map(s => s * 1e9),
-			  ns => '+' + parseFloat((ns / 1e9).toFixed(6)) + ' s', height - frame.bottom - frame.top)];
+	return [x, axis_x(x, height - frame.bottom, time_ticks(x.from, x.to, Math.max(2, width / 120)), time_text, height - frame.bottom - frame.top)];
 }
 
 // Where events were lost: a band, with words.

@@ -31,7 +31,7 @@ function segments_chart(entity) {
 		const high = Math.max(worst.length ? worst[0][1] : 0, usual.reduce((a, b) => a + b, 0)) || 1;
 		const y = linear(0, high * 1.03, bottom, 10), left = 62;
 		const step = (width - left - 60) / Math.max(worst.length, 12), thick = Math.max(1, Math.min(26, step - 1));
-		const nodes = [patterns(), axis_y(y, left, width - left, ticks(0, high, 4), tick_text)];
+		const nodes = [patterns(), axis_y(y, left, width - left, time_ticks(0, high, 4), tick_text)];
 		nodes.push(svg('g', { 'data-tip': stack_tip(chain, 'Usual parts (each its median)', usual.reduce((a, b) => a + b, 0), usual) },
 			stack(chain, usual, left + 6, 26, y, bottom),
 			svg('rect', { class: 'hit', x: left, y: 10, width: 40, height: bottom - 10 })));
@@ -67,7 +67,7 @@ function worst_over_time(entity, title) {
 	const chart = picture(height, 'When the worst arrivals were', width => {
 		const [x, axis] = time_axis(width, height), high = chain.worst[0][1];
 		const y = linear(0, high * 1.05, bottom, frame.top);
-		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, ticks(0, high, 2), tick_text),
+		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, time_ticks(0, high, 2), tick_text),
 			loss_band(x, frame.top, bottom),
 			chain.worst.map((arrival, i) => svg('g', { 'data-tip': 'No. ' + (i + 1) + ' at ' + at_text(arrival[0]) + ': ' + ns_text(arrival[1]),
 				'data-go': address(entity, i + 1), style: 'cursor:pointer' },
