@@ -93,13 +93,22 @@ function lost_of(topic) {
 	return (topic.never_received || 0) + (topic.overwritten || 0);
 }
 
-function graph_line(line, from, to, most_rate, most_p99, is_back) {
+// Is there room for a text of this length? Boxes and other texts are not covered; the text without room is in the tooltip.
+function graph_room(taken, text, x, y) {
+	const one = { x: x - 3.2 * text.length, y: y - 11, width: 6.4 * text.length, height: 14 };
+	if (taken.some(other => other.x < one.x + one.width && one.x < other.x + other.width && other.y < one.y + one.height && one.y < other.y + other.height))
+		return false;
+	taken.push(one);
+	return true;
+}
+
+function graph_line(line, from, to, most_rate, most_p99, is_back, taken) {
 	const topics = line.topics.map(index => entities[index]);
 	const rate = Math.max(...topics.map(graph_rate)), p99 = Math.max(...topics.map(topic => topic.latency ? topic.latency.p99 : 0));
 	const lost = topics.some(lost_of), width = 1.2 + 5 * Math.sqrt(rate / (most_rate || 1));
 	const heat = most_p99 > 1 && p99 > 0 ? Math.log(Math.max(p99, 1e4) / 1e4) / Math.log(Math.max(most_p99, 2e4) / 1e4) : 0;
 	const x1 = from.x + from.width, y1 = from.y + 17, x2 = to.x, y2 = to.y + 17, bend = Math.max(40, Math.abs(x2 - x1) / 2);
-	const low = Math.max(y1, y2) + 46;
+	const low = Math.max(y1, y2) + 46, label_y = is_back ? low - 16 : (y1 + y2) / 2 - 6;
 	const d = is_back ? 'M' + x1 + ' ' + y1 + 'C' + (x1 + 60) + ' ' + low + ' ' + (x2 - 60) + ' ' + low + ' ' + x2 + ' ' + y2
 		: 'M' + x1 + ' ' + y1 + 'C' + (x1 + bend) + ' ' + y1 + ' ' + (x2 - bend) + ' ' + y2 + ' ' + x2 + ' ' + y2;
 	const text = topics.map(topic => topic.name + ': ' + graph_rate(topic).toPrecision(3) + ' Hz' +
@@ -110,7 +119,7 @@ function graph_line(line, from, to, most_rate, most_p99, is_back) {
 		svg('path', { d, fill: 'none', stroke: 'transparent', 'stroke-width': 14 }),
 		svg('path', { d, fill: 'none', stroke: lost ? 'var(--bad)' : 'rgba(var(--heat), ' + (0.3 + 0.7 * heat).toFixed(2) + ')', 'stroke-width': width,
 			      'stroke-dasharray': lost ? '7 5' : null, 'marker-end': 'url(#tip-of-line)' }),
-		svg('text', { x: (x1 + x2) / 2, y: is_back ? low - 16 : (y1 + y2) / 2 - 6, 'text-anchor': 'middle',
+		graph_room(taken, label, (x1 + x2) / 2, label_y) && svg('text', { x: (x1 + x2) / 2, y: label_y, 'text-anchor': 'middle',
 			      style: 'paint-order:stroke;stroke:var(--panel);stroke-width:4px' }, label));
 }
 
@@ -121,8 +130,8 @@ function graph_node(node, box) {
 		own.map(entity => '\n' + entity.label + ': p99 ' + ns_text((entity.duration || {}).p99)).slice(0, 8).join('');
 	return svg('g', { 'data-tip': text, 'data-go': worst ? address(worst) : null, style: 'cursor:pointer', tabindex: 0, role: 'link', 'aria-label': text },
 		svg('rect', { x: box.x, y: box.y, width: box.width, height: 34, rx: 7, fill: 'var(--panel)', stroke: 'var(--faint)' }),
-		svg('text', { class: 'strong', x: box.x + box.width / 2, y: box.y + 15, 'text-anchor': 'middle' }, shortened(node.name, Math.floor(box.width / 7))),
-		svg('text', { x: box.x + box.width / 2, y: box.y + 28, 'text-anchor': 'middle', style: 'font-size:10.5px' }, shortened(node.process, 24)));
+		svg('text', { class: 'strong', x: box.x + box.width / 2, y: box.y + 15, 'text-anchor': 'middle' }, shortened(node.name, Math.floor(box.width / 7.6))),
+		svg('text', { x: box.x + box.width / 2, y: box.y + 28, 'text-anchor': 'middle', style: 'font-size:10.5px' }, shortened(node.process, Math.floor(box.width / 6.4))));
 }
 
 function graph_chart() {
@@ -139,11 +148,12 @@ function graph_chart() {
 		layers.forEach((nodes, i) => nodes.forEach((node, k) => boxes.set(node, {
 			x: layers.length > 1 ? i * step : inner / 2 - 85, width: Math.min(170, Math.max(110, step - 70 || 170)),
 			y: 10 + (k + 0.5) * (height - 40) / nodes.length - 17 })));
+		const taken = [...boxes.values()].map(box => ({ x: box.x, y: box.y, width: box.width, height: 34 }));
 		return svg('svg', { x: 0, y: 0, width, height, viewBox: '0 0 ' + inner + ' ' + height, preserveAspectRatio: 'xMinYMid meet' },
 			svg('defs', {}, svg('marker', { id: 'tip-of-line', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, orient: 'auto', markerUnits: 'userSpaceOnUse' },
 				svg('path', { d: 'M0 0L8 4L0 8z', fill: 'var(--faint)' }))),
 			model.lines.filter(line => line.from !== line.to).map(line =>
-				graph_line(line, boxes.get(line.from), boxes.get(line.to), most_rate, most_p99, back.has(line))),
+				graph_line(line, boxes.get(line.from), boxes.get(line.to), most_rate, most_p99, back.has(line), taken)),
 			model.nodes.map(node => graph_node(D.graph.nodes[node], boxes.get(node))));
 	});
 	return figure('', copy_button('copy as kymo export', command('export', '--format svg -o graph.svg')), chart,

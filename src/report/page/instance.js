@@ -129,11 +129,11 @@ function instance_chart(instance) {
 		const group = svg('g', {}, svg('rect', { class: 'hit', x: left, y: top, width: width - left - 8, height: bottom - top }));
 		return [patterns(),
 			svg('rect', { x: begin, y: top, width: Math.max(1, end - begin), height: bottom - top, fill: 'var(--accent)', opacity: 0.05 }),
-			axis_x(x, bottom, ticks(0, instance.to - instance.begin, Math.max(2, width / 160)).map(ns => instance.begin + ns),
+			axis_x(x, bottom, time_ticks(0, instance.to - instance.begin, Math.max(3, width / 160)).map(ns => instance.begin + ns),
 				ns => ns === instance.begin ? '0' : tick_text(ns - instance.begin), bottom - top),
 			rows.map((thread, i) => svg('g', {},
 				svg('text', { x: left - 10, y: row_y(thread) + 15, 'text-anchor': 'end', 'data-tip': thread_text(thread) },
-					shortened(thread_text(thread), left < 100 ? 12 : 24)),
+					shortened(thread_text(thread), left < 100 ? 10 : 24)),
 				svg('line', { class: 'grid', x1: left, x2: width - 8, y1: top + (i + 1) * row_height, y2: top + (i + 1) * row_height }))),
 			group,
 			instance.runs.filter(run => row_y(run[0]) !== undefined).map(run => run_box(instance, run, x, row_y(run[0]), box)),

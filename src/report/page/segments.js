@@ -67,7 +67,7 @@ function worst_over_time(entity, title) {
 	const chart = picture(height, 'When the worst arrivals were', width => {
 		const [x, axis] = time_axis(width, height), high = chain.worst[0][1];
 		const y = linear(0, high * 1.05, bottom, frame.top);
-		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, time_ticks(0, high, 2), tick_text),
+		return [axis, axis_y(y, frame.left, width - frame.left - frame.right, time_ticks(0, high, 3), tick_text),
 			loss_band(x, frame.top, bottom),
 			chain.worst.map((arrival, i) => svg('g', { 'data-tip': 'No. ' + (i + 1) + ' at ' + at_text(arrival[0]) + ': ' + ns_text(arrival[1]),
 				'data-go': address(entity, i + 1), style: 'cursor:pointer' },
