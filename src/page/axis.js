@@ -65,7 +65,7 @@ function axis_x(scale, y, at, text, height) {
 	const right = scale(scale.to);
 	return at.map(value => svg('g', {},
 		svg('line', { class: 'grid', x1: scale(value), x2: scale(value), y1: y - (height || 4), y2: y }),
-		scale(value) > right - 22 ? svg('text', { x: right + 6, y: y + 16, 'text-anchor': 'end' }, text(value))
+		scale(value) < 18 ? svg('text', { x: 0, y: y + 16 }, text(value)) : scale(value) > right - 22 ? svg('text', { x: right + 6, y: y + 16, 'text-anchor': 'end' }, text(value))
 			: svg('text', { x: scale(value), y: y + 16, 'text-anchor': 'middle' }, text(value))));
 }
 
