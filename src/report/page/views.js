@@ -95,7 +95,7 @@ function fired() {
 function facts() {
 	const topics = of_kind('topic'), lost = topics.reduce((sum, topic) => sum + missing(topic), 0);
 	return panel('', null, numbers([
-		['traced', ns_text(total_ns()), D.end - D.begin], ['events', count_text(D.events), D.events],
+		['traced', ns_text(D.end - D.begin || 0), D.end - D.begin || 0], ['events', count_text(D.events), D.events],
 		['events lost', count_text(D.lost_events), D.lost_events],
 		D.nodes ? ['nodes', count_text(D.nodes), D.nodes] : null,
 		byKind.process ? ['processes', count_text(byKind.process.length)] : null,
