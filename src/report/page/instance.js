@@ -105,7 +105,7 @@ function slice_box(slice, x, y, height) {
 	const is_traced = D.cpus.threads[slice.thread][2], left = Math.max(x(slice.from), x(x.from)), right = Math.min(x(slice.from + slice.ns), x(x.to));
 	const width = Math.max(1, right - left), name = cpu_thread(slice.thread);
 	return svg('g', { 'data-tip': name + (is_traced ? '' : ' (not traced)') + '\nhad the CPU for ' + ns_text(slice.ns) + ' from ' + at_text(slice.from) },
-		svg('rect', { x: left, y, width, height, rx: Math.min(2, width / 2), fill: slice.is_own ? 'var(--run)' : is_traced ? 'var(--idle)' : 'url(#others)', stroke: is_traced ? 'none' : 'var(--take)' }),
+		svg('rect', { x: left, y, width, height, rx: Math.min(2, width / 2), fill: slice.is_own ? 'var(--run)' : is_traced ? 'var(--idle)' : 'url(#others)', stroke: is_traced || width < 8 ? 'none' : 'var(--take)' }),
 		width > 60 && svg('text', { class: 'strong', x: left + 5, y: y + height / 2 + 4, style: slice.is_own ? 'fill:#fff' : is_traced ? null : 'paint-order:stroke;stroke:var(--panel);stroke-width:3px' }, shortened(name, Math.floor((width - 8) / 7))));
 }
 
