@@ -627,16 +627,10 @@ struct model_rule {
 /** model_rule() - add a rule before the first event; @rule is copied. Return: 0, or -ENOMEM. */
 int model_rule(struct model *model, const struct model_rule *rule);
 
-/**
- * model_want_all() - bind every ROS 2 event, also events that no listener needs; before
- * model_attach().
- */
+/** model_want_all() - bind every ROS 2 event, needed or not; before model_attach(). */
 void model_want_all(struct model *model);
 
-/**
- * model_only_runs() - bind only the events of objects, of runs of callbacks, and those that a
- * listener needs: listeners learn of no message; before model_attach().
- */
+/** model_only_runs() - bind only objects, runs, executors, no messages; before model_attach(). */
 void model_only_runs(struct model *model);
 
 /**

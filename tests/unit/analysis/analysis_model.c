@@ -272,41 +272,6 @@ static void repeated_init(void **state)
 	assert_int_equal(model_node(s->model, 0)->born_ns, 5);
 }
 
-/* Without the messages: runs and their objects stay, and what only messages need is not bound. */
-static void only_runs(void **state)
-{
-	static const char *const left_out[] = { "ros2:rcl_publish", "ros2:rmw_take",
-						"ros2:rclcpp_intra_publish", "ros2:dds_write",
-						"ros2:rmw_send_request" };
-	static const char *const kept[] = { "ros2:callback_start", "ros2:rcl_publisher_init",
-					    "ros2:rclcpp_callback_register",
-					    "ros2:rclcpp_buffer_to_ipb" };
-	struct seen *s = *state;
-	const struct kymo_ctf_bind *bind;
-	unsigned count;
-
-	model_only_runs(s->model);
-	bind = model_bind(s->model, &count);
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < sizeof(left_out) / sizeof(*left_out); k++)
-			assert_string_not_equal(bind[i].event, left_out[k]);
-	for (unsigned k = 0; k < sizeof(kept) / sizeof(*kept); k++) {
-		bool found = false;
-
-		for (unsigned i = 0; i < count; i++)
-			found |= !strcmp(bind[i].event, kept[k]);
-		assert_true(found);
-	}
-	on(s, 10, 10);
-	node(s, 1, 0x100, "n", "/");
-	subscription(s, 10, 0x400, 0x410, 0x100, "/a", 0x420);
-	start(s, 100, 0x420);
-	end(s, 110, 0x420);
-	assert_int_equal(s->instances, 1);
-	assert_int_equal(s->instance[0].duration_ns, 10);
-	assert_string_equal(s->instance[0].callback->subscription->topic->name, "/a");
-}
-
 static void reused_addresses(void **state)
 {
 	struct seen *s = *state;
