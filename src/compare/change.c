@@ -122,9 +122,9 @@ struct together {
 	const struct change_design *design;
 	const struct rearrangements *all;
 	double *centred;     /* [metrics][runs], or [metrics][pairs] of differences */
-	struct fixed *fixed; /* [metrics], largest observed statistic first */
+	struct fixed *fixed; /* [metrics], what stands out most first, up or down */
 	double *sum;         /* [rearrangements] of a metric */
-	double *extreme;     /* [rearrangements] the largest or smallest statistic until now */
+	double *largest, *smallest; /* [rearrangements] the statistics until now */
 	unsigned metrics, width;
 };
 
@@ -163,9 +163,10 @@ static double statistic(const struct together *t, const struct fixed *fixed, dou
 static int by_observed(const void *left, const void *right)
 {
 	const struct fixed *a = left, *b = right;
+	const double x = fabs(a->observed), y = fabs(b->observed);
 
-	if (a->observed != b->observed)
-		return a->observed < b->observed ? 1 : -1;
+	if (x != y)
+		return x < y ? 1 : -1;
 	return (a->metric > b->metric) - (a->metric < b->metric);
 }
 
@@ -193,47 +194,46 @@ static void centre(struct together *t, const double *value, unsigned m)
 
 /*
  * In how many rearrangements is the largest statistic of this and the lesser metrics as large as
- * this one was? @sign: -1: the smallest, as small. The metrics come in this order.
+ * this one was, in how many the smallest as small? The metrics come in this order, the least first.
  */
-static double share_beaten(struct together *t, const struct fixed *fixed, double sign)
+static void share_beaten(struct together *t, const struct fixed *fixed, struct change *out)
 {
-	const double observed = sign * fixed->observed - TIE;
-	unsigned beaten = 0;
+	unsigned up = 0, down = 0;
 
 	rearrangements_sums(t->all, t->centred + (size_t)fixed->metric * t->width, t->sum);
 	for (unsigned i = 0; i < t->all->count; i++) {
-		const double now = sign * statistic(t, fixed, t->sum[i]);
+		const double now = statistic(t, fixed, t->sum[i]);
 
-		t->extreme[i] = now > t->extreme[i] ? now : t->extreme[i];
-		beaten += t->extreme[i] >= observed;
+		t->largest[i] = now > t->largest[i] ? now : t->largest[i];
+		t->smallest[i] = now < t->smallest[i] ? now : t->smallest[i];
+		up += t->largest[i] >= fixed->observed - TIE;
+		down += t->smallest[i] <= fixed->observed + TIE;
 	}
-	return (double)beaten / t->all->count;
+	out->q_up = (double)up / t->all->count;
+	out->q_down = (double)down / t->all->count;
 }
 
-static void forget_extremes(struct together *t)
-{
-	for (unsigned i = 0; i < t->all->count; i++)
-		t->extreme[i] = -INFINITY;
-}
-
-/* Sets q of each metric: no metric has a smaller one than those that stand out more. */
+/*
+ * Sets q of each metric: none has a smaller one than that which those that stand out more have in
+ * their own direction.
+ */
 static void judge_together(struct together *t, struct change *out)
 {
-	double up = 0, down = 0;
+	double least = 0;
 
 	qsort(t->fixed, t->metrics, sizeof(*t->fixed), by_observed);
-	forget_extremes(t);
+	for (unsigned i = 0; i < t->all->count; i++) {
+		t->largest[i] = -INFINITY;
+		t->smallest[i] = INFINITY;
+	}
 	for (unsigned m = t->metrics; m-- > 0;)
-		out[t->fixed[m].metric].q_up = share_beaten(t, &t->fixed[m], 1);
-	forget_extremes(t);
-	for (unsigned m = 0; m < t->metrics; m++)
-		out[t->fixed[m].metric].q_down = share_beaten(t, &t->fixed[m], -1);
+		share_beaten(t, &t->fixed[m], &out[t->fixed[m].metric]);
 	for (unsigned m = 0; m < t->metrics; m++) {
-		struct change *most = &out[t->fixed[m].metric];
-		struct change *least = &out[t->fixed[t->metrics - 1 - m].metric];
+		struct change *one = &out[t->fixed[m].metric];
 
-		most->q_up = up = fmax(up, most->q_up);
-		least->q_down = down = fmax(down, least->q_down);
+		one->q_up = fmax(one->q_up, least);
+		one->q_down = fmax(one->q_down, least);
+		least = fmin(one->q_up, one->q_down);
 	}
 }
 
@@ -267,8 +267,10 @@ int change_judge(const struct change_design *design, const double *const *value,
 		t.centred = calloc((size_t)metrics * t.width + 1, sizeof(*t.centred));
 		t.fixed = calloc(metrics + 1, sizeof(*t.fixed));
 		t.sum = calloc(all.count + 1, sizeof(*t.sum));
-		t.extreme = calloc(all.count + 1, sizeof(*t.extreme));
-		rc = typical && t.centred && t.fixed && t.sum && t.extreme ? 0 : -ENOMEM;
+		t.largest = calloc(all.count + 1, sizeof(*t.largest));
+		t.smallest = calloc(all.count + 1, sizeof(*t.smallest));
+		rc = typical && t.centred && t.fixed && t.sum && t.largest && t.smallest ? 0
+											 : -ENOMEM;
 	}
 	if (rc == 0)
 		judge_all(&t, value, typical, out);
@@ -276,7 +278,8 @@ int change_judge(const struct change_design *design, const double *const *value,
 	free(t.centred);
 	free(t.fixed);
 	free(t.sum);
-	free(t.extreme);
+	free(t.largest);
+	free(t.smallest);
 	rearrangements_free(&all);
 	return rc;
 }

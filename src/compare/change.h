@@ -17,15 +17,20 @@
  * means, turned round (Hartigan 1969, typical values). Each bound is wrong in at most 5 of 100
  * comparisons. The estimate is their median.
  *
- *   p          The share of these values on the other side of zero: the same test, of one direction.
+ *   p          The share of these values on the other side of zero: the same test, of one
+ * direction.
  *
- *   q          p for all metrics together (Westfall and Young 1993, step-down maxT): if nothing
- * changed, the smallest q of those that grew is at most 0.02 in 2 of 100 comparisons, and so is that
- * of those that shrank.
- * It takes the largest statistic of all metrics in each rearrangement, so it needs no assumption of
- * how metrics hang together, and 6 pairs are enough for any number of metrics. The rule of
- * Benjamini and Hochberg is not: with 6 pairs no p is below 1/64, so with 40 metrics no q could be
- * below 0.05 unless a dozen changed.
+ *   q          p for all metrics together (Westfall and Young 1993, step-down maxT). The metrics
+ * are taken in the order in which they stand out, up or down. If nothing changed, the one that
+ * stands out most has q_up of at most 0.02 in 2 of 100 comparisons, and q_down of at most 0.02 in 2
+ * of 100. It takes the largest statistic of a metric and of all that stand out less in each
+ * rearrangement, so it needs no assumption of how metrics hang together, and 6 pairs are enough for
+ * any number of metrics. The rule of Benjamini and Hochberg is not: with 6 pairs no p is below
+ * 1/64, so with 40 metrics no q could be below 0.05 unless a dozen changed.
+ *
+ * Both directions share one order because of what a metric does that is far better: where all runs
+ * change sides it is far worse, and would beat every metric that is truly worse. Once it is known
+ * to be better, it is not among those that may be falsely called worse, and no longer counts.
  *
  * Context of all functions: reentrant; they allocate and do not block.
  */

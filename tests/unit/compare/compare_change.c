@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "chance.h"
 #include "compare/change.h"
 #include "compare/verdict.h"
 
@@ -115,6 +116,74 @@ static void among_many_metrics(void **state)
 	assert_int_equal(found, 1);
 }
 
+/*
+ * Two metrics that are far better, one of them by more than the worse one is worse: where all pairs
+ * are turned round they are far worse, and hide nothing nevertheless.
+ */
+static void what_is_better_hides_nothing(void **state)
+{
+	enum { METRICS = 30, RUNS = 12 };
+	static const double grown[METRICS] = { [3] = 0.3, [4] = -0.6, [5] = -0.2, [6] = 0.15 };
+	static double value[METRICS][RUNS];
+	const double *values[METRICS];
+	const struct change_design design = { .bases = 6, .news = 6, .paired = true };
+	static struct change change[METRICS];
+	uint32_t seed = 1;
+
+	(void)state;
+	for (unsigned m = 0; m < METRICS; m++) {
+		values[m] = value[m];
+		for (unsigned i = 0; i < RUNS; i++) {
+			seed = seed * 1664525 + 1013904223;
+			value[m][i] = (double)(seed >> 16) / 65536 * 0.02 + (i >= 6 ? grown[m] : 0);
+		}
+	}
+	assert_int_equal(change_judge(&design, values, METRICS, change), 0);
+	for (unsigned m = 0; m < METRICS; m++) {
+		assert_int_equal(change[m].q_up <= CHANGE_ALARM, grown[m] > 0);
+		assert_int_equal(change[m].q_down <= CHANGE_ALARM, grown[m] < 0);
+	}
+}
+
+/*
+ * Of equal sides, some metric is falsely worse in 2 of 100 comparisons. With six pairs that is 1 of
+ * 64, and a little more: of those where one is falsely better, some have one that is worse, too.
+ */
+static void equal_sides_alarm_seldom(void **state)
+{
+	enum { METRICS = 20, RUNS = 12, CASES = 4000 };
+	static double value[METRICS][RUNS];
+	const double *values[METRICS];
+	const struct change_design design = { .bases = 6, .news = 6, .paired = true };
+	static struct change change[METRICS];
+	unsigned alarms = 0, better = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < CASES; n++) {
+		bool up = false, down = false;
+
+		for (unsigned i = 0; i < RUNS; i++) {
+			const double run = 0.05 * chance_normal();
+
+			for (unsigned m = 0; m < METRICS; m++) {
+				values[m] = value[m];
+				value[m][i] = run + 0.05 * chance_normal();
+			}
+		}
+		assert_int_equal(change_judge(&design, values, METRICS, change), 0);
+		for (unsigned m = 0; m < METRICS; m++) {
+			up |= change[m].q_up <= CHANGE_ALARM;
+			down |= change[m].q_down <= CHANGE_ALARM;
+		}
+		alarms += up;
+		better += down;
+	}
+	print_message("of %u, %u falsely worse, %u falsely better\n", (unsigned)CASES, alarms,
+		      better);
+	assert_in_range(alarms, 30, 95);
+	assert_in_range(better, 30, 95);
+}
+
 static void verdicts(void **state)
 {
 	const struct change_design pairs = { .bases = 6, .news = 6, .paired = true },
@@ -165,6 +234,8 @@ int main(void)
 		cmocka_unit_test(runs_that_are_equal),
 		cmocka_unit_test(many_runs_give_the_same_answer_each_time),
 		cmocka_unit_test(among_many_metrics),
+		cmocka_unit_test(what_is_better_hides_nothing),
+		cmocka_unit_test(equal_sides_alarm_seldom),
 		cmocka_unit_test(verdicts),
 	};
 
