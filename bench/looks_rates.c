@@ -56,7 +56,7 @@ static double normal(void)
 	return sum;
 }
 
-static void draw(struct pairs *pairs, double noise, double slower)
+static void draw(struct pairs *pairs, double noise, double slower, double faster)
 {
 	for (unsigned i = 0; i < PAIRS_MAX; i++) {
 		const double drift = 0.05 * normal();
@@ -66,7 +66,8 @@ static void draw(struct pairs *pairs, double noise, double slower)
 
 			for (unsigned m = 0; m < METRICS; m++)
 				pairs->value[m][side][i] = drift + run + noise * normal() +
-							   (side && !m ? log1p(slower) : 0);
+							   (side && m == 0 ? log1p(slower) : 0) +
+							   (side && m == 1 ? log1p(-faster) : 0);
 		}
 	}
 }
@@ -141,7 +142,8 @@ static void look_as(enum way way, const struct pairs *pairs, unsigned asked, str
 	}
 }
 
-static void simulate(unsigned asked, double noise, double slower, unsigned comparisons)
+static void simulate(unsigned asked, double noise, double slower, double faster,
+		     unsigned comparisons)
 {
 	unsigned alarms[WAYS] = { 0 }, found[WAYS] = { 0 }, recorded[WAYS] = { 0 }, lost = 0;
 
@@ -149,7 +151,7 @@ static void simulate(unsigned asked, double noise, double slower, unsigned compa
 		struct pairs pairs;
 		struct outcome outcome[WAYS];
 
-		draw(&pairs, noise, slower);
+		draw(&pairs, noise, slower, faster);
 		for (enum way way = 0; way < WAYS; way++) {
 			look_as(way, &pairs, asked, &outcome[way]);
 			recorded[way] += outcome[way].pairs;
@@ -161,9 +163,9 @@ static void simulate(unsigned asked, double noise, double slower, unsigned compa
 		lost += any(&outcome[PLANNED]) != any(&outcome[QUICK]);
 	}
 	for (enum way way = 0; way < WAYS; way++) {
-		printf("%5u  %3.0f %%  %+3.0f %%  %-20s  %7.2f  %6.2f %%", asked, 100 * noise,
-		       100 * slower, way_name[way], (double)recorded[way] / comparisons,
-		       100.0 * alarms[way] / comparisons);
+		printf("%5u  %3.0f %%  %+3.0f %%  %+3.0f %%  %-20s  %7.2f  %6.2f %%", asked,
+		       100 * noise, 100 * slower, -100 * faster, way_name[way],
+		       (double)recorded[way] / comparisons, 100.0 * alarms[way] / comparisons);
 		if (slower > 0)
 			printf("  %6.1f %%", 100.0 * found[way] / comparisons);
 		printf("\n");
@@ -179,13 +181,15 @@ int main(int argc, char **argv)
 	static const unsigned asked[] = { 6, 8, 12 };
 	static const double noise[] = { 0.02, 0.05, 0.10 };
 
-	printf("%u comparisons each\npairs  noise  slower  way           pairs recorded  false"
+	printf("%u comparisons each\npairs  noise   one  another  way      pairs recorded  false"
 	       " alarms  found\n",
 	       comparisons);
 	for (unsigned a = 0; a < sizeof(asked) / sizeof(*asked); a++)
 		for (unsigned n = 0; n < sizeof(noise) / sizeof(*noise); n++) {
-			simulate(asked[a], noise[n], 0, comparisons);
-			simulate(asked[a], noise[n], 0.15, comparisons);
+			simulate(asked[a], noise[n], 0, 0, comparisons);
+			simulate(asked[a], noise[n], 0.15, 0, comparisons);
+			simulate(asked[a], noise[n], 0, 0.3, comparisons);
+			simulate(asked[a], noise[n], 0.15, 0.3, comparisons);
 		}
 	return 0;
 }
