@@ -116,7 +116,7 @@ def main():
         if len(shares) < CASES / 5 and "duration p50" in said:
             shares.append(by_scipy(case, said, len(shares)))
     check(compared > 2 * CASES, "compared", compared)
-    check(np.all(np.abs(np.array(shares) - SHARE) < SHARE) and np.all(abs(np.mean(shares, axis=0) - SHARE) < SHARE / 2), "scipy's:", shares)
+    check(np.all(np.abs(np.array(shares) - SHARE) < 1.5 * SHARE) and np.all(abs(np.mean(shares, axis=0) - SHARE) < SHARE / 2), "scipy's:", shares)
     print(f"{compared} intervals of {CASES} comparisons by their definition; of scipy's changes, {100 * np.mean(shares, axis=0)[0]:.1f} % are below "
           f"the lower bounds of {len(shares)}, and {100 * np.mean(shares, axis=0)[1]:.1f} % above the upper ones")
 
