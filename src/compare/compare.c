@@ -114,7 +114,7 @@ int compare(struct comparison *comparison, const struct summary *const *base,
 			       c.runs, COMPARE_RUNS_MAX);
 	for (unsigned r = 0; r < c.runs; r++)
 		c.run[r] = r < options->design.bases ? base[r] : new[r - options->design.bases];
-	done = compare_values(&c) && judge(&c);
+	done = compare_values(&c) && judge(&c) && compare_likely(&c);
 	free(c.found);
 	if (!done) {
 		compare_free(comparison);
@@ -131,6 +131,11 @@ void compare_free(struct comparison *comparison)
 		free(comparison->value[i]);
 	for (unsigned i = 0; i < comparison->rows; i++)
 		free(comparison->row[i].segment);
+	for (unsigned i = 0; i < comparison->likelies; i++) {
+		free(comparison->likely[i].old);
+		free(comparison->likely[i].new);
+	}
+	free(comparison->likely);
 	free(comparison->value);
 	free(comparison->row);
 	free(comparison->appeared);

@@ -35,6 +35,11 @@ void compare_sort(struct comparison *comparison);
  * memory. */
 bool compare_values(struct comparing *c);
 
+/** compare_likely() - what of that which is gone may have been renamed. Return: false without
+ * memory.
+ */
+bool compare_likely(struct comparing *c);
+
 /**
  * compare_segments() - the segments of a chain on both sides, at quantile @q of all of them
  * @found: the chain in all runs

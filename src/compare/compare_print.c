@@ -47,6 +47,18 @@ static void left_out_lines(const struct text *t, unsigned count)
 		fprintf(t->out, "    %u more: --all\n", count - most);
 }
 
+static void renamed_lines(const struct text *t)
+{
+	const struct compare_renames *renames = t->print->renames;
+	char old[512], new[512];
+
+	for (unsigned i = 0; renames && i < renames->count; i++) {
+		text_clean(old, sizeof(old), renames->old[i]);
+		text_clean(new, sizeof(new), renames->new[i]);
+		fprintf(t->out, "%s of the base runs is compared with %s.\n", old, new);
+	}
+}
+
 /* "6 runs each, in pairs   base -> new   same machine, no events lost" */
 static void head(const struct text *t)
 {
@@ -71,6 +83,7 @@ static void head(const struct text *t)
 										    : "   ",
 		note);
 	left_out_lines(t, left_out);
+	renamed_lines(t);
 	fputc('\n', t->out);
 }
 
@@ -262,6 +275,41 @@ static void names(const struct text *t, const char *word,
 		fprintf(t->out, " %-10s %u more: --all\n", "", count - most);
 }
 
+/* A word for a shell: '/a b=/c d' in quotes. */
+static void put_rename(const struct text *t, const struct compare_likely *likely)
+{
+	char both[1024], word[2100], clean[2100];
+
+	(void)snprintf(both, sizeof(both), "%s=%s", likely->old, likely->new);
+	text_clean(clean, sizeof(clean), text_shell(word, sizeof(word), both));
+	fprintf(t->out, "--rename %s", clean);
+}
+
+/* What may be the same under another name. */
+static void likely_lines(const struct text *t)
+{
+	const struct comparison *c = t->comparison;
+	const unsigned most =
+		t->print->most && c->likelies > t->print->most ? t->print->most : c->likelies;
+	char old[512], new[512];
+
+	for (unsigned i = 0; i < most; i++) {
+		const struct compare_likely *likely = &c->likely[i];
+
+		text_clean(old, sizeof(old), likely->old);
+		text_clean(new, sizeof(new), likely->new);
+		fprintf(t->out,
+			"%s looks like %s:\n"
+			"    %u of %u gone entities match, at similar rates.\n"
+			"    To compare them: ",
+			new, old, likely->found, likely->of);
+		put_rename(t, likely);
+		fputc('\n', t->out);
+	}
+	if (most < c->likelies)
+		fprintf(t->out, "%u more names look alike: --all\n", c->likelies - most);
+}
+
 /* One sentence: what of it all is. */
 static void verdict_line(const struct text *t)
 {
@@ -336,6 +384,7 @@ void compare_print_text(FILE *out, const struct comparison *comparison,
 		fprintf(out, " the same   %u metrics\n", comparison->count[VERDICT_NOT_WORSE]);
 	names(&t, "new", comparison->appeared, comparison->appeareds);
 	names(&t, "gone", comparison->gone, comparison->gones);
+	likely_lines(&t);
 	verdict_line(&t);
 	others_taken_line(&t);
 }

@@ -12,6 +12,7 @@
 #include "base/table.h"
 #include "compare/ci.h"
 #include "compare/compare.h"
+#include "compare/rename.h"
 
 /* A run that was not judged. */
 struct compare_left_out {
@@ -24,6 +25,8 @@ struct compare_left_out {
 struct compare_print {
 	const struct compare_options *options;
 	const char *base, *new; /* what the sides are called */
+	const struct compare_renames
+		*renames;       /* what was compared under new names; NULL: nothing */
 	const char *machine;    /* for the head: "same machine"; NULL: nothing to say */
 	unsigned most;          /* entities to show of each verdict; 0: all */
 	unsigned left_out_base,

@@ -34,6 +34,11 @@ static const struct table_column entity_columns[] = { { "kind", "Kind" },
 						      { "name", "Name" },
 						      { "of", "Of" } };
 
+static const struct table_column likely_columns[] = {
+	{ "old", "Old" }, { "new", "New" }, { "found", "Found" }, { "entities", "Entities" }
+};
+static const struct table_column renamed_columns[] = { { "old", "Old" }, { "new", "New" } };
+
 static const struct table_column left_out_columns[] = {
 	{ "side", "Side" }, { "run", "Run" }, { "why", "Why" }, { "lost_events", "Lost events" }
 };
@@ -101,6 +106,24 @@ static void put_entities(struct table *table, const char *key, const char *title
 	}
 }
 
+static void put_renames(struct table *table, const struct comparison *comparison,
+			const struct compare_renames *renames)
+{
+	table_section(table, "likely_renamed", "Likely renamed", likely_columns,
+		      COUNT_OF(likely_columns));
+	for (unsigned i = 0; i < comparison->likelies; i++) {
+		table_text(table, comparison->likely[i].old);
+		table_text(table, comparison->likely[i].new);
+		table_u64(table, comparison->likely[i].found);
+		table_u64(table, comparison->likely[i].of);
+	}
+	table_section(table, "renamed", "Renamed", renamed_columns, COUNT_OF(renamed_columns));
+	for (unsigned i = 0; renames && i < renames->count; i++) {
+		table_text(table, renames->old[i]);
+		table_text(table, renames->new[i]);
+	}
+}
+
 void compare_print_table(struct table *table, const struct comparison *comparison,
 			 const struct compare_print *print)
 {
@@ -109,6 +132,7 @@ void compare_print_table(struct table *table, const struct comparison *compariso
 		put_row(table, &comparison->row[i]);
 	put_entities(table, "appeared", "New", comparison->appeared, comparison->appeareds);
 	put_entities(table, "gone", "Gone", comparison->gone, comparison->gones);
+	put_renames(table, comparison, print->renames);
 	table_value_u64(table, "base_runs", "Base runs", print->options->design.bases);
 	table_value_u64(table, "new_runs", "New runs", print->options->design.news);
 	table_section(table, "left_out", "Left out", left_out_columns, COUNT_OF(left_out_columns));

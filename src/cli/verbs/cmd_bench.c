@@ -229,6 +229,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	compare_free(&b->comparison);
 	diff_runs_free(&b->diff.base);
 	diff_runs_free(&b->diff.new);
+	compare_renames_free(&b->diff.renames);
 	free(b);
 	return status;
 }

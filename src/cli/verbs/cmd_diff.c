@@ -112,6 +112,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	compare_free(&comparison);
 	diff_runs_free(&d->base);
 	diff_runs_free(&d->new);
+	compare_renames_free(&d->renames);
 	free(d);
 	return status;
 }

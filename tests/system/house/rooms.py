@@ -188,7 +188,7 @@ DOORS = {
     "cli/verbs/store": "store_changes store_dir",
     "cli/verbs/incidents": "incidents_finish",
     "check": "budget check check_print",
-    "compare": "blocks change ci compare compare_page compare_print disturbed looks metrics points series series_print verdict",
+    "compare": "blocks change ci compare compare_page compare_print disturbed looks metrics points rename series series_print verdict",
     "cli/verbs/live": "live_dir live_show",
     "cli/verbs/open": "open_browser open_handover open_shown open_view ui_server",
     "cli/verbs/query": "query_print query_prompt",

@@ -127,6 +127,26 @@ def own(place, environment):
     check("most beside /perception/obstacle_detector /scan\n(p90: 58" in text, "text:", text)
 
 
+def renamed(runs, diff):
+    """What the user says was renamed is compared, and so said; a name that does not exist is refused."""
+    with gzip.open(os.path.join(runs, "base-001.summary"), "rt", encoding="utf-8") as file:
+        text = file.read()
+    with gzip.open(os.path.join(runs, "stride.summary"), "wt", encoding="utf-8") as file:
+        file.write(text.replace("control:step", "control:stride"))
+    found = json.loads(diff("base-001.summary", "stride.summary", "--format", "json", status=6).stdout)
+    check(found["gone"] and found["appeared"] and not found["likely_renamed"], "a name alone says nothing:", found)
+    words = ("base-001.summary", "stride.summary", "--rename", "control:step=control:stride")
+    found = json.loads(diff(*words, "--format", "json", status=0).stdout)
+    check(not found["gone"] and {row["name"] for row in found["metrics"]} == {"control:stride"}, "renamed:", found)
+    check(found["renamed"] == [{"old": "control:step", "new": "control:stride"}], "renamed:", found["renamed"])
+    text = diff(*words, status=0).stdout
+    check("\ncontrol:step of the base runs is compared with control:stride.\n" in text, "text:", text)
+    for rename, said in (("control:step", "is not OLD=NEW"), ("x=control:stride", "nothing of the base side is called x"),
+                         ("control:step=x", "nothing of the new side is called x")):
+        error = diff(*words[:2], "--rename", rename, status=2).stderr
+        check(said in error, rename, "says", error)
+
+
 def machines(runs, diff):
     """Summaries of machines that differ are refused, naming what does; what one side does not know does not count."""
     with open(os.path.join(runs, "base/001/kymo.json"), encoding="utf-8") as file:
@@ -221,6 +241,7 @@ def main():
         summaries = json.loads(diff("base-001.summary", "new-001.summary", "--format", "json", status=0).stdout)
         check(any(row["metric"] == "duration p50" and row["change"] > 5 for row in summaries["metrics"]), "summaries:", summaries)
 
+        renamed(os.path.join(place, "runs"), diff)
         machines(os.path.join(place, "runs"), diff)
         for words, status, said in (
                 (("base",), 2, "which runs are the new ones"), (("base", "new", "new"), 2, "which runs are the new ones"),

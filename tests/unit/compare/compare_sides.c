@@ -12,6 +12,7 @@
 
 #include "compare/compare.h"
 #include "compare/compare_print.h"
+#include "compare/rename.h"
 
 #define RUNS 6u
 #define SCANS 200u
@@ -297,6 +298,161 @@ static void entities_of_one_side(void **state)
 	free_sides(&sides);
 }
 
+/*
+ * What the base side calls /detector and /scan is /finder and /cloud now. A callback that works at
+ * another rate speaks for nothing, and /planner is what it was.
+ */
+static void make_renamed(struct sides *sides, bool is_like)
+{
+	make_sides(sides, 1, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		struct compare_renames renames = { .count = 0 };
+		struct kymo_err err;
+
+		(void)summary_entity((struct summary *)sides->base[i], SUMMARY_TOPIC, "/old", "");
+		(void)summary_entity((struct summary *)sides->new[i], SUMMARY_TOPIC, "/new", "");
+		(void)summary_entity((struct summary *)sides->base[i], SUMMARY_EXECUTOR,
+				     "p: /detector, /planner", "p");
+		(void)summary_entity((struct summary *)sides->new[i], SUMMARY_EXECUTOR,
+				     "p: /finder, /planner", "p");
+		for (unsigned e = 0; !is_like && e < sides->new[i]->entities; e++)
+			sides->new[i]->entity[e]->count[SUMMARY_RUNS] *= 2;
+		assert_int_equal(compare_renames_add(&renames, "/detector=/finder", &err), 0);
+		assert_int_equal(compare_renames_add(&renames, "/scan=/cloud", &err), 0);
+		assert_int_equal(compare_rename((struct summary *)sides->new[i], &renames, &err),
+				 0);
+		compare_renames_free(&renames);
+	}
+}
+
+static void what_looks_renamed(void **state)
+{
+	const struct compare_print print = { .options = &pairs, .base = "a", .new = "b" };
+	struct comparison c;
+	struct sides sides;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	make_renamed(&sides, true);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(c.gones, 5); /* a callback, a chain, /scan, /old, an executor */
+	assert_null(row_of(&c, "/finder /cloud", "duration p50"));
+	assert_int_equal(c.likelies, 2);
+	assert_string_equal(c.likely[0].old, "/detector");
+	assert_string_equal(c.likely[0].new, "/finder");
+	assert_int_equal(c.likely[0].of, 3);
+	assert_int_equal(c.likely[0].found, 3);
+	assert_string_equal(c.likely[1].old, "/scan");
+	assert_string_equal(c.likely[1].new, "/cloud");
+	assert_int_equal(c.likely[1].found, 3);
+	compare_print_text(out, &c, &print);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "/finder looks like /detector:\n"
+				     "    3 of 3 gone entities match, at similar rates.\n"
+				     "    To compare them: --rename /detector=/finder\n"));
+	free(text);
+	compare_free(&c);
+	free_sides(&sides);
+	make_renamed(&sides, false);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(c.likelies, 0);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+/* Of two nodes that could be the old one, neither is named. */
+static void two_that_look_alike(void **state)
+{
+	struct comparison c;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1, 0);
+	for (unsigned i = 0; i < RUNS; i++) {
+		struct summary *base = (struct summary *)sides.base[i];
+		struct summary *new = (struct summary *)sides.new[i];
+
+		add_times(summary_entity(base, SUMMARY_CALLBACK, "/log /scan", "/log"),
+			  SUMMARY_DURATION, 100000, SCANS);
+		add_times(summary_entity(new, SUMMARY_CALLBACK, "/one /scan", "/one"),
+			  SUMMARY_DURATION, 100000, SCANS);
+		add_times(summary_entity(new, SUMMARY_CALLBACK, "/two /scan", "/two"),
+			  SUMMARY_DURATION, 100000, SCANS);
+	}
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(c.gones, 1);
+	assert_int_equal(c.likelies, 0);
+	compare_free(&c);
+	free_sides(&sides);
+}
+
+/* Once the user says so, what was renamed is judged: here it is worse. */
+static void what_was_renamed_is_judged(void **state)
+{
+	struct compare_renames renames = { .count = 0 };
+	struct comparison c;
+	struct kymo_err err;
+	struct sides sides;
+
+	(void)state;
+	make_sides(&sides, 1.3, 0);
+	assert_int_equal(compare_renames_add(&renames, "/detector=/finder", &err), 0);
+	assert_int_equal(compare_renames_check(&renames, sides.base, RUNS, sides.new, RUNS, &err),
+			 -1);
+	for (unsigned i = 0; i < RUNS; i++)
+		assert_int_equal(compare_rename((struct summary *)sides.new[i], &renames, &err), 0);
+	assert_int_equal(compare_renames_check(&renames, sides.base, RUNS, sides.new, RUNS, &err),
+			 0);
+	for (unsigned i = 0; i < RUNS; i++)
+		assert_int_equal(compare_rename((struct summary *)sides.base[i], &renames, &err),
+				 0);
+	assert_int_equal(compare(&c, sides.base, sides.new, &pairs, NULL), 0);
+	assert_int_equal(c.gones + c.appeareds + c.likelies, 0);
+	assert_int_equal(row_of(&c, "/finder /scan", "duration p50")->verdict.verdict,
+			 VERDICT_WORSE);
+	assert_string_equal(row_of(&c,
+				   "/lidar timer 25 ms -> /scan -> /finder -> /obstacles -> "
+				   "/planner",
+				   "latency p50")
+				    ->part->who,
+			    "/finder /scan");
+	compare_free(&c);
+	free_sides(&sides);
+	compare_renames_free(&renames);
+}
+
+/* Two names may change places; names that only begin alike are others. */
+static void parts_of_names(void **state)
+{
+	struct compare_renames renames = { .count = 0 };
+	struct summary *run = summary_new();
+	struct kymo_err err;
+
+	(void)state;
+	(void)summary_entity(run, SUMMARY_CALLBACK, "/a /b", "/a");
+	(void)summary_entity(run, SUMMARY_CALLBACK, "/a2 /b/a", "/a2");
+	(void)summary_entity(run, SUMMARY_CALLBACK, "/c timer 25 ms", "/c");
+	(void)summary_entity(run, SUMMARY_EXECUTOR, "/a: /a2, /a, /c", "/a");
+	assert_int_equal(compare_renames_add(&renames, "/a=/b", &err), 0);
+	assert_int_equal(compare_renames_add(&renames, "/b=/a", &err), 0);
+	assert_int_equal(compare_renames_add(&renames, "timer 25 ms=timer 50 ms", &err), 0);
+	assert_int_equal(compare_renames_add(&renames, "/a=/x", &err), -1);
+	assert_int_equal(compare_renames_add(&renames, "/a", &err), -1);
+	assert_int_equal(compare_renames_add(&renames, "=/a", &err), -1);
+	assert_int_equal(compare_renames_add(&renames, "/q=", &err), -1);
+	assert_int_equal(renames.count, 3);
+	assert_int_equal(compare_rename(run, &renames, &err), 0);
+	assert_string_equal(run->entity[0]->name, "/b /a");
+	assert_string_equal(run->entity[0]->of, "/b");
+	assert_string_equal(run->entity[1]->name, "/a2 /b/a");
+	assert_string_equal(run->entity[2]->name, "/c timer 50 ms");
+	assert_string_equal(run->entity[3]->name, "/b: /a2, /b, /c");
+	compare_renames_free(&renames);
+	summary_free(run);
+}
+
 static void names_are_text(void **state)
 {
 	struct compare_print print = { .options = &pairs, .base = "base", .new = "new", .most = 5 };
@@ -347,6 +503,10 @@ int main(void)
 		cmocka_unit_test(what_happens_in_a_run),
 		cmocka_unit_test(chance_and_no_chance),
 		cmocka_unit_test(entities_of_one_side),
+		cmocka_unit_test(what_looks_renamed),
+		cmocka_unit_test(two_that_look_alike),
+		cmocka_unit_test(what_was_renamed_is_judged),
+		cmocka_unit_test(parts_of_names),
 		cmocka_unit_test(names_are_text),
 	};
 

@@ -29,6 +29,24 @@ static int read_sides(struct diff *d, struct kymo_err *err)
 	return check_machines(d, err);
 }
 
+static int rename_base(struct diff *d, struct kymo_err *err)
+{
+	const unsigned bases = diff_runs_judged(&d->base), news = diff_runs_judged(&d->new);
+
+	for (unsigned i = d->renames.count; i < d->options.rename.count; i++)
+		if (compare_renames_add(&d->renames, d->options.rename.item[i], err))
+			return -1;
+	/* A look at more pairs: the names of the first ones have changed already. */
+	if (!d->renamed &&
+	    compare_renames_check(&d->renames, (const struct summary *const *)d->base.summary,
+				  bases, (const struct summary *const *)d->new.summary, news, err))
+		return -1;
+	for (; d->renamed < bases; d->renamed++)
+		if (compare_rename(d->base.summary[d->renamed], &d->renames, err))
+			return -1;
+	return 0;
+}
+
 static int compare_blocks(const struct diff *d, struct comparison *comparison,
 			  struct kymo_err *err)
 {
@@ -39,6 +57,8 @@ static int compare_blocks(const struct diff *d, struct comparison *comparison,
 	for (unsigned s = 0; s < 2 && !status; s++)
 		status = diff_blocks_read(&blocks[s], side[s]->summary[0], d->verb,
 					  side[s]->path[side[s]->of[0]], err);
+	for (unsigned i = 0; i < blocks[0].count && !status; i++)
+		status = compare_rename((struct summary *)blocks[0].block[i], &d->renames, err);
 	if (!status)
 		status = blocks_judge(comparison, &d->compare, &blocks[0], &blocks[1], err);
 	diff_blocks_free(&blocks[0]);
@@ -48,7 +68,7 @@ static int compare_blocks(const struct diff *d, struct comparison *comparison,
 
 int diff_compare(struct diff *d, struct comparison *comparison, struct kymo_err *err)
 {
-	if (read_sides(d, err))
+	if (read_sides(d, err) || rename_base(d, err))
 		return -1;
 	d->compare = (struct compare_options){
 		.design = { diff_runs_judged(&d->base), diff_runs_judged(&d->new),
@@ -130,6 +150,7 @@ static int print(const struct diff *d, const struct comparison *comparison, stru
 		.options = &d->compare,
 		.base = d->base_name,
 		.new = d->new_name,
+		.renames = &d->renames,
 		.machine = machine_note(d),
 		.most = d->options.all ? 0 : 5,
 		.left_out_base = d->base.left_out,
@@ -153,6 +174,18 @@ static int print(const struct diff *d, const struct comparison *comparison, stru
 	return status;
 }
 
+/* Before anything is recorded: are they OLD=NEW? */
+static int check_renames(const struct opt_list *list, struct kymo_err *err)
+{
+	struct compare_renames renames = { .count = 0 };
+	int status = 0;
+
+	for (unsigned i = 0; i < list->count && !status; i++)
+		status = compare_renames_add(&renames, list->item[i], err);
+	compare_renames_free(&renames);
+	return status;
+}
+
 int diff_check_options(const struct diff_options *options, struct kymo_err *err)
 {
 	if (options->annotate == CI_GITHUB && options->format != DIFF_TEXT)
@@ -161,7 +194,7 @@ int diff_check_options(const struct diff_options *options, struct kymo_err *err)
 			"--annotate github prints lines between those of --format: leave one out");
 	if (options->values && options->format != DIFF_JSON)
 		return err_set(err, KYMO_EXIT_USAGE, "--values requires --format json");
-	return 0;
+	return check_renames(&options->rename, err);
 }
 
 int diff_print(struct diff *d, const struct comparison *comparison, struct kymo_err *err)

@@ -11,6 +11,7 @@
 #include "cli/verbs/diff/diff_runs.h"
 #include "compare/ci.h"
 #include "compare/compare.h"
+#include "compare/rename.h"
 
 enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_CSV, DIFF_JUNIT };
 
@@ -22,6 +23,7 @@ struct diff_options {
 	bool html;
 	uint64_t limit; /* percent; 0: those of the metrics */
 	const char *only;
+	struct opt_list rename;
 };
 
 /* Each verb says where its page goes: #define DIFF_HTML_HELP "..."
@@ -60,6 +62,14 @@ struct diff_options {
 		  OPT_TEXT, offsetof(type, diff.only),                                            \
 		  "GLOB",   "only entities whose name matches",                                   \
 		  NULL },                                                                         \
+		{ "rename",                                                                       \
+		  0,                                                                              \
+		  OPT_LIST,                                                                       \
+		  offsetof(type, diff.rename),                                                    \
+		  "OLD=NEW",                                                                      \
+		  "what the base runs call OLD is NEW in the new ones: a node, a "                \
+		  "topic, a timer, a whole name; may be given several times",                     \
+		  NULL },                                                                         \
 		{ "require", 'r',                                                                 \
 		  OPT_FLAG,  offsetof(type, diff.require),                                        \
 		  NULL,      "exit with 6 if a metric is not known yet",                          \
@@ -87,6 +97,8 @@ struct diff {
 	struct diff_runs base, new;
 	double alarm, error; /* of this look, for struct change_design; 0: the usual ones */
 	struct compare_options compare; /* set by diff_compare() */
+	struct compare_renames renames;
+	unsigned renamed; /* the first of the base runs */
 	char base_name[64], new_name[64];
 	const char *page;   /* --html: the file to write */
 	char command[1024]; /* that was typed, for the page */
