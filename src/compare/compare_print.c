@@ -73,7 +73,9 @@ static void head(const struct text *t)
 	else
 		(void)snprintf(line, sizeof(line), "%u run%s each%s", design->bases,
 			       design->bases == 1 ? "" : "s", design->paired ? ", in pairs" : "");
-	(void)snprintf(sides, sizeof(sides), "%s -> %s", print->base, print->new);
+	(void)snprintf(sides, sizeof(sides), "%s%s-> %s", print->base,
+		       strlen(print->base) + strlen(print->new) + 4 > WIDTH ? "\n" : " ",
+		       print->new);
 	(void)snprintf(note, sizeof(note), "%s%s", print->machine ? print->machine : "",
 		       print->machine && !left_out ? ", no events lost" : "");
 	breaks = strlen(line) + strlen(sides) + 3 > WIDTH;
