@@ -7,32 +7,10 @@
 
 #define SLOTS_MIN 16u
 
-/* Addresses differ in their middle bits and scopes in their low ones; both must reach all bits. */
-static size_t hash(uint64_t key, uint64_t scope)
-{
-	uint64_t h = (key ^ (scope * 0xd6e8feb86659fd93ull)) * 0x9e3779b97f4a7c15ull;
-
-	return h ^ h >> 32;
-}
-
-static struct map_slot *find(const struct map *map, uint64_t key, uint64_t scope)
-{
-	size_t at = hash(key, scope) & map->mask;
-
-	while (map->slot[at].value && (map->slot[at].key != key || map->slot[at].scope != scope))
-		at = (at + 1) & map->mask;
-	return &map->slot[at];
-}
-
 void map_free(struct map *map)
 {
 	free(map->slot);
 	*map = (struct map)MAP_INIT;
-}
-
-void *map_get(const struct map *map, uint64_t key, uint64_t scope)
-{
-	return map->slot ? find(map, key, scope)->value : NULL;
 }
 
 static int grow(struct map *map)
@@ -48,7 +26,7 @@ static int grow(struct map *map)
 	larger.count = map->count;
 	for (i = 0; map->slot && i <= map->mask; i++)
 		if (map->slot[i].value)
-			*find(&larger, map->slot[i].key, map->slot[i].scope) = map->slot[i];
+			*map_find(&larger, map->slot[i].key, map->slot[i].scope) = map->slot[i];
 	free(map->slot);
 	*map = larger;
 	return 0;
@@ -61,29 +39,20 @@ int map_put(struct map *map, uint64_t key, uint64_t scope, void *value)
 	/* At most half full: probes stay short, and there is always a free slot to end them. */
 	if ((!map->slot || map->count >= (map->mask + 1) / 2) && grow(map))
 		return -ENOMEM;
-	slot = find(map, key, scope);
+	slot = map_find(map, key, scope);
 	if (!slot->value)
 		map->count++;
 	*slot = (struct map_slot){ key, scope, value };
 	return 0;
 }
 
-void *map_del(struct map *map, uint64_t key, uint64_t scope)
+/* A search ends at a free slot: move back each later entry of the run that would lie behind the hole. */
+static void close_hole(struct map *map, size_t hole)
 {
-	struct map_slot *slot;
-	size_t hole, at, home;
-	void *value;
+	size_t at, home;
 
-	if (!map->slot)
-		return NULL;
-	slot = find(map, key, scope);
-	value = slot->value;
-	if (!value)
-		return NULL;
-	/* A search ends at a free slot: move back each later entry of the run that would lie behind the hole. */
-	hole = slot - map->slot;
 	for (at = (hole + 1) & map->mask; map->slot[at].value; at = (at + 1) & map->mask) {
-		home = hash(map->slot[at].key, map->slot[at].scope) & map->mask;
+		home = map_hash(map->slot[at].key, map->slot[at].scope) & map->mask;
 		if (((at - home) & map->mask) < ((at - hole) & map->mask))
 			continue;
 		map->slot[hole] = map->slot[at];
@@ -91,7 +60,24 @@ void *map_del(struct map *map, uint64_t key, uint64_t scope)
 	}
 	map->slot[hole].value = NULL;
 	map->count--;
+}
+
+void *map_del(struct map *map, uint64_t key, uint64_t scope)
+{
+	struct map_slot *slot = map->slot ? map_find(map, key, scope) : NULL;
+	void *value = slot ? slot->value : NULL;
+
+	if (value)
+		close_hole(map, (size_t)(slot - map->slot));
 	return value;
+}
+
+void map_del_if(struct map *map, uint64_t key, uint64_t scope, const void *value)
+{
+	struct map_slot *slot = map->slot ? map_find(map, key, scope) : NULL;
+
+	if (slot && value && slot->value == value)
+		close_hole(map, (size_t)(slot - map->slot));
 }
 
 const struct map_slot *map_next(const struct map *map, size_t *at)

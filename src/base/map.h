@@ -27,8 +27,29 @@ struct map {
 /** map_free() - release the slots; values are the caller's. The map is empty and usable afterwards. */
 void map_free(struct map *map);
 
+/* Addresses differ in their middle bits and scopes in their low ones; both must reach all bits. */
+static inline size_t map_hash(uint64_t key, uint64_t scope)
+{
+	uint64_t h = (key ^ (scope * 0xd6e8feb86659fd93ull)) * 0x9e3779b97f4a7c15ull;
+
+	return h ^ h >> 32;
+}
+
+/* The slot of (@key, @scope), or the free one where it belongs. @map has slots. */
+static inline struct map_slot *map_find(const struct map *map, uint64_t key, uint64_t scope)
+{
+	size_t at = map_hash(key, scope) & map->mask;
+
+	while (map->slot[at].value && (map->slot[at].key != key || map->slot[at].scope != scope))
+		at = (at + 1) & map->mask;
+	return &map->slot[at];
+}
+
 /** map_get() - the value of (@key, @scope), or NULL. Context: does not allocate. */
-void *map_get(const struct map *map, uint64_t key, uint64_t scope);
+static inline void *map_get(const struct map *map, uint64_t key, uint64_t scope)
+{
+	return map->slot ? map_find(map, key, scope)->value : NULL;
+}
 
 /**
  * map_put() - set the value of (@key, @scope), replacing what was there
@@ -49,6 +70,9 @@ void *map_at(struct map *map, uint64_t key, uint64_t scope, size_t size);
 
 /** map_free_all() - free() all values, and map_free(). */
 void map_free_all(struct map *map);
+
+/** map_del_if() - remove (@key, @scope) if its value is @value. */
+void map_del_if(struct map *map, uint64_t key, uint64_t scope, const void *value);
 
 /** map_del() - remove (@key, @scope). Return: its value, or NULL if the map does not have it. */
 void *map_del(struct map *map, uint64_t key, uint64_t scope);

@@ -119,6 +119,8 @@ static void on_response(struct chains *chains, const struct model_call_step *ste
 /* No end of the client's callback is in the trace: its paths end where the callback begins. */
 void chains_answered_end(struct chains *chains, struct thread_state *thread)
 {
+	if (!thread->answered.tokens)
+		return;
 	chains_arrived(chains, thread->answered.tokens, thread->answered.start_ns);
 	chains_tokens_release(chains, thread->answered.tokens);
 	thread->answered.tokens = NULL;
@@ -176,10 +178,14 @@ void chains_on_call_step(void *context, const struct model_call_step *step)
 /* The executor begins its next round: the client's callback is over. */
 void chains_on_executor(void *context, const struct model_executor_interval *interval)
 {
-	struct thread_state *thread = chains_thread(context, interval->thread);
+	struct chains *chains = context;
+	struct thread_state **known = chains->threads.item, *thread;
 
+	if (interval->thread->index >= chains->threads.count)
+		return;
+	thread = known[interval->thread->index];
 	if (thread && !thread->run)
-		chains_answered_end(context, thread);
+		chains_answered_end(chains, thread);
 }
 
 struct publication *chains_request(struct chains *chains, const struct model_instance *instance,

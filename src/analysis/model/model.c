@@ -21,7 +21,8 @@ static void doubt(struct model *model, struct thread *thread)
 
 /* ---- one event ---- */
 
-static void on_loss(struct model *model, const struct kymo_ctf_event *event)
+/* Out of line: it is rare, and model_event() would save the registers that it needs. */
+static __attribute__((noinline)) int on_loss(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
@@ -60,6 +61,7 @@ static void on_loss(struct model *model, const struct kymo_ctf_event *event)
 			doubt(model, thread);
 	}
 	EMIT(model, loss, &loss);
+	return model->out_of_memory ? -ENOMEM : 0;
 }
 
 int model_event(struct model *model, const struct kymo_ctf_event *event)
@@ -67,10 +69,8 @@ int model_event(struct model *model, const struct kymo_ctf_event *event)
 	struct now now = { .event = event, .ns = event->ns };
 	const struct bound *bound;
 
-	if (event->bound == KYMO_CTF_LOSS) {
-		on_loss(model, event);
-		return model->out_of_memory ? -ENOMEM : 0;
-	}
+	if (event->bound == KYMO_CTF_LOSS)
+		return on_loss(model, event);
 	if (event->ns < 0 || event->ns > TIME_MAX)
 		return 0;
 	if (!model->facts.events++)
@@ -184,8 +184,10 @@ static void find_hearers(struct model *model)
 			struct hearers *hearers = &model->hearers[k];
 
 			if (memcmp((const char *)model->listener[i] + k * sizeof(none), &none,
-				   sizeof(none)) != 0)
-				hearers->of[hearers->count++] = (uint8_t)i;
+				   sizeof(none)) == 0)
+				continue;
+			hearers->of[hearers->count].listener = model->listener[i];
+			hearers->of[hearers->count++].context = model->listener_context[i];
 		}
 }
 

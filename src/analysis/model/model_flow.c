@@ -122,8 +122,7 @@ static void sent_forget(struct model *model, struct sent *sent, bool at_end)
 		return;
 	scope = sent->publisher->topic->pub.index;
 	/* Another publisher of the topic may have a message with the same timestamp. */
-	if (map_get(&model->sent, sent->source_ns, scope) == sent)
-		map_del(&model->sent, sent->source_ns, scope);
+	map_del_if(&model->sent, (uint64_t)sent->source_ns, scope, sent);
 	report_untaken(model, sent, at_end);
 	sent->id = 0;
 }

@@ -218,8 +218,11 @@ struct trace {
 
 /* Listeners that have one of the functions, by their numbers: most listeners have few of them. */
 struct hearers {
-	uint8_t of[MODEL_LISTENERS_MAX];
-	uint8_t count;
+	struct {
+		const struct model_listener *listener;
+		void *context;
+	} of[MODEL_LISTENERS_MAX];
+	unsigned count;
 };
 #define MODEL_HEARS (sizeof(struct model_listener) / sizeof(void (*)(void)))
 
@@ -305,9 +308,8 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 	do {                                                                          \
 		const struct hearers *hearers_ = &(model)->hearers[MODEL_HEAR(what)]; \
 		for (unsigned emit_ = 0; emit_ < hearers_->count; emit_++)            \
-			(model)->listener[hearers_->of[emit_]]->what(                 \
-				(model)->listener_context[hearers_->of[emit_]],       \
-				__VA_ARGS__);                                         \
+			hearers_->of[emit_].listener->what(                           \
+				hearers_->of[emit_].context, __VA_ARGS__);            \
 	} while (0)
 
 /* model_store.c */
@@ -330,8 +332,15 @@ void *model_object_new(struct model *model, enum model_kind kind, size_t size);
 void *model_alloc(struct model *model, size_t size);
 const char *model_keep(struct model *model, const char *text, size_t length);
 const char *model_text(struct model *model, const struct kymo_ctf_value *value);
-void *model_handle(const struct model *model, const struct process *process, enum handle kind,
-		   uint64_t address);
+static inline uint64_t model_scope_of(const struct process *process, enum handle kind)
+{
+	return (uint64_t)process->pub.index << 8 | kind;
+}
+static inline void *model_handle(const struct model *model, const struct process *process,
+				 enum handle kind, uint64_t address)
+{
+	return map_get(&model->handles, address, model_scope_of(process, kind));
+}
 void model_handle_set(struct model *model, const struct process *process, enum handle kind,
 		      uint64_t address, void *object);
 void model_handle_drop(struct model *model, const struct process *process, enum handle kind,

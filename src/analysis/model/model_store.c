@@ -62,28 +62,17 @@ const char *model_text(struct model *model, const struct kymo_ctf_value *value)
 
 /* ---- handles ---- */
 
-static uint64_t scope_of(const struct process *process, enum handle kind)
-{
-	return (uint64_t)process->pub.index << 8 | kind;
-}
-
-void *model_handle(const struct model *model, const struct process *process, enum handle kind,
-		   uint64_t address)
-{
-	return map_get(&model->handles, address, scope_of(process, kind));
-}
-
 void model_handle_set(struct model *model, const struct process *process, enum handle kind,
 		      uint64_t address, void *object)
 {
-	if (map_put(&model->handles, address, scope_of(process, kind), object))
+	if (map_put(&model->handles, address, model_scope_of(process, kind), object))
 		model->out_of_memory = true;
 }
 
 void model_handle_drop(struct model *model, const struct process *process, enum handle kind,
 		       uint64_t address)
 {
-	map_del(&model->handles, address, scope_of(process, kind));
+	map_del(&model->handles, address, model_scope_of(process, kind));
 }
 
 static uint64_t text_hash(const char *text)

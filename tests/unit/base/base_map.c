@@ -30,6 +30,11 @@ static void against_array(void **state)
 		if (random >> 63) {
 			truth[k] = &truth[(random >> 40) % KEYS];
 			assert_int_equal(map_put(&map, k * 16, k % 3, truth[k]), 0);
+		} else if (random >> 62 & 1) {
+			map_del_if(&map, k * 16, k % 3, &truth[KEYS]);
+			assert_ptr_equal(map_get(&map, k * 16, k % 3), truth[k]);
+			map_del_if(&map, k * 16, k % 3, truth[k]);
+			truth[k] = NULL;
 		} else {
 			assert_ptr_equal(map_del(&map, k * 16, k % 3), truth[k]);
 			truth[k] = NULL;
@@ -46,6 +51,7 @@ static void against_array(void **state)
 	map_free(&map);
 	assert_null(map_get(&map, 0, 0));
 	assert_null(map_del(&map, 0, 0));
+	map_del_if(&map, 0, 0, truth);
 }
 
 static void pool(void **state)
