@@ -2,22 +2,9 @@
 /* Log-linear histogram; see histogram.h. */
 #include "base/histogram.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit. */
-static unsigned group_of(uint64_t value)
-{
-	return value < HISTOGRAM_BUCKETS ? 0 : 64 - 9 - (unsigned)__builtin_clzll(value);
-}
-
-/* The 512 buckets of group g >= 1 are 1 << (g - 1) wide each. */
-static unsigned bucket_of(uint64_t value, unsigned group)
-{
-	return group ? (unsigned)(value >> (group - 1)) - HISTOGRAM_BUCKETS : (unsigned)value;
-}
 
 static uint64_t middle_of(unsigned group, unsigned bucket)
 {
@@ -33,40 +20,20 @@ static wide squares_of(const struct histogram *histogram)
 	return (wide)histogram->squares[1] << 64 | histogram->squares[0];
 }
 
-static void add_square(struct histogram *histogram, uint64_t value)
+uint32_t *histogram_extend(struct histogram *histogram, unsigned group)
 {
-	wide squares = squares_of(histogram) + (wide)value * value;
-
-	histogram->squares[0] = (uint64_t)squares;
-	histogram->squares[1] = (uint64_t)(squares >> 64);
+	histogram->group[group] = calloc(HISTOGRAM_BUCKETS, sizeof(**histogram->group));
+	return histogram->group[group];
 }
 
 /* The bucket of @value, allocated if it was not; NULL without memory. */
 static uint32_t *bucket_at(struct histogram *histogram, unsigned group, unsigned bucket)
 {
-	if (!histogram->group[group])
-		histogram->group[group] = calloc(HISTOGRAM_BUCKETS, sizeof(**histogram->group));
-	return histogram->group[group] ? &histogram->group[group][bucket] : NULL;
-}
+	uint32_t *buckets = histogram->group[group];
 
-int histogram_add(struct histogram *histogram, uint64_t value)
-{
-	unsigned group = group_of(value);
-	uint32_t *bucket;
-
-	bucket = bucket_at(histogram, group, bucket_of(value, group));
-	if (!bucket)
-		return -ENOMEM;
-	if (*bucket < UINT32_MAX)
-		++*bucket;
-	if (!histogram->count || value < histogram->min)
-		histogram->min = value;
-	if (value > histogram->max)
-		histogram->max = value;
-	histogram->count++;
-	histogram->sum += value;
-	add_square(histogram, value);
-	return 0;
+	if (!buckets)
+		buckets = histogram_extend(histogram, group);
+	return buckets ? &buckets[bucket] : NULL;
 }
 
 static int fill(struct histogram *histogram, unsigned group, unsigned bucket, uint64_t count)
@@ -81,9 +48,9 @@ static int fill(struct histogram *histogram, unsigned group, unsigned bucket, ui
 
 int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 {
-	const unsigned group = group_of(value);
+	const unsigned group = histogram_group(value);
 
-	return fill(histogram, group, bucket_of(value, group), count);
+	return fill(histogram, group, histogram_bucket(value, group), count);
 }
 
 int histogram_merge(struct histogram *into, const struct histogram *from)

@@ -11,6 +11,7 @@
 #ifndef KYMO_BASE_HISTOGRAM_H
 #define KYMO_BASE_HISTOGRAM_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,8 +26,47 @@ struct histogram {
 	uint32_t *group[HISTOGRAM_GROUPS];
 };
 
+/* Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit. */
+static inline unsigned histogram_group(uint64_t value)
+{
+	return 64 - 9 - (unsigned)__builtin_clzll(value | HISTOGRAM_BUCKETS >> 1);
+}
+
+/* Of group 0 each value has its bucket; the 512 of group g >= 1 are 1 << (g - 1) wide each. */
+static inline unsigned histogram_bucket(uint64_t value, unsigned group)
+{
+	return (unsigned)(value >> (group - (group > 0))) & (HISTOGRAM_BUCKETS - 1);
+}
+
+/* For histogram_add(): the buckets of @group, allocated. Return: NULL without memory. */
+uint32_t *histogram_extend(struct histogram *histogram, unsigned group);
+
 /** histogram_add() - count one value. Return: 0, or -ENOMEM. Context: allocates now and then. */
-int histogram_add(struct histogram *histogram, uint64_t value);
+static inline int histogram_add(struct histogram *histogram, uint64_t value)
+{
+	__extension__ typedef unsigned __int128 wide;
+	const unsigned group = histogram_group(value);
+	uint32_t *bucket = histogram->group[group];
+	const wide square = (wide)value * value;
+
+	if (__builtin_expect(!bucket, 0)) {
+		bucket = histogram_extend(histogram, group);
+		if (!bucket)
+			return -ENOMEM;
+	}
+	bucket += histogram_bucket(value, group);
+	*bucket += *bucket < UINT32_MAX;
+	if (value < histogram->min || !histogram->count)
+		histogram->min = value;
+	if (value > histogram->max)
+		histogram->max = value;
+	histogram->count++;
+	histogram->sum += value;
+	histogram->squares[1] += (uint64_t)(square >> 64) +
+				 __builtin_add_overflow(histogram->squares[0], (uint64_t)square,
+							&histogram->squares[0]);
+	return 0;
+}
 
 /**
  * histogram_quantile() - the value that a share of @q (0..1) of the values does not exceed
