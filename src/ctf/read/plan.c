@@ -309,6 +309,9 @@ static int make_fetches(struct plan *plan)
 	}
 	plan->fetches = true;
 	plan->wanted = plan->fetch_count || plan->contexts;
+	plan->simple = !plan->contexts;
+	for (uint32_t i = 0; i < plan->fetch_count; i++)
+		plan->simple &= plan->fetch[i].kind <= FETCH_I32 && plan->fetch[i].target < KYMO_CTF_BIND_FIELDS;
 	return 0;
 }
 

@@ -31,10 +31,10 @@ struct plan_load {
 	bool simple;			/* little-endian whole bytes: size is 8, 16, 32 or 64 */
 };
 
-/* A value at a constant offset behind the event header. */
+/* A value at a constant offset behind the event header. The first three are frequent. */
 enum plan_fetch_kind {
-	FETCH_U8, FETCH_U16, FETCH_U32, FETCH_U64, FETCH_I8, FETCH_I16, FETCH_I32, FETCH_F32,
-	FETCH_ARRAY,
+	FETCH_U64, FETCH_U32, FETCH_I32,
+	FETCH_U8, FETCH_U16, FETCH_I8, FETCH_I16, FETCH_F32, FETCH_ARRAY,
 };
 
 struct plan_fetch {
@@ -70,6 +70,7 @@ struct plan {
 	uint32_t step_count, load_count;
 	/* fetches: all bound values are at constant offsets, so plan_fetch() is enough. wanted: there are such values. */
 	bool fetches, wanted;
+	bool simple;		/* ... and all are bound fields of 32 or 64 bits, without contexts */
 	struct plan_fetch *fetch;
 	uint32_t fetch_count;
 };

@@ -263,7 +263,9 @@ enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[
 	return run_steps(plan, c, out);
 }
 
-static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, struct plan_out *out)
+/* Kinds and targets that are rare; out of line, so that plan_fetch() need not save registers. */
+static __attribute__((noinline))
+void fetch_rare(const struct plan_fetch *fetch, const uint8_t *at, struct plan_out *out)
 {
 	struct kymo_ctf_value value = { .present = 1 };
 
@@ -311,10 +313,34 @@ static inline void fetch_one(const struct plan_fetch *fetch, const uint8_t *at, 
 		plan_number(out, fetch->target, fetch->node, value.u);
 }
 
-void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out)
+static __attribute__((noinline))
+void fetch_all(const struct plan *plan, const uint8_t *at, struct plan_out *out)
 {
 	if (plan->contexts)
 		contexts(plan, at, out);
 	for (uint32_t i = 0; i < plan->fetch_count; i++)
-		fetch_one(&plan->fetch[i], at, out);
+		fetch_rare(&plan->fetch[i], at, out);
+}
+
+void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out)
+{
+	const struct plan_fetch *fetch = plan->fetch, *end = fetch + plan->fetch_count;
+	struct kymo_ctf_value *values = out->event->value;
+
+	if (!plan->simple) {
+		fetch_all(plan, at, out);
+		return;
+	}
+	for (; fetch < end; fetch++) {
+		struct kymo_ctf_value *value = &values[fetch->target];
+		const bool is_long = fetch->kind == FETCH_U64;
+
+		*value = (struct kymo_ctf_value){ .present = 1, .size = is_long ? 64 : 32 };
+		if (is_long)
+			value->u = bits_le64(at + fetch->at);
+		else
+			value->i = fetch->kind == FETCH_U32 ?
+					   (int64_t)bits_le32(at + fetch->at) :
+					   (int64_t)(int32_t)bits_le32(at + fetch->at);
+	}
 }
