@@ -7,7 +7,12 @@
 
 #define PROGRESS_EVENTS 65536u	/* events between two calls of progress(); a power of two */
 
-/* The analyses that process events, ordered by turn: the inner loop reads only this. */
+#define ROWS_MAX 1024 /* rows that have an entry of their own in struct receivers */
+
+/*
+ * The analyses that process events, ordered by turn: the inner loop reads only this. Bit i of a
+ * mask is to[i]; the mask of a row says who wants its events.
+ */
 struct receivers {
 	struct receiver {
 		int (*event)(void *analysis, const struct kymo_ctf_event *event);
@@ -15,7 +20,10 @@ struct receivers {
 		int first, end; /* rows */
 	} to[PASSES_MAX];
 	unsigned count;
+	uint32_t everyone;
+	uint32_t of_row[ROWS_MAX];
 };
+_Static_assert(PASSES_MAX <= 32, "a mask has a bit for each analysis");
 
 void pass_add(struct passes *passes, const struct pass_ops *ops, void *analysis)
 {
@@ -46,15 +54,25 @@ static int bind(const struct passes *passes, struct kymo_ctf_reader *reader, str
 	return 0;
 }
 
-static struct receivers receivers(const struct passes *passes)
+/* Who wants the events of row @bound. */
+static uint32_t wanted_by(const struct receivers *list, int bound)
 {
-	struct receivers list = { .count = 0 };
+	uint32_t mask = 0;
 
+	for (unsigned i = 0; i < list->count; i++)
+		if (bound >= list->to[i].first && bound < list->to[i].end)
+			mask |= 1u << i;
+	return mask;
+}
+
+static void receivers_find(struct receivers *list, const struct passes *passes)
+{
+	*list = (struct receivers){ 0 };
 	for (unsigned turn = 0; turn < PASS_TURNS; turn++)
 		for (unsigned i = 0; i < passes->count; i++) {
 			const struct pass_ops *ops = passes->pass[i].ops;
 
-			struct receiver *to = &list.to[list.count];
+			struct receiver *to = &list->to[list->count];
 
 			if (ops->turn != turn || !ops->event)
 				continue;
@@ -62,26 +80,32 @@ static struct receivers receivers(const struct passes *passes)
 						 INT_MAX };
 			if (ops->rows)
 				ops->rows(to->analysis, &to->first, &to->end);
-			list.count++;
+			list->everyone |= 1u << list->count++;
 		}
-	return list;
+	for (int row = 0; row < ROWS_MAX; row++)
+		list->of_row[row] = wanted_by(list, row);
+}
+
+static inline uint32_t receivers_of(const struct receivers *list, int bound)
+{
+	if (__builtin_expect((unsigned)bound < ROWS_MAX, 1))
+		return list->of_row[bound];
+	return bound == KYMO_CTF_LOSS ? list->everyone : wanted_by(list, bound);
 }
 
 static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options,
 		    struct kymo_err *err)
 {
-	const struct receivers list = receivers(passes);
+	struct receivers list;
 	struct kymo_ctf_event event;
 	uint64_t events = 0;
 	int more;
 
+	receivers_find(&list, passes);
 	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		for (unsigned i = 0; i < list.count; i++) {
-			const struct receiver *to = &list.to[i];
+		for (uint32_t to_do = receivers_of(&list, event.bound); to_do; to_do &= to_do - 1) {
+			const struct receiver *to = &list.to[__builtin_ctz(to_do)];
 
-			if ((event.bound < to->first || event.bound >= to->end) &&
-			    event.bound != KYMO_CTF_LOSS)
-				continue;
 			if (to->event(to->analysis, &event))
 				return err_no_memory(err);
 		}
