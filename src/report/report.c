@@ -86,7 +86,7 @@ static unsigned needs_of(const struct report_options *options)
 	if (options->summary)
 		return REPORT_SUMMARY;
 	if (options->page)
-		return REPORT_SUMMARY | REPORT_PAGE | REPORT_TOTALS | REPORT_ACTIVITY |
+		return REPORT_SUMMARY | REPORT_PAGE | REPORT_WAITS | REPORT_TOTALS | REPORT_ACTIVITY |
 		       REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW;
 	for (unsigned i = 0; (section = report_section(i)); i++)
 		needs |= is_wanted(options, section) ? section->needs : 0;

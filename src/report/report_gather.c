@@ -225,6 +225,8 @@ int report_gather(struct report *report, unsigned needs, struct kymo_err *err)
 		if (created)
 			pass_add(&report->passes, analysis->ops, created);
 	}
+	if (!(needs & REPORT_WAITS))
+		stats_without_waits(report->stats);
 	if (report_read(report, &report->passes, err))
 		return -1;
 	return report->collect ? summarize(report, err) : 0;

@@ -78,6 +78,7 @@ enum report_need {
 	REPORT_CONTENT = 1 << 15,
 	REPORT_PAGE = 1 << 16,
 	REPORT_CAPTURE = 1 << 17,
+	REPORT_WAITS = 1 << 18,
 };
 
 struct report_section {

@@ -48,6 +48,7 @@ static const struct report_section sections[] = {
 	  .usual = true,
 	  .may_be_empty = true,
 	  .of_ros = true,
+	  .needs = REPORT_WAITS,
 	  .print = report_waits },
 	{ .name = "callback-cpu",
 	  .text = "CPU time, preemption and sleep of each callback",

@@ -60,6 +60,7 @@ int summary_collect_beside(struct summary_collect **collect, struct summary_sour
 
 	if (stats_create(&from->stats, from->model, begin_ns, end_ns, err))
 		return -1;
+	stats_without_waits(from->stats);
 	pass_add(passes, &stats_pass, from->stats);
 	if (spans_stats_create(&from->spans_stats, spans, begin_ns, end_ns, err))
 		return -1;

@@ -65,10 +65,11 @@ static void on_instance(void *context, const struct model_instance *instance)
 		if (histogram_add(&callback->duration,
 				  instance->duration_ns > 0 ? instance->duration_ns : 0))
 			stats->failed = true;
-		if (instance->due_ns)
+		if (instance->due_ns && !stats->no_waits)
 			stats_timer_wait(stats, instance, callback);
 	}
-	stats_history_add(stats, instance);
+	if (!stats->no_waits)
+		stats_history_add(stats, instance);
 }
 
 static void on_unfinished(void *context, const struct model_instance *instance)
@@ -121,7 +122,7 @@ static void add_latency(struct stats *stats, struct stats_topic *topic,
 		topic->latency_error_ns = error;
 	if (histogram_add(&topic->latency, latency > 0 ? latency : 0))
 		stats->failed = true;
-	if (!error)
+	if (!error && !stats->no_waits)
 		stats_message_wait(stats, message);
 }
 
@@ -257,6 +258,11 @@ int stats_create(struct stats **result, struct model *model, int64_t begin_ns, i
 	stats_window(stats, begin_ns, end_ns);
 	*result = stats;
 	return 0;
+}
+
+void stats_without_waits(struct stats *stats)
+{
+	stats->no_waits = true;
 }
 
 void stats_window(struct stats *stats, int64_t begin_ns, int64_t end_ns)

@@ -97,6 +97,9 @@ int stats_create(struct stats **stats, struct model *model, int64_t begin_ns, in
 		 struct kymo_err *err);
 void stats_destroy(struct stats *stats);
 
+/** stats_without_waits() - leave stats_callback.worst and the like empty, which costs less */
+void stats_without_waits(struct stats *stats);
+
 /** stats_forget() - count from 0 again, for results of one interval after the other. */
 void stats_forget(struct stats *stats);
 

@@ -35,6 +35,7 @@ struct stats {
 	unsigned loss_count;
 	uint64_t lost_events, lost_packets;
 	struct stats_lost lost_elsewhere;
+	bool no_waits;			/* stats_without_waits() */
 	bool failed;
 };
 
