@@ -199,21 +199,24 @@ static struct open *begin(struct costs *costs, const struct model_thread *thread
 	if (self && open)
 		costs->spare = open->outer;
 	else
-		open = self ? malloc(sizeof(*open)) : NULL;
+		open = self ? calloc(1, sizeof(*open)) : NULL;
 	if (!open) {
 		costs->failed = true;
 		return NULL;
 	}
-	memset(open, 0, sizeof(*open));
 	open->begin_ns = ns;
 	open->thread = thread;
 	open->outer = self->open;
 	return self->open = open;
 }
 
+/* Most runs cost nothing: those that did are cleared when they are over. */
 static void open_free(struct costs *costs, struct open *open)
 {
-	free(open->calls.call);
+	if (open->is_charged || open->span) {
+		free(open->calls.call);
+		memset(open, 0, sizeof(*open));
+	}
 	open->outer = costs->spare;
 	costs->spare = open;
 }
