@@ -4,9 +4,11 @@
 #include "base/opt.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HELP_COLUMN 28	/* where the explanations begin */
+#define VALUE_COLUMN 8	/* where further lines of choices begin */
 #define HELP_WIDTH 80	/* lines longer than this are broken at a blank */
 
 void opt_usage(const struct verb *verb, FILE *out)
@@ -54,17 +56,46 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
 	fputc('\n', out);
 }
 
+/* The usage in a help, broken at blanks where it is wider than the help. */
+static void usage_lines(const struct verb *verb, FILE *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *in = open_memstream(&text, &size);
+
+	if (in) {
+		opt_usage(verb, in);
+		(void)fclose(in);
+	}
+	fputs("Usage: ", out);
+	wrap(out, text ? text : verb->name, text ? size : strlen(verb->name), 7, 7);
+	fputc('\n', out);
+	free(text);
+}
+
+/* " VALUE"; many choices are broken behind a '|'. @used: columns before it. Return: those after it. */
+static int value_out(FILE *out, const char *value, bool optional, int used)
+{
+	used += fprintf(out, "%s", optional ? "[=" : " ");
+	for (size_t length; *value; value += length, used += (int)length) {
+		length = strcspn(value, "|");
+		length += value[length] == '|';
+		if (used + (int)length > HELP_WIDTH)
+			used = fprintf(out, "\n%*s", VALUE_COLUMN, "") - 1;
+		fprintf(out, "%.*s", (int)length, value);
+	}
+	return used + fprintf(out, "%s", optional ? "]" : "");
+}
+
 static void help_line(FILE *out, char letter, const char *name, const char *value, bool optional,
 		      const char *help)
 {
 	int used = 0;
 
 	used += letter ? fprintf(out, "  -%c, ", letter) : fprintf(out, "      ");
-	used += fprintf(out, "--%s%s%s%s", name,
-			!value     ? ""
-			: optional ? "[="
-				   : " ",
-			value ? value : "", optional ? "]" : "");
+	used += fprintf(out, "--%s", name);
+	if (value)
+		used = value_out(out, value, optional, used);
 	if (used + 2 > HELP_COLUMN) {
 		fputc('\n', out);
 		used = 0;
@@ -142,9 +173,7 @@ static bool is_grouped(const char *groups, const char *name)
 
 void opt_help(const struct verb *verb, FILE *out)
 {
-	fputs("Usage: ", out);
-	opt_usage(verb, out);
-	fputs("\n\n", out);
+	usage_lines(verb, out);
 	if (verb->examples && *verb->examples) {
 		fputs("Examples:\n", out);
 		block(out, "  ", verb->examples);
@@ -218,9 +247,7 @@ void opt_help_short(const struct verb *verb, FILE *out)
 	unsigned shown = 0, all = 0;
 	char examples[1024];
 
-	fputs("Usage: ", out);
-	opt_usage(verb, out);
-	fputs("\n\n", out);
+	usage_lines(verb, out);
 	wrap(out, verb->summary, strlen(verb->summary), 0, 0);
 	if (verb->examples && *verb->examples) {
 		(void)snprintf(examples, sizeof examples, "%.*s",

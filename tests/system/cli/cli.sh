@@ -109,7 +109,7 @@ for verb in $verbs; do
 	command -v man >/dev/null || continue
 	render "$scratch/page" >"$scratch/text"
 	empty err
-	usage=$(sed -n 's/^Usage: //p' "$scratch/help")
+	usage=$(sed -n '/^Usage: /,/^$/{s/^Usage: //;s/^ *//;/./p}' "$scratch/help" | tr '\n' ' ' | sed 's/ $//')
 	synopsis=$(sed -n '/^SYNOPSIS/{n;s/^ *//;p}' "$scratch/text")
 	[ "$usage" = "$synopsis" ] || fail "$verb: usage '$usage' but synopsis '$synopsis'"
 done
