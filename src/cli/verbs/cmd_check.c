@@ -258,8 +258,7 @@ const struct verb verb_check = {
 		"budgets.\n\n"
 		"  violated    the value is beyond the limit\n"
 		"  kept        it is not; of a quantile, its upper confidence bound is not either\n"
-		"  not known   too few instances to be sure, or, against a base line, too few "
-		"runs\n"
+		"  not known   too few instances to be sure; against a base line, too few runs\n"
 		"  not judged  events were lost, so the value may be wrong\n\n"
 		"Exits with 5 if a budget is violated, with 6 if none can be judged or, with "
 		"--require, if one is not known to be kept.",

@@ -274,8 +274,7 @@ const struct verb verb_record = {
 		    "kymo record --paused\n"
 		    "kymo record --wait --agent\n"
 		    "kymo record --hosts --expect 3\n"
-		    "kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died -o "
-		    "spikes\n",
+		    "kymo record --flight 30s --trigger 'callback(/scan) > 20ms' --trigger died\n",
 	.common = "output duration pid topic flight trigger kernel malloc",
 	.opts = record_opts,
 	.run = run,

@@ -207,7 +207,7 @@ const struct verb verb_relay = {
 		"kymo relay -o traces\n"
 		"lttng create robot --live --set-url net://127.0.0.1\n"
 		"babeltrace2 -i lttng-live net://127.0.0.1/host/$(hostname)/robot\n"
-		"kymo relay --bind 0.0.0.0 --tls-cert relay.pem --tls-key relay.key --token-file token\n",
+		"kymo relay --bind 0.0.0.0 --tls-cert r.pem --tls-key r.key --token-file token\n",
 	.opts = opts,
 	.run = run,
 };

@@ -230,8 +230,7 @@ const struct verb verb_serve = {
 	.examples = "kymo serve\n"
 		    "kymo serve --count\n"
 		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
-		    "kymo serve --listen 0.0.0.0:9465 --tls-cert robot.crt --tls-key robot.key "
-		    "--token-file token\n"
+		    "kymo serve --listen 0.0.0.0:443 --tls-cert r.crt --tls-key r.key --token-file t\n"
 		    "kymo serve --once TRACE\n"
 		    "kymo serve --clickhouse http://127.0.0.1:8123\n"
 		    "kymo serve --otlp http://127.0.0.1:4318\n",

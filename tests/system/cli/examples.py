@@ -187,7 +187,9 @@ class Scenes:
             into("kymo", "report", "TRACE", "--format", "summary", "-o", f"{name}.summary")
         into("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-keyout", "relay.key", "-out", "relay.pem", "-days", "1",
              "-subj", "/CN=relay")
-        for name, text in (("home/perfetto-ui/index.html", "<title>a UI</title>\n"), ("token", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
+        for end in ("pem", "key"):
+            into("cp", f"relay.{end}", f"r.{end}")
+        for name, text in (("home/perfetto-ui/index.html", "<title>a UI</title>\n"), ("token", "a-token-of-some-length\n"), ("t", "a-token-of-some-length\n"), ("everyday.rules", "topic !/rosout\n"),
                            ("realtime.txt", "# of this robot\n/imu_driver\n\ncontrol:step\n!control:startup\n"),
                            ("robot.yaml", "activities:\n  scan to wheels: {begin: {publish: /scan}, end: {publish: /cmd_vel}, budget: 1ms}\n"),
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
@@ -414,7 +416,7 @@ class Scenes:
         """Until it serves; then Ctrl-C."""
         if "--once" in line:
             return self.run(line)
-        line = re.sub(r" --listen \S+", "", line).replace("robot.crt", "relay.pem").replace("robot.key", "relay.key")
+        line = re.sub(r" --listen \S+", "", line).replace("robot.crt", "r.pem").replace("robot.key", "r.key").replace("r.crt", "r.pem")
         program = self.begin(re.sub(r"/etc/kymo/token", "token", line) + " --listen 127.0.0.1:0")
         while "/metrics" not in (shown := program.stdout.readline()) and shown:
             pass
