@@ -13,6 +13,8 @@
 	"also write a page for browsers, one file that needs no network: -o FILE " \
 	"(default: diff.html)"
 
+#define NAME_SHOWN 37u /* bytes of a side: two and an arrow fit into 80 columns */
+
 struct options {
 	struct diff_options diff;
 	const char *store, *output;
@@ -38,8 +40,16 @@ static const struct opt opts[] = {
 /* "base/ (6 runs)" would be long: the operand, or the first of several. */
 static void name_side(char name[64], char **operand, int count)
 {
-	const int shown = snprintf(name, 64, "%.*s", 40, operand[0]);
+	const char *from = operand[0];
+	int shown;
 
+	/* The end of a path tells more than its beginning. */
+	if (strlen(from) > NAME_SHOWN) {
+		from += strlen(from) - NAME_SHOWN + 3;
+		while ((*from & 0xc0) == 0x80) /* not in the middle of a character */
+			from++;
+	}
+	shown = snprintf(name, 64, "%s%s", from == operand[0] ? "" : "...", from);
 	if (count > 1 && shown > 0)
 		(void)snprintf(name + shown, 64 - (size_t)shown, " and %d more", count - 1);
 }
