@@ -169,17 +169,19 @@ const struct spans_realtime *spans_realtime(const struct spans *spans, unsigned 
 const struct spans_facts *spans_facts(const struct spans *spans);
 
 /* The unit of a counter's values. */
+#define SPANS_UNIT_MAX 32u
 struct spans_unit {
-	const char *name; /* "ns", "bytes", "percent", ... */
-	double ns;        /* of a duration: how many ns one of it is; 0: not a duration */
+	char name[SPANS_UNIT_MAX]; /* "ns", "bytes", "percent", "A", ... */
+	double ns;                 /* of a duration: how many ns one of it is; 0: not a duration */
 };
 
 /**
- * spans_unit() - the unit that the end of a counter's name tells, as in "queue_bytes"
+ * spans_unit() - the unit that the end of a counter's name tells: any text in brackets, as in
+ * "current [A]", or one of the known words, as in "queue_bytes"
  *
- * Return: NULL: none of the known ones.
+ * Return: false: it tells none.
  */
-const struct spans_unit *spans_unit(const char *counter);
+bool spans_unit(struct spans_unit *unit, const char *counter);
 
 /* For pass_add(). */
 extern const struct pass_ops spans_pass;

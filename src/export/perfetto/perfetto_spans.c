@@ -64,16 +64,18 @@ static struct span_depth *depth_of(struct exporter *exporter, const struct spans
 	return thread ? &thread->spans : NULL;
 }
 
-static struct pft_look counter_look(const char *name)
+/* @unit: what the look lends, for as long as it is used. */
+static struct pft_look counter_look(const char *name, struct spans_unit *unit)
 {
-	const struct spans_unit *unit = spans_unit(name);
 	struct pft_look look = { .name = name, .counter = true };
 
-	if (unit && unit->ns == 1)
+	if (!spans_unit(unit, name))
+		return look;
+	if (unit->ns == 1)
 		look.unit = PFT_UNIT_NS;
-	else if (unit && strcmp(unit->name, "bytes") == 0)
+	else if (strcmp(unit->name, "bytes") == 0)
 		look.unit = PFT_UNIT_BYTES;
-	else if (unit)
+	else
 		look.unit_name = unit->name;
 	return look;
 }
@@ -84,12 +86,13 @@ static struct pft_track *counter_track(struct exporter *exporter, const struct s
 	uint64_t key = (uint64_t)event->name->index << 32 | process->index;
 	uint64_t scope = event->track ? (uint64_t)event->track->index + 1 : 0;
 	struct pft_track *track = map_get(&exporter->counters, key, scope), *parent;
+	struct spans_unit unit;
 	struct pft_look look;
 
 	if (track)
 		return track;
 	parent = event->track ? custom_track(exporter, event->track) : export_process(exporter, process);
-	look = counter_look(event->name->name);
+	look = counter_look(event->name->name, &unit);
 	track = pft_track_like(exporter->pft, parent, &look);
 	if (track && map_put(&exporter->counters, key, scope, track))
 		exporter->out_of_memory = true;

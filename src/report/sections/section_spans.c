@@ -245,7 +245,8 @@ static void cell_value(struct report *report, const struct spans_unit *unit, dou
 static void counter_row(struct report *report, const struct report_row *found)
 {
 	const struct spans_row *row = found->of;
-	const struct spans_unit *unit = spans_unit(row->name->name);
+	struct spans_unit known;
+	const struct spans_unit *unit = spans_unit(&known, row->name->name) ? &known : NULL;
 	struct table *t = report->table;
 
 	cells_name(report, row);

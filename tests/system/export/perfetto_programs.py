@@ -43,6 +43,7 @@ static void kinds(void)
 	kymo_instant_named("all", "named instant");
 	kymo_counter_named("all", "named counter", 1e6);
 	kymo_counter_named("units", "load_percent", 50);
+	KYMO_COUNTER("units", "current [A]", 1.5);
 }
 
 static void *thread_main(void *nothing)
@@ -138,7 +139,7 @@ QUERIES = {
     "instants": "select category, name, count(*) from slice where dur = 0 group by 1, 2",
     "counters": "select t.name, c.value from counter c join process_counter_track t on c.track_id = t.id "
                 "where t.name not glob 'lo*_*' order by t.name",
-    "units": "select name, unit from process_counter_track where name glob '*_percent' or name glob '*latency_ns' order by name",
+    "units": "select name, unit from process_counter_track where name glob '*_percent' or name glob '*latency_ns' or name like 'current%' order by name",
     "latencies": "select count(*), sum(value > 0) from counter c join process_counter_track t "
                  "on c.track_id = t.id where t.name = 'loop_latency_ns'",
     "args": "select s.name, replace(key, 'debug.', ''), display_value from slice s join args "
@@ -207,7 +208,7 @@ def main(check, reader, scratch):
                 ("vendor", "elsewhere"), ("vendor", "child")):
         check.equal(f"instant {key[0]}:{key[1]}", both.get(key), 1)
     check.equal("counters, integer, double, named, on a track", rows["counters"],
-                [["fraction", 0.25], ["named counter", 1e6], ["on a track", -7], ["whole", 3]])
+                [["current [A]", 1.5], ["fraction", 0.25], ["named counter", 1e6], ["on a track", -7], ["whole", 3]])
     args = {}
     for name, key, value in rows["args"]:
         args.setdefault(name, {})[key] = value
@@ -235,7 +236,7 @@ def main(check, reader, scratch):
     check.ok("loop: it sleeps in between", 1 <= slices.get(("all", "loop_sleep"), 0) <= 4, slices)
     check.equal("loop: cycles and sleeps alternate", rows["alternate"], [[0]])
     check.equal("loop: latencies", rows["latencies"][0][0], 5)
-    check.equal("units of counters", rows["units"], [["load_percent", "percent"], ["loop_latency_ns", "ns"]])
+    check.equal("units of counters", rows["units"], [["current [A]", "A"], ["load_percent", "percent"], ["loop_latency_ns", "ns"]])
     check.ok("loop: an overrun and a missed deadline",
              both.get(("all", "loop_overrun"), 0) >= 1 and both.get(("all", "loop_missed"), 0) >= 1, both)
     check.ok("loop: how late", int(args.get("loop_overrun", {}).get("late_ns", 0)) > 0 and

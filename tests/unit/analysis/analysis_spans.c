@@ -352,6 +352,31 @@ static void bounded(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+/* The end of a counter's name tells its unit, and whatever else it may be tells none. */
+static void units(void **state)
+{
+	static const struct { const char *counter, *unit; double ns; } of[] = {
+		{ "queue_bytes", "bytes", 0 },        { "wake_us", "us", 1e3 },
+		{ "wake [us]", "us", 1e3 },           { "current [A]", "A", 0 },
+		{ "temperature [\u00b0C]", "\u00b0C", 0 }, { "a [b] [m/s]", "m/s", 0 },
+		{ "queue_bytes [1]", "1", 0 },        { "", NULL, 0 },
+		{ "]", NULL, 0 },                     { "[A]", NULL, 0 },
+		{ "x []", NULL, 0 },                  { "x [A", NULL, 0 },
+		{ "x [A] ", NULL, 0 },                { "bytes", NULL, 0 },
+		{ "x [a unit of more than thirty letters]", NULL, 0 },
+	};
+	struct spans_unit unit;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		assert_int_equal(spans_unit(&unit, of[i].counter), of[i].unit != NULL);
+		if (!of[i].unit)
+			continue;
+		assert_string_equal(unit.name, of[i].unit);
+		assert_true(unit.ns == of[i].ns);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +388,7 @@ int main(void)
 		TEST(names_of_run_time),
 		TEST(callbacks_are_parents),
 		TEST(bounded),
+		TEST(units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
