@@ -209,6 +209,8 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 
 	if (!report_gather(&report, needs_of(options), err)) {
 		*lost = report_lost_events(&report) || stats_lost_packets(report.stats);
+		if (options->summarized && report.summary)
+			options->summarized(options->summarized_context, report.summary);
 		status = print_other(&report);
 		if (status == NOT_ALL)
 			status = print_all(&report);

@@ -100,6 +100,9 @@ struct report_options {
 	int (*explain)(void *context, const char *ask, char *text, size_t size,
 		       struct kymo_err *err);
 	void *explain_context;
+	/* Called with the summary, if one was made; may be NULL. */
+	void (*summarized)(void *context, const struct summary *summary);
+	void *summarized_context;
 };
 
 /**

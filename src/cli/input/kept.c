@@ -63,28 +63,41 @@ static bool find_directory(char path[CLI_PATH_MAX])
 	return is_own(path);
 }
 
-void kept_open(struct kept *kept, const char *question, const char *const *trace, unsigned traces)
+/* @kept: with the traces, and is_small. */
+static void open_as(struct kept *kept, const char *question)
 {
 	int64_t newest_ns;
 	uLong name;
 
-	*kept = (struct kept){ .question = strdup(question),
-			       .trace = trace,
-			       .traces = traces,
-			       .begun_ns = now_ns() };
+	kept->question = strdup(question);
+	kept->begun_ns = now_ns();
 	if (!kept->question || is_mode("off") || !find_directory(kept->path))
 		goto none;
-	kept->key = kept_key(question, trace, traces, &kept->key_size, &newest_ns);
+	kept->key = kept_key(question, kept->trace, kept->traces, &kept->key_size, &newest_ns);
 	if (!kept->key || kept->key_size > KEPT_ONE_MOST)
 		goto none;
 	/* Two questions with the same name replace each other's answers. */
 	name = crc32(0, (const Bytef *)kept->key, (uInt)kept->key_size);
-	(void)snprintf(kept->path + strlen(kept->path), 40, "/%08lx%08lx.kept", name,
-		       adler32(1, (const Bytef *)kept->key, (uInt)kept->key_size));
+	(void)snprintf(kept->path + strlen(kept->path), 40, "/%08lx%08lx.%s", name,
+		       adler32(1, (const Bytef *)kept->key, (uInt)kept->key_size),
+		       kept->is_small ? "few" : "kept");
 	if (clock_now_ns(CLOCK_REALTIME) > newest_ns)
 		return;
 none:
 	kept_close(kept);
+}
+
+void kept_open(struct kept *kept, const char *question, const char *const *trace, unsigned traces)
+{
+	*kept = (struct kept){ .trace = trace, .traces = traces };
+	open_as(kept, question);
+}
+
+void kept_open_small(struct kept *kept, const char *question, const char *trace)
+{
+	*kept = (struct kept){ .one = trace, .traces = 1, .is_small = true };
+	kept->trace = &kept->one;
+	open_as(kept, question);
 }
 
 void kept_close(struct kept *kept)
@@ -240,7 +253,7 @@ void kept_put(const struct kept *kept, const void *data, size_t size)
 	char *text, *body;
 
 	if (!kept->path[0] || size > KEPT_ONE_MOST ||
-	    (now_ns() - kept->begun_ns < KEPT_LEAST_NS && !is_mode("always")) ||
+	    (now_ns() - kept->begun_ns < KEPT_LEAST_NS && !kept->is_small && !is_mode("always")) ||
 	    !is_as_it_was(kept))
 		return;
 	packed = compressBound(size);

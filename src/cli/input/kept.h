@@ -22,6 +22,7 @@
 #ifndef KYMO_CLI_INPUT_KEPT_H
 #define KYMO_CLI_INPUT_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,11 +40,17 @@ struct kept {
 	const char *const *trace; /* lent */
 	unsigned traces;
 	int64_t begun_ns;
+	bool is_small; /* kept however little time it took */
+	const char *one; /* the only trace, of kept_open_small() */
 };
 
 /** kept_open() - where the answer to @question about the @traces is. To be closed by kept_close().
  */
 void kept_open(struct kept *kept, const char *question, const char *const *trace, unsigned traces);
+
+/** kept_open_small() - the same for an answer of a few hundred bytes about one trace, which is kept
+ * however quick it was; @trace is lent. */
+void kept_open_small(struct kept *kept, const char *question, const char *trace);
 
 /** kept_get() - what was kept, with a 0 behind it, to be freed. Return: NULL: nothing. */
 char *kept_get(const struct kept *kept, size_t *size);

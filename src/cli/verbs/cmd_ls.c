@@ -14,6 +14,7 @@
 #define ROWS_MAX 20 /* in text without --all */
 #define DAY_S 86400
 #define WHEN_MAX 32
+#define WIDE 160 /* columns from which a sentence fits beside the rest */
 
 struct options {
 	int format;
@@ -71,13 +72,16 @@ static void show_people(struct table *table, const char *directory,
 	static const struct table_column columns[] = {
 		{ "when", "WHEN" },     { "length", "LENGTH" },
 		{ "events", "EVENTS" }, { "processes", "PROCESSES" },
-		{ "size", "SIZE" },     { "name", "NAME" },
-		{ "note", "" },
+		{ "size", "SIZE" },     { "findings", "FINDINGS" },
+		{ "name", "NAME" },     { "note", "" },
+		{ "finding", "FIRST FINDING" },
 	};
+	const bool wide = !screen_width() || screen_width() >= WIDE;
 	const unsigned count = all || recordings->count < ROWS_MAX ? recordings->count : ROWS_MAX;
 	char when[WHEN_MAX];
 
-	table_section(table, "recordings", "Recordings", columns, COUNT_OF(columns));
+	table_section(table, "recordings", "Recordings", columns, COUNT_OF(columns) - !wide);
+	table_rank(table, "name note length findings size events processes");
 	for (unsigned i = 0; i < count; i++) {
 		const struct recording *recording = &recordings->item[i];
 
@@ -90,11 +94,22 @@ static void show_people(struct table *table, const char *directory,
 		cli_cell(table, recording->counted, recording->events);
 		cli_cell(table, recording->counted, recording->processes);
 		table_bytes(table, recording->bytes);
+		cli_cell(table, recording->finding, recording->findings);
 		table_text(table, name_in(directory, recording->path));
 		table_text(table, recording->note);
+		if (wide)
+			table_text(table, recording->finding ? recording->finding : "");
 	}
 	if (count < recordings->count)
 		table_note(table, "... and %u more; --all shows them", recordings->count - count);
+}
+
+static void text_or_none(struct table *table, const char *text)
+{
+	if (text && *text)
+		table_text(table, text);
+	else
+		table_none(table);
 }
 
 static void show_programs(struct table *table, const char *directory,
@@ -105,6 +120,7 @@ static void show_programs(struct table *table, const char *directory,
 		{ "end_ns", NULL },  { "events", NULL },   { "processes", NULL },
 		{ "bytes", NULL },   { "lost", NULL },     { "lost_packets", NULL },
 		{ "running", NULL }, { "complete", NULL }, { "note", NULL },
+		{ "findings", NULL }, { "finding", NULL }, { "ask", NULL },
 	};
 
 	table_section(table, "recordings", "Recordings", columns, COUNT_OF(columns));
@@ -128,6 +144,9 @@ static void show_programs(struct table *table, const char *directory,
 		table_u64(table, recording->running);
 		table_u64(table, recording->complete);
 		table_text(table, recording->note);
+		cli_cell(table, recording->finding, recording->findings);
+		text_or_none(table, recording->finding);
+		text_or_none(table, recording->ask);
 	}
 }
 
@@ -177,7 +196,9 @@ const struct verb verb_ls = {
 		       "The last column says what is wrong with a recording: events that were "
 		       "lost, a recorder that "
 		       "did not end in order, damage. It is empty where nothing is known to be "
-		       "missing.\n\n"
+		       "missing. FINDINGS is how many things `kymo report` found, with \"-\" "
+		       "where neither report, why nor diff has read the whole recording yet; a wide "
+		       "terminal, --wide and --format json also show the first finding.\n\n"
 		       "Without DIR: $ROS_TRACE_DIR, else $ROS_HOME/tracing, else ~/.ros/tracing, "
 		       "where `kymo record` "
 		       "writes without -o. Only the recorder knows how many events there are; "

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/input/found.h"
 #include "cli/input/input_captures.h"
 #include "cli/input/answer.h"
 #include "analysis/behaviour/behaviour.h"
@@ -194,8 +195,12 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 			 struct kymo_err *err)
 {
 	struct accounts accounts[CLI_TRACES_MAX];
+	struct found_keeper found;
 	int status;
 
+	found_open(&found, &answer->traces, &o->times);
+	report->summarized = found_put;
+	report->summarized_context = &found;
 	if (o->quiet)
 		answer->warnings = 0;
 	report->align = answer->align;
@@ -208,6 +213,7 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		report_told(answer->traces.path[i], &accounts[i], report, o->quiet);
 	status = print_report(answer, report, o, err);
+	found_close(&found);
 	for (unsigned i = 0; i < answer->traces.count; i++)
 		accounts_free(&accounts[i]);
 	if (status == KYMO_EXIT_OK && (expectations_broken(report->expect) ||

@@ -8,6 +8,7 @@
 #include "cli/input/answer.h"
 #include "cli/common/common.h"
 #include "cli/input/fired.h"
+#include "cli/input/found.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
 
@@ -137,10 +138,12 @@ static int read_at(struct answer *answer, const char *at, struct why_options *wh
 static int explain(struct answer *answer, const struct answer_kept *kept, const struct options *o,
 		   struct why_options *why, struct kymo_err *err)
 {
+	struct found_keeper found;
 	struct fired fired;
 	int status;
 
 	answer->kept = kept;
+	found_open(&found, &answer->traces, &o->times);
 	why->begin_ns = answer->begin_ns;
 	why->end_ns = answer->end_ns;
 	why->align = answer->align;
@@ -154,10 +157,13 @@ static int explain(struct answer *answer, const struct answer_kept *kept, const 
 	why->told_lost = cli_traces_lost(&answer->traces, "why");
 	why->progress = progress_trace;
 	why->context = &answer->progress;
+	why->summarized = found_put;
+	why->summarized_context = &found;
 	status = (o->at && read_at(answer, o->at, why, &fired, err)) || answer_begin(answer, o->format, err)
 			 ? -1
 			 : why_run(answer->reader, answer->traces.name, why, answer->table,
 				   &answer->lost, err);
+	found_close(&found);
 	return answer_close(answer, status, o->strict);
 }
 

@@ -14,6 +14,8 @@
 
 #define WHY_WORST_MAX 100u
 
+struct summary;
+
 struct why_options {
 	enum table_format format;
 	const char *pattern;		/* a chain; NULL: none was named */
@@ -29,6 +31,9 @@ struct why_options {
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *context;
+	/* Called with the summary of all, if one was made; may be NULL. */
+	void (*summarized)(void *context, const struct summary *summary);
+	void *summarized_context;
 };
 
 /**

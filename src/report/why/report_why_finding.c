@@ -66,6 +66,8 @@ int why_choose_finding(struct why_answer *answer, struct kymo_err *err)
 		if (o->told_lost > summary->trust.lost_events && o->begin_ns == INT64_MIN &&
 		    o->end_ns == INT64_MAX)
 			summary->trust.lost_events = o->told_lost;
+		if (o->summarized)
+			o->summarized(o->summarized_context, summary);
 		choose(answer, summary);
 	}
 	summary_free(summary);

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_test import BUILD, KYMO, check, in_directory, private, until
+from lib_test import BUILD, KYMO, SOURCE, check, in_directory, private, until
 
 EVENTS = os.path.join(BUILD, "tests", "kymo_events")
 
@@ -96,9 +96,31 @@ def leaves_the_running_one(place):
     place.kymo("rm", "--yes", "now")
 
 
+def names_findings(place):
+    """The number and the first sentence of report, once a verb has read the recording; not when it has changed since."""
+    shutil.copytree(os.path.join(SOURCE, "tests/fixtures/lifecycle"), place.path("findings"))
+    place.environment.pop("KYMO_CACHE", None)
+    place.environment["XDG_CACHE_HOME"] = os.path.join(os.path.dirname(place.traces), "cache")
+
+    def row(name):
+        return next(row for row in place.ls() if row["name"] == name)
+
+    check(row("findings")["findings"] is None, "findings of what nobody read:", row("findings"))
+
+    def known():
+        told = json.loads(place.kymo("report", place.path("findings"), "--format", "json", "--section", "findings").stdout)["findings"]
+        place.kymo("report", place.path("findings"))
+        its = row("findings")
+        return its["findings"] is not None and (its["findings"] == len(told) and its["finding"] == (told[0]["text"] if told else None))
+
+    until("the findings of report", known)
+    os.utime(place.path("findings", os.listdir(place.path("findings"))[0]))
+    check(row("findings")["findings"] is None, "findings of what has changed since:", row("findings"))
+
+
 def main(work):
     place = Place(work)
-    for test in (lists, says_what_is_wrong, removes, leaves_the_running_one):
+    for test in (lists, says_what_is_wrong, removes, leaves_the_running_one, names_findings):
         test(place)
 
 

@@ -8,6 +8,7 @@
 #include "cli/common/progress.h"
 #include "cli/input/input_runs.h"
 #include "cli/input/input_traces.h"
+#include "cli/input/found.h"
 #include "cli/input/kept.h"
 #include "cli/verbs/ls/recordings.h"
 #include "cli/verbs/store/store_dir.h"
@@ -126,6 +127,9 @@ static int read_trace(struct summary *summary, const char *verb, const char *pat
 static int summarize(struct summary **summary, const char *verb, const char *path,
 		     struct kymo_err *err)
 {
+	static const struct cli_times all;
+	struct cli_traces traces;
+	struct found_keeper found;
 	struct kept kept;
 	size_t size;
 	char *text;
@@ -136,12 +140,17 @@ static int summarize(struct summary **summary, const char *verb, const char *pat
 	*summary = text ? summary_get_exact(text) : NULL;
 	free(text);
 	if (!*summary) {
+		cli_traces_one(&traces, path);
+		found_open(&found, &traces, &all);
 		*summary = summary_new();
 		status = *summary ? read_trace(*summary, verb, path, err) : err_no_memory(err);
 		text = status ? NULL : summary_put_exact(*summary, &size);
 		if (text)
 			kept_put(&kept, text, size);
 		free(text);
+		if (!status)
+			found_put(&found, *summary);
+		found_close(&found);
 	}
 	kept_close(&kept);
 	return status;

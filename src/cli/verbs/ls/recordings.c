@@ -13,6 +13,7 @@
 #include "accounts/accounts.h"
 #include "base/array.h"
 #include "base/text.h"
+#include "cli/input/found.h"
 #include "ctf/read/reader.h"
 #include "live/watch.h"
 
@@ -108,6 +109,19 @@ static void judge(struct recording *recording, const struct kymo_ctf_reader *rea
 	recording->complete = !*note;
 }
 
+/* Of a verb that read all of it before. */
+static int add_findings(struct recording *recording, struct kymo_err *err)
+{
+	struct found found;
+
+	if (!found_get(recording->path, &found))
+		return 0;
+	recording->findings = found.findings;
+	recording->finding = strdup(found.first);
+	recording->ask = strdup(found.ask);
+	return recording->finding && recording->ask ? 0 : err_no_memory(err);
+}
+
 int recording_read(struct recording *recording, const char *path, struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
@@ -129,12 +143,14 @@ int recording_read(struct recording *recording, const char *path, struct kymo_er
 	judge(recording, reader, &accounts, problem);
 	accounts_free(&accounts);
 	kymo_ctf_close(reader);
-	return 0;
+	return recording->running ? 0 : add_findings(recording, err);
 }
 
 void recording_free(struct recording *recording)
 {
 	free(recording->path);
+	free(recording->finding);
+	free(recording->ask);
 }
 
 static int add(struct recordings *recordings, const char *path, struct kymo_err *err)

@@ -19,6 +19,8 @@ struct recording {
 	bool counted;   /* the recorder ended in order and counted; other tracers do not */
 	bool complete;  /* nothing is known to be missing or damaged */
 	bool running;   /* it is being recorded now */
+	unsigned findings;
+	char *finding, *ask; /* the first finding, and what `kymo why` takes; NULL: not known */
 	char note[256]; /* what is wrong; "" if nothing is known to be */
 };
 
