@@ -105,7 +105,8 @@ static int write_parts(int fd, struct iovec part[2], size_t *written)
 			size_t step =
 				(size_t)done < part[i].iov_len ? (size_t)done : part[i].iov_len;
 
-			part[i].iov_base = (uint8_t *)part[i].iov_base + step;
+			if (step)	/* an empty packet has no address */
+				part[i].iov_base = (uint8_t *)part[i].iov_base + step;
 			part[i].iov_len -= step;
 			done -= (ssize_t)step;
 		}
