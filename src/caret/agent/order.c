@@ -33,7 +33,8 @@ static struct order_sender *find(struct order *order, const uint8_t key[ORDER_KE
 
 static bool counts(int64_t *own_ns, int64_t other_ns, int64_t ns)
 {
-	if (other_ns && ns < other_ns && other_ns - ns < ORDER_LATE_NS)
+	/* Any number may arrive: the difference is taken without a sign. */
+	if (other_ns && ns < other_ns && (uint64_t)other_ns - (uint64_t)ns < ORDER_LATE_NS)
 		return false;
 	*own_ns = ns;
 	return true;
