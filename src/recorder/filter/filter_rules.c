@@ -37,6 +37,9 @@ int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const ch
 	if (!*glob)
 		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s needs a name, which may contain * and ?: %s%s", kind_name[kind],
 			       rule.exclude ? "!" : "", kind <= FILTER_TOPIC ? "/name" : "name");
+	if (strpbrk(glob, ";\n"))	/* which end a rule in a list of rules */
+		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s has ';' or a line end in its name; write ? for that character",
+			       kind_name[kind]);
 	if (strlen(text) + strlen(kind_name[kind]) + 2 > FILTER_TEXT_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "a rule for %s has more than %d characters", kind_name[kind],
 			       FILTER_TEXT_MAX - 16);

@@ -111,6 +111,7 @@ static void mistakes(void **state)
 	struct kymo_err err = { 0 };
 
 	(void)state;
+	wrong("process talker;node x", "write ? for that character");
 	wrong("nodes /a", "'nodes' is not a kind of rule");
 	wrong("/a", "is node, topic, process, event or category");
 	wrong("node", "needs a name");
