@@ -112,6 +112,15 @@ static int64_t callback_value(const struct why_answer *answer, const struct mode
 	return excess(&runs->total);
 }
 
+/* How long its instance took that is under way at the moment that was asked for; 0: no moment was. */
+static int64_t at_total(const struct why_answer *answer, const struct model_callback *callback)
+{
+	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
+
+	return answer->options->at_ns && runs ? runs->at.total_ns : 0;
+}
+
+/* Several subscriptions receive one message, which begins at the same time for all: the slowest counts. */
 static const struct model_callback *worst_callback(const struct why_answer *answer, int64_t *most)
 {
 	const struct model_callback *best = NULL;
@@ -121,7 +130,7 @@ static const struct model_callback *worst_callback(const struct why_answer *answ
 		const struct model_callback *callback = model_callback(answer->model, i);
 		int64_t value = callback_value(answer, callback);
 
-		if (value > *most) {
+		if (value > *most || (best && value == *most && at_total(answer, callback) > at_total(answer, best))) {
 			*most = value;
 			best = callback;
 		}

@@ -50,6 +50,8 @@ struct why_answer {
 	struct why_instance usual;	/* total_ns < 0: none */
 	struct why_parts usual_because;
 	struct why_parts usual_parts[WHY_WORST_MAX];	/* of the usual one, next to each instance */
+	bool is_known;		/* something has the name that was asked for, ... */
+	char near[1024];	/* ... or, "": nothing has nearly that name */
 	bool joined;		/* the way of a message is transport because only one of two is split */
 };
 
@@ -64,6 +66,9 @@ int why_choose_finding(struct why_answer *answer, struct kymo_err *err);
 /* report_why_choose.c: by what one pass has found. Sets answer->target. */
 void why_choose(struct why_answer *answer);
 bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback);
+
+/* report_why_empty.c. Return: @buffer. */
+const char *why_empty(const struct why_answer *answer, char *buffer, size_t size);
 
 /* report_why_text.c */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "analysis/pass/under_way.h"
 
 #define NO_TRACK UINT32_MAX
@@ -270,7 +271,23 @@ void why_spans_free(struct span_answer *answer)
 	passes_free(&answer->passes);
 }
 
-int why_spans_answer(const struct why_answer *answer, struct why_said *said, struct kymo_err *err)
+/* For an answer that shows nothing: has a span or a loop this name, or nearly? */
+static void look_for_name(struct why_answer *answer, const struct span_answer *spans)
+{
+	const char *typed = answer->options->callback, *colon = strrchr(typed, ':');
+	struct text_nearest nearest = { 0 };
+
+	answer->is_known = spans->is_found;
+	for (unsigned i = 0; i < spans_stats_count(spans->stats, SPANS_OF_SPANS); i++)
+		text_nearest_try(&nearest, colon ? colon + 1 : typed,
+				 spans_stats_row(spans->stats, SPANS_OF_SPANS, i)->name->name);
+	for (unsigned i = 0; i < loops_count(spans->loops); i++)
+		text_nearest_try(&nearest, colon ? colon + 1 : typed, loops_at(spans->loops, i)->name->name);
+	if (nearest.name)
+		(void)snprintf(answer->near, sizeof(answer->near), "%s", nearest.name);
+}
+
+int why_spans_answer(struct why_answer *answer, struct why_said *said, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	struct span_answer *spans;
@@ -290,6 +307,8 @@ int why_spans_answer(const struct why_answer *answer, struct why_said *said, str
 		why_spans_sentence(spans, 0, said->why, sizeof(said->why));
 	} else if (status > 0) {
 		why_spans_print(spans, answer->table);
+	} else if (!status && o->callback) {
+		look_for_name(answer, spans);
 	}
 	why_spans_free(spans);
 	free(spans);

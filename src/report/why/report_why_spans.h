@@ -84,7 +84,7 @@ struct span_answer {
  *
  * Return: 1; 0: there is no such loop or span; -1 with @err.
  */
-int why_spans_answer(const struct why_answer *answer, struct why_said *said, struct kymo_err *err);
+int why_spans_answer(struct why_answer *answer, struct why_said *said, struct kymo_err *err);
 
 /**
  * why_spans_find() - choose the loop or span and take its worst instances apart

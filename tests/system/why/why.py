@@ -152,6 +152,12 @@ def named(directory):
 def says(trace):
     """Where there is nothing, it says what to do."""
     assert "Did you mean /perception/obstacle_detector?" in kymo("why", trace, "obstacle_d", status=6)
+    end = answer("why", trace, "/scan -> /cmd_vel")["instances"][0]["begin_ns"]
+    at = f"{end // 10**9}.{end % 10**9:09}"
+    unknown = kymo("why", trace, "/perception/obstacle_detectro", "--at", at, status=6)
+    assert "has the name '/perception/obstacle_detectro'. Did you mean /perception/obstacle_detector?" in unknown, unknown
+    known = kymo("why", trace, "/perception/obstacle_detector", "--at", f"{end // 10**9 - 1000}.5", status=6)
+    assert "Nothing of that name ran at that time" in known, known
     assert "There is no node or topic '/scam'" in kymo("why", trace, "/scam -> /cmd_vel", status=6)
     assert "No message of the trace has this number" in kymo("why", trace, "99999999", status=6)
     assert "at a time" in kymo("why", trace, "a", "b", status=2)
