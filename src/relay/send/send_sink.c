@@ -198,12 +198,21 @@ static void say_lost(const struct relay_sink *to, const struct sender_rest *rest
 	to->options.say(to->options.context, text);
 }
 
+/* How long the relay gets at the end. For a session without an event, nobody waits until a relay can be reached. */
+static uint64_t patience_of(const struct relay_sink *to)
+{
+	struct sender_stats stats;
+
+	sender_stats(to->sender, &stats);
+	return to->has_events || stats.state >= SEND_READY ? to->options.patience_ns : 0;
+}
+
 static void finish(struct relay_sink *to)
 {
 	struct sender_rest rest;
 	char text[1024];
 
-	sender_finish(to->sender, to->options.patience_ns, &rest);
+	sender_finish(to->sender, patience_of(to), &rest);
 	to->sender = NULL;
 	if (!rest.is_stored && rest.packets && to->options.say) {
 		(void)snprintf(text, sizeof text, "%.200s is not known to have stored the last %" PRIu64 " packets with %" PRIu64
@@ -231,7 +240,7 @@ static bool relay_ending(struct sink *sink)
 	if (!to->ends) {
 		end_beside(to);
 		traces_complete(&to->traces);
-		sender_end(to->sender, to->options.patience_ns);
+		sender_end(to->sender, patience_of(to));
 		send_left_leave(&to->left, to->options.patience_ns);
 		to->ends = true;
 	}

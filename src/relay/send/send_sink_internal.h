@@ -70,6 +70,7 @@ struct relay_sink {
 	const struct sink_beside *beside;	/* a trace that another writer fills; NULL: none */
 	uint64_t bound_ns;		/* no earlier event will come in that trace */
 	bool news;			/* since the sender was woken */
+	bool has_events;		/* a packet with events was kept for the relay */
 };
 
 /* A trace in the spool, which a writer fills. */

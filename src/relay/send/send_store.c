@@ -81,6 +81,7 @@ static int keep_packet(void *context, const struct ctf_framed *packet)
 		return rc;
 	record.id = id_of(*packet->stream);
 	trace->to->news = true;
+	trace->to->has_events |= packet->size > 0;
 	return spool_add(trace->to->spool, packet->class == CTF_CLASS_INIT ? SPOOL_FACTS : SPOOL_RUN, &record, part,
 			 packet->size ? 2 : 1, packet->watch ? &watch : NULL);
 }
