@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/common/screen.h"
+
+#define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
 int cli_fail(const char *verb, const struct kymo_err *err)
 {
@@ -274,4 +277,15 @@ int cli_new_session(char path[CLI_PATH_MAX], struct kymo_err *err)
 	}
 	return err_set(err, KYMO_EXIT_FAILED, "too many sessions %s%s already exist; choose a directory with -o",
 		       directory, name);
+}
+
+bool cli_no_room(const char *dir, char *text, size_t size)
+{
+	char left[TEXT_QUANTITY_MAX];
+	struct statvfs space;
+
+	if (statvfs(dir, &space) || (uint64_t)space.f_bavail * space.f_frsize >= REGION_LEAST)
+		return false;
+	(void)snprintf(text, size, "%s has only %s left", dir, text_bytes(left, (uint64_t)space.f_bavail * space.f_frsize));
+	return true;
 }

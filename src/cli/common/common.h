@@ -124,6 +124,14 @@ struct cli_times {
 #define CLI_PATH_MAX 4096	/* bytes of a path with its NUL, as the kernel has it */
 
 /**
+ * cli_no_room() - why no program can be recorded: the runtime directory has no room for its shared memory
+ * @text: receives the sentence, without its beginning
+ *
+ * Return: false: there is room, or the directory cannot be used at all. Context: blocks.
+ */
+bool cli_no_room(const char *dir, char *text, size_t size);
+
+/**
  * cli_fail() - print "kymo VERB: text" to stderr; nothing if the text is empty: the error was
  * printed before
  *

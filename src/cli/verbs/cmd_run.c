@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kymo run`: a command that can be recorded later. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -14,8 +14,6 @@
 #include "cli/verbs/record/record_agent.h"
 #include "recorder/launch/launch.h"
 #include "recorder/runtime/rundir.h"
-
-#define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
 struct options {
 	uint64_t ring_size;
@@ -59,8 +57,7 @@ static char *read_rules(const struct filter_wishes *wishes, struct kymo_err *err
 /* Tracing never stops a program; but the user should know that it will not be traced. */
 static void warn_in_vain(const char *command)
 {
-	char size[TEXT_QUANTITY_MAX];
-	struct statvfs space;
+	char text[PATH_MAX + 64];
 	struct rundir dir;
 	struct kymo_err err;
 
@@ -68,10 +65,8 @@ static void warn_in_vain(const char *command)
 		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
 		return;
 	}
-	if (statvfs(dir.path, &space) == 0 && (uint64_t)space.f_bavail * space.f_frsize < REGION_LEAST)
-		fprintf(stderr, "kymo run: %s cannot be recorded: %s has only %s left; free some, or choose another "
-			"place with KYMO_DIR\n", command, dir.path,
-			text_bytes(size, (uint64_t)space.f_bavail * space.f_frsize));
+	if (cli_no_room(dir.path, text, sizeof(text)))
+		fprintf(stderr, "kymo run: %s cannot be recorded: %s; free some, or choose another place with KYMO_DIR\n", command, text);
 	rundir_close(&dir);
 }
 

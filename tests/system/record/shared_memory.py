@@ -199,11 +199,13 @@ FULL = """
 mount -t tmpfs -o size=64k,mode=1777 none "$1" && mkdir -m 700 "$1/run" && export KYMO_DIR="$1/run" && "$2" run -- true || exit 77
 head -c 1M /dev/zero >"$1/fill" 2>/dev/null
 "$2" record -o "$3" -- sh -c "touch '$3.ran'"; echo "record $?"
+HOME="$3.home" "$2" record --relay net://127.0.0.1:1 -- true; echo "relay $?"
 "$2" start -o "$3"; echo "start $?"
 "$2" status >/dev/null; echo "status $?"
 "$2" stop; echo "stop $?"
 "$2" run -- true; echo "run $?"
 rm "$1/fill"
+"$2" record -o "$3" -- "$4" --rate 1000 --seconds 0.1 "$3.m" >/dev/null; echo "little $?"
 umount "$1"; mkdir -m 700 "$KYMO_DIR"; "$2" record -o "$3" -- "$4" --rate 1000 --seconds 0.1 "$3.n" >/dev/null; echo "after $?"
 """
 
@@ -216,9 +218,10 @@ def full(directory):
     if done.returncode == 77 or "unshare" in done.stderr:
         print("skipped in part: mounting a tmpfs:", done.stderr.strip())
         return
-    check(done.stdout.split() == "record 1 start 1 status 0 stop 6 run 0 after 0".split(), done.stdout, done.stderr)
+    check(done.stdout.split() == "record 1 relay 1 start 1 status 0 stop 6 run 0 little 6 after 0".split(), done.stdout, done.stderr)
     said = f"cannot allocate a page for {place}/run/domain: No space left on device; free space on that file system"
-    check(done.stderr.count(said) == 2, done.stderr)
+    check(done.stderr.count(said) == 3, done.stderr)
+    check(f"nothing was traced, so there is no trace: {place}/run has only" in done.stderr, done.stderr)
     check(f"kymo run: true cannot be recorded: {place}/run has only" in done.stderr, done.stderr)
     check(not os.path.exists(os.path.join(directory, "trace.ran")), "the command was started")
 

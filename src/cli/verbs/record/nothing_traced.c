@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs/record/nothing_traced.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,11 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "cli/common/attaching.h"
+#include "cli/common/common.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/launch.h"
 #include "recorder/launch/prefixes.h"
+#include "recorder/runtime/rundir.h"
 
 /* The first problem that a doctor finds, for one line. */
 struct reason {
@@ -82,10 +85,14 @@ static void print(const char *verb, const char *what, const struct reason *reaso
 static void find_reason(const struct record_result *result, char *const *command, struct reason *reason)
 {
 	const char *disabled = getenv("KYMO_DISABLE");
+	char dir[PATH_MAX], text[sizeof reason->text];
 	struct prefixes found;
+	struct kymo_err err;
 
 	if (disabled && !strcmp(disabled, "1"))
 		fill(reason, "KYMO_DISABLE=1 is in the environment", "unset KYMO_DISABLE");
+	else if (rundir_path(dir, sizeof dir, &err) == 0 && cli_no_room(dir, text, sizeof text))
+		fill(reason, text, "free some, or choose another place with KYMO_DIR; a program needs at least 512 KiB there");
 	else if (*result->stranger.text && result->stranger.calls)
 		fill(reason, result->stranger.text, result->stranger.remedy);
 	else if (of_words(command, "record -o DIR", &found, reason) || result->stats.refused)
