@@ -14,7 +14,7 @@ SUMS = os.path.join(BUILD, "tests/sums")
 SLOTS, OF_PROGRAM, PROGRAMS = 256, 16, 4        # as in sums.c
 HEAD, SLOT = struct.Struct("<6I16I16I"), struct.Struct("<6I3Q")
 SLOTS_AT = HEAD.size
-Slot = collections.namedtuple("Slot", "pid tid turn end ended reserved noted sure maybe")
+Slot = collections.namedtuple("Slot", "pid tid turn end ended left noted sure maybe")
 EVENT = re.compile(r"ros2:rcl_publish: .*publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)")
 FACT = re.compile(r"^.*? ros2:|cpu_id = \d+")    # what differs where a chunk has a fact of the chunk before again
 DISCARDED = re.compile(r"WARNING: Tracer discarded (\d+) event")
@@ -56,6 +56,7 @@ class Orders:
             file.truncate(SLOTS_AT + SLOTS * SLOT.size)
             self.memory = mmap.mmap(file.fileno(), 0)
         self.path, self.turn, self.steps = path, 0, 0
+        self.undecided = set()          # threads that began while their topic was left out: a recorder may not know yet
         self.strange = set()            # programs in a time namespace of their own, which no recorder here records
         self.step()
 
@@ -82,7 +83,8 @@ class Orders:
 
     def counts(self):
         """Return: {slot number: (at least so many produced, at most)}: at most one more is underway."""
-        return {number: (slot.sure, slot.maybe + (not slot.ended)) for number, slot in self.slots() if not self.is_strange(number)}
+        return {number: (slot.sure, slot.maybe + (not slot.ended) + (slot.left if number in self.undecided else 0))
+                for number, slot in self.slots() if not self.is_strange(number)}
 
 
 class Program:

@@ -222,7 +222,10 @@ class Round:
             getattr(self, what)()
             self.leave_out(False)
         else:
+            before = {number for number, _ in self.orders.slots()} if self.left_out else None
             getattr(self, what)()
+            if before is not None:
+                self.orders.undecided |= {number for number, _ in self.orders.slots()} - before
 
     def happen(self):
         if self.draw.random() < 0.6:
