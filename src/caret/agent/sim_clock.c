@@ -30,7 +30,16 @@ static void keep(struct sim_clock *clock, struct sim_clock_point pair)
 	if (clock->heard && (pair.ns < clock->pair.ns ||
 			     (pair.ns == clock->pair.ns && pair.stamp == clock->pair.stamp)))
 		return;
+	if (!clock->heard || pair.ns - clock->second_ns >= 1000000000) {
+		clock->second_ns = pair.ns;
+		clock->in_second = 0;
+	}
 	clock->pair = pair;
+	if (clock->in_second == SIM_CLOCK_PAIRS_MAX) {
+		clock->skipped++;
+		return;
+	}
+	clock->in_second++;
 	clock->keep(clock->context, &pair);
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caret/agent/sim_clock.h"
 #include "recorder/runtime/agent_lock.h"
 #include "recorder/runtime/claim.h"
 
@@ -165,6 +166,14 @@ static void update_clock(struct agent *agent, unsigned i)
 
 	speaker_want_clock(agent->speaker[i], session->state != KYMO_STATE_RECORD ||
 						      ros_domains_has(&session->ros, domain + 1));
+	if (!agent->told_torn[i] && speaker_clock_is_torn(agent->speaker[i])) {
+		char text[256];
+
+		(void)snprintf(text, sizeof text, "/clock of ROS domain %" PRIu32 " jumps more than %u times a second, and not all of it is "
+			       "recorded: check that one program alone publishes it (ros2 topic info -v /clock)", domain, SIM_CLOCK_RATE_MAX);
+		say(agent, text);
+		agent->told_torn[i] = true;
+	}
 	if (agent->told_clock[i] || !speaker_has_clock(agent->speaker[i]))
 		return;
 	agent->told_clock[i] = true;

@@ -23,7 +23,7 @@ struct agent {
 	struct steer *steer;
 	int lock;
 	bool graph_changed;
-	bool told_clock[AGENT_DOMAINS_MAX];
+	bool told_clock[AGENT_DOMAINS_MAX], told_torn[AGENT_DOMAINS_MAX];
 	char elsewhere[AGENT_ELSEWHERE_MAX][512]; /* other runtime directories that were reported */
 	unsigned elsewhere_count;
 	bool stopping;

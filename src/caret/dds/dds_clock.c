@@ -23,7 +23,7 @@ struct dds_clock {
 	pthread_t thread;
 	uint32_t domain;
 	bool of_several;
-	bool heard, unwanted;		/* atomic */
+	bool heard, unwanted, torn;	/* atomic */
 };
 
 static void keep(void *context, const struct sim_clock_point *pair)
@@ -60,6 +60,7 @@ static void take(struct dds_clock *clock)
 				  (int64_t)message->clock.sec * NSEC_PER_SEC +
 					  message->clock.nanosec);
 	(void)dds_return_loan(clock->reader, sample, 1);
+	__atomic_store_n(&clock->torn, clock->sim.skipped != 0, __ATOMIC_RELAXED);
 }
 
 static void *receive(void *context)
@@ -114,6 +115,11 @@ int dds_clock_open(struct dds_clock **result, struct bus *bus, unsigned rate, bo
 bool dds_clock_has_time(const struct dds_clock *clock)
 {
 	return __atomic_load_n(&clock->heard, __ATOMIC_RELAXED);
+}
+
+bool dds_clock_is_torn(const struct dds_clock *clock)
+{
+	return __atomic_load_n(&clock->torn, __ATOMIC_RELAXED);
 }
 
 void dds_clock_close(struct dds_clock *clock)

@@ -87,6 +87,11 @@ bool speaker_has_clock(const struct speaker *speaker)
 	return speaker->clock && dds_clock_has_time(speaker->clock);
 }
 
+bool speaker_clock_is_torn(const struct speaker *speaker)
+{
+	return speaker->clock && dds_clock_is_torn(speaker->clock);
+}
+
 __attribute__((format(printf, 2, 3)))
 static void say(const struct speaker *speaker, const char *format, ...)
 {

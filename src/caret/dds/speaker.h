@@ -71,4 +71,7 @@ void speaker_want_clock(struct speaker *speaker, bool wanted);
 /** speaker_has_clock() - whether a time of a simulation arrived. */
 bool speaker_has_clock(const struct speaker *speaker);
 
+/** speaker_clock_is_torn() - whether it jumped so often that not all of it was kept. */
+bool speaker_clock_is_torn(const struct speaker *speaker);
+
 #endif

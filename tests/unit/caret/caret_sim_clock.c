@@ -230,6 +230,23 @@ static void no_time_yet(void **state)
 	assert_true(sim_clock_tick(&f.clock, T0 + 200 * S) >= MS);
 }
 
+/* Two simulators publish one /clock at 100 kHz together: each message is a bend, and there is a limit. */
+static void a_flood_is_bounded(void **state)
+{
+	static struct fixture f;
+
+	(void)state;
+	begin(&f, 1);
+	for (int64_t i = 0; i < 100000; i++)
+		sim_clock_message(&f.clock, T0 + i * 10000, i % 2 ? 5 * S : 9 * S);
+	assert_int_equal(f.pairs, SIM_CLOCK_PAIRS_MAX);
+	assert_true(f.clock.skipped > 0);
+	begin(&f, 1);
+	for (int64_t i = 0; i < 100000; i++)
+		sim_clock_message(&f.clock, T0 + i * 10000, -i);
+	assert_int_equal(f.pairs, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +257,7 @@ int main(void)
 		cmocka_unit_test(every_jump_back),
 		cmocka_unit_test(steps_are_no_pauses),
 		cmocka_unit_test(no_time_yet),
+		cmocka_unit_test(a_flood_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
