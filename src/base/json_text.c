@@ -6,31 +6,26 @@
 
 #include "base/text.h"
 
+bool json_text_grow(struct json_text *json, size_t size)
+{
+	const size_t room = (json->room + size) * 2;
+	char *grown = json->failed ? NULL : realloc(json->text, room);
+
+	if (!grown) {
+		json->failed = true;
+		return false;
+	}
+	json->text = grown;
+	json->room = room;
+	return true;
+}
+
 /* Return: where the next @size bytes go; NULL without memory. */
 static char *room_for(struct json_text *json, size_t size)
 {
-	if (json->room - json->size < size) {
-		size_t room = (json->room + size) * 2;
-		char *grown = json->failed ? NULL : realloc(json->text, room);
-
-		if (!grown) {
-			json->failed = true;
-			return NULL;
-		}
-		json->text = grown;
-		json->room = room;
-	}
+	if (json->room - json->size < size && !json_text_grow(json, size))
+		return NULL;
 	return json->text + json->size;
-}
-
-void json_text_raw(struct json_text *json, const char *text, size_t size)
-{
-	char *at = size ? room_for(json, size) : NULL;
-
-	if (!at)
-		return;
-	memcpy(at, text, size);
-	json->size += size;
 }
 
 static void put(struct json_text *json, char c)
@@ -80,16 +75,39 @@ void json_text_close(struct json_text *json, char bracket)
 	json->inside = true;
 }
 
+static const char two_digits[200] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+
 void json_text_put_u64(struct json_text *json, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof digits;
 
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
+	for (; value >= 100; value /= 100) {
+		at -= 2;
+		memcpy(digits + at, &two_digits[2 * (value % 100)], 2);
+	}
+	if (value >= 10) {
+		at -= 2;
+		memcpy(digits + at, &two_digits[2 * value], 2);
+	} else {
+		digits[--at] = (char)('0' + value);
+	}
 	json_text_raw(json, digits + at, sizeof digits - at);
+}
+
+void json_text_put_fraction(struct json_text *json, uint32_t ns)
+{
+	const uint32_t high = ns / 100000, low = ns % 100000;	/* of four and five digits: two short chains of divisions */
+	char digits[10] = { '.' };
+
+	memcpy(digits + 1, &two_digits[2 * (high / 100)], 2);
+	memcpy(digits + 3, &two_digits[2 * (high % 100)], 2);
+	digits[5] = (char)('0' + low / 10000);
+	memcpy(digits + 6, &two_digits[2 * (low / 100 % 100)], 2);
+	memcpy(digits + 8, &two_digits[2 * (low % 100)], 2);
+	json_text_raw(json, digits, sizeof digits);
 }
 
 void json_text_put_i64(struct json_text *json, int64_t value)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Begin with zeros. You free `text`; it does not end with NUL. */
 struct json_text {
@@ -22,12 +23,23 @@ struct json_text {
 	bool failed;
 };
 
+/** json_text_grow() - see to it that @size more bytes fit. Return: false: no memory. */
+bool json_text_grow(struct json_text *json, size_t size);
+
 /** json_text_raw() - @size bytes as they are. */
-void json_text_raw(struct json_text *json, const char *text, size_t size);
+static inline void json_text_raw(struct json_text *json, const char *text, size_t size)
+{
+	if (!size || (json->room - json->size < size && !json_text_grow(json, size)))
+		return;
+	memcpy(json->text + json->size, text, size);
+	json->size += size;
+}
 
 /* A decimal number, without a comma. */
 void json_text_put_u64(struct json_text *json, uint64_t value);
 void json_text_put_i64(struct json_text *json, int64_t value);
+/* "." and the nine digits of @ns, which is below 10^9. */
+void json_text_put_fraction(struct json_text *json, uint32_t ns);
 
 /** json_text_open() - begin an object or an array. @key: NULL: in an array, or the outermost; @bracket: '{' or '['. */
 void json_text_open(struct json_text *json, const char *key, char bracket);

@@ -97,6 +97,15 @@ enum text_kind {
 enum text_kind text_step(const char *at, size_t left, size_t *length, uint32_t *code);
 
 /**
+ * text_simple() - how many bytes a text begins with that every printed form shows as they are
+ * @left: bytes of the text; it needs no NUL
+ *
+ * They are printable ASCII without \\ ' " and ?. text_step() decides about the byte behind them.
+ * Context: wait-free.
+ */
+size_t text_simple(const char *at, size_t left);
+
+/**
  * text_clean() - copy @from with plain characters only, for people
  * @out: @size bytes, always terminated; 4 * strlen(@from) + 1 are always enough
  *

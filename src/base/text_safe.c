@@ -76,6 +76,18 @@ static enum text_kind step(const char *at, size_t *length, uint32_t *code)
 	return text_step(at, left ? left : 1, length, code);
 }
 
+size_t text_simple(const char *at, size_t left)
+{
+	static const bool is_special[256] = {
+		[0 ... 0x1f] = true, ['"'] = true, ['\''] = true, ['?'] = true, ['\\'] = true, [0x7f ... 0xff] = true,
+	};
+	size_t length = 0;
+
+	while (length < left && !is_special[(unsigned char)at[length]])
+		length++;
+	return length;
+}
+
 size_t text_clean(char *out, size_t size, const char *from)
 {
 	size_t used = 0;

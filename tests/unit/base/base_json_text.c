@@ -2,6 +2,7 @@
 /* JSON that is written straight into memory is what json-c makes of the same, to the byte. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,42 @@ static void no_bytes(void **state)
 	assert_int_equal(json.size, 0);
 }
 
+/* Each place of the nine digits. */
+static void fractions(void **state)
+{
+	static const uint32_t cases[] = { 0, 1, 9, 10, 99999, 100000, 100001, 987654321, 999999999 };
+	struct json_text json = { 0 };
+	char expected[16];
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+		json.size = 0;
+		json_text_put_fraction(&json, cases[i]);
+		(void)snprintf(expected, sizeof expected, ".%09u", cases[i]);
+		assert_int_equal(json.size, 10);
+		assert_memory_equal(json.text, expected, 10);
+	}
+	free(json.text);
+}
+
+/* Numbers with each count of digits. */
+static void digits(void **state)
+{
+	struct json_text json = { 0 };
+	char expected[24];
+
+	(void)state;
+	for (uint64_t value = 1; value < UINT64_MAX / 10; value *= 10)
+		for (int off = -1; off <= 1; off++) {
+			json.size = 0;
+			json_text_put_u64(&json, value + (uint64_t)off);
+			(void)snprintf(expected, sizeof expected, "%llu", (unsigned long long)(value + (uint64_t)off));
+			assert_int_equal(json.size, strlen(expected));
+			assert_memory_equal(json.text, expected, json.size);
+		}
+	free(json.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +150,8 @@ int main(void)
 		cmocka_unit_test(in_one_line),
 		cmocka_unit_test(foreign_bytes),
 		cmocka_unit_test(no_bytes),
+		cmocka_unit_test(fractions),
+		cmocka_unit_test(digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,28 @@ static void kinds_of_characters(void **state)
 	assert_false(text_is_utf8("\xe2\x82"));
 }
 
+/* Text that is copied without a look at each character is plain, and is not escaped in any form. */
+static void simple_text(void **state)
+{
+	size_t length;
+	uint32_t code;
+
+	(void)state;
+	for (unsigned i = 0; i < 256; i++) {
+		const char one[] = { (char)i, 'x' };
+
+		if (text_simple(one, 2) != 2)
+			continue;
+		assert_int_equal(text_step(one, 2, &length, &code), TEXT_PLAIN);
+		assert_int_equal(length, 1);
+		assert_null(memchr("\\'\"?", (int)i, 4));
+	}
+	assert_int_equal(text_simple("/scan_2 {}", 10), 10);
+	assert_int_equal(text_simple("ab\"c", 4), 2);
+	assert_int_equal(text_simple("abcd", 3), 3);
+	assert_int_equal(text_simple("", 0), 0);
+}
+
 static void shell_words(void **state)
 {
 	char out[64];
@@ -195,6 +217,7 @@ int main(void)
 		cmocka_unit_test(near_words),
 		cmocka_unit_test(foreign_strings),
 		cmocka_unit_test(kinds_of_characters),
+		cmocka_unit_test(simple_text),
 		cmocka_unit_test(shell_words),
 	};
 
