@@ -45,7 +45,7 @@ static void report_loss(struct event_print *print, const struct kymo_ctf_event *
 
 bool event_print_is_over(const struct event_print *print)
 {
-	return (print->most && print->printed == print->most) || ferror(stdout) ||
+	return (print->most && print->printed == print->most) || ferror_unlocked(stdout) ||
 	       (print->stop && *print->stop);
 }
 

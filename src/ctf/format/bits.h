@@ -59,12 +59,35 @@ static inline uint64_t bits_reverse(uint64_t value, unsigned size)
 	return reversed;
 }
 
+/* Whole bytes: the usual sizes at once. @size is a multiple of 8. */
+static inline uint64_t bits_load_bytes(const uint8_t *at, unsigned size, bool big_endian)
+{
+	uint64_t value = 0;
+	unsigned bytes = size / 8;
+
+	switch (bytes) {
+	case 1:
+		return *at;
+	case 2:
+		return big_endian ? __builtin_bswap16(bits_le16(at)) : bits_le16(at);
+	case 4:
+		return big_endian ? __builtin_bswap32(bits_le32(at)) : bits_le32(at);
+	case 8:
+		return big_endian ? __builtin_bswap64(bits_le64(at)) : bits_le64(at);
+	}
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | at[big_endian ? i : bytes - 1 - i];
+	return value;
+}
+
 /** bits_load() - @size (1..64) bits at bit @pos of @base, zero-extended. Context: wait-free. */
 static inline uint64_t bits_load(const uint8_t *base, uint64_t pos, unsigned size, bool big_endian)
 {
 	uint64_t value = 0;
 	unsigned shift = 0;
 
+	if (!((pos | size) & 7))
+		return bits_load_bytes(base + (pos >> 3), size, big_endian);
 	while (size) {
 		unsigned offset = pos & 7, take = 8 - offset < size ? 8 - offset : size;
 		unsigned byte = base[pos >> 3], mask = (1u << take) - 1;

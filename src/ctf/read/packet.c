@@ -244,6 +244,7 @@ bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 	}
 	if (size)
 		memcpy(s->head_bytes, bytes, size);
+	s->head_number++;
 	return true;
 }
 

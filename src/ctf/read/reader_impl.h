@@ -186,6 +186,7 @@ struct ctf_stream {
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
+	uint64_t head_number;		/* of head_bytes: another packet has another one */
 	struct kymo_ctf_event context;	/* vpid, vtid, cpu, procname, values of the packet context */
 	struct plan_out context_out;
 	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];

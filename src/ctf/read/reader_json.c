@@ -22,7 +22,13 @@ static void print_string(struct printer *p, const char *bytes, uint64_t size)
 	for (uint64_t i = 0; i < size;) {
 		char character[5] = "", step[TEXT_JSON_STEP_MAX];	/* the packet may end within a character */
 		const char *at = character;
+		const size_t simple = text_simple(bytes + i, size - i);
 
+		if (simple) {
+			printer_bytes(p, bytes + i, simple);
+			i += simple;
+			continue;
+		}
 		memcpy(character, bytes + i, size - i < 4 ? size - i : 4);
 		printer_bytes(p, step, text_json_step(&at, step));
 		i += (uint64_t)(at - character);
@@ -147,8 +153,8 @@ static const struct visitor json = { json_open, json_close, json_number, json_te
 void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
 {
 	static const char *const keys[SCOPE_COUNT] = {
-		[SCOPE_PACKET_CONTEXT] = "packet", [SCOPE_STREAM_CONTEXT] = "context",
-		[SCOPE_EVENT_CONTEXT] = "event_context", [SCOPE_FIELDS] = "fields",
+		[SCOPE_PACKET_CONTEXT] = ",\"packet\":", [SCOPE_STREAM_CONTEXT] = ",\"context\":",
+		[SCOPE_EVENT_CONTEXT] = ",\"event_context\":", [SCOPE_FIELDS] = ",\"fields\":",
 	};
 	struct printer *p = printer_get(reader);
 	const char *host;
@@ -158,23 +164,28 @@ void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo
 	if (!p || !s)
 		return;
 	host = reader->trace[s->info.trace]->info.hostname;
-	printer_format(p, "{\"ts_ns\":%lld,\"clock_ns\":%llu,\"name\":", (long long)event->ns,
-		     (unsigned long long)trace_clock(reader->trace[s->info.trace],
-						     (int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
-						     s->class->offset_ns));
+	printer_text(p, "{\"ts_ns\":");
+	json_text_put_i64(&p->line, event->ns);
+	printer_text(p, ",\"clock_ns\":");
+	json_text_put_u64(&p->line, trace_clock(reader->trace[s->info.trace],
+						(int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
+						s->class->offset_ns));
+	printer_text(p, ",\"name\":");
 	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
-	printer_format(p, ",\"trace\":%u", event->trace);
+	printer_text(p, ",\"trace\":");
+	json_text_put_u64(&p->line, event->trace);
 	if (*host) {
 		printer_text(p, ",\"host\":");
 		print_string(p, host, strlen(host));
 	}
-	printer_format(p, ",\"stream\":%u", event->stream);
+	printer_text(p, ",\"stream\":");
+	json_text_put_u64(&p->line, event->stream);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->line.size;
 
 		if (!keys[i])
 			continue;
-		printer_format(p, ",\"%s\":", keys[i]);
+		printer_text(p, keys[i]);
 		if (!printer_scope(s, s->event, (enum ctf_scope)i, &pos, &json, p))
 			p->line.size = before;
 	}

@@ -22,8 +22,15 @@ struct printer *printer_get(struct kymo_ctf_reader *reader)
 
 void printer_free(struct printer *p)
 {
-	if (p)
-		free(p->line.text);
+	if (!p)
+		return;
+	for (unsigned i = 0; i < p->heads; i++)
+		free(p->head[i].text.text);
+	free(p->head);
+	for (unsigned i = 0; i < p->origins; i++)
+		free(p->origin[i].text);
+	free(p->origin);
+	free(p->line.text);
 	free(p);
 }
 
@@ -36,7 +43,7 @@ void printer_rewind(struct printer *p)
 void printer_flush(struct printer *p, FILE *out)
 {
 	if (!p->line.failed)
-		(void)fwrite(p->line.text, 1, p->line.size, out);	/* the caller looks at ferror(out) */
+		(void)fwrite_unlocked(p->line.text, 1, p->line.size, out);	/* the caller looks at ferror(out) */
 	p->line.size = 0;
 }
 
@@ -71,9 +78,11 @@ void printer_clean(struct printer *p, const char *text)
 	size_t length;
 
 	for (size_t left = strlen(text); left; text += length, left -= length) {
-		length = 1;
-		if (*text == '\t')
-			printer_bytes(p, text, 1);
+		length = text_simple(text, left);
+		if (length)
+			printer_bytes(p, text, length);
+		else if (*text == '\t')
+			printer_bytes(p, text, length = 1);
 		else
 			length = printer_character(p, text, left);
 	}
@@ -110,27 +119,66 @@ struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct k
 	return readable ? s : NULL;
 }
 
+/* What was printed of the packet context of @s; NULL: no memory. */
+static struct printed_head *head_of(struct printer *p, const struct ctf_stream *s)
+{
+	const unsigned count = s->reader->stream_count;
+
+	if (s->index >= p->heads) {
+		struct printed_head *grown = realloc(p->head, count * sizeof *grown);
+
+		if (!grown)
+			return NULL;
+		memset(grown + p->heads, 0, (count - p->heads) * sizeof *grown);
+		p->head = grown;
+		p->heads = count;
+	}
+	return &p->head[s->index];
+}
+
+static bool print_scope(struct cursor *c, const struct ctf_node *node, const struct visitor *visitor, struct printer *p)
+{
+	if (!node || !shows_something(p, node))
+		return false;
+	p->depth = 0;
+	if (walk(c, node, visitor, p))
+		printer_text(p, "<unreadable>");
+	return true;
+}
+
+static bool print_packet(struct ctf_stream *s, const struct visitor *visitor, struct printer *p)
+{
+	struct cursor c = { .base = s->head_bytes, .pos = s->packet.context_begin, .end = s->packet.first_event,
+		.slot = s->slot, .budget = WALK_BUDGET };
+	struct printed_head *head = head_of(p, s);
+	const size_t before = p->line.size;
+	bool shown;
+
+	if (head && head->number == s->head_number && head->form == visitor) {
+		json_text_raw(&p->line, head->text.text, head->text.size);
+		return head->shown;
+	}
+	shown = print_scope(&c, s->class->packet_context, visitor, p);
+	if (head) {
+		head->text.size = 0;
+		json_text_raw(&head->text, p->line.text + before, p->line.size - before);
+		head->number = head->text.failed || p->line.failed ? 0 : s->head_number;
+		head->form = visitor;
+		head->shown = shown;
+	}
+	return shown;
+}
+
 bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum ctf_scope scope,
 		 uint64_t *pos, const struct visitor *visitor, struct printer *p)
 {
 	struct cursor c = { .base = s->at.base, .pos = *pos, .end = s->at.end, .slot = s->slot,
 		.budget = WALK_BUDGET };
-	const struct ctf_node *node;
 
-	if (scope == SCOPE_PACKET_CONTEXT) {
-		node = s->class->packet_context;
-		c.base = s->head_bytes;
-		c.pos = s->packet.context_begin;
-		c.end = s->packet.first_event;
-	} else {
-		node = event->scope[scope - SCOPE_STREAM_CONTEXT];
-	}
-	if (!node || !shows_something(p, node))
+	if (scope == SCOPE_PACKET_CONTEXT)
+		return print_packet(s, visitor, p);
+	if (!print_scope(&c, event->scope[scope - SCOPE_STREAM_CONTEXT], visitor, p))
 		return false;
-	p->depth = 0;
-	if (walk(&c, node, visitor, p))
-		printer_text(p, "<unreadable>");
-	if (scope != SCOPE_PACKET_CONTEXT)
-		*pos = c.pos;
+	*pos = c.pos;
 	return true;
 }

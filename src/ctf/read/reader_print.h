@@ -16,10 +16,22 @@ struct print_level {
 	uint64_t index;			/* of the next child */
 };
 
+/* The packet context of a stream as it was printed: it is the same for all events of a packet. */
+struct printed_head {
+	uint64_t number;		/* head_number of the stream; 0: not printed yet */
+	const struct visitor *form;
+	bool shown;
+	struct json_text text;
+};
+
 struct printer {
 	struct json_text line;		/* `failed`: out of memory, the line is not printed */
 	struct print_level level[CTF_DEPTH_MAX + 2];
 	unsigned depth;
+	struct printed_head *head;	/* by index of the stream */
+	unsigned heads;
+	struct json_text *origin;	/* of the text form, by index of the class: host and name; empty: not printed yet */
+	unsigned origins;
 	/* babeltrace2's columns */
 	bool has_before;		/* an event was printed, at before_ns */
 	int64_t before_ns;

@@ -7,9 +7,11 @@
  *
  * (on one line). Local time; the difference is to the event printed before.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "ctf/read/reader_print.h"
 
 #define NSEC_PER_SEC 1000000000
@@ -113,8 +115,14 @@ static void print_quoted(struct printer *p, const char *bytes, uint64_t size)
 
 	printer_bytes(p, "\"", 1);
 	for (uint64_t i = 0; i < size; i += length) {
-		const char *found = bytes[i] ? strchr(special, bytes[i]) : NULL;
+		const char *found;
 
+		length = text_simple(bytes + i, size - i);
+		if (length) {
+			printer_bytes(p, bytes + i, length);
+			continue;
+		}
+		found = bytes[i] ? strchr(special, bytes[i]) : NULL;
 		length = 1;
 		if (found) {
 			printer_bytes(p, "\\", 1);
@@ -203,7 +211,7 @@ static void print_time(struct printer *p, int64_t ns)
 		p->second_known = true;
 	}
 	printer_text(p, p->clock_text);
-	printer_format(p, ".%09lld", (long long)rest);
+	json_text_put_fraction(&p->line, (uint32_t)rest);
 }
 
 /*
@@ -221,11 +229,14 @@ static void print_times(struct printer *p, int64_t ns, bool mapped)
 	else
 		print_time(p, ns);
 	delta = back ? 0 - delta : delta;
-	if (p->has_before)
-		printer_format(p, "] (%c%llu.%09llu) ", back ? '-' : '+', (unsigned long long)(delta / NSEC_PER_SEC),
-			       (unsigned long long)(delta % NSEC_PER_SEC));
-	else
+	if (p->has_before) {
+		printer_text(p, back ? "] (-" : "] (+");
+		json_text_put_u64(&p->line, delta / NSEC_PER_SEC);
+		json_text_put_fraction(&p->line, (uint32_t)(delta % NSEC_PER_SEC));
+		printer_text(p, ") ");
+	} else {
 		printer_text(p, "] (+?.?\?\?\?\?\?\?\?\?) ");
+	}
 	p->before_ns = ns;
 	p->has_before = true;
 }
@@ -250,6 +261,33 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 	printer_text(p, any ? " " : "");
 }
 
+/* Host and name: the same for all events of a class. */
+static void print_class(struct printer *p, const struct kymo_ctf_reader *reader, const struct ctf_stream *s)
+{
+	const unsigned index = s->event->pub.index;
+	const size_t before = p->line.size;
+	struct json_text *known;
+
+	if (index >= p->origins) {
+		known = realloc(p->origin, reader->class_count * sizeof *known);
+		if (known) {
+			memset(known + p->origins, 0, (reader->class_count - p->origins) * sizeof *known);
+			p->origin = known;
+			p->origins = reader->class_count;
+		}
+	}
+	known = index < p->origins ? &p->origin[index] : NULL;
+	if (known && known->size) {
+		json_text_raw(&p->line, known->text, known->size);
+		return;
+	}
+	print_origin(p, reader->trace[s->info.trace]);
+	printer_clean(p, s->event->pub.name);
+	printer_text(p, ": ");
+	if (known && !p->line.failed)
+		json_text_raw(known, p->line.text + before, p->line.size - before);
+}
+
 void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
 {
 	struct printer *p = printer_get(reader);
@@ -261,9 +299,7 @@ void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_
 		return;
 	if (s->class->has_clock)
 		print_times(p, event->ns, reader->map_time != NULL);
-	print_origin(p, reader->trace[s->info.trace]);
-	printer_clean(p, s->event->pub.name);
-	printer_text(p, ": ");
+	print_class(p, reader, s);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {
 		size_t before = p->line.size;
 
