@@ -55,6 +55,7 @@ compare() {
 			run $way.2.t "$build/bench/bench_read" "$trace" $way 2
 		done
 		run kymo_text.t "$build/bin/kymo" dump "$small"
+		run kymo_json.t "$build/bin/kymo" dump --format json "$small"
 		run text.t babeltrace2 "$small"
 		[ ! "$bt2" ] || [ "$i" -gt 2 ] || run bt2.t /usr/bin/python3 "$here/read.py" "$small"
 	done
@@ -67,6 +68,7 @@ compare() {
 	echo "text, of $few events"
 	line 'babeltrace2' text.t "$few" text.t
 	line 'kymo dump' kymo_text.t "$few" text.t
+	line 'kymo dump --format json' kymo_json.t "$few" text.t
 	[ ! -f "$dir/bt2.t" ] || line 'Python bt2 with fields' bt2.t "$few" text.t
 	rm -rf "$trace" "$small"
 }
