@@ -111,7 +111,7 @@ static void count(struct capture *capture, struct array *array, const struct mod
 	capture->failed |= !number;
 }
 
-static bool is_captured_then(const struct capture *capture, int64_t ns)
+bool capture_covers(const struct capture *capture, int64_t ns)
 {
 	for (unsigned file = 0; file < capture->captures->sources; file++)
 		if (was_capturing(capture, file, ns))
@@ -126,7 +126,7 @@ static void on_published(void *context, const struct model_message *message)
 
 	if (!message->publisher || message->is_intra || message->source_ns <= 0)
 		return;
-	if (is_captured_then(capture, message->send_ns))
+	if (capture_covers(capture, message->send_ns))
 		count(capture, &capture->published, message->publisher);
 	if (!has_packet(capture, message->source_ns))
 		return;
@@ -212,13 +212,15 @@ static void add_packet(struct capture *capture, struct message *message, const s
 	const bool at_sender = is_of_host(capture, packet, its->publisher);
 	const bool at_receiver = !at_sender || !captures_host(capture->captures, packet);
 
-	if (!its->packets++ && is_captured_then(capture, its->send_ns))
+	if (!its->packets++ && capture_covers(capture, its->send_ns))
 		count(capture, &capture->captured, its->publisher);
 	its->again += packet->again;
 	if (at_sender)
 		its->bytes += packet->bytes;
 	if (at_sender)
 		earlier(&its->first_ns, ns);
+	if (at_sender && packet->again)
+		later(&its->again_ns, ns);
 	if (at_sender && !packet->seen)
 		later(&its->last_ns, ns);
 	if (at_receiver && !packet->seen)
@@ -300,6 +302,28 @@ const struct capture_message *capture_next(const struct capture *capture, uint64
 		if (capture->message[(*at)++].pub.packets)
 			return &capture->message[*at - 1].pub;
 	return NULL;
+}
+
+const struct capture_message *capture_publication(const struct capture *capture, uint64_t id)
+{
+	const uintptr_t number = id ? (uintptr_t)map_get(&capture->by_id, id, 0) : 0;
+	const struct capture_message *message = number ? &capture->message[number - 1].pub : NULL;
+
+	return message && message->packets ? message : NULL;
+}
+
+const struct capture_message *capture_before(const struct capture *capture, const struct model_publisher *publisher,
+					     uint64_t publication, int64_t from_ns, int64_t to_ns)
+{
+	const struct capture_message *found = NULL, *its;
+
+	for (uint64_t i = 0; i < capture->count; i++) {
+		its = &capture->message[i].pub;
+		if (its->publisher == publisher && its->id < publication && its->again_ns >= from_ns &&
+		    its->again_ns <= to_ns && its->again_ns && (!found || its->again_ns > found->again_ns))
+			found = its;
+	}
+	return found;
 }
 
 uint64_t capture_missing(const struct capture *capture, const struct model_publisher *publisher)

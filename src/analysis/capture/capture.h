@@ -111,6 +111,7 @@ struct capture_message {
 	uint64_t bytes;
 	int64_t first_ns, last_ns;	/* at the sender's host: first packet, last one that was new */
 	int64_t arrived_ns;		/* at the receiver's host: last packet that was new */
+	int64_t again_ns;		/* at the sender's host: last packet that was sent again */
 	unsigned lost;			/* packets, also those sent again, that the capture of their host does not have */
 };
 
@@ -128,6 +129,21 @@ bool capture_failed(const struct capture *capture);
 
 /** capture_message() - which message @packet carried; NULL: none of the trace. */
 const struct capture_message *capture_message(const struct capture *capture, const struct capture_packet *packet);
+
+/** capture_publication() - the message with this number; NULL: it has no packet. */
+const struct capture_message *capture_publication(const struct capture *capture, uint64_t id);
+
+/** capture_covers() - did any capture run then? @ns: in the time of the trace. */
+bool capture_covers(const struct capture *capture, int64_t ns);
+
+/**
+ * capture_before() - the earlier message of the same publisher that was last sent again in [@from_ns, @to_ns]
+ *
+ * A reliable reader gets messages in order: until that one arrives, it holds @publication back.
+ * Return: NULL: none.
+ */
+const struct capture_message *capture_before(const struct capture *capture, const struct model_publisher *publisher,
+					     uint64_t publication, int64_t from_ns, int64_t to_ns);
 
 /** capture_publisher() - whose packet it is, or whom a request asks; NULL: none of the trace. */
 const struct model_publisher *capture_publisher(const struct capture *capture, const struct capture_packet *packet);

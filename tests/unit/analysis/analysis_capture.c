@@ -347,6 +347,18 @@ static void matches(void **state)
 	assert_int_equal(message->first_ns, 3000000000);
 	assert_int_equal(message->last_ns, 3000000000);
 	assert_null(capture_next(capture, &at));
+	assert_int_equal(message->again_ns, 3000009000);
+	assert_ptr_equal(capture_publication(capture, message->id), message);
+	assert_null(capture_publication(capture, message->id - 1));	/* /other has no packet */
+	assert_null(capture_publication(capture, 0));
+	/* A later message of this publisher waited for it, if that was under way when it was sent again. */
+	assert_ptr_equal(capture_before(capture, message->publisher, message->id + 1, 3000000001, 3000009000), message);
+	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000009001, 3000010000));
+	assert_null(capture_before(capture, message->publisher, message->id + 1, 3000000001, 3000008999));
+	assert_null(capture_before(capture, message->publisher, message->id, 3000000001, 3000009000));
+	assert_null(capture_before(capture, NULL, message->id + 1, 3000000001, 3000009000));
+	assert_true(capture_covers(capture, 3000000000) && capture_covers(capture, 3000009000));
+	assert_false(capture_covers(capture, 2999999999) || capture_covers(capture, 3000009001));
 	assert_int_equal(capture_missing(capture, message->publisher), 1);
 	capture_destroy(capture);
 	captures_free(captures);
