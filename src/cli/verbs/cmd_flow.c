@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/input/answer.h"
+#include "cli/input/input_captures.h"
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/flow/flow.h"
@@ -17,6 +18,7 @@ struct options {
 	bool all, latest;
 	const char *at;
 	struct cli_times times;
+	struct opt_list capture;
 	bool strict;
 };
 
@@ -38,6 +40,7 @@ static const struct opt opts[] = {
 	  "also chains over /rosout and /parameter_events", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "show at most N chains (default: 20 in a table, else all)", NULL },
+	CLI_OPT_CAPTURE(struct options, "times of packets"),
 	CLI_OPT_WINDOW(struct options, "chains that begin"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_MERGE(struct options),
@@ -84,13 +87,19 @@ static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct flow_options flow = {.at_ns = INT64_MIN};
+	struct captures *captures = NULL;
 	struct answer answer;
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
 	    read_chain(&argc, argv, &flow.pattern, err) ||
-	    answer_open(&answer, "flow", argc, argv, &o.times, err))
+	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
+	if (answer_open(&answer, "flow", argc, argv, &o.times, err)) {
+		captures_free(captures);
+		return -1;
+	}
+	flow.captures = captures;
 	flow.format = o.format;
 	flow.selection = &o.selection;
 	flow.limit = o.limit;
@@ -111,6 +120,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 			 ? -1
 			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
 				    &answer.lost, err);
+	captures_free(captures);
 	return answer_close(&answer, status, o.strict);
 }
 
@@ -147,6 +157,8 @@ const struct verb verb_flow = {
 		       "messages between them; "
 		       "a time that is not longer than the error of that comparison is printed as "
 		       "\"<error\".\n\n"
+		       "With --capture, flow shows when the packets of messages were on the wire, and which were lost or sent "
+		       "again: of each topic of the chains, of the longest instances, and of the message of --message.\n\n"
 		       "\"~>\" is an indirect link: a message_link of the trace, or an assumption "
 		       "of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
 		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "

@@ -31,6 +31,7 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 	const struct pass_options progress = { .progress = flow->options->progress, .context = flow->options->context };
 
 	passes_free(&flow->passes);
+	flow->capture = NULL;
 	flow->lost_events = flow->lost_packets = flow->lost_of_chains = 0;
 	if (model_create(&flow->model, err))
 		return -1;
@@ -38,6 +39,11 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 	if (chains_create(&flow->chains, flow->model, chains, err))
 		return -1;
 	pass_add(&flow->passes, &chains_pass, flow->chains);
+	if (flow->options->captures &&
+	    capture_create(&flow->capture, flow->options->captures, flow->model, flow->options->align, err))
+		return -1;
+	if (flow->capture)
+		pass_add(&flow->passes, &capture_pass, flow->capture);
 	if (model_listen(flow->model, &loss_listener, flow))
 		return err_no_memory(err);
 	return pass_run(&flow->passes, flow->reader, &progress, err);
@@ -320,7 +326,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 
 /* ---- all of it ---- */
 
-static int print(struct flow *flow, bool *lost)
+static int print(struct flow *flow, bool *lost, struct kymo_err *err)
 {
 	bool tree = flow->options->message || flow->options->at_ns != INT64_MIN;
 	char why[512];
@@ -334,6 +340,7 @@ static int print(struct flow *flow, bool *lost)
 	}
 	if (tree) {
 		flow_print_tree(flow);
+		flow_print_wire_tree(flow);
 		return KYMO_EXIT_OK;
 	}
 	print_chains(flow);
@@ -341,6 +348,8 @@ static int print(struct flow *flow, bool *lost)
 	flow_print_inside(flow);
 	flow_print_stops(flow);
 	flow_print_worst(flow);
+	if (flow_print_wire(flow, err))
+		return -1;
 	print_exceeded(flow);
 	print_remarks(flow);
 	return KYMO_EXIT_OK;
@@ -358,6 +367,7 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 		.begin_ns = options->begin_ns,
 		.end_ns = options->end_ns,
 		.worst = options->worst,
+		.hops = options->captures != NULL,
 		.follow_id = options->message,
 		.follow_ns = options->at_ns,
 	};
@@ -374,7 +384,7 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 			flow.chains_shown);
 		goto out;
 	}
-	status = print(&flow, lost);
+	status = print(&flow, lost, err);
 out:
 	free(flow.chain);
 	passes_free(&flow.passes);

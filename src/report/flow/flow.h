@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/capture/capture.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/selection.h"
@@ -26,6 +27,7 @@ struct flow_options {
 	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
 	bool several;			/* traces: there is no path that names all of them */
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
+	const struct captures *captures;	/* what was on the wire meanwhile; NULL: not known */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);

@@ -8,7 +8,7 @@
 /* As text, the parts of more chains than this are shown on demand only. */
 #define DETAILED 3u
 
-static bool is_detailed(const struct flow *flow, unsigned at)
+bool flow_is_detailed(const struct flow *flow, unsigned at)
 {
 	const struct flow_options *options = flow->options;
 
@@ -92,7 +92,7 @@ void flow_print_segments(struct flow *flow)
 	table_section(flow->table, "segments", "Segments, in order", segment_columns,
 		      COUNT_OF(segment_columns));
 	for (i = 0; i < flow->chains_shown; i++)
-		if (is_detailed(flow, i))
+		if (flow_is_detailed(flow, i))
 			chain_segments(flow, i);
 	if (flow->options->format == TABLE_TEXT && !flow->options->chain &&
 	    flow->chains_shown > DETAILED)
@@ -130,7 +130,7 @@ void flow_print_inside(struct flow *flow)
 	bool opened = false;
 
 	for (unsigned i = 0; i < flow->chains_shown; i++)
-		if (is_detailed(flow, i))
+		if (flow_is_detailed(flow, i))
 			chain_inside(flow, i, &opened);
 }
 
@@ -224,7 +224,7 @@ void flow_print_stops(struct flow *flow)
 	table_section(flow->table, "stops", "Where chains stopped", stop_columns,
 		      COUNT_OF(stop_columns));
 	for (i = 0; i < flow->chains_shown; i++)
-		if (is_detailed(flow, i))
+		if (flow_is_detailed(flow, i))
 			chain_stops(flow, i);
 }
 
@@ -290,7 +290,7 @@ static void print_parts(struct flow *flow, unsigned at)
 
 static bool has_worst(const struct flow *flow, unsigned at)
 {
-	return is_detailed(flow, at) && flow->chain[at]->stats && flow->chain[at]->stats->parts;
+	return flow_is_detailed(flow, at) && flow->chain[at]->stats && flow->chain[at]->stats->parts;
 }
 
 void flow_print_worst(struct flow *flow)

@@ -20,6 +20,7 @@ struct flow {
 	struct passes passes;		/* of the latest pass: */
 	struct model *model;
 	struct chains *chains;
+	struct capture *capture;	/* NULL: no captures were given */
 	const struct chains_path **chain;	/* shown, in order */
 	unsigned chains_shown, chains_all;
 	uint64_t lost_events, lost_packets;
@@ -38,6 +39,12 @@ void flow_print_segments(struct flow *flow);
 void flow_print_inside(struct flow *flow);
 void flow_print_stops(struct flow *flow);
 void flow_print_worst(struct flow *flow);
+
+bool flow_is_detailed(const struct flow *flow, unsigned at);
+
+/* flow_wire.c: of captured packets. Nothing without captures. Return: 0, or -1 with @err. */
+int flow_print_wire(struct flow *flow, struct kymo_err *err);
+void flow_print_wire_tree(struct flow *flow);
 
 /* flow_tree.c */
 void flow_print_tree(struct flow *flow);
