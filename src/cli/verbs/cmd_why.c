@@ -9,6 +9,7 @@
 #include "cli/common/common.h"
 #include "cli/input/fired.h"
 #include "cli/input/found.h"
+#include "cli/input/input_captures.h"
 #include "cli/input/trace_time.h"
 #include "report/why/report_why.h"
 
@@ -18,6 +19,7 @@ struct options {
 	const char *at;
 	bool all, latest;
 	struct cli_times times;
+	struct opt_list capture;
 	bool strict;
 };
 
@@ -32,6 +34,7 @@ static const struct opt opts[] = {
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also chains over /rosout and /parameter_events", NULL },
+	CLI_OPT_CAPTURE(struct options, "packets that were lost or sent again"),
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
 	CLI_OPT_CLOCK(struct options),
 	CLI_OPT_MERGE(struct options),
@@ -171,6 +174,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct why_options why = { 0 };
+	struct captures *captures = NULL;
 	struct answer_kept kept;
 	struct answer answer;
 	int status;
@@ -178,13 +182,17 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	answer_command(&kept, "why", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) || read_operands(&argc, argv, &why, err))
 		return -1;
+	if (o.capture.count)
+		*kept.command = '\0';		/* an answer is kept for traces alone */
 	if (answer_recall(&kept, argc, argv)) {
 		kept_close(&kept.kept);
 		return KYMO_EXIT_OK;
 	}
-	status = open_traces(&answer, argc, argv, &o, &why, err)
-			 ? -1
-			 : explain(&answer, &kept, &o, &why, err);
+	status = cli_captures("why", &o.capture, &captures, err) || open_traces(&answer, argc, argv, &o, &why, err) ? -1 : 0;
+	why.captures = captures;
+	if (!status)
+		status = explain(&answer, &kept, &o, &why, err);
+	captures_free(captures);
 	kept_close(&kept.kept);
 	return status;
 }
@@ -240,6 +248,8 @@ const struct verb verb_why = {
 		"With --at, why explains the instance that was under way at that time rather than the worst: the one of what "
 		"you name that began or ended nearest to it, else the one farthest above its median. In a snapshot "
 		"of the flight recorder, --at trigger is the instance that fired the trigger.\n\n"
+		"With --capture, why says whether a packet of the message, or of one before it, was lost or sent again, and shows "
+		"the packets of each message on the way.\n\n"
 		"An operand that is an existing path, or a path in an existing directory, "
 		"is a trace. To name a callback that is also a path, write it "
 		"as a glob: '/tmp*' is not a directory.\n\n" CLI_CLOCK_HELP "\n\n"
@@ -253,6 +263,7 @@ const struct verb verb_why = {
 		    "kymo why TRACE control:step\n"
 		    "kymo why TRACE --at 20:25:36.5\n"
 		    "kymo why SNAPSHOT --at trigger\n"
+		    "kymo why TRACE '/scan -> /cmd_vel' --capture robot.pcap\n"
 		    "kymo why left-robot right-robot '/scan -> /cmd_vel'\n"
 		    "kymo why TRACE 1234 --format json",
 	.common = "worst at latest begin end all wide format",

@@ -44,6 +44,7 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 	passes_free(&answer->passes);
 	answer->fates = NULL;
 	answer->others = NULL;
+	answer->capture = NULL;
 	answer->lost_events = answer->lost_packets = 0;
 	answer->lost_here = false;
 	if (model_create(&answer->model, err))
@@ -59,6 +60,10 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 		return -1;
 	if (answer->others)
 		pass_add(&answer->passes, &why_others_pass, answer->others);
+	if (o->captures && capture_create(&answer->capture, o->captures, answer->model, o->align, err))
+		return -1;
+	if (answer->capture)
+		pass_add(&answer->passes, &capture_pass, answer->capture);
 	if (id_count && fates_create(&answer->fates, answer->model, ids, id_count, err))
 		return -1;
 	if (answer->fates)

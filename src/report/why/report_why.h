@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analysis/align/align.h"
+#include "analysis/capture/capture.h"
 #include "analysis/simclock/simclock.h"
 #include "base/err.h"
 #include "base/table.h"
@@ -27,6 +28,7 @@ struct why_options {
 	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
 	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
 	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
+	const struct captures *captures;	/* what was on the wire meanwhile; NULL: not known */
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);

@@ -2,6 +2,7 @@
 /* `kymo why`: single messages that did not come to where they should have: between which two points they were lost, and why. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
@@ -86,7 +87,7 @@ static void next_reason(const struct fate *fate, char *buffer, size_t size)
 	}
 }
 
-static char *reason(const struct fate *fate, char *buffer, size_t size)
+static void reason_of_trace(const struct fate *fate, char *buffer, size_t size)
 {
 	static const char *const plain[] = {
 		[FATE_CAME] = "it came",
@@ -112,6 +113,16 @@ static char *reason(const struct fate *fate, char *buffer, size_t size)
 		gone_text(fate, buffer, size);
 	else
 		next_reason(fate, buffer, size);
+}
+
+/* What the trace and the captures say. */
+static char *reason(const struct why_answer *answer, const struct fate *fate, char *buffer, size_t size)
+{
+	size_t used;
+
+	reason_of_trace(fate, buffer, size);
+	used = strlen(buffer);
+	why_wire_lost(answer, fate, buffer + used, size - used);
 	return buffer;
 }
 
@@ -227,7 +238,7 @@ static void row(struct why_answer *answer, const struct fate *fate)
 	table_text(t, from_point(fate));
 	table_text(t, to_point(fate));
 	table_text(t, fate_why_name(fate->why));
-	table_text(t, fate->subscription ? reason(fate, text, sizeof(text)) : "there was no subscription");
+	table_text(t, fate->subscription ? reason(answer, fate, text, sizeof(text)) : "there was no subscription");
 	CELL_IF(t, fate->next_id, table_u64(t, fate->next_id));
 	CELL_IF(t, fate->next_id, table_time(t, fate->next_ns));
 	table_u64(t, fate->newer);
@@ -290,7 +301,7 @@ static void fate_sentence(const struct why_answer *answer, char *buffer, size_t 
 						 i ? "; it " : "", to_whom(fate));
 		else
 			used += (size_t)snprintf(buffer + used, size - used, "%snever reached %s: lost between %s and %s: %s", i ? "; it " : "",
-						 to_whom(fate), from_point(fate), to_point(fate), reason(fate, text, sizeof(text)));
+						 to_whom(fate), from_point(fate), to_point(fate), reason(answer, fate, text, sizeof(text)));
 }
 
 void why_print_fate(struct why_answer *answer)

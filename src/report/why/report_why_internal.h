@@ -35,6 +35,7 @@ struct why_answer {
 	struct chains *chains;
 	struct why_callbacks *callbacks;
 	struct why_others *others;
+	struct capture *capture;	/* NULL: no captures were given */
 	struct fates *fates;		/* of ids; NULL: of none */
 	uint64_t *ids;			/* of messages that were lost, and of the one asked for; NULL: not known yet */
 	unsigned id_count;
@@ -122,6 +123,15 @@ void why_print_lost(struct why_answer *answer);
 void why_print_fate(struct why_answer *answer);
 /* "+1.234567 s", or the simulation's time. Return: @buffer. */
 char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size);
+
+/* report_why_wire.c: what captured packets say */
+
+/* ": a packet of it was lost, and sent again 38.2 ms after the first one", of a part on the way to a callback; or "". Return: @buffer. */
+char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance, const struct why_part *part, char *buffer,
+		    size_t size);
+/* "; the captures have no packet of it", of a message that was lost; or "". Return: @buffer. */
+char *why_wire_lost(const struct why_answer *answer, const struct fate *fate, char *buffer, size_t size);
+void why_print_wire(struct why_answer *answer);
 
 /* report_why_print.c */
 void why_print(struct why_answer *answer);

@@ -300,6 +300,7 @@ void why_print(struct why_answer *answer)
 	print_instances(answer);
 	why_print_parts(answer);
 	why_print_because(answer);
+	why_print_wire(answer);
 	why_print_lost(answer);
 	if (answer->options->format != TABLE_TEXT)
 		why_print_links(answer);

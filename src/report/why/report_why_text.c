@@ -284,6 +284,8 @@ char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer,
 	if (cause.part) {
 		cause_text(instance, &cause, text, sizeof(text));
 		why_because_text(answer, rank, &cause, because, sizeof(because));
+		if (!*because)
+			why_wire_text(answer, instance, cause.part, because, sizeof(because));
 	}
 	if (!is_compared)
 		snprintf(buffer, size, "%s, the only instance; most of it: %s%s", total, text, because);
