@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `path_cyclone talk|local COUNT DOMAIN`: publishes COUNT messages with the real CycloneDDS as rmw_cyclonedds_cpp does. talk: to
- * two readers of another process; local: to a reader of this process. The program sets the source timestamps, on Humble CycloneDDS
+ * `path_cyclone talk|local|speak|ask|listen COUNT DOMAIN`: publishes COUNT messages with the real CycloneDDS as rmw_cyclonedds_cpp does. talk: to
+ * two readers of another process; local: to a reader of this process. speak: to a program that listens elsewhere; ask: that one
+ * prints "matched", and then waits for a line. The program sets the source timestamps, on Humble CycloneDDS
  * does. The last quarter of the messages is larger than a packet.
  */
 #include "path.h"
@@ -107,16 +108,23 @@ static void matched(dds_entity_t to, unsigned readers)
 
 static const char *domain;
 
-static int talk(void)
+static int speak(bool asks)
 {
 	dds_entity_t to;
 
-	begin("talker", domain);
+	begin(asks ? "asker" : "talker", domain);
 	to = writer();
 	matched(to, 2);
+	if (asks && (puts("matched") < 0 || fflush(stdout) || getchar() == EOF))
+		return 1;
 	for (unsigned i = 0; i < count; i++, pause_ms(1))
 		write_one(to, i);
 	return dds_wait_for_acks(to, DDS_SECS(PATIENCE_S)) ? 1 : 0;
+}
+
+static int talk(void)
+{
+	return speak(false);
 }
 
 static int listen(void)
@@ -158,5 +166,7 @@ int main(int argc, char **argv)
 	domain = argv[3];
 	if (!strcmp(argv[1], "listen"))
 		return listen();
+	if (!strcmp(argv[1], "speak") || !strcmp(argv[1], "ask"))
+		return speak(!strcmp(argv[1], "ask"));
 	return strcmp(argv[1], "local") ? with_listener(argv, talk) : local();
 }
