@@ -20,6 +20,7 @@ import tempfile
 import termios
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_capture
 from lib_test import BUILD, KYMO, SOURCE, ros_domain, until
 
 NOTHING = 6			# exit status: the robot of these tests has no such thing
@@ -195,6 +196,8 @@ class Scenes:
                            ("callback_list.csv", "node_name,callback_name,callback_type,trigger,expected\n")):
             with open(os.open(os.path.join(self.work, name), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(text)
+        with open(os.path.join(self.work, "robot.pcap"), "wb") as file:
+            file.write(lib_capture.head())
 
     def begin(self, line, **more):
         self.programs.append(subprocess.Popen(["bash", "-c", line], cwd=self.work, env=dict(self.environment, **more),

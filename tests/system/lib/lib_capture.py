@@ -18,6 +18,11 @@ FRAME = struct.Struct('=IIII')
 MAGIC_NS, ETHERNET = 0xa1b23c4d, 1
 
 
+def head():
+    """The head of a file: a capture without frames."""
+    return HEADER.pack(MAGIC_NS, 2, 4, 0, 0, 65535, ETHERNET)
+
+
 def may_capture():
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
@@ -67,7 +72,7 @@ def main(interface, path):
         frames.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         frames.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         frames.bind((interface, ETH_P_ALL))
-        file.write(HEADER.pack(MAGIC_NS, 2, 4, 0, 0, 65535, ETHERNET))
+        file.write(head())
         print('capturing', flush=True)
         while sys.stdin not in select.select([frames, sys.stdin], [], [])[0]:
             write_frames(frames, file)
