@@ -194,9 +194,9 @@ void report_calls(struct report *report)
 	report_more(report, shown, all);
 	report->rows += all;
 	if (!all)
-		table_note(report->table, "The trace contains no service calls. Recordings by kymo "
-					  "contain them; those of "
-					  "LTTng from tracetools 8.5 (Kilted) on.");
+		table_note(report->table, "The trace contains no service calls. kymo records those that go through "
+					  "rmw, as the calls of rclcpp and rclpy do; LTTng records them from "
+					  "tracetools 8.5 (Kilted) on.");
 }
 
 /* ---- executors ---- */
