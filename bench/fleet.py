@@ -7,7 +7,7 @@ Each robot has a spool with windows of a recorded trace, which `kymo serve TRACE
 its next windows. Day by day a `kymo serve` of each robot sends what waits, a few at a time. Between the robots and the server is a
 proxy that cuts connections: before the request arrives, and before the answer does. Some processes are killed (SIGKILL) and begin
 again, the server is killed once, the clock of some robots is set back, some are offline for days, and their spool is small; the disk
-of one is full.
+of one is small, too (128 KiB; whether it becomes full depends on the trace).
 
 usage: fleet.py TRACE      with KYMO_BUILD; FLEET_ROBOTS (200), FLEET_DAYS (7), FLEET_WINDOWS (of a robot and day, 144), FLEET_SEED;
                            clickhouse-server in the PATH"""
