@@ -82,7 +82,7 @@ def quick(place, environment):
     """What is faster cannot become slower by the sixth pair: --quick ends, with pairs whose command was ended. Events were lost in one run:
     its pair is recorded again before anything is compared."""
     lossy = f"mkdir once 2>/dev/null || {{ mkdir twice 2>/dev/null && exec env KYMO_RING_SIZE=16K {SPANS} 0 200000; }}"
-    done = run(KYMO, "bench", "--quick", "-d", "300ms", "--base", f"{lossy}; exec {SPANS} 1000000 5000", "--new", f"{SPANS} 100000 5000; sleep 9",
+    done = run(KYMO, "bench", "--quick", "-d", "300ms", "--base", f"{lossy}; exec {SPANS} 200000 5000", "--new", f"{SPANS} 20000 5000; sleep 9",
                "-o", "quick", "--reject", "100", status=0, env=environment, cwd=place)
     check("can be known after 6 pairs, not earlier." in done.stderr, done.stderr)
     check("Events were lost, so recorded again: 1 pair." in done.stderr, done.stderr)
