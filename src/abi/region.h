@@ -80,7 +80,9 @@ enum kymo_enable {
 	KYMO_ENABLE_NO,
 	KYMO_ENABLE_YES,
 	KYMO_ENABLE_LOOK_UP,	/* yes, unless the event's object is left out */
-	/* Only count it, by its object: see struct kymo_count. Only for events of KYMO_COUNTED_AS()
+	/* Only count it, by its object: see struct kymo_count. Nobody reads the counts of a region
+	 * whose KYMO_LOCK_CLAIM nobody holds; whoever finds that, with the lock, writes
+	 * KYMO_ENABLE_NO. Only for events of KYMO_COUNTED_AS()
 	 * in regions with KYMO_REGION_COUNTS, and for begins of spans with
 	 * KYMO_REGION_COUNTS_SPANS. */
 	KYMO_ENABLE_COUNT,

@@ -13,6 +13,7 @@
 #include "cli/verbs/record/nothing_traced.h"
 #include "cli/verbs/record/record_agent.h"
 #include "recorder/launch/launch.h"
+#include "recorder/runtime/counts_left.h"
 #include "recorder/runtime/rundir.h"
 
 struct options {
@@ -65,6 +66,7 @@ static void warn_in_vain(const char *command)
 		fprintf(stderr, "kymo run: %s cannot be recorded: %s\n", command, err.text);
 		return;
 	}
+	(void)counts_left_end(&dir);
 	if (cli_no_room(dir.path, text, sizeof(text)))
 		fprintf(stderr, "kymo run: %s cannot be recorded: %s; free some, or choose another place with KYMO_DIR\n", command, text);
 	rundir_close(&dir);

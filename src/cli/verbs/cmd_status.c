@@ -11,6 +11,7 @@
 #include "cli/common/common.h"
 #include "cli/common/screen.h"
 #include "cli/verbs/info/status_refused.h"
+#include "recorder/runtime/counts_left.h"
 #include "recorder/runtime/domain.h"
 #include "recorder/runtime/rundir.h"
 #include "recorder/runtime/states.h"
@@ -227,6 +228,8 @@ static int read_view(struct view *view, struct kymo_err *err)
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	rc = domain_inspect(&view->dir, &view->domain, err);
+	if (rc == 0 && !view->domain.active)
+		(void)counts_left_end(&view->dir);
 	if (rc == 0)
 		rc = status_read(&view->dir, collect, refused, &view->list, err) < 0 ? -1 : 0;
 	if (rc == 0 && view->domain.active && ask_for(&view->dir, &view->domain, "sink_list", ASK_NS, &view->sinks, &why) < 0)

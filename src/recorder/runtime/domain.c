@@ -12,6 +12,7 @@
 #include "base/shared_map.h"
 #include "recorder/runtime/alive.h"
 #include "recorder/runtime/claim.h"
+#include "recorder/runtime/counts_left.h"
 
 static const char domain_name[] = "domain";
 
@@ -104,6 +105,7 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
 	__atomic_store_n(&page->state, KYMO_STATE_WAIT, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&page->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	page->recorder_pid_ns = alive_own_pid_ns();
+	(void)counts_left_end(dir); /* also of programs that this recorder does not select */
 	*domain = (struct domain){ .fd = fd, .page = page, .kept = { .state = KYMO_STATE_WAIT } };
 	domain->kept.recorder_pid = (uint32_t)getpid();
 	domain->kept.recorder_pid_ns = page->recorder_pid_ns;

@@ -197,7 +197,7 @@ DOORS = {
     "ctf/tsdl": "ctf2_form ctf2_write role tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
     "ctf/read": "copy reader",
-    "recorder/runtime": "agent_lock alive claim domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
+    "recorder/runtime": "agent_lock alive claim counts_left domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
     "recorder/records": "classes left_out_set record_walk",
     "recorder/filter": "filter filter_rules",
     "recorder/drain": "drain drained_process promise sink",
