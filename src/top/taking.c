@@ -2,12 +2,14 @@
 /* See taking.h. */
 #include "top/taking.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,10 +28,12 @@
 #define CHUNK_BYTES (32ull << 20)
 #define OWN_NAME "/kymo-top."
 #define ASK_MS 10000
+#define LOCK_TRIES 10
 
 struct taking {
 	struct taking_options options;
 	char directory[64]; /* has the trace, and nothing else */
+	int directory_fd;   /* locked as long as we or the child live */
 	char path[80];
 	char beside[1024]; /* "": nobody */
 	bool is_beside;
@@ -180,14 +184,62 @@ static void child(const struct taking *taking)
 
 /* ---- in the parent ---- */
 
+/* A directory of ours whose `kymo top` and child were killed: nobody has it locked. */
+static void remove_if_left(int place, const char *name)
+{
+	const int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)tree_remove(place, name);
+	(void)close(fd);
+}
+
+static void remove_left(const char *path)
+{
+	DIR *place = opendir(path);
+	const struct dirent *entry;
+
+	while (place && (entry = readdir(place)))
+		if (strncmp(entry->d_name, OWN_NAME + 1, strlen(OWN_NAME + 1)) == 0)
+			remove_if_left(dirfd(place), entry->d_name);
+	if (place)
+		(void)closedir(place);
+}
+
+/* Until it is locked, another `kymo top` may take the new directory for one that was left. Return:
+ * 0; 1: so it was, try again; -1 with errno. */
+static int make_locked(struct taking *taking, const char *place)
+{
+	struct stat st;
+
+	(void)snprintf(taking->directory, sizeof(taking->directory), "%s" OWN_NAME "XXXXXX", place);
+	if (!mkdtemp(taking->directory))
+		return -1;
+	taking->directory_fd = open(taking->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (taking->directory_fd >= 0 && flock(taking->directory_fd, LOCK_EX) == 0 &&
+	    fstat(taking->directory_fd, &st) == 0 && st.st_nlink)
+		return 0;
+	if (taking->directory_fd >= 0)
+		(void)close(taking->directory_fd);
+	taking->directory_fd = -1;
+	(void)rmdir(taking->directory);
+	return 1;
+}
+
 static int make_directory(struct taking *taking, struct kymo_err *err)
 {
 	static const char *const places[] = { "/dev/shm", "/tmp" };
 
 	for (unsigned i = 0; i < COUNT_OF(places); i++) {
-		(void)snprintf(taking->directory, sizeof(taking->directory), "%s" OWN_NAME "XXXXXX",
-			       places[i]);
-		if (mkdtemp(taking->directory)) {
+		int rc = 1;
+
+		remove_left(places[i]);
+		for (int try = 0; rc == 1 && try < LOCK_TRIES; try++)
+			rc = make_locked(taking, places[i]);
+		if (rc == 0) {
 			(void)snprintf(taking->path, sizeof(taking->path), "%s/trace",
 				       taking->directory);
 			return 0;
@@ -289,7 +341,7 @@ int taking_begin(struct taking **out, const struct taking_options *options, stru
 		taking->options.chunk_bytes = CHUNK_BYTES;
 		taking->options.most_bytes = MOST_BYTES;
 	}
-	taking->child = taking->dir.fd = -1;
+	taking->child = taking->dir.fd = taking->directory_fd = -1;
 	if ((options->pid && check_pid(options->pid, err) < 0) || find_recorder(taking, err) < 0 ||
 	    make_directory(taking, err) < 0 || start_child(taking, err) < 0) {
 		taking_end(taking);
@@ -310,6 +362,8 @@ void taking_end(struct taking *taking)
 	}
 	if (taking->directory[0])
 		remove_directory(taking);
+	if (taking->directory_fd >= 0)
+		(void)close(taking->directory_fd);
 	if (taking->dir.fd >= 0)
 		rundir_close(&taking->dir);
 	free(taking);

@@ -179,6 +179,35 @@ def killed(env):
     until("an empty memory", lambda: leftovers() <= before)
 
 
+def counting_bytes(env):
+    """Whether a program of @env counts, without a verb of kymo: those end it (enum kymo_enable of src/abi/region.h)."""
+    def page(name):
+        with open(os.path.join(env["KYMO_DIR"], name), "rb") as file:
+            return os.pread(file.fileno(), 4096, 4096)
+    return any(3 in page(name) for name in os.listdir(env["KYMO_DIR"]) if name.endswith(".region"))
+
+
+def killed_both(env):
+    """Killed together with the process that records for it: the next verb lets the programs wait again, the next top removes the trace."""
+    before = leftovers()
+    top = subprocess.Popen([KYMO, "top", "--once", "--count", "always", "--interval", "1h"], env=env, stdout=subprocess.DEVNULL)
+    until("counting", lambda: set(states(env).values()) == {"count"})
+    with open(f"/proc/{top.pid}/task/{top.pid}/children") as file:
+        child = int(file.read())
+    for pid in top.pid, child:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in top.pid, child:
+        os.kill(pid, signal.SIGKILL)
+    top.wait()
+    until("the end of the child", lambda: not os.path.exists(f"/proc/{child}/fd/0"))  # without files: nobody may have waited for it
+    check(counting_bytes(env), "the programs do not count: the test shows nothing")
+    check(len(leftovers() - before) == 1, "left are", leftovers() - before)
+    check(set(states(env).values()) == {"wait"}, "the programs are", states(env))
+    check(not counting_bytes(env), "the programs still count")
+    once("--count", "always", "--interval", "500ms", env=env)
+    check(leftovers() <= before, "left are", leftovers() - before)
+
+
 def beside(directory, env):
     """A recording goes on as if nobody looked at it."""
     trace = os.path.join(directory, "beside")
@@ -360,6 +389,7 @@ def test(directory):
         alone(env)
         counted(env)
         killed(env)
+        killed_both(env)
         beside(directory, env)
         if pyte:
             screen(env)

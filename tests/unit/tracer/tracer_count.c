@@ -117,6 +117,57 @@ static void test_full(void **state)
 	assert_int_equal(counted(0) - before + header->uncounted, 3 * KYMO_COUNTS);
 }
 
+static void *count_one(void *argument)
+{
+	(void)argument;
+	kymo_count(key_of(0));
+	return NULL;
+}
+
+/* A new thread, which takes the ring and the table of the one before. */
+static void count_in_thread(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, count_one, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* As a recorder does, with a lock like that of its claim, or without: it was killed. */
+static void count_for_recorder(uint32_t state, bool lives, uint8_t enable, uint32_t after)
+{
+	struct kymo_region *header = kymo_process->region;
+	uint8_t *byte = (uint8_t *)header + KYMO_ENABLE_PAGE * KYMO_PAGE;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = KYMO_LOCK_CLAIM,
+			      .l_len = 1 };
+	const int fd = open(kymo_process->path, O_RDWR | O_CLOEXEC);
+	const uint64_t before = counted(key_of(0));
+
+	assert_true(fd >= 0);
+	if (lives)
+		assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	byte[100] = KYMO_ENABLE_COUNT;
+	byte[101] = KYMO_ENABLE_YES;
+	header->state = state;
+	count_in_thread();
+	assert_int_equal(byte[100], enable);
+	assert_int_equal(byte[101], KYMO_ENABLE_YES);
+	assert_int_equal(header->state, after);
+	assert_int_equal(counted(key_of(0)), before + 1);
+	/* Its own lock is gone: a recorder may claim the region. */
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	assert_int_equal(close(fd), 0);
+}
+
+/* A thread that begins to count finds that nobody reads it. */
+static void test_left_behind(void **state)
+{
+	(void)state;
+	count_for_recorder(KYMO_STATE_PREPARE, true, KYMO_ENABLE_COUNT, KYMO_STATE_PREPARE);
+	count_for_recorder(KYMO_STATE_RECORD, false, KYMO_ENABLE_COUNT, KYMO_STATE_RECORD);
+	count_for_recorder(KYMO_STATE_PREPARE, false, KYMO_ENABLE_NO, KYMO_STATE_WAIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_handlers),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_left_behind),
 	};
 	char *directory = test_directory();
 	int failed;
