@@ -9,11 +9,14 @@ be missing as are counted as lost. While a recorder is there, a short program be
 usage: attach.py [ATTACHES [THREADS]]     how often a recorder comes; for each two, three sinks are added"""
 import collections
 import glob
+import json
 import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
+import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import lib_numbers as lib
@@ -49,7 +52,7 @@ def check_times(trace, begin, end):
 
 def check_numbers(place, trace):
     """Return: how many events the trace has, and how many are lost."""
-    done = lib.subprocess.run(["babeltrace2", "--no-delta", trace], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(["babeltrace2", "--no-delta", trace], capture_output=True, text=True, timeout=300)
     wrong = [line for line in done.stderr.splitlines() if line and not DISCARDED.match(line) and not line.startswith(lib.MAYBE)]
     check(not done.returncode and not wrong, "babeltrace2 %s: %d\n%s", trace, done.returncode, "\n".join(wrong[:5]))
     lost = sum(map(int, DISCARDED.findall(done.stderr)))
@@ -72,7 +75,7 @@ def short_program(place):
 
 
 def now_ns():
-    return lib.time.clock_gettime_ns(lib.time.CLOCK_MONOTONIC)
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def look(place, trace, begin):
@@ -94,7 +97,7 @@ def attach(place, pid):
     recorder = place.recorder("-o", trace)
     wait_for("the program to be recorded", lambda: any(
         row["pid"] == pid and row["state"] == "record" and row["recorded"]
-        for row in lib.json.loads(place.kymo("status", "--format", "json"))["processes"]))
+        for row in json.loads(place.kymo("status", "--format", "json"))["processes"]))
     short_program(place)
     end(recorder)
     return look(place, trace, begin)
