@@ -20,6 +20,7 @@
 #define READ_MOST_MS 500 /* with longer ones: what is kept in memory has room for this time */
 #define READ_PARTS 20    /* of a window */
 #define AGAIN_MS 1u
+#define NOTE_MS 3000
 
 struct serve {
 	const struct serve_options *options;
@@ -32,6 +33,8 @@ struct serve {
 	uv_timer_t timer;
 	uv_signal_t signals[3];
 	uint64_t windows;
+	uint64_t noted_ms; /* since when the source has a note; 0: it has none */
+	bool is_said;      /* the note */
 	int status;
 	struct kymo_err *err;
 };
@@ -111,6 +114,26 @@ static uint64_t read_ms(const struct serve *serve)
 	return (uint64_t)(ms < READ_MS ? READ_MS : ms > READ_MOST_MS ? READ_MOST_MS : ms);
 }
 
+/* Once, until the reason is gone. While one recorder follows another, there is a reason for a
+ * moment. */
+static void say_note(struct serve *serve)
+{
+	const char *note = serve_source_note(serve->source);
+
+	if (!*note) {
+		serve->noted_ms = 0;
+		serve->is_said = false;
+		return;
+	}
+	if (!serve->noted_ms)
+		serve->noted_ms = uv_now(&serve->loop);
+	if (serve->is_said || !serve->options->say ||
+	    uv_now(&serve->loop) < serve->noted_ms + NOTE_MS)
+		return;
+	serve->options->say(serve->options->say_context, note);
+	serve->is_said = true;
+}
+
 static void on_read(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
@@ -121,6 +144,7 @@ static void on_read(uv_timer_t *timer)
 		stop(serve);
 		return;
 	}
+	say_note(serve);
 	(void)uv_timer_start(timer, on_read, more ? AGAIN_MS : read_ms(serve), 0);
 }
 

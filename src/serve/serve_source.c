@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,6 +36,7 @@ struct serve_source {
 	unsigned traces; /* of the reader at first */
 	int64_t until;   /* events up to this time, epoch, were read; INT64_MIN: none */
 	bool growing, over;
+	char note[1200]; /* why programs can't be read at the moment; "" */
 };
 
 /* ---- reader ---- */
@@ -200,6 +202,7 @@ static int change_recorder(struct serve_source *source, struct kymo_err *err)
 	if (now_ns() >= source->retry_ns && begin_taking(source, err)) {
 		if (source->taking)
 			return -1;
+		(void)snprintf(source->note, sizeof(source->note), "%s", err->text);
 		source->retry_ns = now_ns() + RETRY_NS;
 	}
 	return 0;
@@ -213,7 +216,11 @@ static int read_programs(struct serve_source *source, struct kymo_err *err)
 		return -1;
 	if (source->counts && serve_counts_until(source->counts, clock_now_ns(CLOCK_REALTIME), err))
 		return -1;
-	return over ? change_recorder(source, err) : 0;
+	if (over)
+		return change_recorder(source, err);
+	if (!taking_no_room(source->taking, source->note, sizeof(source->note)))
+		source->note[0] = 0;
+	return 0;
 }
 
 static int read_whole(struct serve_source *source, struct kymo_err *err)
@@ -275,6 +282,11 @@ int serve_source_open(struct serve_source **out, const char *trace, bool counts,
 	}
 	*out = source;
 	return 0;
+}
+
+const char *serve_source_note(const struct serve_source *source)
+{
+	return source->note;
 }
 
 bool serve_source_is_over(const struct serve_source *source)

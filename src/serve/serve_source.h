@@ -27,6 +27,9 @@ int serve_source_open(struct serve_source **source, const char *trace, bool coun
  * with @err. */
 int serve_source_read(struct serve_source *source, struct kymo_err *err);
 
+/** serve_source_note() - why programs can't be read at the moment; "". */
+const char *serve_source_note(const struct serve_source *source);
+
 /** serve_source_is_over() - of a trace that nobody writes: all was read, and its windows were
  * taken. */
 bool serve_source_is_over(const struct serve_source *source);

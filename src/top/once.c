@@ -292,6 +292,8 @@ static int put(const struct once *once, struct table *table, enum table_format f
 	table_value_u64(table, "events", "Events", totals.events);
 	table_value_ns(table, "span_ns", "In", totals.end_ns - totals.begin_ns);
 	table_value_u64(table, "lost", "Lost", totals.lost);
+	if (*source_note(once->source))
+		table_value_text(table, "note", "Note", source_note(once->source));
 	if (format != TABLE_CSV)
 		put_findings(table, board);
 	for (unsigned page = 0; page < BOARD_PAGES; page++)

@@ -128,6 +128,8 @@ static void note_programs(struct source *source)
 
 	board_totals(source->board, &totals);
 	source->note[0] = 0;
+	if (taking_no_room(source->taking, source->note, sizeof(source->note)))
+		return;
 	if (source->kind <= SOURCE_COUNTING && !totals.processes)
 		(void)snprintf(source->note, sizeof(source->note),
 			       source->options->hint && *source->options->hint

@@ -12,12 +12,14 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
 #include "recorder/runtime/domain.h"
@@ -29,6 +31,8 @@
 #define OWN_NAME "/kymo-top."
 #define ASK_MS 10000
 #define LOCK_TRIES 10
+#define LEAST_BYTES (4ull << 20)  /* free ones of a place; the trace takes half of them at most */
+#define FULL_BYTES (128ull << 10) /* with fewer, the recorder can't write, or soon can't */
 
 struct taking {
 	struct taking_options options;
@@ -229,25 +233,49 @@ static int make_locked(struct taking *taking, const char *place)
 	return 1;
 }
 
+static uint64_t free_bytes(const char *path)
+{
+	struct statvfs space;
+
+	return statvfs(path, &space) ? UINT64_MAX : (uint64_t)space.f_bavail * space.f_frsize;
+}
+
+/* Return: 0; -1 with @why. */
+static int make_in(struct taking *taking, const char *place, char *why, size_t size)
+{
+	const uint64_t room = free_bytes(place);
+	char left[TEXT_QUANTITY_MAX];
+	int rc = 1;
+
+	remove_left(place);
+	for (int try = 0; rc == 1 && try < LOCK_TRIES && room >= LEAST_BYTES; try++)
+		rc = make_locked(taking, place);
+	if (rc) {
+		(void)snprintf(why, size, "%s%s%s", place, room < LEAST_BYTES ? " has only " : ": ",
+			       room < LEAST_BYTES ? text_bytes(left, room) : strerror(errno));
+		return -1;
+	}
+	(void)snprintf(taking->path, sizeof(taking->path), "%s/trace", taking->directory);
+	/* The traced programs need shared memory, too. */
+	if (taking->options.most_bytes > room / 2) {
+		taking->options.most_bytes = room / 2;
+		taking->options.chunk_bytes = room / 4;
+	}
+	return 0;
+}
+
 static int make_directory(struct taking *taking, struct kymo_err *err)
 {
-	static const char *const places[] = { "/dev/shm", "/tmp" };
+	char why[2][128] = { "", "" };
 
-	for (unsigned i = 0; i < COUNT_OF(places); i++) {
-		int rc = 1;
-
-		remove_left(places[i]);
-		for (int try = 0; rc == 1 && try < LOCK_TRIES; try++)
-			rc = make_locked(taking, places[i]);
-		if (rc == 0) {
-			(void)snprintf(taking->path, sizeof(taking->path), "%s/trace",
-				       taking->directory);
-			return 0;
-		}
-	}
+	if (make_in(taking, "/dev/shm", why[0], sizeof(why[0])) == 0 ||
+	    make_in(taking, "/tmp", why[1], sizeof(why[1])) == 0)
+		return 0;
 	taking->directory[0] = 0;
-	return err_set(err, KYMO_EXIT_FAILED, "cannot create a directory in /dev/shm or /tmp: %s",
-		       strerror(errno));
+	return err_set(err, KYMO_EXIT_FAILED,
+		       "cannot keep the newest events, which takes 4 MiB at least: %s, %s; free some "
+		       "space there",
+		       why[0], why[1]);
 }
 
 static int start_child(struct taking *taking, struct kymo_err *err)
@@ -389,4 +417,17 @@ bool taking_is_over(struct taking *taking)
 	if (taking->child > 0 && waitpid(taking->child, NULL, WNOHANG) == taking->child)
 		taking->child = -1;
 	return taking->child < 0;
+}
+
+bool taking_no_room(const struct taking *taking, char *text, size_t size)
+{
+	const uint64_t room = free_bytes(taking->directory);
+	char left[TEXT_QUANTITY_MAX];
+
+	if (room >= FULL_BYTES)
+		return false;
+	(void)snprintf(text, size,
+		       "%s has only %s left: events of this time are lost; free some",
+		       taking->directory, text_bytes(left, room));
+	return true;
 }

@@ -14,6 +14,7 @@
 #define KYMO_TOP_TAKING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -45,6 +46,14 @@ const char *taking_beside(const struct taking *taking);
 
 /** taking_only_counts() - nobody records: the programs count, and the trace has names only. */
 bool taking_only_counts(const struct taking *taking);
+
+/**
+ * taking_no_room() - whether the file system of the trace is full, so that the trace does not grow
+ * @text: what the user should know; untouched if there is room
+ *
+ * Context: one system call.
+ */
+bool taking_no_room(const struct taking *taking, char *text, size_t size);
 
 /** taking_is_over() - whether the child has ended: another terminal ended the recording. Context:
  * wait-free. */
