@@ -7,7 +7,9 @@ A program whose region is cut off dies of it, as it would of any damage to its o
 the process, and goes on with the others."""
 import contextlib
 import glob
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -201,6 +203,8 @@ head -c 1M /dev/zero >"$1/fill" 2>/dev/null
 "$2" record -o "$3" -- sh -c "touch '$3.ran'"; echo "record $?"
 HOME="$3.home" "$2" record --relay net://127.0.0.1:1 -- true; echo "relay $?"
 "$2" start -o "$3"; echo "start $?"
+"$2" top --once; echo "top $?"
+"$2" serve -l 127.0.0.1:0; echo "serve $?"
 "$2" status >/dev/null; echo "status $?"
 "$2" stop; echo "stop $?"
 "$2" run -- true; echo "run $?"
@@ -218,12 +222,54 @@ def full(directory):
     if done.returncode == 77 or "unshare" in done.stderr:
         print("skipped in part: mounting a tmpfs:", done.stderr.strip())
         return
-    check(done.stdout.split() == "record 1 relay 1 start 1 status 0 stop 6 run 0 little 6 after 0".split(), done.stdout, done.stderr)
+    check(done.stdout.split() == "record 1 relay 1 start 1 top 1 serve 1 status 0 stop 6 run 0 little 6 after 0".split(), done.stdout, done.stderr)
     said = f"cannot allocate a page for {place}/run/domain: No space left on device; free space on that file system"
-    check(done.stderr.count(said) == 3, done.stderr)
+    check(done.stderr.count(said) == 5, done.stderr)
     check(f"nothing was traced, so there is no trace: {place}/run has only" in done.stderr, done.stderr)
     check(f"kymo run: true cannot be recorded: {place}/run has only" in done.stderr, done.stderr)
     check(not os.path.exists(os.path.join(directory, "trace.ran")), "the command was started")
+
+
+MEMORY = """
+mount -t tmpfs -o size=16m,mode=1777 none /dev/shm && mkdir -m 700 "$KYMO_DIR" || exit 77
+fill() { head -c 32M /dev/zero >/dev/shm/fill 2>/dev/null; }
+wait_for() { for try in $(seq 300); do "$@" && return; sleep 0.2; done; }
+recorded() { "$kymo" status --format csv | grep -q numbers,record; }
+kymo=$1
+"$kymo" run -- "$2" --threads 1 --rate 1000 --seconds 300 "$3" & program=$!
+wait_for test -s "$3"
+fill
+"$kymo" top --once --interval 1s --format json >"$3.top"; echo "full $?"
+rm /dev/shm/fill
+"$kymo" serve -l 127.0.0.1:0 2>"$3.said" & serve=$!
+wait_for recorded
+fill
+wait_for grep -q "has only" "$3.said"
+kill $serve; wait $serve; echo "serve $?"
+cat "$3.said" >&2
+case $kymo in
+/tmp/*) echo "none -";;
+*) unshare -m sh -c 'mount -t tmpfs -o size=64k none /tmp && exec "$1" top --once' sh "$kymo"; echo "none $?";;
+esac
+kill $program; wait $program; echo "program $?"
+"""
+
+
+def full_memory(directory):
+    """What `top` and `serve` keep for a moment goes to the place that has room; if it fills up meanwhile, they say so."""
+    env, out = private(directory), os.path.join(directory, "n")
+    if KYMO.startswith("/dev/shm"):
+        print("skipped in part: a full /dev/shm: kymo is there")
+        return
+    done = run("unshare", "-m", "sh", "-c", MEMORY, "sh", KYMO, NUMBERS, out, env=env, status=None)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        print("skipped in part: mounting a tmpfs:", done.stderr.strip())
+        return
+    words = done.stdout.split()
+    check(words[:4] + words[6:] == "full 0 serve 0 program 0".split() and words[5] in ("1", "-"), done.stdout, done.stderr)
+    check(re.search(r"kymo serve: /dev/shm/kymo-top.* has only .* left: events of this time are lost; free some", done.stderr), done.stderr)
+    check(words[5] == "-" or "/tmp has only 64.0 KiB; free some space there" in done.stderr, done.stderr)
+    check(json.loads(text(out + ".top"))["events"] > 0, "top saw nothing")
 
 
 def file_limit(directory):
@@ -265,7 +311,7 @@ def users(directory):
 
 
 if __name__ == "__main__":
-    tests = region_under_record, region_under_start, domain_truncated, domain_at_the_end, region_that_flickers, agent_beside_it, full, file_limit, users
+    tests = region_under_record, region_under_start, domain_truncated, domain_at_the_end, region_that_flickers, agent_beside_it, full, full_memory, file_limit, users
     for test in tests:
         if len(sys.argv) == 1 or test.__name__ in sys.argv[1:]:
-            in_directory(test, "/dev/shm")
+            in_directory(test, "/var/tmp" if test == full_memory else "/dev/shm")
