@@ -247,6 +247,54 @@ size_t text_width(const char *text)
 	return width;
 }
 
+static bool ends_command(const char *at)
+{
+	return strchr("\"`", *at) || (strchr(",;:.)", *at) && (!at[1] || at[1] == ' '));
+}
+
+/* Bytes of the command that begins at @text, else of the word, with the blanks before it. */
+static size_t unit_length(const char *text)
+{
+	const size_t blanks = strspn(text, " "), word = blanks + strcspn(text + blanks, " ");
+	const char *begin = text + blanks, *at;
+
+	begin += strspn(begin, "\"`'(");
+	if (strncmp(begin, "kymo ", 5) != 0 || !islower((unsigned char)begin[5]) ||
+	    begin[5 + strcspn(begin + 5, " ") - 1] == ':')
+		return word;
+	for (at = begin; *at && !ends_command(at); at++)
+		if (!strncmp(at, " or kymo ", 9) || !strncmp(at, " and kymo ", 10))
+			return (size_t)(at - text);
+	return (size_t)(at - text) + strcspn(at, " ");
+}
+
+void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent)
+{
+	bool is_first = true; /* of its line */
+
+	while (*text) {
+		const size_t blanks = strspn(text, " ");
+		const size_t word = blanks + strcspn(text + blanks, " ");
+		size_t length = unit_length(text), columns = 0;
+
+		if (length > word && length > width - indent)
+			length = word;
+		for (size_t i = 0; i < length; i++)
+			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (!is_first && at + columns > width) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			length -= blanks;
+			columns -= blanks;
+			text += blanks;
+			at = indent;
+		}
+		fprintf(out, "%.*s", (int)length, text);
+		at += columns;
+		text += length;
+		is_first = false;
+	}
+}
+
 char *text_shell(char *out, size_t size, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";

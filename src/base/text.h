@@ -67,6 +67,17 @@ bool text_ros_glob(const char *glob, const char *name);
 size_t text_width(const char *text);
 
 /**
+ * text_fold() - print @text in lines of at most @width columns, broken at blanks
+ * @at: columns of the first line that are already used
+ * @indent: of the lines that follow
+ *
+ * A command, from "kymo VERB" to the next quote or punctuation, stays in one line, so that it can
+ * be copied. A word that is longer than a line stays whole, too: the terminal breaks it. No newline
+ * ends the text.
+ */
+void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent);
+
+/**
  * text_shell() - @text as one word of a shell, quoted where that is needed
  * @out: @size bytes, always terminated; 4 * strlen(@text) + 3 are always enough
  *

@@ -207,6 +207,49 @@ static void shell_words(void **state)
 	assert_true(strlen(out) < 8 && out[0] == '\'' && out[strlen(out) - 1] == '\'');
 }
 
+static char *folded(const char *text, size_t width, size_t at, size_t indent)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *file = open_memstream(&out, &size);
+
+	assert_non_null(file);
+	text_fold(file, text, width, at, indent);
+	assert_int_equal(fclose(file), 0);
+	return out;
+}
+
+/* Lines are broken at blanks, but not within a command, which somebody may copy. */
+static void folded_text(void **state)
+{
+	static const struct {
+		const char *text, *lines;
+	} cases[] = {
+		{ "", "" },
+		{ "fits in a line", "fits in a line" },
+		{ "it does not fit in one line", "it does not fit in\n  one line" },
+		{ "a, kymo rm x y, or b", "a, kymo rm x y, or\n  b" },
+		{ "name it: kymo rm x yz", "name it:\n  kymo rm x yz" },
+		{ "do \"kymo rm x yz\" now", "do \"kymo rm x yz\"\n  now" },
+		{ "here kymo rm a or kymo ls -a", "here kymo rm a or\n  kymo ls -a" },
+		{ "then: kymo rm a b c d e f g h i", "then: kymo rm a b c\n  d e f g h i" },
+		{ "say kymo record: it failed", "say kymo record: it\n  failed" },
+		{ "a /very/long/path/of/something b", "a\n  /very/long/path/of/something\n  b" },
+		{ "äöü äöü äöü äöü äöü", "äöü äöü äöü äöü äöü" },
+	};
+	char *out;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		out = folded(cases[i].text, 19, 0, 2);
+		assert_string_equal(out, cases[i].lines);
+		free(out);
+	}
+	out = folded("one two", 12, 8, 4);
+	assert_string_equal(out, "one\n    two");
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +262,7 @@ int main(void)
 		cmocka_unit_test(kinds_of_characters),
 		cmocka_unit_test(simple_text),
 		cmocka_unit_test(shell_words),
+		cmocka_unit_test(folded_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
