@@ -43,15 +43,21 @@ static const struct verb *find_verb(const char *name)
 	return strcmp(name, "list") ? NULL : &verb_events; /* its name before */
 }
 
+#define HELP_COLUMNS 80
+#define VERB_COLUMNS 13 /* of the names of verbs */
+
 static void overview(FILE *out)
 {
 	fputs("Usage: kymo VERB [OPTION...] [OPERAND...]\n\n"
 	      "Records what a robot did, and explains why it was late.\n\nVerbs:\n", out);
-	for (unsigned i = 0; verbs[i]; i++)
-		fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	for (unsigned i = 0; verbs[i]; i++) {
+		fprintf(out, "  %-10s ", verbs[i]->name);
+		text_fold(out, verbs[i]->summary, HELP_COLUMNS, VERB_COLUMNS, VERB_COLUMNS);
+		fputc('\n', out);
+	}
 	fputs("\nMore:\n"
 	      "  kymo help VERB                 what a verb does, its options, examples\n"
-	      "  kymo help --format json        all verbs, options, exit statuses, variables, for programs\n"
+	      "  kymo help --format json        verbs, options, exit statuses, for programs\n"
 	      "  kymo --version                 version and what is built in\n"
 	      "  kymo --completion SHELL        completion script for bash, zsh or fish\n"
 	      "  kymo --man [VERB|7]            manual page, 7: the overview; for `man -l -`\n\n"

@@ -20,6 +20,17 @@
 
 #define REGION_LEAST 524288u	/* bytes: a smaller place has no room for a program with a thread */
 
+/* As one write where no terminal is: other programs write there, too. */
+static void say(const char *verb, const char *clean)
+{
+	(void)fflush(stdout);
+	if (!isatty(STDERR_FILENO)) {
+		fprintf(stderr, "kymo %s: %s\n", verb, clean);
+		return;
+	}
+	screen_say(stderr, (unsigned)fprintf(stderr, "kymo %s: ", verb), 2, clean);
+}
+
 int cli_fail(const char *verb, const struct kymo_err *err)
 {
 	char clean[4 * sizeof err->text];
@@ -27,8 +38,7 @@ int cli_fail(const char *verb, const struct kymo_err *err)
 	if (!*err->text)
 		return (int)err->status;
 	text_clean(clean, sizeof clean, err->text);
-	fflush(stdout);
-	fprintf(stderr, "kymo %s: %s\n", verb, clean);
+	say(verb, clean);
 	if (err->status == KYMO_EXIT_USAGE)
 		fprintf(stderr, "Try 'kymo %s --help'.\n", verb);
 	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
@@ -39,8 +49,7 @@ void cli_say(void *verb, const char *text)
 	char clean[4096];
 
 	text_clean(clean, sizeof clean, text);
-	(void)fflush(stdout);
-	fprintf(stderr, "kymo %s: %s\n", (const char *)verb, clean);
+	say(verb, clean);
 }
 
 int cli_no_operands(int argc, char **argv, struct kymo_err *err)

@@ -12,6 +12,7 @@
 #include "base/text.h"
 
 #define WIDTH_MAX 10000
+#define SAY_LEAST 20 /* columns for a text: below that it is not broken */
 
 static bool is_dumb(void)
 {
@@ -46,6 +47,27 @@ unsigned screen_width(void)
 	if (columns && text_read_u64(columns, &width) && width && width < WIDTH_MAX)
 		return (unsigned)width;
 	return size_of_terminal().ws_col;
+}
+
+/* 0: nobody reads @out at a terminal. */
+static unsigned width_of(FILE *out)
+{
+	struct winsize size = { 0 };
+
+	if (out == stdout)
+		return screen_width();
+	return isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+void screen_say(FILE *out, unsigned at, unsigned indent, const char *text)
+{
+	const unsigned width = width_of(out);
+
+	if (width > indent + SAY_LEAST)
+		text_fold(out, text, width, at, indent);
+	else
+		fputs(text, out);
+	fputc('\n', out);
 }
 
 static bool has_color(bool terminal)

@@ -20,6 +20,13 @@ bool screen_is_terminal(void);
  * says; 0: it is none, does not say, or --wide was given. */
 unsigned screen_width(void);
 
+/**
+ * screen_say() - print @text and a newline; on a terminal in lines that are broken at blanks
+ * @at: columns of the first line that are already used
+ * @indent: of the lines that follow
+ */
+void screen_say(FILE *out, unsigned at, unsigned indent, const char *text);
+
 /** screen_paint() - @escape if colours are wanted on @out, else "". */
 const char *screen_paint(FILE *out, const char *escape);
 

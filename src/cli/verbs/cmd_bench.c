@@ -265,7 +265,7 @@ const struct verb verb_bench = {
 		"compared or, with --require, if a metric is not known. If a command fails, with "
 		"1.",
 	.examples = "kymo bench --base old/robot --new new/robot --duration 10s\n"
-		    "kymo bench --pairs 10 -d 30s --base 'ros2 launch a.py' --new 'ros2 launch b.py'\n"
+		    "kymo bench --pairs 10 -d 30s --base './old --loop' --new './new --loop'\n"
 		    "kymo bench --format junit --base ./old --new ./new >bench.xml",
 	.opts = opts,
 	.run = run,

@@ -166,8 +166,7 @@ const struct verb verb_flow = {
 		       "there was nothing to show (the output says why).",
 	.examples = "kymo flow\n"
 		    "kymo flow TRACE '/scan -> /cmd_vel'\n"
-		    "kymo flow TRACE '/lidar_driver -> /perception/* -> /base_driver:/cmd_vel' "
-		    "--worst 10\n"
+		    "kymo flow TRACE '/scan -> /perception/* -> /base_driver:/cmd_vel' -w 10\n"
 		    "kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
 		    "kymo flow TRACE --message 1234",
 	.common = "chain worst message at node topic begin wide",

@@ -39,12 +39,26 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
+static void say_none(const char *directory)
+{
+	char text[4096 + 160];
+
+	(void)snprintf(text, sizeof(text),
+		       "no incident in %s; --dir DIR looks elsewhere; \"kymo record --flight 30s --incidents "
+		       "--trigger ...\" writes incidents", directory);
+	cli_say("incidents", text);
+}
+
 static int list(const struct options *o, const char *directory, const struct incidents *incidents)
 {
 	static const struct table_column columns[] = { { "name", "NAME" }, { "state", "STATE" }, { "bytes", "BYTES" },
 						       { "trigger", "TRIGGER" }, { "sentence", "WHAT" } };
 	struct table *table;
 
+	if (!incidents->count && !o->format) {
+		say_none(directory);
+		return KYMO_EXIT_EMPTY;
+	}
 	if (cli_table("incidents", o->format, &table))
 		return KYMO_EXIT_FAILED;
 	table_section(table, "incidents", NULL, columns, COUNT_OF(columns));
@@ -58,9 +72,6 @@ static int list(const struct options *o, const char *directory, const struct inc
 		table_text(table, trigger ? trigger : "");
 		table_text(table, incident_sentence(incident));
 	}
-	if (!incidents->count && !o->format)
-		fprintf(stderr, "kymo incidents: no incident in %s\n  --dir DIR looks elsewhere; \"kymo record "
-			"--flight 30s --incidents --trigger ...\" writes incidents\n", directory);
 	return cli_close("incidents", table, incidents->count ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
 }
 

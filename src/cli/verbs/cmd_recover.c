@@ -36,8 +36,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	    recorded_once(&session, &stats, err) < 0)
 		return -1;
 	if (!stats.processes || !stats.bytes) {
-		fprintf(stderr, "kymo recover: no process that died while it was recorded has left "
-			"events, so there is no trace\n");
+		cli_say("recover", "no process that died while it was recorded has left events, so there is no trace");
 		return KYMO_EXIT_EMPTY;
 	}
 	status = recorded_print("recover", &stats, NULL, session.output, options.format,

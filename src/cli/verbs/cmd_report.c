@@ -456,8 +456,8 @@ const struct verb verb_report = {
 		    "kymo report TRACE --realtime-file realtime.txt\n"
 		    "kymo report left-robot right-robot\n"
 		    "kymo report TRACE --format summary -o monday.summary\n"
-		    "kymo report TRACE --path '/camera -> /image -> /detector' --section "
-		    "response-segments\n"
+		    "kymo report TRACE --path '/camera -> /image -> /detector' "
+		    "-s response-segments\n"
 		    "kymo report TRACE --section callback_instances --format csv > instances.csv",
 	.common = "section node topic begin end limit wide format",
 	.groups = "What is shown: section node topic process sort limit all window begin end clock "

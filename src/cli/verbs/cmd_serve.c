@@ -93,7 +93,7 @@ static int check(const struct options *options, const char *address, int operand
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--count is for programs that run; a trace already has its events");
 	if (options->once && !operands)
-		return err_set(err, KYMO_EXIT_USAGE, "--once requires a complete trace");
+		return err_set(err, KYMO_EXIT_USAGE, "--once reads a complete trace: kymo serve --once TRACE");
 	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
 		return err_set(err, KYMO_EXIT_USAGE, "--window must be at least 100ms");
 	if (!options->certificate != !options->key)
@@ -230,7 +230,7 @@ const struct verb verb_serve = {
 	.examples = "kymo serve\n"
 		    "kymo serve --count\n"
 		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
-		    "kymo serve --listen 0.0.0.0:443 --tls-cert r.crt --tls-key r.key --token-file t\n"
+		    "kymo serve -l 0.0.0.0:443 --tls-cert r.crt --tls-key r.key --token-file token\n"
 		    "kymo serve --once TRACE\n"
 		    "kymo serve --clickhouse http://127.0.0.1:8123\n"
 		    "kymo serve --otlp http://127.0.0.1:4318\n",

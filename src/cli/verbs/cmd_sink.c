@@ -105,9 +105,9 @@ static int list_sinks(const struct options *options, struct kymo_err *err)
 	if (ask(request("sink_list"), ASK_MS, &reply, err) < 0)
 		return -1;
 	sinks = json_get(reply, "sinks");
-	if (table_open(&table, stdout, (enum table_format)options->format) < 0) {
+	if (cli_table("sink", options->format, &table)) {
 		json_object_put(reply);
-		return err_no_memory(err);
+		return KYMO_EXIT_FAILED;
 	}
 	table_section(table, "sinks", NULL, columns, COUNT_OF(columns));
 	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)

@@ -236,9 +236,9 @@ static const struct table_column worst_columns[] = {
 	{ "total_ns", "Latency" },
 	{ "at", "Begun at" },
 	{ "begin_ns", NULL },
-	{ "most_ns", "longest part" },
-	{ "most_segment", "in" },
-	{ "most_where", "of" },
+	{ "most_ns", "Longest part" },
+	{ "most_segment", "In" },
+	{ "most_where", "Of" },
 	{ "message", "Message" },
 };
 
@@ -302,6 +302,7 @@ void flow_print_worst(struct flow *flow)
 		return;
 	table_section(flow->table, "worst", "The longest, and where most of the time went", worst_columns,
 		      COUNT_OF(worst_columns));
+	table_rank(flow->table, "chain total_ns most_ns most_segment most_where message at");
 	for (i = 0; i < flow->chains_shown; i++)
 		for (rank = 0; has_worst(flow, i) && rank < flow->chain[i]->stats->worst_count; rank++) {
 			worst_row(flow, i, rank);

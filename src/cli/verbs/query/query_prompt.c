@@ -166,7 +166,7 @@ static int show_tables(struct prompt *prompt, const char *argument)
 {
 	(void)prompt, (void)argument;
 	for (unsigned i = 0; i < TABLES; i++)
-		printf("%-25s %s\n", tables_table[i].name, tables_table[i].text);
+		screen_say(stdout, (unsigned)printf("%-25s ", tables_table[i].name), 26, tables_table[i].text);
 	return 0;
 }
 

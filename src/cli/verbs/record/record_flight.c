@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 
 #define POST_NS		1000000000
 #define MEMORY		(256u << 20)
@@ -143,10 +144,26 @@ static void print_json(const struct flight_report *report, const char *why)
 	json_object_put(object);
 }
 
+/* @why: without what a terminal would obey. */
+static void print_line(const struct flight_report *report, const char *why)
+{
+	char line[3 * 4096], time[TEXT_QUANTITY_MAX], dropped[48] = "", fired[64] = "";
+
+	if (report->dropped)
+		(void)snprintf(dropped, sizeof dropped, ", %" PRIu64 " dropped", report->dropped);
+	if (report->suppressed)
+		(void)snprintf(fired, sizeof fired, "; fired %" PRIu64 " more time%s meanwhile", report->suppressed,
+			       report->suppressed == 1 ? "" : "s");
+	(void)snprintf(line, sizeof line, "%s  %s; %s, %" PRIu64 " events%s%s", report->path, why,
+		       text_ns(time, (int64_t)(report->end_ns - report->begin_ns)), report->events,
+		       dropped, fired);
+	screen_say(stdout, 0, 2, line);
+}
+
 static void on_written(void *context, const struct flight_report *report)
 {
 	struct flight_show *show = context;
-	char why[1024], clean[2048], time[TEXT_QUANTITY_MAX];
+	char why[1024], clean[2048];
 
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
@@ -157,7 +174,7 @@ static void on_written(void *context, const struct flight_report *report)
 	if (report->failed) {
 		show->failed += report->failed->status != KYMO_EXIT_EMPTY;
 		text_clean(clean, sizeof clean, report->failed->text);
-		fprintf(stderr, "kymo record: %s\n", clean);
+		cli_say("record", clean);
 		return;
 	}
 	show->written++;
@@ -169,14 +186,7 @@ static void on_written(void *context, const struct flight_report *report)
 	if (show->format == TABLE_JSON) {
 		print_json(report, why);
 	} else {
-		printf("%s  %s; %s, %" PRIu64 " events", report->path, clean,
-		       text_ns(time, (int64_t)(report->end_ns - report->begin_ns)), report->events);
-		if (report->dropped)
-			printf(", %" PRIu64 " dropped", report->dropped);
-		if (report->suppressed)
-			printf("; fired %" PRIu64 " more time%s meanwhile", report->suppressed,
-			       report->suppressed == 1 ? "" : "s");
-		putchar('\n');
+		print_line(report, clean);
 	}
 	fflush(stdout);
 }

@@ -18,7 +18,9 @@ void record_say(void *context, const char *text)
 	char clean[1024];
 
 	text_clean(clean, sizeof clean, text);
-	fprintf(stderr, "%skymo %s: %s\n", show->terminal ? "\r\033[K" : "", show->verb, clean);
+	if (show->terminal)
+		fputs("\r\033[K", stderr);
+	cli_say((void *)show->verb, clean);
 }
 
 /* A line of zeros does not show that something is wrong. */
