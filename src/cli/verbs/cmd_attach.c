@@ -46,7 +46,7 @@ static int list(int format, struct kymo_err *err)
 	struct attach_found *found;
 	const int count = attach_find(NULL, &found, err);
 	struct table *table;
-	unsigned shown = 0;
+	unsigned shown = 0, ready = 0;
 
 	if (count < 0)
 		return -1;
@@ -62,10 +62,12 @@ static int list(int format, struct kymo_err *err)
 		table_u64(table, found[i].pid);
 		table_text(table, kinds[found[i].kind]);
 		shown++;
+		ready += found[i].kind == ATTACH_ROS2 || found[i].kind == ATTACH_DETACHED;
 	}
 	free(found);
-	table_note(table, shown ? "Attach with: kymo attach -p PID, or --all"
-				: "No ROS 2 program that you may trace is running.");
+	table_note(table, ready	  ? "Attach with: kymo attach -p PID, or kymo attach --all"
+			  : shown ? "Record with: kymo record"
+				  : "No ROS 2 program that you may trace is running.");
 	return cli_close("attach", table, shown ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
 }
 

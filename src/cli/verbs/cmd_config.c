@@ -83,7 +83,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		return -1;
 	if (argc < 1 || argc > 2 || (strcmp(argv[0], "check") && strcmp(argv[0], "show")))
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "kymo config check [FILE] or kymo config show [FILE]");
+			       "write kymo config check [FILE] or kymo config show [FILE]");
 	if (!strcmp(argv[0], "check"))
 		return check(argc > 1 ? argv[1] : NULL, err);
 	if (config_read(&config, argc > 1 ? argv[1] : NULL, err))

@@ -64,11 +64,13 @@ static int write_switch(const struct options *o, const struct enable_place *plac
 		return -1;
 	printf("%s %s\n", rc ? "wrote" : "nothing to do: it is as you want it,", place->file);
 	if (*place->index)
-		printf("Running programs go on without kymo. Open a new shell, source %s, and start them again.\n"
-		       "The present shell stays without kymo.\n", place->setup);
+		printf("Running programs go on without kymo, and so does this shell. For others:\n"
+		       "  open a new shell, source %s, and start the programs\n", place->setup);
 	else
-		printf("Running programs go on without kymo. For services: systemctl --user daemon-reload, and restart them.\n"
-		       "For the desktop: log in again. Shells over ssh do not read this file: kymo enable --workspace DIR.\n");
+		puts("Running programs go on without kymo. For others:\n"
+		     "  services     systemctl --user daemon-reload, and restart them\n"
+		     "  the desktop  log in again\n"
+		     "  ssh          does not read this file: kymo enable --workspace DIR");
 	printf("Undo with: kymo disable%s%s\n", o->whom.workspace ? " --workspace " : "", o->whom.workspace ? o->whom.workspace : "");
 	return KYMO_EXIT_OK;
 }

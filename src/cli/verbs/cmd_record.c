@@ -55,7 +55,7 @@ static int go_into_background(const struct record_wishes *wishes, const struct r
 			 KYMO_STATE_PREPARE : KYMO_STATE_RECORD));
 	table_value_text(table, "trace", "Trace", output);
 	table_value_text(table, "log", "Log", into->log);
-	table_note(table, "Next: kymo status, %s, stop", record->session.paused ? "resume" : "pause");
+	table_note(table, "Next: kymo status, kymo %s or kymo stop", record->session.paused ? "resume" : "pause");
 	*status = cli_close("start", table, KYMO_EXIT_OK);
 	return rc;
 }

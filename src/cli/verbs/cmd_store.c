@@ -184,7 +184,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	if (argc < 2 ||
 	    (strcmp(argv[0], "add") && strcmp(argv[0], "list") && strcmp(argv[0], "changes")))
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "kymo store add DIR --commit ID TRACE..., kymo store list DIR, or "
+			       "write kymo store add DIR --commit ID TRACE..., kymo store list DIR, or "
 			       "kymo store changes DIR");
 	if (strcmp(argv[0], "add") == 0)
 		return add(&o, argc - 1, argv + 1, err);
