@@ -70,6 +70,27 @@ run 0 as "$two" env -u KYMO_DIR "$kymo" status
 has out "$trace"
 run 1 as "$two" env -u KYMO_DIR "$kymo" stop
 has err "cannot ask process"
+# Who is neither root nor one of them is refused by each verb, also where root left the directory open; nothing changes.
+mkdir -m 755 "$scratch/open"
+mkdir "$scratch/third.out"
+chown "$third" "$scratch/third.out"
+for dir in "$KYMO_DIR" "$scratch/open"; do
+	why="belongs to uid 0, not to you (uid $third)"
+	[ "$dir" = "$KYMO_DIR" ] && why="cannot use the runtime directory $dir: Permission denied"
+	for verb in status stop pause resume snapshot "sink list" "record -o $scratch/third.out/t -d 0.1" "start -o $scratch/third.out/t" \
+		"top --once" "serve -l 127.0.0.1:0" "recover -o $scratch/third.out/t"; do
+		run 1 as "$third" env KYMO_DIR="$dir" "$kymo" $verb
+		has err "$why"
+	done
+	run 0 as "$third" env KYMO_DIR="$dir" "$kymo" run -- true
+	has err "true cannot be recorded: "
+	has err "$why"
+done
+same "what the third user made" "" "$(ls -A "$scratch/third.out" "$scratch/open" | grep -v :)"
+# A setuid program ignores the environment of whoever starts it: it is not in root's trace, see "processes" below.
+install -m 4755 "$KYMO_BUILD/tests/user_events" "$scratch/setuid"
+run 0 as "$third" env KYMO_DIR="$KYMO_DIR" "$scratch/setuid"
+wait_for there "$scratch/one" 'numbers,record,alive'
 # A pause is one of all.
 run 0 "$kymo" pause -q
 wait_for there "$scratch/one" 'numbers,prepare,alive'
