@@ -21,13 +21,22 @@ char *compare_value(char out[TEXT_QUANTITY_MAX], enum compare_unit unit, double 
 	return out;
 }
 
+/* "+0.25"; what rounds to zero has no sign. */
+static char *with_sign(char out[TEXT_QUANTITY_MAX], double value, int decimals)
+{
+	const double half = 0.5 * pow(10, -decimals);
+
+	(void)snprintf(out, TEXT_QUANTITY_MAX, fabs(value) < half ? "%.*f" : "%+.*f", decimals,
+		       fabs(value) < half ? 0 : value);
+	return out;
+}
+
 /* "+22", from a logarithm. */
 static char *percent(char out[TEXT_QUANTITY_MAX], double log_ratio)
 {
 	const double value = 100 * expm1(log_ratio);
 
-	(void)snprintf(out, TEXT_QUANTITY_MAX, fabs(value) < 9.95 ? "%+.1f" : "%+.0f", value);
-	return out;
+	return with_sign(out, value, fabs(value) < 9.95 ? 1 : 0);
 }
 
 char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
@@ -38,10 +47,11 @@ char *compare_change(char out[COMPARE_CHANGE_MAX], const struct compare_row *row
 	char middle[TEXT_QUANTITY_MAX], from[TEXT_QUANTITY_MAX], to[TEXT_QUANTITY_MAX];
 
 	if (row->unit == COMPARE_PER_RUN)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f per run", row->new - row->base);
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s per run",
+			       with_sign(middle, row->new - row->base, 2));
 	else if (row->unit == COMPARE_SHARE)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f points",
-			       100 * (row->new - row->base));
+		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s points",
+			       with_sign(middle, 100 * (row->new - row->base), 2));
 	else if (isfinite(low) && isfinite(high))
 		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %% (%s to %s %%)",
 			       percent(middle, sign * row->change.estimate), percent(from, low),
@@ -69,8 +79,8 @@ char *compare_size(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
 	char number[TEXT_QUANTITY_MAX];
 
 	if (row->unit == COMPARE_PER_RUN || row->unit == COMPARE_SHARE)
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%+.2f",
-			       (row->unit == COMPARE_SHARE ? 100 : 1) * (row->new - row->base));
+		(void)with_sign(
+			out, (row->unit == COMPARE_SHARE ? 100 : 1) * (row->new - row->base), 2);
 	else
 		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %%",
 			       percent(number, (row->is_less_worse ? -1 : 1) * row->change.estimate));
