@@ -55,7 +55,8 @@ static void plan(struct arm *arm)
 
 	for (int round = 0; round < 100; round++)
 		for (int i = 0; i < AXES; i++) {
-			const double error = arm->wanted[i] - arm->position[i] - 0.1 * arm->torque[(i + 1) % AXES];
+			const double error = arm->wanted[i] - arm->position[i] -
+					     0.01 * arm->torque[(i + 1) % AXES];
 
 			arm->torque[i] += 0.01 * (40 * error - 4 * arm->speed[i] - arm->torque[i]);
 		}
