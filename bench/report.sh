@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How the verbs of the analysis grow: CPU time and peak memory for traces of 1, 10 and 100 M events, and
 # what both are per event and in relation to the smallest; babeltrace2 -o dummy beside them.
-# PAIRS=1000: of 2,000 callbacks.
+# PAIRS=1000: of 2,000 callbacks. GAPS=24: of a day in which nothing happens but in 25 short moments, an hour from each other.
 # usage: report.sh [BUILD] [EVENTS...]		(about 25 bytes an event below TMPDIR, default /dev/shm)
 set -eu
 export KYMO_CACHE=off
@@ -35,7 +35,7 @@ for events in ${*:-1000000 10000000 100000000}; do
 		continue
 	fi
 	rm -rf "$dir/trace"
-	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events" ${PAIRS:+"$PAIRS"})
+	count=$("$build/bench/bench_synthesize" "$dir/trace" "$events" "${PAIRS:-4}" "${GAPS:-0}")
 	measure "kymo info" "$count" "$kymo" info "$dir/trace"
 	measure "kymo report" "$count" "$kymo" report "$dir/trace"
 	export KYMO_CACHE=always XDG_CACHE_HOME="$dir"

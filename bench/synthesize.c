@@ -2,7 +2,8 @@
 /*
  * Writes a large ROS 2 trace for the benchmarks of what reads traces: pairs of processes, one
  * with a timer that publishes, one with a subscription, 14 events per message in the order and
- * with the fields of rclcpp on Jazzy. usage: bench_synthesize DIR EVENTS [PAIRS]
+ * with the fields of rclcpp on Jazzy. usage: bench_synthesize DIR EVENTS [PAIRS [GAPS]]
+ * GAPS: so many times nothing happens for an hour; 24 make a day.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 
 #define PACKET (64u << 10)
 #define STEP_NS 200
+#define GAP_NS 3600000000000ull
 #define EPOCH_NS 1700000000000000000ll
 
 /* Between header and payload of init events. */
@@ -164,6 +166,22 @@ static void message(struct side *from, struct side *to)
 	event(to, KYMO_POINT_rclcpp_executor_wait_for_work, N(-1));
 }
 
+/* Messages of one pair after the other, with gaps between equal parts of them. */
+static void messages(struct side *side, unsigned pairs, uint64_t wanted, unsigned gaps)
+{
+	unsigned gap = 0, i, k;
+
+	for (i = 0; events < wanted; i = (i + 1) % pairs) {
+		if (gap < gaps && events >= wanted / (gaps + 1) * (gap + 1)) {
+			for (k = 0; k < 2 * pairs; k++)
+				flush(&side[k]);
+			now_ns += GAP_NS;
+			gap++;
+		}
+		message(&side[2 * i], &side[2 * i + 1]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct ctf_trace_desc desc = {
@@ -172,13 +190,14 @@ int main(int argc, char **argv)
 	};
 	uint64_t wanted = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	unsigned pairs = argc > 3 ? (unsigned)atoi(argv[3]) : 4, i;
+	const unsigned gaps = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
 	struct ctf_writer *writer;
 	struct side *side, *init = calloc(1, sizeof(*init));
 	struct kymo_err err;
 	char topic[32];
 
 	if (!wanted || !pairs)
-		fail("usage: bench_synthesize DIR EVENTS [PAIRS]");
+		fail("usage: bench_synthesize DIR EVENTS [PAIRS [GAPS]]");
 	side = calloc(2 * (size_t)pairs, sizeof(*side));
 	if (!side || !init || mkdir(argv[1], 0777) || ctf_writer_create(argv[1], &desc, &writer, &err))
 		fail("cannot create the trace");
@@ -198,8 +217,7 @@ int main(int argc, char **argv)
 		open_side(&side[2 * i], writer, CTF_CLASS_RUN, 100 + 2 * i, "talker");
 		open_side(&side[2 * i + 1], writer, CTF_CLASS_RUN, 101 + 2 * i, "listener");
 	}
-	for (i = 0; events < wanted; i = (i + 1) % pairs)
-		message(&side[2 * i], &side[2 * i + 1]);
+	messages(side, pairs, wanted, gaps);
 	for (i = 0; i < 2 * pairs; i++)
 		close_side(&side[i]);
 	ctf_writer_close(writer);
