@@ -43,10 +43,12 @@ function show(is_first) {
 	put(main, content(at));
 	const current = home[at.view] === undefined ? at.view : home[at.view];
 	document.querySelectorAll('nav a').forEach(link => {
-		if (link.dataset.view === current)
+		if (link.dataset.view === current) {
 			link.setAttribute('aria-current', 'page');
-		else
+			link.parentNode.scrollLeft = link.offsetLeft + (link.offsetWidth - link.parentNode.clientWidth) / 2;
+		} else {
 			link.removeAttribute('aria-current');
+		}
 	});
 	const title = main.querySelector('h2');
 	document.title = (at.view && title ? title.textContent + ' · ' : '') + page_name() + ' · kymo';

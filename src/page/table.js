@@ -75,7 +75,7 @@ function table(columns, rows, options) {
 	const state = { column: columns.find(column => column.key === o.sort) || null, up: false, most: o.most };
 	const body = el('tbody', {}), more = el('div', { class: 'more' }), head = el('tr', {});
 	const root = el('div', {}, el('div', { class: 'scroll' },
-		el('table', { 'aria-label': o.label || null }, el('thead', {}, head), body)), more);
+		el('table', { 'aria-label': o.label || null, class: columns.length > 11 ? 'many' : null }, el('thead', {}, head), body)), more);
 	const heads = columns.map(column => {
 		const button = el('button', { type: 'button', title: column.hint || 'sort', onclick: () => {
 			state.up = state.column === column ? !state.up : !column.number;

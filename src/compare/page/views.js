@@ -58,9 +58,9 @@ function overview() {
 }
 
 function metrics_table(rows) {
-	return table([{ key: 'verdict', title: 'verdict', value: metric => metric.verdict, cell: metric => el('td', { class: metric.verdict === 'worse' ? 'bad' : null }, verdict_words[metric.verdict]) },
+	return table([{ key: 'verdict', title: 'verdict', value: metric => metric.verdict, cell: metric => el('td', { class: metric.verdict === 'worse' ? 'word bad' : 'word' }, verdict_words[metric.verdict]) },
 		{ key: 'kind', title: 'is a', value: metric => metric.kind, cell: metric => metric.kind },
-		name_column('name', metric => metric.entity.label, metric => address(metric.entity)), { key: 'metric', title: 'metric', value: metric => metric.metric, cell: metric => metric.metric },
+		name_column('name', metric => metric.entity.label, metric => address(metric.entity)), { key: 'metric', title: 'metric', value: metric => metric.metric, cell: metric => el('td', { class: 'word' }, metric.metric) },
 		...['base', 'new'].map(side => ({ key: side, title: side, number: true, value: metric => metric[side], cell: metric => el('td', { class: 'n', 'data-v': metric[side] }, metric.words[side]) })),
 		{ key: 'change', title: 'change', number: true, value: metric => metric.change, cell: metric => el('td', { class: 'n', 'data-v': metric.change }, metric.words.change) },
 		{ key: 'more', title: 'more runs', value: metric => metric.words.more || '', cell: metric => metric.words.more || '' }],

@@ -77,7 +77,7 @@ function cpu_sums(cpu) {
 
 function cpus_table() {
 	const total = total_ns(), sums = D.cpus.cpus.map(cpu_sums);
-	return table([{ key: 'cpu', title: 'CPU', value: row => cpu_name(row.cpu), cell: row => cpu_name(row.cpu) },
+	return table([{ key: 'cpu', title: 'CPU', value: row => cpu_name(row.cpu), cell: row => el('td', { class: 'word' }, cpu_name(row.cpu)) },
 		share_column('busy', 'seen busy', row => (row.own + row.other) / total), ns_column('own', 'traced programs', row => row.own), ns_column('other', 'other threads', row => row.other),
 		ns_column('waited', 'waited for it', row => row.waited, 'summed over threads'), { key: 'most', title: 'had it most', value: row => row.most, cell: row => el('td', { class: 'namecell' }, name_of(row.most, 40)) }],
 		sums, { most: 64, label: 'CPUs' });

@@ -156,6 +156,7 @@ function graph_chart() {
 				graph_line(line, boxes.get(line.from), boxes.get(line.to), most_rate, most_p99, back.has(line), taken)),
 			model.nodes.map(node => graph_node(D.graph.nodes[node], boxes.get(node))));
 	});
-	return figure('', copy_button('copy as kymo export', command('export', '--format svg -o graph.svg')), chart,
+	chart.style.minWidth = layers.length * 150 + 'px';
+	return figure('', copy_button('copy as kymo export', command('export', '--format svg -o graph.svg')), el('div', { class: 'scroll' }, chart),
 		el('p', { class: 'dim small' }, model.all > model.nodes.length ? count_text(model.nodes.length) + ' of ' + count_text(model.all) + ' nodes, those with the slowest topics; the filter above chooses others. ' : '', 'Lines are as wide as the rate and as strong in colour as p99 of the latency; dashed and red: messages were never received. Click goes to the topic, or to the slowest callback of the node.'));
 }

@@ -472,8 +472,9 @@ function report_column(key, rows) {
 		return ns_column(key, title, row => row[key]);
 	if (number)
 		return { key, title, number: true, value: row => row[key], cell: row => el('td', { class: 'n', 'data-v': row[key] },
-			row[key] === null ? '–' : /(^|_)[pt]id$/.test(key) ? String(row[key]) : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
-	return { key, title, value: row => row[key], cell: row => el('td', { class: 'namecell' }, name_of(String(row[key] ?? ''), 70)) };
+			row[key] === null ? '–' : /(^|_)[pt]id$/.test(key) ? String(row[key]) : key === 'percent' ? percent_text(row[key] / 100) : row[key] % 1 ? row[key].toPrecision(4) : count_text(row[key])) };
+	const is_word = rows.every(row => String(row[key] ?? '').length <= 14);
+	return { key, title, value: row => row[key], cell: row => is_word ? el('td', { class: 'word' }, visible(String(row[key] ?? ''))) : el('td', { class: 'namecell' }, name_of(String(row[key] ?? ''), 70)) };
 }
 
 // Addresses, and times since 1970, are for programs.
@@ -482,7 +483,7 @@ function report_table(name) {
 	if (!Array.isArray(rows) || !rows.length)
 		return null;
 	const keys = Object.keys(rows[0]).filter(key => rows.some(row => row[key] !== null && row[key] !== '' && row[key] !== 0) &&
-		!rows.some(row => typeof row[key] === 'string' && /^0x[0-9a-f]+$/.test(row[key])) && !rows.some(row => Math.abs(row[key]) > 1e17) && !/exact|deviation/.test(key));
+		!rows.some(row => typeof row[key] === 'string' && /^0x[0-9a-f]+$/.test(row[key])) && !(/(^|_)ns$/.test(key) && rows.some(row => Math.abs(row[key]) > 1e17)) && !/exact|deviation/.test(key));
 	return table(keys.map(key => report_column(key, rows)), rows, { most: 40, label: table_titles[name] || name });
 }
 
@@ -515,8 +516,8 @@ function matrix() {
 	};
 	return panel('Who held whom', query_button('SELECT callback, by_callback, held, count(*) AS count, sum(ns) AS ns, max(ns) AS worst_ns FROM blocked_by GROUP BY callback_id, by_callback_id, held ORDER BY ns DESC'),
 		el('p', { class: 'dim small' }, 'Rows waited; columns were waited for. Times are sums.'),
-		el('div', { class: 'scroll' }, el('table', {}, el('thead', { class: 'wrapped' }, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 26))))),
-			el('tbody', {}, victims.map(entity => el('tr', {}, el('th', { scope: 'row' }, entity_link(entity, 40)), culprits.map(by => cell(entity, by))))))));
+		el('div', { class: 'scroll' }, el('table', {}, el('thead', { class: 'wrapped' }, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 60))))),
+			el('tbody', {}, victims.map(entity => el('tr', {}, el('th', { scope: 'row' }, entity_link(entity, 60)), culprits.map(by => cell(entity, by))))))));
 }
 
 function executors_page() {
@@ -534,7 +535,7 @@ function about_page() {
 		panel('Processes', null, table([name_column('process', process => process.name), { key: 'pid', title: 'pid', number: true, value: process => process.pid, cell: process => String(process.pid) },
 			{ key: 'host', title: 'host', value: process => process.host || '', cell: process => name_of(process.host || '', 40) }, { key: 'rmw', title: 'RMW', value: process => process.rmw || '', cell: process => process.rmw || '' },
 			{ key: 'tracetools', title: 'tracetools', value: process => process.tracetools || '', cell: process => [process.tracetools || '', ' ', process.distribution || ''] },
-			count_column('events', 'events', process => process.events)], p.processes, { most: 60, sort: 'events', label: 'processes' })),
+			count_column('events', 'ROS 2 events', process => process.events)].filter(column => p.processes.some(process => column.value(process))), p.processes, { most: 60, sort: 'events', label: 'processes' })),
 		...table_panels(['loss', 'hosts']),
 		D.is_summary ? null : panel('Commands', null, el('p', { class: 'dim' }, 'What this page shows, in a terminal:'), el('p', {}, [command('report', '--all'), command('why', ''), command('flow', ''), command('open', '')].map(text =>
 			el('span', {}, el('code', {}, text), ' ', copy_button('copy', text), el('br')))))];

@@ -217,6 +217,19 @@ def clicks_and_keys(browser):
     check(head == "descending" and counts == sorted(counts, reverse=True), browser.name, "not sorted:", head, counts)
 
 
+def narrow(browser, path):
+    """On a telephone nothing is wider than the window, the bar shows where one is, and names break between their parts."""
+    browser.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    browser.show(path)
+    walk(browser, "narrow", most=1)
+    browser.view("#/about")
+    shown_at = browser.value("(() => { const box = document.querySelector('nav a[aria-current]').getBoundingClientRect(); return [box.left, box.right]; })()")
+    check(0 <= shown_at[0] and shown_at[1] <= 390, "narrow: Provenance is in the bar at", shown_at)
+    pieces = browser.value("name_of('/perception/obstacle_detector timer 25 ms').innerHTML.replace(/<.?span[^>]*>/g, '').split('<wbr>')")
+    check(pieces == ["/perception", "/obstacle_", "detector", " ", "timer", " ", "25 ms"], "a name breaks into", pieces)
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+
+
 def made(directory):
     """Traces of our own: the robot, a program with loops, an empty one, a damaged one, and names that are markup, reorder text
     or have 6,000 characters."""
@@ -368,6 +381,7 @@ def look(kind, traces, pages, own, compared_pages):
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             same_cpu_queries(browser, os.path.dirname(pages[0]))
             same_span_queries(browser, own[1], pages[traces.index(own[1])])
+            narrow(browser, pages[traces.index(robot)])
             browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)
         flame_keys(browser, pages[traces.index(own[1])])
