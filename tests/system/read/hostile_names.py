@@ -116,5 +116,10 @@ with tempfile.TemporaryDirectory() as directory:
     recorded = os.path.join(directory, "trace")
     record(recorded, "--", os.path.join(TESTS, "hostile_names"))
     look_verbs(recorded)
-    look_exports(recorded, directory, look_tables(recorded))
+    exports = os.path.join(directory, "a", "b", "c", "d")   # one of the names is ../../../etc/x
+    os.makedirs(exports)
+    look_exports(recorded, exports, look_tables(recorded))
+    strange = {os.path.join(place, file) for place, _, files in os.walk(directory) for file in files
+               if not os.path.join(place, file).startswith((recorded, os.path.join(directory, "run"), exports + "/out"))}
+    check(not strange, "files outside of what -o names:", strange)
     look_long_name(recorded)
