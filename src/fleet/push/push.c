@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/now.h"
+#include "fleet/push/backoff.h"
 #include "fleet/push/push_internal.h"
 
-#define WAIT_LEAST_MS 250u  /* after a failure; doubles up to ... */
-#define WAIT_MOST_MS 300000u
 #define INCIDENTS_NS 10000000000ll /* between two looks */
 #define INCIDENTS_AGAIN_NS 60000000000ll
 #define LOOK_MS 500u /* how often a waiting thread looks whether it should end */
@@ -45,20 +43,6 @@ static void wait_ms(struct push_target *target, unsigned ms, bool until_new)
 			break;
 	}
 	pthread_mutex_unlock(&target->lock);
-}
-
-/* Twice as long after each failure, and never at the same time as all other robots. */
-static unsigned wait_after(unsigned failures)
-{
-	unsigned ms = WAIT_LEAST_MS;
-	uint32_t chance = 0;
-
-	while (--failures && ms < WAIT_MOST_MS)
-		ms *= 2;
-	if (ms > WAIT_MOST_MS)
-		ms = WAIT_MOST_MS;
-	(void)getrandom(&chance, sizeof(chance), 0);
-	return ms / 2 + chance % (ms / 2);
 }
 
 static void count(struct push_target *target, enum push_result result)
@@ -122,7 +106,7 @@ static unsigned send_some(struct push_target *target, struct backlog_item item[P
 	*failures += result == PUSH_AGAIN;
 	say(target, result, why, *failures);
 	if (result == PUSH_AGAIN)
-		return wait_after(*failures);
+		return backoff_ms(*failures);
 	if (result == PUSH_SENT)
 		*failures = 0;
 	return target->is_otlp ? 0 : (unsigned)(target->config->clickhouse_every_ns / 1000000);

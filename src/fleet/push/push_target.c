@@ -3,37 +3,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
 #include "fleet/push/push_internal.h"
+#include "fleet/push/secret.h"
 
 /* ---- secrets ---- */
 
-/* "Authorization: Bearer TOKEN"; only the owner of the file may read it. */
+/* "Authorization: Bearer TOKEN" */
 static int read_secret(struct push_target *target, const char *path, const char *header,
 		       struct kymo_err *err)
 {
-	struct stat file;
 	size_t size;
 	char *text;
 	int status = 0;
 
 	if (!*path)
 		return 0;
-	if (file_load(path, PUSH_SECRET_MAX / 2, &text, &size, err))
+	if (secret_load(path, PUSH_SECRET_MAX / 2, &text, &size, err))
 		return -1;
 	while (size && (text[size - 1] == '\n' || text[size - 1] == '\r'))
 		text[--size] = 0;
-	if (stat(path, &file) || file.st_mode & 077)
-		status = err_set(err, KYMO_EXIT_INPUT,
-				 "%s: others than its owner can read this secret; chmod 600 it", path);
-	else if (!size || strpbrk(text, "\r\n") || strlen(text) != size)
+	if (!size || strpbrk(text, "\r\n") || strlen(text) != size)
 		status = err_set(err, KYMO_EXIT_INPUT, "%s: a secret is one line", path);
 	else
 		snprintf(target->secret, sizeof(target->secret), "%s%s", header, text);
-	memset(text, 0, size);
-	free(text);
+	secret_free(text, size);
 	return status;
 }
 

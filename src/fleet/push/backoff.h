@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long to wait after a failure. */
+#ifndef KYMO_FLEET_BACKOFF_H
+#define KYMO_FLEET_BACKOFF_H
+
+/**
+ * backoff_ms() - from a quarter of a second, twice as long after each failure, up to five minutes;
+ * each time between half of that and all of it by chance, so that robots that failed together do
+ * not come back together
+ * @failures: in a row, at least 1
+ *
+ * Context: a system call.
+ */
+unsigned backoff_ms(unsigned failures);
+
+#endif
