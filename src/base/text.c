@@ -311,3 +311,16 @@ char *text_shell(char *out, size_t size, const char *text)
 		(void)snprintf(out + used, size - used, "'");
 	return out;
 }
+
+void text_path_word(char *out, size_t size, const char *text)
+{
+	static const char kept[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t used = 0;
+
+	for (; *text && used + 1 < size; text++)
+		out[used++] = strchr(kept, *text) ? *text : '_';
+	out[used] = 0;
+	if (!used || !strcmp(out, ".") || !strcmp(out, ".."))
+		snprintf(out, size, "unknown");
+}

@@ -85,6 +85,14 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
  */
 char *text_shell(char *out, size_t size, const char *text);
 
+/**
+ * text_path_word() - @text as one part of a path, and of a condition on it in a database
+ *
+ * Letters, digits, '.', '_' and '-' stay, other bytes become '_'; "", "." and ".." become
+ * "unknown". Context: wait-free.
+ */
+void text_path_word(char *out, size_t size, const char *text);
+
 /* ---- text_safe.c: texts of other programs ---- */
 
 /** text_utf8_length() - bytes of the UTF-8 sequence at @at; 0: it is not valid. */

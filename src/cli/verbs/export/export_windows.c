@@ -36,21 +36,6 @@ struct job {
 
 /* ---- where to ---- */
 
-/* As a part of a path and of a condition on it: letters, digits, '.', '_', '-'; others become '_'.
- */
-static void path_word(char *out, size_t size, const char *text)
-{
-	static const char kept[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t used = 0;
-
-	for (; *text && used + 1 < size; text++)
-		out[used++] = strchr(kept, *text) ? *text : '_';
-	out[used] = 0;
-	if (!used || !strcmp(out, ".") || !strcmp(out, ".."))
-		snprintf(out, size, "unknown");
-}
-
 static int make_directories(char *path, struct kymo_err *err)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -243,7 +228,7 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 		return -1;
 	}
 	export_source(request, config, reader, &job.source);
-	path_word(job.robot, sizeof(job.robot), job.source.robot);
+	text_path_word(job.robot, sizeof(job.robot), job.source.robot);
 	status = export_each_window(
 		request, reader,
 		&(struct summary_windows_options){ job.length_ns, on_window, &job }, err);
