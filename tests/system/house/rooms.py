@@ -113,6 +113,7 @@ ROOMS = {
     "fleet/window": "",
     "fleet/otlp": "fleet/window",
     "fleet/push": "fleet/window fleet/otlp",
+    "fleet/upload": "fleet/push",
 
     "page": "base",
 
@@ -169,7 +170,8 @@ DOORS = {
     "export/perfetto": "perfetto",
     "fleet/window": "window",
     "fleet/otlp": "otlp",
-    "fleet/push": "backlog push",
+    "fleet/push": "backlog backoff post push secret",
+    "fleet/upload": "upload",
     "export/graph": "dot",
     "export/flame": "flame",
     "export/rows": "rows",
@@ -186,7 +188,7 @@ DOORS = {
     "cli/verbs/check": "check_events",
     "cli/verbs/diff": "diff_answer diff_runs",
     "cli/verbs/store": "store_changes store_dir",
-    "cli/verbs/incidents": "incidents_finish",
+    "cli/verbs/incidents": "incidents_finish incidents_upload",
     "check": "budget check check_print",
     "compare": "blocks change ci compare compare_page compare_print disturbed looks metrics points rename series series_print verdict",
     "cli/verbs/live": "live_dir live_show",

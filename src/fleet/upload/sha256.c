@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sha256.h; the names are those of FIPS 180-4. */
+#include "fleet/upload/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The first 32 bits of the fractions of square roots of the first 8 primes, ... */
+static const uint32_t first[8] = {
+	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+	0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+};
+/* ... and of the cube roots of the first 64. */
+static const uint32_t k[64] = {
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+	0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+	0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+	0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+	0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+	0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+	0xc67178f2,
+};
+
+static uint32_t right(uint32_t x, unsigned bits)
+{
+	return x >> bits | x << (32 - bits);
+}
+
+static void schedule(uint32_t w[64], const unsigned char *block)
+{
+	for (unsigned t = 0; t < 16; t++)
+		w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
+		       (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
+	for (unsigned t = 16; t < 64; t++)
+		w[t] = (right(w[t - 2], 17) ^ right(w[t - 2], 19) ^ w[t - 2] >> 10) + w[t - 7] +
+		       (right(w[t - 15], 7) ^ right(w[t - 15], 18) ^ w[t - 15] >> 3) + w[t - 16];
+}
+
+static void add_block(uint32_t state[8], const unsigned char *block)
+{
+	uint32_t w[64], v[8]; /* v: a to h */
+
+	schedule(w, block);
+	memcpy(v, state, sizeof(v));
+	for (unsigned t = 0; t < 64; t++) {
+		const uint32_t t1 = v[7] + (right(v[4], 6) ^ right(v[4], 11) ^ right(v[4], 25)) +
+				    ((v[4] & v[5]) ^ (~v[4] & v[6])) + k[t] + w[t],
+			       t2 = (right(v[0], 2) ^ right(v[0], 13) ^ right(v[0], 22)) +
+				    ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+
+		memmove(v + 1, v, 7 * sizeof(*v));
+		v[4] += t1;
+		v[0] = t1 + t2;
+	}
+	for (unsigned i = 0; i < 8; i++)
+		state[i] += v[i];
+}
+
+void sha256_begin(struct sha256 *hash)
+{
+	memcpy(hash->state, first, sizeof(first));
+	hash->bytes = 0;
+}
+
+void sha256_add(struct sha256 *hash, const void *data, size_t size)
+{
+	const unsigned char *at = data;
+	size_t used = hash->bytes % sizeof(hash->block);
+
+	hash->bytes += size;
+	while (size) {
+		const size_t room = sizeof(hash->block) - used, part = size < room ? size : room;
+
+		if (part == sizeof(hash->block)) {
+			add_block(hash->state, at);
+		} else {
+			memcpy(hash->block + used, at, part);
+			if (part == room)
+				add_block(hash->state, hash->block);
+		}
+		at += part;
+		size -= part;
+		used = (used + part) % sizeof(hash->block);
+	}
+}
+
+void sha256_end(struct sha256 *hash, char text[SHA256_TEXT])
+{
+	static const unsigned char end[64] = { 0x80 };
+	const uint64_t bits = hash->bytes * 8;
+	unsigned char length[8];
+
+	for (unsigned i = 0; i < 8; i++)
+		length[i] = (unsigned char)(bits >> (56 - 8 * i));
+	sha256_add(hash, end, 1 + (119 - hash->bytes % 64) % 64);
+	sha256_add(hash, length, sizeof(length));
+	for (unsigned i = 0; i < 8; i++)
+		snprintf(text + 8 * i, 9, "%08x", hash->state[i]);
+}
