@@ -31,7 +31,7 @@ static bool is_name(const char *name)
 	return strlen(name) < INCIDENT_NAME_MAX && strspn(name, "0123456789-") == strlen(name) && strlen(name) >= 15;
 }
 
-static uint64_t bytes_found;
+static _Thread_local uint64_t bytes_found; /* of nftw(), which passes nothing on */
 
 static int add_bytes(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
@@ -253,8 +253,14 @@ unsigned incidents_prune(const char *directory, uint64_t count, uint64_t bytes)
 	left = incidents.count;
 	size = incidents.bytes;
 	for (unsigned i = 0; i + 1 < incidents.count && (left > count || size > bytes); i++) {
-		if (is_being_written(&incidents.item[i]) ||
-		    incident_remove(incidents.item[i].path) < 0)
+		const int hold = incident_hold(incidents.item[i].path);
+		const bool held = hold < 0 && errno == EBUSY;
+		bool gone = false;
+
+		if (!held && !is_being_written(&incidents.item[i]))
+			gone = incident_remove(incidents.item[i].path) == 0;
+		incident_let_go(hold);
+		if (!gone)
 			continue;
 		left--;
 		size -= incidents.item[i].bytes;

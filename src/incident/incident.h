@@ -6,6 +6,7 @@
  *   incidents/20261124-031244/incident.json   trigger, value, process, finding, files, versions
  *                             trace/          the snapshot
  *                             page.html  summary
+ *                             uploaded       where to, if it was
  *
  * The recorder creates one ("writing"), and says what fired when the snapshot is complete
  * ("written"). Later its finding and its page are added ("complete"). Where the recorder or the
@@ -64,8 +65,30 @@ int incident_write(const char *path, struct json_object *json, struct kymo_err *
 int incident_remove(const char *path);
 
 /**
+ * incident_hold() - nobody else holds @path, and incidents_prune() does not remove it, until
+ * incident_let_go(); also not after the end of this process
+ *
+ * Return: a descriptor; -1 with errno, EBUSY: another process holds it. Context: does not wait.
+ */
+int incident_hold(const char *path);
+void incident_let_go(int hold);
+
+/*
+ * Where an incident was uploaded to is written in it, a line for each place:
+ *
+ *   uploaded          2026-11-24T03:20:00Z s3+https://s3.example/robots
+ */
+#define INCIDENT_UPLOADED "uploaded"
+
+/** incident_is_uploaded() - does @path say that it was uploaded to @place? */
+bool incident_is_uploaded(const char *path, const char *place);
+
+/** incident_set_uploaded() - say so. Return: 0; -1 with @err. */
+int incident_set_uploaded(const char *path, const char *place, struct kymo_err *err);
+
+/**
  * incidents_prune() - remove the oldest until at most @count with @bytes are left; never the
- * newest, nor one that is being written
+ * newest, nor one that is being written or that another process holds
  * Return: how many were removed.
  */
 unsigned incidents_prune(const char *directory, uint64_t count, uint64_t bytes);

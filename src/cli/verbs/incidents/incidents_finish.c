@@ -249,12 +249,16 @@ int incidents_finish(const char *directory, const char *command, int64_t limit_n
 	rc = incidents_read(directory, &incidents, err);
 	for (unsigned i = 0; rc == 0 && i < incidents.count; i++) {
 		struct incident *incident = &incidents.item[i];
+		int hold;
 
 		if (strcmp(incident_state(incident), "written") != 0)
 			continue;
+		/* It is not uploaded before the command has ended. */
+		hold = incident_hold(incident->path);
 		finish_one(incident);
 		if (command)
 			run_command(incident, command, limit_ns);
+		incident_let_go(hold);
 	}
 	incidents_free(&incidents);
 	(void)close(fd);
