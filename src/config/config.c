@@ -65,6 +65,53 @@ static int put_url(struct config *config, const struct config_key *key, const ch
 	return put_text(config, key, value, err);
 }
 
+/* Is one of the parts of @path "." or ".."? */
+static bool has_dots(const char *path)
+{
+	for (; *path; path += strcspn(path, "/"), path += *path == '/') {
+		const size_t length = strcspn(path, "/");
+
+		if ((length == 1 && path[0] == '.') ||
+		    (length == 2 && path[0] == '.' && path[1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* A bucket's path is percent-encoded when it is sent. */
+static int put_place(struct config *config, const struct config_key *key, const char *value,
+		     struct kymo_err *err)
+{
+	const bool is_s3 = !strncmp(value, "s3+http://", 10) || !strncmp(value, "s3+https://", 11);
+	const char *host = strstr(value, "://") ? strstr(value, "://") + 3 : value,
+		   *path = host + strcspn(host, "/");
+	bool hidden = false;
+
+	if (!*value)
+		return put_text(config, key, value, err);
+	if (is_s3 ? path == host : strncmp(value, "file:///", 8) != 0)
+		return err_set(
+			err, KYMO_EXIT_INPUT,
+			"%s: expected s3+https://HOST/BUCKET/PREFIX or file:///DIR, not '%.100s'",
+			key->key, value);
+	if (memchr(host, '@', (size_t)(path - host)))
+		return err_set(
+			err, KYMO_EXIT_INPUT,
+			"%s: the address contains a user or a password, which everybody could read; put the access "
+			"key into a file, and name the file in upload.credentials-file",
+			key->key);
+	for (const char *c = value; *c; c++)
+		hidden |= (unsigned char)*c < ' ' || *c == 127;
+	if (hidden || (is_s3 && strpbrk(value, " %?#")))
+		return err_set(err, KYMO_EXIT_INPUT,
+			       "%s: the address has a blank or one of the characters %%, ? and #",
+			       key->key);
+	if (has_dots(path))
+		return err_set(err, KYMO_EXIT_INPUT, "%s: write the path without '.' and '..'",
+			       key->key);
+	return put_text(config, key, value, err);
+}
+
 /* Return: the number of @value among the choices "a|b"; -1: it is none of them. */
 static int choice_of(const char *choices, const char *value)
 {
@@ -93,6 +140,8 @@ int config_put(struct config *config, const struct config_key *key, const char *
 		return put_text(config, key, value, err);
 	case KIND_URL:
 		return put_url(config, key, value, err);
+	case KIND_PLACE:
+		return put_place(config, key, value, err);
 	case KIND_TIME:
 		if (!text_read_time(value, &ns) || ns <= 0)
 			return err_set(err, KYMO_EXIT_INPUT,
@@ -159,6 +208,7 @@ static const char *as_text(const struct config *config, const struct config_key 
 	case KIND_TEXT:
 	case KIND_FILE:
 	case KIND_URL:
+	case KIND_PLACE:
 		return *(const char *const *)at;
 	case KIND_TIME:
 		snprintf(out, size, "%gs", (double)*(const int64_t *)at / 1e9);

@@ -37,7 +37,7 @@ enum {
 #include "config/config.def"
 };
 
-/* Where windows are pushed to. "": not given. */
+/* Where windows are pushed to, and incidents are uploaded. "": not given. */
 struct config_target {
 	const char *url, *secret_file, *ca, *cert, *key;
 };
@@ -55,13 +55,15 @@ struct config {
 	int64_t window_ns;
 	uint64_t series;
 	int count; /* not 0: programs that nobody records only count */
-	struct config_target otlp, clickhouse;
+	struct config_target otlp, clickhouse, upload;
 	int otlp_encoding;    /* enum config_encoding */
 	int otlp_temporality; /* enum config_temporality */
 	const char *clickhouse_database, *clickhouse_user;
 	int64_t clickhouse_every_ns;
 	const char *spool;
 	uint64_t spool_limit, bandwidth; /* 0: no limit */
+	const char *upload_region;
+	uint64_t upload_bandwidth;  /* 0: no limit */
 	unsigned line[CONFIG_KEYS]; /* of the file that set them; 0: none */
 	struct pool pool;
 };

@@ -11,6 +11,7 @@ enum config_kind {
 	KIND_TEXT,
 	KIND_FILE,
 	KIND_URL,
+	KIND_PLACE,
 	KIND_TIME,
 	KIND_SIZE,
 	KIND_COUNT,
