@@ -11,6 +11,7 @@
 
 #include "base/now.h"
 #include "fleet/push/push.h"
+#include "fleet/upload/upload.h"
 #include "serve/serve_http.h"
 #include "serve/serve_incidents.h"
 #include "serve/serve_metrics.h"
@@ -27,6 +28,7 @@ struct serve {
 	struct serve_source *source;
 	struct serve_metrics *metrics;
 	struct push *push; /* NULL: windows go nowhere else */
+	struct upload *upload; /* NULL: incidents stay here */
 	struct serve_http *http;
 	struct serve_incidents incidents;
 	uv_loop_t loop;
@@ -70,7 +72,8 @@ static int page(void *context, const char *path, const char *accept, FILE *out, 
 		*type = open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
 			     : "text/plain; version=0.0.4; charset=utf-8";
 		serve_incidents_count(&serve->incidents);
-		serve_metrics_put(serve->metrics, &serve->incidents, serve->push, open, out);
+		serve_metrics_put(serve->metrics, &serve->incidents, serve->push, serve->upload,
+				  open, out);
 		return 200;
 	}
 	if (!strcmp(path, "/incidents") && serve->incidents.directory) {
@@ -169,12 +172,15 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 						 options->token,   page,          serve };
 	const struct push_options push = { options->config, options->version, options->say,
 					   options->say_context, options->incidents };
+	const struct upload_options upload = { options->config, options->incidents, options->say,
+					       options->say_context };
 	int status;
 
 	if (uv_loop_init(&serve->loop))
 		return err_no_memory(err);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (push_begin(&serve->push, &push, err)) {
+	if (push_begin(&serve->push, &push, err) || upload_begin(&serve->upload, &upload, err)) {
+		push_end(serve->push);
 		(void)uv_loop_close(&serve->loop);
 		return -1;
 	}
@@ -192,6 +198,7 @@ static int run_loop(struct serve *serve, struct kymo_err *err)
 	/* The window that has just begun is sent, too: the next kymo serve sends the rest of it. */
 	if (serve->push && !status && !serve->status)
 		status = serve_source_end(serve->source, err);
+	upload_end(serve->upload);
 	push_end(serve->push);
 	return status ? status : serve->status;
 }
@@ -206,7 +213,8 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 	while (more > 0 || (more == 0 && !serve_source_is_over(serve->source)));
 	if (more < 0)
 		return -1;
-	serve_metrics_put(serve->metrics, &serve->incidents, NULL, false, serve->options->once);
+	serve_metrics_put(serve->metrics, &serve->incidents, NULL, NULL, false,
+			  serve->options->once);
 	return fflush(serve->options->once) ? err_set(err, KYMO_EXIT_FAILED, "cannot write the output") : 0;
 }
 

@@ -7,6 +7,7 @@
  *   serve_metrics.h  all windows so far, as text for Prometheus
  *   serve_http.h     a small server: GET only, libuv
  *   fleet/push       to ClickHouse and to OpenTelemetry collectors
+ *   fleet/upload     incidents to a bucket or a directory
  */
 #ifndef KYMO_SERVE_SERVE_H
 #define KYMO_SERVE_SERVE_H
@@ -36,11 +37,11 @@ struct serve_options {
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);
 	const char *version; /* of kymo */
-	/* A sentence about what is pushed; called by several threads. */
+	/* A sentence about what is pushed or uploaded; called by several threads. */
 	void (*say)(void *context, const char *text);
 	void *say_context;
 	const struct config *config; /* of the robot: its name and labels */
-	const char *incidents; /* directory; NULL: none are listed */
+	const char *incidents;       /* directory; NULL: none are listed or uploaded */
 };
 
 /**

@@ -353,7 +353,7 @@ static void put_incidents(const struct page *page, const struct serve_incidents 
 }
 
 void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
-		       struct push *push, bool open, FILE *out)
+		       struct push *push, struct upload *upload, bool open, FILE *out)
 {
 	const struct page page = { out, open };
 
@@ -375,6 +375,7 @@ void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_i
 	put_target(metrics, &page);
 	put_incidents(&page, incidents);
 	serve_push_put(push, open, out);
+	serve_upload_put(upload, open, out);
 	if (open)
 		fputs("# EOF\n", out);
 }

@@ -18,6 +18,7 @@
 #include "summary/summary.h"
 
 struct push;
+struct upload;
 struct serve_incidents;
 struct serve_metrics;
 
@@ -36,8 +37,9 @@ void serve_metrics_free(struct serve_metrics *metrics);
  * no memory. */
 int serve_metrics_add(struct serve_metrics *metrics, const struct summary *summary, int64_t end_ns);
 
-/** serve_metrics_put() - @incidents: as counted; @push: NULL: none; @open: OpenMetrics 1.0; else Prometheus' text format 0.0.4. */
+/** serve_metrics_put() - @incidents: as counted; @push, @upload: NULL: none; @open:
+ * OpenMetrics 1.0; else Prometheus' text format 0.0.4. */
 void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
-		       struct push *push, bool open, FILE *out);
+		       struct push *push, struct upload *upload, bool open, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was pushed, as metrics. */
+/* What was pushed and uploaded, as metrics. */
 #ifndef KYMO_SERVE_PUSH_H
 #define KYMO_SERVE_PUSH_H
 
@@ -7,8 +7,12 @@
 #include <stdio.h>
 
 #include "fleet/push/push.h"
+#include "fleet/upload/upload.h"
 
 /** serve_push_put() - a part of /metrics; nothing if @push is NULL. @open: OpenMetrics. */
 void serve_push_put(struct push *push, bool open, FILE *out);
+
+/** serve_upload_put() - the same of incidents; nothing if @upload is NULL. */
+void serve_upload_put(struct upload *upload, bool open, FILE *out);
 
 #endif
