@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/json_get.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/verbs/incidents/incidents_finish.h"
+#include "cli/verbs/incidents/incidents_upload.h"
 #include "incident/incident.h"
 
 #define COMMAND_LIMIT_NS INT64_C(60000000000)
 
 struct options {
-	const char *directory, *output, *command;
+	const char *directory, *output, *command, *to;
 	int64_t limit_ns;
 	int format;
 	bool all;
@@ -27,8 +29,13 @@ struct options {
 
 static const struct opt opts[] = {
 	{ "dir", 'd', OPT_TEXT, offsetof(struct options, directory), "DIR",
-	  "where the incidents are (default: $KYMO_INCIDENTS, else \"incidents\" where traces are)", NULL },
-	CLI_OPT_OUTPUT(struct options, "FILE", "export: the archive, .tar.gz (default: NAME.tar.gz)"),
+	  "where the incidents are (default: $KYMO_INCIDENTS, else \"incidents\" where traces are)",
+	  NULL },
+	CLI_OPT_OUTPUT(struct options, "FILE",
+		       "export: the archive, .tar.gz (default: NAME.tar.gz)"),
+	{ "to", 0, OPT_TEXT, offsetof(struct options, to), "URL",
+	  "upload: s3+https://HOST/BUCKET/PREFIX or file:///DIR (default: upload.to of kymo.yaml)",
+	  NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL, "rm: all incidents", NULL },
 	{ "on-incident", 0, OPT_TEXT, offsetof(struct options, command), "CMD",
 	  "finish: a shell command that is run for each; incident.json is its input", NULL },
@@ -95,6 +102,24 @@ static void print_line(const char *key, const char *value)
 		printf("%s: %s\n", key, clean);
 }
 
+static void print_uploaded(const char *directory)
+{
+	char path[INCIDENT_PATH_MAX + 16], *line = NULL;
+	size_t room = 0, length;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "%s/" INCIDENT_UPLOADED, directory);
+	file = file_stream(path);
+	while (file && (length = file_line(file, &line, &room, INCIDENT_PATH_MAX))) {
+		if (line[length - 1] == '\n')
+			line[length - 1] = 0;
+		print_line("Uploaded", line);
+	}
+	if (file)
+		(void)fclose(file);
+	free(line);
+}
+
 /* What the finding is about, if it is not what fired. */
 static const char *finding_title(const struct incident *incident)
 {
@@ -126,6 +151,7 @@ static int show(const struct options *o, const struct incident *incident)
 		(void)snprintf(path, sizeof path, "%s/%s", incident->path, json_get_text(files, "page"));
 		print_line("Page", path);
 	}
+	print_uploaded(incident->path);
 	return KYMO_EXIT_OK;
 }
 
@@ -153,14 +179,22 @@ static int export(const struct options *o, const char *directory, const struct i
 	return KYMO_EXIT_OK;
 }
 
+static int check_names(const char *directory, const struct incidents *incidents, int argc,
+		       char **argv, struct kymo_err *err)
+{
+	for (int i = 0; i < argc; i++)
+		if (!incidents_find(incidents, argv[i]))
+			return unknown(incidents, directory, argv[i], err);
+	return 0;
+}
+
 static int drop(const struct options *o, const char *directory, const struct incidents *incidents, int argc, char **argv,
 		struct kymo_err *err)
 {
 	if (!argc && !o->all)
 		return err_set(err, KYMO_EXIT_USAGE, "rm: which incident? Name one, or --all");
-	for (int i = 0; i < argc; i++)
-		if (!incidents_find(incidents, argv[i]))
-			return unknown(incidents, directory, argv[i], err);
+	if (check_names(directory, incidents, argc, argv, err))
+		return -1;
 	for (unsigned i = 0; i < incidents->count; i++) {
 		bool named = o->all;
 
@@ -184,8 +218,15 @@ static int act(const struct options *o, const char *directory, const struct inci
 		return err_set(err, KYMO_EXIT_USAGE, "unexpected '%.200s': another folder is given by --dir", argv[0]);
 	if (strcmp(word, "rm") == 0)
 		return drop(o, directory, incidents, argc, argv, err);
+	if (strcmp(word, "upload") == 0)
+		return check_names(directory, incidents, argc, argv, err)
+			       ? -1
+			       : incidents_upload(incidents, o->to, argc, argv, err);
 	if (!shows && strcmp(word, "export") != 0)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.40s' is not known: write ls, show, export, rm or finish; --dir names another folder", word);
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"'%.40s' is not known: write ls, show, export, upload, rm or finish; --dir names another folder",
+			word);
 	if (argc > 1 || (argc == 0 && !incidents->count))
 		return err_set(err, argc ? KYMO_EXIT_USAGE : KYMO_EXIT_INPUT,
 			       argc ? "%s: name one incident" : "%s: there are no incidents", word);
@@ -222,8 +263,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 const struct verb verb_incidents = {
 	.name = "incidents",
-	.synopsis = "[ls] | show [NAME] | export [NAME] | rm NAME... | finish",
-	.summary = "list, show, export and remove the moments that the flight recorder kept",
+	.synopsis = "[ls] | show [NAME] | export [NAME] | upload [NAME...] | rm NAME... | finish",
+	.summary =
+		"list, show, export, upload and remove the moments that the flight recorder kept",
 	.description =
 		"\"kymo record --flight 30s --incidents --trigger ...\" writes an incident each time a trigger fires: a "
 		"directory with the trace of the time before and after, the finding of \"kymo why\" in one sentence, the "
@@ -231,11 +273,15 @@ const struct verb verb_incidents = {
 		"  ls       all incidents, newest first\n"
 		"  show     one of them (default: the newest)\n"
 		"  export   one of them as an archive\n"
+		"  upload   send new ones, or those that you name, to a bucket or a directory\n"
 		"  rm       remove them\n"
-		"  finish   add findings and pages where the recorder or the machine ended before",
+		"  finish   add findings and pages where the recorder or the machine ended before\n\n"
+		"The access key of a bucket (S3) is in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the "
+		"file that upload.credentials-file of kymo.yaml names.",
 	.examples = "kymo incidents\n"
 		    "kymo incidents show\n"
 		    "kymo incidents export -o spike.tar.gz\n"
+		    "kymo incidents upload --to file:///mnt/disk\n"
 		    "kymo incidents rm --all",
 	.opts = opts,
 	.run = run,
