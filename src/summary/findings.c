@@ -254,6 +254,8 @@ static void propose_span(struct proposals *all, const struct summary_entity *ent
 
 	finding.times = times_of(duration, finding.usual_ns, finding.worst_ns);
 	finding.harm_ns = (finding.worst_ns - finding.usual_ns) / 2;
+	if (entity->worsts)
+		finding.at_ns = entity->worst[0].begin_ns;
 	if (is_notable(duration))
 		propose(all, &finding);
 }

@@ -277,6 +277,10 @@ static void take_spans(struct summary_collect *collect, struct summary *summary)
 		entity->count[SUMMARY_UNFINISHED] += row->unfinished;
 		merge(summary, entity, SUMMARY_DURATION, &row->duration);
 		seen(entity, row->first_ns, row->last_ns);
+		if (row->duration.count)
+			summary_add_worst(entity, &(struct summary_instance){
+							  .begin_ns = row->longest_at_ns,
+							  .value_ns = (int64_t)row->duration.max });
 	}
 }
 

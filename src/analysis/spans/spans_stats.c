@@ -71,6 +71,7 @@ static void on_end(void *context, const struct spans_event *event)
 {
 	struct spans_stats *stats = context;
 	struct spans_row *row = row_of(stats, SPANS_OF_SPANS, event, event->begin_ns);
+	const uint64_t ns = (uint64_t)event->ns - (uint64_t)event->begin_ns;
 
 	if (!row)
 		return;
@@ -79,7 +80,9 @@ static void on_end(void *context, const struct spans_event *event)
 		return;
 	}
 	count_at(row, event->begin_ns);
-	if (histogram_add(&row->duration, (uint64_t)event->ns - (uint64_t)event->begin_ns) ||
+	if (!row->duration.count || ns > row->duration.max)
+		row->longest_at_ns = event->begin_ns;
+	if (histogram_add(&row->duration, ns) ||
 	    histogram_add(&row->self, (uint64_t)event->self_ns))
 		stats->failed = true;
 }

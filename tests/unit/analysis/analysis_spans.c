@@ -216,14 +216,16 @@ static void nested(void **state)
 	ev(s, B_END, 7, 30, NULL);
 	ev(s, STRANGE, 7, 35, NULL);
 	ev(s, A_END, 7, 50, NULL);
-	ev(s, A_END, 8, 65, NULL);
-	expect(s, "begin t:a 7 10\nbegin t:b 7 20\nbegin t:a 8 25\nend t:b 7 30\nend t:a 7 50\nend t:a 8 65\n");
+	ev(s, A_END, 8, 66, NULL);
+	expect(s, "begin t:a 7 10\nbegin t:b 7 20\nbegin t:a 8 25\nend t:b 7 30\nend t:a 7 50\nend t:a 8 66\n");
 	assert_int_equal(spans_stats_count(s->stats, SPANS_OF_SPANS), 2);
 	for (unsigned i = 0; i < 2; i++) {
 		row = spans_stats_row(s->stats, SPANS_OF_SPANS, i);
 		assert_int_equal(row->duration.count, *row->name->name == 'a' ? 2 : 1);
 		assert_int_equal(row->threads, *row->name->name == 'a' ? 2 : 1);
-		assert_int_equal(row->duration.sum, *row->name->name == 'a' ? 80 : 10);
+		assert_int_equal(row->duration.sum, *row->name->name == 'a' ? 81 : 10);
+		assert_int_equal(row->longest_at_ns - row->first_ns,
+				 *row->name->name == 'a' ? 15 : 0);
 	}
 }
 
