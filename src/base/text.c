@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNIT_LONGEST 4 /* "ms;" */
+
 struct unit {
 	double size;
 	const char *name;
@@ -247,6 +249,16 @@ size_t text_width(const char *text)
 	return width;
 }
 
+/* The blank and the unit behind the number @word, as in "120 ms"; 0: it is none. */
+static size_t unit_behind(const char *word, size_t length)
+{
+	const size_t unit = word[length] ? strcspn(word + length + 1, " ") : 0;
+
+	if (!length || !isdigit((unsigned char)*word) || !isdigit((unsigned char)word[length - 1]))
+		return 0;
+	return unit && unit <= UNIT_LONGEST ? 1 + unit : 0;
+}
+
 static bool ends_command(const char *at)
 {
 	return strchr("\"`", *at) || (strchr(",;:.)", *at) && (!at[1] || at[1] == ' '));
@@ -255,13 +267,13 @@ static bool ends_command(const char *at)
 /* Bytes of the command that begins at @text, else of the word, with the blanks before it. */
 static size_t unit_length(const char *text)
 {
-	const size_t blanks = strspn(text, " "), word = blanks + strcspn(text + blanks, " ");
+	const size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " ");
 	const char *begin = text + blanks, *at;
 
 	begin += strspn(begin, "\"`'(");
 	if (strncmp(begin, "kymo ", 5) != 0 || !islower((unsigned char)begin[5]) ||
 	    begin[5 + strcspn(begin + 5, " ") - 1] == ':')
-		return word;
+		return blanks + word + unit_behind(text + blanks, word);
 	for (at = begin; *at && !ends_command(at); at++)
 		if (!strncmp(at, " or kymo ", 9) || !strncmp(at, " and kymo ", 10))
 			return (size_t)(at - text);

@@ -235,6 +235,7 @@ static void folded_text(void **state)
 		{ "then: kymo rm a b c d e f g h i", "then: kymo rm a b c\n  d e f g h i" },
 		{ "say kymo record: it failed", "say kymo record: it\n  failed" },
 		{ "a /very/long/path/of/something b", "a\n  /very/long/path/of/something\n  b" },
+		{ "it took about 12.5 ms; why", "it took about\n  12.5 ms; why" },
 		{ "äöü äöü äöü äöü äöü", "äöü äöü äöü äöü äöü" },
 	};
 	char *out;
