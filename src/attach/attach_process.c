@@ -45,7 +45,7 @@ int process_read(struct attach_process *process, unsigned pid, struct kymo_err *
 	(void)snprintf(path, sizeof path, "/proc/%u/status", pid);
 	file = fopen(path, "re");
 	if (!file)
-		return err_set(err, KYMO_EXIT_INPUT, "no process %u exists", pid);
+		return err_set(err, KYMO_EXIT_INPUT, "no process %u exists; \"kymo attach\" lists those that can be attached", pid);
 	while (fgets(line, sizeof line, file))
 		read_line(process, line);
 	(void)fclose(file);

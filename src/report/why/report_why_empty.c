@@ -65,7 +65,8 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 
 	if (missing)
 		snprintf(buffer, size, "There is no node or topic '%s' in the trace.%s%s%s", missing,
-			 near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
+			 near ? " Did you mean " : " `kymo report --section nodes` and `--section topics` list them.",
+			 near ? near : "", near ? "?" : "");
 	else if (o->message)
 		snprintf(buffer, size, "No message of the trace has this number. `kymo report --section messages --format csv` lists the numbers of "
 			 "messages that were received, `kymo why` those of messages that were lost on a chain.");

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/common/attaching.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/launch/launch.h"
 #include "recorder/launch/prefixes.h"
@@ -73,13 +74,15 @@ static bool of_program(const char *program, bool all, struct reason *reason)
 
 static void print(const char *verb, const char *what, const struct reason *reason)
 {
-	char text[4 * sizeof reason->text], remedy[4 * sizeof reason->remedy];
+	char text[2 * sizeof reason->text], remedy[4 * sizeof reason->remedy];
 
-	text_clean(text, sizeof text, reason->text);
+	(void)snprintf(text, sizeof text, "%s: %s", what, reason->text);
 	text_clean(remedy, sizeof remedy, reason->remedy);
-	fprintf(stderr, "kymo %s: %s: %s\n", verb, what, text);
-	if (*remedy)
-		fprintf(stderr, "  %s\n", remedy);
+	cli_say((char *)verb, text);
+	if (*remedy) {
+		fputs("  ", stderr);
+		screen_say(stderr, 2, 2, remedy);
+	}
 }
 
 static void find_reason(const struct record_result *result, char *const *command, struct reason *reason)
@@ -142,6 +145,19 @@ static void print_hint(void)
 		fprintf(stderr, "  %s: \"kymo record --attach\" records them\n", hint);
 }
 
+/* Of a recording of what runs. */
+static void none_of(const struct record_result *result)
+{
+	struct reason reason = { 0 };
+
+	fill(&reason,
+	     result->stats.foreign ? "the traced processes record themselves, or another recorder has them" :
+	     result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
+				     "no traced process was running; start programs with \"kymo run -- CMD\"",
+	     "\"kymo doctor\" explains why");
+	print("record", "nothing was traced, so there is no trace", &reason);
+}
+
 int nothing_traced(const struct record_result *result, const struct record_options *record)
 {
 	const int status = result->command_ended && result->command_status ? result->command_status
@@ -157,10 +173,7 @@ int nothing_traced(const struct record_result *result, const struct record_optio
 	else if (record->command && !result->stats.foreign)
 		command_without(result, record->command);
 	else
-		fprintf(stderr, "kymo record: nothing was traced, so there is no trace: %s; \"kymo doctor\" explains why\n",
-			result->stats.foreign ? "the traced processes record themselves, or another recorder has them" :
-			result->stats.refused ? "no process in the runtime directory could be recorded, as said above" :
-			"no traced process was running (start programs with \"kymo run -- CMD\")");
+		none_of(result);
 	if (!record->command && !result->stats.foreign && !result->stats.refused)
 		print_hint();
 	return status;
