@@ -203,11 +203,13 @@ static void remove_if_left(int place, const char *name)
 
 static void remove_left(const char *path)
 {
+	static const char start[] = OWN_NAME;
+	const char *name = &start[1]; /* without the slash */
 	DIR *place = opendir(path);
 	const struct dirent *entry;
 
 	while (place && (entry = readdir(place)))
-		if (strncmp(entry->d_name, OWN_NAME + 1, strlen(OWN_NAME + 1)) == 0)
+		if (strncmp(entry->d_name, name, strlen(name)) == 0)
 			remove_if_left(dirfd(place), entry->d_name);
 	if (place)
 		(void)closedir(place);
