@@ -146,10 +146,17 @@ static void parts_of(struct chain *chain, const struct chains_arrival *arrival,
 	}
 }
 
-/* The message by which every host knows this arrival. */
+/* The message by which every host knows this arrival: the first one, even if another host sent it. */
 static void name_message(struct chain *chain, const struct chains_arrival *arrival,
 			 struct summary_instance *instance)
 {
+	const struct model_callback *first = chain->step[0]->callback;
+
+	if (arrival->hop && first && first->subscription && arrival->hop[0].source_ns > 0) {
+		instance->topic = summary_text(chain->summary, first->subscription->topic->name);
+		instance->source_ns = arrival->hop[0].source_ns;
+		return;
+	}
 	for (unsigned at = 1; arrival->hop && at < chain->steps; at++) {
 		if (!chain->step[at]->callback || arrival->hop[at].source_ns <= 0)
 			continue;
