@@ -14,6 +14,7 @@
 #include "base/json_get.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/common/screen.h"
 #include "cli/verbs/incidents/incidents_finish.h"
 #include "cli/verbs/incidents/incidents_upload.h"
 #include "incident/incident.h"
@@ -99,7 +100,7 @@ static void print_line(const char *key, const char *value)
 
 	text_clean(clean, sizeof clean, value ? value : "");
 	if (*clean)
-		printf("%s: %s\n", key, clean);
+		screen_say(stdout, (unsigned)printf("%s: ", key), 2, clean);
 }
 
 static void print_uploaded(const char *directory)
