@@ -75,12 +75,15 @@ def test(directory):
         finally:
             collector.shutdown()
             thread.join()
-    for trace in same():
-        for host in "r1", "r2":
+    for host in "r1", "r2":
+        linked = 0
+        for trace in same():
             spans = [span for span in Collector.spans[host] if span["traceId"] == trace]
             check(any(span["name"].endswith("/scan") for span in spans), "does not begin with /scan", [span["name"] for span in spans])
             links = [link["traceId"] for span in spans if span["name"] == "send /obstacles" for link in span.get("links", [])]
-            check(links and trace not in links, "a link to what begins with /obstacles", links)
+            check(trace not in links, "a link to itself", links)
+            linked += bool(links)  # the last message may be one that nobody received before the end
+        check(linked, host, "links nothing to what begins with /obstacles")
 
 
 in_directory(test)
