@@ -20,8 +20,13 @@ int compare_renames_add(struct compare_renames *renames, const char *text, struc
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "--rename: %s has two new names; leave one out",
 				       renames->old[i]);
+	for (unsigned i = 0; i < at; i++)
+		if (!strcmp(renames->new[i], equals + 1))
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "--rename: %s and %.*s both become %s; leave one out",
+				       renames->old[i], (int)(equals - text), text, equals + 1);
 	if (at == COMPARE_RENAMES_MAX)
-		return err_set(err, KYMO_EXIT_USAGE, "--rename: more than %u of them",
+		return err_set(err, KYMO_EXIT_USAGE, "--rename: given more than %u times; leave some out",
 			       COMPARE_RENAMES_MAX);
 	renames->old[at] = strndup(text, (size_t)(equals - text));
 	renames->new[at] = strdup(equals + 1);
@@ -40,7 +45,7 @@ void compare_renames_free(struct compare_renames *renames)
 
 /* ---- parts of names ---- */
 
-/* Does @part begin at @at and end at the end of a part? An executor's: "process: /node, /node". */
+/* Is there the whole part @part at @at? Parts end as in "process: /node, /node" of executors. */
 static bool is_part(const char *at, const char *part)
 {
 	const size_t length = strlen(part);
@@ -110,7 +115,7 @@ int compare_rename(struct summary *summary, const struct compare_renames *rename
 	return summary->failed ? err_no_memory(err) : 0;
 }
 
-/* ---- what was said ---- */
+/* ---- do the runs have these names? ---- */
 
 static bool any_has(const struct summary *const *run, unsigned runs, const char *part)
 {
@@ -138,12 +143,14 @@ int compare_renames_check(const struct compare_renames *renames, const struct su
 
 		if (!any_has(base, bases, was))
 			return err_set(err, KYMO_EXIT_USAGE,
-				       "--rename %s=%s: nothing of the base side is called %s", was,
-				       is, was);
+				       "--rename %s=%s: nothing of the base side is called %s; "
+				       "write a name that is listed as gone",
+				       was, is, was);
 		if (!any_has(new, news, is))
 			return err_set(err, KYMO_EXIT_USAGE,
-				       "--rename %s=%s: nothing of the new side is called %s", was,
-				       is, is);
+				       "--rename %s=%s: nothing of the new side is called %s; "
+				       "write a name that is listed as new",
+				       was, is, is);
 		if (!is_old(renames, is) && any_has(base, bases, is))
 			return err_set(err, KYMO_EXIT_USAGE,
 				       "--rename %s=%s: the base side has %s, too, and two things "

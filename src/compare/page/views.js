@@ -98,7 +98,7 @@ function only_panels() {
 	return el('div', {}, el('div', { class: 'cols' }, facts.appeared.length ? panel('New: in no base run', null, only_table(facts.appeared, D.appeared, 'new')) : null,
 		facts.gone.length ? panel('Gone: in no new run', null, only_table(facts.gone, D.gone, 'gone')) : null),
 		facts.likely_renamed.length ? panel('Perhaps renamed', null, facts.likely_renamed.map(like => el('p', { class: 'small' }, el('code', {}, name_of(like.new, 200)), ' looks like ', el('code', {}, name_of(like.old, 200)),
-			': ' + like.found + ' of ' + like.entities + ' gone entities match, at similar rates. To compare them: ', el('code', {}, '--rename ', name_of(like.old, 200), '=', name_of(like.new, 200))))) : null);
+			': ' + like.found + ' of ' + like.entities + ' gone entities match, at similar rates. To compare them: ', el('code', {}, '--rename ', name_of(shell(like.old + '=' + like.new), 400))))) : null);
 }
 
 function side_panel(side, title, left) {

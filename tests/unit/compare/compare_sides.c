@@ -299,8 +299,8 @@ static void entities_of_one_side(void **state)
 }
 
 /*
- * What the base side calls /detector and /scan is /finder and /cloud now. A callback that works at
- * another rate speaks for nothing, and /planner is what it was.
+ * /detector and /scan of the base side are /finder and /cloud of the new side; /planner keeps its
+ * name. If not @is_like, callbacks of the new side run twice as often.
  */
 static void make_renamed(struct sides *sides, bool is_like)
 {
@@ -439,6 +439,7 @@ static void parts_of_names(void **state)
 	assert_int_equal(compare_renames_add(&renames, "/b=/a", &err), 0);
 	assert_int_equal(compare_renames_add(&renames, "timer 25 ms=timer 50 ms", &err), 0);
 	assert_int_equal(compare_renames_add(&renames, "/a=/x", &err), -1);
+	assert_int_equal(compare_renames_add(&renames, "/c=/b", &err), -1);
 	assert_int_equal(compare_renames_add(&renames, "/a", &err), -1);
 	assert_int_equal(compare_renames_add(&renames, "=/a", &err), -1);
 	assert_int_equal(compare_renames_add(&renames, "/q=", &err), -1);
