@@ -122,9 +122,9 @@ struct together {
 	const struct change_design *design;
 	const struct rearrangements *all;
 	double *centred;     /* [metrics][runs], or [metrics][pairs] of differences */
-	struct fixed *fixed; /* [metrics], what stands out most first, up or down */
+	struct fixed *fixed; /* [metrics], largest absolute observed statistic first */
 	double *sum;         /* [rearrangements] of a metric */
-	double *largest, *smallest; /* [rearrangements] the statistics until now */
+	double *largest, *smallest; /* [rearrangements] statistic of the metrics until now */
 	unsigned metrics, width;
 };
 
@@ -193,8 +193,9 @@ static void centre(struct together *t, const double *value, unsigned m)
 }
 
 /*
- * In how many rearrangements is the largest statistic of this and the lesser metrics as large as
- * this one was, in how many the smallest as small? The metrics come in this order, the least first.
+ * Sets q_up of a metric: the share of rearrangements in which the largest statistic of this metric
+ * and of all before it is at least the observed one; q_down: in which the smallest is at most that.
+ * Call it for the metric with the smallest absolute observed statistic first.
  */
 static void share_beaten(struct together *t, const struct fixed *fixed, struct change *out)
 {
@@ -214,8 +215,8 @@ static void share_beaten(struct together *t, const struct fixed *fixed, struct c
 }
 
 /*
- * Sets q of each metric: none has a smaller one than that which those that stand out more have in
- * their own direction.
+ * Sets q_up and q_down of each metric. Step-down: neither is smaller than the smaller one of the
+ * two of a metric with a larger absolute observed statistic.
  */
 static void judge_together(struct together *t, struct change *out)
 {

@@ -28,9 +28,10 @@
  * any number of metrics. The rule of Benjamini and Hochberg is not: with 6 pairs no p is below
  * 1/64, so with 40 metrics no q could be below 0.05 unless a dozen changed.
  *
- * Both directions share one order because of what a metric does that is far better: where all runs
- * change sides it is far worse, and would beat every metric that is truly worse. Once it is known
- * to be better, it is not among those that may be falsely called worse, and no longer counts.
+ * Both directions share one order, so that a metric that is far better hides no metric that is
+ * worse. In the rearrangement in which all runs change sides, the better metric is far worse, and
+ * its statistic is larger than that of every metric that is truly worse. In one order the better
+ * metric is judged first, and is no longer among the metrics that are compared afterwards.
  *
  * Context of all functions: reentrant; they allocate and do not block.
  */

@@ -9,7 +9,7 @@
  *
  * Each run is a summary. Entities are matched by kind, name and owner. An entity that is in all
  * runs has a row for each of its metrics that has enough instances in every run; one that is on one
- * side only has appeared or is gone; if it looks renamed, that is said, too (rename.h).
+ * side only has appeared or is gone; likely renames are listed (rename.h).
  *
  * Context of all functions: not thread-safe; they allocate and do not block.
  */
@@ -59,11 +59,11 @@ struct compare_row {
 	const struct compare_segment *part; /* the one that grew most, if the chain grew */
 };
 
-/* Nothing of the new side is called @old, nothing of the base side @new, and they look alike. */
+/* A likely rename: only names of the base side contain @old, only names of the new side @new. */
 struct compare_likely {
 	char *old, *new;
-	/* So many entities with @old are gone; of them are there once all was renamed: */
-	unsigned of, found;
+	unsigned of;    /* gone entities that contain @old */
+	unsigned found; /* of these: have a new entity's name after all likely renames */
 };
 
 struct comparison {
@@ -75,7 +75,7 @@ struct comparison {
 	unsigned irregular; /* entities that are in some runs of a side only */
 	const struct summary_entity **appeared, **gone;
 	unsigned appeareds, gones;
-	struct compare_likely *likely; /* what may have been renamed, by the old name */
+	struct compare_likely *likely; /* sorted by the old name */
 	unsigned likelies;
 	bool has_blocks; /* one run a side: intervals are of what a run varies within itself */
 	double **value; /* private */

@@ -35,9 +35,7 @@ void compare_sort(struct comparison *comparison);
  * memory. */
 bool compare_values(struct comparing *c);
 
-/** compare_likely() - what of that which is gone may have been renamed. Return: false without
- * memory.
- */
+/** compare_likely() - list likely renames of gone entities. Return: false without memory. */
 bool compare_likely(struct comparing *c);
 
 /**

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is gone, and what is new that looks like it.
+ * Likely renames: old names that only the base side has, and the new names that they may have got.
  *
- * A name is cut into parts: the steps of a chain, and of each step the node and what follows it. A
- * part that no name of the other side has may have been renamed. Two entities of the same kind
- * speak for "A became B" if their names are equal but for such parts, in at least one other part,
- * and if both occur as often. So a node is recognised by its topics and timers, and by its
- * neighbours in chains. A part becomes the one that most entities speak for; where two are equal,
- * neither is said.
+ * A name is cut into parts: the steps of a chain, and each step into the node and its topic, timer
+ * or service. A part that no name of the other side contains may have been renamed.
+ *
+ * Each pair of a gone and a new entity of the same kind is compared. Their names must have at least
+ * one equal part, and may differ only in parts that may have been renamed. Their rates must be
+ * similar. Then the pair gives one vote to the rename "A to B" of each differing part. So a node is
+ * recognised by its topics and timers, and by its neighbours in chains.
+ *
+ * A rename is elected if it has more votes than any other rename of A, and than any other rename to
+ * B; if two have equally many, neither is elected. It is listed if, with all elected renames, at
+ * least half of the gone entities that contain A have the name of a new entity.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +29,7 @@ struct part {
 	unsigned length;
 };
 
+/* The name of an entity, cut into parts. */
 struct name {
 	const struct summary_entity *entity;
 	struct part part[PARTS_MAX];
@@ -35,6 +41,7 @@ struct part_set {
 	unsigned parts, size;
 };
 
+/* A rename, and the number of pairs of entities that it explains. */
 struct vote {
 	struct part old, new;
 	unsigned votes;
@@ -69,7 +76,7 @@ static void add_part(struct name *name, const char *at, const char *end)
 		name->parts = PARTS_MAX + 1;
 }
 
-/* What is before @end, or before @separator if that comes first. */
+/* Return: where @separator is before @end; @end if it is not. */
 static const char *find_end(const char *at, const char *end, const char *separator)
 {
 	const char *found = memmem(at, (size_t)(end - at), separator, strlen(separator));
@@ -133,9 +140,10 @@ static bool has(const struct part_set *set, const struct part *part)
 	return set->parts && bsearch(part, set->part, set->parts, sizeof(*set->part), part_order);
 }
 
-/* ---- who speaks for what ---- */
+/* ---- votes of pairs of entities ---- */
 
-static double often(const struct summary *run, const struct summary_entity *entity, double *count)
+/* Return: published messages or runs a second, else received messages; @count: their number. */
+static double rate_of(const struct summary *run, const struct summary_entity *entity, double *count)
 {
 	const double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
 
@@ -146,13 +154,13 @@ static double often(const struct summary *run, const struct summary_entity *enti
 	return seconds > 0 ? *count / seconds : 0;
 }
 
-/* Both are in all runs of their side, the first of which tells. */
-static bool occur_alike(const struct likely *l, const struct summary_entity *gone,
+/* Each entity is in all runs of its side: the first run stands for the others. */
+static bool have_similar_rates(const struct likely *l, const struct summary_entity *gone,
 			const struct summary_entity *appeared)
 {
 	double old_count, new_count;
-	const double was = often(l->c->run[0], gone, &old_count);
-	const double is = often(l->c->run[l->c->options->design.bases], appeared, &new_count);
+	const double was = rate_of(l->c->run[0], gone, &old_count);
+	const double is = rate_of(l->c->run[l->c->options->design.bases], appeared, &new_count);
 
 	if (old_count < RATE_COUNT_LEAST || new_count < RATE_COUNT_LEAST)
 		return old_count < RATE_COUNT_LEAST && new_count < RATE_COUNT_LEAST;
@@ -171,10 +179,10 @@ static bool are_like(const struct likely *l, const struct name *gone, const stru
 			equal++;
 		else if (has(&l->new, &gone->part[i]) || has(&l->base, &appeared->part[i]))
 			return false;
-	return equal && occur_alike(l, gone->entity, appeared->entity);
+	return equal && have_similar_rates(l, gone->entity, appeared->entity);
 }
 
-static bool vote(struct likely *l, const struct part *old, const struct part *new)
+static bool add_vote(struct likely *l, const struct part *old, const struct part *new)
 {
 	unsigned i = 0;
 
@@ -201,13 +209,13 @@ static bool vote_all(struct likely *l)
 				continue;
 			for (unsigned i = 0; i < gone->parts; i++)
 				if (!is_same(&gone->part[i], &appeared->part[i]) &&
-				    !vote(l, &gone->part[i], &appeared->part[i]))
+				    !add_vote(l, &gone->part[i], &appeared->part[i]))
 					return false;
 		}
 	return true;
 }
 
-/* Do more entities speak for it than for any other that has the same old part, or the same new? */
+/* Has @one more votes than each other rename of the same old part, or to the same new part? */
 static bool is_elected(const struct likely *l, const struct vote *one)
 {
 	for (unsigned i = 0; i < l->votes; i++) {
@@ -220,7 +228,7 @@ static bool is_elected(const struct likely *l, const struct vote *one)
 	return true;
 }
 
-/* ---- what is said ---- */
+/* ---- the list of likely renames ---- */
 
 static const struct part *new_of(const struct likely *l, const struct part *part)
 {
@@ -230,7 +238,7 @@ static const struct part *new_of(const struct likely *l, const struct part *part
 	return part;
 }
 
-/* Is there what @gone is called once all was renamed? */
+/* Has a new entity the name of @gone, after all elected renames? */
 static bool is_found(const struct likely *l, const struct name *gone)
 {
 	for (unsigned a = 0; a < l->c->out->appeareds; a++) {
@@ -247,7 +255,7 @@ static bool is_found(const struct likely *l, const struct name *gone)
 	return false;
 }
 
-static bool say(struct likely *l, const struct vote *one, unsigned *size)
+static bool list_rename(struct likely *l, const struct vote *one, unsigned *size)
 {
 	struct comparison *out = l->c->out;
 	struct compare_likely likely = { 0 };
@@ -276,7 +284,7 @@ static int vote_order(const void *left, const void *right)
 	return part_order(&a->old, &b->old);
 }
 
-static bool say_all(struct likely *l)
+static bool list_all(struct likely *l)
 {
 	unsigned elected = 0, size = 0;
 	struct vote *kept = calloc(l->votes + 1, sizeof(*kept));
@@ -292,7 +300,7 @@ static bool say_all(struct likely *l)
 		qsort(kept, elected, sizeof(*kept), vote_order);
 	}
 	for (unsigned i = 0; done && i < l->votes; i++)
-		done = say(l, &l->vote[i], &size);
+		done = list_rename(l, &l->vote[i], &size);
 	return done;
 }
 
@@ -312,7 +320,7 @@ bool compare_likely(struct comparing *c)
 		cut(&l.gone[i], out->gone[i]);
 	for (unsigned i = 0; done && i < out->appeareds; i++)
 		cut(&l.appeared[i], out->appeared[i]);
-	done = done && vote_all(&l) && say_all(&l);
+	done = done && vote_all(&l) && list_all(&l);
 	free(l.gone);
 	free(l.appeared);
 	free(l.base.part);

@@ -287,7 +287,7 @@ static void put_rename(const struct text *t, const struct compare_likely *likely
 	fprintf(t->out, "--rename %s", clean);
 }
 
-/* What may be the same under another name. */
+/* Likely renames, and the option that compares them. */
 static void likely_lines(const struct text *t)
 {
 	const struct comparison *c = t->comparison;

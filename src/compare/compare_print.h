@@ -26,7 +26,7 @@ struct compare_print {
 	const struct compare_options *options;
 	const char *base, *new; /* what the sides are called */
 	const struct compare_renames
-		*renames;       /* what was compared under new names; NULL: nothing */
+		*renames;       /* of the base side, by --rename; NULL: none */
 	const char *machine;    /* for the head: "same machine"; NULL: nothing to say */
 	unsigned most;          /* entities to show of each verdict; 0: all */
 	unsigned left_out_base,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entities whose names changed from one side to the other.
+ * --rename: compare entities whose names differ between the sides.
  *
- * A name is made of parts: that of a callback of a node and a topic, that of a chain of all its
- * steps. Who renames a node changes the names of its callbacks and of all chains through it. So
- * what was renamed is a part, and all names with this part follow.
+ * A name has parts: the name of a callback has a node and a topic, the name of a chain has all its
+ * steps. If a node is renamed, the names of its callbacks and of all chains through it change. So
+ * --rename names a part, and every name with this part is changed.
  *
- * Nothing is matched by a guess: compare() lists what looks like a new name (struct
- * compare_likely), and compare_rename() gives the base side the names that the user said.
+ * kymo never renames by a guess: compare() only lists likely renames (struct compare_likely), and
+ * compare_rename() changes the names of the base side as the user asked.
  *
  * Context of all functions: not thread-safe; they allocate and do not block.
  */
@@ -21,26 +21,30 @@
 
 #define COMPARE_RENAMES_MAX 64u
 
-/* What the user said, of all names: what the base side calls it, and what the new side does. */
+/* The user's renames: @old is a part of names of the base side, @new of the new side. */
 struct compare_renames {
 	char *old[COMPARE_RENAMES_MAX], *new[COMPARE_RENAMES_MAX];
 	unsigned count;
 };
 
-/** compare_renames_add() - read "OLD=NEW". Return: 0; -1 with @err. */
+/**
+ * compare_renames_add() - read "OLD=NEW"
+ *
+ * Return: 0; -1 with @err: another form, too many, or OLD or NEW was given before.
+ */
 int compare_renames_add(struct compare_renames *renames, const char *text, struct kymo_err *err);
 void compare_renames_free(struct compare_renames *renames);
 
 /**
- * compare_rename() - give each name of @summary its new parts
+ * compare_rename() - replace OLD with NEW in all names of @summary
  *
- * All renames at once: /a may become /b and /b become /a. Return: 0; -1 with @err.
+ * All renames happen at once, so /a may become /b while /b becomes /a. Return: 0; -1 with @err.
  */
 int compare_rename(struct summary *summary, const struct compare_renames *renames,
 		   struct kymo_err *err);
 
 /**
- * compare_renames_check() - before compare_rename(): does each say what happened?
+ * compare_renames_check() - do the runs have the names of all renames? Before compare_rename().
  * @base, @new: the runs of the sides
  *
  * Return: 0; -1 with @err: no base run has OLD, no new run has NEW, or the base side has NEW, too.
