@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What captured packets (analysis/capture) say of publishers and of single messages, as tables: for
- * the section wire of the report, for flow and for why. Context: as base/table.h.
+ * Tables of captured packets (analysis/capture), by publisher and by message: for the section wire of
+ * the report, for flow and for why. Context: as base/table.h.
  */
 #ifndef KYMO_REPORT_WIRE_H
 #define KYMO_REPORT_WIRE_H
@@ -22,7 +22,7 @@ int wire_publishers(struct table *table, const char *title, const struct capture
 		    bool (*wanted)(const void *context, const struct model_publisher *publisher), const void *context,
 		    struct kymo_err *err);
 
-/* Columns of single messages; columns of the caller may stand before them. */
+/* Columns of single messages; the caller may put its own columns before them. */
 #define WIRE_MESSAGE_COLUMNS \
 	{ "message", "Message" }, \
 	{ "topic", "Topic" }, \

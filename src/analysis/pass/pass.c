@@ -11,7 +11,7 @@
 
 /*
  * The analyses that process events, ordered by turn: the inner loop reads only this. Bit i of a
- * mask is to[i]; the mask of a row says who wants its events.
+ * mask is to[i]; the mask of a row has the analyses that want its events.
  */
 struct receivers {
 	struct receiver {
@@ -54,7 +54,7 @@ static int bind(const struct passes *passes, struct kymo_ctf_reader *reader, str
 	return 0;
 }
 
-/* Who wants the events of row @bound. */
+/* The analyses that want the events of row @bound. */
 static uint32_t wanted_by(const struct receivers *list, int bound)
 {
 	uint32_t mask = 0;

@@ -124,9 +124,9 @@ void why_print_fate(struct why_answer *answer);
 /* "+1.234567 s", or the simulation's time. Return: @buffer. */
 char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size_t size);
 
-/* report_why_wire.c: what captured packets say */
+/* report_why_wire.c: captured packets */
 
-/* ": a packet of it was lost, and sent again 38.2 ms after the first one", of a part on the way to a callback; or "". Return: @buffer. */
+/* ": a packet of it was lost, and sent again 38.2 ms after the first one", of a part before the message was in the reader's cache; or "". Return: @buffer. */
 char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance, const struct why_part *part, char *buffer,
 		    size_t size);
 /* "; the captures have no packet of it", of a message that was lost; or "". Return: @buffer. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo why --capture`: what captured packets say of a delay on the way, or of a message that was lost. */
+/* `kymo why --capture`: what captured packets show of a late message, or of a lost one. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -13,9 +13,10 @@ static const struct capture_message *captured(const struct why_answer *answer, c
 	return hop && instance->hop[hop - 1].publisher ? capture_publication(answer->capture, instance->hop[hop - 1].at.id) : NULL;
 }
 
-static bool is_way(const struct why_part *part)
+/* Is it time before the message was in the reader's cache? Packets do not explain the time after. */
+static bool is_before_cache(const struct why_part *part)
 {
-	return part->kind == WHY_TRANSPORT || part->kind == WHY_NETWORK || part->kind == WHY_DDS;
+	return why_is_way(part->kind) && part->kind != WHY_CACHE;
 }
 
 char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance, const struct why_part *part, char *buffer,
@@ -26,7 +27,7 @@ char *why_wire_text(const struct why_answer *answer, const struct why_instance *
 	char text[WHY_LABEL_MAX];
 
 	*buffer = '\0';
-	if (!answer->capture || !is_way(part))
+	if (!answer->capture || !is_before_cache(part))
 		return buffer;
 	message = captured(answer, instance, part->hop);
 	if (!message)
@@ -38,7 +39,7 @@ char *why_wire_text(const struct why_answer *answer, const struct why_instance *
 	from = &instance->hop[part->hop - 1];
 	before = capture_before(answer->capture, from->publisher, message->id, part->begin_ns, part->end_ns);
 	if (before)
-		snprintf(buffer, size, ": message %" PRIu64 ", before it, was sent again meanwhile", before->id);
+		snprintf(buffer, size, ": the earlier message %" PRIu64 " was sent again meanwhile", before->id);
 	return buffer;
 }
 
