@@ -18,6 +18,7 @@ build=${BUILD:-colcon build}
 commit=$(git merge-base HEAD "${BASE:-origin/main}")
 
 sources=$(mktemp -d)
+trap 'exit 130' INT TERM
 trap 'git worktree remove --force "$sources/base" 2>/dev/null; rm -rf "$sources"' EXIT
 git worktree add --quiet --detach "$sources/base" "$commit"
 (cd "$sources/base" && sh -c "$build") >&2
