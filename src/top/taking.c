@@ -245,11 +245,12 @@ static uint64_t free_bytes(const char *path)
 /* Return: 0; -1 with @why. */
 static int make_in(struct taking *taking, const char *place, char *why, size_t size)
 {
-	const uint64_t room = free_bytes(place);
 	char left[TEXT_QUANTITY_MAX];
+	uint64_t room;
 	int rc = 1;
 
 	remove_left(place);
+	room = free_bytes(place);
 	for (int try = 0; rc == 1 && try < LOCK_TRIES && room >= LEAST_BYTES; try++)
 		rc = make_locked(taking, place);
 	if (rc) {
