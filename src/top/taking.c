@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -29,8 +30,10 @@
 #define MOST_BYTES (64ull << 20) /* that the trace has; the oldest of them go */
 #define CHUNK_BYTES (32ull << 20)
 #define OWN_NAME "/kymo-top."
+#define TRACE_NAME "trace"
 #define ASK_MS 10000
 #define LOCK_TRIES 10
+#define LEFT_S 60 /* a living recorder writes the trace's kymo.json each second */
 #define LEAST_BYTES (4ull << 20)  /* free ones of a place; the trace takes half of them at most */
 #define FULL_BYTES (128ull << 10) /* with fewer, the recorder can't write, or soon can't */
 
@@ -188,15 +191,27 @@ static void child(const struct taking *taking)
 
 /* ---- in the parent ---- */
 
-/* A directory of ours whose `kymo top` and child were killed: nobody has it locked. */
+/* A directory of ours whose `kymo top` and child were killed: nobody has it locked. But an older
+ * `kymo top` does not lock, and a recorder may still write what a killed one asked it for: so
+ * nothing has changed in the trace for a while, either. */
+static bool is_left(int fd)
+{
+	struct stat own, trace;
+
+	if (fstat(fd, &own) < 0 || own.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return false;
+	if (fstatat(fd, TRACE_NAME, &trace, AT_SYMLINK_NOFOLLOW) < 0)
+		trace = own; /* killed before it had a trace */
+	return time(NULL) - trace.st_mtime >= LEFT_S;
+}
+
 static void remove_if_left(int place, const char *name)
 {
 	const int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (is_left(fd))
 		(void)tree_remove(place, name);
 	(void)close(fd);
 }
@@ -258,7 +273,7 @@ static int make_in(struct taking *taking, const char *place, char *why, size_t s
 			       room < LEAST_BYTES ? text_bytes(left, room) : strerror(errno));
 		return -1;
 	}
-	(void)snprintf(taking->path, sizeof(taking->path), "%s/trace", taking->directory);
+	(void)snprintf(taking->path, sizeof(taking->path), "%s/" TRACE_NAME, taking->directory);
 	/* The traced programs need shared memory, too. */
 	if (taking->options.most_bytes > room / 2) {
 		taking->options.most_bytes = room / 2;
