@@ -37,7 +37,7 @@ struct sim_clock {
 	void *context;
 
 	/* Private. */
-	struct sim_clock_point pair;	/* the last pair that was kept */
+	struct sim_clock_point pair;	/* the last pair that was kept, or skipped */
 	struct sim_clock_point moved;	/* the first message with the present stamp */
 	struct sim_clock_point last;	/* the last message */
 	int64_t interval_ns;		/* between the last two messages */
