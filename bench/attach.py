@@ -4,7 +4,8 @@
 detach stop a thread.
 
 Each round measures the loop for as long as one attach and detach of each takes, one after the other in changing order: nothing, kymo,
-gdb (attach, detach), strace (attach to all threads, detach). Neither loads a library, as kymo does.
+gdb (attach, detach), strace (attach to all threads, detach). kymo also loads a library into the
+program; gdb and strace do not.
 A loop's round is its latest wake-up. Ratios are between rounds of the same number. With 1 thread the loop's own thread is borrowed,
 with 30 another one.
 

@@ -19,7 +19,6 @@
 
 #include <json-c/json.h>
 
-#include "base/array.h"
 #include "base/text.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"

@@ -31,7 +31,8 @@ struct kymo_seen {
 	uint32_t state;     /* kind << 8 | enum kymo_seen_mark */
 	int64_t since;      /* CLOCK_MONOTONIC, ns, when it was first seen */
 	const void *node;   /* rcl_node_t to which it belongs; NULL: not known */
-	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; NULL: not known */
+	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; of SEEN_EXECUTOR:
+			     * when it was looked at (kymo_late_places()); NULL: not known */
 };
 
 /** kymo_seen_find() - the entry of @address; NULL: never seen. Context: wait-free. */

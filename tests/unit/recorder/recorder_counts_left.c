@@ -54,7 +54,7 @@ static void test_dead_recorder(void **state)
 	assert_int_equal(counts_left_end(&place->dir), 0);
 }
 
-/* While somebody has the claim, he decides. */
+/* While a recorder has the claim, that recorder decides. */
 static void test_living_recorder(void **state)
 {
 	struct place *place = *state;
