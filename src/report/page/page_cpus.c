@@ -244,10 +244,10 @@ static void on_spell(void *context, const struct sched_spell *spell)
 	if (*spell->name)
 		snprintf(thread->name, sizeof(thread->name), "%s", spell->name);
 	cpu = cpu_of(cpus, spell);
-	if (spell->state == SCHED_ON_CPU)
-		add_slice(cpus, spell, thread);
-	else if (thread->is_own)
+	if (spell->state != SCHED_ON_CPU && thread->is_own)
 		add_wait(cpus, cpu, spell, thread);
+	else if (spell->state == SCHED_ON_CPU && cpu)
+		add_slice(cpus, spell, thread);
 	if (cpu)
 		spread(cpus, cpu, spell, thread);
 }
