@@ -90,10 +90,11 @@ function preempted_of(instance, x, row_y, height) {
 
 // Those that threads of the instance had longest, at most eight: [{cpu, host, slices}].
 function instance_cpus(instance) {
-	const cpus = new Map(), tids = new Set(instance_rows(instance).map(thread => (D.threads[thread] || {}).tid));
+	const cpus = new Map(), hostnames = new Map(D.cpus ? D.cpus.cpus.map(cpu => [cpu.host, cpu.hostname]) : []);
+	const own = new Set(instance_rows(instance).map(thread => D.threads[thread] || {}).map(thread => (thread.host || '') + ' ' + thread.tid));
 	for (const [cpu, host, thread, from, ns] of instance.cpus || []) {
 		const key = host + ' ' + cpu, one = cpus.get(key) || { cpu, host, slices: [], own: 0 };
-		const is_own = D.cpus.threads[thread][2] && tids.has(D.cpus.threads[thread][1]);
+		const is_own = D.cpus.threads[thread][2] && own.has(hostnames.get(host) + ' ' + D.cpus.threads[thread][1]);
 		one.slices.push({ thread, from, ns, is_own });
 		one.own += is_own ? Math.min(from + ns, instance.to) - Math.max(from, instance.from) : 0;
 		cpus.set(key, one);

@@ -161,8 +161,11 @@ def same_cpu_queries(browser, directory):
     browser.view(browser.value("address(entities[D.instances[0].entity], 1)"))
     names = browser.value("[...document.querySelectorAll('main figure svg text')].map(text => text.textContent).filter(text => /^CPU \\d/.test(text))")
     check(names == sorted(names) and names, "an instance has the CPUs", names)
+    check(browser.value("D.instances.some(instance => instance_cpus(instance).some(cpu => cpu.own > 0))"), "no CPU had a thread of an instance")
     walk(browser, "CPUs")
     quiet(browser, "CPUs")
+    browser.value("D.threads.forEach(thread => thread.host = 'another')")
+    check(browser.value("D.instances.every(instance => instance_cpus(instance).every(cpu => !cpu.own))"), "threads of another host count as the instance's")
 
 
 def flame_keys(browser, path):
