@@ -60,25 +60,37 @@ def test(directory):
                 right = exact[max(0, math.ceil(q * len(exact)) - 1)]
                 check(abs(float(one) - right) <= right * 0.012 + 1, entity, q, one, right)
         check(all(server.script("clickhouse-questions.sql")[:1] + server.script("clickhouse-questions.sql")[3:5]), "questions without an answer")
-        upgrade(server, len(want))
+        for labels in False, True:
+            upgrade(server, len(want), labels)
         incidents(server, directory)
 
 
-def upgrade(server, rows):
-    """A table as it was before kymo.yaml and monthly partitions keeps its rows."""
+def upgrade(server, rows, labels):
+    """A table as it was before monthly partitions, and before kymo.yaml without the column labels, keeps its rows."""
     server.send("CREATE DATABASE old")
-    server.script("clickhouse.sql", "old", lambda text: text.split(";")[0].replace("labels String, ", "").replace(
+    server.script("clickhouse.sql", "old", lambda text: text.split(";")[0].replace("labels String, ", "labels String, " * labels).replace(
         "toYYYYMM(toDateTime(intDiv(window_start, 1000000000)))", "toUInt32(intDiv(window_start, 86400000000000))"))
     columns = [row[0] for row in server.rows("DESCRIBE TABLE old.kymo_windows")]
-    check("labels" not in columns, columns)
-    server.send(f"INSERT INTO old.kymo_windows SELECT {', '.join(columns)} FROM kymo_windows FINAL")
+    check(("labels" in columns) == labels, columns)
+    values = ", ".join("'hall-3' AS labels" if column == "labels" else column for column in columns)
+    server.send(f"INSERT INTO old.kymo_windows SELECT {values} FROM kymo_windows FINAL")
+    if not labels:
+        try:
+            server.script("clickhouse-upgrade.sql", "old")
+        except AssertionError as error:
+            check("labels" in str(error), error)
+        server.send("ALTER TABLE kymo_windows ADD COLUMN labels String AFTER software", database="old")
     server.script("clickhouse-upgrade.sql", "old")
     server.script("clickhouse.sql", "old")
     sums = "count(), sum(count), sum(cityHash64(entity, window_start, metric, buckets))"
     for table in "old.kymo_windows", "old.kymo_windows_before":
         check(server.rows(f"SELECT {sums} FROM {table} FINAL") == server.rows(f"SELECT {sums} FROM kymo_windows FINAL"), table)
-    check(server.rows("SELECT count(), max(labels) FROM old.kymo_windows") == [[str(rows), ""]], "rows")
+    told = server.rows("SELECT count(), min(labels), max(labels) FROM old.kymo_windows")
+    check(told == [[str(rows), *2 * ["hall-3" if labels else ""]]], told)
+    order = [row[0] for row in server.rows("DESCRIBE TABLE old.kymo_windows")]
+    check(order == [row[0] for row in server.rows("DESCRIBE TABLE kymo_windows")], "other columns", order)
     check(server.rows("SELECT count() FROM old.kymo_hours") == server.rows("SELECT count() FROM kymo_hours"), "the views")
+    server.send("DROP DATABASE old")
 
 
 NAME = "/sc\"an'); DROP TABLE kymo_windows --\n\\"
