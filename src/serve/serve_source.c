@@ -208,12 +208,18 @@ static int change_recorder(struct serve_source *source, struct kymo_err *err)
 	return 0;
 }
 
+/* The trace in memory: systemd-logind empties /dev/shm when the user logs out (RemoveIPC). */
+static bool is_removed(const struct serve_source *source)
+{
+	return access(taking_path(source->taking), F_OK) && errno == ENOENT;
+}
+
 static int read_programs(struct serve_source *source, struct kymo_err *err)
 {
 	const bool over = !source->taking || taking_is_over(source->taking);
 
 	if (source->taking && read_growing(source, err))
-		return -1;
+		return is_removed(source) ? change_recorder(source, err) : -1;
 	if (source->counts && serve_counts_until(source->counts, clock_now_ns(CLOCK_REALTIME), err))
 		return -1;
 	if (over)
