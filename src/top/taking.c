@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #include <json-c/json.h>
 
+#include "base/now.h"
 #include "base/text.h"
 #include "recorder/control/control.h"
 #include "recorder/record/record.h"
@@ -33,6 +35,8 @@
 #define ASK_MS 10000
 #define LOCK_TRIES 10
 #define LEFT_S 60 /* a living recorder writes the trace's kymo.json each second */
+#define END_NS INT64_C(3000000000) /* in which a recorder that was killed has ended */
+#define END_WAIT_MS 100
 #define LEAST_BYTES (4ull << 20)  /* free ones of a place; the trace takes half of them at most */
 #define FULL_BYTES (128ull << 10) /* with fewer, the recorder can't write, or soon can't */
 
@@ -345,6 +349,27 @@ static int find_recorder(struct taking *taking, struct kymo_err *err)
 	return 0;
 }
 
+/* After a `kymo top` or `kymo serve` was killed, its recorder ends, too, and does not answer any
+ * more. */
+static int start_beside_or_alone(struct taking *taking, struct kymo_err *err)
+{
+	const int64_t end = now_ns() + END_NS;
+
+	for (;;) {
+		if (find_recorder(taking, err) < 0)
+			return -1;
+		if (start_child(taking, err) == 0)
+			return 0;
+		if (taking->child < 0 || !taking->is_beside || taking->beside[0] || now_ns() > end)
+			return -1;
+		while (waitpid(taking->child, NULL, 0) < 0 && errno == EINTR)
+			;
+		taking->child = -1;
+		rundir_close(&taking->dir);
+		(void)poll(NULL, 0, END_WAIT_MS);
+	}
+}
+
 static void find_pid(void *context, const struct process_status *status)
 {
 	int *pid = context;
@@ -387,8 +412,8 @@ int taking_begin(struct taking **out, const struct taking_options *options, stru
 		taking->options.most_bytes = MOST_BYTES;
 	}
 	taking->child = taking->dir.fd = taking->directory_fd = -1;
-	if ((options->pid && check_pid(options->pid, err) < 0) || find_recorder(taking, err) < 0 ||
-	    make_directory(taking, err) < 0 || start_child(taking, err) < 0) {
+	if ((options->pid && check_pid(options->pid, err) < 0) || make_directory(taking, err) < 0 ||
+	    start_beside_or_alone(taking, err) < 0) {
 		taking_end(taking);
 		return -1;
 	}
