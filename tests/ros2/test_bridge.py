@@ -64,6 +64,9 @@ def server():
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             body = self.server.texts.pop(0).encode()
+            if body == b'nonsense':
+                self.wfile.write(b'nonsense\r\n')
+                return
             self.send_response(200 if body else 500)
             self.send_header('Content-Length', str(len(body)))
             self.end_headers()
@@ -114,6 +117,9 @@ def test_published(messages, server):
     one.tick()
     status = node.published[-1][1].status
     assert [(bytes(one.level), one.message) for one in status] == [(b'\3', 'kymo serve does not answer')] and len(node.warnings) == 1
+    server.texts.insert(0, 'nonsense')
+    one.tick()
+    assert len(node.warnings) == 2
     one.tick()
     status = {one.name: one for one in node.published[-1][1].status}
     assert status['kymo'].values[0].value == '100' and status['kymo: /scan'].level == b'\0'

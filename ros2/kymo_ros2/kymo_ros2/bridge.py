@@ -7,8 +7,8 @@ What `kymo serve` answers at /metrics, as messages of ROS 2: /diagnostics and /s
 It runs only when it is started; nothing starts it by default.
 """
 import collections
+import http.client
 import re
-import urllib.error
 import urllib.request
 
 URL = 'http://127.0.0.1:9465/metrics'
@@ -43,7 +43,7 @@ def parse(text):
 
 
 def fetch(url):
-    """Return: the series. Raises OSError."""
+    """Return: the series. Raises OSError, ValueError or http.client.HTTPException."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(url, timeout=10) as answer:
         return parse(answer.read(ANSWER_MAX).decode('utf-8', 'replace'))
@@ -60,9 +60,9 @@ Status = collections.namedtuple('Status', 'level name message values')
 
 def diagnostics(before, after):
     """
-    Return: a Status for each topic and timer, and one for kymo itself, of the time between two answers.
+    Return: a Status for each topic, and one for kymo itself, of the time between two answers.
 
-    WARN: a topic lost messages, or the recording lost events. `after` None: nobody answers, which is STALE.
+    WARN: a topic lost messages, the recording lost events, or an incident happened. STALE: `after` is None, nobody answers.
     """
     if after is None:
         return [Status(STALE, 'kymo', 'kymo serve does not answer', {})]
@@ -116,7 +116,7 @@ class Bridge:
         now = self.node.get_clock().now().to_msg()
         try:
             after = fetch(self.url)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             self.node.get_logger().warning(f'{self.url}: {error}')
             after = None
         if after is None or self.before is not None:
