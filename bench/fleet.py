@@ -168,7 +168,7 @@ def send(robots, proxy, restart):
 
 
 def full_disk(robot):
-    """Its spool is on a disk of 200 KiB, and the server is away: windows are counted as dropped. Return: put, dropped."""
+    """Its spool is on a disk of 128 KiB, and the server is away: windows are counted as dropped. Return: put, dropped."""
     words = (f"mount -t tmpfs -o size=128k none {robot.place}/spool && mkdir {robot.place}/spool/clickhouse && "
              f"{KYMO} serve -q --window 100ms --clickhouse http://127.0.0.1:1 {TRACE} & sleep 10; cat {robot.spool}/state; kill $!; wait")
     told = subprocess.run(["unshare", "-m", "sh", "-c", words], env=robot.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
