@@ -80,6 +80,13 @@ const char *incident_state(const struct incident *incident)
 	return state ? state : "?";
 }
 
+bool incident_is_ready(const struct incident *incident)
+{
+	const char *state = incident_state(incident);
+
+	return strcmp(state, "complete") == 0 || strcmp(state, "incomplete") == 0;
+}
+
 const char *incident_sentence(const struct incident *incident)
 {
 	const char *text = json_get_text(incident->json, "finding"), *about = json_get_text(incident->json, "finding_about");

@@ -51,6 +51,9 @@ struct incident *incidents_find(const struct incidents *incidents, const char *n
 /** incident_state() - "writing", "written", "complete", "incomplete"; "?": not known. */
 const char *incident_state(const struct incident *incident);
 
+/** incident_is_ready() - has it its finding and its page, or will it never have them? */
+bool incident_is_ready(const struct incident *incident);
+
 /** incident_sentence() - the finding, if it is about what fired; else what fired; "" */
 const char *incident_sentence(const struct incident *incident);
 

@@ -31,8 +31,8 @@ struct backlog;
 
 struct backlog_counts {
 	uint64_t waiting, waiting_bytes;   /* windows, and bytes of their files */
-	/* Since the directory is there, also over kill -9. Windows: put = sent + refused + dropped +
-	 * waiting. A merged one was put, and waits or ends with others as one file. */
+	/* Since the directory exists, also after kill -9. Windows: put = sent + refused + dropped +
+	 * waiting. A merged window waits, and is sent or dropped, in one file with others. */
 	uint64_t put, merged, dropped, sent, refused;
 	uint64_t damaged; /* files that could not be read; their windows are dropped, too */
 };

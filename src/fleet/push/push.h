@@ -7,9 +7,9 @@
  *   ... each window: push_window(push, summary, begin_ns, length_ns)
  *   push_end(push);		what was not sent waits for the next time
  *
- * Windows go to ClickHouse several in one request (clickhouse.every), and one that was sent twice
- * counts once there. For a
- * collector it is three; what was answered is not sent again, also after a restart. A request whose
+ * A request to ClickHouse has several windows (clickhouse.every); a window that was sent twice
+ * counts once there. A collector gets three requests for each window; what was answered is not sent
+ * again, also after a restart. A request whose
  * answer was lost is sent again: it has the header Idempotency-Key, robot/boot/window.
  *
  * Context: push_window() and push_put() belong to one thread; allocate; block as the disk does,

@@ -113,14 +113,6 @@ static void clean_marks(const struct push_target *target, const struct incidents
 
 /* ---- requests ---- */
 
-/* It will not change any more. */
-static bool is_ready(const struct incident *incident)
-{
-	const char *state = incident_state(incident);
-
-	return !strcmp(state, "complete") || !strcmp(state, "incomplete");
-}
-
 static bool send_some(struct push_target *target, const struct incidents *incidents, unsigned *at,
 		      char *why, size_t size)
 {
@@ -135,7 +127,9 @@ static bool send_some(struct push_target *target, const struct incidents *incide
 		const struct incident *incident = &incidents->item[*at];
 		struct json_object *row;
 
-		if (!is_ready(incident) || is_marked(target, incident->name))
+		/* Also while its --on-incident command runs, or a slow upload: they change no column
+		 * but bytes. */
+		if (!incident_is_ready(incident) || is_marked(target, incident->name))
 			continue;
 		row = row_of(target->config, incident);
 		fprintf(out, "%s\n", json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -71,7 +71,7 @@ static void list_waiting(struct upload *upload, const struct incidents *incident
 	for (unsigned i = 0; i < incidents->count; i++) {
 		const struct incident *incident = &incidents->item[i];
 
-		if (upload_is_ready(incident) && !has_name(&upload->refused, incident->name) &&
+		if (incident_is_ready(incident) && !has_name(&upload->refused, incident->name) &&
 		    !incident_is_uploaded(incident->path, upload_place_name(upload->place)))
 			add_name(&upload->waiting, incident->name);
 	}

@@ -9,8 +9,12 @@
  * failed is sent again, by the same process from the file on that failed. Only regular files are
  * sent; no symbolic link is followed.
  *
- *   upload_begin(&upload, &options, &err);    of kymo serve: looks for incidents until
- * upload_end(upload) upload_place_open() ... upload_incident() ... upload_place_close()    by hand
+ *   upload_begin(&upload, &options, &err);    of kymo serve: a thread looks for incidents
+ *   upload_end(upload);
+ *
+ *   upload_place_open(&place, ...);           by hand
+ *   upload_incident(place, incident, &report);
+ *   upload_place_close(place);
  *
  * Context of all functions: allocate; block as the disk does. A place belongs to one thread;
  * upload_incident() blocks for the network.
@@ -61,9 +65,6 @@ struct upload_report {
 	char first[256];             /* the first of them */
 	struct kymo_err err;         /* unless it was sent */
 };
-
-/** upload_is_ready() - will @incident not change any more? */
-bool upload_is_ready(const struct incident *incident);
 
 /** upload_incident() - send it, and mark it. */
 enum upload_result upload_incident(struct upload_place *place, const struct incident *incident,

@@ -237,13 +237,6 @@ static enum upload_result send_held(struct sending *s)
 	return result;
 }
 
-bool upload_is_ready(const struct incident *incident)
-{
-	const char *state = incident_state(incident);
-
-	return !strcmp(state, "complete") || !strcmp(state, "incomplete");
-}
-
 enum upload_result upload_incident(struct upload_place *place, const struct incident *incident,
 				   struct upload_report *report)
 {

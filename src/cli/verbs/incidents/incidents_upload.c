@@ -65,7 +65,7 @@ static int send_named(struct upload_place *place, const struct incidents *incide
 
 		if (!is_named(incident, count, name))
 			continue;
-		if (!upload_is_ready(incident))
+		if (!incident_is_ready(incident))
 			return err_set(
 				err, KYMO_EXIT_FAILED,
 				"upload %s: it is not complete yet (%s); wait, or run `kymo incidents finish`",
@@ -109,7 +109,7 @@ static int send_new(struct upload_place *place, const struct incidents *incident
 			there++;
 			continue;
 		}
-		if (upload_is_ready(incident))
+		if (incident_is_ready(incident))
 			result = send_one(place, incident, err);
 		if (result == UPLOAD_AGAIN || result == UPLOAD_WRONG)
 			return -1;
