@@ -16,6 +16,7 @@ import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_http import Server
 from lib_test import KYMO, SHARED, check, existing, in_directory, run, running, until
 
 TOKEN = "a-secret-of-this-robot"
@@ -31,26 +32,13 @@ spool: {{directory: {spool}, limit: {limit}}}
 """
 
 
-class Server(http.server.ThreadingHTTPServer):
+class Receiver(Server):
     """Answers as `habits` say, one for each request; then well. `taken`: what it accepted, by path."""
 
     def __init__(self, *habits, context=None):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler, context)
         self.habits, self.taken, self.lock = list(habits), {}, threading.Lock()
         self.busiest = 0, 1                  # bytes and seconds of the largest body
-        if context:
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.url = f"http{'s' if context else ''}://127.0.0.1:{self.server_port}"
-        self.thread = threading.Thread(target=self.serve_forever)
-        self.thread.start()
-
-    def __exit__(self, *what):
-        self.shutdown()
-        self.thread.join()
-        super().__exit__(*what)
-
-    def handle_error(self, request, client_address):
-        pass
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -149,8 +137,8 @@ def through_failures(directory, trace):
     rows, lines = exported(directory, environment, trace)
     windows = len(lines["/v1/metrics"])
     check(windows > 3, windows, "windows")
-    with Server("500", "cut", "lie", "nonsense") as database, Server("cut", "500") as collector, \
-            Serving(directory, environment, "--clickhouse", database.url, "--otlp", collector.url, trace) as serving:
+    with Receiver("500", "cut", "lie", "nonsense") as database, Receiver("cut", "500") as collector, \
+            Serving(directory, environment, "--clickhouse", database.address, "--otlp", collector.address, trace) as serving:
         told = until("all windows", lambda: (found := serving.metrics()).get(target("clickhouse", "sent"), 0) >= windows and
                      found[target("otlp", "sent")] >= windows and found)
         check(told[target("otlp", "sent")] == told[target("clickhouse", "sent")] == windows, told)
@@ -168,8 +156,8 @@ def through_failures(directory, trace):
 def over_restarts(directory, trace):
     """Nobody listens; then kymo serve begins again, without windows of its own, and somebody does."""
     environment = configure(directory, "protobuf")
-    with Server() as collector:
-        words = "--otlp", collector.url
+    with Receiver() as collector:
+        words = "--otlp", collector.address
         with Serving(directory, environment, "--otlp", "http://127.0.0.1:1", trace) as serving:
             waiting = 'kymo_push_waiting_windows{target="otlp"}'
             until("windows that wait", lambda: (found := serving.metrics()).get(waiting, 0) > 3 and
@@ -188,12 +176,12 @@ def glob_files(directory):
 def beyond_limit(directory, trace):
     """A spool of 20 KiB: windows are merged, and the counts add up."""
     environment = configure(directory, limit="20K")
-    with Server() as database:
+    with Receiver() as database:
         with Serving(directory, environment, "--window", "100ms", "--clickhouse", "http://127.0.0.1:1", trace) as serving:
             found = until("merged windows", lambda: (found := serving.metrics()).get(target("clickhouse", "merged"), 0) and found)
             check(found['kymo_push_waiting_bytes{target="clickhouse"}'] <= 20480, found)
         waiting = found['kymo_push_waiting_windows{target="clickhouse"}']
-        with Serving(directory, environment, "--clickhouse", database.url) as serving:
+        with Serving(directory, environment, "--clickhouse", database.address) as serving:
             until("what waited", lambda: serving.metrics()[target("clickhouse", "sent")] >= waiting)
         check(len(database.taken["/"]) < waiting, "merged windows are sent as one", len(database.taken["/"]), waiting)
 
@@ -218,8 +206,8 @@ def with_certificates(directory, trace):
     context.verify_mode = ssl.CERT_REQUIRED
     environment = configure(directory)
     failures = 'kymo_push_failures_total{target="clickhouse"}'
-    with Server(context=context) as database:
-        words = "--clickhouse", database.url, trace
+    with Receiver(context=context) as database:
+        words = "--clickhouse", database.address, trace
         with open(environment["KYMO_CONFIG"], encoding="utf-8") as file:
             text = file.read()
         for extra in f"ca: {path['ca.pem']}", f"ca: {path['ca.pem']}, cert: {path['robot.pem']}, key: {path['robot.key']}":
@@ -241,7 +229,7 @@ def with_bandwidth(directory, trace):
         text = file.read()
     with open(environment["KYMO_CONFIG"], "w", encoding="utf-8") as file:
         file.write(text.replace("spool: {", "spool: {bandwidth: 4000, "))
-    with Server() as database, Serving(directory, environment, "--clickhouse", database.url, trace) as serving:
+    with Receiver() as database, Serving(directory, environment, "--clickhouse", database.address, trace) as serving:
         until("windows", lambda: serving.metrics()[target("clickhouse", "sent")] > 3)
         size, seconds = database.busiest
         check(size > 4000 and size / seconds < 8000, size, "bytes in", seconds, "s, with a limit of 4000 bytes a second")

@@ -10,9 +10,9 @@ import http.server
 import json
 import os
 import sys
-import threading
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_http import Server
 from lib_test import BUILD, KYMO, check, in_directory, ros_domain, running, skip, until
 
 PROGRAMS = {"lidar": "driver", "r1": "perception", "r2": "perception"}
@@ -65,16 +65,8 @@ def test(directory):
     for host in PROGRAMS:
         os.mkdir(os.path.join(directory, host), 0o700)
     record(directory, ros_domain())
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
-        thread = threading.Thread(target=collector.serve_forever)
-        thread.start()
-        url = f"http://127.0.0.1:{collector.server_port}"
-        try:
-            with serve(directory, url, "r1"), serve(directory, url, "r2"):
-                until("traces with the same id", lambda: len(same()) > 3)
-        finally:
-            collector.shutdown()
-            thread.join()
+    with Server(Collector) as collector, serve(directory, collector.address, "r1"), serve(directory, collector.address, "r2"):
+        until("traces with the same id", lambda: len(same()) > 3)
     for host in "r1", "r2":
         linked = 0
         for trace in same():

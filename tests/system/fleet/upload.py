@@ -16,6 +16,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_http import Server
 from lib_test import KYMO, check, in_directory, run, running, until
 
 USER, SECRET, SESSION = "AKIDEXAMPLE", "a/secret+of=this/robot", "a-session/token=="
@@ -59,27 +60,18 @@ def wrong(method, target, headers, body, region):
     return None if hmac.compare_digest(signature(SECRET, date, region, string), given) else "SignatureDoesNotMatch"
 
 
-class Bucket(http.server.ThreadingHTTPServer):
+class Bucket(Server):
     """A store of objects. Answers as `habits` say, one for each request; then well. `objects`: in the order in which they came."""
 
     def __init__(self, *habits, context=None, region="us-east-1"):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler, context)
         self.habits, self.objects, self.region, self.requests = list(habits), {}, region, []
         self.open, self.stuck = threading.Event(), threading.Event()
-        if context:
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
-        self.url = f"s3+http{'s' if context else ''}://127.0.0.1:{self.server_port}/robots/all=1"
-        self.thread = threading.Thread(target=self.serve_forever)
-        self.thread.start()
+        self.url = f"s3+{self.address}/robots/all=1"
 
     def __exit__(self, *what):
         self.open.set()
-        self.shutdown()
-        self.thread.join()
         super().__exit__(*what)
-
-    def handle_error(self, request, client_address):
-        pass
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
