@@ -244,7 +244,7 @@ bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 	}
 	if (size)
 		memcpy(s->head_bytes, bytes, size);
-	s->head_number++;
+	s->head_number = __atomic_add_fetch(&s->reader->heads, 1, __ATOMIC_RELAXED);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "ctf/read/reader_impl.h"
+#include "ctf/read/reader_print.h"
 
 #define LISTS_MAX 3 /* of a directory, until no chunk is missing */
 #define MOVES_MAX \
@@ -123,6 +123,7 @@ static void replace_metadata(struct kymo_ctf_reader *reader, struct ctf_trace *t
 	for (uint32_t i = 0; i < trace->class_count; i++)
 		trace->class[i].trace = trace;
 	trace_describe(reader, trace);
+	printer_forget(reader->printer);
 	for (unsigned i = 0; i < reader->stream_count; i++) {
 		struct ctf_stream *s = reader->stream[i];
 

@@ -186,7 +186,7 @@ struct ctf_stream {
 	struct packet packet;
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
-	uint64_t head_number;		/* of head_bytes: another packet has another one */
+	uint64_t head_number;		/* of head_bytes; unique in the reader and its copies */
 	struct kymo_ctf_event context;	/* vpid, vtid, cpu, procname, values of the packet context */
 	struct plan_out context_out;
 	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];
@@ -248,6 +248,7 @@ struct kymo_ctf_reader {
 	char **retired;			/* old names of files; the user may still have pointers to them */
 	unsigned retired_count, retired_capacity;
 	unsigned open_files;		/* atomic */
+	uint64_t heads;			/* atomic: the last head_number of a stream */
 	unsigned threads;		/* that may find events ahead */
 	struct ahead *ahead;		/* NULL: none does */
 	struct printer *printer;	/* of kymo_ctf_print_event(), made when it is first called */

@@ -40,6 +40,12 @@ void printer_rewind(struct printer *p)
 		p->has_before = false;
 }
 
+void printer_forget(struct printer *p)
+{
+	for (unsigned i = 0; p && i < p->origins; i++)
+		p->origin[i].size = 0;
+}
+
 void printer_flush(struct printer *p, FILE *out)
 {
 	if (!p->line.failed)

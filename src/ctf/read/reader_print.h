@@ -44,6 +44,8 @@ struct printer {
 struct printer *printer_get(struct kymo_ctf_reader *reader);
 void printer_free(struct printer *printer);
 void printer_rewind(struct printer *printer);
+/** printer_forget() - print host and names of classes again: the metadata was read again. */
+void printer_forget(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);
 
 static inline void printer_bytes(struct printer *p, const char *bytes, size_t size)

@@ -243,9 +243,43 @@ static void left_early(void **state)
 	}
 }
 
+/* The first event `number` of stream 0 in a packet with @extra is printed with the context of that packet. */
+static void print_first(struct kymo_ctf_reader *reader, unsigned extra)
+{
+	struct kymo_ctf_event event;
+	char *text = NULL, wanted[20];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	do
+		assert_int_equal(kymo_ctf_next(reader, &event, NULL), 1);
+	while (event.stream || event.bound || event.value[1].u != extra);
+	kymo_ctf_print_event_json(reader, &event, out);
+	fclose(out);
+	snprintf(wanted, sizeof wanted, "\"extra\":%u", extra);
+	assert_non_null(strstr(text, wanted));
+	free(text);
+}
+
+/* Nothing that was printed with threads is mistaken for another packet without them. */
+static void printed_again(void **state)
+{
+	(void)state;
+	for (unsigned extra = 0; extra < 5; extra++) {
+		struct kymo_ctf_reader *reader = open_trace(3, false);
+
+		print_first(reader, 0);
+		kymo_ctf_threads(reader, 1);
+		assert_int_equal(kymo_ctf_rewind(reader, NULL), 0);
+		print_first(reader, extra);
+		kymo_ctf_close(reader);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(same), cmocka_unit_test(left_early) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(same), cmocka_unit_test(left_early),
+					    cmocka_unit_test(printed_again) };
 
 	return cmocka_run_group_tests(tests, make_trace, remove_trace);
 }
