@@ -96,7 +96,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_config = {
 	.name = "config",
 	.synopsis = "check|show [FILE]",
-	.summary = "the configuration file of a robot: its name, and where its numbers go",
+	.summary = "check or show the configuration file of a robot",
 	.description =
 		"check reads FILE, or without it the file that `kymo serve` would read, and says "
 		"what is wrong in it: the line, the key, and the nearest key that exists. It also "

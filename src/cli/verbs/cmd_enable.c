@@ -90,7 +90,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_enable = {
 	.name = "enable",
 	.synopsis = "[--user | --workspace DIR]",
-	.summary = "let all programs of a user or a workspace start so that they can be recorded",
+	.summary = "prepare all programs of a user or a workspace for recording",
 	.description = "Does permanently what \"kymo run\" does for one command: programs start with libkymo-ros2.so, and \"kymo record\" "
 		       "can record them at any time. For a user, it writes ~/.config/environment.d/50-kymo.conf, which systemd "
 		       "reads for services and the desktop. For a workspace, it adds a package without programs to the install "

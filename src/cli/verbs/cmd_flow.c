@@ -127,7 +127,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_flow = {
 	.name = "flow",
 	.synopsis = "[TRACE...] ['FROM -> TO']",
-	.summary = "follow messages through callbacks: chains, their latency, and where they stop",
+	.summary = "follow messages through callbacks: chains, latency, where they stop",
 	.description = "A callback publishes a message, another callback receives it and publishes "
 		       "in turn: that is a "
 		       "chain. It leads from a timer, or from a message of unknown origin, to a "

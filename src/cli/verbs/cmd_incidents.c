@@ -265,8 +265,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_incidents = {
 	.name = "incidents",
 	.synopsis = "[ls] | show [NAME] | export [NAME] | upload [NAME...] | rm NAME... | finish",
-	.summary =
-		"list, show, export, upload and remove the moments that the flight recorder kept",
+	.summary = "list, show, export, upload and remove what the flight recorder kept",
 	.description =
 		"\"kymo record --flight 30s --incidents --trigger ...\" writes an incident each time a trigger fires: a "
 		"directory with the trace of the time before and after, the finding of \"kymo why\" in one sentence, the "

@@ -201,7 +201,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_serve = {
 	.name = "serve",
 	.synopsis = "[TRACE]",
-	.summary = "what a robot does as metrics for Prometheus",
+	.summary = "serve what a robot does as metrics for Prometheus",
 	.description = "Answers http://127.0.0.1:9465/metrics with counters and histograms of "
 		       "callbacks, topics, chains and "
 		       "timers, until it is interrupted. /healthz answers while it works, and / is "

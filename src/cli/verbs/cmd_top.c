@@ -147,7 +147,7 @@ const struct verb verb_top = {
 	.name = "top",
 	.synopsis = "[PID | TRACE | URL]",
 	.summary =
-		"watch what a robot does now: callbacks, topics, chains, threads, spans",
+		"watch what a robot does now: callbacks, topics, chains, spans",
 	.description = "Shows what stands out, and tables that you can sort, filter and ask, "
 		       "redrawn every second. Press ? for the keys.\n\n"
 		       "Without an operand, top watches all programs that were started with \"kymo "

@@ -200,9 +200,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 const struct verb verb_why = {
 	.name = "why",
 	.synopsis = "[TRACE...] ['FROM -> TO' | CALLBACK | SPAN | MESSAGE]",
-	.summary = "explain the worst instance of a chain, callback, loop or span: what took the "
-		   "time, and "
-		   "what held it up",
+	.summary = "explain the worst instance of a chain, callback, loop or span",
 	.description =
 		"Says in one sentence why the worst instance of a chain or callback took "
 		"longer than a usual one. "
