@@ -173,8 +173,7 @@ static void on_written(void *context, const struct flight_report *report)
 		return;			/* kymo snapshot reports it */
 	if (report->failed) {
 		show->failed += report->failed->status != KYMO_EXIT_EMPTY;
-		text_clean(clean, sizeof clean, report->failed->text);
-		cli_say("record", clean);
+		cli_say("record", report->failed->text);
 		return;
 	}
 	show->written++;

@@ -15,12 +15,10 @@
 void record_say(void *context, const char *text)
 {
 	const struct record_show *show = context;
-	char clean[1024];
 
-	text_clean(clean, sizeof clean, text);
 	if (show->terminal)
 		fputs("\r\033[K", stderr);
-	cli_say((void *)show->verb, clean);
+	cli_say((void *)show->verb, text);
 }
 
 /* A line of zeros does not show that something is wrong. */
