@@ -143,7 +143,8 @@ int config_put(struct config *config, const struct config_key *key, const char *
 	case KIND_PLACE:
 		return put_place(config, key, value, err);
 	case KIND_TIME:
-		if (!text_read_time(value, &ns) || ns <= 0)
+		if (!text_read_time(value, &ns) || ns < 0 ||
+		    (ns == 0 && strcmp(key->preset, "0s") != 0))
 			return err_set(err, KYMO_EXIT_INPUT,
 				       "%s: expected a time such as 10s, not '%.100s'", key->key,
 				       value);

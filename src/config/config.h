@@ -55,6 +55,8 @@ struct config {
 	int64_t window_ns;
 	uint64_t series;
 	int count; /* not 0: programs that nobody records only count */
+	int64_t sample_ns; /* of each window: programs are recorded so long, and count otherwise; 0:
+			      all of it */
 	struct config_target otlp, clickhouse, upload;
 	int otlp_encoding;    /* enum config_encoding */
 	int otlp_temporality; /* enum config_temporality */

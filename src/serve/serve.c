@@ -42,13 +42,13 @@ struct serve {
 };
 
 static int on_window(void *context, const struct summary *summary, int64_t begin_ns,
-		     struct kymo_err *err)
+		     int64_t length_ns, struct kymo_err *err)
 {
 	struct serve *serve = context;
 
 	serve->windows++;
-	push_window(serve->push, summary, begin_ns, serve->options->window_ns);
-	return serve_metrics_add(serve->metrics, summary, begin_ns + serve->options->window_ns)
+	push_window(serve->push, summary, begin_ns, length_ns);
+	return serve_metrics_add(serve->metrics, summary, begin_ns + length_ns)
 		       ? err_no_memory(err)
 		       : 0;
 }
@@ -221,7 +221,13 @@ static int run_once(struct serve *serve, struct kymo_err *err)
 int serve_run(const struct serve_options *options, struct kymo_err *err)
 {
 	struct serve serve = { .options = options, .err = err, .incidents = { .directory = options->incidents } };
-	const struct summary_windows_options windows = { options->window_ns, on_window, &serve };
+	const struct serve_source_options source = { .trace = options->trace,
+						     .version = options->version,
+						     .counts = options->count,
+						     .sample_ns = options->sample_ns,
+						     .window_ns = options->window_ns,
+						     .take = on_window,
+						     .context = &serve };
 	const struct serve_metrics_options metrics = { options->series_max, options->all,
 						       options->version, options->config };
 	int status = -1;
@@ -229,7 +235,7 @@ int serve_run(const struct serve_options *options, struct kymo_err *err)
 	serve.metrics = serve_metrics_new(&metrics);
 	if (!serve.metrics)
 		return err_no_memory(err);
-	if (!serve_source_open(&serve.source, options->trace, options->count, options->version, &windows, err))
+	if (!serve_source_open(&serve.source, &source, err))
 		status = options->once ? run_once(&serve, err) : run_loop(&serve, err);
 	serve_source_close(serve.source);
 	serve_metrics_free(serve.metrics);

@@ -4,6 +4,7 @@
  *
  *   serve_source.h   events of running programs or of a trace, as windows
  *   serve_counts.h   the same from counters alone
+ *   serve_sample.h   which part of a window has more than counters
  *   serve_metrics.h  all windows so far, as text for Prometheus
  *   serve_http.h     a small server: GET only, libuv
  *   fleet/push       to ClickHouse and to OpenTelemetry collectors
@@ -33,6 +34,7 @@ struct serve_options {
 	unsigned series_max;
 	bool all;       /* also what nodes do when they start */
 	bool count;     /* programs that nobody records only count */
+	int64_t sample_ns; /* but of each window they are recorded so long; 0: never */
 	FILE *once; /* of a complete trace: write the metrics here and end; NULL: serve */
 	/* Called when it listens on @port. */
 	void (*started)(const struct serve_options *options, unsigned port);

@@ -13,6 +13,7 @@
 #include "base/now.h"
 #include "live/watch.h"
 #include "serve/serve_counts.h"
+#include "serve/serve_sample.h"
 #include "top/taking.h"
 
 #define TURN_NS ((int64_t)50000000) /* of reading, before requests are answered */
@@ -22,13 +23,14 @@
 #define TRACES_TIMES 3u          /* if it is so many times as many as at first */
 #define CHUNK_BYTES (4ull << 20) /* of what is kept of running programs: what was read goes */
 #define MOST_BYTES (16ull << 20)
+#define SAMPLE_WAIT_NS ((int64_t)2000000000)
 
 struct serve_source {
-	const char *trace, *version;
+	struct serve_source_options to;
 	struct summary_windows_options options;
-	bool wants_counts;     /* programs that nobody records only count */
 	struct taking *taking; /* of running programs; NULL: nobody records them now */
-	struct serve_counts *counts; /* instead of windows; NULL: they are recorded */
+	struct serve_counts *counts; /* NULL: they are recorded, and only `windows` are there */
+	struct serve_sample sample;  /* of programs that count */
 	int64_t retry_ns;      /* CLOCK_MONOTONIC: when to look for a recorder again */
 	struct kymo_ctf_reader *reader;
 	struct summary_windows *windows;
@@ -36,14 +38,42 @@ struct serve_source {
 	unsigned traces; /* of the reader at first */
 	int64_t until;   /* events up to this time, epoch, were read; INT64_MIN: none */
 	bool growing, over;
+	bool takes_counts; /* the window that is being taken is from counters */
 	char note[1200]; /* why programs can't be read at the moment; "" */
 };
+
+/* ---- windows ---- */
+
+/* @context: the source. */
+static int on_window(void *context, const struct summary *summary, int64_t begin_ns,
+		     struct kymo_err *err)
+{
+	struct serve_source *source = context;
+	int64_t length_ns = source->to.window_ns;
+
+	if (source->sample.sample_ns)
+		length_ns = serve_sample_part(&source->sample, source->takes_counts, &begin_ns);
+	return source->to.take(source->to.context, summary, begin_ns, length_ns, err);
+}
+
+static int look_at_counts(struct serve_source *source, bool cut, struct kymo_err *err)
+{
+	int status = 0;
+
+	if (!source->counts)
+		return 0;
+	source->takes_counts = true;
+	status = cut ? serve_counts_cut(source->counts, err)
+		     : serve_counts_until(source->counts, clock_now_ns(CLOCK_REALTIME), err);
+	source->takes_counts = false;
+	return status;
+}
 
 /* ---- reader ---- */
 
 static const char *path_of(const struct serve_source *source)
 {
-	return source->trace ? source->trace : taking_path(source->taking);
+	return source->to.trace ? source->to.trace : taking_path(source->taking);
 }
 
 static void close_reader(struct serve_source *source)
@@ -64,12 +94,13 @@ static int open_reader(struct serve_source *source, struct kymo_err *err)
 {
 	if (kymo_ctf_open(path_of(source), &source->reader, err)) {
 		source->reader = NULL;
-		return err->status == KYMO_EXIT_INPUT && !source->trace ? 0 : -1;
+		return err->status == KYMO_EXIT_INPUT && !source->to.trace ? 0 : -1;
 	}
 	source->traces = kymo_ctf_trace_count(source->reader);
 	kymo_ctf_growing(source->reader, source->growing);
-	if (source->counts ? serve_counts_attach(source->counts, source->reader, err)
-			   : summary_windows_create(&source->windows, source->reader, &source->options, err))
+	if ((source->counts && serve_counts_attach(source->counts, source->reader, err)) ||
+	    ((!source->counts || source->sample.sample_ns) &&
+	     summary_windows_create(&source->windows, source->reader, &source->options, err)))
 		return -1;
 	if (source->growing)
 		kymo_ctf_until(source->reader, INT64_MIN);
@@ -89,9 +120,14 @@ static bool is_worn(const struct serve_source *source)
 static int take_event(struct serve_source *source, const struct kymo_ctf_event *event,
 		      int64_t skip_until, struct kymo_err *err)
 {
-	if (source->counts)
-		return serve_counts_event(source->counts, event, err);
-	summary_windows_skip(source->windows, event->ns <= skip_until);
+	const bool skip = event->ns <= skip_until ||
+			  (source->counts && !serve_sample_has(&source->sample, event->ns));
+
+	if (source->counts && serve_counts_event(source->counts, event, err))
+		return -1;
+	if (!source->windows)
+		return 0;
+	summary_windows_skip(source->windows, skip);
 	return summary_windows_event(source->windows, event, err);
 }
 
@@ -163,8 +199,8 @@ static int read_growing(struct serve_source *source, struct kymo_err *err)
 
 static int begin_taking(struct serve_source *source, struct kymo_err *err)
 {
-	const struct taking_options options = { .version = source->version,
-						.counts = source->wants_counts,
+	const struct taking_options options = { .version = source->to.version,
+						.counts = source->to.counts,
 						.chunk_bytes = CHUNK_BYTES,
 						.most_bytes = MOST_BYTES };
 
@@ -172,15 +208,18 @@ static int begin_taking(struct serve_source *source, struct kymo_err *err)
 		source->taking = NULL;
 		return -1;
 	}
-	return taking_only_counts(source->taking)
-		       ? serve_counts_open(&source->counts, &source->options, err)
-		       : 0;
+	source->sample = (struct serve_sample){ .window_ns = source->to.window_ns };
+	if (!taking_only_counts(source->taking))
+		return 0;
+	source->sample.sample_ns = source->to.sample_ns;
+	serve_sample_begin(&source->sample, clock_now_ns(CLOCK_REALTIME));
+	return serve_counts_open(&source->counts, &source->options, err);
 }
 
 static int end_taking(struct serve_source *source, struct kymo_err *err)
 {
 	if ((source->windows && summary_windows_finish(source->windows, err)) ||
-	    (source->counts && serve_counts_cut(source->counts, err)))
+	    look_at_counts(source, true, err))
 		return -1;
 	close_reader(source);
 	serve_counts_close(source->counts);
@@ -208,6 +247,45 @@ static int change_recorder(struct serve_source *source, struct kymo_err *err)
 	return 0;
 }
 
+/* ---- programs that count are recorded for a while ---- */
+
+/* All of the sample was read; a recorder that does not answer for so long gives no more of it. */
+static bool has_read_sample(const struct serve_source *source, int64_t now)
+{
+	return source->until >= source->sample.end_ns ||
+	       now - source->sample.end_ns > SAMPLE_WAIT_NS;
+}
+
+static int next_phase(struct serve_source *source, struct kymo_err *err)
+{
+	const bool records = source->sample.phase == SERVE_SAMPLE_COUNTS;
+
+	/* Of a recorder that has just ended, or is another one now: change_recorder() comes next.
+	 */
+	if (source->sample.phase != SERVE_SAMPLE_READS &&
+	    taking_record(source->taking, records, err)) {
+		(void)snprintf(source->note, sizeof(source->note), "%s", err->text);
+		return 0;
+	}
+	if (source->sample.phase == SERVE_SAMPLE_READS && source->windows &&
+	    summary_windows_cut(source->windows, err))
+		return -1;
+	serve_sample_next(&source->sample, clock_now_ns(CLOCK_REALTIME));
+	return records ? look_at_counts(source, true, err) : 0;
+}
+
+static int sample(struct serve_source *source, struct kymo_err *err)
+{
+	const int64_t now = clock_now_ns(CLOCK_REALTIME);
+
+	if (!source->counts || !serve_sample_is_due(&source->sample, now) ||
+	    (source->sample.phase == SERVE_SAMPLE_READS && !has_read_sample(source, now)))
+		return 0;
+	return next_phase(source, err);
+}
+
+/* ---- running programs ---- */
+
 /* The trace in memory: systemd-logind empties /dev/shm when the user logs out (RemoveIPC). */
 static bool is_removed(const struct serve_source *source)
 {
@@ -220,13 +298,13 @@ static int read_programs(struct serve_source *source, struct kymo_err *err)
 
 	if (source->taking && read_growing(source, err))
 		return is_removed(source) ? change_recorder(source, err) : -1;
-	if (source->counts && serve_counts_until(source->counts, clock_now_ns(CLOCK_REALTIME), err))
+	if (look_at_counts(source, false, err))
 		return -1;
 	if (over)
 		return change_recorder(source, err);
 	if (!taking_no_room(source->taking, source->note, sizeof(source->note)))
 		source->note[0] = 0;
-	return 0;
+	return sample(source, err);
 }
 
 static int read_whole(struct serve_source *source, struct kymo_err *err)
@@ -245,7 +323,7 @@ static int read_whole(struct serve_source *source, struct kymo_err *err)
 
 int serve_source_read(struct serve_source *source, struct kymo_err *err)
 {
-	if (!source->trace)
+	if (!source->to.trace)
 		return read_programs(source, err);
 	return source->growing ? read_growing(source, err) : read_whole(source, err);
 }
@@ -256,32 +334,30 @@ static int open_trace(struct serve_source *source, struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 
-	if (access(source->trace, F_OK))
+	if (access(source->to.trace, F_OK))
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)",
-			       source->trace, strerror(errno));
-	if (kymo_ctf_open(source->trace, &reader, err))
+			       source->to.trace, strerror(errno));
+	if (kymo_ctf_open(source->to.trace, &reader, err))
 		return -1;
 	source->growing = watch_alive(reader);
 	kymo_ctf_close(reader);
 	return source->growing ? 0 : open_reader(source, err);
 }
 
-int serve_source_open(struct serve_source **out, const char *trace, bool counts, const char *version,
-		      const struct summary_windows_options *options, struct kymo_err *err)
+int serve_source_open(struct serve_source **out, const struct serve_source_options *options,
+		      struct kymo_err *err)
 {
 	struct serve_source *source = calloc(1, sizeof(*source));
 	int status;
 
 	if (!source)
 		return err_no_memory(err);
-	source->trace = trace;
-	source->version = version;
-	source->options = *options;
+	source->to = *options;
+	source->options = (struct summary_windows_options){ options->window_ns, on_window, source };
 	source->until = INT64_MIN;
-	source->growing = !trace;
-	source->wants_counts = counts;
-	status = trace ? open_trace(source, err) : begin_taking(source, err);
+	source->growing = !options->trace;
+	status = options->trace ? open_trace(source, err) : begin_taking(source, err);
 	if (status) {
 		serve_source_close(source);
 		return -1;
@@ -297,21 +373,16 @@ const char *serve_source_note(const struct serve_source *source)
 
 bool serve_source_is_over(const struct serve_source *source)
 {
-	return source->trace && source->over;
+	return source->to.trace && source->over;
 }
 
 int serve_source_end(struct serve_source *source, struct kymo_err *err)
 {
-	if (source->counts)
-		return serve_counts_cut(source->counts, err);
+	if (look_at_counts(source, true, err))
+		return -1;
 	if (!source->windows || (!source->growing && source->over))
 		return 0;
 	return summary_windows_finish(source->windows, err);
-}
-
-const struct kymo_ctf_reader *serve_source_reader(const struct serve_source *source)
-{
-	return source->reader;
 }
 
 void serve_source_close(struct serve_source *source)

@@ -13,15 +13,23 @@
 
 struct serve_source;
 
-/**
- * serve_source_open() - @trace: NULL: running programs; @version: of kymo
- * @counts: programs that nobody records only count, which gives windows without durations
- * @options: called with windows; those of a cut (summary_windows_cut()) come in parts
- *
- * Return: 0, or -1 with @err. Context: forks with running programs: before threads begin.
- */
-int serve_source_open(struct serve_source **source, const char *trace, bool counts, const char *version,
-		      const struct summary_windows_options *options, struct kymo_err *err);
+struct serve_source_options {
+	const char *trace;   /* NULL: running programs */
+	const char *version; /* of kymo */
+	bool counts; /* programs that nobody records only count: windows without durations */
+	int64_t sample_ns;   /* but of each window they are recorded so long; 0: never */
+	int64_t window_ns;
+	/* Called with each window; @begin_ns: epoch. Those that are cut come in parts. Return: 0,
+	 * or -1 with @err. */
+	int (*take)(void *context, const struct summary *summary, int64_t begin_ns,
+		    int64_t length_ns, struct kymo_err *err);
+	void *context;
+};
+
+/** serve_source_open() - Return: 0, or -1 with @err. Context: forks with running programs: before
+ * threads begin. */
+int serve_source_open(struct serve_source **source, const struct serve_source_options *options,
+		      struct kymo_err *err);
 
 /** serve_source_read() - what is new, for some ms at most. Return: 1: there is more; 0: not now; -1
  * with @err. */
@@ -39,8 +47,5 @@ int serve_source_end(struct serve_source *source, struct kymo_err *err);
 
 /** serve_source_close() - programs are as before. NULL is fine. */
 void serve_source_close(struct serve_source *source);
-
-/** serve_source_reader() - for facts of the trace; NULL: nothing could be opened yet. */
-const struct kymo_ctf_reader *serve_source_reader(const struct serve_source *source);
 
 #endif

@@ -108,6 +108,9 @@ static int ask(const struct taking *taking, struct json_object *request, struct 
 
 	json_object_put(request);
 	json_object_put(reply);
+	if (rc == 1 && !taking->is_beside)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "the recorder of the programs does not answer");
 	if (rc == 1)
 		return err_set(
 			err, KYMO_EXIT_FAILED,
@@ -452,6 +455,12 @@ const char *taking_beside(const struct taking *taking)
 bool taking_only_counts(const struct taking *taking)
 {
 	return taking->options.counts && !taking->is_beside;
+}
+
+/* By now the recorder of the runtime directory may be another one, which refuses by the trace. */
+int taking_record(struct taking *taking, bool record, struct kymo_err *err)
+{
+	return ask(taking, request(record ? "resume" : "pause", "trace", taking->path), err);
 }
 
 bool taking_is_over(struct taking *taking)

@@ -48,6 +48,14 @@ const char *taking_beside(const struct taking *taking);
 bool taking_only_counts(const struct taking *taking);
 
 /**
+ * taking_record() - programs that only count are recorded from now on; or, with false, only count
+ * again, and what was recorded is in the trace
+ *
+ * Return: 0; -1 with @err: their recorder does not do it. Context: blocks.
+ */
+int taking_record(struct taking *taking, bool record, struct kymo_err *err);
+
+/**
  * taking_no_room() - whether the file system of the trace is full, so that the trace does not grow
  * @text: what the user should know; untouched if there is room
  *

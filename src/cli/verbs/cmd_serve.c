@@ -9,9 +9,11 @@
 #include "serve/serve.h"
 #include "summary/summary_windows.h"
 
+#define SAMPLE_LEAST_NS 100000000ll
+
 struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
-	int64_t window_ns;
+	int64_t window_ns, sample_ns;
 	uint64_t series;
 	bool all, once, unprotected, quiet, count;
 };
@@ -24,6 +26,9 @@ static const struct opt opts[] = {
 	{ "count", 'c', OPT_FLAG, offsetof(struct options, count), NULL,
 	  "programs that nobody records only count runs and messages, without durations, at a "
 	  "small part of the cost",
+	  NULL },
+	{ "sample", 0, OPT_TIME, offsetof(struct options, sample_ns), "TIME",
+	  "of each window, record programs that nobody records for TIME, and let them count otherwise",
 	  NULL },
 	{ "once", '1', OPT_FLAG, offsetof(struct options, once), NULL,
 	  "of a complete trace: print what /metrics would answer, and end", NULL },
@@ -92,6 +97,15 @@ static int check(const struct options *options, const char *address, int operand
 	if (options->count && operands)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--count is for programs that run; a trace already has its events");
+	if (options->sample_ns && (options->count || operands))
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--sample is for programs that run, and not for --count");
+	if (options->sample_ns && (options->sample_ns < SAMPLE_LEAST_NS ||
+				   options->sample_ns > options->window_ns / 2))
+		return err_set(
+			err, KYMO_EXIT_USAGE,
+			"--sample (serve.sample) must be at least 100ms, and half of the window (%gs) at most",
+			(double)options->window_ns / 1e9);
 	if (options->once && !operands)
 		return err_set(err, KYMO_EXIT_USAGE, "--once reads a complete trace: kymo serve --once TRACE");
 	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
@@ -124,7 +138,8 @@ static void start_silently(const struct serve_options *serve, unsigned port)
 }
 
 /* What the command line does not say, the configuration file does. */
-static int configure(struct options *options, struct config *config, struct kymo_err *err)
+static int configure(struct options *options, struct config *config, bool has_trace,
+		     struct kymo_err *err)
 {
 	const bool tls = !options->certificate && !options->key;
 
@@ -136,6 +151,8 @@ static int configure(struct options *options, struct config *config, struct kymo
 		options->listen = config->listen;
 	if (!options->window_ns)
 		options->window_ns = config->window_ns;
+	if (!options->sample_ns && !options->count && !has_trace)
+		options->sample_ns = config->sample_ns;
 	if (!options->series)
 		options->series = config->series;
 	if (tls && *config->tls_cert)
@@ -159,7 +176,7 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 	char address[64], incidents[CLI_PATH_MAX];
 	int status = -1;
 
-	if (configure(&options, config, err) ||
+	if (configure(&options, config, argc, err) ||
 	    read_address(options.listen, address, &serve.port, err) ||
 	    check(&options, address, argc, err) ||
 	    (options.token_file && token_read(options.token_file, &token, err)))
@@ -177,7 +194,8 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 	serve.window_ns = options.window_ns;
 	serve.series_max = (unsigned)options.series;
 	serve.all = options.all;
-	serve.count = options.count || config->count;
+	serve.count = options.count || config->count || options.sample_ns;
+	serve.sample_ns = options.sample_ns;
 	serve.once = options.once ? stdout : NULL;
 	serve.started = options.quiet ? start_silently : print_address;
 	status = serve_run(&serve, err);
@@ -202,39 +220,44 @@ const struct verb verb_serve = {
 	.name = "serve",
 	.synopsis = "[TRACE]",
 	.summary = "serve what a robot does as metrics for Prometheus",
-	.description = "Answers http://127.0.0.1:9465/metrics with counters and histograms of "
-		       "callbacks, topics, chains and "
-		       "timers, until it is interrupted. /healthz answers while it works, and / is "
-		       "a small index. /incidents lists what a flight recorder on this machine kept "
-		       "(kymo incidents).\n\n"
-		       "Without TRACE, it reads all programs that were started with \"kymo run\", "
-		       "as \"kymo top\" does: beside a "
-		       "recorder, or it takes their events into memory (16 MiB at most) and "
-		       "forgets them again. A trace that is "
-		       "being recorded is read as it grows. With --count, programs that nobody records "
-		       "only count: /metrics has runs and published messages then, and no "
-		       "histograms.\n\n"
-		       "The numbers grow with each window of time (--window). A window is added "
-		       "some seconds after its end, "
-		       "when what began in it has ended. Names of nodes, topics, callbacks and "
-		       "processes are labels; process numbers "
-		       "and addresses are not.\n\n"
-		       "The configuration file of the robot (kymo-config(1)) sets what options leave "
-		       "out, and labels.\n\n"
-		       "--clickhouse and --otlp send each window on. What cannot be sent waits in "
-		       "a spool; keys, passwords, limits and certificates are in the "
-		       "configuration file. With upload.to in that file, complete incidents are "
-		       "uploaded to a bucket (S3) or a directory.\n\n"
-		       "Beyond this machine, kymo serve requires TLS and a token, or "
-		       "--everybody-may-read. docs/answers/fleet.md lists the "
-		       "metrics and shows a configuration of Prometheus.",
-	.examples = "kymo serve\n"
-		    "kymo serve --count\n"
-		    "kymo serve --window 10s --listen 127.0.0.1:9000\n"
-		    "kymo serve -l 0.0.0.0:443 --tls-cert r.crt --tls-key r.key --token-file token\n"
-		    "kymo serve --once TRACE\n"
-		    "kymo serve --clickhouse http://127.0.0.1:8123\n"
-		    "kymo serve --otlp http://127.0.0.1:4318\n",
+	.description =
+		"Answers http://127.0.0.1:9465/metrics with counters and histograms of "
+		"callbacks, topics, chains and "
+		"timers, until it is interrupted. /healthz answers while it works, and / is "
+		"a small index. /incidents lists what a flight recorder on this machine kept "
+		"(kymo incidents).\n\n"
+		"Without TRACE, it reads all programs that were started with \"kymo run\", "
+		"as \"kymo top\" does: beside a "
+		"recorder, or it takes their events into memory (16 MiB at most) and "
+		"forgets them again. A trace that is "
+		"being recorded is read as it grows. With --count, programs that nobody records "
+		"only count: /metrics has runs and published messages then, and no "
+		"histograms. With --sample 10s they are recorded for ten seconds of each window, "
+		"at a time of chance, and only count otherwise: histograms have the values of "
+		"these ten seconds, at a part of the cost.\n\n"
+		"The numbers grow with each window of time (--window). A window is added "
+		"some seconds after its end, "
+		"when what began in it has ended. Names of nodes, topics, callbacks and "
+		"processes are labels; process numbers "
+		"and addresses are not.\n\n"
+		"The configuration file of the robot (kymo-config(1)) sets what options leave "
+		"out, and labels.\n\n"
+		"--clickhouse and --otlp send each window on. What cannot be sent waits in "
+		"a spool; keys, passwords, limits and certificates are in the "
+		"configuration file. With upload.to in that file, complete incidents are "
+		"uploaded to a bucket (S3) or a directory.\n\n"
+		"Beyond this machine, kymo serve requires TLS and a token, or "
+		"--everybody-may-read. docs/answers/fleet.md lists the "
+		"metrics and shows a configuration of Prometheus.",
+	.examples =
+		"kymo serve\n"
+		"kymo serve --count\n"
+		"kymo serve --sample 10s\n"
+		"kymo serve --window 10s --listen 127.0.0.1:9000\n"
+		"kymo serve -l 0.0.0.0:443 --tls-cert r.crt --tls-key r.key --token-file token\n"
+		"kymo serve --once TRACE\n"
+		"kymo serve --clickhouse http://127.0.0.1:8123\n"
+		"kymo serve --otlp http://127.0.0.1:4318\n",
 	.opts = opts,
 	.run = run,
 };

@@ -2,6 +2,8 @@
 /* Stop, pause and resume. See record_requests.h. */
 #include "recorder/record/record_requests.h"
 
+#include <string.h>
+
 #include <uv.h>
 
 #include "base/json_get.h"
@@ -35,6 +37,21 @@ static bool read_domains(struct control_call *call, struct json_object *request,
 	return false;
 }
 
+/* A request that names a trace is for the recorder of that trace alone, not for the one that came
+ * after it. Return: true: it is another one's, and was refused. */
+static bool is_of_another(struct session *session, struct control_call *call,
+			  struct json_object *request)
+{
+	const char *trace = json_get_text(request, "trace");
+	struct kymo_err err;
+
+	if (!trace || !strcmp(trace, session_output(session)))
+		return false;
+	(void)err_set(&err, KYMO_EXIT_FAILED, "the recorder writes another trace");
+	control_refuse(call, &err);
+	return true;
+}
+
 bool record_stop(struct session *session, struct control_call *call, struct json_object *request)
 {
 	struct json_object *reply;
@@ -62,8 +79,8 @@ void record_pause(void *recorder, struct control_call *call, struct json_object 
 {
 	struct session *session = ((struct recorder *)recorder)->session;
 
-	(void)request;
-	reply_state(session, call, session_switch(session, STATES_PAUSE) == STATES_GO);
+	if (!is_of_another(session, call, request))
+		reply_state(session, call, session_switch(session, STATES_PAUSE) == STATES_GO);
 }
 
 void record_resume(void *recorder, struct control_call *call, struct json_object *request)
@@ -71,7 +88,7 @@ void record_resume(void *recorder, struct control_call *call, struct json_object
 	struct session *session = ((struct recorder *)recorder)->session;
 	struct ros_domains set;
 
-	if (read_domains(call, request, &set))
+	if (!is_of_another(session, call, request) && read_domains(call, request, &set))
 		reply_state(session, call,
 			    session_begin_domains(
 				    session, ros_domains_limited(&set) ? &set : NULL) == STATES_GO);

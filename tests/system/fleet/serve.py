@@ -246,6 +246,28 @@ def counted(environment):
         check(process.wait(60) == 0, "ends with 0")
 
 
+def sampled(environment):
+    """Of each window programs are recorded for a part: its durations are there, and each run and message counts once all the same."""
+    with serving("--window", "2s", "--sample", "400ms", env=environment) as process:
+        url = address(process)
+
+        def numbers():
+            series = parse(get(url + "/metrics")[1])[0]
+            sums = [sum(value for key, value in series.items() if key[0] == name and labels_of(key).get("topic") == "/scan") for name in
+                    ("ros2_topic_published_messages_total", "ros2_callback_runs_total", "ros2_callback_duration_seconds_count",
+                     "ros2_topic_lost_messages_total")]
+            return *sums, series["kymo_windows_total", ()]
+
+        first = until("durations", lambda: (found := numbers())[2] and found[4] > 4 and found)
+        last = until("more of them", lambda: (found := numbers())[2] > first[2] and found[4] > first[4] + 6 and found)
+        messages, runs, durations, lost, _ = (b - a for a, b in zip(first, last))
+        check(lost == 0 and 0 < durations < runs and abs(runs - messages) <= 2, messages, runs, durations, lost)
+        process.terminate()
+        check(process.wait(60) == 0, "ends with 0")
+    for words in ("--count",), ("--window", "500ms"), ("x",):
+        run(KYMO, "serve", "--sample", "400ms", *words, status=2)
+
+
 def live(directory):
     """Running programs, of which nobody keeps a trace."""
     if not os.path.exists(ROBOT):
@@ -255,6 +277,7 @@ def live(directory):
     environment = private(directory, KYMO_INCIDENTS=incidents)
     with running(KYMO, "run", "--", *robot(300), env=environment, stdout=subprocess.DEVNULL):
         counted(environment)
+        sampled(environment)
         recorded(directory, incidents, environment)
 
 
