@@ -110,6 +110,7 @@ static void run_token(struct chains *chains, struct run *run, struct token *pare
 	if (!token)
 		return;
 	token->start_ns = way->start_ns;
+	token->is_startup = way->is_startup;
 	token->thread = way->thread;
 	token->id = way->id;
 	token->publish_ns = way->publish_ns;
@@ -165,7 +166,9 @@ static void on_started(void *context, const struct model_instance *instance)
 	struct chains *chains = context;
 	struct thread_state *thread = chains_thread(chains, instance->thread);
 	const struct model_message *message = instance->message;
-	struct way way = { .thread = instance->thread, .start_ns = instance->start_ns };
+	struct way way = { .thread = instance->thread,
+			   .start_ns = instance->start_ns,
+			   .is_startup = model_is_startup(instance) };
 	struct publication *publication = NULL;
 	struct run *run = chains->free_runs;
 

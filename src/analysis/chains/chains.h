@@ -109,6 +109,7 @@ struct chains_hop {
 /* One message's arrival at the end of a path. */
 struct chains_arrival {
 	int64_t begin_ns, total_ns;
+	bool is_startup;                /* one of its runs is: model_is_startup() */
 	uint64_t id;			/* of the latest publication in the arrival */
 	int64_t *part_ns;		/* one entry per part of the path */
 	struct chains_hop *hop;		/* one entry per step of the path; NULL: not requested */
@@ -116,6 +117,7 @@ struct chains_arrival {
 
 struct chains_stats {
 	struct histogram total;
+	struct histogram startup; /* of these, the arrivals that are start-up */
 	unsigned parts;
 	struct chains_part part[CHAINS_SEGMENTS_MAX];
 	struct histogram *part_ns;	/* of `parts` */
@@ -128,7 +130,7 @@ struct chains_stats {
 	int64_t *part_error_ns;
 	/* Largest error of the total, if begin and end are on two hosts; else 0. */
 	int64_t error_ns;
-	struct chains_arrival *worst;	/* longest first */
+	struct chains_arrival *worst;	/* longest first; options.steady_first: see there */
 	unsigned worst_count;
 	struct chains_arrival near, named,
 		at; /* for near_ns, named_id, at_ns; part_ns is NULL: none */
@@ -212,6 +214,8 @@ struct chains_options {
 	unsigned worst;           /* number of longest arrivals to keep per path */
 	/* When this many are kept of all paths together, a path has no more than 3; 0: no limit. */
 	unsigned worst_all;
+	/* Among the longest, those that are not start-up come first. */
+	bool steady_first;
 	bool hops;			/* ... with their hops */
 	/* Keep also the arrival whose latency is nearest to this; 0: none. */
 	int64_t near_ns;

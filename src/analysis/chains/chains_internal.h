@@ -52,6 +52,7 @@ struct token {
 	uint32_t references;
 	int32_t tree;			/* index in the tree of the requested message, or -1 */
 	bool tree_follows;		/* steps that follow from it are also part of the tree */
+	bool is_startup;		/* model_is_startup(), of a run */
 	uint64_t children;		/* one bit per child that followed, by ordinal */
 	const struct model_thread *thread;
 	/*
@@ -76,6 +77,7 @@ struct run {
 /* How a message reached a run. */
 struct way {
 	const struct model_thread *thread;
+	bool is_startup;		/* of the run */
 	int64_t start_ns;
 	uint64_t id;			/* of the message; 0: none, or a request or response */
 	int64_t publish_ns, send_ns, take_ns, wait_ns, source_ns;

@@ -105,6 +105,7 @@ void chains_stats_free(struct chains_stats *stats)
 	if (!stats)
 		return;
 	histogram_free(&stats->total);
+	histogram_free(&stats->startup);
 	for (i = 0; stats->part_ns && i < stats->parts; i++)
 		histogram_free(&stats->part_ns[i]);
 	for (i = 0; i < stats->worst_count; i++)
@@ -171,6 +172,7 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival,
 
 	for (; token; next = token, token = token->parent) {
 		arrival->begin_ns = token->start_ns ? token->start_ns : token->publish_ns;
+		arrival->is_startup |= token->is_startup;
 		first = token;
 		if (!token->path->pub.callback) {
 			if (token->path->pub.link != CHAINS_DIRECT)
@@ -240,6 +242,14 @@ static unsigned worst_room(const struct chains *chains, unsigned count)
 	return is_full && count >= WORST_LEAST && count < o->worst ? count : o->worst;
 }
 
+static bool is_worse(const struct chains *chains, const struct chains_arrival *a,
+		     const struct chains_arrival *b)
+{
+	if (chains->options.steady_first && a->is_startup != b->is_startup)
+		return b->is_startup;
+	return a->total_ns > b->total_ns;
+}
+
 /* Inserts an arrival, longest first; the shortest one is removed at the limit. */
 static void worst_add(struct chains *chains, struct chains_stats *stats,
 		      const struct chains_arrival *arrival, const struct token *token)
@@ -247,7 +257,7 @@ static void worst_add(struct chains *chains, struct chains_stats *stats,
 	unsigned at = stats->worst_count, most = worst_room(chains, at);
 	struct chains_arrival kept = { 0 };
 
-	if (!most || (at == most && stats->worst[at - 1].total_ns >= arrival->total_ns))
+	if (!most || (at == most && !is_worse(chains, arrival, &stats->worst[at - 1])))
 		return;
 	if (at == most) {
 		kept = stats->worst[--at];
@@ -256,7 +266,7 @@ static void worst_add(struct chains *chains, struct chains_stats *stats,
 		chains->worst_kept++;
 	}
 	keep(chains, stats, &kept, arrival, token);
-	for (; at && stats->worst[at - 1].total_ns < arrival->total_ns; at--)
+	for (; at && is_worse(chains, arrival, &stats->worst[at - 1]); at--)
 		stats->worst[at] = stats->worst[at - 1];
 	stats->worst[at] = kept;
 }
@@ -362,6 +372,8 @@ void chains_stats_arrived(struct chains *chains, struct token *token)
 		chains->failed |= add(&stats->part_ns[i], part_ns[i]) != 0;
 	insides_add(chains, stats, token);
 	chains->failed |= add(&stats->total, arrival.total_ns) != 0;
+	if (arrival.is_startup)
+		chains->failed |= add(&stats->startup, arrival.total_ns) != 0;
 	if (chains->options.arrived)
 		chains->options.arrived(chains->options.context, &path->pub, &arrival);
 	worst_add(chains, stats, &arrival, token);

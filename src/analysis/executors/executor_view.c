@@ -151,6 +151,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	int64_t blocked_ns = wait->thread_ns + wait->group_ns;
 	struct view *view = context;
 	struct viewed_callback *callback;
+	bool is_startup;
 
 	if (!is_inside(view, wait->instance->start_ns) || !blocked_ns)
 		return;
@@ -164,6 +165,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	callback->sums.group_ns += wait->group_ns;
 	if (blocked_ns > callback->sums.worst_ns)
 		callback->sums.worst_ns = blocked_ns;
+	is_startup = model_is_startup(wait->instance);
 	for (unsigned i = 0; i < wait->pieces; i++) {
 		struct view_pair *pair = pair_of(view, wait->instance->callback, &wait->piece[i]);
 
@@ -173,6 +175,8 @@ static void on_wait(void *context, const struct waits_wait *wait)
 		pair->ns += wait->piece[i].ns;
 		if (wait->piece[i].ns > pair->worst_ns)
 			pair->worst_ns = wait->piece[i].ns;
+		if (!is_startup && wait->piece[i].ns > pair->steady_ns)
+			pair->steady_ns = wait->piece[i].ns;
 	}
 }
 

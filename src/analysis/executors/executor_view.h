@@ -27,6 +27,7 @@ struct view_pair {
 	bool is_group, is_assumed;	/* as in struct waits_piece */
 	uint64_t count;			/* number of waits */
 	int64_t ns, worst_ns;
+	int64_t steady_ns; /* the longest wait of a run that is not start-up */
 };
 
 struct view_thread {

@@ -167,6 +167,8 @@ struct model_subscription {
 	uint64_t type_size;
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
+	bool is_born_here;     /* created within the trace, and start-up counts: model_is_startup() */
+	int64_t first_take_ns; /* of its first message in the trace; 0: none yet */
 };
 
 struct model_timer {
@@ -179,6 +181,8 @@ struct model_timer {
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int32_t tid;
 	int64_t born_ns;
+	bool is_born_here;      /* as of a subscription */
+	int64_t first_start_ns; /* of its first run in the trace; 0: none yet */
 };
 
 /* Services and clients have the same shape. */
@@ -630,6 +634,10 @@ int model_rule(struct model *model, const struct model_rule *rule);
 /** model_want_all() - bind every ROS 2 event, needed or not; before model_attach(). */
 void model_want_all(struct model *model);
 
+/** model_without_startup() - nothing is start-up: model_is_startup() is always false; before the
+ * first event. */
+void model_without_startup(struct model *model);
+
 /** model_only_runs() - bind only objects, runs, executors, no messages; before model_attach(). */
 void model_only_runs(struct model *model);
 
@@ -740,6 +748,15 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
  * Return: true: both are in one group that is not reentrant; or, assumed, both belong to one node.
  */
 bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed);
+
+/**
+ * model_message_is_startup() - did a program start when @message was published? The rule is in
+ * model_startup.c. @message: as a listener receives it, with its take
+ */
+bool model_message_is_startup(const struct model_message *message);
+
+/** model_is_startup() - the same of a run: of the message that it was called with, or of its timer. */
+bool model_is_startup(const struct model_instance *instance);
 
 /** model_layer_name() - "rclcpp", "rcl", "rmw", "intra", "dds". */
 const char *model_layer_name(enum model_layer layer);

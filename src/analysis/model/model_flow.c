@@ -330,6 +330,10 @@ void model_taken_flush(struct model *model, struct thread *thread)
 void model_taken_set(struct model *model, struct thread *thread,
 		     const struct model_message *message)
 {
+	struct subscription *subscription = (struct subscription *)message->subscription;
+
+	if (subscription && !subscription->pub.first_take_ns)
+		subscription->pub.first_take_ns = message->take_ns;
 	model_taken_flush(model, thread);
 	thread->taken = *message;
 	thread->taken.take_thread = &thread->pub;

@@ -9,7 +9,7 @@
  *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
- *     model_path.c       ... inside the middleware
+ *     model_path.c       ... inside the middleware          model_startup.c    what is start-up
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
  */
@@ -261,6 +261,7 @@ struct model {
 	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
 	bool only_runs;                 /* model_only_runs() */
+	bool without_startup;           /* model_without_startup() */
 
 	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
 	struct map calls;		/* (sequence number, caller) -> struct call */
@@ -311,6 +312,9 @@ extern const struct model_part *const model_parts[MODEL_PARTS];
 			hearers_->of[emit_].listener->what(                           \
 				hearers_->of[emit_].context, __VA_ARGS__);            \
 	} while (0)
+
+/* model_startup.c: was an object created within the trace, as far as that matters? */
+bool model_is_born_here(const struct model *model, int64_t born_ns);
 
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);

@@ -202,6 +202,7 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 	model_content_type(model, now->process, subscription->pub.rmw_handle, topic,
 			   &subscription->pub.type, &subscription->pub.type_size);
 	subscription->pub.born_ns = now->true_ns;
+	subscription->pub.is_born_here = model_is_born_here(model, now->true_ns);
 	subscription->topic = topic;
 	subscription->next = topic->subscriptions;
 	subscription->ordinal = topic->pub.subscriptions++;
@@ -235,6 +236,7 @@ static void on_rcl_timer_init(struct model *model, const struct now *now)
 	timer->pub.group = model_member_of(model, now->process, HANDLE_MEMBER_TIMER,
 					   timer->pub.handle, now->true_ns);
 	timer->pub.born_ns = now->true_ns;
+	timer->pub.is_born_here = model_is_born_here(model, now->true_ns);
 	model_handle_set(model, now->process, HANDLE_TIMER, timer->pub.handle, timer);
 }
 

@@ -148,6 +148,8 @@ static void on_callback_start(struct model *model, const struct now *now)
 	frame->start_ns = now->ns;
 	frame->due_ns = due_of(model, now, callback);
 	frame->idle_ns = idle_of(model, now, callback);
+	if (callback->pub.timer && !callback->pub.timer->first_start_ns)
+		((struct timer *)callback->pub.timer)->pub.first_start_ns = now->ns;
 	callback->open++;
 	callback->started_ns = now->ns;
 	callback->losses = now->process->losses;

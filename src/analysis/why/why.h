@@ -70,13 +70,15 @@ void why_free(struct why_instance *instance);
 
 struct why_run {
 	int64_t total_ns;		/* -1: the run does not exist */
+	bool is_startup;                /* model_is_startup() */
 	struct why_hop hop[WHY_CALLBACK_HOPS];
 	unsigned hops;
 };
 
 struct why_callback {
 	struct histogram total;
-	struct why_run *worst;		/* longest first */
+	struct histogram startup;       /* of these, the runs that are start-up */
+	struct why_run *worst;		/* what is not start-up first, then longest first */
 	unsigned worst_count;
 	struct why_run near, named, at;
 };

@@ -31,6 +31,11 @@ static int64_t at_rank(const struct why_run *run, int64_t at_ns)
 	return run->hops ? under_way(begin_ns, begin_ns + run->total_ns, at_ns) : -1;
 }
 
+static bool is_worse(bool is_startup, int64_t total_ns, const struct why_run *than)
+{
+	return is_startup != than->is_startup ? than->is_startup : total_ns > than->total_ns;
+}
+
 static void keep(const struct why_callbacks *callbacks, uint32_t index, struct why_callback *of,
 		 const struct why_run *run)
 {
@@ -45,13 +50,13 @@ static void keep(const struct why_callbacks *callbacks, uint32_t index, struct w
 		of->named = *run;
 	if (o->at_ns && at_rank(run, o->at_ns) > at_rank(&of->at, o->at_ns))
 		of->at = *run;
-	if (at == o->worst && of->worst[at - 1].total_ns >= run->total_ns)
+	if (at == o->worst && !is_worse(run->is_startup, run->total_ns, &of->worst[at - 1]))
 		return;
 	if (at == o->worst)
 		at--;
 	else
 		of->worst_count++;
-	for (; at && of->worst[at - 1].total_ns < run->total_ns; at--)
+	for (; at && is_worse(run->is_startup, run->total_ns, &of->worst[at - 1]); at--)
 		of->worst[at] = of->worst[at - 1];
 	of->worst[at] = *run;
 }
@@ -124,12 +129,12 @@ static void run_of(struct why_run *run, const struct model_instance *instance, i
 
 /* Does keep() have a use for a run that takes so long? Most runs are neither long nor asked for. */
 static bool is_kept(const struct why_callbacks *callbacks, const struct why_callback *of,
-		    int64_t total_ns)
+		    bool is_startup, int64_t total_ns)
 {
 	const struct why_callbacks_options *o = &callbacks->options;
 
 	return o->near_ns || o->named_id || of->worst_count < o->worst ||
-	       of->worst[o->worst - 1].total_ns < total_ns;
+	       is_worse(is_startup, total_ns, &of->worst[o->worst - 1]);
 }
 
 static int64_t total_of(const struct model_instance *instance)
@@ -147,6 +152,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct why_callback *of = callback_of(callbacks, instance->callback->index);
 	struct why_run run;
 	int64_t total_ns;
+	bool is_startup;
 
 	if (!of) {
 		callbacks->failed = true;
@@ -158,10 +164,13 @@ static void on_instance(void *context, const struct model_instance *instance)
 	total_ns = total_of(instance);
 	if (total_ns < 0)
 		return;
-	callbacks->failed |= histogram_add(&of->total, (uint64_t)total_ns) != 0;
-	if (!is_kept(callbacks, of, total_ns))
+	is_startup = model_is_startup(instance);
+	callbacks->failed |= histogram_add(&of->total, (uint64_t)total_ns) ||
+			     (is_startup && histogram_add(&of->startup, (uint64_t)total_ns));
+	if (!is_kept(callbacks, of, is_startup, total_ns))
 		return;
 	run_of(&run, instance, total_ns);
+	run.is_startup = is_startup;
 	keep(callbacks, instance->callback->index, of, &run);
 }
 
@@ -187,6 +196,7 @@ static void why_callbacks_destroy(struct why_callbacks *callbacks)
 		if (!callbacks->item[i])
 			continue;
 		histogram_free(&callbacks->item[i]->total);
+		histogram_free(&callbacks->item[i]->startup);
 		free(callbacks->item[i]->worst);
 		free(callbacks->item[i]);
 	}
@@ -203,7 +213,7 @@ void why_callbacks_forget(struct why_callbacks *callbacks)
 		if (!of)
 			continue;
 		histogram_free(&of->total);
-		of->total = (struct histogram){ 0 };
+		histogram_free(&of->startup);
 		of->worst_count = 0;
 		of->at = (struct why_run){ .total_ns = -1 };
 		of->near.total_ns = of->named.total_ns = -1;
