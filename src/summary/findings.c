@@ -74,42 +74,46 @@ static struct summary_part cause_of(const struct summary_instance *instance)
 }
 
 /* How many values are at least half as far above the usual as the worst one is. */
-static uint64_t times_of(const struct histogram *histogram, int64_t usual_ns, int64_t worst_ns)
+static uint64_t times_of(const struct summary_finding *finding, enum summary_distribution which)
 {
-	const uint64_t least = (uint64_t)(usual_ns + (worst_ns - usual_ns) / 2);
-	uint64_t middle, count, times = 0;
-	unsigned at = 0;
+	const uint64_t least =
+		(uint64_t)(finding->usual_ns + (finding->worst_ns - finding->usual_ns) / 2);
+	const uint64_t times = summary_steady_count(finding->entity, which, least);
 
-	while (histogram_next(histogram, &at, &middle, &count))
-		times += middle >= least ? count : 0;
 	return times ? times : 1;
+}
+
+/* The worst and the usual value, without start-up. */
+static struct summary_finding finding_of(const struct summary_entity *entity,
+					 enum summary_finding_kind kind,
+					 enum summary_distribution which)
+{
+	return (struct summary_finding){ .kind = kind,
+					 .entity = entity,
+					 .worst_ns = (int64_t)summary_steady_max(entity, which),
+					 .usual_ns = usual_of(&entity->histogram[which]) };
 }
 
 static struct summary_finding instance_of(const struct summary_entity *entity,
 					  enum summary_finding_kind kind)
 {
-	const struct histogram *latency = &entity->histogram[SUMMARY_LATENCY];
-	struct summary_finding finding = { .kind = kind,
-					   .entity = entity,
-					   .worst_ns = (int64_t)latency->max,
-					   .usual_ns = usual_of(latency) };
+	struct summary_finding finding = finding_of(entity, kind, SUMMARY_LATENCY);
 
 	if (entity->worsts) {
 		finding.instance = &entity->worst[0];
 		finding.at_ns = finding.instance->begin_ns;
 		finding.cause = cause_of(finding.instance);
 	}
-	finding.times = times_of(latency, finding.usual_ns, finding.worst_ns);
+	finding.times = times_of(&finding, SUMMARY_LATENCY);
 	finding.harm_ns = finding.worst_ns - finding.usual_ns;
 	return finding;
 }
 
-static bool is_notable(const struct histogram *histogram)
+static bool is_notable(const struct summary_finding *finding, enum summary_distribution which)
 {
-	const int64_t usual_ns = usual_of(histogram), worst_ns = (int64_t)histogram->max;
-
-	return histogram->count >= SUMMARY_FINDINGS_COUNT_MIN &&
-	       worst_ns - usual_ns >= SUMMARY_FINDINGS_EXCESS_MIN_NS && worst_ns >= 2 * usual_ns;
+	return finding->entity->histogram[which].count >= SUMMARY_FINDINGS_COUNT_MIN &&
+	       finding->worst_ns - finding->usual_ns >= SUMMARY_FINDINGS_EXCESS_MIN_NS &&
+	       finding->worst_ns >= 2 * finding->usual_ns;
 }
 
 /* A callback that runs long is a cause, not an effect: what it delays counts whole, itself half. */
@@ -133,7 +137,7 @@ static void propose_instance(struct proposals *all, const struct summary_entity 
 			return;
 		finding.harm_ns /= 2;
 	}
-	if (is_notable(&entity->histogram[SUMMARY_LATENCY]))
+	if (is_notable(&finding, SUMMARY_LATENCY))
 		propose(all, &finding);
 }
 
@@ -143,11 +147,8 @@ static void propose_instance(struct proposals *all, const struct summary_entity 
 static bool propose_holds(struct proposals *all, const struct summary *summary,
 			  const struct summary_entity *entity)
 {
-	const struct histogram *duration = &entity->histogram[SUMMARY_DURATION];
-	struct summary_finding finding = { .kind = SUMMARY_FINDING_HOLDS,
-					   .entity = entity,
-					   .worst_ns = (int64_t)duration->max,
-					   .usual_ns = usual_of(duration) };
+	struct summary_finding finding =
+		finding_of(entity, SUMMARY_FINDING_HOLDS, SUMMARY_DURATION);
 	uint64_t worst_ns = 0;
 	int64_t longest_ns = 0;
 
@@ -157,17 +158,17 @@ static bool propose_holds(struct proposals *all, const struct summary *summary,
 		for (unsigned c = 0; c < other->culprits; c++)
 			if (other != entity && other->culprit[c].by == entity->name &&
 			    other->of == entity->of && !other->is_startup &&
-			    other->culprit[c].worst_ns > worst_ns)
-				worst_ns = other->culprit[c].worst_ns;
+			    other->culprit[c].steady_ns > worst_ns)
+				worst_ns = other->culprit[c].steady_ns;
 	}
 	if (worst_ns < SUMMARY_FINDINGS_EXCESS_MIN_NS ||
-	    duration->count < SUMMARY_FINDINGS_COUNT_MIN)
+	    entity->histogram[SUMMARY_DURATION].count < SUMMARY_FINDINGS_COUNT_MIN)
 		return false;
 	for (unsigned i = 0; i < entity->worsts; i++) {
 		const struct summary_instance *instance = &entity->worst[i];
 
 		for (unsigned p = 0; p < instance->parts; p++) {
-			if (instance->part[p].what != SUMMARY_RAN ||
+			if (instance->is_startup || instance->part[p].what != SUMMARY_RAN ||
 			    instance->part[p].ns <= longest_ns)
 				continue;
 			longest_ns = instance->part[p].ns;
@@ -175,7 +176,7 @@ static bool propose_holds(struct proposals *all, const struct summary *summary,
 				instance->begin_ns + instance->value_ns - instance->part[p].ns;
 		}
 	}
-	finding.times = times_of(duration, finding.usual_ns, finding.worst_ns);
+	finding.times = times_of(&finding, SUMMARY_DURATION);
 	finding.cause = (struct summary_part){ .ns = (int64_t)worst_ns };
 	finding.harm_ns = (int64_t)worst_ns;
 	if (finding.worst_ns - finding.usual_ns > finding.harm_ns)
@@ -218,14 +219,12 @@ static void propose_loss(struct proposals *all, const struct summary *summary,
 
 static void propose_timer(struct proposals *all, const struct summary_entity *entity)
 {
-	const uint64_t overrun = entity->count[SUMMARY_OVERRUN];
+	const uint64_t overrun = entity->count[SUMMARY_OVERRUN] -
+				 (entity->startup ? entity->startup->overrun : 0);
 	const struct histogram *late = &entity->histogram[SUMMARY_WAIT];
-	struct summary_finding finding = { .kind = SUMMARY_FINDING_TIMER,
-					   .entity = entity,
-					   .times = overrun };
+	struct summary_finding finding = finding_of(entity, SUMMARY_FINDING_TIMER, SUMMARY_WAIT);
 
-	finding.worst_ns = (int64_t)late->max;
-	finding.usual_ns = usual_of(late);
+	finding.times = overrun;
 	finding.harm_ns = finding.worst_ns / 5 * 4;
 	if (entity->is_other_clock || late->count < SUMMARY_FINDINGS_COUNT_MIN ||
 	    overrun < LOST_MIN || (double)overrun < LOST_SHARE_MIN * (double)late->count)
@@ -240,23 +239,20 @@ static void propose_loop(struct proposals *all, const struct summary_entity *ent
 
 	finding.times = entity->count[SUMMARY_MISSED];
 	finding.harm_ns = finding.worst_ns;
-	if (latency->count >= SUMMARY_FINDINGS_COUNT_MIN && (finding.times || is_notable(latency)))
+	if (latency->count >= SUMMARY_FINDINGS_COUNT_MIN &&
+	    (finding.times || is_notable(&finding, SUMMARY_LATENCY)))
 		propose(all, &finding);
 }
 
 static void propose_span(struct proposals *all, const struct summary_entity *entity)
 {
-	const struct histogram *duration = &entity->histogram[SUMMARY_DURATION];
-	struct summary_finding finding = { .kind = SUMMARY_FINDING_SPAN,
-					   .entity = entity,
-					   .worst_ns = (int64_t)duration->max,
-					   .usual_ns = usual_of(duration) };
+	struct summary_finding finding = finding_of(entity, SUMMARY_FINDING_SPAN, SUMMARY_DURATION);
 
-	finding.times = times_of(duration, finding.usual_ns, finding.worst_ns);
+	finding.times = times_of(&finding, SUMMARY_DURATION);
 	finding.harm_ns = (finding.worst_ns - finding.usual_ns) / 2;
 	if (entity->worsts)
 		finding.at_ns = entity->worst[0].begin_ns;
-	if (is_notable(duration))
+	if (is_notable(&finding, SUMMARY_DURATION))
 		propose(all, &finding);
 }
 
@@ -384,7 +380,7 @@ bool summary_slowest(const struct summary *summary, struct summary_finding *out)
 		struct summary_finding finding;
 
 		if ((entity->kind != SUMMARY_CHAIN && entity->kind != SUMMARY_CALLBACK) ||
-		    entity->is_startup || !entity->histogram[SUMMARY_LATENCY].count)
+		    entity->is_startup || !summary_steady_count(entity, SUMMARY_LATENCY, 0))
 			continue;
 		finding = instance_of(entity, entity->kind == SUMMARY_CHAIN
 						      ? SUMMARY_FINDING_CHAIN

@@ -12,9 +12,10 @@
  * late it woke at worst span              half of how far the longest one is above the usual one
  *   trust             0: the numbers above it hold only as far as it says
  *
- * Not findings: what nodes do when they start, timers of a simulation's clock, what happened fewer
- * than SUMMARY_FINDINGS_COUNT_MIN times, what is less than a millisecond or less than twice as long
- * as usually, and what is a small part of the first finding.
+ * Not findings: what nodes do when they start, start-up instances (model_startup.c), timers of a
+ * simulation's clock, what happened fewer than SUMMARY_FINDINGS_COUNT_MIN times, what is less than
+ * a millisecond or less than twice as long as usually, and what is a small part of the first
+ * finding.
  *
  * Context of all functions: not thread-safe; do not block.
  */

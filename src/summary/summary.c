@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "summary/summary_internal.h"
 #include "summary/summary_machine_internal.h"
 
 /* Texts by their hash, and entities by the copies of their names. */
@@ -46,6 +47,7 @@ void summary_free(struct summary *summary)
 
 		for (unsigned d = 0; d < SUMMARY_DISTRIBUTIONS; d++)
 			histogram_free(&entity->histogram[d]);
+		summary_startup_free(entity);
 		free(entity->culprit);
 		free(entity->segment);
 		free(entity);
@@ -118,6 +120,8 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 /* Equal values: the earlier one first, so that merging does not depend on the order. */
 static bool is_worse(const struct summary_instance *a, const struct summary_instance *b)
 {
+	if (a->is_startup != b->is_startup)
+		return b->is_startup;
 	return a->value_ns != b->value_ns ? a->value_ns > b->value_ns : a->begin_ns < b->begin_ns;
 }
 
@@ -149,6 +153,8 @@ void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
 		known->ns += culprit->ns;
 		if (culprit->worst_ns > known->worst_ns)
 			known->worst_ns = culprit->worst_ns;
+		if (culprit->steady_ns > known->steady_ns)
+			known->steady_ns = culprit->steady_ns;
 		return;
 	}
 	if (ARRAY_ROOM(entity->culprit, entity->culprits, entity->culprits_size))
@@ -212,6 +218,7 @@ static void merge_entity(struct summary *into, const struct summary_entity *from
 		entity->last_ns = from->last_ns;
 	for (unsigned i = 0; i < SUMMARY_COUNTERS; i++)
 		entity->count[i] += from->count[i];
+	summary_startup_merge(into, entity, from);
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
 		/* Those of two windows do not tell those of both. */
 		if (!entity->histogram[i].count)

@@ -122,6 +122,7 @@ struct summary_part {
 struct summary_instance {
 	int64_t begin_ns; /* epoch */
 	int64_t value_ns;
+	bool is_startup; /* model_is_startup(): it is explained only if there is nothing else */
 	int64_t error_ns; /* value_ns compares the clocks of two hosts, and may be wrong by this;
 			     else 0 */
 	struct summary_part part[SUMMARY_PARTS_MAX]; /* the longest, in order of time */
@@ -139,6 +140,7 @@ struct summary_culprit {
 	bool is_group, is_assumed; /* as in struct summary_part */
 	uint64_t count;
 	uint64_t ns, worst_ns;
+	uint64_t steady_ns; /* the longest wait of a run that is not start-up */
 };
 
 /* Chain: what a part of the way took, of all its arrivals. */
@@ -147,6 +149,16 @@ struct summary_segment {
 	const char *who, *by;
 	uint64_t ns;                          /* all together */
 	uint64_t quantile[SUMMARY_QUANTILES]; /* of one window; after a merge 0: not known */
+};
+
+/*
+ * What of an entity's histograms and counters belongs to start-up instances; see
+ * summary_startup.c. Latency and duration; of a timer, wait.
+ */
+struct summary_startup {
+	struct histogram histogram[SUMMARY_DISTRIBUTIONS];
+	uint64_t steady_ns[SUMMARY_DISTRIBUTIONS]; /* the largest value of the others */
+	uint64_t overrun;
 };
 
 struct summary_entity {
@@ -168,8 +180,10 @@ struct summary_entity {
 	unsigned segments, segments_size;
 	struct summary_culprit *culprit;
 	unsigned culprits, culprits_size;
-	struct summary_instance worst[SUMMARY_WORST_MAX]; /* longest first */
+	/* What is not start-up first, then longest first. */
+	struct summary_instance worst[SUMMARY_WORST_MAX];
 	unsigned worsts;
+	struct summary_startup *startup; /* NULL: no instance is start-up */
 };
 
 /* Can the numbers be trusted? */
@@ -227,6 +241,29 @@ void summary_add_worst(struct summary_entity *entity, const struct summary_insta
  * summary_text(). */
 void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
 			 const struct summary_culprit *culprit);
+
+/** summary_startup() - the part of @entity that is start-up; created if there was none. Return: NULL
+ * without memory, with summary->failed set. */
+struct summary_startup *summary_startup(struct summary *summary, struct summary_entity *entity);
+
+/** summary_startup_set() - @from, if it has any, are the start-up values of @entity, and the largest
+ * of the others is @steady_ns. */
+void summary_startup_set(struct summary *summary, struct summary_entity *entity,
+			 enum summary_distribution which, const struct histogram *from,
+			 uint64_t steady_ns);
+
+/** summary_steady_max() - the largest value that is not start-up; 0: there is none. */
+uint64_t summary_steady_max(const struct summary_entity *entity, enum summary_distribution which);
+
+/** summary_steady_count() - how many values are not start-up; those of at least @least_ns. */
+uint64_t summary_steady_count(const struct summary_entity *entity, enum summary_distribution which,
+			      uint64_t least_ns);
+
+/**
+ * summary_hidden() - how many runs would stand out if they were not start-up: they took longer than
+ * the worst other run of their callback
+ */
+uint64_t summary_hidden(const struct summary *summary);
 
 /**
  * summary_merge() - add all that is in @from to @into

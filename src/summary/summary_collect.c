@@ -38,21 +38,39 @@ static struct collect_subscription *subscription_at(struct summary_collect *coll
 
 /* ---- runs ---- */
 
-static void keep_longest(struct collect_callback *callback, const struct model_instance *instance)
+static bool is_worse(const struct collect_run *a, const struct collect_run *b)
 {
+	if (b->duration_ns && a->is_startup != b->is_startup)
+		return b->is_startup;
+	return a->duration_ns > b->duration_ns;
+}
+
+static void keep_longest(struct collect_callback *callback, const struct model_instance *instance,
+			 bool is_startup)
+{
+	const struct collect_run run = { instance->start_ns, instance->duration_ns, is_startup };
 	struct collect_run *longest = callback->longest;
 	unsigned at = SUMMARY_WORST_MAX - 1;
 
-	if (instance->duration_ns <= longest[at].duration_ns)
+	if (!is_worse(&run, &longest[at]))
 		return;
-	for (; at && longest[at - 1].duration_ns < instance->duration_ns; at--)
+	for (; at && is_worse(&run, &longest[at - 1]); at--)
 		longest[at] = longest[at - 1];
-	longest[at] = (struct collect_run){ instance->start_ns, instance->duration_ns };
+	longest[at] = run;
+}
+
+static struct collect_startup *startup_of(struct summary_collect *collect,
+					  struct collect_callback *callback)
+{
+	if (!callback->startup)
+		callback->startup = calloc(1, sizeof(*callback->startup));
+	collect->failed |= !callback->startup;
+	return callback->startup;
 }
 
 /* How regular a timer was: since when it was due, and since its previous start. */
 static void count_timer(struct summary_collect *collect, struct collect_callback *callback,
-			const struct model_instance *instance)
+			const struct model_instance *instance, struct collect_startup *startup)
 {
 	const int64_t period_ns = instance->callback->timer->period_ns;
 	int64_t late_ns = instance->due_ns ? instance->start_ns - instance->due_ns : -1;
@@ -75,11 +93,18 @@ static void count_timer(struct summary_collect *collect, struct collect_callback
 	callback->clock.late_ns += late_ns;
 	callback->half_late += late_ns > period_ns / 2;
 	callback->overrun += late_ns >= period_ns;
+	if (startup) {
+		count(collect, &startup->late, late_ns);
+		startup->overrun += late_ns >= period_ns;
+	} else if (late_ns > callback->steady_late_ns) {
+		callback->steady_late_ns = late_ns;
+	}
 }
 
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct summary_collect *collect = context;
+	struct collect_startup *startup = NULL;
 	struct collect_callback *callback;
 	struct collect_thread *thread;
 
@@ -91,9 +116,13 @@ static void on_instance(void *context, const struct model_instance *instance)
 		collect->failed = true;
 		return;
 	}
-	keep_longest(callback, instance);
+	if (model_is_startup(instance))
+		startup = startup_of(collect, callback);
+	if (startup)
+		count(collect, &startup->ran, instance->duration_ns);
+	keep_longest(callback, instance, startup != NULL);
 	if (instance->callback->timer)
-		count_timer(collect, callback, instance);
+		count_timer(collect, callback, instance, startup);
 	callback->sent += instance->published;
 	thread->runs++;
 	thread->busy_ns += instance->depth ? 0 : instance->duration_ns;
@@ -222,6 +251,18 @@ static const struct model_listener listener = {
 	.instance = on_instance, .taken = on_taken, .dropped = on_dropped, .call = on_call
 };
 
+static void free_histograms(struct collect_callback *callback)
+{
+	histogram_free(&callback->wait);
+	histogram_free(&callback->late);
+	histogram_free(&callback->period);
+	if (callback->startup) {
+		histogram_free(&callback->startup->ran);
+		histogram_free(&callback->startup->late);
+	}
+	free(callback->startup);
+}
+
 static void summary_collect_destroy(struct summary_collect *collect)
 {
 	if (!collect)
@@ -229,9 +270,7 @@ static void summary_collect_destroy(struct summary_collect *collect)
 	for (uint32_t i = 0; i < collect->callbacks; i++) {
 		if (!collect->callback[i])
 			continue;
-		histogram_free(&collect->callback[i]->wait);
-		histogram_free(&collect->callback[i]->late);
-		histogram_free(&collect->callback[i]->period);
+		free_histograms(collect->callback[i]);
 		free(collect->callback[i]);
 	}
 	for (uint32_t i = 0; i < collect->services; i++)
@@ -246,9 +285,7 @@ static void summary_collect_destroy(struct summary_collect *collect)
 
 static void forget_callback(struct collect_callback *callback)
 {
-	histogram_free(&callback->wait);
-	histogram_free(&callback->late);
-	histogram_free(&callback->period);
+	free_histograms(callback);
 	*callback = (struct collect_callback){ .clock = callback->clock,
 					       .last_start_ns = callback->last_start_ns };
 }

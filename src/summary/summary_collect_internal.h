@@ -20,6 +20,7 @@ struct collect_wait {
 
 struct collect_run {
 	int64_t start_ns, duration_ns;
+	bool is_startup;
 };
 
 /* Since the begin, whatever was forgotten: whether a timer follows a clock of its own. */
@@ -35,9 +36,18 @@ struct collect_callback {
 	struct collect_clock clock;
 	struct collect_wait worst[COLLECT_WAITS]; /* longest first */
 	unsigned worsts;
-	struct collect_run longest[SUMMARY_WORST_MAX]; /* longest first; duration 0: none */
+	/* Start-up last, then longest first; duration 0: none. */
+	struct collect_run longest[SUMMARY_WORST_MAX];
 	int64_t last_start_ns;                         /* 0: none */
 	uint64_t half_late, overrun;
+	struct collect_startup *startup; /* NULL: none of its runs is start-up */
+	int64_t steady_late_ns;          /* the largest of `late` that is not start-up */
+};
+
+/* What of a callback's runs is start-up. */
+struct collect_startup {
+	struct histogram ran, late;
+	uint64_t overrun;
 };
 
 struct collect_subscription {

@@ -8,6 +8,7 @@
 #include "base/json_get.h"
 #include "base/file.h"
 #include "summary/summary_file.h"
+#include "summary/summary_internal.h"
 
 #define BYTES_MAX (256u << 20) /* of the JSON */
 #define ENTITIES_MAX 1000000u
@@ -209,6 +210,7 @@ static void read_worst(struct summary *summary, struct summary_entity *entity,
 		.begin_ns = summary->origin_ns + get_i64(object, "begin_ns"),
 		.value_ns = get_i64(object, "ns"),
 		.error_ns = get_i64(object, "error_ns"),
+		.is_startup = get_bool(object, "startup"),
 		.topic = get_text(summary, object, "topic"),
 		.source_ns = get_i64(object, "source_ns"),
 	};
@@ -224,7 +226,7 @@ static void read_culprits(struct summary *summary, struct summary_entity *entity
 {
 	for (size_t i = 0; i < length_of(array) && i < 4096; i++) {
 		struct json_object *object = json_object_array_get_idx(array, i);
-		const struct summary_culprit culprit = {
+		struct summary_culprit culprit = {
 			.by = get_text(summary, object, "by"),
 			.is_group = get_bool(object, "group"),
 			.is_assumed = get_bool(object, "assumed"),
@@ -232,6 +234,10 @@ static void read_culprits(struct summary *summary, struct summary_entity *entity
 			.ns = json_get_u64(object, "ns"),
 			.worst_ns = json_get_u64(object, "worst_ns"),
 		};
+
+		culprit.steady_ns = json_get(object, "steady_ns")
+					    ? json_get_u64(object, "steady_ns")
+					    : culprit.worst_ns;
 
 		summary_add_culprit(summary, entity, &culprit);
 	}
@@ -262,6 +268,32 @@ static void read_segments(struct summary *summary, struct summary_entity *entity
 	}
 }
 
+/* After the histograms. Return: 0; -1: it is not as it should be; -ENOMEM. */
+static int read_startup(struct summary *summary, struct summary_entity *entity,
+			struct json_object *object)
+{
+	struct summary_startup *startup = object ? summary_startup(summary, entity) : NULL;
+	char key[32];
+
+	if (!startup)
+		return object ? -ENOMEM : 0;
+	startup->overrun = json_get_u64(object, "overrun");
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
+		int status = read_histogram(&startup->histogram[i],
+					    json_get(object, summary_distribution_name(i)));
+
+		if (status)
+			return status;
+		if (startup->histogram[i].count)
+			startup->steady_ns[i] =
+				json_get_u64(object, summary_steady_key(key, i));
+		if (startup->histogram[i].count > entity->histogram[i].count ||
+		    startup->steady_ns[i] > entity->histogram[i].max)
+			return -1;
+	}
+	return startup->overrun > entity->count[SUMMARY_OVERRUN] ? -1 : 0;
+}
+
 /* Return: the kind of this name; SUMMARY_KINDS: none, of a later version. */
 static enum summary_kind kind_of(const char *name)
 {
@@ -278,6 +310,7 @@ static int read_entity(struct summary *summary, struct json_object *object)
 	const char *name = json_get_text(object, "name");
 	struct json_object *worsts = json_get(object, "worsts");
 	struct summary_entity *entity;
+	int status;
 
 	if (kind == SUMMARY_KINDS || !name)
 		return 0;
@@ -296,13 +329,16 @@ static int read_entity(struct summary *summary, struct json_object *object)
 		entity->count[i] = json_get_u64(object, summary_counter_name(i));
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
 		struct json_object *distribution = json_get(object, summary_distribution_name(i));
-		int status = read_histogram(&entity->histogram[i], distribution);
 
+		status = read_histogram(&entity->histogram[i], distribution);
 		if (status)
 			return status;
 		read_quantiles(entity->quantile[i], json_get(distribution, "quantiles"),
 			       entity->histogram[i].max);
 	}
+	status = read_startup(summary, entity, json_get(object, "at_start"));
+	if (status)
+		return status;
 	read_segments(summary, entity, json_get(object, "segments"));
 	read_culprits(summary, entity, json_get(object, "culprits"));
 	read_worst(summary, entity, json_get(object, "worst"));

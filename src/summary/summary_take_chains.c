@@ -214,12 +214,17 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 		return;
 	entity->label = chain_label(chain);
 	entity->ask = chain_ask(chain);
+	summary_startup_set(chain->summary, entity, SUMMARY_LATENCY, &chain->stats->startup,
+			    chain->stats->worst_count && !chain->stats->worst->is_startup
+				    ? (uint64_t)chain->stats->worst->total_ns
+				    : 0);
 	take_times(chain, entity);
 	take_segments(chain, entity);
 	for (unsigned i = 0; i < chain->stats->worst_count; i++) {
 		const struct chains_arrival *arrival = &chain->stats->worst[i];
 		struct summary_instance instance = { .begin_ns = arrival->begin_ns,
 						     .value_ns = arrival->total_ns,
+						     .is_startup = arrival->is_startup,
 						     .error_ns = chain->stats->error_ns,
 						     .topic = "" };
 		struct collect_parts parts = { .count = 0 };

@@ -214,6 +214,7 @@ static void add_worst(const struct run *run, struct summary_entity *entity,
 		struct summary_instance instance = {
 			.begin_ns = at->hop[at->hops - 1].at.end_ns - at->total_ns,
 			.value_ns = at->total_ns,
+			.is_startup = at->is_startup,
 			.error_ns = error_of_run(at),
 		};
 		struct collect_parts parts = { .count = 0 };
@@ -231,6 +232,7 @@ static void add_longest(const struct run *run, struct summary_entity *entity)
 		const struct collect_run *longest = &run->own->longest[i];
 		struct summary_instance instance = { .begin_ns = longest->start_ns,
 						     .value_ns = longest->duration_ns,
+						     .is_startup = longest->is_startup,
 						     .parts = 1 };
 
 		if (!longest->duration_ns)
@@ -267,6 +269,7 @@ static void add_timer(const struct run *run, const struct summary_entity *callba
 	struct summary *summary = run->summary;
 	struct summary_entity *timer =
 		summary_entity(summary, SUMMARY_TIMER, callback->name, callback->of);
+	static const struct histogram none;
 
 	if (!timer)
 		return;
@@ -280,6 +283,11 @@ static void add_timer(const struct run *run, const struct summary_entity *callba
 		return;
 	timer->count[SUMMARY_LATE] += run->own->half_late;
 	timer->count[SUMMARY_OVERRUN] += run->own->overrun;
+	summary_startup_set(summary, timer, SUMMARY_WAIT,
+			    run->own->startup ? &run->own->startup->late : &none,
+			    (uint64_t)run->own->steady_late_ns);
+	if (timer->startup && run->own->startup)
+		timer->startup->overrun += run->own->startup->overrun;
 	summary->failed |= histogram_merge(&timer->histogram[SUMMARY_WAIT], &run->own->late) ||
 			   histogram_merge(&timer->histogram[SUMMARY_PERIOD], &run->own->period);
 }
@@ -327,6 +335,28 @@ static void add_counts(const struct run *run, struct summary_entity *entity)
 		(run->own && histogram_merge(&entity->histogram[SUMMARY_WAIT], &run->own->wait));
 }
 
+/*
+ * What is start-up, before anything else is added: the values that the entity has until now are
+ * those of another callback of the same name.
+ */
+static void add_startup(const struct run *run, struct summary_entity *entity,
+			const struct why_callback *why)
+{
+	const struct collect_run *longest = run->own ? run->own->longest : NULL;
+	const uint64_t ran = longest && !longest->is_startup ? (uint64_t)longest->duration_ns : 0;
+	static const struct histogram none;
+	const struct histogram *startup =
+		run->own && run->own->startup ? &run->own->startup->ran : &none;
+	const bool is_timed = why && !entity->is_other_clock;
+
+	summary_startup_set(run->summary, entity, SUMMARY_DURATION, startup, ran);
+	summary_startup_set(
+		run->summary, entity, SUMMARY_LATENCY, is_timed ? &why->startup : startup,
+		!is_timed ? ran
+		: why->worst_count && !why->worst->is_startup ? (uint64_t)why->worst->total_ns
+							      : 0);
+}
+
 /* Without its init events, only its messages tell that a callback is of /rosout or
  * /parameter_events. */
 static bool receives_startup(const struct why_callback *why)
@@ -358,6 +388,7 @@ static void take_callback(struct run *run)
 		entity->is_other_clock |= has_other_clock(run);
 		entity->period_ns = run->callback->timer->period_ns;
 	}
+	add_startup(run, entity, why);
 	add_counts(run, entity);
 	add_costs(run, entity);
 	if (why && !entity->is_other_clock) {
@@ -388,6 +419,7 @@ static void take_culprits(struct summary_collect *collect, struct summary *summa
 			.count = pair->count,
 			.ns = (uint64_t)pair->ns,
 			.worst_ns = (uint64_t)pair->worst_ns,
+			.steady_ns = (uint64_t)pair->steady_ns,
 		};
 
 		if (entity)

@@ -22,6 +22,7 @@ void summary_options(const struct kymo_ctf_reader *reader, int64_t begin_ns, int
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.worst = SUMMARY_WORST_MAX,
+		.steady_first = true,
 		.hops = true,
 		.follow_ns = INT64_MIN,
 	};

@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "summary/summary_file.h"
+#include "summary/summary_internal.h"
 
 static void put_u64(struct json_text *json, const char *key, uint64_t value)
 {
@@ -152,6 +153,8 @@ static void put_instance(struct json_text *json, const char *key, const struct s
 	json_text_i64(json, "ns", instance->value_ns);
 	if (instance->error_ns)
 		json_text_i64(json, "error_ns", instance->error_ns);
+	if (instance->is_startup)
+		json_text_bool(json, "startup", true);
 	if (instance->source_ns && is_exact) {
 		put_text(json, "topic", instance->topic);
 		json_text_i64(json, "source_ns", instance->source_ns);
@@ -193,6 +196,8 @@ void summary_put_culprits(struct json_text *json, const struct summary_entity *e
 		json_text_u64(json, "count", culprit->count);
 		json_text_u64(json, "ns", culprit->ns);
 		json_text_u64(json, worst, culprit->worst_ns);
+		if (culprit->steady_ns != culprit->worst_ns)
+			json_text_u64(json, "steady_ns", culprit->steady_ns);
 		json_text_close(json, '}');
 	}
 	json_text_close(json, ']');
@@ -218,6 +223,45 @@ static void put_segments(struct json_text *json, const struct summary_entity *en
 	json_text_close(json, ']');
 }
 
+/* Nobody asks a file for their sum, or the longest of them. */
+static void put_startup_values(struct json_text *json, const char *key,
+			       const struct histogram *histogram, bool is_exact)
+{
+	static const uint64_t no_quantile[SUMMARY_QUANTILES];
+
+	if (is_exact) {
+		put_histogram(json, key, histogram, no_quantile, true);
+		return;
+	}
+	json_text_open(json, key, '{');
+	json_text_u64(json, "count", histogram->count);
+	summary_put_buckets(json, histogram);
+	json_text_close(json, '}');
+}
+
+static void put_startup(struct json_text *json, const struct summary_entity *entity, bool is_exact)
+{
+	const struct summary_startup *startup = entity->startup;
+	bool matters = false;
+	char key[32];
+
+	for (unsigned i = 0; startup && i < SUMMARY_DISTRIBUTIONS; i++)
+		matters |= is_exact || summary_startup_matters(entity, i);
+	if (!matters)
+		return;
+	json_text_open(json, "at_start", '{');
+	put_u64(json, "overrun", startup->overrun);
+	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++) {
+		if (!startup->histogram[i].count ||
+		    (!is_exact && !summary_startup_matters(entity, i)))
+			continue;
+		put_startup_values(json, summary_distribution_name(i), &startup->histogram[i],
+				   is_exact);
+		json_text_u64(json, summary_steady_key(key, i), startup->steady_ns[i]);
+	}
+	json_text_close(json, '}');
+}
+
 static void put_entity(struct json_text *json, const struct summary *summary,
 		       const struct summary_entity *entity, bool is_exact)
 {
@@ -241,6 +285,7 @@ static void put_entity(struct json_text *json, const struct summary *summary,
 	for (unsigned i = 0; i < SUMMARY_DISTRIBUTIONS; i++)
 		put_histogram(json, summary_distribution_name(i), &entity->histogram[i],
 			      entity->quantile[i], is_exact);
+	put_startup(json, entity, is_exact);
 	put_segments(json, entity);
 	summary_put_culprits(json, entity, "worst_ns");
 	put_worst(json, summary, entity, is_exact);

@@ -239,12 +239,66 @@ static void ranked(void **state)
 	summary_free(summary);
 }
 
+/* 26 ms at the start, 9 ms later: the finding is about the 9 ms, and the maximum stays. */
+static struct summary *started(bool is_startup)
+{
+	struct summary *summary = summary_new();
+	struct summary_entity *entity = latencies(summary, SUMMARY_CALLBACK, "/b /x", 30, 9 * MS);
+	struct summary_instance first = { .begin_ns = 1,
+					  .value_ns = (int64_t)(26 * MS),
+					  .is_startup = is_startup };
+	struct histogram startup = { 0 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(histogram_add(&startup, 26 * MS), 0);
+		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_LATENCY], 26 * MS), 0);
+	}
+	summary_add_worst(entity, &first);
+	if (is_startup) {
+		summary_startup(summary, entity)->steady_ns[SUMMARY_LATENCY] = 9 * MS;
+		summary_startup_set(summary, entity, SUMMARY_LATENCY, &startup, 9 * MS);
+	}
+	histogram_free(&startup);
+	return summary;
+}
+
+static void startup_is_no_finding(void **state)
+{
+	struct summary *summary[] = { started(true), started(false), summary_new() };
+	struct summary_finding finding;
+
+	(void)state;
+	assert_int_equal(summary_findings(summary[0], &finding, 1), 1);
+	assert_int_equal(finding.worst_ns, 9 * MS);
+	assert_int_equal(finding.instance->value_ns, 9 * MS);
+	assert_int_equal(finding.times, 1);
+	assert_int_equal(finding.entity->histogram[SUMMARY_LATENCY].max, 26 * MS);
+	assert_int_equal(summary_hidden(summary[0]), 3);
+	/* The same without the rule. */
+	assert_int_equal(summary_findings(summary[1], &finding, 1), 1);
+	assert_int_equal(finding.worst_ns, 26 * MS);
+	assert_int_equal(finding.times, 3);
+	assert_int_equal(summary_hidden(summary[1]), 0);
+	/* Windows with and without it: also when the one without comes first. */
+	latencies(summary[2], SUMMARY_CALLBACK, "/b /x", 30, 11 * MS);
+	assert_int_equal(summary_merge(summary[2], summary[0]), 0);
+	assert_int_equal(summary_merge(summary[0], summary[2]), 0);
+	for (unsigned i = 0; i < 3; i += 2) {
+		assert_int_equal(summary_findings(summary[i], &finding, 1), 1);
+		assert_int_equal(finding.worst_ns, 11 * MS);
+		assert_int_equal(summary_hidden(summary[i]), i ? 3 : 6);
+	}
+	for (unsigned i = 0; i < COUNT_OF(summary); i++)
+		summary_free(summary[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merged_by_hand),
 		cmocka_unit_test(merged_windows),
 		cmocka_unit_test(ranked),
+		cmocka_unit_test(startup_is_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

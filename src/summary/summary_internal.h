@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by summary.c, summary_startup.c, and the files that read and write. */
+#ifndef KYMO_SUMMARY_INTERNAL_H
+#define KYMO_SUMMARY_INTERNAL_H
+
+#include "summary/summary.h"
+
+/* Is one of its start-up values as long as usually or longer? Else it changes no finding. */
+bool summary_startup_matters(const struct summary_entity *entity, enum summary_distribution which);
+
+/* "latency_steady_ns": the key of the largest value that is not start-up. Return: @key. */
+const char *summary_steady_key(char key[32], enum summary_distribution which);
+
+void summary_startup_free(struct summary_entity *entity);
+/* Before the histograms of @from are merged into those of @entity. */
+void summary_startup_merge(struct summary *into, struct summary_entity *entity,
+			   const struct summary_entity *from);
+
+#endif
