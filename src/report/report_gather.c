@@ -14,7 +14,11 @@
 
 static int new_model(struct report *report, struct kymo_err *err)
 {
-	return model_create(&report->model, err);
+	if (model_create(&report->model, err))
+		return -1;
+	if (report->options->unlimited)
+		model_without_startup(report->model);
+	return 0;
 }
 
 static int new_spans(struct report *report, struct kymo_err *err)

@@ -331,6 +331,8 @@ int board_listen(struct board *board, struct kymo_err *err)
 	board->traces = kymo_ctf_trace_count(board->reader);
 	if (model_create(&board->model, err) < 0)
 		return -1;
+	if (board->options.all)
+		model_without_startup(board->model);
 	if (model_listen(board->model, &listener, board) < 0 ||
 	    waits_create(&board->waits, board->model, on_wait, board) < 0)
 		return err_no_memory(err);

@@ -64,7 +64,7 @@ static const struct opt opts[] = {
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
 	  "print at most N rows per section (default: 20 in a table, else all)", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "print all rows of each section", NULL },
+	  "print all rows of each section; start-up counts as a finding, too", NULL },
 	CLI_OPT_WINDOW(struct options, "what begins"),
 	CLI_OPT_OVER_TIME(struct options, "section"),
 	CLI_OPT_MODEL(struct options, "section behaviour"),
@@ -199,7 +199,8 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	int status;
 
 	found_open(&found, &answer->traces, &o->times);
-	report->summarized = found_put;
+	/* `kymo ls` shows what the first screen does. */
+	report->summarized = o->all ? NULL : found_put;
 	report->summarized_context = &found;
 	if (o->quiet)
 		answer->warnings = 0;

@@ -37,7 +37,8 @@ static const struct opt opts[] = {
 	  "auto|always|never" },
 	CLI_OPT_SELECTION(struct options, 0),
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "also callbacks and messages of /rosout and /parameter_events", NULL },
+	  "also start-up: callbacks and messages of /rosout and /parameter_events, and first "
+	  "instances as findings", NULL },
 	{ "attach", 0, OPT_FLAG, offsetof(struct options, attach), NULL,
 	  "attach to PID, or to all ROS 2 programs that run: kymo help attach", NULL },
 	ACCESS_OPTS(struct options, access),

@@ -33,7 +33,7 @@ static const struct opt opts[] = {
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
-	  "also chains over /rosout and /parameter_events", NULL },
+	  "also start-up instances, and chains over /rosout and /parameter_events", NULL },
 	CLI_OPT_CAPTURE(struct options, "packets that were lost or sent again"),
 	CLI_OPT_WINDOW(struct options, "instances that begin"),
 	CLI_OPT_CLOCK(struct options),

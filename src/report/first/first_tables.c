@@ -298,17 +298,30 @@ static void more_text(const struct summary *summary, unsigned rows, char *buffer
 	}
 }
 
+/* Runs that would stand out, had the program not just started. */
+static void hidden_text(const struct summary *summary, char *buffer, size_t size)
+{
+	const uint64_t hidden = summary_hidden(summary);
+	char number[32];
+
+	*buffer = '\0';
+	if (hidden)
+		snprintf(buffer, size, "%s start-up instance%s hidden from the findings: --all. ",
+			 summary_number(number, hidden), hidden == 1 ? " is" : "s are");
+}
+
 unsigned first_tables(struct table *table, const struct summary *summary, unsigned rows, bool print)
 {
-	char text[1024], topics[256], timers[256], more[512];
+	char text[1024], topics[256], timers[256], more[512], hidden[128];
 	unsigned lines = 0;
 
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
 		lines += print_kind(table, summary, &kinds[i], rows, print);
+	hidden_text(summary, hidden, sizeof(hidden));
 	topics_text(summary, topics, sizeof(topics));
 	timers_text(summary, timers, sizeof(timers));
 	more_text(summary, rows, more, sizeof(more));
-	snprintf(text, sizeof(text), "%s%s%s", topics, timers, more);
+	snprintf(text, sizeof(text), "%s%s%s%s", topics, timers, more, hidden);
 	if (*text && text[strlen(text) - 1] == ' ')
 		text[strlen(text) - 1] = '\0';
 	if (*text)
@@ -375,6 +388,7 @@ void first_print_machine(struct table *table, const struct summary *summary,
 	table_value_u64(table, "events", "Events", summary->events);
 	table_value_u64(table, "lost_events", "Lost events", summary->trust.lost_events);
 	table_value_u64(table, "lost_packets", "Lost packets", summary->trust.lost_packets);
+	table_value_u64(table, "hidden_startup", "Hidden start-up", summary_hidden(summary));
 	first_print_findings(table, summary, options, SUMMARY_FINDINGS_MAX);
 	for (unsigned kind = 0; kind < SUMMARY_KINDS; kind++) {
 		table_section(table, keys[kind], "", machine_columns, COUNT_OF(machine_columns));

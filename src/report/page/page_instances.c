@@ -37,9 +37,10 @@ static void keep(struct page_around *around, struct page_candidate *new, unsigne
 	}
 }
 
-static int64_t excess(const struct histogram *total)
+/* How far the worst one, which is start-up only if all are, is above the usual one. */
+static int64_t excess(const struct histogram *total, int64_t worst_ns)
 {
-	return (int64_t)total->max - (int64_t)histogram_quantile(total, 0.5);
+	return worst_ns - (int64_t)histogram_quantile(total, 0.5);
 }
 
 static bool is_startup(const struct page *page, int number)
@@ -63,7 +64,9 @@ static void choose_chains(struct page_around *around)
 		chains_label(path, name, sizeof(name));
 		new.number = page_number(page, SUMMARY_CHAIN, name, "");
 		new.is_fired = around->fired == path;
-		new.excess_ns = new.is_fired ? INT64_MAX : excess(&path->stats->total);
+		new.excess_ns = new.is_fired ? INT64_MAX
+					     : excess(&path->stats->total,
+						      path->stats->worst[0].total_ns);
 		if (is_startup(page, new.number))
 			continue;
 		if (why_of_arrival(&new.instance, path,
@@ -90,7 +93,8 @@ static void choose_callbacks(struct page_around *around)
 		summary_callback_name(callback, name, sizeof(name));
 		new.number = page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
 		new.is_fired = around->fired == callback;
-		new.excess_ns = new.is_fired ? INT64_MAX : excess(&runs->total);
+		new.excess_ns = new.is_fired ? INT64_MAX
+					     : excess(&runs->total, runs->worst[0].total_ns);
 		if (is_startup(page, new.number) ||
 		    page->summary->entity[new.number]->is_other_clock)
 			continue;

@@ -49,6 +49,8 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 	answer->lost_here = false;
 	if (model_create(&answer->model, err))
 		return -1;
+	if (o->all_topics)
+		model_without_startup(answer->model);
 	pass_add(&answer->passes, &model_pass, answer->model);
 	if (chains_create(&answer->chains, answer->model, chains, err))
 		return -1;
@@ -96,6 +98,20 @@ static void drop_instances(struct why_answer *answer)
 	answer->instances = 0;
 }
 
+/* How many of @startup took longer than the worst instance that is shown. */
+static uint64_t hidden_above(const struct why_answer *answer, const struct histogram *startup)
+{
+	const struct why_options *o = answer->options;
+	uint64_t middle, count, hidden = 0;
+	unsigned at = 0;
+
+	if (o->message || o->at_ns || !answer->instances)
+		return 0;
+	while (histogram_next(startup, &at, &middle, &count))
+		hidden += (int64_t)middle > answer->instance->total_ns ? count : 0;
+	return hidden;
+}
+
 static int take_arrivals(struct why_answer *answer)
 {
 	const struct chains_path *path = chains_path(answer->chains, answer->target.index);
@@ -109,9 +125,12 @@ static int take_arrivals(struct why_answer *answer)
 	else if (answer->options->at_ns && stats->at.hop)
 		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->at);
 	else if (!answer->options->at_ns)
-		for (; answer->instances < stats->worst_count; answer->instances++)
+		for (; answer->instances < stats->worst_count &&
+		       (!stats->worst[answer->instances].is_startup || stats->worst->is_startup);
+		     answer->instances++)
 			failed |= why_of_arrival(&answer->instance[answer->instances], path,
 						 &stats->worst[answer->instances]);
+	answer->target.hidden = hidden_above(answer, &stats->startup);
 	if (stats->near.hop)
 		failed |= why_of_arrival(&answer->usual, path, &stats->near);
 	return failed;
@@ -127,9 +146,12 @@ static int take_runs(struct why_answer *answer)
 	else if (answer->options->at_ns)
 		failed |= why_of_run(&answer->instance[answer->instances++], &callback->at);
 	else
-		for (; answer->instances < callback->worst_count; answer->instances++)
+		for (; answer->instances < callback->worst_count &&
+		       (!callback->worst[answer->instances].is_startup || callback->worst->is_startup);
+		     answer->instances++)
 			failed |= why_of_run(&answer->instance[answer->instances],
 					     &callback->worst[answer->instances]);
+	answer->target.hidden = hidden_above(answer, &callback->startup);
 	if (callback->near.total_ns >= 0)
 		failed |= why_of_run(&answer->usual, &callback->near);
 	return failed;
@@ -243,6 +265,7 @@ static struct chains_options chains_of(const struct why_answer *answer)
 		.begin_ns = o->begin_ns,
 		.end_ns = o->end_ns,
 		.worst = 1,
+		.steady_first = true,
 		.named_id = o->message,
 		.at_ns = o->at_ns,
 		.follow_ns = INT64_MIN,

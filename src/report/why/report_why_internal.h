@@ -18,6 +18,7 @@ struct why_target {
 	uint32_t index;			/* of the path, or of the callback */
 	uint64_t count;			/* instances */
 	int64_t usual_ns;		/* their p50; 0: there is only one */
+	uint64_t hidden; /* start-up instances that took longer than the worst one shown */
 };
 
 struct why_answer {

@@ -9,6 +9,7 @@
 #include "report/flow/flow_text.h"
 #include "report/report.h"
 #include "report/why/report_why_internal.h"
+#include "summary/summary.h"
 
 /* ---- parts ---- */
 
@@ -274,6 +275,24 @@ static void value_within(const struct why_answer *answer, const char *key, const
 	}
 }
 
+/* Start-up that took longer than what is explained. */
+static void print_hidden(struct why_answer *answer)
+{
+	const uint64_t hidden = answer->target.hidden;
+	struct table *t = answer->table;
+	char text[96], number[32];
+
+	if (answer->options->format != TABLE_TEXT) {
+		table_value_u64(t, "hidden_startup", "Hidden", hidden);
+		return;
+	}
+	if (!hidden)
+		return;
+	snprintf(text, sizeof(text), "%s longer start-up instance%s; --all explains %s",
+		 summary_number(number, hidden), hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
+	table_value_text(t, "hidden_startup", "Hidden", text);
+}
+
 void why_print(struct why_answer *answer)
 {
 	const struct why_instance *worst = &answer->instance[0];
@@ -295,6 +314,7 @@ void why_print(struct why_answer *answer)
 	if (error_ns || answer->options->format != TABLE_TEXT)
 		table_value_ns(t, "error_ns", "Between hosts, error up to", error_ns);
 	table_value_u64(t, "count", "Instances", answer->target.count);
+	print_hidden(answer);
 	if (answer->lost_events || answer->options->format != TABLE_TEXT)
 		table_value_u64(t, "lost_events", "Lost events", answer->lost_events);
 	print_instances(answer);
