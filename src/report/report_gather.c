@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "analysis/spans/spans_tree.h"
 #include "base/array.h"
 #include "report/report_internal.h"

@@ -242,12 +242,13 @@ void summary_add_worst(struct summary_entity *entity, const struct summary_insta
 void summary_add_culprit(struct summary *summary, struct summary_entity *entity,
 			 const struct summary_culprit *culprit);
 
-/** summary_startup() - the part of @entity that is start-up; created if there was none. Return: NULL
- * without memory, with summary->failed set. */
+/** summary_startup() - the part of @entity that is start-up; created if there was none.
+ *
+ * Return: NULL without memory, with summary->failed set. */
 struct summary_startup *summary_startup(struct summary *summary, struct summary_entity *entity);
 
-/** summary_startup_set() - @from, if it has any, are the start-up values of @entity, and the largest
- * of the others is @steady_ns. */
+/** summary_startup_set() - @from, if it has any, are the start-up values of @entity, and the
+ * largest of the others is @steady_ns. */
 void summary_startup_set(struct summary *summary, struct summary_entity *entity,
 			 enum summary_distribution which, const struct histogram *from,
 			 uint64_t steady_ns);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "base/array.h"
 #include "summary/summary_collect_internal.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "top/board_internal.h"
 
 /* ---- rows of the model's objects ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/chains/chains_internal.h"
+#include "analysis/model/model_startup.h"
 
 /* ---- memory ---- */
 

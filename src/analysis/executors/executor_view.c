@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "base/array.h"
 #include "base/map.h"
 

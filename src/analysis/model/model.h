@@ -68,12 +68,10 @@ struct model_process {
 	uint32_t host;		/* number of the host */
 	const char *hostname;	/* "" when not in the trace */
 	int32_t pid;		/* vpid */
-	/* procname of the main thread if the trace has it, else of the first thread */
-	const char *name;
+	const char *name;	/* procname of the main thread, else of the first one */
 	const char *tracetools;	/* version string in rcl_init; "" when not in the trace */
 	const char *rmw;	/* CARET's rmw_implementation; "" when not in the trace */
-	/* CARET's caret_init: "humble", "jazzy"; "" when not in the trace */
-	const char *distribution;
+	const char *distribution; /* of caret_init: "humble", "jazzy"; "" when not in the trace */
 	uint64_t events;	/* ROS 2 events of this process */
 	uint64_t init_events;	/* of these: init events */
 	const struct model_clock *clock;	/* of the host, see model_clock_error() */
@@ -150,8 +148,7 @@ struct model_publisher {
 	uint64_t depth;
 	struct model_gid gid;
 	const char *type; /* of its messages; "" when not in the trace */
-	uint64_t
-		type_size; /* bytes of each message of the type; 0: they differ, or are not known */
+	uint64_t type_size; /* bytes of each message; 0: they differ, or are not known */
 	int64_t born_ns;
 };
 
@@ -167,7 +164,7 @@ struct model_subscription {
 	uint64_t type_size;
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int64_t born_ns;
-	bool is_born_here;     /* created within the trace, and start-up counts: model_is_startup() */
+	bool is_born_here;     /* created within the trace: model_startup.h */
 	int64_t first_take_ns; /* of its first message in the trace; 0: none yet */
 };
 
@@ -634,10 +631,6 @@ int model_rule(struct model *model, const struct model_rule *rule);
 /** model_want_all() - bind every ROS 2 event, needed or not; before model_attach(). */
 void model_want_all(struct model *model);
 
-/** model_without_startup() - nothing is start-up: model_is_startup() is always false; before the
- * first event. */
-void model_without_startup(struct model *model);
-
 /** model_only_runs() - bind only objects, runs, executors, no messages; before model_attach(). */
 void model_only_runs(struct model *model);
 
@@ -748,15 +741,6 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
  * Return: true: both are in one group that is not reentrant; or, assumed, both belong to one node.
  */
 bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed);
-
-/**
- * model_message_is_startup() - did a program start when @message was published? The rule is in
- * model_startup.c. @message: as a listener receives it, with its take
- */
-bool model_message_is_startup(const struct model_message *message);
-
-/** model_is_startup() - the same of a run: of the message that it was called with, or of its timer. */
-bool model_is_startup(const struct model_instance *instance);
 
 /** model_layer_name() - "rclcpp", "rcl", "rmw", "intra", "dds". */
 const char *model_layer_name(enum model_layer layer);

@@ -17,6 +17,8 @@
  * Start-up counts in all statistics: in counts, quantiles and maxima. It is left out where one
  * instance is chosen to be explained, and so in the findings.
  */
+#include "analysis/model/model_startup.h"
+
 #include "analysis/model/model_internal.h"
 
 #define AFTER_FIRST_NS 100000000ll

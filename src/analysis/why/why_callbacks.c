@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "analysis/why/why.h"
 #include "base/array.h"
 #include "analysis/pass/under_way.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/model_startup.h"
 #include "report/flow/flow_text.h"
 #include "report/why/report_why_internal.h"
 #include "base/text.h"
@@ -125,11 +126,14 @@ static int take_arrivals(struct why_answer *answer)
 	else if (answer->options->at_ns && stats->at.hop)
 		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->at);
 	else if (!answer->options->at_ns)
-		for (; answer->instances < stats->worst_count &&
-		       (!stats->worst[answer->instances].is_startup || stats->worst->is_startup);
-		     answer->instances++)
-			failed |= why_of_arrival(&answer->instance[answer->instances], path,
-						 &stats->worst[answer->instances]);
+		for (unsigned i = 0; i < stats->worst_count; i++) {
+			const struct chains_arrival *at = &stats->worst[i];
+
+			/* Start-up comes last, and counts only if there is nothing else. */
+			if (!at->is_startup || stats->worst->is_startup)
+				failed |= why_of_arrival(&answer->instance[answer->instances++],
+							 path, at);
+		}
 	answer->target.hidden = hidden_above(answer, &stats->startup);
 	if (stats->near.hop)
 		failed |= why_of_arrival(&answer->usual, path, &stats->near);
@@ -146,11 +150,12 @@ static int take_runs(struct why_answer *answer)
 	else if (answer->options->at_ns)
 		failed |= why_of_run(&answer->instance[answer->instances++], &callback->at);
 	else
-		for (; answer->instances < callback->worst_count &&
-		       (!callback->worst[answer->instances].is_startup || callback->worst->is_startup);
-		     answer->instances++)
-			failed |= why_of_run(&answer->instance[answer->instances],
-					     &callback->worst[answer->instances]);
+		for (unsigned i = 0; i < callback->worst_count; i++) {
+			const struct why_run *run = &callback->worst[i];
+
+			if (!run->is_startup || callback->worst->is_startup)
+				failed |= why_of_run(&answer->instance[answer->instances++], run);
+		}
 	answer->target.hidden = hidden_above(answer, &callback->startup);
 	if (callback->near.total_ns >= 0)
 		failed |= why_of_run(&answer->usual, &callback->near);

@@ -20,7 +20,7 @@ bool why_is_asked(const struct why_answer *answer, const struct model_callback *
 	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
 }
 
-/* How far the worst is above the usual one. @worst_ns: without start-up; 0: there is nothing else. */
+/* How far the worst is above the usual one. @worst_ns: not start-up; 0: there is none. */
 static int64_t excess(const struct histogram *total, int64_t worst_ns)
 {
 	const int64_t usual_ns = (int64_t)histogram_quantile(total, 0.5);
@@ -45,8 +45,9 @@ static int64_t chain_value(const struct why_answer *answer, const struct chains_
 	if (answer->options->message)
 		return stats->named.part_ns ? stats->named.total_ns : -1;
 	if (!answer->options->at_ns)
-		return excess(&stats->total,
-			      stats->worst_count && !stats->worst->is_startup ? stats->worst->total_ns : 0);
+		return excess(&stats->total, stats->worst_count && !stats->worst->is_startup
+						     ? stats->worst->total_ns
+						     : 0);
 	return stats->at.part_ns ? at_value(answer, stats->at.begin_ns, stats->at.total_ns, &stats->total) : -1;
 }
 
@@ -112,7 +113,9 @@ static int64_t callback_value(const struct why_answer *answer, const struct mode
 	if (answer->options->at_ns)
 		return runs->at.total_ns < 0 ? -1
 					     : at_value(answer, why_run_begin(&runs->at), runs->at.total_ns, &runs->total);
-	return excess(&runs->total, runs->worst_count && !runs->worst->is_startup ? runs->worst->total_ns : 0);
+	return excess(&runs->total, runs->worst_count && !runs->worst->is_startup
+					    ? runs->worst->total_ns
+					    : 0);
 }
 
 /* How long its instance took that is under way at the moment that was asked for; 0: no moment was. */

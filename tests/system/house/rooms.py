@@ -231,7 +231,7 @@ DOORS = {
     "recorder/control": "control",
     "recorder/record": "record",
     "analysis/pass": "pass under_way",
-    "analysis/model": "model model_events model_concern model_symbol",
+    "analysis/model": "model model_events model_concern model_symbol model_startup",
     "analysis/simclock": "simclock",
     "analysis/spans": "loops spans spans_stats spans_tree",
     "analysis/stats": "stats stats_activity stats_content stats_graph stats_intervals stats_windows",

@@ -5,6 +5,8 @@
  */
 #include "chains_feed.h"
 
+#include "analysis/model/model_startup.h"
+
 #define MS INT64_C(1000000)
 
 struct seen {
