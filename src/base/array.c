@@ -6,11 +6,16 @@
 
 #define FIRST 16u	/* elements that the first allocation holds */
 
-void *array_double(void *items, size_t *capacity, size_t size)
+void *array_fit(void *items, size_t needed, size_t *capacity, size_t size)
 {
-	const size_t more = *capacity ? 2 * *capacity : FIRST;
-	void *larger = reallocarray(items, more, size);
+	size_t more = *capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * *capacity;
+	void *larger;
 
+	if (more < FIRST)
+		more = FIRST;
+	if (more < needed)
+		more = needed;
+	larger = reallocarray(items, more, size);
 	if (larger)
 		*capacity = more;
 	return larger;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays that grow. Two forms, and QUEUE_ROOM() for a list that is also taken from at its front:
+ * Arrays that grow. Three forms, and QUEUE_ROOM() for a list that is also taken from at its front:
  *
  *   struct array of elements that are created zeroed when they are first asked for, by index:
  *       struct thread *thread = array_at(&threads, index, sizeof(*thread));
@@ -9,6 +9,10 @@
  *       if (!ARRAY_ROOM(list->item, list->count, list->capacity))
  *               return err_no_memory(err);
  *       list->item[list->count++] = item;
+ *
+ *   a buffer that must hold so many elements, for the caller to set:
+ *       if (!ARRAY_FIT(text->bytes, text->size + more, text->room))
+ *               return err_no_memory(err);
  *
  * Capacities double, so appending is amortised constant. Pointers to elements hold until the next
  * growth.
@@ -82,16 +86,15 @@ static inline void *array_at(struct array *array, uint32_t index, size_t size)
 void array_free(struct array *array);
 
 /**
- * ARRAY_ROOM() - make sure that @items, a pointer to elements, has room for one more
- * @count: elements in use
+ * ARRAY_FIT() - make sure that @items, a pointer to elements, has room for @needed elements in all
  * @capacity: an integer variable: elements that fit; 0 at first, with @items NULL
  * Return: true; false when there is no memory or @capacity can't count so far, and the elements are
  * as they were.
  */
-#define ARRAY_ROOM(items, count, capacity) \
-	((count) < (capacity) || __extension__({ \
+#define ARRAY_FIT(items, needed, capacity) \
+	((needed) <= (capacity) || __extension__({ \
 		size_t array_capacity_ = (capacity); \
-		void *array_items_ = array_double((items), &array_capacity_, sizeof(*(items))); \
+		void *array_items_ = array_fit((items), (needed), &array_capacity_, sizeof(*(items))); \
 		const bool array_fits_ = array_items_ && (__typeof__(capacity))array_capacity_ == array_capacity_; \
 		if (array_items_) \
 			(items) = array_items_; \
@@ -99,6 +102,9 @@ void array_free(struct array *array);
 			(capacity) = (__typeof__(capacity))array_capacity_; \
 		array_fits_; \
 	}))
+
+/** ARRAY_ROOM() - ARRAY_FIT() for one element more than the @count that are in use. */
+#define ARRAY_ROOM(items, count, capacity) ARRAY_FIT(items, (size_t)(count) + 1, capacity)
 
 /**
  * QUEUE_ROOM() - the same for a queue, whose elements in use are @items[@first] to @items[@first +
@@ -116,8 +122,11 @@ void array_free(struct array *array);
 	ARRAY_ROOM(items, (first) + (count), capacity); \
 })
 
-/** array_double() - for ARRAY_ROOM(): @items moved to where twice as many fit, at least 16. Return:
- * NULL without memory. */
-void *array_double(void *items, size_t *capacity, size_t size);
+/**
+ * array_fit() - for ARRAY_FIT(), and for elements whose @size only the caller knows: @items moved to
+ * where @needed fit, twice as many as now, and at least 16
+ * Return: the elements; NULL without memory.
+ */
+void *array_fit(void *items, size_t needed, size_t *capacity, size_t size);
 
 #endif

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /* No file of a trace gives this error itself. */
 #define NOT_REGULAR ENOTBLK
 
@@ -114,27 +116,13 @@ int file_load(const char *path, size_t most, char **text, size_t *size, struct k
 	return rc;
 }
 
-static bool line_room(char **line, size_t *room, size_t size)
-{
-	char *grown;
-
-	if (size <= *room)
-		return true;
-	grown = realloc(*line, 2 * size);
-	if (!grown)
-		return false;
-	*line = grown;
-	*room = 2 * size;
-	return true;
-}
-
 size_t file_line(FILE *file, char **line, size_t *room, size_t most)
 {
 	size_t used = 0;
 	int c = 0;
 
 	while (c != '\n' && (c = getc_unlocked(file)) != EOF) {
-		if (used == most || !line_room(line, room, used + 2))
+		if (used == most || !ARRAY_FIT(*line, used + 2, *room))
 			return 0;
 		(*line)[used++] = (char)c;
 		(*line)[used] = 0;

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 bool json_text_grow(struct json_text *json, size_t size)
 {
-	const size_t room = (json->room + size) * 2;
-	char *grown = json->failed ? NULL : realloc(json->text, room);
-
-	if (!grown) {
-		json->failed = true;
-		return false;
-	}
-	json->text = grown;
-	json->room = room;
-	return true;
+	json->failed |= !ARRAY_FIT(json->text, json->size + size, json->room);
+	return !json->failed;
 }
 
 /* Return: where the next @size bytes go; NULL without memory. */

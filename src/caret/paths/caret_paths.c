@@ -12,7 +12,9 @@
 
 static void *log_add(struct caret *caret, struct caret_log *log, size_t size)
 {
-	void *larger = log->rows < log->room ? log->row : array_double(log->row, &log->room, size);
+	void *larger = log->rows < log->room
+			       ? log->row
+			       : array_fit(log->row, log->rows + 1, &log->room, size);
 
 	if (!larger) {
 		caret->failed = true;

@@ -13,8 +13,8 @@
 int64_t *records_add(struct records *records)
 {
 	if (records->rows == records->room) {
-		void *larger = array_double(records->value, &records->room,
-					    records->columns * sizeof(int64_t));
+		void *larger = array_fit(records->value, records->rows + 1, &records->room,
+					 records->columns * sizeof(int64_t));
 
 		if (!larger)
 			return NULL;

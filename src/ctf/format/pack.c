@@ -69,8 +69,8 @@ static size_t frame_size(struct packing *p, uint64_t at)
 
 static bool make_room(struct packing *p, size_t size)
 {
-	return packed_room(&p->plain, &p->plain_room, size) &&
-	       packed_room(&p->packed, &p->packed_room, ZSTD_compressBound(size)) &&
+	return ARRAY_FIT(p->plain, size, p->plain_room) &&
+	       ARRAY_FIT(p->packed, ZSTD_compressBound(size), p->packed_room) &&
 	       ARRAY_ROOM(p->entry, p->count, p->entry_room);
 }
 

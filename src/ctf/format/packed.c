@@ -68,20 +68,6 @@ static bool read_at(int fd, void *to, size_t size, uint64_t at)
 	return packed_read_at(fd, to, size, at) == 0;
 }
 
-bool packed_room(uint8_t **bytes, size_t *room, size_t size)
-{
-	uint8_t *grown;
-
-	if (size <= *room)
-		return true;
-	grown = realloc(*bytes, size);
-	if (!grown)
-		return false;
-	*bytes = grown;
-	*room = size;
-	return true;
-}
-
 /* ---- where the frames are ---- */
 
 static bool sizes_are_sane(uint32_t packed, uint32_t size)
@@ -169,7 +155,7 @@ static bool read_frame_size(struct packed *p, int fd, uint64_t at, uint64_t byte
 	most = ZSTD_compressBound((size_t)content) + SCAN_HEAD;
 	if (most > left)
 		most = (size_t)left;
-	if (!packed_room(&p->source, &p->source_room, most) || !read_at(fd, p->source, most, at))
+	if (!ARRAY_FIT(p->source, most, p->source_room) || !read_at(fd, p->source, most, at))
 		return false;
 	found = ZSTD_findFrameCompressedSize(p->source, most);
 	if (ZSTD_isError(found) || found > UINT32_MAX)
@@ -271,8 +257,8 @@ static int hold(struct packed *p, int fd, uint32_t index)
 	p->held = NONE;
 	if (!p->context)
 		p->context = ZSTD_createDCtx();
-	if (!p->context || !packed_room(&p->source, &p->source_room, frame->packed) ||
-	    !packed_room(&p->bytes, &p->bytes_room, frame->size + 1)) {
+	if (!p->context || !ARRAY_FIT(p->source, frame->packed, p->source_room) ||
+	    !ARRAY_FIT(p->bytes, frame->size + 1, p->bytes_room)) {
 		errno = ENOMEM;
 		return -1;
 	}

@@ -16,10 +16,6 @@
 #define TABLE_CHECKSUMS	0x80u		/* descriptor: entries have one more u32 */
 #define TABLE_RESERVED	0x7cu		/* descriptor: bits that must be 0 */
 
-/** packed_room() - make *@bytes, which has *@room bytes, have at least @size. Return: false without
- * memory. */
-bool packed_room(uint8_t **bytes, size_t *room, size_t size);
-
 /** packed_read_at() - all of @size bytes at offset @at. Return: 0; -errno; -EIO: the file is
  * shorter. */
 int packed_read_at(int fd, void *to, size_t size, uint64_t at);

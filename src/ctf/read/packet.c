@@ -3,7 +3,6 @@
  * Packet headers and contexts: decoded by walk() once per packet. The values are kept for all events of the packet. Sizes
  * are checked against each other and against the file: whatever the packet says is input.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -234,14 +233,8 @@ bool packet_keep_head(struct ctf_stream *s, const uint8_t *bytes, uint64_t bits)
 {
 	size_t size = (size_t)(bits_align(bits, 8) / 8);
 
-	if (size > s->head_capacity) {
-		uint8_t *bigger = realloc(s->head_bytes, size);
-
-		if (!bigger)
-			return false;
-		s->head_bytes = bigger;
-		s->head_capacity = size;
-	}
+	if (!ARRAY_FIT(s->head_bytes, size, s->head_capacity))
+		return false;
 	if (size)
 		memcpy(s->head_bytes, bytes, size);
 	s->head_number = __atomic_add_fetch(&s->reader->heads, 1, __ATOMIC_RELAXED);

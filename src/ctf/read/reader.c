@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ctf/read/reader_impl.h"
 #include "ctf/read/reader_print.h"
 
@@ -86,12 +87,7 @@ void reader_settle(struct kymo_ctf_reader *r)
 
 static int heap_room(struct kymo_ctf_reader *r, struct kymo_err *err)
 {
-	struct heap_entry *bigger = realloc(r->heap, (r->stream_count + 1) * sizeof *bigger);
-
-	if (!bigger)
-		return err_no_memory(err);
-	r->heap = bigger;
-	return 0;
+	return ARRAY_ROOM(r->heap, r->stream_count, r->heap_room) ? 0 : err_no_memory(err);
 }
 
 int reader_resume(struct kymo_ctf_reader *r, struct kymo_err *err)

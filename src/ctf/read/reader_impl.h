@@ -226,7 +226,7 @@ struct kymo_ctf_reader {
 	struct event_class **class;
 	unsigned class_count, class_capacity;
 	struct heap_entry *heap;	/* by (key, index of the stream); [0] is next */
-	unsigned heap_count;
+	unsigned heap_count, heap_room;
 	bool started;
 	struct ctf_stream *last;	/* of the event that kymo_ctf_next() returned last */
 	int64_t run_until;		/* events of @last up to this time come before those of all other streams */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 struct printer *printer_get(struct kymo_ctf_reader *reader)
@@ -128,18 +129,7 @@ struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct k
 /* What was printed of the packet context of @s; NULL: no memory. */
 static struct printed_head *head_of(struct printer *p, const struct ctf_stream *s)
 {
-	const unsigned count = s->reader->stream_count;
-
-	if (s->index >= p->heads) {
-		struct printed_head *grown = realloc(p->head, count * sizeof *grown);
-
-		if (!grown)
-			return NULL;
-		memset(grown + p->heads, 0, (count - p->heads) * sizeof *grown);
-		p->head = grown;
-		p->heads = count;
-	}
-	return &p->head[s->index];
+	return ARRAY_AT(p->head, p->heads, s->index);
 }
 
 static bool print_scope(struct cursor *c, const struct ctf_node *node, const struct visitor *visitor, struct printer *p)

@@ -7,10 +7,10 @@
  *
  * (on one line). Local time; the difference is to the event printed before.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "ctf/read/reader_print.h"
 
@@ -268,15 +268,7 @@ static void print_class(struct printer *p, const struct kymo_ctf_reader *reader,
 	const size_t before = p->line.size;
 	struct json_text *known;
 
-	if (index >= p->origins) {
-		known = realloc(p->origin, reader->class_count * sizeof *known);
-		if (known) {
-			memset(known + p->origins, 0, (reader->class_count - p->origins) * sizeof *known);
-			p->origin = known;
-			p->origins = reader->class_count;
-		}
-	}
-	known = index < p->origins ? &p->origin[index] : NULL;
+	known = ARRAY_AT(p->origin, p->origins, index);
 	if (known && known->size) {
 		json_text_raw(&p->line, known->text, known->size);
 		return;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/io.h"
 #include "ctf/read/reader_impl.h"
@@ -139,18 +140,12 @@ static int fill(struct ctf_stream *s, size_t want)
 static int make_room(struct ctf_stream *s, uint64_t size)
 {
 	size_t want = usual_size(s);
-	uint8_t *bigger;
 
 	while (want < size)
 		want *= 2;
-	if (want <= s->window.capacity)
-		return 0;
-	bigger = realloc(s->window.bytes, want);
-	if (!bigger)
-		return failed(s, "cannot be held in memory", strerror(errno));
-	s->window.bytes = bigger;
-	s->window.capacity = want;
-	return 0;
+	return ARRAY_FIT(s->window.bytes, want, s->window.capacity)
+		       ? 0
+		       : failed(s, "cannot be held in memory", strerror(errno));
 }
 
 /* How much to read at once. A copy of a stream drops what is behind the packet, so it reads no
