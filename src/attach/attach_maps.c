@@ -70,14 +70,8 @@ static bool add_path(struct maps *maps, const char *path, unsigned *at)
 		*at = maps->map[maps->count - 1].path;
 		return true;
 	}
-	while (maps->paths_size + size > maps->paths_room) {
-		char *more = realloc(maps->paths, maps->paths_room * 2 + LINE_MAX_BYTES);
-
-		if (!more)
-			return false;
-		maps->paths = more;
-		maps->paths_room = maps->paths_room * 2 + LINE_MAX_BYTES;
-	}
+	if (!ARRAY_FIT(maps->paths, maps->paths_size + size, maps->paths_room))
+		return false;
 	*at = (unsigned)maps->paths_size;
 	memcpy(maps->paths + *at, path, size);
 	maps->paths_size += size;

@@ -78,16 +78,11 @@ static void select_threads(struct kernel *kernel, int pid)
 
 void kernel_follow(struct kernel *kernel, int pid)
 {
-	int *grown;
-
 	if (!kernel->select || pid <= 0)
 		return;
 	select_threads(kernel, pid);
-	grown = realloc(kernel->process, (kernel->processes + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	kernel->process = grown;
-	kernel->process[kernel->processes++] = pid;
+	if (ARRAY_ROOM(kernel->process, kernel->processes, kernel->process_room))
+		kernel->process[kernel->processes++] = pid;
 }
 
 /* ---- for system calls ---- */

@@ -25,7 +25,7 @@ struct kernel {
 	struct kstream *stream; /* by CPU; not open for a CPU that is switched off */
 	int *process; /* [processes] that are followed, to look for their threads again after a
 		       * loss */
-	unsigned processes;
+	unsigned processes, process_room;
 	bool left_out[KEVENT_ID_COUNT]; /* read for the selection, and not recorded */
 	unsigned calls_of;              /* so many of them are followed for system calls, too */
 	uint64_t lost, looked_ns;       /* when their threads were last looked for after a loss */

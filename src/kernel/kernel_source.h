@@ -61,7 +61,8 @@ int pids_add(int dir, const int32_t *tid, unsigned count);
 struct kpages {
 	uint8_t *data;
 	size_t size;			/* of a page */
-	unsigned count, room;		/* pages */
+	unsigned count;			/* pages */
+	size_t room;			/* pages */
 	unsigned page;			/* the next record is in this one, ... */
 	size_t at, end;			/* ... here */
 	bool inside;			/* at and end are valid */

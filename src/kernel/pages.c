@@ -8,9 +8,9 @@
  *           1..28   that many words of data          0   u32 bytes that follow, including itself; data
  *           29      nothing: to the end, or as 0      30   u32 more bits of the time since     31   u32 ... of the time itself
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kernel/kernel_source.h"
 
 #define KIND_PADDING 29
@@ -129,17 +129,15 @@ void pages_next(struct kpages *pages)
 uint8_t *pages_room(struct kpages *pages, unsigned limit)
 {
 	const size_t at = pages->known ? (size_t)(pages->record.raw - pages->data) : 0;
-	const unsigned room = pages->room ? pages->room * 2 : 64;
 	uint8_t *grown;
 
 	if (pages->count >= limit)
 		return NULL;
 	if (pages->count == pages->room) {
-		grown = realloc(pages->data, (size_t)room * pages->size);
+		grown = array_fit(pages->data, pages->count + 1, &pages->room, pages->size);
 		if (!grown)
 			return NULL;
 		pages->data = grown;
-		pages->room = room;
 		if (pages->known)
 			pages->record.raw = grown + at;
 	}

@@ -2,24 +2,15 @@
 /* See mcap_bytes.h. */
 #include "export/mcap/mcap_bytes.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 void record_put(struct record_bytes *bytes, const void *data, size_t size)
 {
-	if (size > bytes->room - bytes->size) {
-		size_t room = bytes->room ? bytes->room : 256;
-		uint8_t *more;
-
-		while (size > room - bytes->size)
-			room *= 2;
-		more = realloc(bytes->data, room);
-		if (!more) {
-			bytes->failed = true;
-			return;
-		}
-		bytes->data = more;
-		bytes->room = room;
+	if (!ARRAY_FIT(bytes->data, bytes->size + size, bytes->room)) {
+		bytes->failed = true;
+		return;
 	}
 	if (size)
 		memcpy(bytes->data + bytes->size, data, size);

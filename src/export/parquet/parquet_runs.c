@@ -7,7 +7,6 @@
  * repetition of eight or more is worth a run of its own. A group that is not full ends with zeros,
  * so only the last run may have one.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -17,25 +16,12 @@
 
 uint8_t *bytes_grow(struct bytes *bytes, size_t size)
 {
-	uint8_t *at;
-
-	if (size > bytes->room - bytes->size) {
-		size_t room = bytes->room ? bytes->room : 256;
-		uint8_t *data;
-
-		while (room - bytes->size < size)
-			room *= 2;
-		data = realloc(bytes->data, room);
-		if (!data) {
-			bytes->failed = true;
-			return NULL;
-		}
-		bytes->data = data;
-		bytes->room = room;
+	if (!ARRAY_FIT(bytes->data, bytes->size + size, bytes->room)) {
+		bytes->failed = true;
+		return NULL;
 	}
-	at = bytes->data + bytes->size;
 	bytes->size += size;
-	return at;
+	return bytes->data + bytes->size - size;
 }
 
 void bytes_put(struct bytes *bytes, const void *data, size_t size)

@@ -5,26 +5,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define PB_ROOM_MIN 512
+#include "base/array.h"
 
 int pb_grow(struct pb *pb, size_t bytes)
 {
-	size_t room = pb->room ? pb->room : PB_ROOM_MIN;
-	uint8_t *data;
-
-	if (pb->failed || bytes > SIZE_MAX / 4 - pb->size)
-		goto failed;
-	while (room - pb->size < bytes)
-		room *= 2;
-	data = realloc(pb->data, room);
-	if (!data)
-		goto failed;
-	pb->data = data;
-	pb->room = room;
-	return 0;
-failed:
-	pb->failed = true;
-	return -1;
+	pb->failed |= bytes > SIZE_MAX / 4 - pb->size ||
+		      !ARRAY_FIT(pb->data, pb->size + bytes, pb->room);
+	return pb->failed ? -1 : 0;
 }
 
 void pb_free(struct pb *pb)

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "recorder/drain/merged_internal.h"
 #include "recorder/filter/filter.h"
 #include "recorder/records/record_walk.h"
@@ -50,16 +51,6 @@ void merged_let_settle(struct drain *drain)
 		return;
 	(void)usleep(ORDER_NS / 1000 + 1);
 	drain_update_clock(drain);
-}
-
-/* Room for one more in @array of so many. */
-static bool grow(void *array, unsigned count, size_t size)
-{
-	void *grown = realloc(*(void **)array, count * size);
-
-	if (grown)
-		*(void **)array = grown;
-	return grown;
 }
 
 /* ---- spans ---- */
@@ -157,14 +148,11 @@ static bool add_part(struct merged *m, unsigned index)
 	struct merge_input *in = &m->merge.input[index];
 	const size_t size = (size_t)(in->at - cursor->span.bytes);
 	const bool all = in->at == in->end;
+	unsigned dropped = m->parts_room, steps = m->parts_room;
 
-	if (m->parts == m->parts_room) {
-		if (!grow(&m->part, m->parts + 64, sizeof *m->part) ||
-		    !grow(&m->dropped, m->parts + 64, sizeof *m->dropped) ||
-		    !grow(&m->step, m->parts + 64, sizeof *m->step))
-			return false;
-		m->parts_room += 64;
-	}
+	if (!ARRAY_ROOM(m->dropped, m->parts, dropped) || !ARRAY_ROOM(m->step, m->parts, steps) ||
+	    !ARRAY_ROOM(m->part, m->parts, m->parts_room))
+		return false;
 	m->part[m->parts] = (struct sink_packet){
 		.ring = cursor->ring, .thread = cursor->thread, .begin = in->first, .end = in->last,
 		.cpu = cursor->span.cpu, .records = in->records, .promised = true,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* New rings of a process: whether they are sound, and where draining begins. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "recorder/drain/drain.h"
 #include "recorder/drain/promise.h"
 #include "recorder/drain/slice.h"
@@ -60,7 +60,6 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
 	struct kymo_region *header = region_header(&process->region);
 	const uint32_t *ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
 	uint32_t count = __atomic_load_n(&header->ring_count, __ATOMIC_ACQUIRE);
-	struct ring *grown;
 
 	if (count <= process->ring_count)
 		return;
@@ -70,10 +69,8 @@ void process_rings(struct drained_process *process, struct drain *drain, bool sk
 		return;
 	header = region_header(&process->region);
 	ring_page = region_page(&process->region, KYMO_RING_DIR_PAGE, 2);
-	grown = realloc(process->ring, count * sizeof *grown);
-	if (!grown)
+	if (!ARRAY_FIT(process->ring, count, process->ring_room))
 		return;			/* no memory: the next poll tries again */
-	process->ring = grown;
 	for (; process->ring_count < count; process->ring_count++) {
 		struct ring *ring = &process->ring[process->ring_count];
 		const struct kymo_ring *shared;

@@ -62,7 +62,7 @@ struct drained_process {
 	bool finished;			/* all is taken, the region is closed */
 	enum alive alive;
 	unsigned ordinal;
-	unsigned ring_count;
+	unsigned ring_count, ring_room;
 	struct ring *ring;
 	uint64_t look_at;		/* when to drain all of its rings again */
 	struct region region;

@@ -12,25 +12,18 @@
 #include <string.h>
 
 #include "abi/region.h"
+#include "base/array.h"
 #include "recorder/records/record_walk.h"
 
 #define NONE UINT32_MAX		/* in the tree, until all inputs have played: wins every match */
 
 bool merge_begin(struct merge *merge, const struct classes *classes, unsigned count)
 {
-	if (count > merge->room) {
-		struct merge_input *input = realloc(merge->input, count * sizeof *input);
-		unsigned *loser;
+	unsigned losers = merge->room;
 
-		if (!input)
-			return false;
-		merge->input = input;
-		loser = realloc(merge->loser, count * sizeof *loser);
-		if (!loser)
-			return false;
-		merge->loser = loser;
-		merge->room = count;
-	}
+	if (!ARRAY_FIT(merge->loser, count, losers) ||
+	    !ARRAY_FIT(merge->input, count, merge->room))
+		return false;
 	for (unsigned i = 0; i < count; i++)
 		merge->input[i] = (struct merge_input){ .ns = UINT64_MAX };
 	merge->classes = classes;

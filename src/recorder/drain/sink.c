@@ -134,14 +134,11 @@ void sinks_round_end(struct drain *drain)
 struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
 {
 	const struct drained_process *process = at->process;
-	struct sink_ring *grown;
 
 	if (index < at->ring_count)
 		return &at->ring[index];
-	grown = realloc(at->ring, process->ring_count * sizeof *grown);
-	if (!grown)
+	if (!ARRAY_FIT(at->ring, process->ring_count, at->ring_room))
 		return NULL;
-	at->ring = grown;
 	for (; at->ring_count < process->ring_count; at->ring_count++)
 		at->ring[at->ring_count] = (struct sink_ring){
 			.dropped_base = process->ring[at->ring_count].dropped_base,
@@ -151,19 +148,9 @@ struct sink_ring *sink_ring_of(struct sink_process *at, unsigned index)
 
 bool sink_threads_grow(struct sink_process *at)
 {
-	const struct drained_process *process = at->process;
-	struct sink_without *grown;
+	const unsigned count = at->process->thread_count;
 
-	if (at->thread_count == process->thread_count)
-		return true;
-	grown = realloc(at->thread, process->thread_count * sizeof *grown);
-	if (!grown)
-		return false;
-	memset(grown + at->thread_count, 0,
-	       (process->thread_count - at->thread_count) * sizeof *grown);
-	at->thread = grown;
-	at->thread_count = process->thread_count;
-	return true;
+	return !count || ARRAY_AT(at->thread, at->thread_count, count - 1);
 }
 
 void sink_packet_missed(struct sink_process *at, const struct sink_packet *packet)

@@ -157,7 +157,7 @@ struct sink_without {
 struct sink_process {
 	struct drained_process *process;
 	struct sink_ring *ring;		/* [ring_count] */
-	unsigned ring_count;
+	unsigned ring_count, ring_room;
 	struct sink_without *thread;	/* [thread_count]; later threads are complete in the sink */
 	unsigned thread_count;
 	struct sink_without without;	/* the process's sums */

@@ -12,6 +12,7 @@
 
 #include "abi/points.h"
 #include "accounts/accounts.h"
+#include "base/array.h"
 #include "base/now.h"
 #include "recorder/flight/flight_internal.h"
 #include "recorder/trace/sink_ctf.h"
@@ -139,20 +140,15 @@ static int write_facts(struct flight_writer *writer, struct written *written,
 				       : writer->begin_ns;
 	struct sink_facts facts = {
 		.discarded = written->init_dropped + from->lost, .count = skipped ? 0 : from->count,
-		.at = from->at, .bytes = writer->scratch, .size = skipped ? 0 : from->size,
+		.at = from->at, .size = skipped ? 0 : from->size,
 	};
 	int rc;
 
 	if (skipped && !from->lost)
 		return 0;
-	if (from->size > writer->room) {
-		uint8_t *grown = realloc(writer->scratch, from->size);
-
-		if (!grown)
-			return -ENOMEM;
-		facts.bytes = writer->scratch = grown;
-		writer->room = from->size;
-	}
+	if (!ARRAY_FIT(writer->scratch, from->size, writer->room))
+		return -ENOMEM;
+	facts.bytes = writer->scratch;
 	memcpy(writer->scratch, from->bytes, from->size);
 	facts.begin = facts.end = floor;
 	for (uint32_t i = 0; i < facts.count; i++) {

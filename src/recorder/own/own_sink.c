@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/thread.h"
 #include "recorder/drain/drained_process.h"
 #include "recorder/own/own_internal.h"
@@ -135,28 +136,13 @@ static int own_facts(struct sink *sink, struct sink_process *at, const struct si
 	return rc;
 }
 
-static bool grow(struct own_process *process, unsigned ring)
-{
-	uint64_t *grown;
-
-	if (ring < process->ring_count)
-		return true;
-	grown = realloc(process->discarded, (ring + 1) * sizeof *grown);
-	if (!grown)
-		return false;
-	process->discarded = grown;
-	while (process->ring_count <= ring)
-		grown[process->ring_count++] = 0;
-	return true;
-}
-
 static int own_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
 {
 	struct own_process *process = at->data;
 	struct own_item *item;
 	int rc;
 
-	if (!grow(process, packet->ring))
+	if (!ARRAY_AT(process->discarded, process->ring_count, packet->ring))
 		return -ENOMEM;
 	item = item_new(OWN_PACKET, process, packet->size);
 	if (!item)

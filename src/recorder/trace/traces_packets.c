@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 /* A stream whose name ends with @what. */
 static struct ctf_out *new_stream(struct traces *traces, const struct sink_process *at,
@@ -180,14 +181,8 @@ int traces_batch(struct traces *traces, struct sink_process *at, const struct si
 static int move_facts(struct traces *traces, const struct sink_facts *facts,
 		      struct ctf_packet *packet)
 {
-	if (facts->size > traces->moved_room) {
-		uint8_t *grown = realloc(traces->moved, facts->size);
-
-		if (!grown)
-			return -ENOMEM;
-		traces->moved = grown;
-		traces->moved_room = facts->size;
-	}
+	if (!ARRAY_FIT(traces->moved, facts->size, traces->moved_room))
+		return -ENOMEM;
 	if (facts->size)
 		memcpy(traces->moved, facts->bytes, facts->size);
 	packet->begin = not_before(traces, packet->begin);

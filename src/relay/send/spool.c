@@ -278,11 +278,10 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position,
 	    record->magic != MAGIC || record->size > SPOOL_BODY_MAX)
 		return 0;
 	if (record->size > *room) {
-		grown = realloc(*body, record->size);
+		grown = array_fit(*body, record->size, room, 1);
 		if (!grown)
 			return 0;
 		*body = grown;
-		*room = record->size;
 	}
 	if (record->size &&
 	    pread(fd, *body, record->size, (off_t)(offset + RECORD)) != (ssize_t)record->size)

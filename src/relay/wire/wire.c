@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 uint64_t wire_take(struct wire_in *in, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -65,22 +67,10 @@ static void take_chars(struct wire_in *in, char *text, size_t size)
 
 uint8_t *wire_room(struct wire_out *out, size_t size)
 {
-	uint8_t *grown;
-	size_t room;
-
-	if (out->failed || size > SIZE_MAX / 4 - out->used) {
+	if (out->failed || size > SIZE_MAX / 4 - out->used ||
+	    !ARRAY_FIT(out->bytes, out->used + size, out->room)) {
 		out->failed = true;
 		return NULL;
-	}
-	if (out->used + size > out->room) {
-		room = 2 * (out->used + size);
-		grown = realloc(out->bytes, room);
-		if (!grown) {
-			out->failed = true;
-			return NULL;
-		}
-		out->bytes = grown;
-		out->room = room;
 	}
 	out->used += size;
 	return out->bytes + out->used - size;
