@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/json_get.h"
 #include "base/file.h"
 #include "summary/summary_file.h"
@@ -52,15 +53,8 @@ static int load(const char *path, char **text, struct kymo_err *err)
 	if (!file)
 		return err_set(err, KYMO_EXIT_INPUT, "cannot read %s: %s", path, file_why(-errno));
 	while (got > 0 && size < BYTES_MAX) {
-		char *larger = *text;
-
-		if (room < size + 65537) {
-			room = 2 * room + 65537;
-			larger = realloc(*text, room);
-		}
-		if (!larger)
+		if (!ARRAY_FIT(*text, size + 65537, room))
 			break;
-		*text = larger;
 		got = gzread(file, *text + size, 65536);
 		size += got > 0 ? (size_t)got : 0;
 	}

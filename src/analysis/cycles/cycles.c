@@ -141,24 +141,12 @@ static void merge(struct self *self, const struct piece *run)
 
 static void add_piece(struct cycles *cycles, struct self *self, const struct piece *run)
 {
-	struct piece *larger;
-
-	if (self->pieces == PIECES_MAX) {
+	if (self->pieces == PIECES_MAX)
 		merge(self, run);
-		return;
-	}
-	if (self->pieces == self->room) {
-		unsigned room = self->room ? 2 * self->room : 8;
-
-		larger = reallocarray(self->piece, room, sizeof(*larger));
-		if (!larger) {
-			cycles->failed = true;
-			return;
-		}
-		self->piece = larger;
-		self->room = room;
-	}
-	self->piece[self->pieces++] = *run;
+	else if (ARRAY_ROOM(self->piece, self->pieces, self->room))
+		self->piece[self->pieces++] = *run;
+	else
+		cycles->failed = true;
 }
 
 /* Nested runs without an end are over, too. */

@@ -7,7 +7,6 @@
 #include "analysis/model/model_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -124,21 +123,7 @@ const char *model_word(struct model *model, const struct kymo_ctf_value *value)
 
 static struct trace *trace_at(struct model *model, uint32_t index)
 {
-	struct trace *larger;
-	unsigned count;
-
-	if (index < model->trace_count)
-		return &model->trace[index];
-	if (index >= UINT32_MAX / 2)
-		return NULL;
-	count = index + 1;
-	larger = realloc(model->trace, count * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	memset(larger + model->trace_count, 0, (count - model->trace_count) * sizeof(*larger));
-	model->trace = larger;
-	model->trace_count = count;
-	return &model->trace[index];
+	return ARRAY_AT(model->trace, model->trace_count, index);
 }
 
 int model_set_host(struct model *model, uint32_t trace, const char *hostname,
@@ -243,7 +228,7 @@ struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_
 {
 	const struct process *process;
 
-	if (event->trace >= model->trace_count)
+	if (event->trace >= model->trace_count || !model->trace[event->trace].known)
 		return NULL;
 	process = map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
 	return process ? map_get(&model->threads, (uint32_t)event->vtid, process->pub.index) : NULL;
@@ -316,7 +301,7 @@ const struct model_callback *model_find_callback(const struct model *model, uint
 {
 	struct process *process = NULL;
 
-	if (trace < model->trace_count)
+	if (trace < model->trace_count && model->trace[trace].known)
 		process = map_get(&model->processes, (uint32_t)pid, model->trace[trace].host);
 	return process ? model_handle(model, process, HANDLE_CALLBACK, address) : NULL;
 }

@@ -157,7 +157,7 @@ static void learn_realtime(struct spans *spans, const struct user_class *class,
 {
 	const char *name = text_of(special(class, event, SPECIAL_NAME));
 	const struct model_process *process = user->thread->process;
-	struct spans_realtime *larger;
+	const char *kept;
 
 	for (unsigned i = 0; i < spans->realtimes; i++)
 		if (spans->realtime[i].process == process &&
@@ -165,14 +165,9 @@ static void learn_realtime(struct spans *spans, const struct user_class *class,
 			return;
 	if (!*name || spans->realtimes == SPANS_REALTIME_MAX)
 		return;
-	larger = reallocarray(spans->realtime, spans->realtimes + 1, sizeof(*larger));
-	if (larger) {
-		spans->realtime = larger;
-		larger += spans->realtimes;
-		*larger = (struct spans_realtime){ process, pool_text(&spans->pool, name, strnlen(name, 512)) };
-	}
-	if (larger && larger->name)
-		spans->realtimes++;
+	kept = pool_text(&spans->pool, name, strnlen(name, 512));
+	if (kept && ARRAY_ROOM(spans->realtime, spans->realtimes, spans->realtime_room))
+		spans->realtime[spans->realtimes++] = (struct spans_realtime){ process, kept };
 	else
 		spans->out_of_memory = true;
 }

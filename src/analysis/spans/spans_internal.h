@@ -89,7 +89,7 @@ struct spans {
 	struct user_thread **thread;	/* by index of the model's thread; NULL: no spans */
 	unsigned thread_count;
 	struct spans_realtime *realtime;
-	unsigned realtimes;
+	unsigned realtimes, realtime_room;
 	uint64_t begins;
 	const struct spans_listener *listener[SPANS_LISTENERS_MAX];
 	void *listener_context[SPANS_LISTENERS_MAX];

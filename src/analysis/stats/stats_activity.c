@@ -56,23 +56,16 @@ static void tick(struct activity *activity, struct activity_frequency *frequency
 {
 	uint64_t second = ns > frequency->first_ns ?
 				  (uint64_t)(ns - frequency->first_ns) / 1000000000u : 0;
-	unsigned room;
-	uint32_t *larger;
 
 	if (second >= SECONDS_MAX)
 		return;
 	if (second >= frequency->seconds) {
-		/* The room is the next power of two, at least 8. */
-		for (room = 8; room <= second; room *= 2)
-			;
-		larger = realloc(frequency->count, room * sizeof(*larger));
-		if (!larger) {
+		if (!ARRAY_FIT(frequency->count, second + 1, frequency->room)) {
 			activity->failed = true;
 			return;
 		}
-		memset(larger + frequency->seconds, 0,
-		       (room - frequency->seconds) * sizeof(*larger));
-		frequency->count = larger;
+		memset(frequency->count + frequency->seconds, 0,
+		       (second + 1 - frequency->seconds) * sizeof(*frequency->count));
 		frequency->seconds = (unsigned)second + 1;
 	}
 	frequency->count[second]++;

@@ -53,7 +53,7 @@ struct activity_link {
 struct activity_frequency {
 	int64_t first_ns;		/* 0: never */
 	uint32_t *count;
-	unsigned seconds;
+	unsigned seconds, room;
 };
 
 struct activity_state {

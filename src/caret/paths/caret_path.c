@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "caret/paths/caret_internal.h"
 
 /* ---- nodes ---- */
@@ -300,25 +301,23 @@ static struct context_rule rule_of(struct caret *caret, const struct arch_hop *h
 struct building {
 	struct caret *caret;
 	struct caret_path *path;
-	unsigned named;			/* segments with a name */
+	unsigned named, room;		/* segments with a name */
 };
 
 /* Names the segment from the next column on; its times are of the node of hop @at. */
 static void name(struct building *b, const char *what, unsigned at)
 {
-	const char **column = reallocarray(b->path->column, b->named + 1, sizeof(*column));
-	const struct model_process **process =
-		reallocarray(b->path->process, b->named + 2, sizeof(*process));
+	struct caret_path *path = b->path;
+	unsigned columns = b->room;
 
-	b->path->column = column ? column : b->path->column;
-	b->path->process = process ? process : b->path->process;
-	if (!column || !process) {
+	if (!ARRAY_FIT(path->column, b->named + 2, columns) ||
+	    !ARRAY_FIT(path->process, b->named + 2, b->room)) {
 		b->caret->failed = true;
 		return;
 	}
-	process[b->named] = caret_process(b->caret, &b->path->path->hop[at]);
-	process[b->named + 1] = NULL;
-	column[b->named++] = what;
+	path->process[b->named] = caret_process(b->caret, &path->path->hop[at]);
+	path->process[b->named + 1] = NULL;
+	path->column[b->named++] = what;
 }
 
 static void name_chain(struct building *b, const struct arch_context *context, unsigned at)
@@ -397,7 +396,7 @@ static int append_end(struct building *b)
 
 int caret_path_build(struct caret *caret, struct caret_path *path)
 {
-	struct building b = { caret, path, 0 };
+	struct building b = { .caret = caret, .path = path };
 	const struct arch_hop *hop = path->path->hop;
 	struct records rows;
 	int rc;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "caret/paths/caret_internal.h"
 
 /* ---- the ends of a hop ---- */
@@ -202,7 +203,8 @@ static struct arrival *arrivals_at(const struct caret *caret, const struct arch_
 				   size_t *count)
 {
 	const struct caret_log *logs = caret->subscriptions.item;
-	struct arrival *arrivals = NULL, *larger;
+	struct arrival *arrivals = NULL;
+	size_t room = 0;
 
 	*count = 0;
 	for (unsigned i = 0; i < caret->subscriptions.count; i++) {
@@ -210,12 +212,10 @@ static struct arrival *arrivals_at(const struct caret *caret, const struct arch_
 
 		if (!log->rows || !is_subscription(caret, i, hop))
 			continue;
-		larger = reallocarray(arrivals, *count + log->rows, sizeof(*arrivals));
-		if (!larger) {
+		if (!ARRAY_FIT(arrivals, *count + log->rows, room)) {
 			free(arrivals);
 			return NULL;
 		}
-		arrivals = larger;
 		memcpy(arrivals + *count, log->row, log->rows * sizeof(*arrivals));
 		*count += log->rows;
 	}

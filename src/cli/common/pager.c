@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "cli/common/screen.h"
@@ -191,15 +192,8 @@ static bool move(unsigned char c)
 
 static int hold(const char *data, size_t size)
 {
-	if (pager.size + size > pager.room) {
-		size_t room = 2 * (pager.size + size);
-		char *larger = realloc(pager.held, room);
-
-		if (!larger)
-			return ENOMEM;
-		pager.held = larger;
-		pager.room = room;
-	}
+	if (!ARRAY_FIT(pager.held, pager.size + size, pager.room))
+		return ENOMEM;
 	memcpy(pager.held + pager.size, data, size);
 	pager.size += size;
 	return 0;

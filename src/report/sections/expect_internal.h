@@ -26,7 +26,7 @@ struct expectation {
 
 struct expectations {
 	struct expectation *item;
-	unsigned count, broken;
+	unsigned count, room, broken;
 	struct expect_verdict *verdict;
 	unsigned verdicts, verdicts_size;
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/sections/expect_internal.h"
 
 #define FIELDS_MAX 4u
@@ -93,14 +94,13 @@ static int no_memory(struct kymo_err *err)
 
 static struct expectation *add(struct expectations *all)
 {
-	struct expectation *larger = realloc(all->item, (all->count + 1) * sizeof(*larger));
+	struct expectation *e;
 
-	if (!larger)
+	if (!ARRAY_ROOM(all->item, all->count, all->room))
 		return NULL;
-	all->item = larger;
-	larger += all->count++;
-	*larger = (struct expectation){ .kind = EXPECT_TOPIC };
-	return larger;
+	e = &all->item[all->count++];
+	*e = (struct expectation){ .kind = EXPECT_TOPIC };
+	return e;
 }
 
 static int take(struct expectations *all, const char *text, char *const *field, unsigned fields,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int no_memory(struct kymo_err *err)
 {
 	return err_no_memory(err);
@@ -15,7 +17,7 @@ static int no_memory(struct kymo_err *err)
 
 int realtime_names_add(struct realtime_names *names, const char *name, struct kymo_err *err)
 {
-	char **larger;
+	char *copy;
 
 	if (!*name || strcmp(name, "!") == 0)
 		return err_set(err, KYMO_EXIT_USAGE, "a real-time name is empty; write one such as /imu_driver, '/control/* timer*' or control:step");
@@ -23,14 +25,10 @@ int realtime_names_add(struct realtime_names *names, const char *name, struct ky
 		return err_set(err, KYMO_EXIT_USAGE, "a real-time name is longer than %d bytes; use * for a part of it", REALTIME_NAME_MAX - 1);
 	if (names->count == REALTIME_NAMES_MAX)
 		return err_set(err, KYMO_EXIT_USAGE, "more than %d real-time names; use * to match several with one", REALTIME_NAMES_MAX);
-	larger = reallocarray(names->name, names->count + 1, sizeof(*larger));
-	if (!larger)
+	copy = ARRAY_ROOM(names->name, names->count, names->room) ? strdup(name) : NULL;
+	if (!copy)
 		return no_memory(err);
-	names->name = larger;
-	larger[names->count] = strdup(name);
-	if (!larger[names->count])
-		return no_memory(err);
-	names->count++;
+	names->name[names->count++] = copy;
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 
 struct realtime_names {
 	char **name;
-	unsigned count;
+	unsigned count, room;
 };
 
 /** realtime_names_add() - one more. Return: 0; -1 with @err (KYMO_EXIT_USAGE): it is none, or there are too many. */

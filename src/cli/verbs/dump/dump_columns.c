@@ -90,19 +90,16 @@ static struct row *row_named(const struct columns *c, const char *name)
 
 static struct row *add_row(struct columns *c, const struct kymo_ctf_event_class *class)
 {
-	unsigned bound = c->room;
-	struct row *row = c->rows < ROWS_MAX && ARRAY_ROOM(c->row, c->rows, c->room)
+	unsigned binds = c->room;
+	struct row *row = c->rows < ROWS_MAX && ARRAY_ROOM(c->bind, c->rows, binds) &&
+					  ARRAY_ROOM(c->row, c->rows, c->room)
 				  ? calloc(1, sizeof(*row))
 				  : NULL;
-	struct kymo_ctf_bind *bind =
-		row && bound != c->room ? realloc(c->bind, c->room * sizeof(*bind)) : c->bind;
+	struct kymo_ctf_bind *bind;
 
-	if (!row || !bind) {
-		free(row);
+	if (!row)
 		return NULL;
-	}
-	c->bind = bind;
-	bind = &bind[c->rows];
+	bind = &c->bind[c->rows];
 	*bind = (struct kymo_ctf_bind){ .event = class->name };
 	row->class = class;
 	for (unsigned i = 0; i < class->field_count && row->fields < FIELDS; i++) {
@@ -186,16 +183,10 @@ static void print_rows(const struct columns *c)
 static uint32_t string_new(struct columns *c, const char *text, size_t size)
 {
 	const size_t need = c->text_size + size + 1;
-	char *grown = c->text;
 
-	if (need > c->text_room) {
-		grown = realloc(c->text, need + BATCH_TEXT);
-		if (!grown) {
-			c->failed = true;
-			return 0;
-		}
-		c->text = grown;
-		c->text_room = need + BATCH_TEXT;
+	if (!ARRAY_FIT(c->text, need, c->text_room)) {
+		c->failed = true;
+		return 0;
 	}
 	memcpy(c->text + c->text_size, text, size);
 	c->text[need - 1] = 0;
