@@ -11,8 +11,6 @@
 #include "cli/common/progress.h"
 #include "cli/input/answer.h"
 
-#define PROGRESS_EVENTS (1u << 16)
-
 static void on_loss(void *context, const struct model_loss *loss)
 {
 	(void)loss;
@@ -25,28 +23,16 @@ static int read_model(struct kymo_ctf_reader *reader, struct model **model, bool
 {
 	static const struct model_listener listener = { .loss = on_loss };
 	struct progress progress;
-	struct kymo_ctf_event event;
-	uint64_t events = 0;
-	int more;
+	const struct pass_options options = { .progress = progress_trace, .context = &progress };
+	struct passes passes = { 0 };
 
 	if (model_create(model, err))
 		return -1;
 	(void)model_listen(*model, &listener, lost);	/* the first of many */
-	if (model_attach(*model, reader, err))
-		return -1;
 	progress_begin(&progress, quiet);
 	progress_extent(&progress, reader);
-	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		if (model_event(*model, &event)) {
-			more = err_no_memory(err);
-			break;
-		}
-		if (!(++events % PROGRESS_EVENTS))
-			progress_trace(&progress, events, event.clock_ns);
-	}
-	progress_clear(&progress);
-	model_finish(*model);
-	return more;
+	pass_add(&passes, &model_pass, *model);
+	return pass_run(&passes, reader, &options, err);
 }
 
 static int write_file(const struct architecture *architecture, const char *path, bool force,
