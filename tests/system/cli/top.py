@@ -160,7 +160,7 @@ def counted_spans(directory):
     """Spans and loops of a program of kymo.h alone, which records nothing then: no span begins in a recording that starts."""
     env = private(directory)
     os.makedirs(env["KYMO_DIR"], mode=0o700)
-    with subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL) as cyclic:
+    with subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "900"], env=env, stdout=subprocess.DEVNULL) as cyclic:
         result = until("spans", lambda: (one := once("--count", "always", "--interval", "500ms", env=env, status=(0, 6)))["spans"] and one)
         rows = {row["span"]: row for row in result["spans"]}
         check(set(rows) == {"loop", "sense", "plan", "act"}, "spans are", result["spans"])
@@ -347,7 +347,7 @@ def program(directory):
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
     top.shows("note", "waiting for programs|run without kymo")
-    cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "60"], env=env, stdout=subprocess.DEVNULL)
+    cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "900"], env=env, stdout=subprocess.DEVNULL)
     top.shows("a span", r"vWORST.*\n[!> ] \w+ .* \d")
     top.shows("the page", r"^ +SPAN ")
     spans = until("spans", lambda: once("--page", "spans", env=env, status=(0, 6))["spans"])

@@ -18,7 +18,7 @@ THREADS = 3
 EVENT = 'ros2:rcl_publish'
 TORN = 'indexed size != stream file size'      # a relay was killed between the two files
 MAYBE = 'WARNING: Tracer may have discarded events'    # before the first packet: of a piece of a trace
-DISCARDED = re.compile(r'WARNING: Tracer discarded (\d+) events')
+DISCARDED = re.compile(r'WARNING: Tracer discarded (\d+) event')
 BODY = re.compile(r'publisher_handle = 0x([0-9A-F]+), message = 0x([0-9A-F]+)')
 
 
