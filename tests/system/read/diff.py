@@ -82,13 +82,19 @@ def quick(place, environment):
     """What is faster cannot become slower by the sixth pair: --quick ends, with pairs whose command was ended. Events were lost in one run:
     its pair is recorded again before anything is compared."""
     lossy = f"mkdir once 2>/dev/null || {{ mkdir twice 2>/dev/null && exec env KYMO_RING_SIZE=16K {SPANS} 0 200000; }}"
-    done = run(KYMO, "bench", "--quick", "-d", "300ms", "--base", f"{lossy}; exec {SPANS} 200000 5000", "--new", f"{SPANS} 20000 5000; sleep 9",
+    done = run(KYMO, "bench", "--quick", "-d", "1s", "--base", f"{lossy}; exec {SPANS} 200000 5000", "--new", f"{SPANS} 20000 5000; sleep 9",
                "-o", "quick", "--reject", "100", status=0, env=environment, cwd=place)
     check("can be known after 6 pairs, not earlier." in done.stderr, done.stderr)
     check("Events were lost, so recorded again: 1 pair." in done.stderr, done.stderr)
     check("After 3 of 6 pairs, no metric can become worse any more." in done.stderr, done.stderr)
     check(done.stdout.startswith("3 runs each, in pairs   base -> new   same machine, no events lost"), done.stdout)
     check("Not worse: 0, better: 0" in done.stdout, "it claims what it did not look at:", done.stdout)
+
+
+def nothing(place, environment):
+    """A run that ends before its program has begun."""
+    done = run(KYMO, "bench", "-d", "50ms", "--base", "sleep 9", "--new", "sleep 9", "-o", "nothing", status=6, env=environment, cwd=place)
+    check("'sleep 9' recorded nothing: no traced program wrote an event within --duration; nothing/logs/" in done.stderr, done.stderr)
 
 
 def blocks(place, environment):
@@ -180,6 +186,7 @@ def main():
         left_out(place, environment)
         disturbed(place, environment)
         quick(place, environment)
+        nothing(place, environment)
         own(place, environment)
 
         def diff(*words, status):

@@ -76,6 +76,14 @@ static bool has_ended_well(const struct bench_run *run, int status)
 	       (run->duration_ns && (code == 128 + SIGINT || code == 128 + SIGTERM));
 }
 
+/* A recorder that was ended before any program began leaves no trace. */
+static bool has_recorded_nothing(const struct bench_run *run, int status)
+{
+	if (has_ended_well(run, status))
+		return access(run->path, F_OK) != 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == KYMO_EXIT_EMPTY;
+}
+
 int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, uint64_t *lost,
 	      struct kymo_err *err)
 {
@@ -97,15 +105,15 @@ int bench_run(const struct bench_run *run, struct meanwhile *meanwhile, uint64_t
 	machine_read(&after, "");
 	machine_between(meanwhile, &before, &after);
 	*lost = 0;
+	if (has_recorded_nothing(run, status))
+		return err_set(
+			err, KYMO_EXIT_EMPTY,
+			"'%s' recorded nothing: no traced program wrote an event%s; %s says more",
+			run->command, run->duration_ns ? " within --duration" : "", run->log);
 	if (has_ended_well(run, status)) {
 		*lost = lost_in(run->path);
 		return 0;
 	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == KYMO_EXIT_EMPTY)
-		return err_set(
-			err, KYMO_EXIT_EMPTY,
-			"'%s' recorded nothing: no traced program wrote an event; %s says more",
-			run->command, run->log);
 	return err_set(err, KYMO_EXIT_FAILED, "'%s' failed with status %d; %s has what it printed",
 		       run->command,
 		       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), run->log);
