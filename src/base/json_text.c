@@ -67,38 +67,61 @@ void json_text_close(struct json_text *json, char bracket)
 	json->inside = true;
 }
 
+#define U64_DIGITS 20
+
 static const char two_digits[200] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
 				    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 				    "8081828384858687888990919293949596979899";
 
+/* The nine digits of @value, in two short chains of divisions. */
+static void put_nine(char digits[9], uint32_t value)
+{
+	const uint32_t high = value / 100000, low = value % 100000;
+
+	memcpy(digits, &two_digits[2 * (high / 100)], 2);
+	memcpy(digits + 2, &two_digits[2 * (high % 100)], 2);
+	digits[4] = (char)('0' + low / 10000);
+	memcpy(digits + 5, &two_digits[2 * (low / 100 % 100)], 2);
+	memcpy(digits + 7, &two_digits[2 * (low % 100)], 2);
+}
+
+/*
+ * Nine digits at a time, so that most divisions are of 32 bits. U64_DIGITS bytes are copied however
+ * few the digits are: a copy of constant size is no call.
+ */
 void json_text_put_u64(struct json_text *json, uint64_t value)
 {
-	char digits[20];
-	size_t at = sizeof digits;
+	char digits[2 * U64_DIGITS], *to = room_for(json, U64_DIGITS);
+	size_t at = U64_DIGITS;
+	uint32_t rest;
 
-	for (; value >= 100; value /= 100) {
-		at -= 2;
-		memcpy(digits + at, &two_digits[2 * (value % 100)], 2);
+	if (!to)
+		return;
+
+	for (; value >= 1000000000; value /= 1000000000) {
+		at -= 9;
+		put_nine(digits + at, (uint32_t)(value % 1000000000));
 	}
-	if (value >= 10) {
+	for (rest = (uint32_t)value; rest >= 100; rest /= 100) {
 		at -= 2;
-		memcpy(digits + at, &two_digits[2 * value], 2);
+		memcpy(digits + at, &two_digits[2 * (rest % 100)], 2);
+	}
+	if (rest >= 10) {
+		at -= 2;
+		memcpy(digits + at, &two_digits[2 * rest], 2);
 	} else {
-		digits[--at] = (char)('0' + value);
+		digits[--at] = (char)('0' + rest);
 	}
-	json_text_raw(json, digits + at, sizeof digits - at);
+	memset(digits + U64_DIGITS, 0, U64_DIGITS);
+	memcpy(to, digits + at, U64_DIGITS);
+	json->size += U64_DIGITS - at;
 }
 
 void json_text_put_fraction(struct json_text *json, uint32_t ns)
 {
-	const uint32_t high = ns / 100000, low = ns % 100000;	/* of four and five digits: two short chains of divisions */
 	char digits[10] = { '.' };
 
-	memcpy(digits + 1, &two_digits[2 * (high / 100)], 2);
-	memcpy(digits + 3, &two_digits[2 * (high % 100)], 2);
-	digits[5] = (char)('0' + low / 10000);
-	memcpy(digits + 6, &two_digits[2 * (low / 100 % 100)], 2);
-	memcpy(digits + 8, &two_digits[2 * (low % 100)], 2);
+	put_nine(digits + 1, ns);
 	json_text_raw(json, digits, sizeof digits);
 }
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "ctf/format/bits.h"
 #include "ctf/tsdl/role.h"
 
@@ -81,6 +82,14 @@ static void settle(struct ctf_node *node)
 	}
 	if (node->fixed == NODE_VARIES)
 		node->plain = false;
+}
+
+/* Return: 0 when a printed form must look at each character. */
+static uint32_t simple_size(const char *name)
+{
+	const size_t size = strlen(name), simple = text_simple(name, size);
+
+	return simple == size && size <= UINT32_MAX ? (uint32_t)size : 0;
 }
 
 static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
@@ -347,6 +356,7 @@ static int fill(struct layout *l, const struct frame *outer, struct ctf_node *no
 				   .element = NODE_NONE,
 				   .scope = l->making };
 	node->roles = roles_of(l, node);
+	node->simple_name = simple_size(node->name);
 	node->big_endian = (type->order == CTF_ORDER_NATIVE ? l->metadata->order : type->order) ==
 			   CTF_ORDER_BE;
 	if (l->depth == CTF_DEPTH_MAX)

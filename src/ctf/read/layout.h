@@ -29,6 +29,7 @@ struct ctf_node {
 	const struct ctf_type *type;
 	const char *name;		/* LTTng's underscore removed; "" for elements and scopes */
 	const char *declared;		/* as the metadata says */
+	uint32_t simple_name;		/* bytes of the name, when it is printed as it is; or 0 */
 	struct ctf_node *child;		/* members, options; the element of arrays and sequences */
 	uint32_t child_count;
 	int16_t slot;			/* its own value goes here, or NODE_NONE */

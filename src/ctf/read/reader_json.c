@@ -44,7 +44,13 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 		return;
 	if (level->index++)
 		printer_bytes(p, ",", 1);
-	if (level->kind == CTF_KIND_STRUCT) {
+	if (level->kind != CTF_KIND_STRUCT)
+		return;
+	if (node->simple_name) {
+		printer_bytes(p, "\"", 1);
+		printer_bytes(p, node->name, node->simple_name);
+		printer_bytes(p, "\":", 2);
+	} else {
 		print_string(p, node->name, strlen(node->name));
 		printer_bytes(p, ":", 1);
 	}
@@ -150,6 +156,25 @@ static void json_text(void *arg, const struct ctf_node *node, const char *bytes,
 
 static const struct visitor json = { json_open, json_close, json_number, json_text, false };
 
+/* Name, trace and host: the same for all events of a class. */
+static void print_class(struct printer *p, const struct kymo_ctf_reader *reader, const struct ctf_stream *s)
+{
+	const char *host = reader->trace[s->info.trace]->info.hostname;
+	const size_t before = p->line.size;
+
+	if (printer_known(p, s, &json))
+		return;
+	printer_text(p, ",\"name\":");
+	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
+	printer_text(p, ",\"trace\":");
+	json_text_put_u64(&p->line, s->info.trace);
+	if (*host) {
+		printer_text(p, ",\"host\":");
+		print_string(p, host, strlen(host));
+	}
+	printer_learn(p, s, &json, before);
+}
+
 void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
 {
 	static const char *const keys[SCOPE_COUNT] = {
@@ -157,27 +182,18 @@ void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo
 		[SCOPE_EVENT_CONTEXT] = ",\"event_context\":", [SCOPE_FIELDS] = ",\"fields\":",
 	};
 	struct printer *p = printer_get(reader);
-	const char *host;
 	uint64_t pos;
 	struct ctf_stream *s = printer_stream(reader, event, &pos);
 
 	if (!p || !s)
 		return;
-	host = reader->trace[s->info.trace]->info.hostname;
 	printer_text(p, "{\"ts_ns\":");
 	json_text_put_i64(&p->line, event->ns);
 	printer_text(p, ",\"clock_ns\":");
 	json_text_put_u64(&p->line, trace_clock(reader->trace[s->info.trace],
 						(int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
 						s->class->offset_ns));
-	printer_text(p, ",\"name\":");
-	print_string(p, s->event->pub.name, strlen(s->event->pub.name));
-	printer_text(p, ",\"trace\":");
-	json_text_put_u64(&p->line, event->trace);
-	if (*host) {
-		printer_text(p, ",\"host\":");
-		print_string(p, host, strlen(host));
-	}
+	print_class(p, reader, s);
 	printer_text(p, ",\"stream\":");
 	json_text_put_u64(&p->line, event->stream);
 	for (unsigned i = SCOPE_PACKET_CONTEXT; i < SCOPE_COUNT; i++) {

@@ -28,9 +28,9 @@ void printer_free(struct printer *p)
 	for (unsigned i = 0; i < p->heads; i++)
 		free(p->head[i].text.text);
 	free(p->head);
-	for (unsigned i = 0; i < p->origins; i++)
-		free(p->origin[i].text);
-	free(p->origin);
+	for (unsigned i = 0; i < p->known_count; i++)
+		free(p->known[i].text.text);
+	free(p->known);
 	free(p->line.text);
 	free(p);
 }
@@ -43,8 +43,38 @@ void printer_rewind(struct printer *p)
 
 void printer_forget(struct printer *p)
 {
-	for (unsigned i = 0; p && i < p->origins; i++)
-		p->origin[i].size = 0;
+	for (unsigned i = 0; p && i < p->known_count; i++)
+		p->known[i].text.size = 0;
+}
+
+bool printer_known(struct printer *p, const struct ctf_stream *s, const struct visitor *form)
+{
+	const unsigned index = s->event->pub.index;
+	const struct printed_class *known = index < p->known_count ? &p->known[index] : NULL;
+
+	if (!known || known->form != form || !known->text.size)
+		return false;
+	json_text_raw(&p->line, known->text.text, known->text.size);
+	return true;
+}
+
+void printer_learn(struct printer *p, const struct ctf_stream *s, const struct visitor *form, size_t from)
+{
+	const unsigned index = s->event->pub.index, count = s->reader->class_count;
+	struct printed_class *known = p->known;
+
+	if (index >= p->known_count) {
+		known = realloc(p->known, count * sizeof(*known));
+		if (!known)
+			return;
+		memset(known + p->known_count, 0, (count - p->known_count) * sizeof(*known));
+		p->known = known;
+		p->known_count = count;
+	}
+	known[index].form = form;
+	known[index].text.size = 0;
+	if (!p->line.failed)
+		json_text_raw(&known[index].text, p->line.text + from, p->line.size - from);
 }
 
 void printer_flush(struct printer *p, FILE *out)

@@ -24,14 +24,20 @@ struct printed_head {
 	struct json_text text;
 };
 
+/* Host and name of a class as they were printed: they are the same for all its events. */
+struct printed_class {
+	const struct visitor *form;
+	struct json_text text;		/* empty: not printed yet */
+};
+
 struct printer {
 	struct json_text line;		/* `failed`: out of memory, the line is not printed */
 	struct print_level level[CTF_DEPTH_MAX + 2];
 	unsigned depth;
 	struct printed_head *head;	/* by index of the stream */
 	unsigned heads;
-	struct json_text *origin;	/* of the text form, by index of the class: host and name; empty: not printed yet */
-	unsigned origins;
+	struct printed_class *known;	/* by index of the class */
+	unsigned known_count;
 	/* babeltrace2's columns */
 	bool has_before;		/* an event was printed, at before_ns */
 	int64_t before_ns;
@@ -44,6 +50,13 @@ struct printer {
 struct printer *printer_get(struct kymo_ctf_reader *reader);
 void printer_free(struct printer *printer);
 void printer_rewind(struct printer *printer);
+
+/** printer_known() - print again what was printed of the class of the event at @s in this form
+ *
+ * Return: false: it was not, or printer_learn() had no memory. */
+bool printer_known(struct printer *printer, const struct ctf_stream *s, const struct visitor *form);
+/** printer_learn() - keep what the line has from byte @from on, for printer_known(). */
+void printer_learn(struct printer *printer, const struct ctf_stream *s, const struct visitor *form, size_t from);
 /** printer_forget() - print host and names of classes again: the metadata was read again. */
 void printer_forget(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);

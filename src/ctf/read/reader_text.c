@@ -24,7 +24,10 @@ static void before_value(struct printer *p, const struct ctf_node *node)
 		return;
 	printer_text(p, level->index ? ", " : " ");
 	if (level->kind == CTF_KIND_STRUCT) {
-		printer_clean(p, node->name);
+		if (node->simple_name)
+			printer_bytes(p, node->name, node->simple_name);
+		else
+			printer_clean(p, node->name);
 	} else {
 		printer_bytes(p, "[", 1);
 		json_text_put_u64(&p->line, level->index);
@@ -264,20 +267,14 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 /* Host and name: the same for all events of a class. */
 static void print_class(struct printer *p, const struct kymo_ctf_reader *reader, const struct ctf_stream *s)
 {
-	const unsigned index = s->event->pub.index;
 	const size_t before = p->line.size;
-	struct json_text *known;
 
-	known = ARRAY_AT(p->origin, p->origins, index);
-	if (known && known->size) {
-		json_text_raw(&p->line, known->text, known->size);
+	if (printer_known(p, s, &text))
 		return;
-	}
 	print_origin(p, reader->trace[s->info.trace]);
 	printer_clean(p, s->event->pub.name);
 	printer_text(p, ": ");
-	if (known && !p->line.failed)
-		json_text_raw(known, p->line.text + before, p->line.size - before);
+	printer_learn(p, s, &text, before);
 }
 
 void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)

@@ -13,7 +13,8 @@
 #include "base/json_text.h"
 
 static const char *const texts[] = { "", "plain", "a \"quoted\" \\ back", "line\x1f", "gr\xc3\xbc\xc3\x9f", NULL };
-static const uint64_t numbers[] = { 0, 9, 10, 1234567890123456789u, UINT64_MAX };
+static const uint64_t numbers[] = { 0, 9, 10, 99, 100, 999999999, 1000000000, 1000000001, UINT32_MAX,
+					 100000000000000000u, 1234567890123456789u, UINT64_MAX };
 
 static void put_members(struct json_text *json)
 {
