@@ -212,10 +212,21 @@ static void advise(struct kymo_err *err, const char *sql, const char *message)
 		snprintf(err->text + used, sizeof(err->text) - used, "; %s", where);
 }
 
+/* The place of the last error in its statement, or -1: not known, as always before SQLite 3.38. */
+static int place_of_error(sqlite3 *db)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+	return sqlite3_error_offset(db);
+#else
+	(void)db;
+	return -1;
+#endif
+}
+
 static int fail(struct query *query, const char *sql, enum kymo_exit status, struct kymo_err *err)
 {
 	const char *message = sqlite3_errmsg(query->db);
-	int offset = sqlite3_error_offset(query->db);
+	int offset = place_of_error(query->db);
 
 	if (query->stopped)
 		return err_set(err, KYMO_EXIT_FAILED, "interrupted");

@@ -109,6 +109,19 @@ static int relation_of(unsigned char op)
 	}
 }
 
+/*
+ * Whether condition @i is an IN, whose values SQLite would hand over one by one. SQLite before 3.38
+ * does not tell; there each "=" counts as one, and SQLite compares the rows itself.
+ */
+static bool may_be_in(sqlite3_index_info *info, int i)
+{
+#if SQLITE_VERSION_NUMBER >= 3038000
+	return sqlite3_vtab_in(info, i, -1);
+#else
+	return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ;
+#endif
+}
+
 static bool can_check(sqlite3_index_info *info, int i, const struct tables_table *table)
 {
 	const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
@@ -118,7 +131,7 @@ static bool can_check(sqlite3_index_info *info, int i, const struct tables_table
 		return false;
 	type = table->column[constraint->iColumn].type;
 	/* With IN, each value would be a pass over the trace of its own. */
-	if (type == TABLES_REAL || (!table->of_objects && sqlite3_vtab_in(info, i, -1)))
+	if (type == TABLES_REAL || (!table->of_objects && may_be_in(info, i)))
 		return false;
 	if (type != TABLES_TEXT)
 		return true;

@@ -16,6 +16,10 @@
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
+#if LIBCURL_VERSION_NUM < 0x074b00 /* the headers are older than the library may be */
+#define CURLOPT_AWS_SIGV4 ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 305))
+#endif
+
 #define CONNECT_MS 10000L
 #define ANSWER_MS 60000L
 #define STALL_S 30L

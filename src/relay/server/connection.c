@@ -277,7 +277,10 @@ static void name_peer(struct connection *connection)
 	char ip[46] = "?";
 
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&address, &size) == 0) {
-		(void)uv_ip_name((struct sockaddr *)&address, ip, sizeof(ip));
+		if (address.ss_family == AF_INET6)
+			(void)uv_ip6_name((struct sockaddr_in6 *)&address, ip, sizeof(ip));
+		else
+			(void)uv_ip4_name((struct sockaddr_in *)&address, ip, sizeof(ip));
 		port = server_port(&address);
 	}
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s:%d", ip, port);
