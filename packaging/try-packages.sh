@@ -10,27 +10,14 @@
 set -eu
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build-packages}")
-[ "$(id -u)" = 0 ] || { echo "try-packages.sh: debootstrap needs root" >&2; exit 1; }
+. packaging/chroot.sh
 packaging/install-packages.sh build packages
-unset CFLAGS CPPFLAGS CXXFLAGS LDFLAGS		# they are Debian's
 
-fail() {
-	echo "try-packages.sh: $*" >&2
-	exit 1
-}
-step() { echo "== $*"; }
-# logged NAME COMMAND...: what it says goes to DIR/NAME.log, which is shown when it fails.
-logged() {
-	local log=$out/$1.log
-	shift
-	"$@" >>"$log" 2>&1 || { tail -30 "$log"; fail "$log"; }
-}
 mkdir -p "$out"
-rm -rf "$out"/source "$out"/robot "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo "$out"/*.log
+rm -rf "$out"/robot "$out"/*.deb "$out"/*.changes "$out"/*.buildinfo "$out"/*.log
 
 step "packages, into $out"
-mkdir "$out/source"
-git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read | tar -x -C "$out/source"
+copy_sources "$out/source"
 (cd "$out/source" && logged build dpkg-buildpackage -us -uc -b)
 ! grep '\[-W' "$out/build.log" || fail "Debian's flags make the compiler warn: $out/build.log"
 
@@ -47,29 +34,7 @@ tracetools=$(find "$out/robot" -path '*jazzy*' -name libtracetools.so)
 
 step "a Debian 12 that has nothing"
 root=$out/root
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' | head -1)
-[ -n "$mirror" ] || fail "apt has no mirror of Debian 12 (bookworm): add one to /etc/apt/sources.list"
-mounted=
-leave() {
-	for at in $mounted; do umount "$at"; done
-}
-trap leave EXIT
-rm -rf --one-file-system "$root"
-logged debootstrap debootstrap --variant=minbase bookworm "$root" "$mirror"
-# mount_there TYPE PLACE OPTION...
-mount_there() {
-	mkdir -p "$root/$2"
-	mount -t "$1" "${@:3}" "$1" "$root/$2"
-	mounted="$root/$2 $mounted"
-}
-mount_there proc proc
-mount_there tmpfs dev/shm
-mount_there devpts dev/pts -o ptmxmode=666
-cp /etc/resolv.conf "$root/etc/" 2>/dev/null || :
-cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/" 2>/dev/null || :
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/opt LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
-install_there() { logged apt inside apt-get install -y --no-install-recommends "$@"; }
-logged apt inside apt-get update -q
+new_debian bookworm
 mkdir "$root/debs" "$root/next"
 cp "$out"/*.deb "$root/debs/"
 rm -f "$root"/debs/*-dbgsym*
