@@ -37,6 +37,20 @@ struct serialized_message {
 	size_t length, capacity;
 };
 
+struct duration {
+	uint64_t seconds, ns;
+};
+/* rmw_qos_profile_t */
+struct qos_profile {
+	int history;
+	size_t depth;
+	int reliability, durability;
+	duration deadline, lifespan;
+	int liveliness;
+	duration lease;
+	bool avoid_ros_namespace_conventions;
+};
+
 extern "C" {
 extern const char *middleware; /* the test's */
 extern bool is_humble;         /* the test's */
@@ -574,6 +588,10 @@ struct Topic {
 	char *publisher_handle;
 	const char *name;
 
+	/* keep_last 10, reliable, transient_local; "never" is no deadline. keep_all, best_effort, volatile, 20 ms and 1.5 s. */
+	static constexpr qos_profile offered = { 1, 10, 1, 1, { 9223372036, 854775807 }, {}, 0, {}, false };
+	static constexpr qos_profile wanted = { 2, 5, 2, 2, { 0, 20000000 }, { 1, 500000000 }, 0, {}, false };
+
 	Topic(const char *topic, const char *identifier, const type_support *cyclone,
 	      const void *fast, const void *(*describe)(const type_support *))
 	    : name(topic)
@@ -591,10 +609,10 @@ struct Topic {
 						nullptr,    describe, nullptr };
 
 		creates = true, parts[0] = cyclone, parts[1] = of_fast;
-		publisher = rmw_create_publisher(&node, whole, topic, nullptr, nullptr);
+		publisher = rmw_create_publisher(&node, whole, topic, &offered, nullptr);
 		publisher_handle = next++;
 		ros_trace_rcl_publisher_init(publisher_handle, &node, publisher, topic, 10);
-		subscription = rmw_create_subscription(&node, whole, topic, nullptr, nullptr);
+		subscription = rmw_create_subscription(&node, whole, topic, &wanted, nullptr);
 		ros_trace_rcl_subscription_init(next, &node, subscription, topic, 10);
 		ros_trace_rclcpp_subscription_init(next, next + 1);
 		ros_trace_rclcpp_subscription_callback_added(next + 1, next + 2);

@@ -10,6 +10,7 @@
 
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
+#include "inside/ros2/ros2_types.h"
 
 void *kymo_late_symbol(struct kymo_late_symbol *symbol, const void *caller)
 {
@@ -112,12 +113,13 @@ static bool ask_publisher(const struct kymo_seen *seen, const char *how, const v
 	const void *publisher = (const void *)seen->address;
 	const char *topic = GET(rcl_publisher_get_topic_name, publisher, caller);
 	const void *rmw = topic ? GET(rcl_publisher_get_rmw_handle, publisher, caller) : NULL;
+	const void *options = rmw ? GET(rcl_publisher_get_options, publisher, caller) : NULL;
 
 	if (!rmw)
 		return false;
 	ask_gid(rmw, caller);
-	kymo_emit_rcl_publisher_init(publisher, seen->node, rmw, topic,
-				     depth_of(GET(rcl_publisher_get_options, publisher, caller)));
+	kymo_qos_tell(rmw, options);
+	kymo_emit_rcl_publisher_init(publisher, seen->node, rmw, topic, depth_of(options));
 	won(seen, "rcl_publisher_init", seen->node ? how : NULL);
 	return true;
 }
@@ -127,12 +129,12 @@ static bool ask_subscription(const struct kymo_seen *seen, const char *how, cons
 	const void *subscription = (const void *)seen->address;
 	const char *topic = kymo_late_topic(subscription, caller);
 	const void *rmw = topic ? GET(rcl_subscription_get_rmw_handle, subscription, caller) : NULL;
+	const void *options = rmw ? GET(rcl_subscription_get_options, subscription, caller) : NULL;
 
 	if (!rmw)
 		return false;
-	kymo_emit_rcl_subscription_init(
-		subscription, seen->node, rmw, topic,
-		depth_of(GET(rcl_subscription_get_options, subscription, caller)));
+	kymo_qos_tell(rmw, options);
+	kymo_emit_rcl_subscription_init(subscription, seen->node, rmw, topic, depth_of(options));
 	won(seen, "rcl_subscription_init", seen->node ? how : NULL);
 	return true;
 }

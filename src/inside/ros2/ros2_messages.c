@@ -108,6 +108,7 @@ void kymo_typed_made(struct kymo_call *call)
 	if (!object)
 		return;
 	kymo_tracetools_known();
+	kymo_qos_tell(object, (const void *)call->third);
 	forget((uintptr_t)object);
 	if (!kymo_type_read(&type, (const struct kymo_type_support *)call->first,
 			    object->implementation_identifier,

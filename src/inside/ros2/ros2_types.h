@@ -77,4 +77,8 @@ bool kymo_introspection_read(struct kymo_type *type, const void *members);
  */
 uint64_t kymo_introspection_size(const void *members, const void *message);
 
+/** kymo_qos_tell() - record what is in @profile, an rmw_qos_profile_t, as that of the middleware's
+ * object @rmw; in ros2_qos.c. NULL: nothing. Context: as kymo__log_reserve(). */
+void kymo_qos_tell(const void *rmw, const void *profile);
+
 #endif
