@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "summary/findings.h"
 
@@ -110,18 +111,45 @@ static void holds_text(const struct summary_finding *finding, char *buffer, size
 			 finding->entity->label, time, times, runs, usual, wait);
 }
 
+/* Where most of them were lost, if the trace proves it of more than half. */
+static const char *where_text(const struct summary_entity *entity, uint64_t lost)
+{
+	static const struct {
+		enum summary_counter counter;
+		const char *text;
+	} places[] = {
+		{ SUMMARY_LOST_NOT_SENT, "the publisher's middleware never sent them to it" },
+		{ SUMMARY_LOST_WIRE, "they were sent, and lost on the wire" },
+		{ SUMMARY_LOST_REJECTED, "the middleware rejected them: their qualities of service "
+					 "do not fit, or its reader did not accept them" },
+		{ SUMMARY_LOST_QUEUE,
+		  "newer ones displaced them from its queue before it took them" },
+		{ SUMMARY_LOST_NOT_TAKEN, "they were in its queue, and it never took them" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (2 * entity->count[places[i].counter] > lost)
+			return places[i].text;
+	return NULL;
+}
+
 static void loss_text(const struct summary_finding *finding, char *buffer, size_t size)
 {
 	const struct summary_entity *entity = finding->entity;
 	const uint64_t never = entity->count[SUMMARY_NEVER_RECEIVED];
 	const uint64_t whole = entity->count[SUMMARY_RECEIVED] + finding->times;
+	const char *where = where_text(entity, finding->times);
 	char lost[32], all[32];
 
 	summary_number(lost, finding->times);
 	summary_number(all, whole);
 	if (!entity->count[SUMMARY_RECEIVED])
-		snprintf(buffer, size, "%s received none of %s messages of %s.", entity->label, all,
-			 entity->of);
+		snprintf(buffer, size, "%s received none of %s messages of %s%s%s.", entity->label,
+			 all, entity->of, where ? ": " : "", where ? where : "");
+	else if (where)
+		snprintf(buffer, size, "%s of %s messages of %s (%.1f %%) never reached %s: %s.",
+			 lost, all, entity->of, 100.0 * (double)finding->times / (double)whole,
+			 entity->label, where);
 	else if (!never)
 		snprintf(buffer, size,
 			 "%s of %s messages of %s (%.1f %%) never reached %s: newer ones replaced "

@@ -327,7 +327,8 @@ const char *summary_counter_name(enum summary_counter counter)
 		"wait_ns",     "take_ns",         "sent",
 		"cpu_runs",    "cpu_ns",          "cost_runs",
 		"allocations", "allocated_bytes", "lock_waits",
-		"lock_ns",
+		"lock_ns",     "lost_not_sent",   "lost_wire",
+		"lost_rejected", "lost_queue",    "lost_not_taken",
 	};
 
 	return names[counter];

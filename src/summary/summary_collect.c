@@ -211,7 +211,7 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	else if (at->first_ns && message->publish_ns < at->first_ns)
 		at->not_yet++;
 	else
-		at->never++;
+		at->never++, at->where[message->lost]++;
 }
 
 static void on_call(void *context, const struct model_call *call)

@@ -52,6 +52,7 @@ struct collect_startup {
 
 struct collect_subscription {
 	uint64_t received, never, not_yet, overwritten, cleared;
+	uint64_t where[MODEL_LOSTS]; /* of `never` */
 	int64_t first_ns; /* its first message was published then; 0: none yet */
 };
 

@@ -86,6 +86,9 @@ static void take_subscriptions(struct summary_collect *collect, struct summary *
 		entity->count[SUMMARY_CLEARED] += s->cleared;
 		entity->count[SUMMARY_NOT_YET] += s->not_yet;
 		entity->count[SUMMARY_NEVER_RECEIVED] += s->never;
+		for (unsigned where = MODEL_LOST_NOT_SENT; where < MODEL_LOSTS; where++)
+			entity->count[SUMMARY_LOST_NOT_SENT + where - MODEL_LOST_NOT_SENT] +=
+				s->where[where];
 		topic->count[SUMMARY_NOT_YET] += s->not_yet;
 		topic->count[SUMMARY_NEVER_RECEIVED] += s->never;
 	}

@@ -60,6 +60,8 @@ static __attribute__((noinline)) int on_loss(struct model *model, const struct k
 		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
 			doubt(model, thread);
 	}
+	if (!loss.is_elsewhere && loss.end_ns > model->lost_end_ns)
+		model->lost_end_ns = loss.end_ns;
 	EMIT(model, loss, &loss);
 	return model->out_of_memory ? -ENOMEM : 0;
 }

@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "accounts/accounts.h"
+#include "analysis/model/model_lost.h"
 #include "analysis/pass/pass.h"
 #include "base/err.h"
 #include "ctf/read/reader.h"
@@ -146,6 +147,7 @@ struct model_publisher {
 	const struct model_node *node;		/* NULL: not in the trace */
 	const struct model_topic *topic;
 	uint64_t depth;
+	struct model_qos qos;
 	struct model_gid gid;
 	const char *type; /* of its messages; "" when not in the trace */
 	uint64_t type_size; /* bytes of each message; 0: they differ, or are not known */
@@ -159,6 +161,7 @@ struct model_subscription {
 	const struct model_node *node;		/* NULL: not in the trace */
 	const struct model_topic *topic;
 	uint64_t depth;
+	struct model_qos qos;
 	struct model_gid gid;
 	const char *type; /* as of a publisher */
 	uint64_t type_size;
@@ -318,6 +321,7 @@ struct model_message {
 	const struct model_callback *callback;	/* the callback that received it; NULL: none (yet) */
 	int64_t callback_ns;	/* start of the callback; 0: none */
 	uint64_t to_instance;	/* id of that callback run; 0: none */
+	enum model_lost lost;	/* in dropped(), MODEL_DROP_UNTAKEN */
 };
 
 /**
@@ -529,14 +533,6 @@ struct model_loss {
 	uint64_t events, packets;
 	/* The lost events are the kernel's: that trace has no events of programs. */
 	bool is_elsewhere;
-};
-
-/* Why a published message reached no callback. */
-enum model_drop {
-	MODEL_DROP_OVERWRITTEN, /* intra-process: a newer message overwrote it in the ring buffer */
-	MODEL_DROP_CLEARED,     /* intra-process: the ring buffer was cleared */
-	/* a subscription existed, but the trace has no take: reported once per subscription */
-	MODEL_DROP_UNTAKEN,
 };
 
 /* Any member may be NULL. */

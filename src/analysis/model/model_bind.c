@@ -19,7 +19,7 @@ static const char *const providers[] = { "ros2", "ros2_caret" };
 const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
 	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,  &model_steps,
-	&model_executors, &model_caret,     &model_content, &model_path,
+	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
 };
 
 static handler handler_of(unsigned point)

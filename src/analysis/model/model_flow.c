@@ -110,6 +110,9 @@ static void report_untaken(struct model *model, const struct sent *sent, bool at
 		if (was_taken(sent, s) || !was_expected(sent, s, at_end))
 			continue;
 		message.subscription = &s->pub;
+		message.lost = model_lost_where(model, &message, &s->pub);
+		if (message.lost == MODEL_LOST_NOT_TAKEN && was_overtaken(sent, s))
+			message.lost = model_lost_in_queue(&message);
 		EMIT(model, dropped, &message, MODEL_DROP_UNTAKEN);
 	}
 }

@@ -55,6 +55,7 @@ enum handle {
 	HANDLE_GID_SUBSCRIPTION,
 	HANDLE_GID_CLIENT,
 	HANDLE_TYPE, /* by the address of the middleware's object */
+	HANDLE_QOS,  /* likewise */
 	HANDLE_MEMBER_TIMER,
 	HANDLE_MEMBER_SUBSCRIPTION,
 	HANDLE_MEMBER_SERVICE,
@@ -83,6 +84,7 @@ struct process {
 	uint64_t losses;                /* how often events of one of its threads were lost */
 	/* It has ring buffers, so their events show the path of its messages. */
 	bool has_buffers;
+	bool sends, receives; /* the trace has dds_send, dds_receive of it */
 
 	/* Services of the latest lifecycle node whose callbacks are not known yet. */
 	struct service *waiting[LIFECYCLE_SERVICES];
@@ -275,6 +277,7 @@ struct model {
 	struct rule *rules;
 	unsigned orphans;		/* clients and services without a node yet */
 
+	int64_t lost_end_ns; /* the latest loss of events of programs ended then */
 	uint64_t last_id, last_instance;
 	struct model_facts facts;
 	bool stamps_follow;		/* source timestamps come in events after the write */
@@ -296,10 +299,10 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content, model_path;
+	model_services, model_caret, model_content, model_path, model_lost;
 
 /* model_bind.c */
-#define MODEL_PARTS 14
+#define MODEL_PARTS 15
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */
@@ -412,6 +415,23 @@ void model_content_sent(struct thread *thread, struct sent *sent, uint64_t messa
 
 /* model_path.c: fills in message->dds. */
 void model_path_taken(const struct model *model, struct model_message *message);
+
+/* What the middleware's events say of a message that @subscription never received. */
+struct path_seen {
+	bool sends, receives, caches; /* the two processes and the reader have such events */
+	bool sent, received, cached;  /* this message has one */
+	bool is_whole;		      /* none of this time is forgotten */
+};
+struct path_seen model_path_seen(const struct model *model, const struct model_message *message,
+				 const struct model_subscription *subscription);
+
+/* model_lost.c */
+void model_lost_qos(struct model *model, const struct process *process, uint64_t rmw_handle,
+		    struct model_qos *qos);
+enum model_lost model_lost_where(const struct model *model, const struct model_message *message,
+				 const struct model_subscription *subscription);
+/* It was in the queue, and the subscription took a later one of the same publisher. */
+enum model_lost model_lost_in_queue(const struct model_message *message);
 
 /* model_flow.c */
 /* The handler; CARET records the event under another name. */

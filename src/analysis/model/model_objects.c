@@ -159,6 +159,7 @@ static void on_rcl_publisher_init(struct model *model, const struct now *now)
 				    publisher->pub.rmw_handle);
 	model_content_type(model, now->process, publisher->pub.rmw_handle, topic,
 			   &publisher->pub.type, &publisher->pub.type_size);
+	model_lost_qos(model, now->process, publisher->pub.rmw_handle, &publisher->pub.qos);
 	publisher->pub.born_ns = now->true_ns;
 	publisher->topic = topic;
 	topic->pub.publishers++;
@@ -201,6 +202,7 @@ static void on_rcl_subscription_init(struct model *model, const struct now *now)
 						  subscription->pub.handle, now->true_ns);
 	model_content_type(model, now->process, subscription->pub.rmw_handle, topic,
 			   &subscription->pub.type, &subscription->pub.type_size);
+	model_lost_qos(model, now->process, subscription->pub.rmw_handle, &subscription->pub.qos);
 	subscription->pub.born_ns = now->true_ns;
 	subscription->pub.is_born_here = model_is_born_here(model, now->true_ns);
 	subscription->topic = topic;

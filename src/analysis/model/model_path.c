@@ -28,6 +28,7 @@ struct way {
 struct ways {
 	struct way way[WAYS_MAX];
 	unsigned next;
+	int64_t forgotten_ns; /* the latest time of an event that is no longer here */
 };
 
 #define ANY 0u			  /* in place of a source timestamp: the reader has had an event */
@@ -39,6 +40,15 @@ static uint64_t scope_of_reader(const uint8_t gid[16])
 
 	memcpy(words, gid, sizeof(words));
 	return (words[0] * 0x9e3779b97f4a7c15ull ^ words[1]) | SCOPE_READER;
+}
+
+static int64_t latest_ns(const struct way *way)
+{
+	int64_t ns = way->sent_ns;
+
+	if (way->received_ns > ns)
+		ns = way->received_ns;
+	return way->cached_ns > ns ? way->cached_ns : ns;
 }
 
 static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope)
@@ -55,6 +65,8 @@ static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope
 	if (!model->way_ring)
 		return NULL;
 	way = &model->way_ring->way[model->way_ring->next++ % WAYS_MAX];
+	if (way->key && latest_ns(way) > model->way_ring->forgotten_ns)
+		model->way_ring->forgotten_ns = latest_ns(way);
 	if (way->key && map_get(&model->ways, way->key, way->scope) == way)
 		map_del(&model->ways, way->key, way->scope);
 	*way = (struct way){ .key = (uint64_t)source_ns, .scope = scope };
@@ -95,6 +107,7 @@ static void on_dds_send(struct model *model, const struct now *now)
 
 	if (!way)
 		return;
+	now->process->sends = true;
 	note_writer(way, &args->writer);
 	if (!way->sent_ns)
 		way->sent_ns = now->ns;
@@ -107,6 +120,7 @@ static void on_dds_receive(struct model *model, const struct now *now)
 
 	if (!way)
 		return;
+	now->process->receives = true;
 	note_writer(way, &args->writer);
 	if (!way->received_ns)
 		way->received_ns = now->ns;
@@ -173,6 +187,30 @@ void model_path_taken(const struct model *model, struct model_message *message)
 	if (way && way->sent_ns >= message->send_ns && message->dds.received_ns &&
 	    way->sent_ns <= message->dds.received_ns)
 		message->dds.sent_ns = way->sent_ns;
+}
+
+struct path_seen model_path_seen(const struct model *model, const struct model_message *message,
+				 const struct model_subscription *subscription)
+{
+	const struct model_process *from = message->publisher->process, *to = subscription->process;
+	struct path_seen seen = { 0 };
+	const struct way *sent, *received;
+	uint64_t reader;
+
+	if (!model->way_ring || message->source_ns <= 0 || subscription->gid.size < 16)
+		return seen;
+	reader = scope_of_reader(subscription->gid.bytes);
+	sent = map_get(&model->ways, (uint64_t)message->source_ns, from->index);
+	received = map_get(&model->ways, (uint64_t)message->source_ns, to->index);
+	seen.is_whole = message->publish_ns > model->way_ring->forgotten_ns &&
+			!(sent && sent->doubtful) && !(received && received->doubtful);
+	seen.sends = ((const struct process *)from)->sends;
+	seen.receives = ((const struct process *)to)->receives;
+	seen.caches = map_get(&model->ways, ANY, reader);
+	seen.sent = sent && sent->sent_ns;
+	seen.received = received && received->received_ns;
+	seen.cached = map_get(&model->ways, (uint64_t)message->source_ns, reader);
+	return seen;
 }
 
 static void add(struct model_dds_cut *cut, enum model_dds_part part, int64_t from_ns, int64_t to_ns)

@@ -38,6 +38,7 @@ struct record {
 	 */
 	bool before;
 	uint64_t backlog; /* messages since the next one, with it, at its take */
+	enum model_lost lost;
 	bool is_dropped;
 };
 
@@ -83,7 +84,10 @@ const char *fate_why_name(enum fate_why why)
 		[FATE_CAME] = "came",		[FATE_NO_CALLBACK] = "no_callback", [FATE_OVERWRITTEN] = "overwritten",
 		[FATE_CLEARED] = "cleared",	[FATE_GAP] = "gap",		    [FATE_GONE] = "gone",
 		[FATE_NEVER] = "never",		[FATE_NOT_YET] = "not_yet",	    [FATE_NO_MORE] = "no_more",
-		[FATE_UNDERWAY] = "underway",	[FATE_OVERRUN] = "overrun",	    [FATE_UNKNOWN] = "unknown",
+		[FATE_UNDERWAY] = "underway",	[FATE_OVERRUN] = "overrun",
+		[FATE_NOT_SENT] = "not_sent",	[FATE_WIRE] = "wire",
+		[FATE_REJECTED] = "rejected",	[FATE_QUEUE] = "queue",
+		[FATE_NOT_TAKEN] = "not_taken", [FATE_UNKNOWN] = "unknown",
 	};
 
 	return names[why];
@@ -281,13 +285,16 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 {
 	struct fates *fates = context;
 
-	if (why == MODEL_DROP_UNTAKEN || !map_get(&fates->ids, message->id, 0))
+	if (!map_get(&fates->ids, message->id, 0))
 		return;
 	for (unsigned i = fates->records; i-- > 0;) {
 		struct record *record = fates->record[i];
 
 		if (record->pub.id != message->id ||
 		    (message->subscription && record->pub.subscription != message->subscription))
+			continue;
+		record->lost = message->lost;
+		if (why == MODEL_DROP_UNTAKEN)
 			continue;
 		record->is_dropped = true;
 		record->pub.why = why == MODEL_DROP_CLEARED ? FATE_CLEARED : FATE_OVERWRITTEN;
@@ -372,6 +379,11 @@ static enum fate_why why_passed(const struct fates *fates, const struct record *
 
 static enum fate_why why_of(const struct fates *fates, struct record *record)
 {
+	static const enum fate_why proved[MODEL_LOSTS] = {
+		[MODEL_LOST_NOT_SENT] = FATE_NOT_SENT,	 [MODEL_LOST_WIRE] = FATE_WIRE,
+		[MODEL_LOST_REJECTED] = FATE_REJECTED,	 [MODEL_LOST_QUEUE] = FATE_QUEUE,
+		[MODEL_LOST_NOT_TAKEN] = FATE_NOT_TAKEN,
+	};
 	const struct model_subscription *subscription = record->pub.subscription;
 
 	if (!subscription)
@@ -384,6 +396,8 @@ static enum fate_why why_of(const struct fates *fates, struct record *record)
 		return FATE_UNKNOWN;
 	if (fell_into_gap(fates, &record->pub))
 		return FATE_GAP;
+	if (record->lost)
+		return proved[record->lost];
 	record->pub.last_ns = model_process_last(subscription->process);
 	if (!record->pub.next_id && record->pub.last_ns < record->pub.publish_ns + IN_FLIGHT_NS)
 		return FATE_GONE;

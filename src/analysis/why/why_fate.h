@@ -42,6 +42,12 @@ enum fate_why {
 	 * Before the next take, more newer messages were published than the queue holds: KEEP_LAST.
 	 */
 	FATE_OVERRUN,
+	/* Events of the middleware prove where it was lost: as enum model_lost. */
+	FATE_NOT_SENT,
+	FATE_WIRE,
+	FATE_REJECTED,
+	FATE_QUEUE,
+	FATE_NOT_TAKEN,
 	FATE_UNKNOWN,
 };
 #define FATE_WHYS (FATE_UNKNOWN + 1)
@@ -80,7 +86,8 @@ int fates_create(struct fates **fates, struct model *model, const uint64_t *id, 
 const struct fate *fates_at(const struct fates *fates, unsigned index);
 
 /** fate_why_name() - "came", "no_callback", "overwritten", "cleared", "gap", "gone", "never",
- * "not_yet", "no_more", "underway", "overrun", "unknown". */
+ * "not_yet", "no_more", "underway", "overrun", "not_sent", "wire", "rejected", "queue",
+ * "not_taken", "unknown". */
 const char *fate_why_name(enum fate_why why);
 
 /* For pass_add(). */
