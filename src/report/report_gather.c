@@ -39,6 +39,7 @@ NEW_FROM(model, stats)
 NEW_FROM(model, intervals)
 NEW_FROM(model, activity)
 NEW_FROM(model, content)
+NEW_FROM(model, losses)
 NEW_FROM(model, view)
 NEW_FROM(model, report_expect)
 NEW_FROM(spans, spans_stats)
@@ -168,6 +169,7 @@ static const struct analysis {
 	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
 	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
 	{ REPORT_CONTENT, new_content, &content_pass, SLOT(content) },
+	{ REPORT_LOSSES, new_losses, &losses_pass, SLOT(losses) },
 	{ REPORT_VIEW | REPORT_SUMMARY, new_view, &view_pass, SLOT(view) },
 	{ REPORT_SUMMARY, new_chains, &chains_pass, SLOT(chains) },
 	{ REPORT_SUMMARY, new_callbacks, &why_callbacks_pass, SLOT(callbacks) },

@@ -17,6 +17,7 @@
 #include "analysis/stats/stats.h"
 #include "analysis/stats/stats_activity.h"
 #include "analysis/stats/stats_content.h"
+#include "analysis/stats/stats_losses.h"
 #include "analysis/stats/stats_intervals.h"
 #include "analysis/why/why.h"
 #include "caret/paths/caret_paths.h"
@@ -39,6 +40,7 @@ struct report {
 	struct intervals *intervals;
 	struct activity *activity;
 	struct content *content;
+	struct losses *losses;
 	struct caret *caret;
 	struct report_expect *report_expect;
 	struct view *view;
@@ -79,6 +81,7 @@ enum report_need {
 	REPORT_PAGE = 1 << 16,
 	REPORT_CAPTURE = 1 << 17,
 	REPORT_WAITS = 1 << 18,
+	REPORT_LOSSES = 1 << 19,
 };
 
 struct report_section {
@@ -151,6 +154,9 @@ void report_intervals(struct report *report);
 void report_between_runs(struct report *report);
 void report_bandwidth(struct report *report);
 void report_ages(struct report *report);
+
+/* section_losses.c */
+void report_losses(struct report *report);
 void report_behaviour(struct report *report);
 void report_wire(struct report *report);
 void report_utilisation(struct report *report);

@@ -38,8 +38,8 @@ void ros_trace_callback_end(const void *callback);
 }
 #endif
 
-/* Addresses stand for objects. A subscription has number 0 or 1. */
-static char node_of[2], publisher_of[2], subscription_of[2][4];
+/* Addresses stand for objects. A subscription has number 0, 1 or 2. */
+static char node_of[2], publisher_of[2], subscription_of[3][4];
 
 static inline void node_begins(const char *name)
 {
@@ -53,12 +53,12 @@ static inline void publisher_made(const uint8_t *gid)
 	ros_trace_rcl_publisher_init(publisher_of + 1, node_of, publisher_of, "/scan", 10);
 }
 
-static inline void subscription_made(unsigned number, const uint8_t *gid)
+static inline void subscription_made(unsigned number, const uint8_t *gid, size_t depth)
 {
 	const char *its = subscription_of[number];
 
 	ros_trace_rmw_subscription_init(its, gid);
-	ros_trace_rcl_subscription_init(its + 1, node_of, its, "/scan", 10);
+	ros_trace_rcl_subscription_init(its + 1, node_of, its, "/scan", depth);
 	ros_trace_rclcpp_subscription_init(its + 1, its + 2);
 	ros_trace_rclcpp_subscription_callback_added(its + 2, its + 3);
 	ros_trace_rclcpp_callback_register(its + 3, "on_scan");
@@ -89,14 +89,14 @@ static inline void pause_ms(long ms)
 	nanosleep(&time, NULL);
 }
 
-/* The receiving half of the program, as a process of its own. */
-static inline int with_listener(char **argv, int (*talk)(void))
+/* The receiving half of the program, as a process of its own that is started with @how. */
+static inline int with_listener(char **argv, const char *how, int (*talk)(void))
 {
 	const pid_t listener = fork();
 	int status, result;
 
 	if (!listener) {
-		execl("/proc/self/exe", argv[0], "listen", argv[2], argv[3], (char *)NULL);
+		execl("/proc/self/exe", argv[0], how, argv[2], argv[3], (char *)NULL);
 		_exit(127);
 	}
 	result = listener < 0 ? 1 : talk();

@@ -98,7 +98,7 @@ DataReader *reader(unsigned number)
 	qos.data_sharing().off();
 	DataReader *made = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)->create_datareader(topic, qos);
 	gid_of(made->guid(), gid);
-	subscription_made(number, gid);
+	subscription_made(number, gid, 10);
 	return made;
 }
 
@@ -203,5 +203,5 @@ int main(int argc, char **argv)
 	domain = argv[3];
 	if (!std::strcmp(argv[1], "listen"))
 		return listen();
-	return std::strcmp(argv[1], "local") ? with_listener(argv, talk) : local();
+	return std::strcmp(argv[1], "local") ? with_listener(argv, "listen", talk) : local();
 }

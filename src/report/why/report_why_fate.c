@@ -23,6 +23,11 @@ static const char *const kinds[FATE_WHYS] = {
 	[FATE_NO_MORE] = "after it received its last one",
 	[FATE_UNDERWAY] = "while its executor waited for work",
 	[FATE_OVERRUN] = "probably dropped from its queue by newer ones",
+	[FATE_NOT_SENT] = "never sent by the middleware",
+	[FATE_WIRE] = "lost on the wire",
+	[FATE_REJECTED] = "rejected by the middleware",
+	[FATE_QUEUE] = "displaced from its queue by newer ones",
+	[FATE_NOT_TAKEN] = "in its queue, never taken",
 	[FATE_UNKNOWN] = "for an unknown reason",
 };
 
@@ -30,6 +35,7 @@ static const char *const kinds[FATE_WHYS] = {
 static const bool is_lost[FATE_WHYS] = {
 	[FATE_NO_CALLBACK] = true, [FATE_GONE] = true, [FATE_NEVER] = true, [FATE_NOT_YET] = true, [FATE_NO_MORE] = true,
 	[FATE_UNDERWAY] = true, [FATE_OVERRUN] = true, [FATE_UNKNOWN] = true,
+	[FATE_NOT_SENT] = true, [FATE_WIRE] = true, [FATE_REJECTED] = true, [FATE_QUEUE] = true, [FATE_NOT_TAKEN] = true,
 };
 
 static void next_text(const struct fate *fate, char *buffer, size_t size)
@@ -87,6 +93,25 @@ static void next_reason(const struct fate *fate, char *buffer, size_t size)
 	}
 }
 
+static void rejected_text(const struct fate *fate, char *buffer, size_t size)
+{
+	const char *conflict = model_qos_conflict(fate->publisher, fate->subscription);
+
+	if (conflict)
+		snprintf(buffer, size, "the middleware never connects the two: their %s does not fit", conflict);
+	else
+		snprintf(buffer, size, "its process received it, and its reader did not accept it");
+}
+
+static void queue_text(const struct fate *fate, char *buffer, size_t size)
+{
+	char next[96];
+
+	next_text(fate, next, sizeof(next));
+	snprintf(buffer, size, "it was in the queue, which holds %" PRIu64 ", and newer ones displaced it before it was taken%s%s",
+		 fate->subscription->depth, *next ? "; the next one that it took is " : "", next);
+}
+
 static void reason_of_trace(const struct fate *fate, char *buffer, size_t size)
 {
 	static const char *const plain[] = {
@@ -95,6 +120,10 @@ static void reason_of_trace(const struct fate *fate, char *buffer, size_t size)
 		[FATE_CLEARED] = "the ring buffer was cleared",
 		[FATE_NEVER] = "it received nothing from this publisher in the whole trace",
 		[FATE_NO_MORE] = "it received nothing from this publisher afterwards",
+		[FATE_NOT_SENT] = "the publisher's middleware never gave it to the network, "
+				  "perhaps because it had not discovered this subscription",
+		[FATE_WIRE] = "it was given to the network, and its process never received it",
+		[FATE_NOT_TAKEN] = "it was in the queue, and nothing was taken from there afterwards",
 	};
 	char time[TEXT_QUANTITY_MAX];
 
@@ -109,6 +138,10 @@ static void reason_of_trace(const struct fate *fate, char *buffer, size_t size)
 		snprintf(buffer, size,
 			 "events of %s (%d) were lost meanwhile, so it may have been received",
 			 fate->subscription->process->name, fate->subscription->process->pid);
+	else if (fate->why == FATE_REJECTED)
+		rejected_text(fate, buffer, size);
+	else if (fate->why == FATE_QUEUE)
+		queue_text(fate, buffer, size);
 	else if (fate->why == FATE_GONE)
 		gone_text(fate, buffer, size);
 	else
@@ -133,6 +166,10 @@ static const char *from_point(const struct fate *fate)
 		return "rmw_take";
 	if (fate->why == FATE_OVERWRITTEN || fate->why == FATE_CLEARED)
 		return "ring buffer";
+	if (fate->why == FATE_WIRE)
+		return "network";
+	if (fate->why == FATE_QUEUE || fate->why == FATE_NOT_TAKEN)
+		return "its queue";
 	return fate->send_ns ? "rmw_publish" : "publish call";
 }
 
@@ -145,7 +182,12 @@ static const char *to_point(const struct fate *fate)
 	case FATE_CLEARED:
 		return "dequeue";
 	case FATE_UNDERWAY:
+	case FATE_REJECTED:
 		return "its queue";
+	case FATE_NOT_SENT:
+		return "network";
+	case FATE_WIRE:
+		return "its process";
 	default:
 		return "rmw_take";
 	}

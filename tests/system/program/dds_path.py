@@ -21,9 +21,9 @@ PARTS = ("dds_write_ns", "network_ns", "dds_read_ns", "cache_ns")
 EVENT = re.compile(r"(rmw_publish|dds_send|dds_receive|dds_cached|rmw_take): .*(?:timestamp|source_timestamp) = (\d+)")
 
 
-def recorded(work, program, how, *options):
+def recorded(work, program, how, *options, count=COUNT):
     trace = f"{work}/{program}-{how}{len(options)}"
-    record(trace, "-q", *options, "--", f"{BUILD}/tests/{program}", how, str(COUNT), str(ros_domain()),
+    record(trace, "-q", *options, "--", f"{BUILD}/tests/{program}", how, str(count), str(ros_domain()),
            env=private(work, CYCLONEDDS_URI=URI))
     return trace
 
@@ -70,6 +70,22 @@ def check_local(trace):
         check(row["dds_write_ns"] + row["cache_ns"] == row["transport_ns"], trace, row)
 
 
+def check_lost(work, program):
+    """Three subscriptions of another process. One keeps two messages and takes late, one takes none: their queues are where messages end."""
+    count = 2 * COUNT  # enough for a finding
+    trace = recorded(work, program, "lose", count=count)
+    rows = query(trace, "SELECT subscription_id AS who, outcome, lost_where AS at, count(*) AS count FROM messages GROUP BY 1, 2, 3 ORDER BY 1, 2")
+    check([tuple(row.values()) for row in rows] == [(1, "callback", None, 2), (1, "untaken", "queue", count - 2), (2, "callback", None, count),
+                                                   (3, "untaken", "not_taken", count)], trace, rows)
+    rows = json.loads(kymo("report", trace, "--section", "losses", "--format", "json"))["losses"]
+    check([(row["lost"], row["queue"], row["not_taken"], row["unknown"], row["depth"]) for row in rows] ==
+          [(count, 0, count, 0, 10), (count - 2, count - 2, 0, 0, 2)], trace, rows)
+    text = " ".join(kymo("why", trace, "1").split())
+    check("in the queue, which holds 2, and newer ones displaced it" in text and "nothing was taken from there" in text, trace, text)
+    text = " ".join(kymo("report", trace).split())
+    check(f"{count} of" in text and "in its queue, and it never took them" in text, trace, text)
+
+
 def check_missing(work, program):
     trace = recorded(work, program, "talk", "-e", "!ros2_kymo:dds_send")
     rows = parts_of(trace)
@@ -105,6 +121,8 @@ def main(work):
         check_through(recorded(work, program, "talk"), program == "path_cyclone")
         if not program.endswith("humble"):
             check_local(recorded(work, program, "local"))
+        if program == "path_cyclone":
+            check_lost(work, program)
     check_missing(work, programs[0])
     if programs[0] != "path_fastdds" and may_capture():
         captured(work, programs[0])

@@ -66,6 +66,15 @@ def check_types(trace):
         check({row["topic"]: row["type"] for row in rows} == TYPES, trace, table, rows)
 
 
+def check_qos(trace):
+    """What was asked for, on both sides; a deadline of "never" is none."""
+    columns = "reliability, durability, history, deadline_ns, lifespan_ns"
+    for table, wanted in (("publishers", ("reliable", "transient_local", "keep_last", None, None)),
+                          ("subscriptions", ("best_effort", "volatile", "keep_all", 20_000_000, 1_500_000_000))):
+        rows = query(trace, f"SELECT {columns} FROM {table}")
+        check(len(rows) == 3 and {tuple(row.values()) for row in rows} == {wanted}, trace, table, rows)
+
+
 def check_report(trace, expected):
     sections = report(trace, "bandwidth", "ages")
     for row in sections["bandwidth"]:
@@ -101,6 +110,7 @@ def main(work):
             elif middleware == "rmw_cyclonedds_cpp":
                 check_real(work, expected)
             check_types(trace)
+            check_qos(trace)
             check_report(trace, expected)
     # A type of fixed size without a header needs no event for each message.
     told = [line for line in dump(trace) if "_content:" in line]
