@@ -80,6 +80,24 @@ static void on_looked_up(uv_getaddrinfo_t *lookup, int status, struct addrinfo *
 	link_release(link);
 }
 
+/* An address needs no look-up, and so none of the loop's threads. Return: whether it connects. */
+static bool connect_address(struct link *link, const struct addrinfo *hints)
+{
+	struct addrinfo address = *hints;
+
+	address.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+	if (getaddrinfo(link->host, link->port, &address, &link->addresses) != 0)
+		return false;
+	link->address = link->addresses;
+	if (uv_tcp_connect(&link->connect, &link->tcp, link->address->ai_addr, on_connected) == 0) {
+		link->state = LINK_CONNECTING;
+		return true;
+	}
+	freeaddrinfo(link->addresses);
+	link->addresses = NULL;
+	return false;
+}
+
 static void on_late(uv_timer_t *timer)
 {
 	struct link *link = timer->data;
@@ -137,8 +155,11 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	(void)uv_timer_init(loop, &link->timer);
 	(void)uv_tcp_init(loop, &link->tcp);
 	link->has_tcp = true;
-	link->handles = 3;
+	link->handles = 2;
 	(void)uv_timer_start(&link->timer, on_late, (uint64_t)(timeout / 1000000), 0);
+	if (connect_address(link, &hints))
+		return link;
+	link->handles++;
 	if (uv_getaddrinfo(loop, &link->lookup, on_looked_up, link->host, link->port, &hints) ==
 	    0) {
 		link->looking = true;
