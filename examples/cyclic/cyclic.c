@@ -3,7 +3,10 @@
  * A 1 kHz control loop, sense - plan - act, with a span around each part. At the end it prints how
  * late it woke and how long its cycles took, so that runs with and without tracing can be compared:
  *
- *     cyclic [--seconds S] [--no-trace] [--trace DIR]      DIR: it records itself, no recorder needed
+ *     cyclic [--seconds S] [--no-trace] [--trace PLACE]
+ *
+ * With PLACE it records itself, no recorder needed: a directory, a .pftrace file, or
+ * net://RELAY/NAME.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -131,7 +134,7 @@ static void print_row(const char *name, uint32_t *ns, size_t count)
 
 static int usage(void)
 {
-	(void)fprintf(stderr, "usage: cyclic [--seconds S] [--no-trace] [--trace DIR]\n");
+	(void)fprintf(stderr, "usage: cyclic [--seconds S] [--no-trace] [--trace PLACE]\n");
 	return 2;
 }
 
@@ -153,7 +156,7 @@ int main(int argc, char **argv)
 {
 	struct kymo_session *session = NULL;
 	struct samples samples = { 0 };
-	const char *directory = NULL;
+	const char *place = NULL;
 	struct kymo_loop loop;
 	double seconds = 5;
 	bool trace = true;
@@ -164,7 +167,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = strtod(argv[++i], NULL);
 		else if (!strcmp(argv[i], "--trace") && i + 1 < argc)
-			directory = argv[++i];
+			place = argv[++i];
 		else
 			return usage();
 	}
@@ -180,7 +183,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGINT, stop);
 	(void)signal(SIGTERM, stop);
 	/* Before the loop is real-time: its thread is an ordinary one in any case. */
-	if (directory && kymo_session_start(directory, NULL, &session) < 0) {
+	if (place && kymo_session_start(place, NULL, &session) < 0) {
 		(void)fprintf(stderr, "cyclic: %s\n", kymo_session_error());
 		return 1;
 	}

@@ -18,7 +18,8 @@
  * SCHED_OTHER, all signals blocked. Threads that emit events do not notice the session. Do not call
  * the functions below in real-time threads.
  *
- * You can add and remove sinks at any time. A sink is a trace directory. Each is complete from its
+ * You can add and remove sinks at any time. A sink is a trace directory, a Perfetto file, or a
+ * relay on the network. Each is complete from its
  * first byte: it has all facts, and exactly the events between its addition and its removal:
  * produced = recorded + dropped + filtered + unwritten. sink.h has sinks that you implement
  * yourself.
@@ -85,6 +86,10 @@ struct kymo_session_options {
 					   rotate_ns, a chunk has an eighth of it */
 	int compress;			/* 1: another thread, of nice 10 or more, compresses what is complete */
 	struct kymo_sink *sink; /* a sink of your own, from the beginning (sink.h); NULL: none */
+	/* Sinks that are relays: net://HOST/NAME. */
+	const char *relay_token_file;	/* as kymo relay --token-file; NULL: none */
+	uint64_t relay_spool_size;	/* bytes that may wait; at least 1 MiB; 0: 256 MiB */
+	uint64_t relay_patience_ns;	/* at the end, without any progress; 0: 10 s */
 };
 
 struct kymo_session_stats {
@@ -101,8 +106,9 @@ struct kymo_session_stats {
 /**
  * kymo_session_start() - record this process from now on
  * @path: trace directory; must not exist, or be empty. A path that ends in .pftrace or
- * .perfetto-trace is a Perfetto file, which must not exist. Its parent must exist. NULL: only
- * options->sink
+ * .perfetto-trace is a Perfetto file, which must not exist. Its parent must exist. A URL
+ * net://HOST[:CONTROL[:DATA]][/NAME] is a relay, to which the session sends what it records, under
+ * the name NAME; the relay need not be reachable yet. NULL: only options->sink
  * @options: may be NULL
  * @session: the session if the function returns 0, else NULL
  *
@@ -123,12 +129,14 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
  * @session: may be NULL
  * @stats: of the whole session; may be NULL
  *
- * Return: 0; -1 if something could not be written (kymo_session_error()). @session is freed in both
+ * Return: 0; -1 if something could not be written, or if a relay is not known to have all of it
+ * (kymo_session_error()). It waits for a relay as long as the relay stores something, and
+ * options->relay_patience_ns longer. @session is freed in both
  * cases, except in a forked child.
  */
 int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *stats);
 
-/** kymo_session_add_sink() - write to another trace directory, too, from now on. Return: 0; -1, as start. */
+/** kymo_session_add_sink() - write to another @path, as of start, from now on. Return: 0; -1. */
 int kymo_session_add_sink(struct kymo_session *session, const char *path);
 
 /**

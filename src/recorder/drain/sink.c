@@ -66,7 +66,7 @@ const char *sink_remedy(int rc)
 		{ ENFILE, "close files in other programs" },
 		{ ENOMEM, "end other programs" },
 		{ ENOBUFS, "the relay accepts nothing and the spool is full: check the relay, or "
-			   "allow a larger spool (--spool)" },
+			   "allow a larger spool (--spool; in a program relay_spool_size)" },
 		{ EAGAIN,
 		  "make its functions faster, or its buffer larger (kymo_sink_options.buffer)" },
 		{ ENOENT, "create the directory again that it was in" },

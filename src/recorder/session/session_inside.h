@@ -39,7 +39,8 @@ struct kymo_session {
 		char *path;		/* as given; NULL: free */
 		struct sink *sink;
 		struct perfetto_file
-			*file; /* that the sink writes; NULL: it is a directory or the program's */
+			*file; /* that the sink writes; NULL: it is another sink */
+		struct session_relay *relay;	/* to which the sink sends; NULL: the same */
 	} trace[SINKS_MAX];
 };
 

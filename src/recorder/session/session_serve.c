@@ -2,9 +2,11 @@
 /* Serves the requests of callers of include/kymo/session.h, on the session's thread. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recorder/own/own_sink.h"
 #include "recorder/session/session_inside.h"
+#include "recorder/session/session_relay.h"
 #include "recorder/trace/trace_dir.h"
 #include "base/array.h"
 
@@ -93,8 +95,30 @@ static int keep_place(struct kymo_session *inside, int place, int rc)
 		free(inside->trace[place].path);
 		inside->trace[place].path = NULL;
 		inside->trace[place].file = NULL;
+		inside->trace[place].relay = NULL;
 	}
 	return rc;
+}
+
+static bool is_relay(const char *path)
+{
+	return path && strstr(path, "://");
+}
+
+static int open_relay(struct kymo_session *inside, const char *url, struct session_relay **relay,
+		      struct sink **sink, struct kymo_err *err)
+{
+	const struct session_relay_options options = {
+		.token_file = inside->options.relay_token_file,
+		.spool_size = inside->options.relay_spool_size,
+		.patience_ns = inside->options.relay_patience_ns,
+		.version = KYMO_VERSION, .say = say, .context = inside,
+	};
+
+	if (!session_relay_open)
+		return err_set(err, KYMO_EXIT_FAILED, "cannot send to '%.300s': this program is linked without kymo's "
+			       "sender; link it with libkymo-session", url);
+	return session_relay_open(url, &options, relay, sink, err);
 }
 
 /* Attaches @own, of the program or of @file, to the session that runs. */
@@ -137,12 +161,36 @@ static int add_file(struct kymo_session *inside, struct request *request)
 	return -1;
 }
 
+static int add_relay(struct kymo_session *inside, struct request *request)
+{
+	const int place = free_place(inside, request->path, &request->err);
+	struct session_relay *relay = NULL;
+	struct sink *sink;
+	int rc;
+
+	if (place < 0)
+		return -1;
+	rc = open_relay(inside, request->path, &relay, &sink, &request->err);
+	inside->trace[place].relay = relay;
+	if (rc == 0) {
+		inside->trace[place].sink = sink;
+		rc = session_add_sink(inside->session, sink, &request->err);
+		if (rc < 0) {
+			sink->ops->close(sink);
+			(void)session_relay_end(relay, &(struct kymo_err){ 0 });
+		}
+	}
+	return keep_place(inside, place, rc);
+}
+
 static int add(struct kymo_session *inside, struct request *request)
 {
 	int place;
 
 	if (check_path(request->path, &request->err) < 0)
 		return -1;
+	if (is_relay(request->path))
+		return add_relay(inside, request);
 	if (perfetto_file_is_meant(request->path))
 		return add_file(inside, request);
 	place = free_place(inside, request->path, &request->err);
@@ -155,13 +203,21 @@ static int add(struct kymo_session *inside, struct request *request)
 
 /* ---- begin and end ---- */
 
-/* Completes the file of a sink that was removed. @rc, @err: what failed before. */
+static int end_relay(struct session_relay *relay, struct kymo_err *err)
+{
+	return relay ? session_relay_end(relay, err) : 0;
+}
+
+/* Completes the file or relay of a sink that was removed. @rc, @err: what failed before. */
 static int end_file(struct kymo_session *inside, int place, int rc, struct kymo_err *err)
 {
 	struct kymo_err own;
-	const int written = perfetto_file_end(inside->trace[place].file, &own);
+	const int written = inside->trace[place].relay ?
+				    end_relay(inside->trace[place].relay, &own) :
+				    perfetto_file_end(inside->trace[place].file, &own);
 
 	inside->trace[place].file = NULL;
+	inside->trace[place].relay = NULL;
 	if (rc == 0 && written < 0) {
 		*err = own;
 		rc = written;
@@ -193,32 +249,59 @@ static int begin_own(struct kymo_sink *own, struct perfetto_file *file,
 	return -1;
 }
 
-/* @file: that the path means; NULL: the path is a directory, or NULL. */
-static int start_with(struct kymo_session *inside, struct session_options *options,
-		      struct perfetto_file *file, struct request *request)
+/* What the path of a start means, if it is not a directory. */
+struct first {
+	struct perfetto_file *file;
+	struct session_relay *relay;	/* its sink is in the options */
+};
+
+static int open_first(struct kymo_session *inside, struct session_options *options,
+		      struct first *first, struct request *request)
 {
-	struct kymo_sink *const program = inside->options.sink, *const own =
-									file ? perfetto_file_sink(
-										       file)
-									     : program;
-	const char *const name[] = { options->output, own ? own_sink_name(own) : NULL };
+	if (is_relay(request->path))
+		return open_relay(inside, request->path, &first->relay, &options->sink,
+				  &request->err);
+	if (request->path && perfetto_file_is_meant(request->path))
+		return perfetto_file_create(request->path, &first->file, &request->err);
+	options->output = request->path;
+	return 0;
+}
+
+/* Without memory for a name, nobody finds the sink by its path. */
+static void name_first(struct kymo_session *inside, const char *const *name, unsigned count)
+{
 	unsigned place = 0;
 
-	if (begin_own(own, file, options, &request->err) < 0)
+	for (unsigned i = 0; i < count; i++) {
+		if (!name[i])
+			continue;
+		inside->trace[place].sink = inside->session->drain.sink[place];
+		inside->trace[place++].path = strdup(name[i]);
+	}
+}
+
+static int start_with(struct kymo_session *inside, struct session_options *options,
+		      const struct first *first, struct request *request)
+{
+	const bool is_taken = first->file || first->relay; /* the options' place for a sink */
+	struct kymo_sink *const program = inside->options.sink;
+	struct kymo_sink *const own = first->file ? perfetto_file_sink(first->file) :
+				      is_taken ? NULL : program;
+	const char *const name[] = {
+		options->output,
+		own ? own_sink_name(own) : NULL,
+		first->relay ? request->path : NULL,
+	};
+
+	if (begin_own(own, first->file, options, &request->err) < 0)
 		return -1;
 	if (session_begin(options, &inside->session, &request->err) < 0) {
 		if (own)
 			own_sink_refused(own);
 		return -1;
 	}
-	for (unsigned i = 0; i < COUNT_OF(name); i++) {
-		if (!name[i])
-			continue;
-		inside->trace[place].sink = inside->session->drain.sink[place];
-		inside->trace[place++].path =
-			strdup(name[i]); /* without memory, nobody finds it by its path */
-	}
-	if (!file || !program ||
+	name_first(inside, name, COUNT_OF(name));
+	if (!is_taken || !program ||
 	    attach_own(inside, own_sink_name(program), program, NULL, &request->err) == 0)
 		return 0;
 	(void)session_end(inside->session, &(struct kymo_err){ 0 });
@@ -228,29 +311,55 @@ static int start_with(struct kymo_session *inside, struct session_options *optio
 
 static int start(struct kymo_session *inside, struct request *request)
 {
-	const bool to_file = request->path && perfetto_file_is_meant(request->path);
 	struct session_options options = {
 		.runtime_dir = inside->options.runtime_dir,
-		.output = to_file ? NULL : request->path,
 		.version = KYMO_VERSION,
 		.only_self = !inside->options.all,
 		.say = say,
 		.context = inside,
 	};
-	struct perfetto_file *file = NULL;
+	struct first first = { 0 };
+	struct kymo_err ignored;
 
 	if ((request->path && check_path(request->path, &request->err) < 0) ||
 	    choose_files(inside, &request->err) < 0 || make_filter(inside, &request->err) < 0 ||
-	    (to_file && perfetto_file_create(request->path, &file, &request->err) < 0))
+	    open_first(inside, &options, &first, request) < 0)
 		return -1;
 	options.files = inside->files;
 	options.filter = inside->filter;
-	if (start_with(inside, &options, file, request) < 0) {
-		(void)perfetto_file_end(file, NULL);
+	if (start_with(inside, &options, &first, request) < 0) {
+		(void)perfetto_file_end(first.file, NULL);
+		(void)end_relay(first.relay, &ignored);
 		return -1;
 	}
-	inside->trace[0].file = file;
+	inside->trace[0].file = first.file;
+	inside->trace[0].relay = first.relay;
 	return 0;
+}
+
+static bool is_leaving(const struct session *session, const struct sink *sink)
+{
+	struct session_stats stats;
+	const struct sink *leaving;
+
+	for (unsigned i = 0; (leaving = session_leaving(session, i, &stats)); i++)
+		if (leaving == sink)
+			return true;
+	return false;
+}
+
+/* A relay may take its time to store what is left; meanwhile the session empties the rings. */
+static int dismiss(struct kymo_session *inside, struct sink *sink, struct request *request)
+{
+	const int rc = session_dismiss_sink(inside->session, sink, NULL, &request->stats,
+					    &request->err);
+
+	while (is_leaving(inside->session, sink)) {
+		const int ms = session_poll(inside->session);
+
+		(void)usleep((useconds_t)(ms > 0 ? ms : 1) * 1000);
+	}
+	return rc;
 }
 
 static int remove_sink(struct kymo_session *inside, struct request *request)
@@ -263,8 +372,10 @@ static int remove_sink(struct kymo_session *inside, struct request *request)
 	if (inside->session->drain.sink_count == 1)
 		return err_set(&request->err, KYMO_EXIT_USAGE, "%s is the only sink of the session; stop the session "
 			       "instead", request->path);
-	rc = session_remove_sink(inside->session, inside->trace[place].sink, &request->stats,
-				 &request->err);
+	rc = inside->trace[place].relay ?
+		     dismiss(inside, inside->trace[place].sink, request) :
+		     session_remove_sink(inside->session, inside->trace[place].sink,
+					 &request->stats, &request->err);
 	rc = end_file(inside, place, rc, &request->err);
 	free(inside->trace[place].path);
 	inside->trace[place].path = NULL;

@@ -115,7 +115,7 @@ records_itself() {
 	records_itself ./pc_self_cpp "$libdir"
 	if [ "$static" ]; then
 		${CC:-cc} -o static_self self.c $(pkg-config --cflags kymo) "$libdir/libkymo.a" \
-			"$libdir/libkymo-session.a" -ljson-c -lzstd -lz -pthread >"$work/log" 2>&1 || die "libkymo-session.a"
+			"$libdir/libkymo-session.a" -luv -ljson-c -lzstd -lz -pthread >"$work/log" 2>&1 || die "libkymo-session.a"
 		records_itself ./static_self
 	fi
 	${CC:-cc} -o pc_c main.c $(pkg-config --cflags --libs kymo) >"$work/log" 2>&1 || die "pkg-config, C"

@@ -214,7 +214,7 @@ static void what_cannot_be_is_said(void **state)
 	bad(kymo_session_start("/proc/nonexistent/t", NULL, &session), "cannot create the trace directory");
 	bad(kymo_session_start(NULL, NULL, &session), "NULL");
 	bad(kymo_session_start("", NULL, &session), "empty");
-	bad(kymo_session_start("net://localhost/robot", NULL, &session), "kymo record --relay URL");
+	bad(kymo_session_start("net://localhost/robot", NULL, &session), "link it with libkymo-session");
 	assert_null(session);
 	bad(kymo_session_start(in("t-a"), &options, &session), "nice");
 	options = (struct kymo_session_options){ .size = 8 };
