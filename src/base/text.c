@@ -61,6 +61,19 @@ char *text_bytes(char out[TEXT_QUANTITY_MAX], uint64_t bytes)
 		      COUNT_OF(byte_units));
 }
 
+char *text_period(char out[TEXT_QUANTITY_MAX], int64_t ns)
+{
+	const double value = (double)ns;
+
+	if (ns >= 1000000000)
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.6g s", value / 1e9);
+	else if (ns >= 1000000)
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.6g ms", value / 1e6);
+	else
+		(void)snprintf(out, TEXT_QUANTITY_MAX, "%.6g us", value / 1e3);
+	return out;
+}
+
 char *text_f64(char out[TEXT_QUANTITY_MAX], double value)
 {
 	double size = fabs(value);

@@ -22,6 +22,10 @@ char *text_ns(char out[TEXT_QUANTITY_MAX], int64_t ns);
 char *text_bytes(char out[TEXT_QUANTITY_MAX], uint64_t bytes);
 char *text_f64(char out[TEXT_QUANTITY_MAX], double value);
 
+/** text_period() - of a timer, as its author wrote it, in s, ms or us: "33 ms", "2.5 s". Return:
+ * @out. */
+char *text_period(char out[TEXT_QUANTITY_MAX], int64_t ns);
+
 /** text_f64_exact() - the shortest decimal that reads back as @value, which must be finite. */
 char *text_f64_exact(char out[TEXT_QUANTITY_MAX], double value);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/model/model_symbol.h"
+#include "base/text.h"
 
 const struct model_node *model_callback_node(const struct model_callback *callback)
 {
@@ -89,26 +90,18 @@ const char *model_callback_kind_name(const struct model_callback *callback)
 	return names[callback->kind];
 }
 
-static void period_text(int64_t ns, char *buffer, unsigned size)
-{
-	if (ns >= 1000000000)
-		snprintf(buffer, size, "%.6g s", (double)ns / 1e9);
-	else if (ns >= 1000000)
-		snprintf(buffer, size, "%.6g ms", (double)ns / 1e6);
-	else
-		snprintf(buffer, size, "%.6g us", (double)ns / 1e3);
-}
-
 const char *model_callback_source(const struct model_callback *callback, char *buffer,
 				  unsigned size)
 {
+	char period[TEXT_QUANTITY_MAX];
+
 	if (callback->subscription)
 		return callback->subscription->topic->name;
 	if (callback->service)
 		return callback->service->name;
 	if (!callback->timer)
 		return "";
-	period_text(callback->timer->period_ns, buffer, size);
+	snprintf(buffer, size, "%s", text_period(period, callback->timer->period_ns));
 	return buffer;
 }
 

@@ -18,6 +18,7 @@
 #include "recorder/trigger/trigger_internal.h"
 #include "recorder/records/record_walk.h"
 #include "base/array.h"
+#include "base/text.h"
 
 enum fact_kind {
 	FACT_NONE,
@@ -190,17 +191,6 @@ uint32_t facts_callback(struct trigger_process *process, uint64_t address)
 	return fact->mask;
 }
 
-void facts_symbol(const struct trigger_process *process, uint64_t address,
-		  char what[TRIGGER_WHAT_MAX])
-{
-	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
-
-	if (fact && fact->text && fact->text[0])
-		(void)snprintf(what, TRIGGER_WHAT_MAX, "%s", fact->text);
-	else
-		(void)snprintf(what, TRIGGER_WHAT_MAX, "callback 0x%" PRIx64, address);
-}
-
 void facts_path(const struct trigger_process *process, uint64_t address, struct facts_path *path)
 {
 	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
@@ -212,13 +202,47 @@ void facts_path(const struct trigger_process *process, uint64_t address, struct 
 			path->symbol = fact->text;
 		else if (kind == FACT_SUBSCRIPTION)
 			path->topic = fact->text;
+		else if (kind == FACT_SERVICE)
+			path->service = fact->text;
 		else if (kind == FACT_NODE)
 			path->node = fact->text;
 		else if (kind == FACT_TIMER)
 			path->period_ns = fact->period_ns;
+		path->is_timer |= kind == FACT_TIMER;
 		kind = fact->owner_kind;
 		fact = kind ? map_get(&process->facts, fact->owner, kind) : NULL;
 	}
+}
+
+/* The name that the analysis gives a callback without a symbol: "/planner /scan", "/driver timer 10
+ * ms". After attach that is all there is. Return: false: nothing is known of it. */
+static bool name_path(const struct trigger_process *process, uint64_t address,
+		      char what[TRIGGER_WHAT_MAX])
+{
+	char period[TEXT_QUANTITY_MAX], timer[TEXT_QUANTITY_MAX + 8];
+	struct facts_path path;
+	const char *from;
+
+	facts_path(process, address, &path);
+	(void)snprintf(timer, sizeof timer, "timer%s%s", path.period_ns ? " " : "",
+		       path.period_ns ? text_period(period, (int64_t)path.period_ns) : "");
+	from = path.topic ? path.topic : path.service ? path.service : path.is_timer ? timer : NULL;
+	if (!from)
+		return false;
+	(void)snprintf(what, TRIGGER_WHAT_MAX, "%s%s%s", path.node ? path.node : "",
+		       path.node ? " " : "", from);
+	return true;
+}
+
+void facts_symbol(const struct trigger_process *process, uint64_t address,
+		  char what[TRIGGER_WHAT_MAX])
+{
+	const struct trigger_fact *fact = map_get(&process->facts, address, FACT_CALLBACK);
+
+	if (fact && fact->text && fact->text[0])
+		(void)snprintf(what, TRIGGER_WHAT_MAX, "%s", fact->text);
+	else if (!name_path(process, address, what))
+		(void)snprintf(what, TRIGGER_WHAT_MAX, "callback 0x%" PRIx64, address);
 }
 
 void trigger_forget(struct trigger_process *process)

@@ -144,14 +144,15 @@ void trigger_lane_cut(struct trigger_lane *lane, unsigned count);
 /** facts_callback() - bits of the triggers that match the callback at @address. */
 uint32_t facts_callback(struct trigger_process *process, uint64_t address);
 
-/** facts_symbol() - the name of a callback: its symbol, or its address. */
+/** facts_symbol() - the name of a callback: its symbol, its node and source, or its address. */
 void facts_symbol(const struct trigger_process *process, uint64_t address,
 		  char what[TRIGGER_WHAT_MAX]);
 
 /* The names on the path from a callback to its node; NULL: not known. */
 struct facts_path {
-	const char *symbol, *topic, *node;
-	uint64_t period_ns;		/* of a timer; 0: it is not one */
+	const char *symbol, *topic, *service, *node;
+	bool is_timer;
+	uint64_t period_ns;		/* of a timer; 0: not known */
 };
 /** facts_path() - of the callback at @address; valid until the next fact. */
 void facts_path(const struct trigger_process *process, uint64_t address, struct facts_path *path);

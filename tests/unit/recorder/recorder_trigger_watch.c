@@ -182,7 +182,7 @@ static void timers(void **state)
 	flush(watched, 0);
 	trigger_watch_until(&watched->triggers, 20 * S);
 	assert_int_equal(watched->hits.count, 1);
-	is_hit(watched, 0, 10 * S + 46 * MS, 3 * MS, "callback 0xa");
+	is_hit(watched, 0, 10 * S + 46 * MS, 3 * MS, "/driver timer 10 ms");
 	watch_end(watched);
 }
 
