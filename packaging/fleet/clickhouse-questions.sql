@@ -3,9 +3,13 @@
 -- (docs/answers/fleet.md). "Last" counts from the latest window, so they also answer on old data.
 
 -- Which chains of which robots were slowest in the last day?
-SELECT robot, entity, max(p99_ns) / 1e6 AS p99_ms, sum(values) AS arrivals FROM kymo_quantiles
+SELECT robot, entity,
+       least(greatest(quantileExactWeighted(0.99)(if(i = 1, 0., pow(2, (bucket_offset + i - 1.5) / 32)), weight),
+                      toFloat64(min(min_ns))), toFloat64(max(max_ns))) / 1e6 AS p99_ms, sum(weight) AS arrivals
+FROM kymo_windows FINAL
+ARRAY JOIN arrayPushFront(buckets, zero_count) AS weight, arrayEnumerate(arrayPushFront(buckets, zero_count)) AS i
 WHERE entity_kind = 'chain' AND metric = 'latency'
-  AND hour > (SELECT toDateTime(intDiv(max(window_start), 1000000000)) - 86400 FROM kymo_windows)
+  AND window_start > (SELECT max(window_start) - 86400000000000 FROM kymo_windows)
 GROUP BY robot, entity ORDER BY p99_ms DESC LIMIT 10;
 
 -- Which robots lost messages, and on which topics?

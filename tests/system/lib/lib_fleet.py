@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet with time compressed, for bench/fleet.py and the suite: spools of robots with windows of a recorded trace and later times, a
+`kymo serve` of each, and a proxy that cuts connections. At the end each window is in the database once, or counted as merged or
+dropped."""
+import atexit
+import collections
+import ctypes
+import glob
+import gzip
+import http.server
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from lib_http import Server
+from lib_test import KYMO, SOURCE, until
+
+DAY_NS = 86400 * 10**9
+MONDAY_NS = 1790553600 * 10**9    # 2026-09-28
+TEMPLATES = 4                     # different windows of a robot
+CUT = 0.05                        # of the connections, of each kind
+CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+
+
+class Proxy:
+    """Forwards connections to `port`, which the caller changes, and cuts some."""
+
+    def __init__(self, chance, port=0):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.port, self.bytes, self.cuts, self.requests, self.chance = port, 0, 0, 0, chance
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        fate = self.chance.random()
+        self.requests += 1
+        self.cuts += fate < 2 * CUT
+        with client:
+            if fate < CUT:
+                return
+            try:
+                with socket.create_connection(("127.0.0.1", self.port)) as server:
+                    back = threading.Thread(target=self.forward, args=(server, client, CUT <= fate < 2 * CUT), daemon=True)
+                    back.start()
+                    self.forward(client, server, False)
+                    back.join()
+            except OSError:
+                pass
+
+    def forward(self, source, to, cut):
+        try:
+            while data := source.recv(65536):
+                if cut:                    # the server has done it, and the robot does not know
+                    to.shutdown(socket.SHUT_RDWR)
+                    return
+                self.bytes += len(data)
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+class Database(Server):
+    """Stands in for ClickHouse: keeps the key and the length of each window that arrives."""
+
+    def __init__(self):
+        super().__init__(Handler)
+        self.there, self.lock = {}, threading.Lock()
+        with open(os.path.join(SOURCE, "src", "fleet", "window", "window.def"), encoding="utf-8") as file:
+            self.columns = re.findall(r"^COLUMN\((\w+), (\w+)", file.read(), re.M)
+
+    def windows(self):
+        """Return: {robot: {begin: length in seconds}}."""
+        found = collections.defaultdict(dict)
+        for (robot, _, begin), length in list(self.there.items()):
+            found[robot][begin] = length
+        return found
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = gzip.decompress(self.rfile.read(int(self.headers["Content-Length"])))
+        rows = list(rows_of(body, self.server.columns))
+        with self.server.lock:
+            self.server.there.update({(row["robot"], row["boot"], row["window_start"]): row["window_s"] for row in rows
+                                      if row["entity_kind"] == "window"})
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def rows_of(body, columns):
+    """The rows of RowBinary, as dictionaries of the columns before the buckets."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = body[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                return value
+
+    while at < len(body):
+        row = {}
+        for name, kind in columns:
+            if kind == "TEXT":
+                size = number()
+                row[name] = body[at:at + size].decode()
+                at += size
+            elif kind == "BUCKETS":
+                size = number()
+                at += 8 * size
+            elif kind == "COUNT":
+                at += 1 if body[at] else 9
+            else:
+                row[name] = struct.unpack_from("<d" if kind == "REAL" else "<q", body, at)[0]
+                at += 8
+        yield row
+
+
+def may_mount():
+    """File systems that this process mounts are its own from now on. Return: whether it may."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.unshare(CLONE_NEWNS | (CLONE_NEWUSER if os.getuid() else 0)) == 0 and \
+        libc.mount(b"none", b"/", None, 0x44000, None) == 0         # private, with all below it
+
+
+def end(process):
+    """Also when a test fails in the middle."""
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+class Robot:
+    """`limit`: of its spool."""
+
+    def __init__(self, number, place, url, limit):
+        self.name, self.number = f"robot-{number:03}", number
+        self.place = os.path.join(place, self.name)
+        self.spool = os.path.join(self.place, "spool", "clickhouse")
+        self.templates = os.path.join(self.place, "templates")
+        self.put = 0                       # windows
+        os.makedirs(self.templates)
+        os.makedirs(self.spool)
+        with open(os.path.join(self.place, "kymo.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"robot: {self.name}\nboot: boot-{number}\nsoftware: 1.{number % 3}\nlabels: {{site: hall-{number % 5}}}\n"
+                       f"serve: {{window: 200ms, listen: '127.0.0.1:0'}}\nclickhouse: {{url: '{url}', every: 100ms}}\n"
+                       f"spool: {{directory: '{self.place}/spool', limit: {limit}}}\n")
+        self.environment = dict(os.environ, KYMO_CONFIG=os.path.join(self.place, "kymo.yaml"), HOME=self.place,
+                                KYMO_DIR=os.path.join(place, "run", self.name), KYMO_INCIDENTS=os.path.join(self.place, "incidents"))
+        os.makedirs(self.environment["KYMO_DIR"], 0o700)
+
+    def serve(self, *words):
+        process = subprocess.Popen([KYMO, "serve", "-q", *words], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(end, process)
+        return process
+
+    def waiting(self):
+        return glob.glob(os.path.join(self.spool, "*.kymo"))
+
+    def make_templates(self, trace):
+        """Windows of the trace as kymo serve keeps them while nothing listens."""
+        process = self.serve("--clickhouse", "http://127.0.0.1:1", trace)
+        until("windows", lambda: len(self.waiting()) >= TEMPLATES)
+        process.terminate()
+        process.wait()
+        for path in sorted(self.waiting())[:TEMPLATES]:
+            shutil.move(path, self.templates)
+        shutil.rmtree(self.spool)
+        os.mkdir(self.spool)
+
+    def live(self, day, windows):
+        """A day with so many windows: they are in the spool."""
+        templates = sorted(os.listdir(self.templates))
+        length = DAY_NS // windows
+        for i in range(windows):
+            begin = MONDAY_NS + day * DAY_NS + i * length
+            if self.number % 20 == 7 and i == windows // 2:
+                begin -= 6 * length - 1    # the clock is set back: what kymo serve would call it
+            name = f"{begin:020}-{length}-1-0.kymo"
+            os.link(os.path.join(self.templates, templates[(i + self.number) % len(templates)]), os.path.join(self.spool, name))
+        self.put += windows
+
+    def small_disk(self, kib):
+        """Its spool is on a disk of this size."""
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", os.path.dirname(self.spool)], check=True)
+        os.mkdir(self.spool)
+
+    def no_disk(self):
+        subprocess.run(["umount", os.path.dirname(self.spool)], check=True)
+
+    def live_on_full_disk(self, trace):
+        """Windows of a trace, of which the disk has no room for most, while nothing listens."""
+        before = self.counts()[0] if os.path.exists(os.path.join(self.spool, "state")) else 0
+        process = self.serve("--window", "100ms", "--clickhouse", "http://127.0.0.1:1", trace)
+        put = until("windows", lambda: (now := self.counts()[0]) > before + TEMPLATES and now)
+        quiet = time.monotonic()
+        while time.monotonic() < quiet + 1:
+            now = self.counts()[0]
+            quiet, put = (time.monotonic(), now) if now > put else (quiet, put)
+            time.sleep(0.05)
+        process.terminate()
+        process.wait()
+        self.put = self.counts()[0]
+
+    def counts(self):
+        """Return: put, merged, dropped, sent, refused, damaged windows, as the spool has them."""
+        try:
+            with open(os.path.join(self.spool, "state"), encoding="ascii") as file:
+                return [int(word) for word in file.read().split()[2:8]]
+        except FileNotFoundError:
+            return [0] * 6
+
+
+def send(robots, at_once, chance, kill, restart=None):
+    """A kymo serve for each of them until nothing waits, `at_once` at a time. `kill`: the chance of a process at each look; `restart`: is
+    called in the middle. Return: how many were killed."""
+    todo, running = list(robots), {}
+    chance.shuffle(todo)
+    killed = 0
+    while todo or running:
+        while todo and len(running) < at_once:
+            robot = todo.pop()
+            running[robot] = robot.serve()
+        time.sleep(0.02)
+        if restart and len(todo) <= len(robots) // 2:
+            restart()
+            restart = None
+        for robot, process in list(running.items()):
+            if not robot.waiting():
+                process.terminate()
+                process.wait()
+                del running[robot]
+            elif chance.random() < kill:
+                process.kill()
+                process.wait()
+                killed += 1
+                running[robot] = robot.serve()
+    return killed
+
+
+def account(robots, there, length_s):
+    """`there`: what the database has, {robot: {begin: length in seconds}}; `length_s`: of one window.
+    Return: sums, and the robots that miss a window or have one twice."""
+    sums, wrong = collections.Counter(), []
+    for robot in robots:
+        _, merged, dropped, sent, refused, damaged = robot.counts()
+        lengths = there.get(robot.name, {}).values()
+        singles = sum(length < 1.5 * length_s for length in lengths)
+        sums.update(put=robot.put, sent=sent, merged=merged, dropped=dropped, refused=refused, damaged=damaged, rows=len(lengths))
+        if robot.put != sent + dropped or refused or damaged or singles + merged + dropped < robot.put or \
+                (not merged and len(lengths) != sent):
+            wrong.append((robot.name, robot.put, robot.counts(), len(lengths), singles))
+    return sums, wrong
