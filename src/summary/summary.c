@@ -70,6 +70,20 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
+/* One address for all empty texts. */
+static const char no_text[] = "";
+
+/* The copy of @text, or NULL; *@n: how many other texts have its hash. */
+static char *text_known(const struct summary *summary, uint64_t hash, const char *text, uint64_t *n)
+{
+	char *copy;
+
+	for (*n = 0; (copy = map_get(&summary->names->texts, hash, *n)); ++*n)
+		if (strcmp(copy, text) == 0)
+			return copy;
+	return NULL;
+}
+
 const char *summary_text(struct summary *summary, const char *text)
 {
 	const uint64_t hash = text ? hash_of(text) : 0;
@@ -77,10 +91,10 @@ const char *summary_text(struct summary *summary, const char *text)
 	uint64_t n;
 
 	if (!text || !*text)
-		return "";
-	for (n = 0; (copy = map_get(&summary->names->texts, hash, n)); n++)
-		if (strcmp(copy, text) == 0)
-			return copy;
+		return no_text;
+	copy = text_known(summary, hash, text, &n);
+	if (copy)
+		return copy;
 	copy = strdup(text);
 	if (!copy || map_put(&summary->names->texts, hash, n, copy)) {
 		free(copy);
@@ -92,12 +106,29 @@ const char *summary_text(struct summary *summary, const char *text)
 
 /* ---- entities ---- */
 
+/* Texts are unique, and aligned: the kind has room in the low bits of one address. */
+static uint64_t scope_of(enum summary_kind kind, const char *owner)
+{
+	return ((uint64_t)(uintptr_t)owner << 4) + kind;
+}
+
+struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,
+				    const char *name, const char *of)
+{
+	uint64_t n;
+	const char *own = text_known(summary, hash_of(name), name, &n);
+	const char *owner = *of ? text_known(summary, hash_of(of), of, &n) : no_text;
+
+	return own && owner ? map_get(&summary->names->entities, (uintptr_t)own,
+				      scope_of(kind, owner))
+			    : NULL;
+}
+
 struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
 				      const char *name, const char *of)
 {
 	const char *own = summary_text(summary, name), *owner = summary_text(summary, of);
-	/* Texts are unique, and aligned: the kind has room in the low bits of one address. */
-	const uint64_t scope = ((uint64_t)(uintptr_t)owner << 4) + kind;
+	const uint64_t scope = scope_of(kind, owner);
 	struct summary_entity *entity = map_get(&summary->names->entities, (uintptr_t)own, scope);
 
 	if (entity)

@@ -239,6 +239,11 @@ const char *summary_text(struct summary *summary, const char *text);
 struct summary_entity *summary_entity(struct summary *summary, enum summary_kind kind,
 				      const char *name, const char *of);
 
+/** summary_find() - the entity of @kind with @name in @of, without creating it; NULL: there is none.
+ */
+struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,
+				    const char *name, const char *of);
+
 /** summary_add_worst() - keep @instance if it is one of the worst. Its texts are of summary_text().
  */
 void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance);

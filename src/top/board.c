@@ -30,12 +30,15 @@ static uint64_t key_of(const struct board_row *row)
 	const uint64_t page = HASH_BASE + row->page;
 
 	return row->tid ? page
-			: mix(mix(mix(mix(page, row->name), row->what), row->process), row->ask);
+			: mix(mix(mix(mix(page, row->name), row->what), row->process), row->entity);
 }
 
-static uint64_t number_of(const struct board_row *row)
+/* Of a whole trace, processes of one name are one, as in the summary. */
+static uint64_t number_of(const struct board *board, const struct board_row *row)
 {
-	return (uint64_t)(uint32_t)row->pid << 32 | (uint32_t)row->tid;
+	const uint32_t pid = board->options.whole && !row->tid ? 0 : (uint32_t)row->pid;
+
+	return (uint64_t)pid << 32 | (uint32_t)row->tid;
 }
 
 /* Names come from traces: a terminal must not obey them. */
@@ -57,6 +60,7 @@ static void row_free(struct row *row)
 	free((char *)row->pub.what);
 	free((char *)row->pub.process);
 	free((char *)row->pub.ask);
+	free((char *)row->pub.entity);
 	histogram_free(&row->now);
 	histogram_free(&row->whole);
 	free(row);
@@ -73,9 +77,10 @@ static struct row *row_new(const struct board_row *like)
 	row->pub.what = clean(like->what);
 	row->pub.process = clean(like->process);
 	row->pub.ask = strdup(like->ask);
+	row->pub.entity = strdup(like->entity);
 	for (unsigned i = 0; i < BOARD_SLICES; i++)
 		row->slice[i].cpu_ns = -1;
-	if (row->pub.name && row->pub.what && row->pub.process && row->pub.ask)
+	if (row->pub.name && row->pub.what && row->pub.process && row->pub.ask && row->pub.entity)
 		return row;
 	row_free(row);
 	return NULL;
@@ -89,13 +94,14 @@ struct row *board_find(struct board *board, const struct board_row *like)
 	full.what = like->what ? like->what : "";
 	full.process = like->process ? like->process : "";
 	full.ask = like->ask ? like->ask : "";
-	row = map_get(&board->by_key, key_of(&full), number_of(&full));
+	full.entity = like->entity ? like->entity : "";
+	row = map_get(&board->by_key, key_of(&full), number_of(board, &full));
 	if (row)
 		return row;
 	row = ARRAY_ROOM(board->row[full.page], board->count[full.page], board->capacity[full.page])
 		      ? row_new(&full)
 		      : NULL;
-	if (!row || map_put(&board->by_key, key_of(&full), number_of(&full), row) < 0) {
+	if (!row || map_put(&board->by_key, key_of(&full), number_of(board, &full), row) < 0) {
 		row_free(row);
 		board->no_memory = true;
 		return NULL;

@@ -13,7 +13,9 @@
  * slices cover the trace.
  *
  * Rows are known by their names, not by their numbers in a model. So a trace that became too large
- * can be opened again (board_attach()), and the rows keep their history.
+ * can be opened again (board_attach()), and the rows keep their history. The names are those of the
+ * summary's entities: a row of a whole trace is what `kymo report` shows of that entity, and its
+ * numbers are those of the summary.
  *
  * Context of all functions: not thread-safe; allocate as objects appear.
  */
@@ -60,6 +62,7 @@ struct board_row {
 	const char *what;    /* "timer 10 ms", "thread 123"; "" */
 	const char *process; /* name; "" */
 	const char *ask;     /* what `kymo why` is asked about; "" */
+	const char *entity;  /* its name in the summary; "": no entity is like it */
 	int32_t pid, tid;    /* 0: none */
 };
 

@@ -63,6 +63,7 @@ static struct row *make_row(struct board *board, const struct chains_path *path)
 	const struct chains_path *step[CHAINS_STEPS_MAX];
 	const unsigned count = chains_steps(path, step);
 	struct label topics = { "", 0 }, whole = { "", 0 };
+	char entity[2 * LABEL_MAX];
 
 	for (unsigned i = 0; i < count; i++) {
 		const char *name = step_name(step[i]);
@@ -76,7 +77,9 @@ static struct row *make_row(struct board *board, const struct chains_path *path)
 		append(&topics, step_name(path));
 	return board_find(board, &(struct board_row){ .page = BOARD_CHAINS,
 						      .name = topics.text,
-						      .ask = whole.text });
+						      .ask = whole.text,
+						      .entity = chains_label(path, entity,
+									     sizeof(entity)) });
 }
 
 static struct row *row_of(struct board *board, const struct chains_path *path)

@@ -121,6 +121,9 @@ void board_take_chains(struct board *board);
 
 /* board_summary.c */
 int board_listen_summary(struct board *board, struct kymo_err *err);
+/* Of a whole trace: the numbers that the summary has of the row. */
+void board_values_of_summary(const struct board *board, const struct board_row *row,
+			     struct board_values *values);
 /* What was collected goes into the window; it counts from 0 again. */
 void board_take_summary(struct board *board);
 

@@ -35,27 +35,30 @@ static struct row *make_callback(struct board *board, const void *object)
 {
 	const struct model_callback *callback = object;
 	const struct model_node *node = model_callback_node(callback);
-	char source[80], what[128], label[512];
+	char source[80], what[128], label[512], entity[512];
 	const char *from = model_callback_source(callback, source, sizeof(source));
 
 	(void)snprintf(what, sizeof(what), "%s%s",
 		       callback->kind == MODEL_CALLBACK_TIMER ? "timer " : "", from);
 	(void)model_callback_label(callback, label, sizeof(label));
+	(void)summary_callback_name(callback, entity, sizeof(entity));
 	return board_find(board, &(struct board_row){
 					 .page = BOARD_CALLBACKS,
-					 .name = node ? node->full_name : label,
+					 .name = node ? node->full_name : entity,
 					 .what = node ? what : "",
 					 .process = callback->process->name,
 					 .pid = callback->process->pid,
 					 .ask = label,
+					 .entity = entity,
 				 });
 }
 
 static struct row *make_topic(struct board *board, const void *object)
 {
+	const char *name = ((const struct model_topic *)object)->name;
+
 	return board_find(
-		board, &(struct board_row){ .page = BOARD_TOPICS,
-					    .name = ((const struct model_topic *)object)->name });
+		board, &(struct board_row){ .page = BOARD_TOPICS, .name = name, .entity = name });
 }
 
 static const char *executor_type(const struct model_instance *instance)
@@ -322,13 +325,14 @@ int board_event(struct board *board, const struct kymo_ctf_event *event, struct 
 
 int board_listen(struct board *board, struct kymo_err *err)
 {
-	const struct chains_options chains = { .all_topics = board->options.all,
-					       .calls = true,
-					       .begin_ns = INT64_MIN,
-					       .end_ns = INT64_MAX,
-					       .worst = 1,
-					       .follow_ns = INT64_MIN };
+	struct why_callbacks_options unused;
+	struct chains_options chains;
 
+	/* The chains of the summary, but of one slice after the other. */
+	summary_options(board->reader, INT64_MIN, INT64_MAX, &chains, &unused);
+	chains.all_topics = board->options.all;
+	chains.worst = 1;
+	chains.hops = chains.steady_first = false;
 	board->traces = kymo_ctf_trace_count(board->reader);
 	if (model_create(&board->model, err) < 0)
 		return -1;

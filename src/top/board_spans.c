@@ -17,6 +17,7 @@ static struct row *row_of(struct board *board, const struct spans_event *event)
 					 .process = process->name,
 					 .pid = process->pid,
 					 .ask = ask,
+					 .entity = ask,
 				 });
 }
 

@@ -127,6 +127,58 @@ unsigned board_findings(struct board *board, const struct summary_finding **find
 	return board->findings;
 }
 
+/* What the rows of a page are in the summary; SUMMARY_KINDS: the summary has nothing like them. */
+static enum summary_kind kind_of(enum board_page page)
+{
+	static const enum summary_kind kinds[BOARD_PAGES] = {
+		[BOARD_CALLBACKS] = SUMMARY_CALLBACK, [BOARD_TOPICS] = SUMMARY_TOPIC,
+		[BOARD_CHAINS] = SUMMARY_CHAIN,       [BOARD_EXECUTORS] = SUMMARY_KINDS,
+		[BOARD_THREADS] = SUMMARY_KINDS,      [BOARD_SPANS] = SUMMARY_SPAN,
+	};
+
+	return kinds[page];
+}
+
+static const struct summary_entity *entity_of(const struct board *board,
+					      const struct board_row *row)
+{
+	const struct summary *summary = board_summary(board);
+	const enum summary_kind kind = kind_of(row->page);
+
+	return summary && kind < SUMMARY_KINDS && *row->entity
+		       ? summary_find(summary, kind, row->entity, row->process)
+		       : NULL;
+}
+
+/* Of a whole trace, a path that ended somewhere once, and went on later, is no chain. */
+static bool is_no_chain(const struct board *board, const struct board_row *row)
+{
+	return row->page == BOARD_CHAINS && board->options.whole && !board->options.all &&
+	       board_summary(board) && !entity_of(board, row);
+}
+
+void board_values_of_summary(const struct board *board, const struct board_row *row,
+			     struct board_values *values)
+{
+	const struct selection *selection = board->options.selection;
+	const bool is_part = board->options.pid || (selection && selection_any(selection));
+	const bool is_run = row->page == BOARD_CALLBACKS || row->page == BOARD_SPANS;
+	const struct summary_entity *entity =
+		board->options.whole && !is_part ? entity_of(board, row) : NULL;
+	const struct histogram *of;
+
+	if (is_no_chain(board, row))
+		values->count = 0;
+	if (!entity)
+		return;
+	of = &entity->histogram[is_run ? SUMMARY_DURATION : SUMMARY_LATENCY];
+	values->count = entity->count[row->page == BOARD_TOPICS ? SUMMARY_PUBLISHED : SUMMARY_RUNS];
+	if (!of->count)
+		return;
+	values->usual_ns = (int64_t)histogram_quantile(of, 0.5);
+	values->worst_ns = (int64_t)of->max;
+}
+
 bool board_is_found(const struct board_row *row, const struct summary_finding *finding)
 {
 	const struct summary_entity *entity = finding->entity;
@@ -136,15 +188,16 @@ bool board_is_found(const struct board_row *row, const struct summary_finding *f
 	switch (row->page) {
 	case BOARD_CALLBACKS:
 		return (entity->kind == SUMMARY_CALLBACK || entity->kind == SUMMARY_TIMER) &&
-		       strcmp(row->ask, entity->ask) == 0;
+		       strcmp(row->entity, entity->name) == 0 &&
+		       strcmp(row->process, entity->of) == 0;
 	case BOARD_TOPICS:
 		return entity->kind == SUMMARY_SUBSCRIPTION && strcmp(row->name, entity->of) == 0;
 	case BOARD_CHAINS:
-		return entity->kind == SUMMARY_CHAIN && strcmp(row->name, entity->label) == 0;
+		return entity->kind == SUMMARY_CHAIN && strcmp(row->entity, entity->name) == 0;
 	case BOARD_SPANS:
 		return (entity->kind == SUMMARY_SPAN || entity->kind == SUMMARY_LOOP) &&
 		       strcmp(row->process, entity->of) == 0 &&
-		       strcmp(row->ask, entity->ask) == 0;
+		       strcmp(row->entity, entity->name) == 0;
 	default:
 		return false;
 	}

@@ -142,6 +142,7 @@ void board_values(const struct board *board, const struct board_row *pub,
 	}
 	values->usual_ns = usual(row, median, medians);
 	rates(board, row, values);
+	board_values_of_summary(board, pub, values);
 }
 
 /* Of one slice: what the page is about. */
