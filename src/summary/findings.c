@@ -186,20 +186,11 @@ static bool propose_holds(struct proposals *all, const struct summary *summary,
 	return true;
 }
 
-static const struct summary_entity *find(const struct summary *summary, enum summary_kind kind,
-					 const char *name)
-{
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (summary->entity[i]->kind == kind && strcmp(summary->entity[i]->name, name) == 0)
-			return summary->entity[i];
-	return NULL;
-}
-
 /* Lost events look like lost messages: then nothing can be said. */
 static void propose_loss(struct proposals *all, const struct summary *summary,
 			 const struct summary_entity *entity)
 {
-	const struct summary_entity *topic = find(summary, SUMMARY_TOPIC, entity->of);
+	const struct summary_entity *topic = summary_find(summary, SUMMARY_TOPIC, entity->of, "");
 	const uint64_t lost =
 		entity->count[SUMMARY_NEVER_RECEIVED] + entity->count[SUMMARY_OVERWRITTEN];
 	const uint64_t whole = entity->count[SUMMARY_RECEIVED] + lost;
@@ -244,7 +235,43 @@ static void propose_loop(struct proposals *all, const struct summary_entity *ent
 		propose(all, &finding);
 }
 
-static void propose_span(struct proposals *all, const struct summary_entity *entity)
+/* Is the longest span long because of one inside it, which is a finding itself? */
+static bool is_explained_inside(const struct summary *summary, const struct summary_entity *entity)
+{
+	const struct summary_instance *longest = entity->worsts ? &entity->worst[0] : NULL;
+	const struct summary_entity *inside =
+		longest && longest->parts
+			? summary_find(summary, SUMMARY_SPAN, longest->part[0].who, entity->of)
+			: NULL;
+	struct summary_finding finding;
+
+	if (!inside || !inside->worsts)
+		return false;
+	finding = finding_of(inside, SUMMARY_FINDING_SPAN, SUMMARY_DURATION);
+	return inside->worst[0].begin_ns == longest->begin_ns + longest->part[0].at_ns &&
+	       is_notable(&finding, SUMMARY_DURATION);
+}
+
+const struct summary_entity *summary_span_around(const struct summary *summary,
+						 const struct summary_entity *span)
+{
+	const struct summary_entity *best = NULL;
+
+	for (unsigned i = 0; span->worsts && i < summary->entities; i++) {
+		const struct summary_entity *entity = summary->entity[i];
+		const struct summary_instance *longest = &entity->worst[0];
+
+		if (entity->kind == SUMMARY_SPAN && entity->of == span->of && entity->worsts &&
+		    longest->parts && longest->part[0].who == span->name &&
+		    span->worst[0].begin_ns == longest->begin_ns + longest->part[0].at_ns &&
+		    (!best || longest->value_ns < best->worst[0].value_ns))
+			best = entity;
+	}
+	return best;
+}
+
+static void propose_span(struct proposals *all, const struct summary *summary,
+			 const struct summary_entity *entity)
 {
 	struct summary_finding finding = finding_of(entity, SUMMARY_FINDING_SPAN, SUMMARY_DURATION);
 
@@ -252,7 +279,7 @@ static void propose_span(struct proposals *all, const struct summary_entity *ent
 	finding.harm_ns = (finding.worst_ns - finding.usual_ns) / 2;
 	if (entity->worsts)
 		finding.at_ns = entity->worst[0].begin_ns;
-	if (is_notable(&finding, SUMMARY_DURATION))
+	if (is_notable(&finding, SUMMARY_DURATION) && !is_explained_inside(summary, entity))
 		propose(all, &finding);
 }
 
@@ -279,7 +306,7 @@ static void propose_of(struct proposals *all, const struct summary *summary,
 		propose_loop(all, entity);
 		return;
 	case SUMMARY_SPAN:
-		propose_span(all, entity);
+		propose_span(all, summary, entity);
 		return;
 	default:
 		return;

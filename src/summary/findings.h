@@ -84,6 +84,15 @@ char *summary_nothing_text(const struct summary *summary, char *buffer, size_t s
 char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
 			   char *buffer, size_t size);
 
+/**
+ * summary_span_around() - the innermost span around the longest instance of @span, if that one is
+ * why it took so long; NULL: there is none
+ *
+ * Of several spans inside each other, the innermost one that explains it is the finding.
+ */
+const struct summary_entity *summary_span_around(const struct summary *summary,
+						 const struct summary_entity *span);
+
 /** summary_finding_ask() - what `kymo why` takes to explain it; "": `kymo why` can't. */
 const char *summary_finding_ask(const struct summary_finding *finding);
 

@@ -189,6 +189,17 @@ static void loop_text(const struct summary_finding *finding, char *buffer, size_
 		 finding->times ? missed : "", finding->times ? ", and " : "", time, usual);
 }
 
+static void span_text(const struct summary *summary, const struct summary_finding *finding,
+		      char *buffer, size_t size)
+{
+	const struct summary_entity *around = summary_span_around(summary, finding->entity);
+	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
+
+	snprintf(buffer, size, "%s%s%s took %s, usually %s.", finding->entity->label,
+		 around ? " inside " : "", around ? around->label : "",
+		 text_ns(time, finding->worst_ns), text_ns(usual, finding->usual_ns));
+}
+
 static void trust_text(const struct summary *summary, char *buffer, size_t size)
 {
 	const struct summary_trust *trust = &summary->trust;
@@ -221,8 +232,6 @@ static void trust_text(const struct summary *summary, char *buffer, size_t size)
 char *summary_finding_text(const struct summary *summary, const struct summary_finding *finding,
 			   char *buffer, size_t size)
 {
-	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX];
-
 	switch (finding->kind) {
 	case SUMMARY_FINDING_CHAIN:
 	case SUMMARY_FINDING_CALLBACK:
@@ -241,8 +250,7 @@ char *summary_finding_text(const struct summary *summary, const struct summary_f
 		loop_text(finding, buffer, size);
 		break;
 	case SUMMARY_FINDING_SPAN:
-		snprintf(buffer, size, "%s took %s, usually %s.", finding->entity->label,
-			 text_ns(time, finding->worst_ns), text_ns(usual, finding->usual_ns));
+		span_text(summary, finding, buffer, size);
 		break;
 	case SUMMARY_FINDING_TRUST:
 	case SUMMARY_FINDING_KINDS:

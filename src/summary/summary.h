@@ -102,7 +102,7 @@ enum summary_distribution {
 
 /* What the time of an instance was spent with. */
 enum summary_what {
-	SUMMARY_RAN,        /* `who`, a callback, ran */
+	SUMMARY_RAN,        /* `who`, a callback, or a span in a span, ran */
 	SUMMARY_KEPT,       /* `who` kept the data until a later publication */
 	SUMMARY_PUBLISHING, /* the publish call on `who`, a topic */
 	SUMMARY_ON_ITS_WAY, /* `who`, a topic, to `by`, a node */

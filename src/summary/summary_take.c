@@ -262,6 +262,63 @@ static bool is_of_loop(const struct loops *loops, const struct spans_row *row)
 	return loops_is_sleep(loops, row->process, row->name);
 }
 
+static int64_t excess_of(const struct spans_row *row)
+{
+	return (int64_t)(row->duration.max - histogram_quantile(&row->duration, 0.5));
+}
+
+/* Is the longest span of @in inside the longest one of @row? */
+static bool is_inside(const struct spans_row *in, const struct spans_row *row)
+{
+	const int64_t end_ns = row->longest_at_ns + (int64_t)row->duration.max;
+
+	return in != row && in->duration.count && in->process == row->process &&
+	       in->longest_on == row->longest_on && in->longest_in == row->longest_in &&
+	       in->longest_at_ns >= row->longest_at_ns &&
+	       in->longest_at_ns + (int64_t)in->duration.max <= end_ns &&
+	       in->duration.max < row->duration.max;
+}
+
+/* The innermost span that explains at least half of why the longest one of @row took so long. */
+static const struct spans_row *reason_inside(struct summary_collect *collect,
+					     const struct spans_row *row)
+{
+	const struct spans_stats *stats = collect->from.spans_stats;
+	const struct spans_row *best = NULL;
+
+	for (unsigned i = 0; i < spans_stats_count(stats, SPANS_OF_SPANS); i++) {
+		const struct spans_row *in = spans_stats_row(stats, SPANS_OF_SPANS, i);
+
+		if (is_inside(in, row) && 2 * excess_of(in) >= excess_of(row) &&
+		    (!best || in->duration.max < best->duration.max) &&
+		    !is_of_loop(collect->from.loops, in))
+			best = in;
+	}
+	return best;
+}
+
+static void add_longest_span(struct summary_collect *collect, struct summary *summary,
+			     struct summary_entity *entity, const struct spans_row *row)
+{
+	const struct spans_row *in = reason_inside(collect, row);
+	struct summary_instance instance = { .begin_ns = row->longest_at_ns,
+					     .value_ns = (int64_t)row->duration.max };
+	char name[512];
+
+	if (in) {
+		snprintf(name, sizeof(name), "%s:%s", in->name->category, in->name->name);
+		instance.part[instance.parts++] = (struct summary_part){
+			.what = SUMMARY_RAN,
+			.who = summary_text(summary, name),
+			.by = "",
+			.ns = (int64_t)in->duration.max,
+			.usual_ns = (int64_t)histogram_quantile(&in->duration, 0.5),
+			.at_ns = in->longest_at_ns - row->longest_at_ns,
+		};
+	}
+	summary_add_worst(entity, &instance);
+}
+
 static void take_spans(struct summary_collect *collect, struct summary *summary)
 {
 	const struct spans_stats *stats = collect->from.spans_stats;
@@ -281,9 +338,7 @@ static void take_spans(struct summary_collect *collect, struct summary *summary)
 		merge(summary, entity, SUMMARY_DURATION, &row->duration);
 		seen(entity, row->first_ns, row->last_ns);
 		if (row->duration.count)
-			summary_add_worst(entity, &(struct summary_instance){
-							  .begin_ns = row->longest_at_ns,
-							  .value_ns = (int64_t)row->duration.max });
+			add_longest_span(collect, summary, entity, row);
 	}
 }
 

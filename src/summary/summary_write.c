@@ -173,7 +173,9 @@ static void put_worst(struct json_text *json, const struct summary *summary,
 		      const struct summary_entity *entity, bool is_exact)
 {
 	if (entity->worsts && !is_exact)
-		put_instance(json, "worst", summary, &entity->worst[0], has_parts(entity), false);
+		/* Where a span began inside another one says that both are one finding. */
+		put_instance(json, "worst", summary, &entity->worst[0], has_parts(entity),
+			     entity->kind == SUMMARY_SPAN);
 	if (!entity->worsts || !is_exact)
 		return;
 	json_text_open(json, "worsts", '[');

@@ -80,8 +80,11 @@ static void on_end(void *context, const struct spans_event *event)
 		return;
 	}
 	count_at(row, event->begin_ns);
-	if (!row->duration.count || ns > row->duration.max)
+	if (!row->duration.count || ns > row->duration.max) {
 		row->longest_at_ns = event->begin_ns;
+		row->longest_on = event->thread;
+		row->longest_in = event->track;
+	}
 	if (histogram_add(&row->duration, ns) ||
 	    histogram_add(&row->self, (uint64_t)event->self_ns))
 		stats->failed = true;

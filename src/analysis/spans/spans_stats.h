@@ -22,7 +22,9 @@ struct spans_row {
 	unsigned threads;		/* number of threads that used it */
 	int64_t first_ns, last_ns;	/* first and last begin that counts; 0: none */
 	struct histogram duration;	/* spans with an end */
-	int64_t longest_at_ns;          /* begin of the longest of these, the first of several */
+	int64_t longest_at_ns;          /* begin of the longest of these, the first of several, */
+	const struct model_thread *longest_on; /* its thread, */
+	const struct spans_track *longest_in;  /* and its track; NULL: none */
 	struct histogram self;          /* of these, the time outside of the spans inside */
 	uint64_t unfinished;		/* spans without an end */
 	uint64_t count;			/* number of instants, or of numeric values of a counter */

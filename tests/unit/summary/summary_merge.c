@@ -292,6 +292,55 @@ static void startup_is_no_finding(void **state)
 		summary_free(summary[i]);
 }
 
+/* 30 of 1 ms, and one of @worst_ns that begins at @begin_ns. */
+static struct summary_entity *span(struct summary *summary, const char *name, int64_t begin_ns,
+				   uint64_t worst_ns)
+{
+	struct summary_entity *entity = summary_entity(summary, SUMMARY_SPAN, name, "p");
+	struct summary_instance worst = { .begin_ns = begin_ns, .value_ns = (int64_t)worst_ns };
+
+	for (unsigned i = 0; i < 30; i++)
+		assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], MS), 0);
+	assert_int_equal(histogram_add(&entity->histogram[SUMMARY_DURATION], worst_ns), 0);
+	summary_add_worst(entity, &worst);
+	return entity;
+}
+
+/* @outer took so long because of @inner. */
+static void because(struct summary_entity *outer, const struct summary_entity *inner)
+{
+	outer->worst[0].parts = 1;
+	outer->worst[0].part[0] = (struct summary_part){
+		.what = SUMMARY_RAN,
+		.who = inner->name,
+		.by = "",
+		.ns = inner->worst[0].value_ns,
+		.at_ns = inner->worst[0].begin_ns - outer->worst[0].begin_ns,
+	};
+}
+
+static void spans_in_spans(void **state)
+{
+	struct summary *summary = summary_new();
+	struct summary_entity *step = span(summary, "c:step", 100, 30 * MS),
+			      *plan = span(summary, "c:plan", 200, 29 * MS),
+			      *wait = span(summary, "c:wait", 300, 28 * MS);
+	struct summary_finding finding[4];
+	char text[512];
+
+	(void)state;
+	assert_int_equal(summary_findings(summary, finding, 4), 3);
+	because(step, wait);
+	because(plan, wait);
+	assert_int_equal(summary_findings(summary, finding, 4), 1);
+	assert_string_equal(summary_finding_text(summary, &finding[0], text, sizeof(text)),
+			    "c:wait inside c:plan took 28.0 ms, usually 1.00 ms.");
+	/* The longest of it is another one now: two findings. */
+	wait->worst[0].begin_ns = 5 * (int64_t)MS;
+	assert_int_equal(summary_findings(summary, finding, 4), 3);
+	summary_free(summary);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +348,7 @@ int main(void)
 		cmocka_unit_test(merged_windows),
 		cmocka_unit_test(ranked),
 		cmocka_unit_test(startup_is_no_finding),
+		cmocka_unit_test(spans_in_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
