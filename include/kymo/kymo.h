@@ -432,9 +432,10 @@ enum { KYMO__POINT, KYMO__BEGIN, KYMO__END, KYMO__INSTANT, KYMO__COUNTER };
 	struct kymo_span guard __attribute__((cleanup(kymo_span_end), unused)) = {		\
 		KYMO__EMIT(KYMO__BEGIN, category, name __VA_OPT__(,) __VA_ARGS__) ? &site : NULL \
 	}
+#define KYMO__SPAN_AT(at, ...) KYMO__SPAN(KYMO__CAT(kymo__span_, at), KYMO__CAT(kymo__end_, at), __VA_ARGS__)
+/* The counter, not the line: a macro of yours may have two spans. */
 #define KYMO_SPAN(category, name, ...)								\
-	KYMO__SPAN(KYMO__CAT(kymo__span_, __LINE__), KYMO__CAT(kymo__end_, __LINE__), category, name	\
-		   __VA_OPT__(,) __VA_ARGS__)
+	KYMO__SPAN_AT(__COUNTER__, category, name __VA_OPT__(,) __VA_ARGS__)
 #define KYMO_FUNCTION(category, ...) KYMO_SPAN(KYMO__CATEGORY(category), __func__ __VA_OPT__(,) __VA_ARGS__)
 
 #ifndef KYMO_REGISTER_LATE	/* for libkymo itself: its own sites wait for their first event */

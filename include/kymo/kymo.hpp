@@ -403,21 +403,27 @@ private:
 	KYMO__EMIT(counter, category, name, ("value", value), __VA_ARGS__)
 #define KYMO_COUNTER(...) KYMO__COUNTER(__VA_ARGS__, ~)
 
+/*
+ * Only the variable is named by the counter. The types of the place are local to a block, and have
+ * the same names in each file that includes an inline function: the function has one place.
+ */
 #define KYMO__SPAN(at, category, name, ...)                                                   \
-	KYMO__CHECK(category, name, __VA_ARGS__);                                             \
-	KYMO__PLACE(kymo__from_##at, begin, category, name, __VA_ARGS__);                     \
-	KYMO__PLACE(kymo__to_##at, end, category, name, ~);                                   \
-	KYMO__SITE(kymo__begin_##at, kymo__from_##at, __VA_ARGS__);                           \
-	KYMO__SITE(kymo__end_##at, kymo__to_##at, ~);                                         \
-	[[maybe_unused]] const ::kymo::span kymo__span_##at(                                  \
-		kymo__begin_##at::wanted() &&                                                 \
-				kymo__begin_##at::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__)) \
-			? kymo__end_##at::get()                                               \
-			: nullptr)
+	[[maybe_unused]] const ::kymo::span kymo__span_##at(__extension__({                   \
+		KYMO__CHECK(category, name, __VA_ARGS__);                                     \
+		KYMO__PLACE(kymo__from, begin, category, name, __VA_ARGS__);                  \
+		KYMO__PLACE(kymo__to, end, category, name, ~);                                \
+		KYMO__SITE(kymo__begin, kymo__from, __VA_ARGS__);                             \
+		KYMO__SITE(kymo__end, kymo__to, ~);                                           \
+		kymo__begin::wanted() &&                                                      \
+				kymo__begin::emit(0 KYMO__ALL(KYMO__VALUE, __VA_ARGS__))      \
+			? kymo__end::get()                                                    \
+			: nullptr;                                                            \
+	}))
 #define KYMO__SPAN_AT(at, ...) KYMO__SPAN(at, __VA_ARGS__)
-#define KYMO_SPAN(...) KYMO__SPAN_AT(__LINE__, __VA_ARGS__, ~)
-#define KYMO__FUNCTION(category, ...)								\
-	KYMO__SPAN_AT(__LINE__, sizeof("" category) > 1 ? "" category : "function", __func__, __VA_ARGS__)
+#define KYMO_SPAN(...) KYMO__SPAN_AT(__COUNTER__, __VA_ARGS__, ~)
+#define KYMO__FUNCTION(category, ...)                                                            \
+	KYMO__SPAN_AT(__COUNTER__, sizeof("" category) > 1 ? "" category : "function", __func__, \
+		      __VA_ARGS__)
 #define KYMO_FUNCTION(...) KYMO__FUNCTION(__VA_ARGS__, ~)
 
 #else /* KYMO_COMPILE_OUT */

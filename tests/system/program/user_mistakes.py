@@ -39,6 +39,7 @@ MISTAKES_CPP = MISTAKES + [
     ('KYMO_INSTANT("a", "b", ("n", std::vector<int>()));', VALUE),
 ]
 RIGHT = [
+    'KYMO_SPAN("a", "b"); KYMO_SPAN("a", "c", ("step", 3)); KYMO_FUNCTION("a");',
     f'KYMO_SPAN("a", "b", {", ".join(FIELDS[:8])});',
     f'KYMO_COUNTER("a", "b", (double)number, {", ".join(FIELDS[:7])});',
     'KYMO_SPAN("a", __func__, ("text", text), ("bytes", bytes), ("none", (void *)0));',
