@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/input/answer.h"
 #include "cli/input/input_captures.h"
 #include "cli/common/common.h"
@@ -54,6 +55,22 @@ static bool is_chain(const char *operand)
 	return strstr(operand, "->") && access(operand, F_OK) != 0;
 }
 
+/* What is not a chain, but could be a callback, a span or a loop: which commands show it. */
+static int name_others(int argc, char **argv, int at, struct kymo_err *err)
+{
+	char what[300], trace[300] = "";
+
+	for (int i = 0; i < argc && argc > 1 && !*trace; i++)
+		if (i != at)
+			text_shell(trace, sizeof(trace), argv[i]);
+	text_shell(what, sizeof(what), argv[at]);
+	return err_set(err, KYMO_EXIT_USAGE,
+		       "'%.200s' is neither a trace nor a chain such as '/lidar -> /cmd_vel'; for a "
+		       "callback, a span or a loop, type \"kymo why%s%s %s\" (the worst one, part by "
+		       "part) or \"kymo report%s%s --all\" (all distributions)",
+		       argv[at], *trace ? " " : "", trace, what, *trace ? " " : "", trace);
+}
+
 static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_err *err)
 {
 	for (int i = 0; i < *argc; i++) {
@@ -67,11 +84,9 @@ static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_
 		(*argc)--;
 		i--;
 	}
-	for (int i = 0; i < *argc && *argc > 1; i++)
-		if (access(argv[i], F_OK) != 0)
-			return err_set(err, KYMO_EXIT_USAGE, "'%s' is neither a trace nor a chain; a chain "
-				       "has an arrow, such as '/lidar -> /cmd_vel'; `kymo why` explains callbacks, spans "
-				       "and loops", argv[i]);
+	for (int i = 0; i < *argc; i++)
+		if (access(argv[i], F_OK) != 0 && (*argc > 1 || !cli_means_path(argv[i])))
+			return name_others(*argc, argv, i, err);
 	return 0;
 }
 

@@ -176,6 +176,11 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 		}
 	}
 	live_show_end(&watch->show);
+	if (rc == 0 && options->top && !watch->show.shown && !watch->directory && !*live_stopped())
+		rc = err_set(err, KYMO_EXIT_EMPTY, "%s",
+			     options->now ? "the session has ended, and nothing happened since you "
+					    "asked; leave out --now to see what it recorded"
+					  : "the session has ended without an event");
 	if (rc == 0 && options->output && !options->quiet)
 		fprintf(stderr, "kymo live: %s: %" PRIu64 " packets of %" PRIu64 " streams, %" PRIu64 " bytes\n", options->output,
 			watch->counts.packets, watch->counts.streams, watch->counts.bytes);

@@ -94,6 +94,7 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 
 	if (!show->running || running_is_empty(show->running))
 		return 0;
+	show->shown = true;
 	if (screen)
 		(void)fputs(CLEAR, stdout);
 	if (table_open(&table, stdout, show->format) < 0)

@@ -21,6 +21,7 @@ struct live_show {
 	int64_t until;
 	struct kymo_err why;			/* it could not be opened */
 	struct running *running;	/* of tables */
+	bool shown;                     /* tables were printed */
 };
 
 /**

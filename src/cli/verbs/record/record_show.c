@@ -41,6 +41,20 @@ static void tell_nothing(struct record_show *show)
 	record_say(show, text);
 }
 
+/*
+ * A command writes to the same terminal: what it prints would be appended to a line that changes. So
+ * there are lines of their own, after 1, 2, 4, 8 ... seconds. Return: false: not yet.
+ */
+static bool begins_line(struct record_show *show, uint64_t duration_ns)
+{
+	if (!show->record->command)
+		return true;
+	if (duration_ns < (1000000000ull << show->lines))
+		return false;
+	show->lines++;
+	return true;
+}
+
 void record_progress(void *context, const struct session_stats *stats)
 {
 	char time[TEXT_QUANTITY_MAX], bytes[TEXT_QUANTITY_MAX];
@@ -49,11 +63,13 @@ void record_progress(void *context, const struct session_stats *stats)
 	if (!stats->processes && !show->told_nothing &&
 	    stats->duration_ns >= (show->record->command ? NOTHING_NS : NOBODY_NS))
 		tell_nothing(show);
+	if (!begins_line(show, stats->duration_ns))
+		return;
 	fprintf(stderr, "\r%s  %" PRIu64 " events  %s  %u processes", text_ns(time,
 		(int64_t)stats->duration_ns), stats->recorded + stats->init_events,
 		text_bytes(bytes, stats->bytes), stats->alive);
 	if (stats->dropped)
 		fprintf(stderr, "  %" PRIu64 " dropped", stats->dropped);
-	fputs("\033[K", stderr);
+	fputs(show->record->command ? "\033[K\n" : "\033[K", stderr);
 	fflush(stderr);
 }

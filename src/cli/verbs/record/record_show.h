@@ -8,6 +8,7 @@
 
 struct record_show {
 	bool terminal;		/* a progress line may be on it */
+	unsigned lines;		/* beside a command: how many there were */
 	bool told_nothing;
 	const struct record_options *record;
 	const struct record_result *result;
