@@ -46,7 +46,8 @@ static void count_span(struct board *board, const struct tally_of *of)
 						     .what = of->category,
 						     .process = of->process,
 						     .pid = of->pid,
-						     .ask = ask });
+						     .ask = ask,
+						     .entity = ask });
 	if (row)
 		board_now(board, row)->count += count;
 }
