@@ -235,7 +235,7 @@ DOORS = {
     "analysis/simclock": "simclock",
     "analysis/spans": "loops spans spans_stats spans_tree",
     "analysis/stats": "stats stats_activity stats_content stats_graph stats_intervals stats_losses stats_windows",
-    "analysis/chains": "chains",
+    "analysis/chains": "chains chains_suggest",
     "analysis/sched": "sched sched_runs sched_totals",
     "analysis/executors": "executor_view executor_waits",
     "analysis/system": "system_calls system_cputime system_faults system_memory system_profile",
