@@ -16,7 +16,7 @@ struct options {
 	int format;
 	struct selection selection;
 	uint64_t limit, chain, worst, message;
-	bool all, latest;
+	bool all, latest, suggest;
 	const char *at;
 	struct cli_times times;
 	struct opt_list capture;
@@ -37,6 +37,8 @@ static const struct opt opts[] = {
 	  "show the first chain that begins then or later, as a tree", NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
+	{ "suggest", 0, OPT_FLAG, offsetof(struct options, suggest), NULL,
+	  "list links that nobody told of, as guesses beside their evidence", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also chains over /rosout and /parameter_events", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
@@ -90,6 +92,13 @@ static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_
 	return 0;
 }
 
+static int check_suggest(const struct options *o, const char *pattern, struct kymo_err *err)
+{
+	if (o->suggest && (pattern || o->chain || o->message || o->at || o->latest))
+		return err_set(err, KYMO_EXIT_USAGE, "--suggest lists guesses, and no chains; ask for one of the two");
+	return 0;
+}
+
 static int read_at(const struct answer *answer, const char *at, int64_t *at_ns, struct kymo_err *err)
 {
 	int64_t first_ns;
@@ -108,6 +117,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
 	    read_chain(&argc, argv, &flow.pattern, err) ||
+	    check_suggest(&o, flow.pattern, err) ||
 	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
 	if (answer_open(&answer, "flow", argc, argv, &o.times, err)) {
@@ -122,6 +132,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	flow.worst = o.worst < WORST_MAX ? (unsigned)o.worst : WORST_MAX;
 	flow.all_topics = o.all;
 	flow.latest = o.latest;
+	flow.suggest = o.suggest;
 	flow.begin_ns = answer.begin_ns;
 	flow.end_ns = answer.end_ns;
 	flow.message = o.message;

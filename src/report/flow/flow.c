@@ -24,7 +24,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 	flow->lost_of_chains += loss->is_elsewhere ? 0 : loss->events + loss->packets;
 }
 
-static const struct model_listener loss_listener = { .loss = on_loss };
+const struct model_listener flow_loss_listener = { .loss = on_loss };
 
 static int pass(struct flow *flow, const struct chains_options *chains, struct kymo_err *err)
 {
@@ -44,7 +44,7 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 		return -1;
 	if (flow->capture)
 		pass_add(&flow->passes, &capture_pass, flow->capture);
-	if (model_listen(flow->model, &loss_listener, flow))
+	if (model_listen(flow->model, &flow_loss_listener, flow))
 		return err_no_memory(err);
 	return pass_run(&flow->passes, flow->reader, &progress, err);
 }
@@ -373,6 +373,8 @@ int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow
 	};
 	int status = -1;
 
+	if (options->suggest)
+		return flow_suggest(&flow, lost, err);
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		chains.calls |= strcmp(kymo_ctf_class(reader, i)->name, "ros2:rmw_take_response") == 0;
 	if (pass(&flow, &chains, err) || choose(&flow, err))

@@ -21,6 +21,7 @@ struct flow_options {
 	uint64_t chain;			/* only this one, from 1; 0: all */
 	unsigned worst;			/* arrivals per chain */
 	bool all_topics, latest;
+	bool suggest;			/* instead of chains: links that the times suggest */
 	int64_t begin_ns, end_ns;	/* of what begins, as @reader gives times; INT64_MIN, INT64_MAX: not limited */
 	uint64_t message;		/* follow this publication; 0: none */
 	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */

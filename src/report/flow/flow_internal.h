@@ -46,6 +46,12 @@ bool flow_is_detailed(const struct flow *flow, unsigned at);
 int flow_print_wire(struct flow *flow, struct kymo_err *err);
 void flow_print_wire_tree(struct flow *flow);
 
+/* flow.c: counts lost events; its context is the flow. */
+extern const struct model_listener flow_loss_listener;
+
+/* flow_suggest.c: the whole answer of --suggest. Return: as flow_run(). */
+int flow_suggest(struct flow *flow, bool *lost, struct kymo_err *err);
+
 /* flow_tree.c */
 void flow_print_tree(struct flow *flow);
 
