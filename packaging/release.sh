@@ -220,6 +220,12 @@ try_tarball() {
 	echo "$(inside ldd --version | head -1): $(inside /opt/moved/here/bin/kymo --version | head -1)"
 }
 
+# By name: once their repository is gone, apt knows only those that are installed.
+remove_packages() {
+	# shellcheck disable=SC2016,SC2046 # a list; dpkg-query expands the first one
+	logged apt inside apt-get purge -y $(inside dpkg-query -W -f '${Package}\n' | grep kymo)
+}
+
 try_packages() {
 	step "there: packages of the repository"
 	local trust='[trusted=yes]'
@@ -232,7 +238,7 @@ try_packages() {
 	calls_recorded kymo
 	inside kymo agent --help >/dev/null || fail "kymo agent"
 	[ ! -e "$release/Dockerfile" ] || try_image
-	logged apt inside apt-get purge -y kymo python3-kymo libkymo0 libkymo-dev kymo-ros2
+	remove_packages
 	rm -rf "$root/etc/apt/sources.list.d/kymo.list" "$root/opt/kymo-apt"
 }
 
@@ -245,7 +251,7 @@ try_image() {
 		return
 	fi
 	step "there: what the Dockerfile runs; no Docker daemon answers"
-	logged apt inside apt-get purge -y kymo python3-kymo libkymo0 libkymo-dev kymo-ros2
+	remove_packages
 	rm -f "$root/etc/apt/sources.list.d/kymo.list"
 	sed -n '/^RUN /,/[^\\]$/{s/^RUN //;p}' "$release/Dockerfile" >"$root/opt/run.sh"
 	logged image inside env "KYMO_VERSION=$version" sh -e /opt/run.sh
