@@ -17,6 +17,9 @@
 #ifdef __SANITIZE_THREAD__ /* looks for nothing in one thread, and takes 20 times as long */
 #define COPIES 20          /* damaged ones */
 #define FILTERED 4         /* filters look at each 4th table */
+#elif defined(__SANITIZE_ADDRESS__) /* five times as long */
+#define COPIES 100
+#define FILTERED 1
 #else
 #define COPIES 300
 #define FILTERED 1
