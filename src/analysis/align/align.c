@@ -52,7 +52,8 @@ struct gathering {
 static int on_event(void *context, const struct kymo_ctf_event *event)
 {
 	const struct gathering *gathering = context;
-	struct host *host = &gathering->align->host[gathering->align->of_trace[event->trace]];
+	struct aligned_host *host =
+		&gathering->align->host[gathering->align->of_trace[event->trace]];
 
 	/* Times outside of this range are damage. */
 	if (event->ns < 0 || event->ns >= TIME_LAST)
@@ -130,7 +131,7 @@ int align_apply_from(const struct align *align, unsigned first, struct kymo_ctf_
 {
 	for (unsigned i = 0; align && i < kymo_ctf_trace_count(reader) && first + i < align->traces;
 	     i++) {
-		const struct host *host = &align->host[align->of_trace[first + i]];
+		const struct aligned_host *host = &align->host[align->of_trace[first + i]];
 
 		if (kymo_ctf_align(reader, i, host->shift, host->shifts, err))
 			return -1;
@@ -145,7 +146,7 @@ int align_apply(const struct align *align, struct kymo_ctf_reader *reader, struc
 
 int64_t align_shift(const struct align *align, unsigned host, int64_t ns)
 {
-	const struct host *its = &align->host[host];
+	const struct aligned_host *its = &align->host[host];
 	unsigned i = 0;
 
 	if (!its->shifts)

@@ -30,7 +30,7 @@
 static void halve(struct bounds *bounds)
 {
 	for (unsigned i = 0; i < bounds->count / 2; i++) {
-		const struct bound *a = &bounds->bound[2 * i], *b = a + 1;
+		const struct align_bound *a = &bounds->bound[2 * i], *b = a + 1;
 
 		bounds->bound[i] = a->most_ns <= b->most_ns ? *a : *b;
 	}
@@ -40,7 +40,7 @@ static void halve(struct bounds *bounds)
 
 int bounds_add(struct bounds *bounds, int64_t ns, int64_t most_ns)
 {
-	struct bound *last;
+	struct align_bound *last;
 
 	if (!bounds->bound) {
 		bounds->bound = calloc(BOUNDS_MAX, sizeof(*bounds->bound));
@@ -53,12 +53,12 @@ int bounds_add(struct bounds *bounds, int64_t ns, int64_t most_ns)
 		last = &bounds->bound[bounds->count - 1];
 		bounds->in_group++;
 		if (most_ns < last->most_ns)
-			*last = (struct bound){ ns, most_ns };
+			*last = (struct align_bound){ ns, most_ns };
 		return 0;
 	}
 	if (bounds->count == BOUNDS_MAX)
 		halve(bounds);
-	bounds->bound[bounds->count++] = (struct bound){ ns, most_ns };
+	bounds->bound[bounds->count++] = (struct align_bound){ ns, most_ns };
 	bounds->in_group = 1;
 	return 0;
 }
@@ -71,7 +71,7 @@ void bounds_free(struct bounds *bounds)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct bound *x = a, *y = b;
+	const struct align_bound *x = a, *y = b;
 
 	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
@@ -79,29 +79,29 @@ static int by_time(const void *a, const void *b)
 /* ---- the rate ---- */
 
 struct side {
-	const struct bound *bound;
+	const struct align_bound *bound;
 	unsigned count;
 	int sign;			/* the sign of B's clock minus A's in most_ns */
 };
 
-struct task {
+struct bounds_task {
 	struct side most, least;
 	int64_t origin_ns, base_ns;	/* subtracted from all times and from all differences */
 };
 
-static double time_of(const struct task *task, int64_t ns)
+static double time_of(const struct bounds_task *task, int64_t ns)
 {
 	return (double)(ns - task->origin_ns);
 }
 
 /* The bound of B's clock minus A's, times the side's sign. */
-static double bound_of(const struct task *task, const struct side *side, unsigned i)
+static double bound_of(const struct bounds_task *task, const struct side *side, unsigned i)
 {
 	return (double)(side->bound[i].most_ns - side->sign * task->base_ns) + BOUNDS_SLACK_NS;
 }
 
 /* The lowest bound of the side, seen along a line of @rate. */
-static double lowest(const struct task *task, const struct side *side, double rate)
+static double lowest(const struct bounds_task *task, const struct side *side, double rate)
 {
 	double low = INFINITY;
 
@@ -115,12 +115,12 @@ static double lowest(const struct task *task, const struct side *side, double ra
  * The smallest distance between the two sides, seen along a line of @rate. It is a concave function
  * of @rate, so a ternary search finds its maximum.
  */
-static double room(const struct task *task, double rate)
+static double room(const struct bounds_task *task, double rate)
 {
 	return lowest(task, &task->most, rate) + lowest(task, &task->least, rate);
 }
 
-static double widest(const struct task *task)
+static double widest(const struct bounds_task *task)
 {
 	double low = -BOUNDS_RATE_MAX, high = BOUNDS_RATE_MAX;
 
@@ -136,7 +136,7 @@ static double widest(const struct task *task)
 }
 
 /* The rate between @inside and @outside at which room() falls below 0. */
-static double edge(const struct task *task, double inside, double outside)
+static double edge(const struct bounds_task *task, double inside, double outside)
 {
 	if (room(task, outside) >= 0)
 		return outside;
@@ -157,8 +157,8 @@ static double edge(const struct task *task, double inside, double outside)
  * For each knot: the lowest bound of the side, seen along the line, with each bound widened by the
  * wander. One sweep goes forward in time, another one backward.
  */
-static void envelope(const struct task *task, const struct side *side, const struct bounds_fit *fit,
-		     double *low)
+static void envelope(const struct bounds_task *task, const struct side *side,
+		     const struct bounds_fit *fit, double *low)
 {
 	double value = INFINITY, at = 0, t, own;
 	unsigned next = 0;
@@ -192,7 +192,7 @@ static void envelope(const struct task *task, const struct side *side, const str
 /*
  * @straight: the middle is one line. Return: false: the bounds contradict each other at some knot.
  */
-static bool curve(const struct task *task, struct bounds_fit *fit, bool straight)
+static bool curve(const struct bounds_task *task, struct bounds_fit *fit, bool straight)
 {
 	double most[BOUNDS_KNOTS], least[BOUNDS_KNOTS], middle, cell;
 	double line =
@@ -217,7 +217,7 @@ static bool curve(const struct task *task, struct bounds_fit *fit, bool straight
 void bounds_fit(struct bounds_fit *fit, struct bounds *most, struct bounds *least, int64_t begin_ns,
 		int64_t end_ns)
 {
-	struct task task = {
+	struct bounds_task task = {
 		.most = { most->bound, most->count, 1 },
 		.least = { least->bound, least->count, -1 },
 		.origin_ns = begin_ns,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* At time @ns (clock of A) the value is at most @most_ns. */
-struct bound {
+struct align_bound {
 	int64_t ns, most_ns;
 };
 
@@ -21,7 +21,7 @@ struct bound {
 
 /* The bounds, thinned out: of each group of consecutive bounds only the lowest is kept. */
 struct bounds {
-	struct bound *bound;		/* sorted by bounds_fit() */
+	struct align_bound *bound;		/* sorted by bounds_fit() */
 	unsigned count;
 	uint64_t messages;
 	uint64_t group, in_group;	/* size of a group; size of the group in progress */

@@ -20,7 +20,7 @@
 #define ALIGN_MARGIN_NS 10000000ll	/* margin around the first and the last event */
 #define HOSTS_MAX 64u		/* further hosts keep the times of their wall clocks */
 
-struct host {
+struct aligned_host {
 	struct align_host pub;
 	const char *clock_id;		/* "" when not in the trace */
 	int64_t offset_ns;		/* of the clock of its first trace */
@@ -32,7 +32,7 @@ struct host {
 };
 
 struct align {
-	struct host *host;
+	struct aligned_host *host;
 	unsigned hosts;
 	uint32_t *of_trace;		/* host number, by trace */
 	unsigned traces;

@@ -17,7 +17,7 @@
 /* ---- one host, compared with the aligned hosts ---- */
 
 /* The shift of @host's own time @ns to the clock of the first host, and the error of that shift. */
-static int64_t shift_at(const struct host *host, int64_t ns, int64_t *error_ns)
+static int64_t shift_at(const struct aligned_host *host, int64_t ns, int64_t *error_ns)
 {
 	const struct kymo_ctf_shift *a = host->shift;
 	unsigned at = 0;
@@ -60,7 +60,8 @@ static uint64_t sum(const struct messages *messages, unsigned a, unsigned b)
  * Adds the error of @other at that time to each bound: so the bound is never tighter than
  * justified.
  */
-static int add_all(struct bounds *to, const struct bounds *from, const struct host *other, bool in)
+static int add_all(struct bounds *to, const struct bounds *from, const struct aligned_host *other,
+		   bool in)
 {
 	for (unsigned i = 0; i < from->count; i++) {
 		int64_t sent = from->bound[i].ns, taken = sent + from->bound[i].most_ns, error_ns;
@@ -94,7 +95,7 @@ static int beside_make(const struct align *align, const struct messages *message
 	return 0;
 }
 
-static int host_shift(struct host *host, const struct bounds_fit *fit)
+static int host_shift(struct aligned_host *host, const struct bounds_fit *fit)
 {
 	struct kymo_ctf_shift *shift = calloc(BOUNDS_KNOTS, sizeof(*shift));
 
@@ -125,8 +126,8 @@ static int host_shift(struct host *host, const struct bounds_fit *fit)
  * The time from the first to the last event of all aligned hosts and of @host, by the first host's
  * clock. @host is not aligned yet, so @some bound of it gives its rough difference.
  */
-static void extent(const struct align *align, const struct host *host, const struct bound *some,
-		   int64_t *begin_ns, int64_t *end_ns)
+static void extent(const struct align *align, const struct aligned_host *host,
+		   const struct align_bound *some, int64_t *begin_ns, int64_t *end_ns)
 {
 	bool has_events = host->first_ns <= host->last_ns;
 	int64_t error_ns, first, last;
@@ -134,7 +135,7 @@ static void extent(const struct align *align, const struct host *host, const str
 	*begin_ns = has_events ? host->first_ns - some->most_ns : some->ns;
 	*end_ns = has_events ? host->last_ns - some->most_ns : some->ns;
 	for (unsigned i = 0; i < align->hosts; i++) {
-		const struct host *other = &align->host[i];
+		const struct aligned_host *other = &align->host[i];
 
 		if (!other->done || other->first_ns > other->last_ns)
 			continue;
@@ -148,7 +149,7 @@ static void extent(const struct align *align, const struct host *host, const str
 }
 
 /* Requires messages in both directions. Return: 0; -1: out of memory. */
-static int compare(struct align *align, struct host *host, struct beside *beside)
+static int compare(struct align *align, struct aligned_host *host, struct beside *beside)
 {
 	struct bounds_fit *fit = calloc(1, sizeof(*fit));
 	int64_t begin_ns, end_ns;
@@ -290,7 +291,7 @@ static void one_way(struct align_host *host, const struct bounds *most, const st
 }
 
 /* For hosts without paths in both directions: shift by a constant, with an unknown error. */
-static int leave(struct host *host)
+static int leave(struct aligned_host *host)
 {
 	host->shift = calloc(1, sizeof(*host->shift));
 	if (!host->shift)
@@ -361,8 +362,8 @@ static int settle_rest(struct align *align, const struct messages *messages)
  */
 static int take_clock(struct align *align, unsigned index, unsigned from)
 {
-	struct host *host = &align->host[index];
-	const struct host *other = &align->host[from];
+	struct aligned_host *host = &align->host[index];
+	const struct aligned_host *other = &align->host[from];
 	int64_t later_ns;
 
 	if (__builtin_sub_overflow(other->offset_ns, host->offset_ns, &later_ns))
@@ -415,7 +416,7 @@ static int settle_some(struct align *align, struct messages *messages)
 	int some = 0;
 
 	for (unsigned i = 1; i < messages->hosts; i++) {
-		struct host *host = &align->host[i];
+		struct aligned_host *host = &align->host[i];
 		struct beside beside = { .to = 0 };
 		int status = 0;
 

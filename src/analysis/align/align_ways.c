@@ -31,7 +31,7 @@
 /* A bound, and when the host in between sent or received its message, by that host's clock. */
 struct end {
 	int64_t at_ns;
-	const struct bound *bound;
+	const struct align_bound *bound;
 };
 
 static int by_time(const void *a, const void *b)
@@ -50,7 +50,7 @@ static struct end *ends_of(const struct bounds *bounds, int sign, bool ahead)
 	struct end *end = calloc(bounds->count, sizeof(*end));
 
 	for (unsigned i = 0; end && i < bounds->count; i++) {
-		const struct bound *bound = &bounds->bound[i];
+		const struct align_bound *bound = &bounds->bound[i];
 
 		end[i] = (struct end){ ahead ? bound->ns + sign * bound->most_ns : bound->ns,
 				       bound };
@@ -110,7 +110,7 @@ static int join(struct bounds *out, const struct bounds *known, const struct bou
 	if (!status)
 		find_best(of, message->count, from, known->count, best);
 	for (unsigned i = 0; !status && i < message->count; i++) {
-		const struct bound *a = from[best[i]].bound, *b = of[i].bound;
+		const struct align_bound *a = from[best[i]].bound, *b = of[i].bound;
 		int64_t apart_ns =
 			in ? of[i].at_ns - from[best[i]].at_ns : from[best[i]].at_ns - of[i].at_ns;
 		int64_t rate_ns = (int64_t)ceil(distance(&of[i], &from[best[i]]));

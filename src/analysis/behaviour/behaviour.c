@@ -18,7 +18,7 @@
 #include "base/map.h"
 
 /* Where something happened. */
-struct place {
+struct behaviour_place {
 	int64_t ns;
 	const struct model_thread *thread;
 	const struct model_node *node;
@@ -45,8 +45,8 @@ static void add_sum(struct behaviour *b, const struct behaviour_interval *interv
 	sums->over += interval->what->budget_ns && ns > interval->what->budget_ns;
 }
 
-static void close_open(struct behaviour *b, const struct rule *rule, struct open *open,
-		       int64_t end_ns)
+static void close_open(struct behaviour *b, const struct behaviour_rule *rule,
+		       struct behaviour_open *open, int64_t end_ns)
 {
 	const struct behaviour_interval interval = {
 		.what = &b->file->what[rule->first + open->state],
@@ -65,7 +65,7 @@ static void close_open(struct behaviour *b, const struct rule *rule, struct open
 		b->report(b->context, &interval);
 }
 
-static uint64_t key_of(const struct rule *rule, const struct place *place)
+static uint64_t key_of(const struct behaviour_rule *rule, const struct behaviour_place *place)
 {
 	switch (rule->each) {
 	case EACH_THREAD:
@@ -79,9 +79,9 @@ static uint64_t key_of(const struct rule *rule, const struct place *place)
 	}
 }
 
-static void begin(struct open *open, unsigned state, const struct place *place)
+static void begin(struct behaviour_open *open, unsigned state, const struct behaviour_place *place)
 {
-	*open = (struct open){ .is = true,
+	*open = (struct behaviour_open){ .is = true,
 			       .state = state,
 			       .begin_ns = place->ns,
 			       .thread = place->thread,
@@ -89,10 +89,10 @@ static void begin(struct open *open, unsigned state, const struct place *place)
 }
 
 static void happen(struct behaviour *b, const struct condition *condition,
-		   const struct place *place)
+		   const struct behaviour_place *place)
 {
-	const struct rule *rule = &b->file->rule[condition->rule];
-	struct open *open =
+	const struct behaviour_rule *rule = &b->file->rule[condition->rule];
+	struct behaviour_open *open =
 		map_at(&b->open[condition->rule], key_of(rule, place), 0, sizeof(*open));
 
 	if (!open) {
@@ -120,7 +120,7 @@ static bool is_end(const struct behaviour *b, const struct condition *condition)
 }
 
 /* Conditions @set are fulfilled at @place, if its process fits. */
-static void fulfil(struct behaviour *b, uint64_t set, const struct place *place)
+static void fulfil(struct behaviour *b, uint64_t set, const struct behaviour_place *place)
 {
 	for (unsigned ends = 2; ends--;) {
 		for (uint64_t left = set; left; left &= left - 1) {
@@ -152,7 +152,7 @@ static void on_published(void *context, const struct model_message *message)
 		return;
 	*last_id = message->id;
 	fulfil(b, set,
-	       &(struct place){ message->publish_ns, message->publish_thread,
+	       &(struct behaviour_place){ message->publish_ns, message->publish_thread,
 				message->publisher->node });
 }
 
@@ -164,7 +164,7 @@ static void on_started(void *context, const struct model_instance *instance)
 
 	if (set)
 		fulfil(b, set,
-		       &(struct place){ instance->start_ns, instance->thread,
+		       &(struct behaviour_place){ instance->start_ns, instance->thread,
 					model_callback_node(instance->callback) });
 }
 
@@ -175,7 +175,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 	if (set)
 		fulfil(b, set,
-		       &(struct place){ instance->start_ns + instance->duration_ns,
+		       &(struct behaviour_place){ instance->start_ns + instance->duration_ns,
 					instance->thread,
 					model_callback_node(instance->callback) });
 }
@@ -188,7 +188,8 @@ static void on_transition(void *context, const struct model_transition *transiti
 
 	if (set)
 		fulfil(b, set,
-		       &(struct place){ transition->ns, transition->thread, transition->node });
+		       &(struct behaviour_place){ transition->ns, transition->thread,
+						  transition->node });
 }
 
 static void on_loss(void *context, const struct model_loss *loss)
@@ -198,7 +199,7 @@ static void on_loss(void *context, const struct model_loss *loss)
 
 	for (unsigned r = 0; r < b->file->rules; r++)
 		for (size_t at = 0; (slot = map_next(&b->open[r], &at));) {
-			struct open *open = slot->value;
+			struct behaviour_open *open = slot->value;
 
 			open->has_loss |= open->is && loss->end_ns >= open->begin_ns;
 		}
@@ -209,7 +210,8 @@ static void on_span(struct behaviour *b, const struct spans_event *event, enum c
 	const uint64_t set = behaviour_of_name(b, event->name) & b->kind[kind];
 
 	if (set)
-		fulfil(b, set, &(struct place){ .ns = event->ns, .thread = event->thread });
+		fulfil(b, set,
+		       &(struct behaviour_place){ .ns = event->ns, .thread = event->thread });
 }
 
 static void on_begin(void *context, const struct spans_event *event)
@@ -237,7 +239,7 @@ int behaviour_event(struct behaviour *b, const struct kymo_ctf_event *event)
 	set = behaviour_of_class(b, event->class);
 	if (set)
 		fulfil(b, set,
-		       &(struct place){ .ns = event->ns,
+		       &(struct behaviour_place){ .ns = event->ns,
 					.thread = model_event_thread_known(b->model, event) });
 	return 0;
 }
@@ -314,7 +316,7 @@ void behaviour_finish(struct behaviour *b)
 
 	for (unsigned r = 0; r < b->file->rules; r++)
 		for (size_t at = 0; (slot = map_next(&b->open[r], &at));) {
-			struct open *open = slot->value;
+			struct behaviour_open *open = slot->value;
 
 			if (open->is)
 				close_open(b, &b->file->rule[r], open, 0);

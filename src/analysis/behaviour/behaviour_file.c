@@ -162,11 +162,12 @@ static struct behaviour_what *add_what(struct reading *r, struct behaviour_what 
 	return &to->what[to->whats++];
 }
 
-static struct rule *add_rule(struct reading *r, const yaml_node_t *node, enum behaviour_kind kind)
+static struct behaviour_rule *add_rule(struct reading *r, const yaml_node_t *node,
+				       enum behaviour_kind kind)
 {
 	struct behaviours *to = r->to;
 	const yaml_node_t *each = member(r, node, "each");
-	struct rule *rule = yaml_kept(
+	struct behaviour_rule *rule = yaml_kept(
 		&r->yaml, ARRAY_ROOM(to->rule, to->rules, to->rule_room) ? to->rule : NULL);
 	unsigned i = kind == BEHAVIOUR_REGION ? EACH_THREAD : EACH_NONE;
 
@@ -179,7 +180,7 @@ static struct rule *add_rule(struct reading *r, const yaml_node_t *node, enum be
 	if (i == COUNT_OF(each_names))
 		wrong_text(r, each, "'each' is thread, node or process, and not", yaml_scalar(each));
 	rule = &to->rule[to->rules++];
-	*rule = (struct rule){ .kind = kind, .each = (enum each)i, .first = to->whats };
+	*rule = (struct behaviour_rule){ .kind = kind, .each = (enum each)i, .first = to->whats };
 	return rule;
 }
 
@@ -190,7 +191,7 @@ static void read_activity(struct reading *r, const char *name, const yaml_node_t
 	static const char *const keys[] = { "begin", "end", "budget", "each", NULL };
 	struct behaviour_what what = { .kind = kind, .name = name };
 	const yaml_node_t *budget;
-	struct rule *rule;
+	struct behaviour_rule *rule;
 
 	if (!is_map(r, node, "expected begin and end"))
 		return;
@@ -214,7 +215,7 @@ static void read_state(struct reading *r, const char *group, const char *name,
 	static const char *const keys[] = { "when", "budget", NULL };
 	struct behaviour_what what = { .kind = BEHAVIOUR_STATE, .name = group, .state = name };
 	const yaml_node_t *when = node, *budget = NULL;
-	struct rule *rule = &r->to->rule[r->to->rules - 1];
+	struct behaviour_rule *rule = &r->to->rule[r->to->rules - 1];
 
 	if (node && node->type == YAML_MAPPING_NODE && member(r, node, "when")) {
 		only(r, node, keys, "a state has when and budget, but not");

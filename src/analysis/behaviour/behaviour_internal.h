@@ -36,7 +36,7 @@ struct condition {
 enum each { EACH_NONE, EACH_THREAD, EACH_NODE, EACH_PROCESS };
 
 /* An activity, a region, or a group of states. */
-struct rule {
+struct behaviour_rule {
 	enum behaviour_kind kind;
 	enum each each;
 	unsigned first, count; /* of what */
@@ -45,7 +45,7 @@ struct rule {
 struct behaviours {
 	struct behaviour_what *what;
 	unsigned whats, what_room;
-	struct rule *rule;
+	struct behaviour_rule *rule;
 	unsigned rules, rule_room;
 	struct condition condition[CONDITIONS_MAX];
 	unsigned conditions;
@@ -59,7 +59,7 @@ struct bits {
 };
 
 /* A behaviour that has begun, for one key of its rule. */
-struct open {
+struct behaviour_open {
 	bool is;
 	bool has_loss;
 	unsigned state;
@@ -74,7 +74,7 @@ struct behaviour {
 	behaviour_report *report;
 	void *context;
 	int64_t begin_ns, end_ns;
-	struct map *open;                                   /* of each rule: key -> struct open */
+	struct map *open; /* of each rule: key -> struct behaviour_open */
 	struct behaviour_sums *sums;                        /* of each what */
 	uint64_t kind[CONDITION_KINDS];                     /* the conditions of each kind */
 	struct array publishers, callbacks, names, classes; /* of struct bits, by index */

@@ -76,7 +76,8 @@ static void read_pcap(struct file *file, bool nano)
 
 		frame.ns = (int64_t)get32(record, file->little) * 1000000000 +
 			   (int64_t)(nano ? part : part * 1000);
-		frame.data = (struct bytes){ file->buffer, get32(record + 8, file->little) };
+		frame.data =
+			(struct capture_bytes){ file->buffer, get32(record + 8, file->little) };
 		frame.wire_bytes = get32(record + 12, file->little);
 		if (frame.data.size > FRAME_MAX) {
 			damaged(file, "is damaged: it has a packet of more than 1 MiB");
@@ -108,7 +109,7 @@ static void set_resolution(struct interface *interface, unsigned value)
 }
 
 /* 0 link; 2 reserved; 4 length of packets; 8 options: code, length, value, padded */
-static void on_interface(struct file *file, struct bytes body)
+static void on_interface(struct file *file, struct capture_bytes body)
 {
 	struct interface *interface;
 
@@ -153,7 +154,7 @@ static int64_t interface_ns(const struct interface *interface, uint64_t units)
 
 /* 0 interface; 4 time, the upper half first; 12 bytes that were kept; 16 bytes that there were; 20
  * the bytes */
-static void on_packet(struct file *file, struct bytes body, bool old)
+static void on_packet(struct file *file, struct capture_bytes body, bool old)
 {
 	struct capture_frame frame;
 	unsigned number;
@@ -199,7 +200,7 @@ static int read_block(struct file *file, const uint8_t type[4])
 {
 	const bool is_section = get32(type, true) == NG_SECTION;
 	uint8_t head[8];
-	struct bytes body = { file->buffer, 0 };
+	struct capture_bytes body = { file->buffer, 0 };
 	uint32_t length;
 	int more = is_section ? begin_section(file, head) : get(file, head, 4);
 

@@ -26,7 +26,7 @@ enum {
 #define UDP 17u
 
 /* Drops the header of the link. Return: false: no packet of IP follows, or one that comes twice. */
-static bool drop_link(struct bytes *data, unsigned link, bool *known)
+static bool drop_link(struct capture_bytes *data, unsigned link, bool *known)
 {
 	const uint8_t *at = data->at;
 	unsigned type;
@@ -65,7 +65,7 @@ static bool drop_link(struct bytes *data, unsigned link, bool *known)
 	}
 }
 
-static bool drop_ipv4(struct bytes *data, struct capture_packet *packet)
+static bool drop_ipv4(struct capture_bytes *data, struct capture_packet *packet)
 {
 	const uint8_t *at = data->at;
 	size_t header;
@@ -83,7 +83,7 @@ static bool drop_ipv4(struct bytes *data, struct capture_packet *packet)
 	return header >= 20 && skip(data, header);
 }
 
-static bool drop_ipv6(struct bytes *data, struct capture_packet *packet)
+static bool drop_ipv6(struct capture_bytes *data, struct capture_packet *packet)
 {
 	const uint8_t *at = data->at;
 	unsigned next;
@@ -111,7 +111,7 @@ void capture_frame(struct captures *captures, unsigned file, const struct captur
 	struct capture_packet packet = { .ns = frame->ns,
 					 .bytes = frame->wire_bytes,
 					 .file = (uint8_t)file };
-	struct bytes data = frame->data;
+	struct capture_bytes data = frame->data;
 	bool known, is_udp = false;
 
 	source->frames++;

@@ -7,7 +7,7 @@
 #include "base/map.h"
 
 /* Bytes that must be known to exist before each read. */
-struct bytes {
+struct capture_bytes {
 	const uint8_t *at;
 	size_t size;
 };
@@ -16,7 +16,7 @@ struct bytes {
 struct capture_frame {
 	int64_t ns;
 	unsigned link;		/* LINKTYPE_... */
-	struct bytes data;
+	struct capture_bytes data;
 	uint32_t wire_bytes;	/* its length before it was cut off */
 };
 
@@ -53,7 +53,7 @@ void capture_frame(struct captures *captures, unsigned file, const struct captur
 
 /* capture_rtps.c: a datagram of UDP. @packet has its time, addresses, size and file. */
 void capture_datagram(struct captures *captures, const struct capture_packet *packet,
-		      struct bytes payload);
+		      struct capture_bytes payload);
 
 /* captures.c */
 /* captures_copies() - how many copies of @packet to its destination @file has; -1: it has no packet
@@ -74,7 +74,7 @@ static inline uint32_t get32(const uint8_t *at, bool little)
 }
 
 /* Drops the first @count of @bytes. Return: false: there are not so many. */
-static inline bool skip(struct bytes *bytes, size_t count)
+static inline bool skip(struct capture_bytes *bytes, size_t count)
 {
 	if (bytes->size < count)
 		return false;

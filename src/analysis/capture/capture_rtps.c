@@ -131,7 +131,7 @@ static void on_submessage(struct reading *r, unsigned kind, unsigned flags, cons
 }
 
 void capture_datagram(struct captures *captures, const struct capture_packet *packet,
-		      struct bytes payload)
+		      struct capture_bytes payload)
 {
 	struct reading r = { .captures = captures, .packet = *packet };
 	unsigned kind, flags;

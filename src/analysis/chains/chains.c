@@ -29,9 +29,10 @@ void *chains_alloc(struct chains *chains, size_t size)
  * Creates a token for a step that happened; the caller holds one reference. @parent has one more
  * reference.
  */
-struct token *chains_token(struct chains *chains, struct path *path, struct token *parent)
+struct chains_token *chains_token(struct chains *chains, struct path *path,
+				  struct chains_token *parent)
 {
-	struct token *token = chains->free_tokens;
+	struct chains_token *token = chains->free_tokens;
 
 	if (token)
 		chains->free_tokens = token->next;
@@ -39,7 +40,7 @@ struct token *chains_token(struct chains *chains, struct path *path, struct toke
 		token = chains_alloc(chains, sizeof(*token));
 	if (!token)
 		return NULL;
-	*token = (struct token){ .path = path, .parent = parent, .references = 1, .tree = -1,
+	*token = (struct chains_token){ .path = path, .parent = parent, .references = 1, .tree = -1,
 				 .end_ns = -1 };
 	path->pub.count++;
 	if (!parent) {
@@ -54,9 +55,9 @@ struct token *chains_token(struct chains *chains, struct path *path, struct toke
 	return token;
 }
 
-static void token_release(struct chains *chains, struct token *token)
+static void token_release(struct chains *chains, struct chains_token *token)
 {
-	struct token *parent;
+	struct chains_token *parent;
 
 	while (token && !--token->references) {
 		parent = token->parent;
@@ -70,9 +71,9 @@ static void token_release(struct chains *chains, struct token *token)
 	}
 }
 
-void chains_tokens_release(struct chains *chains, struct token *tokens)
+void chains_tokens_release(struct chains *chains, struct chains_token *tokens)
 {
-	struct token *next;
+	struct chains_token *next;
 
 	for (; tokens; tokens = next) {
 		next = tokens->next;
@@ -90,7 +91,7 @@ struct thread_state *chains_thread(struct chains *chains, const struct model_thr
 	return state ? *state : NULL;
 }
 
-struct run *chains_run_of(struct chains *chains, const struct model_thread *thread)
+struct chains_run *chains_run_of(struct chains *chains, const struct model_thread *thread)
 {
 	struct thread_state *state = chains_thread(chains, thread);
 
@@ -99,11 +100,11 @@ struct run *chains_run_of(struct chains *chains, const struct model_thread *thre
 
 /* ---- runs ---- */
 
-static void run_token(struct chains *chains, struct run *run, struct token *parent,
+static void run_token(struct chains *chains, struct chains_run *run, struct chains_token *parent,
 		      const struct way *way)
 {
 	struct path *path = NULL;
-	struct token *token;
+	struct chains_token *token;
 
 	if (parent || chains_is_inside(chains, way->start_ns))
 		path = chains_path_step(chains, parent, run->callback, NULL, CHAINS_DIRECT);
@@ -128,10 +129,11 @@ static void run_token(struct chains *chains, struct run *run, struct token *pare
 		run_token(chains, run, NULL, way);
 }
 
-void chains_deliver(struct chains *chains, struct run *run, struct publication *publication,
-		    struct way *way, const struct thread_state *thread)
+void chains_deliver(struct chains *chains, struct chains_run *run,
+		    struct chains_publication *publication, struct way *way,
+		    const struct thread_state *thread)
 {
-	struct token *parent = publication ? publication->tokens : NULL;
+	struct chains_token *parent = publication ? publication->tokens : NULL;
 
 	if (way->send_ns && way->take_ns > way->send_ns)
 		way->wait_ns = chains_history_busy(thread, way->send_ns, way->take_ns);
@@ -147,11 +149,11 @@ void chains_deliver(struct chains *chains, struct run *run, struct publication *
 }
 
 /* The publication of @message, or NULL. */
-static struct publication *publication_of(struct chains *chains,
+static struct chains_publication *publication_of(struct chains *chains,
 					  const struct model_message *message)
 {
-	struct publication *publication = map_get(&chains->publications, message->id, 0);
-	const struct window *window;
+	struct chains_publication *publication = map_get(&chains->publications, message->id, 0);
+	const struct chains_window *window;
 
 	if (publication || !message->publisher)
 		return publication;
@@ -170,8 +172,8 @@ static void on_started(void *context, const struct model_instance *instance)
 	struct way way = { .thread = instance->thread,
 			   .start_ns = instance->start_ns,
 			   .is_startup = model_is_startup(instance) };
-	struct publication *publication = NULL;
-	struct run *run = chains->free_runs;
+	struct chains_publication *publication = NULL;
+	struct chains_run *run = chains->free_runs;
 
 	if (!thread)
 		return;
@@ -181,7 +183,7 @@ static void on_started(void *context, const struct model_instance *instance)
 		run = chains_alloc(chains, sizeof(*run));
 	if (!run)
 		return;
-	*run = (struct run){ .callback = instance->callback, .start_ns = instance->start_ns,
+	*run = (struct chains_run){ .callback = instance->callback, .start_ns = instance->start_ns,
 			     .call = instance->call, .outer = thread->run };
 	if (instance->callback->kind == MODEL_CALLBACK_CLIENT)
 		chains_answered_runs(thread, run);
@@ -204,10 +206,10 @@ static void on_started(void *context, const struct model_instance *instance)
 }
 
 /* The run of @instance is over. Except in damaged traces it is the innermost run. */
-static struct run *run_leave(struct chains *chains, const struct model_instance *instance)
+static struct chains_run *run_leave(struct chains *chains, const struct model_instance *instance)
 {
 	struct thread_state *thread = chains_thread(chains, instance->thread);
-	struct run **at, *run;
+	struct chains_run **at, *run;
 
 	for (at = thread ? &thread->run : NULL; at && (run = *at); at = &run->outer)
 		if (run->callback == instance->callback && run->start_ns == instance->start_ns) {
@@ -217,16 +219,16 @@ static struct run *run_leave(struct chains *chains, const struct model_instance 
 	return NULL;
 }
 
-static void run_free(struct chains *chains, struct run *run)
+static void run_free(struct chains *chains, struct chains_run *run)
 {
 	chains_tokens_release(chains, run->tokens);
 	run->next_free = chains->free_runs;
 	chains->free_runs = run;
 }
 
-void chains_arrived(struct chains *chains, struct token *tokens, int64_t end_ns)
+void chains_arrived(struct chains *chains, struct chains_token *tokens, int64_t end_ns)
 {
-	for (struct token *token = tokens; token; token = token->next) {
+	for (struct chains_token *token = tokens; token; token = token->next) {
 		token->end_ns = end_ns;
 		token->path->pub.ended++;
 		chains_stats_arrived(chains, token);
@@ -238,7 +240,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct chains *chains = context;
 	int64_t end_ns = instance->start_ns + instance->duration_ns;
-	struct run *run = run_leave(chains, instance);
+	struct chains_run *run = run_leave(chains, instance);
 	struct thread_state *thread = chains_thread(chains, instance->thread);
 
 	if (!run || !thread)
@@ -252,7 +254,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
-	struct run *run = run_leave(context, instance);
+	struct chains_run *run = run_leave(context, instance);
 
 	if (run)
 		run_free(context, run);
@@ -313,7 +315,7 @@ int chains_create(struct chains **result, struct model *model,
 
 void chains_finish(struct chains *chains)
 {
-	struct window **window = chains->windows.item;
+	struct chains_window **window = chains->windows.item;
 	uint32_t i;
 
 	for (i = 0; i < chains->windows.count; i++)

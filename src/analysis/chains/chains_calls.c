@@ -23,16 +23,16 @@
 enum { SCOPE_MESSAGES, SCOPE_REQUESTS, SCOPE_SERVED, SCOPE_RESPONSES };
 
 /* The objects that represent a client in paths. */
-struct client {
+struct calls_client {
 	struct model_topic topic;
 	struct model_publisher sends, answers;
 	struct model_callback callback;
 };
 
-static struct client *client_of(struct chains *chains, const struct model_service *service)
+static struct calls_client *client_of(struct chains *chains, const struct model_service *service)
 {
-	struct client **slot = chains_element(chains, &chains->clients, sizeof(*slot), service->index);
-	struct client *client = slot ? *slot : NULL;
+	struct calls_client **slot = chains_element(chains, &chains->clients, sizeof(*slot), service->index);
+	struct calls_client *client = slot ? *slot : NULL;
 	uint32_t index = MADE_UP + service->index * 2;
 
 	if (!slot || client)
@@ -59,17 +59,19 @@ enum chains_call chains_call_of(const struct model_publisher *publisher)
 	return publisher->index % 2 ? CHAINS_RESPONSE : CHAINS_REQUEST;
 }
 
-static struct publication *message_new(struct chains *chains, const struct model_call_step *step,
-				       const struct model_publisher *publisher, unsigned scope)
+static struct chains_publication *message_new(struct chains *chains,
+					      const struct model_call_step *step,
+					      const struct model_publisher *publisher,
+					      unsigned scope)
 {
-	struct window *window = &chains->call_window[scope - 1];
+	struct chains_window *window = &chains->call_window[scope - 1];
 
 	window->most = CALLS_MAX;
 	return chains_publication(chains, window, publisher, step->call->id, scope, step->ns);
 }
 
-static void follow(struct chains *chains, struct publication *publication,
-		   const struct model_call_step *step, struct token *parents)
+static void follow(struct chains *chains, struct chains_publication *publication,
+		   const struct model_call_step *step, struct chains_token *parents)
 {
 	const struct model_message message = { .publisher = publication->publisher,
 					       .publish_thread = step->thread,
@@ -81,8 +83,9 @@ static void follow(struct chains *chains, struct publication *publication,
 static void on_request(struct chains *chains, const struct model_call_step *step)
 {
 	struct thread_state *thread = chains_thread(chains, step->thread);
-	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
-	struct publication *publication;
+	struct calls_client *client =
+		step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct chains_publication *publication;
 
 	publication = thread && client ? message_new(chains, step, &client->sends, SCOPE_REQUESTS) : NULL;
 	if (!publication)
@@ -96,11 +99,13 @@ static void on_request(struct chains *chains, const struct model_call_step *step
 
 static void on_response(struct chains *chains, const struct model_call_step *step)
 {
-	struct publication *served = map_get(&chains->publications, step->call->id, SCOPE_SERVED);
-	struct run *run = chains_run_of(chains, step->thread);
-	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
-	struct publication *publication;
-	struct token *parents = served ? served->tokens : NULL;
+	struct chains_publication *served =
+		map_get(&chains->publications, step->call->id, SCOPE_SERVED);
+	struct chains_run *run = chains_run_of(chains, step->thread);
+	struct calls_client *client =
+		step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct chains_publication *publication;
+	struct chains_token *parents = served ? served->tokens : NULL;
 
 	/* A callback may send the response itself, before it returns. */
 	for (; !served && run && !parents; run = run->outer)
@@ -128,22 +133,24 @@ void chains_answered_end(struct chains *chains, struct thread_state *thread)
 
 static void on_answered(struct chains *chains, const struct model_call_step *step)
 {
-	struct publication *publication = map_get(&chains->publications, step->call->id,
+	struct chains_publication *publication = map_get(&chains->publications, step->call->id,
 						  SCOPE_RESPONSES);
 	struct thread_state *thread = chains_thread(chains, step->thread);
-	struct client *client = step->call->client ? client_of(chains, step->call->client) : NULL;
+	struct calls_client *client =
+		step->call->client ? client_of(chains, step->call->client) : NULL;
 	struct way way = { .thread = step->thread, .start_ns = step->ns, .take_ns = step->ns };
 
 	if (!thread || !client)
 		return;
 	chains_answered_end(chains, thread);
-	thread->answered = (struct run){ .callback = &client->callback, .start_ns = step->ns };
+	thread->answered =
+		(struct chains_run){ .callback = &client->callback, .start_ns = step->ns };
 	if (publication)
 		way.send_ns = way.publish_ns = publication->publish_ns;
 	chains_deliver(chains, &thread->answered, publication, &way, thread);
 }
 
-void chains_answered_runs(struct thread_state *thread, struct run *run)
+void chains_answered_runs(struct thread_state *thread, struct chains_run *run)
 {
 	if (thread->answered.callback &&
 	    thread->answered.callback->service == run->callback->service) {
@@ -155,7 +162,7 @@ void chains_answered_runs(struct thread_state *thread, struct run *run)
 void chains_on_call_step(void *context, const struct model_call_step *step)
 {
 	struct chains *chains = context;
-	struct publication *publication;
+	struct chains_publication *publication;
 
 	switch (step->what) {
 	case MODEL_CALL_REQUEST:
@@ -188,10 +195,10 @@ void chains_on_executor(void *context, const struct model_executor_interval *int
 		chains_answered_end(chains, thread);
 }
 
-struct publication *chains_request(struct chains *chains, const struct model_instance *instance,
-				   struct way *way)
+struct chains_publication *chains_request(struct chains *chains,
+					  const struct model_instance *instance, struct way *way)
 {
-	struct publication *publication = map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
+	struct chains_publication *publication = map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
 
 	if (publication) {
 		way->publish_ns = way->send_ns = publication->publish_ns;
@@ -200,10 +207,10 @@ struct publication *chains_request(struct chains *chains, const struct model_ins
 	return publication;
 }
 
-void chains_served(struct chains *chains, struct run *run, int64_t end_ns)
+void chains_served(struct chains *chains, struct chains_run *run, int64_t end_ns)
 {
-	struct publication *served;
-	struct window *window = &chains->call_window[SCOPE_SERVED - 1];
+	struct chains_publication *served;
+	struct chains_window *window = &chains->call_window[SCOPE_SERVED - 1];
 
 	if (!chains->options.calls || !run->call || !run->tokens)
 		return;

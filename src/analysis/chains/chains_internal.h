@@ -44,11 +44,11 @@ struct path {
 };
 
 /* A step of a path that happened once. */
-struct token {
+struct chains_token {
 	struct path *path;
-	struct token *parent;		/* counted reference; NULL: the chain begins here */
+	struct chains_token *parent;		/* counted reference; NULL: the chain begins here */
 	/* Next token of the same run or publication; or of the free list. */
-	struct token *next;
+	struct chains_token *next;
 	uint32_t references;
 	int32_t tree;			/* index in the tree of the requested message, or -1 */
 	bool tree_follows;		/* steps that follow from it are also part of the tree */
@@ -65,13 +65,13 @@ struct token {
 	int64_t start_ns, end_ns;
 };
 
-struct run {
+struct chains_run {
 	const struct model_callback *callback;
 	int64_t start_ns;
 	uint64_t call;			/* of a service: the call that the run serves; 0: none */
-	struct token *tokens;
-	struct run *outer;		/* the run around it, on the same thread */
-	struct run *next_free;
+	struct chains_token *tokens;
+	struct chains_run *outer;		/* the run around it, on the same thread */
+	struct chains_run *next_free;
 };
 
 /* How a message reached a run. */
@@ -88,20 +88,20 @@ struct way {
  * A message, a request or a response; or a run of a service's callback whose response has not been
  * sent yet.
  */
-struct publication {
+struct chains_publication {
 	uint64_t id;
 	unsigned scope;			/* scope of the id: 0 for messages, see chains_calls.c */
-	struct window *window;		/* the window that contains it */
+	struct chains_window *window;		/* the window that contains it */
 	int64_t take_ns;		/* of a request */
 	const struct model_publisher *publisher;
 	int64_t publish_ns;
-	struct token *tokens;
+	struct chains_token *tokens;
 	unsigned token_count, delivered;
-	struct publication *newer, *older;	/* in the window */
+	struct chains_publication *newer, *older;	/* in the window */
 };
 
-struct window {
-	struct publication *newest, *oldest;
+struct chains_window {
+	struct chains_publication *newest, *oldest;
 	unsigned count, most;
 	uint64_t last_id;		/* of the latest publish call */
 };
@@ -111,8 +111,8 @@ struct interval {
 };
 
 struct thread_state {
-	struct run *run;		/* the innermost */
-	struct run answered;		/* a client's callback that may be running */
+	struct chains_run *run;		/* the innermost */
+	struct chains_run answered;		/* a client's callback that may be running */
 	struct interval history[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
 	uint64_t runs;			/* total number */
 };
@@ -121,7 +121,7 @@ struct thread_state {
 struct ended {
 	uint64_t id;
 	int64_t end_ns;
-	struct token *tokens;		/* each counted once */
+	struct chains_token *tokens;		/* each counted once */
 };
 
 /*
@@ -158,9 +158,9 @@ struct chains {
 	struct path **path;
 	uint32_t path_count, path_size;
 
-	struct map publications;	/* (id, scope) -> struct publication */
-	struct array windows;		/* of struct window *, by publisher */
-	struct window call_window[3];	/* by scope */
+	struct map publications;	/* (id, scope) -> struct chains_publication */
+	struct array windows;		/* of struct chains_window *, by publisher */
+	struct chains_window call_window[3];	/* by scope */
 	struct array clients;		/* of struct client *, by client */
 	struct array threads;		/* of struct thread_state *, by thread */
 	struct array latest;		/* of struct latest *, by callback */
@@ -168,9 +168,9 @@ struct chains {
 	struct array linked;		/* of uint8_t, by publisher: a link contains it */
 	unsigned links_known;		/* number of the model's links that are already in linked */
 
-	struct token *free_tokens;
-	struct run *free_runs;
-	struct publication *free_publications;
+	struct chains_token *free_tokens;
+	struct chains_run *free_runs;
+	struct chains_publication *free_publications;
 
 	struct interval gap[GAPS_MAX];
 	uint64_t gaps;
@@ -182,59 +182,61 @@ struct chains {
 /* chains.c */
 void *chains_element(struct chains *chains, struct array *array, size_t size, uint32_t index);
 void *chains_alloc(struct chains *chains, size_t size);
-struct token *chains_token(struct chains *chains, struct path *path, struct token *parent);
-void chains_tokens_release(struct chains *chains, struct token *tokens);
+struct chains_token *chains_token(struct chains *chains, struct path *path,
+				  struct chains_token *parent);
+void chains_tokens_release(struct chains *chains, struct chains_token *tokens);
 struct thread_state *chains_thread(struct chains *chains, const struct model_thread *thread);
 /* The innermost run of @thread, or NULL. */
-struct run *chains_run_of(struct chains *chains, const struct model_thread *thread);
+struct chains_run *chains_run_of(struct chains *chains, const struct model_thread *thread);
 
 /*
  * @run begins because of @publication, or because of something unknown (NULL); @way is how the
  *   message reached it.
  */
-void chains_deliver(struct chains *chains, struct run *run, struct publication *publication,
-		    struct way *way, const struct thread_state *thread);
+void chains_deliver(struct chains *chains, struct chains_run *run,
+		    struct chains_publication *publication, struct way *way,
+		    const struct thread_state *thread);
 /* The runs of @tokens are over. */
-void chains_arrived(struct chains *chains, struct token *tokens, int64_t end_ns);
+void chains_arrived(struct chains *chains, struct chains_token *tokens, int64_t end_ns);
 
 /* chains_calls.c */
 void chains_on_call_step(void *context, const struct model_call_step *step);
 void chains_on_executor(void *context, const struct model_executor_interval *interval);
 enum chains_call chains_call_of(const struct model_publisher *publisher);
 /* The request that @instance serves, and its times; or NULL. */
-struct publication *chains_request(struct chains *chains, const struct model_instance *instance,
-				   struct way *way);
+struct chains_publication *chains_request(struct chains *chains,
+					  const struct model_instance *instance, struct way *way);
 /* Takes over the tokens of @run, which is over, if it serves a call. */
-void chains_served(struct chains *chains, struct run *run, int64_t end_ns);
+void chains_served(struct chains *chains, struct chains_run *run, int64_t end_ns);
 /* Publications of @thread from now on are not part of a client's callback. */
 void chains_answered_end(struct chains *chains, struct thread_state *thread);
 /* @run is the run of a client's callback: the response that the thread received last is its cause.
  */
-void chains_answered_runs(struct thread_state *thread, struct run *run);
+void chains_answered_runs(struct thread_state *thread, struct chains_run *run);
 void chains_calls_finish(struct chains *chains);
 
 /* chains_publish.c */
 /* For publications that no subscription receives. */
 extern const struct model_publisher chains_nobody;
-struct publication *chains_publication(struct chains *chains, struct window *window,
+struct chains_publication *chains_publication(struct chains *chains, struct chains_window *window,
 				       const struct model_publisher *publisher, uint64_t id,
 				       unsigned scope, int64_t publish_ns);
 void chains_on_published(void *context, const struct model_message *message);
 void chains_on_dropped(void *context, const struct model_message *message, enum model_drop why);
-struct window *chains_window(struct chains *chains, const struct model_publisher *publisher);
+struct chains_window *chains_window(struct chains *chains, const struct model_publisher *publisher);
 bool chains_is_inside(const struct chains *chains, int64_t begin_ns);
 bool chains_is_followed(const struct chains *chains, const struct model_topic *topic);
 /* The message continues the path of each of @parents; with NULL it begins a path. */
-void chains_follow(struct chains *chains, struct publication *publication,
-		   const struct model_message *message, struct token *parents,
+void chains_follow(struct chains *chains, struct chains_publication *publication,
+		   const struct model_message *message, struct chains_token *parents,
 		   enum chains_link link);
 /*
  * The publication can no longer be received: count the reason at each step that it did not reach.
  */
-void chains_retire(struct chains *chains, struct publication *publication, bool at_end);
+void chains_retire(struct chains *chains, struct chains_publication *publication, bool at_end);
 
 /* chains_path.c */
-struct path *chains_path_step(struct chains *chains, struct token *parent,
+struct path *chains_path_step(struct chains *chains, struct chains_token *parent,
 			      const struct model_callback *callback,
 			      const struct model_publisher *publisher, enum chains_link link);
 void chains_path_drop(struct chains *chains, struct path *path,
@@ -248,23 +250,23 @@ bool chains_pattern_matches(struct chains *chains, unsigned element,
 			    const struct model_publisher *publisher);
 
 /* chains_link.c */
-void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns);
+void chains_link_ended(struct chains *chains, struct chains_run *run, uint64_t id, int64_t end_ns);
 void chains_on_cause(void *context, const struct model_cause *cause);
-void chains_link_latest(struct chains *chains, struct publication *publication,
-			const struct model_message *message, const struct run *inside);
+void chains_link_latest(struct chains *chains, struct chains_publication *publication,
+			const struct model_message *message, const struct chains_run *inside);
 void chains_link_finish(struct chains *chains);
 
 /* chains_stats.c */
-void chains_stats_arrived(struct chains *chains, struct token *token);
+void chains_stats_arrived(struct chains *chains, struct chains_token *token);
 void chains_stats_free(struct chains_stats *stats);
 void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns);
 int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns);
 
 /* chains_tree.c */
-void chains_tree_publication(struct chains *chains, struct token *token);
-void chains_tree_run(struct chains *chains, struct token *token);
-void chains_tree_ended(struct chains *chains, const struct token *token);
-void chains_tree_dropped(struct chains *chains, const struct token *token,
+void chains_tree_publication(struct chains *chains, struct chains_token *token);
+void chains_tree_run(struct chains *chains, struct chains_token *token);
+void chains_tree_ended(struct chains *chains, const struct chains_token *token);
+void chains_tree_dropped(struct chains *chains, const struct chains_token *token,
 			 const struct model_message *message, enum model_drop why);
 
 #endif

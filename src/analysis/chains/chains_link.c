@@ -65,7 +65,7 @@ static bool is_linked(struct chains *chains, const struct model_publisher *publi
 }
 
 /* Takes over the tokens of @run, which is over, if a later publication may follow from it. */
-void chains_link_ended(struct chains *chains, struct run *run, uint64_t id, int64_t end_ns)
+void chains_link_ended(struct chains *chains, struct chains_run *run, uint64_t id, int64_t end_ns)
 {
 	const struct model_callback *callback = run->callback;
 	struct latest *latest;
@@ -92,7 +92,7 @@ static const struct ended *ended_by(const struct latest *latest, int64_t ns)
 	return ended->tokens && ended->end_ns <= ns ? ended : NULL;
 }
 
-static bool is_inside(const struct run *run, const struct model_callback *callback)
+static bool is_inside(const struct chains_run *run, const struct model_callback *callback)
 {
 	for (; run; run = run->outer)
 		if (run->callback == callback)
@@ -121,7 +121,7 @@ void chains_on_cause(void *context, const struct model_cause *cause)
 {
 	struct chains *chains = context;
 	const struct model_message *message = cause->message;
-	struct publication *publication = map_get(&chains->publications, message->id, 0);
+	struct chains_publication *publication = map_get(&chains->publications, message->id, 0);
 	const struct latest *latest = cause->callback ? latest_of(chains, cause->callback) : NULL;
 	const struct ended *ended = latest ? ended_by(latest, message->publish_ns) : NULL;
 
@@ -142,8 +142,8 @@ void chains_on_cause(void *context, const struct model_cause *cause)
  * For a publication inside a timer without a link, assume that it contains the data that its node
  * received last.
  */
-void chains_link_latest(struct chains *chains, struct publication *publication,
-			const struct model_message *message, const struct run *inside)
+void chains_link_latest(struct chains *chains, struct chains_publication *publication,
+			const struct model_message *message, const struct chains_run *inside)
 {
 	const struct model_node *node = message->publisher->node;
 	struct latest **list, *latest;

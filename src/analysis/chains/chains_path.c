@@ -92,7 +92,7 @@ static struct path *path_new(struct chains *chains, struct path *parent,
 }
 
 /* The step after @parent's path, or a first step; NULL: the step is not followed. */
-struct path *chains_path_step(struct chains *chains, struct token *parent,
+struct path *chains_path_step(struct chains *chains, struct chains_token *parent,
 			      const struct model_callback *callback,
 			      const struct model_publisher *publisher, enum chains_link link)
 {

@@ -13,11 +13,11 @@
 /* A message younger than this may have been on its way when the trace ended. */
 #define IN_FLIGHT_NS 100000000ll
 
-struct window *chains_window(struct chains *chains, const struct model_publisher *publisher)
+struct chains_window *chains_window(struct chains *chains, const struct model_publisher *publisher)
 {
-	struct window **slot =
+	struct chains_window **slot =
 		chains_element(chains, &chains->windows, sizeof(*slot), publisher->index);
-	struct window *window;
+	struct chains_window *window;
 
 	/* Publications point to the window, so its address must not change. */
 	if (slot && !*slot)
@@ -59,14 +59,14 @@ static void keep_untaken(struct chains *chains, struct path *path, uint64_t id)
 /*
  * The publication can no longer be received: count the reason at each step that it did not reach.
  */
-void chains_retire(struct chains *chains, struct publication *publication, bool at_end)
+void chains_retire(struct chains *chains, struct chains_publication *publication, bool at_end)
 {
-	struct window *window = publication->window;
+	struct chains_window *window = publication->window;
 	bool young = at_end && publication->publish_ns >
 				       model_facts(chains->model)->last_ns - IN_FLIGHT_NS;
 	bool gap = !young && fell_into_gap(chains, publication->publish_ns);
 	bool is_missed = publication->delivered < publication->publisher->topic->subscriptions;
-	const struct token *token;
+	const struct chains_token *token;
 	struct path *child;
 
 	for (token = publication->tokens; token && is_missed; token = token->next)
@@ -91,11 +91,11 @@ void chains_retire(struct chains *chains, struct publication *publication, bool 
 static const struct model_topic nowhere = { .name = "" };
 const struct model_publisher chains_nobody = { .topic = &nowhere };
 
-struct publication *chains_publication(struct chains *chains, struct window *window,
+struct chains_publication *chains_publication(struct chains *chains, struct chains_window *window,
 				       const struct model_publisher *publisher, uint64_t id,
 				       unsigned scope, int64_t publish_ns)
 {
-	struct publication *publication;
+	struct chains_publication *publication;
 
 	while (window->count >= window->most)
 		chains_retire(chains, window->oldest, false);
@@ -106,7 +106,7 @@ struct publication *chains_publication(struct chains *chains, struct window *win
 		publication = chains_alloc(chains, sizeof(*publication));
 	if (!publication)
 		return NULL;
-	*publication = (struct publication){
+	*publication = (struct chains_publication){
 		.id = id,
 		.scope = scope,
 		.window = window,
@@ -127,10 +127,10 @@ bool chains_is_inside(const struct chains *chains, int64_t begin_ns)
 	return begin_ns >= chains->options.begin_ns && begin_ns <= chains->options.end_ns;
 }
 
-static bool has_token(const struct publication *publication, const struct path *path,
-		      const struct token *parent)
+static bool has_token(const struct chains_publication *publication, const struct path *path,
+		      const struct chains_token *parent)
 {
-	const struct token *token;
+	const struct chains_token *token;
 
 	for (token = publication->tokens; token; token = token->next)
 		if (token->path == path && token->parent == parent)
@@ -138,12 +138,12 @@ static bool has_token(const struct publication *publication, const struct path *
 	return false;
 }
 
-static void follow_one(struct chains *chains, struct publication *publication,
-		       const struct model_message *message, struct token *parent,
+static void follow_one(struct chains *chains, struct chains_publication *publication,
+		       const struct model_message *message, struct chains_token *parent,
 		       enum chains_link link)
 {
 	struct path *path = NULL;
-	struct token *token;
+	struct chains_token *token;
 
 	if (parent || chains_is_inside(chains, message->publish_ns))
 		path = chains_path_step(chains, parent, NULL, message->publisher, link);
@@ -167,8 +167,8 @@ static void follow_one(struct chains *chains, struct publication *publication,
 }
 
 /* The message continues the path of each of @parents; with NULL it begins a path. */
-void chains_follow(struct chains *chains, struct publication *publication,
-		   const struct model_message *message, struct token *parents,
+void chains_follow(struct chains *chains, struct chains_publication *publication,
+		   const struct model_message *message, struct chains_token *parents,
 		   enum chains_link link)
 {
 	do {
@@ -190,9 +190,9 @@ bool chains_is_followed(const struct chains *chains, const struct model_topic *t
 void chains_on_published(void *context, const struct model_message *message)
 {
 	struct chains *chains = context;
-	struct publication *publication;
+	struct chains_publication *publication;
 	struct thread_state *thread;
-	struct window *window;
+	struct chains_window *window;
 
 	if (!message->publisher || !message->id || !message->publish_thread ||
 	    !chains_is_followed(chains, message->topic))
@@ -220,8 +220,8 @@ void chains_on_published(void *context, const struct model_message *message)
 void chains_on_dropped(void *context, const struct model_message *message, enum model_drop why)
 {
 	struct chains *chains = context;
-	struct publication *publication = map_get(&chains->publications, message->id, 0);
-	struct token *token;
+	struct chains_publication *publication = map_get(&chains->publications, message->id, 0);
+	struct chains_token *token;
 
 	for (token = publication ? publication->tokens : NULL; token; token = token->next) {
 		if (why != MODEL_DROP_UNTAKEN && message->subscription)

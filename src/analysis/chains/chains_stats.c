@@ -149,7 +149,8 @@ static bool is_collected(const struct chains *chains, const struct path *path)
 /* ---- one arrival ---- */
 
 /* Returns whether the two clocks can be compared; raises *@error_ns to their largest error. */
-static bool compares(const struct token *a, const struct token *b, int64_t ns, int64_t *error_ns)
+static bool compares(const struct chains_token *a, const struct chains_token *b, int64_t ns,
+		     int64_t *error_ns)
 {
 	int64_t error = model_clock_error(a->thread->process, b->thread->process, ns);
 
@@ -162,11 +163,11 @@ static bool compares(const struct token *a, const struct token *b, int64_t ns, i
  * Computes the times of the parts from the last to the first. Returns false if clocks in the path
  * cannot be compared.
  */
-static bool parts_of(const struct token *token, struct chains_arrival *arrival,
+static bool parts_of(const struct chains_token *token, struct chains_arrival *arrival,
 		     struct chains_stats *stats)
 {
-	const struct token *next = NULL, *first = token;
-	const struct token *last = token;
+	const struct chains_token *next = NULL, *first = token;
+	const struct chains_token *last = token;
 	int64_t *part = arrival->part_ns + stats->parts, end_ns, sent_ns;
 	enum chains_call call;
 
@@ -202,7 +203,7 @@ static bool parts_of(const struct token *token, struct chains_arrival *arrival,
 	return compares(first, last, arrival->begin_ns, &stats->error_ns);
 }
 
-static void hops_of(const struct token *token, struct chains_hop *hop)
+static void hops_of(const struct chains_token *token, struct chains_hop *hop)
 {
 	for (; token; token = token->parent)
 		hop[token->path->pub.depth] = (struct chains_hop){
@@ -215,7 +216,7 @@ static void hops_of(const struct token *token, struct chains_hop *hop)
 /* Replaces @kept by @arrival, whose last step is @token. */
 static void keep(struct chains *chains, const struct chains_stats *stats,
 		 struct chains_arrival *kept, const struct chains_arrival *arrival,
-		 const struct token *token)
+		 const struct chains_token *token)
 {
 	unsigned steps = token->path->pub.depth + 1;
 	struct chains_arrival old = *kept;
@@ -252,7 +253,7 @@ static bool is_worse(const struct chains *chains, const struct chains_arrival *a
 
 /* Inserts an arrival, longest first; the shortest one is removed at the limit. */
 static void worst_add(struct chains *chains, struct chains_stats *stats,
-		      const struct chains_arrival *arrival, const struct token *token)
+		      const struct chains_arrival *arrival, const struct chains_token *token)
 {
 	unsigned at = stats->worst_count, most = worst_room(chains, at);
 	struct chains_arrival kept = { 0 };
@@ -286,10 +287,10 @@ static int64_t at_rank(const struct chains_arrival *arrival, int64_t at_ns)
  * first one is kept.
  */
 static void others_add(struct chains *chains, struct chains_stats *stats,
-		       const struct chains_arrival *arrival, const struct token *token)
+		       const struct chains_arrival *arrival, const struct chains_token *token)
 {
 	const struct chains_options *o = &chains->options;
-	const struct token *at;
+	const struct chains_token *at;
 
 	if (o->near_ns && (!stats->near.part_ns || apart(arrival->total_ns, o->near_ns) <
 						   apart(stats->near.total_ns, o->near_ns)))
@@ -311,7 +312,7 @@ static int add(struct histogram *histogram, int64_t ns)
 }
 
 static void inside_add(struct chains *chains, struct chains_stats *stats, unsigned part,
-		       const struct token *token)
+		       const struct chains_token *token)
 {
 	struct model_dds_cut cut;
 
@@ -329,10 +330,10 @@ static void inside_add(struct chains *chains, struct chains_stats *stats, unsign
 
 /* Each message that came through the middleware; once one of the path was followed inside it. */
 static void insides_add(struct chains *chains, struct chains_stats *stats,
-			const struct token *token)
+			const struct chains_token *token)
 {
 	unsigned part = stats->parts;
-	const struct token *at;
+	const struct chains_token *at;
 
 	for (at = token; at && !stats->inside && !at->dds.cached_ns;)
 		at = at->parent;
@@ -349,7 +350,7 @@ static void insides_add(struct chains *chains, struct chains_stats *stats,
 	}
 }
 
-void chains_stats_arrived(struct chains *chains, struct token *token)
+void chains_stats_arrived(struct chains *chains, struct chains_token *token)
 {
 	struct path *path = token->path;
 	int64_t part_ns[CHAINS_SEGMENTS_MAX];

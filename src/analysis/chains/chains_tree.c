@@ -20,7 +20,7 @@ static struct chains_tree_step *step_new(struct chains *chains, int32_t parent)
 	return step;
 }
 
-static void step_fill(struct chains_tree_step *step, const struct token *token)
+static void step_fill(struct chains_tree_step *step, const struct chains_token *token)
 {
 	const struct chains_path *path = &token->path->pub;
 
@@ -42,7 +42,7 @@ static void step_fill(struct chains_tree_step *step, const struct token *token)
  * Adds the causes of @token, from the first step on. @follows: also keep other steps that follow
  * from them.
  */
-static int32_t add_causes(struct chains *chains, struct token *token, bool follows)
+static int32_t add_causes(struct chains *chains, struct chains_token *token, bool follows)
 {
 	struct chains_tree_step *step;
 	int32_t parent;
@@ -59,10 +59,10 @@ static int32_t add_causes(struct chains *chains, struct token *token, bool follo
 	return token->tree;
 }
 
-static bool is_asked(const struct chains *chains, const struct token *token)
+static bool is_asked(const struct chains *chains, const struct chains_token *token)
 {
 	const struct chains_options *o = &chains->options;
-	const struct token *first = token;
+	const struct chains_token *first = token;
 
 	if (o->follow_id)
 		return token->id == o->follow_id;
@@ -73,7 +73,7 @@ static bool is_asked(const struct chains *chains, const struct token *token)
 	return (first->start_ns ? first->start_ns : first->publish_ns) >= o->follow_ns;
 }
 
-static void add(struct chains *chains, struct token *token, int32_t parent, bool asked)
+static void add(struct chains *chains, struct chains_token *token, int32_t parent, bool asked)
 {
 	struct chains_tree_step *step = step_new(chains, parent);
 
@@ -85,9 +85,9 @@ static void add(struct chains *chains, struct token *token, int32_t parent, bool
 	token->tree_follows = true;
 }
 
-void chains_tree_publication(struct chains *chains, struct token *token)
+void chains_tree_publication(struct chains *chains, struct chains_token *token)
 {
-	const struct token *parent = token->parent;
+	const struct chains_token *parent = token->parent;
 
 	if (parent && parent->tree_follows)
 		add(chains, token, parent->tree, is_asked(chains, token));
@@ -98,19 +98,19 @@ void chains_tree_publication(struct chains *chains, struct token *token)
 		    true);
 }
 
-void chains_tree_run(struct chains *chains, struct token *token)
+void chains_tree_run(struct chains *chains, struct chains_token *token)
 {
 	if (token->parent && token->parent->tree_follows)
 		add(chains, token, token->parent->tree, false);
 }
 
-void chains_tree_ended(struct chains *chains, const struct token *token)
+void chains_tree_ended(struct chains *chains, const struct chains_token *token)
 {
 	if (token->tree >= 0)
 		chains->tree[token->tree].end_ns = token->end_ns;
 }
 
-void chains_tree_dropped(struct chains *chains, const struct token *token,
+void chains_tree_dropped(struct chains *chains, const struct chains_token *token,
 			 const struct model_message *message, enum model_drop why)
 {
 	struct chains_tree_step *step;

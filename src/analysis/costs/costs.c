@@ -33,9 +33,9 @@ static uint32_t host_named(const struct costs *costs, const char *hostname)
 	return i;
 }
 
-static struct self *self_at(struct costs *costs, int64_t tid, uint32_t host)
+static struct costs_self *self_at(struct costs *costs, int64_t tid, uint32_t host)
 {
-	struct self *self = map_at(&costs->selves, (uint32_t)tid, host, sizeof(*self));
+	struct costs_self *self = map_at(&costs->selves, (uint32_t)tid, host, sizeof(*self));
 
 	costs->failed |= !self;
 	return self;
@@ -47,7 +47,7 @@ static void on_fault(void *context, const struct fault *fault)
 {
 	const struct costs_use use = { .count = { [COSTS_FAULT] = 1, [COSTS_MAJOR] = fault->is_major } };
 	struct costs *costs = context;
-	struct self *self = fault->tid > 0 ? self_at(costs, fault->tid, fault->host) : NULL;
+	struct costs_self *self = fault->tid > 0 ? self_at(costs, fault->tid, fault->host) : NULL;
 
 	if (self)
 		costs_charge(costs, self, &use);
@@ -56,14 +56,15 @@ static void on_fault(void *context, const struct fault *fault)
 static void on_call(void *context, const struct system_call *call)
 {
 	struct costs *costs = context;
-	struct self *self = call->tid > 0 ? self_at(costs, call->tid, call->host) : NULL;
+	struct costs_self *self = call->tid > 0 ? self_at(costs, call->tid, call->host) : NULL;
 
 	if (self)
 		costs_call_made(costs, self, call);
 }
 
 /* Charges the difference between the thread's account before and after this event. */
-static int on_memory(struct costs *costs, struct self *self, const struct kymo_ctf_event *event)
+static int on_memory(struct costs *costs, struct costs_self *self,
+		     const struct kymo_ctf_event *event)
 {
 	struct kymo_ctf_event own = *event;
 	const struct memory_thread *thread;
@@ -98,7 +99,7 @@ static void find_holder(struct costs *costs, const struct kymo_ctf_event *event,
 {
 	const struct kymo_ctf_value *owner = &event->value[OWNER_FIELD];
 	const struct model_thread *thread;
-	const struct self *its;
+	const struct costs_self *its;
 
 	*holder = (struct costs_holder){ 0 };
 	if (!owner->present || owner->i <= 0 || owner->i > INT32_MAX)
@@ -115,7 +116,7 @@ static void find_holder(struct costs *costs, const struct kymo_ctf_event *event,
 	}
 }
 
-static void on_lock(struct costs *costs, struct self *self, const struct kymo_ctf_event *event, uint32_t host, unsigned row)
+static void on_lock(struct costs *costs, struct costs_self *self, const struct kymo_ctf_event *event, uint32_t host, unsigned row)
 {
 	struct costs_use use = { 0 };
 
@@ -137,7 +138,7 @@ static void on_lock(struct costs *costs, struct self *self, const struct kymo_ct
 int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 {
 	unsigned row = event->bound < 0 ? 0 : (unsigned)event->bound;
-	struct self *self;
+	struct costs_self *self;
 	uint32_t host;
 
 	if (event->bound != KYMO_CTF_LOSS && (event->bound < 0 || row < costs->first || row >= costs->end))
@@ -169,11 +170,11 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 
 /* ---- runs ---- */
 
-static struct self *self_of(struct costs *costs, const struct model_thread *thread)
+static struct costs_self *self_of(struct costs *costs, const struct model_thread *thread)
 {
 	const struct model_process *process = thread->process;
 	struct known *known = array_at(&costs->known, thread->index, sizeof(*known));
-	struct self *self = known ? known->self : NULL;
+	struct costs_self *self = known ? known->self : NULL;
 	uint32_t host;
 
 	if (self && known->name == process->name && self->process &&
@@ -191,10 +192,10 @@ static struct self *self_of(struct costs *costs, const struct model_thread *thre
 }
 
 /* A run begins on @thread. Return: NULL without memory. */
-static struct open *begin(struct costs *costs, const struct model_thread *thread, int64_t ns)
+static struct costs_open *begin(struct costs *costs, const struct model_thread *thread, int64_t ns)
 {
-	struct self *self = self_of(costs, thread);
-	struct open *open = costs->spare;
+	struct costs_self *self = self_of(costs, thread);
+	struct costs_open *open = costs->spare;
 
 	if (self && open)
 		costs->spare = open->outer;
@@ -211,7 +212,7 @@ static struct open *begin(struct costs *costs, const struct model_thread *thread
 }
 
 /* Most runs cost nothing: those that did are cleared when they are over. */
-static void open_free(struct costs *costs, struct open *open)
+static void open_free(struct costs *costs, struct costs_open *open)
 {
 	if (open->is_charged || open->span) {
 		free(open->calls.call);
@@ -223,7 +224,7 @@ static void open_free(struct costs *costs, struct open *open)
 
 static void on_started(void *context, const struct model_instance *instance)
 {
-	struct open *open = begin(context, instance->thread, instance->start_ns);
+	struct costs_open *open = begin(context, instance->thread, instance->start_ns);
 
 	if (!open)
 		return;
@@ -238,8 +239,8 @@ static void on_started(void *context, const struct model_instance *instance)
 static void on_end(void *context, const struct model_instance *instance)
 {
 	struct costs *costs = context;
-	struct self *self = self_of(costs, instance->thread);
-	struct open *its, **at, *open;
+	struct costs_self *self = self_of(costs, instance->thread);
+	struct costs_open *its, **at, *open;
 
 	for (its = self ? self->open : NULL; its && (its->span || its->id != instance->id); its = its->outer)
 		;
@@ -263,7 +264,7 @@ static const struct model_listener listener = { .started = on_started, .instance
 
 static void on_span_begin(void *context, const struct spans_event *event)
 {
-	struct open *open = event->track ? NULL : begin(context, event->thread, event->ns);
+	struct costs_open *open = event->track ? NULL : begin(context, event->thread, event->ns);
 
 	if (open)
 		open->span = event->name;
@@ -272,8 +273,8 @@ static void on_span_begin(void *context, const struct spans_event *event)
 static void on_span_end(void *context, const struct spans_event *event)
 {
 	struct costs *costs = context;
-	struct self *self = event->track ? NULL : self_of(costs, event->thread);
-	struct open **at, *its;
+	struct costs_self *self = event->track ? NULL : self_of(costs, event->thread);
+	struct costs_open **at, *its;
 
 	/* Compare the thread as well: another thread may have the same number. */
 	for (at = self ? &self->open : NULL; at && (its = *at); at = &its->outer) {
@@ -355,12 +356,12 @@ static int bind_all(struct costs *costs, struct model *model)
 void costs_destroy(struct costs *costs)
 {
 	const struct map_slot *slot;
-	struct open *open;
+	struct costs_open *open;
 
 	if (!costs)
 		return;
 	for (size_t at = 0; (slot = map_next(&costs->selves, &at));) {
-		struct self *self = slot->value;
+		struct costs_self *self = slot->value;
 
 		while ((open = self->open)) {
 			self->open = open->outer;

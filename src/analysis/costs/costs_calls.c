@@ -39,15 +39,15 @@ static int64_t took(const struct system_call *call)
 	return ns;
 }
 
-static void tell(const struct costs *costs, const struct self *self, const struct system_call *call,
-		 bool waits_for_mutex)
+static void tell(const struct costs *costs, const struct costs_self *self,
+		 const struct system_call *call, bool waits_for_mutex)
 {
 	struct costs_made made = {
 		.call = call,
 		.pid = self->process ? self->process->pid : 0,
 		.waits_for_mutex = waits_for_mutex,
 	};
-	const struct open *open = self->open;
+	const struct costs_open *open = self->open;
 
 	while (open && (open->span || open->begin_ns > call->start_ns))
 		open = open->outer;
@@ -71,7 +71,7 @@ void costs_finish(struct costs *costs)
 	calls_finish(&costs->calls);
 }
 
-void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call)
+void costs_call_made(struct costs *costs, struct costs_self *self, const struct system_call *call)
 {
 	const bool waits_for_mutex = self->lock_ns && strcmp(call->name, CALLS_FUTEX) == 0;
 	const int64_t ns = took(call);
@@ -88,7 +88,7 @@ void costs_call_made(struct costs *costs, struct self *self, const struct system
 		costs_add(self->process ? &self->process->use : &self->unclaimed, &use);
 		return;
 	}
-	for (struct open *open = self->open; open; open = open->outer) {
+	for (struct costs_open *open = self->open; open; open = open->outer) {
 		struct costs_call *its = call_named(costs, &open->calls, call->name);
 
 		if (!its)

@@ -13,13 +13,13 @@
 #include "base/map.h"
 
 /* A run that has not ended. */
-struct open {
+struct costs_open {
 	const struct spans_name *span;	/* NULL: a callback's run */
 	uint64_t id;			/* id of the callback's run */
 	uint32_t callback;		/* index */
 	int64_t begin_ns;
 	const struct model_thread *thread;
-	struct open *outer;
+	struct costs_open *outer;
 	struct costs_use use;
 	struct costs_calls calls;
 	bool is_charged; /* use or calls have something */
@@ -27,13 +27,13 @@ struct open {
 
 /* A thread of the model. */
 struct known {
-	struct self *self;
+	struct costs_self *self;
 	const char *name; /* of its process, when that was claimed last */
 };
 
 /* A thread, identified by the tid in its events. */
-struct self {
-	struct open *open;		/* the innermost */
+struct costs_self {
+	struct costs_open *open;		/* the innermost */
 	struct costs_process *process;	/* NULL: not known yet; then its use is kept in unclaimed */
 	struct costs_use unclaimed;
 	struct memory_use before;	/* at its latest event */
@@ -48,9 +48,9 @@ struct costs {
 	struct memory memory;
 	struct faults faults;
 	struct calls calls;
-	struct map selves;		/* (tid, host) -> struct self */
+	struct map selves;		/* (tid, host) -> struct costs_self */
 	struct array known;             /* of struct known, by index of the thread */
-	struct open *spare;             /* runs that are over */
+	struct costs_open *spare;             /* runs that are over */
 	struct costs_sum *callback;	/* by index */
 	uint32_t callbacks;
 	struct map span_of;		/* (name, process) -> index + 1 */
@@ -64,7 +64,7 @@ struct costs {
 	void *run_context;
 	void (*made)(void *context, const struct costs_made *made);
 	void *made_context;
-	struct self *present;    /* thread of the present event of libc */
+	struct costs_self *present;    /* thread of the present event of libc */
 	struct map blocks;       /* (address, process) -> struct costs_leak */
 	struct costs_leak *leak; /* the same, by time; NULL: not asked for */
 	uint64_t leaks;
@@ -84,21 +84,22 @@ void costs_keep_name(char to[COSTS_NAME_MAX], const char *name);
  * costs_claim() - set the process of @self: @pid, and @name if @self is its main thread. @name may
  * be "".
  */
-void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname,
+void costs_claim(struct costs *costs, struct costs_self *self, uint32_t host, const char *hostname,
 		 int32_t pid, const char *name, bool is_main);
 
 /** costs_charge() - add @use to everything that is open on @self, and to its process. */
-void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use);
+void costs_charge(struct costs *costs, struct costs_self *self, const struct costs_use *use);
 
 void costs_callback_ran(struct costs *costs, const struct model_instance *instance,
-			const struct open *open);
-void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open);
+			const struct costs_open *open);
+void costs_span_ran(struct costs *costs, const struct spans_event *event,
+		    const struct costs_open *open);
 void costs_sums_free(struct costs *costs);
 
 /* costs_calls.c */
 
 /** costs_call_made() - count a system call of @self in every run that is open on its thread. */
-void costs_call_made(struct costs *costs, struct self *self, const struct system_call *call);
+void costs_call_made(struct costs *costs, struct costs_self *self, const struct system_call *call);
 
 /** costs_calls_ran() - add @calls of a run that began at @start_ns to @sum. */
 void costs_calls_ran(struct costs *costs, struct costs_calls *sum, const struct costs_calls *calls,

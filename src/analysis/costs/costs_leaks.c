@@ -15,8 +15,8 @@
 void costs_on_block(void *context, const struct memory_block *block)
 {
 	struct costs *costs = context;
-	const struct self *self = costs->present;
-	const struct open *open = self ? self->open : NULL;
+	const struct costs_self *self = costs->present;
+	const struct costs_open *open = self ? self->open : NULL;
 	struct costs_leak *leak = map_del(&costs->blocks, block->address, block->process);
 
 	if (block->is_freed || !self) {

@@ -61,7 +61,7 @@ void costs_keep_name(char to[COSTS_NAME_MAX], const char *name)
 	to[size] = '\0';
 }
 
-void costs_claim(struct costs *costs, struct self *self, uint32_t host, const char *hostname,
+void costs_claim(struct costs *costs, struct costs_self *self, uint32_t host, const char *hostname,
 		 int32_t pid, const char *name, bool is_main)
 {
 	struct costs_process *process = self->process;
@@ -113,12 +113,12 @@ static struct costs_sum *span_at(struct costs *costs, const struct spans_event *
 	return &costs->span[costs->spans++].sum;
 }
 
-void costs_charge(struct costs *costs, struct self *self, const struct costs_use *use)
+void costs_charge(struct costs *costs, struct costs_self *self, const struct costs_use *use)
 {
-	const struct open *innermost = NULL;
+	const struct costs_open *innermost = NULL;
 	struct costs_sum *callback;
 
-	for (struct open *open = self->open; open; open = open->outer) {
+	for (struct costs_open *open = self->open; open; open = open->outer) {
 		costs_add(&open->use, use);
 		open->is_charged = true;
 		if (!innermost && !open->span)
@@ -133,7 +133,7 @@ void costs_charge(struct costs *costs, struct self *self, const struct costs_use
 }
 
 static void add_run(struct costs *costs, struct costs_sum *sum, const struct model_thread *thread,
-		    const struct open *open)
+		    const struct costs_open *open)
 {
 	const struct costs_use *use = &open->use;
 	int64_t peak = sum->sum.peak > use->peak ? sum->sum.peak : use->peak;
@@ -157,7 +157,7 @@ static void add_run(struct costs *costs, struct costs_sum *sum, const struct mod
 }
 
 void costs_callback_ran(struct costs *costs, const struct model_instance *instance,
-			const struct open *open)
+			const struct costs_open *open)
 {
 	struct costs_sum *callback;
 
@@ -169,7 +169,8 @@ void costs_callback_ran(struct costs *costs, const struct model_instance *instan
 		costs->run(costs->run_context, instance, &open->use);
 }
 
-void costs_span_ran(struct costs *costs, const struct spans_event *event, const struct open *open)
+void costs_span_ran(struct costs *costs, const struct spans_event *event,
+		    const struct costs_open *open)
 {
 	struct costs_sum *span = counts(costs, event->begin_ns) ? span_at(costs, event) : NULL;
 

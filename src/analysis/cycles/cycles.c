@@ -24,11 +24,11 @@ static const struct kymo_ctf_bind rows[ROWS] = {
 };
 
 /* A run that has not ended. */
-struct open {
+struct cycles_open {
 	uint64_t id;
 	uint32_t callback;
 	int64_t from_ns;
-	struct open *outer;
+	struct cycles_open *outer;
 };
 
 /* A run that ended during the present stretch; at the limit, several runs of the same callback. */
@@ -38,17 +38,17 @@ struct piece {
 	int64_t ns;			/* without the time between several runs */
 };
 
-struct self {
+struct cycles_self {
 	struct cycles_thread pub;	/* must be the first member */
-	struct open *open;		/* the innermost */
+	struct cycles_open *open;		/* the innermost */
 	struct piece *piece;
 	unsigned pieces, room;
 };
 
 struct cycles {
 	const struct kymo_ctf_reader *reader;
-	struct map selves;		/* (tid, host) -> struct self */
-	struct self **self;
+	struct map selves;		/* (tid, host) -> struct cycles_self */
+	struct cycles_self **self;
 	uint32_t self_count, self_room;
 	struct cycles_sum *callback;	/* by index */
 	uint32_t callbacks;
@@ -77,10 +77,10 @@ static uint32_t host_named(const struct cycles *cycles, const char *hostname)
 	return i;
 }
 
-static struct self *self_new(struct cycles *cycles, const struct model_thread *thread,
+static struct cycles_self *self_new(struct cycles *cycles, const struct model_thread *thread,
 			     uint32_t host)
 {
-	struct self *self;
+	struct cycles_self *self;
 
 	if (!ARRAY_ROOM(cycles->self, cycles->self_count, cycles->self_room))
 		return NULL;
@@ -93,10 +93,10 @@ static struct self *self_new(struct cycles *cycles, const struct model_thread *t
 	return cycles->self[cycles->self_count++] = self;
 }
 
-static struct self *self_of(struct cycles *cycles, const struct model_thread *thread)
+static struct cycles_self *self_of(struct cycles *cycles, const struct model_thread *thread)
 {
 	uint32_t host = host_named(cycles, thread->process->hostname);
-	struct self *self = map_get(&cycles->selves, (uint32_t)thread->tid, host);
+	struct cycles_self *self = map_get(&cycles->selves, (uint32_t)thread->tid, host);
 
 	if (!self)
 		self = self_new(cycles, thread, host);
@@ -117,19 +117,19 @@ static struct cycles_sum *callback_at(struct cycles *cycles, uint32_t index)
 static void on_started(void *context, const struct model_instance *instance)
 {
 	struct cycles *cycles = context;
-	struct self *self = self_of(cycles, instance->thread);
-	struct open *open = self ? malloc(sizeof(*open)) : NULL;
+	struct cycles_self *self = self_of(cycles, instance->thread);
+	struct cycles_open *open = self ? malloc(sizeof(*open)) : NULL;
 
 	if (!open) {
 		cycles->failed = true;
 		return;
 	}
-	*open = (struct open){ instance->id, instance->callback->index, instance->start_ns, self->open };
+	*open = (struct cycles_open){ instance->id, instance->callback->index, instance->start_ns, self->open };
 	self->open = open;
 }
 
 /* At the limit: add the run to the latest piece of its callback. */
-static void merge(struct self *self, const struct piece *run)
+static void merge(struct cycles_self *self, const struct piece *run)
 {
 	for (unsigned i = self->pieces; i-- > 0;)
 		if (self->piece[i].callback == run->callback) {
@@ -139,7 +139,7 @@ static void merge(struct self *self, const struct piece *run)
 		}
 }
 
-static void add_piece(struct cycles *cycles, struct self *self, const struct piece *run)
+static void add_piece(struct cycles *cycles, struct cycles_self *self, const struct piece *run)
 {
 	if (self->pieces == PIECES_MAX)
 		merge(self, run);
@@ -153,9 +153,9 @@ static void add_piece(struct cycles *cycles, struct self *self, const struct pie
 static void on_end(void *context, const struct model_instance *instance)
 {
 	struct cycles *cycles = context;
-	struct self *self = self_of(cycles, instance->thread);
+	struct cycles_self *self = self_of(cycles, instance->thread);
 	const int64_t end_ns = instance->start_ns + instance->duration_ns;
-	struct open *open, *its;
+	struct cycles_open *open, *its;
 	struct cycles_sum *callback;
 
 	for (its = self ? self->open : NULL; its && its->id != instance->id; its = its->outer)
@@ -211,7 +211,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* The thread was on a CPU for @ns until now, and the counter counted @count. */
-static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, int64_t ns,
+static void stretch(struct cycles *cycles, struct cycles_self *self, int64_t now_ns, int64_t ns,
 		    int64_t count)
 {
 	const int64_t from_ns = now_ns - ns;
@@ -228,7 +228,7 @@ static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, in
 			       least(piece->ns, piece->to_ns - later(piece->from_ns, from_ns)), ns,
 			       count);
 	}
-	for (const struct open *open = self->open; counts && open; open = open->outer)
+	for (const struct cycles_open *open = self->open; counts && open; open = open->outer)
 		charge(cycles, open->callback, now_ns - later(open->from_ns, from_ns), ns, count);
 	self->pieces = 0;
 	if (counts) {
@@ -240,7 +240,7 @@ static void stretch(struct cycles *cycles, struct self *self, int64_t now_ns, in
 static int cycles_event(struct cycles *cycles, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
-	struct self *self;
+	struct cycles_self *self;
 
 	if (event->bound < (int)cycles->first || event->bound >= (int)(cycles->first + ROWS) ||
 	    !value[TID].present || !value[NS].present || !value[COUNT].present)
@@ -262,7 +262,7 @@ static void cycles_window(struct cycles *cycles, int64_t begin_ns, int64_t end_n
 
 static void cycles_destroy(struct cycles *cycles)
 {
-	struct open *open;
+	struct cycles_open *open;
 
 	if (!cycles)
 		return;

@@ -28,7 +28,7 @@ struct viewed_thread {
 	unsigned parent;
 };
 
-struct view {
+struct executor_view {
 	struct waits *waits;
 	int64_t begin_ns, end_ns;
 	struct viewed_callback *callback;
@@ -41,7 +41,7 @@ struct view {
 	bool failed;
 };
 
-static struct viewed_callback *callback_at(struct view *view, unsigned index)
+static struct viewed_callback *callback_at(struct executor_view *view, unsigned index)
 {
 	struct viewed_callback *callback = ARRAY_AT(view->callback, view->callbacks, index);
 
@@ -49,7 +49,7 @@ static struct viewed_callback *callback_at(struct view *view, unsigned index)
 	return callback;
 }
 
-static struct viewed_thread *thread_at(struct view *view, unsigned index)
+static struct viewed_thread *thread_at(struct executor_view *view, unsigned index)
 {
 	struct viewed_thread *thread = ARRAY_AT(view->thread, view->threads, index);
 
@@ -57,21 +57,21 @@ static struct viewed_thread *thread_at(struct view *view, unsigned index)
 	return thread;
 }
 
-static bool is_inside(const struct view *view, int64_t ns)
+static bool is_inside(const struct executor_view *view, int64_t ns)
 {
 	return ns >= view->begin_ns && ns <= view->end_ns;
 }
 
 /* ---- the executor of a thread or callback ---- */
 
-unsigned view_executor_of(const struct view *view, unsigned index)
+unsigned view_executor_of(const struct executor_view *view, unsigned index)
 {
 	while (index < view->threads && view->thread[index].parent)
 		index = view->thread[index].parent - 1;
 	return index;
 }
 
-static void join(struct view *view, unsigned a, unsigned b)
+static void join(struct executor_view *view, unsigned a, unsigned b)
 {
 	a = view_executor_of(view, a);
 	b = view_executor_of(view, b);
@@ -81,7 +81,7 @@ static void join(struct view *view, unsigned a, unsigned b)
 		view->thread[a].parent = b + 1;
 }
 
-int view_executor_of_callback(const struct view *view, unsigned index)
+int view_executor_of_callback(const struct executor_view *view, unsigned index)
 {
 	unsigned thread = index < view->callbacks ? view->callback[index].thread : 0;
 
@@ -92,7 +92,7 @@ int view_executor_of_callback(const struct view *view, unsigned index)
 
 static void on_instance(void *context, const struct model_instance *instance)
 {
-	struct view *view = context;
+	struct executor_view *view = context;
 	struct viewed_callback *callback;
 	struct viewed_thread *thread;
 
@@ -112,7 +112,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static void on_executor(void *context, const struct model_executor_interval *interval)
 {
-	struct view *view = context;
+	struct executor_view *view = context;
 	struct viewed_thread *thread;
 
 	if (!is_inside(view, interval->start_ns))
@@ -125,7 +125,7 @@ static void on_executor(void *context, const struct model_executor_interval *int
 		thread->sums.wait_for_work_ns += interval->end_ns - interval->start_ns;
 }
 
-static struct view_pair *pair_of(struct view *view, const struct model_callback *callback,
+static struct view_pair *pair_of(struct executor_view *view, const struct model_callback *callback,
 				 const struct waits_piece *piece)
 {
 	uint64_t scope = (uint64_t)piece->by->index << 1 | piece->is_group;
@@ -150,7 +150,7 @@ static struct view_pair *pair_of(struct view *view, const struct model_callback 
 static void on_wait(void *context, const struct waits_wait *wait)
 {
 	int64_t blocked_ns = wait->thread_ns + wait->group_ns;
-	struct view *view = context;
+	struct executor_view *view = context;
 	struct viewed_callback *callback;
 	bool is_startup;
 
@@ -185,7 +185,7 @@ static void on_wait(void *context, const struct waits_wait *wait)
 
 static const struct model_listener listener = { .instance = on_instance, .executor = on_executor };
 
-static void view_destroy(struct view *view)
+static void view_destroy(struct executor_view *view)
 {
 	if (!view)
 		return;
@@ -199,7 +199,7 @@ static void view_destroy(struct view *view)
 	free(view);
 }
 
-static bool view_failed(const struct view *view)
+static bool view_failed(const struct executor_view *view)
 {
 	return view->failed || waits_failed(view->waits);
 }
@@ -207,10 +207,10 @@ static bool view_failed(const struct view *view)
 PASS_FAILED(view)
 PASS_LISTENER_FAILED(view);
 
-int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_t end_ns,
+int view_create(struct executor_view **out, struct model *model, int64_t begin_ns, int64_t end_ns,
 		struct kymo_err *err)
 {
-	struct view *view = calloc(1, sizeof(*view));
+	struct executor_view *view = calloc(1, sizeof(*view));
 
 	if (!view)
 		return err_no_memory(err);
@@ -225,14 +225,14 @@ int view_create(struct view **out, struct model *model, int64_t begin_ns, int64_
 	return 0;
 }
 
-void view_listen(struct view *view, void (*wait)(void *context, const struct waits_wait *wait),
-		 void *context)
+void view_listen(struct executor_view *view,
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context)
 {
 	view->told = wait;
 	view->context = context;
 }
 
-void view_forget(struct view *view)
+void view_forget(struct executor_view *view)
 {
 	for (unsigned i = 0; i < view->callbacks; i++)
 		view->callback[i].sums = (struct view_callback){ 0 };
@@ -244,21 +244,21 @@ void view_forget(struct view *view)
 	map_free(&view->map);
 }
 
-const struct view_callback *view_callback(const struct view *view, unsigned index)
+const struct view_callback *view_callback(const struct executor_view *view, unsigned index)
 {
 	static const struct view_callback none;
 
 	return index < view->callbacks ? &view->callback[index].sums : &none;
 }
 
-const struct view_thread *view_thread(const struct view *view, unsigned index)
+const struct view_thread *view_thread(const struct executor_view *view, unsigned index)
 {
 	static const struct view_thread none;
 
 	return index < view->threads ? &view->thread[index].sums : &none;
 }
 
-const struct view_pair *view_pair(const struct view *view, unsigned index)
+const struct view_pair *view_pair(const struct executor_view *view, unsigned index)
 {
 	return index < view->pairs ? view->pair[index] : NULL;
 }

@@ -36,46 +36,46 @@ struct view_thread {
 	int64_t wait_for_work_ns;
 };
 
-struct view;
+struct executor_view;
 
 /**
  * view_create() - sum up runs and states that begin in [@begin_ns, @end_ns].
  *
  * Return: 0, or -1 with @err.
  */
-int view_create(struct view **view, struct model *model, int64_t begin_ns, int64_t end_ns,
+int view_create(struct executor_view **view, struct model *model, int64_t begin_ns, int64_t end_ns,
 		struct kymo_err *err);
 
 /** view_forget() - sum up from 0 again, for results of one interval after the other. What ran where
  * stays known. */
-void view_forget(struct view *view);
+void view_forget(struct executor_view *view);
 
 /**
  * view_listen() - call @wait for each run inside the window that waited for other runs; one
  * listener.
  */
-void view_listen(struct view *view, void (*wait)(void *context, const struct waits_wait *wait),
-		 void *context);
+void view_listen(struct executor_view *view,
+		 void (*wait)(void *context, const struct waits_wait *wait), void *context);
 
 /* By index in the model; zeroed when nothing happened to the callback. */
-const struct view_callback *view_callback(const struct view *view, unsigned index);
-const struct view_thread *view_thread(const struct view *view, unsigned index);
+const struct view_callback *view_callback(const struct executor_view *view, unsigned index);
+const struct view_thread *view_thread(const struct executor_view *view, unsigned index);
 
 /** view_pair() - in order of appearance. Return: NULL after the last. */
-const struct view_pair *view_pair(const struct view *view, unsigned index);
+const struct view_pair *view_pair(const struct executor_view *view, unsigned index);
 
 /**
  * view_executor_of() - the index of the thread that represents the executor of thread @index: its
  * first thread.
  */
-unsigned view_executor_of(const struct view *view, unsigned index);
+unsigned view_executor_of(const struct executor_view *view, unsigned index);
 
 /**
  * view_executor_of_callback() - the same for the executor that ran callback @index.
  *
  * Return: -1: the callback did not run.
  */
-int view_executor_of_callback(const struct view *view, unsigned index);
+int view_executor_of_callback(const struct executor_view *view, unsigned index);
 
 /* For pass_add(). */
 extern const struct pass_ops view_pass;

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 
-struct run {
+struct waits_run {
 	uint64_t id;
 	const struct model_callback *callback;
 	const struct model_thread *thread;
@@ -22,32 +22,32 @@ struct run {
 };
 
 /* The latest runs of a thread, without nested runs, so they do not overlap. */
-struct history {
+struct waits_history {
 	const struct model_thread *thread;
-	struct history *next;		/* next thread of the same process */
-	struct run run[WAITS_RUNS];	/* the newest is run[(count - 1) % WAITS_RUNS] */
+	struct waits_history *next;		/* next thread of the same process */
+	struct waits_run run[WAITS_RUNS];	/* the newest is run[(count - 1) % WAITS_RUNS] */
 	uint64_t count;
 };
 
 struct waits {
 	void (*wait)(void *context, const struct waits_wait *wait);
 	void *context;
-	struct history **by_thread;	/* by index */
-	struct history **by_process;    /* by index: the first thread of each process */
+	struct waits_history **by_thread;	/* by index */
+	struct waits_history **by_process;    /* by index: the first thread of each process */
 	unsigned threads, processes, callbacks;
 	struct waits_piece *piece;
 	unsigned pieces, pieces_size;
-	const struct run **other;	/* runs of other threads that overlap the wait, by start */
+	const struct waits_run **other;	/* runs of other threads that overlap the wait, by start */
 	unsigned others, others_size;
 	bool failed;
 };
 
-static struct history *history_of(struct waits *waits, const struct model_thread *thread)
+static struct waits_history *history_of(struct waits *waits, const struct model_thread *thread)
 {
-	struct history **slot = ARRAY_AT(waits->by_thread, waits->threads, thread->index);
-	struct history **first =
+	struct waits_history **slot = ARRAY_AT(waits->by_thread, waits->threads, thread->index);
+	struct waits_history **first =
 		ARRAY_AT(waits->by_process, waits->processes, thread->process->index);
-	struct history *history = slot && first ? *slot : NULL;
+	struct waits_history *history = slot && first ? *slot : NULL;
 
 	if (history)
 		return history;
@@ -99,7 +99,7 @@ static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t f
 			 int64_t to_ns)
 {
 	for (unsigned i = 0; i < waits->others && from_ns < to_ns; i++) {
-		const struct run *run = waits->other[i];
+		const struct waits_run *run = waits->other[i];
 		int64_t begin_ns = latest(run->start_ns, from_ns),
 			end_ns = earliest(run->end_ns, to_ns);
 		bool assumed;
@@ -120,7 +120,8 @@ static void behind_group(struct waits *waits, struct waits_wait *wait, int64_t f
 
 static int by_start(const void *a, const void *b)
 {
-	const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
+	const struct waits_run *x = *(const struct waits_run *const *)a,
+			       *y = *(const struct waits_run *const *)b;
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
@@ -128,7 +129,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* The number of @history's first run that ends after @from_ns. */
-static uint64_t first_run(const struct history *history, int64_t from_ns)
+static uint64_t first_run(const struct waits_history *history, int64_t from_ns)
 {
 	uint64_t stop = history->count > WAITS_RUNS ? history->count - WAITS_RUNS : 0,
 		 at = history->count;
@@ -141,14 +142,14 @@ static uint64_t first_run(const struct history *history, int64_t from_ns)
 static void find_others(struct waits *waits, const struct waits_wait *wait)
 {
 	const struct model_thread *thread = wait->instance->thread;
-	const struct history *history = waits->by_process[thread->process->index];
+	const struct waits_history *history = waits->by_process[thread->process->index];
 
 	waits->others = 0;
 	for (; history; history = history->next) {
 		if (history->thread == thread)
 			continue;
 		for (uint64_t at = first_run(history, wait->from_ns); at < history->count; at++) {
-			const struct run *run = &history->run[at % WAITS_RUNS];
+			const struct waits_run *run = &history->run[at % WAITS_RUNS];
 			bool assumed;
 
 			if (run->start_ns >= wait->to_ns)
@@ -167,7 +168,7 @@ static void find_others(struct waits *waits, const struct waits_wait *wait)
 		qsort(waits->other, waits->others, sizeof(*waits->other), by_start);
 }
 
-static void tell(struct waits *waits, const struct history *history, struct waits_wait wait)
+static void tell(struct waits *waits, const struct waits_history *history, struct waits_wait wait)
 {
 	int64_t from_ns = wait.from_ns;
 
@@ -175,7 +176,7 @@ static void tell(struct waits *waits, const struct history *history, struct wait
 	find_others(waits, &wait);
 	for (uint64_t at = first_run(history, from_ns); at < history->count && from_ns < wait.to_ns;
 	     at++) {
-		const struct run *run = &history->run[at % WAITS_RUNS];
+		const struct waits_run *run = &history->run[at % WAITS_RUNS];
 		int64_t begin_ns = latest(run->start_ns, from_ns),
 			end_ns = earliest(run->end_ns, wait.to_ns);
 
@@ -199,11 +200,12 @@ static void tell(struct waits *waits, const struct history *history, struct wait
 
 static void on_started(void *context, const struct model_instance *instance)
 {
-	struct history *history = instance->depth ? NULL : history_of(context, instance->thread);
+	struct waits_history *history =
+		instance->depth ? NULL : history_of(context, instance->thread);
 
 	if (history)
 		history->run[history->count++ % WAITS_RUNS] =
-			(struct run){ instance->id, instance->callback, instance->thread,
+			(struct waits_run){ instance->id, instance->callback, instance->thread,
 				      instance->start_ns, INT64_MAX };
 }
 
@@ -225,9 +227,10 @@ static bool is_wait(const struct model_instance *instance, struct waits_wait *wa
 }
 
 /* The latest run of the thread is the run that ends, unless its start was not in the trace. */
-static struct run *newest(struct history *history, const struct model_instance *instance)
+static struct waits_run *newest(struct waits_history *history,
+				const struct model_instance *instance)
 {
-	struct run *run =
+	struct waits_run *run =
 		history && history->count ? &history->run[(history->count - 1) % WAITS_RUNS] : NULL;
 
 	return run && run->id == instance->id ? run : NULL;
@@ -236,8 +239,9 @@ static struct run *newest(struct history *history, const struct model_instance *
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct waits *waits = context;
-	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
-	struct run *run = newest(history, instance);
+	struct waits_history *history =
+		instance->depth ? NULL : history_of(waits, instance->thread);
+	struct waits_run *run = newest(history, instance);
 	struct waits_wait wait;
 
 	if (!run)
@@ -251,7 +255,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 static void on_unfinished(void *context, const struct model_instance *instance)
 {
 	struct waits *waits = context;
-	struct history *history = instance->depth ? NULL : history_of(waits, instance->thread);
+	struct waits_history *history =
+		instance->depth ? NULL : history_of(waits, instance->thread);
 
 	if (newest(history, instance))
 		history->count--;

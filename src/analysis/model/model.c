@@ -69,7 +69,7 @@ static __attribute__((noinline)) int on_loss(struct model *model, const struct k
 int model_event(struct model *model, const struct kymo_ctf_event *event)
 {
 	struct now now = { .event = event, .ns = event->ns };
-	const struct bound *bound;
+	const struct bound_row *bound;
 
 	if (event->bound == KYMO_CTF_LOSS)
 		return on_loss(model, event);

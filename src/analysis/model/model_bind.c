@@ -92,7 +92,7 @@ static bool is_of_messages(unsigned point)
 void model_bind_update(struct model *model)
 {
 	for (unsigned i = 0; i < model->bind_count; i++) {
-		struct bound *bound = &model->bound[i];
+		struct bound_row *bound = &model->bound[i];
 		const struct kymo_point *point = &kymo_points[bound->point];
 		struct kymo_ctf_bind *row = &model->bind[i];
 		unsigned field;

@@ -215,7 +215,7 @@ static bool address_of(const struct kymo_field *field, const struct kymo_ctf_val
 static int judge_handles(struct concern *concern, const struct kymo_ctf_event *event,
 			 const struct process *process, struct verdict *verdict)
 {
-	const struct bound *bound = &concern->model->bound[event->bound];
+	const struct bound_row *bound = &concern->model->bound[event->bound];
 	const struct kymo_point *point = &kymo_points[bound->point];
 	const struct names *names = &concern->names[bound->point];
 

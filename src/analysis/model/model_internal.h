@@ -188,7 +188,7 @@ struct now {
 typedef void (*handler)(struct model *model, const struct now *now);
 
 /* The handling of the events of one row of the bind table. */
-struct bound {
+struct bound_row {
 	handler handle;			/* NULL: no listener needs it */
 	unsigned point;
 	bool is_init;
@@ -252,7 +252,7 @@ struct model {
 	unsigned stream_count;
 
 	struct kymo_ctf_bind *bind;
-	struct bound *bound;		/* parallel to the rows of bind */
+	struct bound_row *bound;		/* parallel to the rows of bind */
 	unsigned bind_count;
 	unsigned bind_also;		/* rows of other analyses after the model's rows */
 

@@ -18,7 +18,7 @@
 #define WAYS_MAX 16384u
 
 /* A message in one process; or in the cache of one reader: then it has only `cached_ns`. */
-struct way {
+struct path_way {
 	uint64_t key, scope;
 	int64_t sent_ns, received_ns, cached_ns; /* 0: not seen */
 	uint8_t writer[16];
@@ -26,7 +26,7 @@ struct way {
 };
 
 struct ways {
-	struct way way[WAYS_MAX];
+	struct path_way way[WAYS_MAX];
 	unsigned next;
 	int64_t forgotten_ns; /* the latest time of an event that is no longer here */
 };
@@ -42,7 +42,7 @@ static uint64_t scope_of_reader(const uint8_t gid[16])
 	return (words[0] * 0x9e3779b97f4a7c15ull ^ words[1]) | SCOPE_READER;
 }
 
-static int64_t latest_ns(const struct way *way)
+static int64_t latest_ns(const struct path_way *way)
 {
 	int64_t ns = way->sent_ns;
 
@@ -51,9 +51,9 @@ static int64_t latest_ns(const struct way *way)
 	return way->cached_ns > ns ? way->cached_ns : ns;
 }
 
-static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope)
+static struct path_way *way_at(struct model *model, int64_t source_ns, uint64_t scope)
 {
-	struct way *way;
+	struct path_way *way;
 
 	if (source_ns <= 0)
 		return NULL;
@@ -69,7 +69,7 @@ static struct way *way_at(struct model *model, int64_t source_ns, uint64_t scope
 		model->way_ring->forgotten_ns = latest_ns(way);
 	if (way->key && map_get(&model->ways, way->key, way->scope) == way)
 		map_del(&model->ways, way->key, way->scope);
-	*way = (struct way){ .key = (uint64_t)source_ns, .scope = scope };
+	*way = (struct path_way){ .key = (uint64_t)source_ns, .scope = scope };
 	if (map_put(&model->ways, way->key, scope, way))
 		model->out_of_memory = true;
 	return way;
@@ -88,7 +88,7 @@ static bool is_zero(const uint8_t gid[16])
 }
 
 /* Fast DDS names the writer of both events, CycloneDDS that of dds_receive. */
-static void note_writer(struct way *way, const struct kymo_ctf_value *gid)
+static void note_writer(struct path_way *way, const struct kymo_ctf_value *gid)
 {
 	const uint8_t *bytes = (const uint8_t *)gid->bytes;
 
@@ -103,7 +103,7 @@ static void note_writer(struct way *way, const struct kymo_ctf_value *gid)
 static void on_dds_send(struct model *model, const struct now *now)
 {
 	ARGS(dds_send, now->event);
-	struct way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
+	struct path_way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
 
 	if (!way)
 		return;
@@ -116,7 +116,7 @@ static void on_dds_send(struct model *model, const struct now *now)
 static void on_dds_receive(struct model *model, const struct now *now)
 {
 	ARGS(dds_receive, now->event);
-	struct way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
+	struct path_way *way = way_at(model, args->source_timestamp.i, now->process->pub.index);
 
 	if (!way)
 		return;
@@ -129,8 +129,8 @@ static void on_dds_receive(struct model *model, const struct now *now)
 static void on_dds_cached(struct model *model, const struct now *now)
 {
 	ARGS(dds_cached, now->event);
-	static struct way reports;
-	struct way *way;
+	static struct path_way reports;
+	struct path_way *way;
 	uint64_t scope;
 
 	if (!is_gid(&args->reader))
@@ -151,17 +151,17 @@ static void on_dds_cached(struct model *model, const struct now *now)
 static int64_t cached_ns(const struct model *model, const struct model_message *message,
 			 uint64_t scope)
 {
-	const struct way *way = map_get(&model->ways, (uint64_t)message->source_ns, scope);
+	const struct path_way *way = map_get(&model->ways, (uint64_t)message->source_ns, scope);
 
 	if (way && way->cached_ns < message->take_ns)
 		return way->cached_ns;
 	return way || map_get(&model->ways, ANY, scope) ? message->take_ns : 0;
 }
 
-static const struct way *way_of(const struct model *model, const struct model_message *message,
+static const struct path_way *way_of(const struct model *model, const struct model_message *message,
 				const struct model_process *process)
 {
-	const struct way *way =
+	const struct path_way *way =
 		process ? map_get(&model->ways, (uint64_t)message->source_ns, process->index)
 			: NULL;
 
@@ -171,7 +171,7 @@ static const struct way *way_of(const struct model *model, const struct model_me
 void model_path_taken(const struct model *model, struct model_message *message)
 {
 	const struct model_gid *gid = &message->subscription->gid;
-	const struct way *way;
+	const struct path_way *way;
 
 	if (!model->way_ring || message->source_ns <= 0 || gid->size < 16)
 		return;
@@ -194,7 +194,7 @@ struct path_seen model_path_seen(const struct model *model, const struct model_m
 {
 	const struct model_process *from = message->publisher->process, *to = subscription->process;
 	struct path_seen seen = { 0 };
-	const struct way *sent, *received;
+	const struct path_way *sent, *received;
 	uint64_t reader;
 
 	if (!model->way_ring || message->source_ns <= 0 || subscription->gid.size < 16)

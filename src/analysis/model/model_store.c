@@ -337,7 +337,7 @@ int model_thread_rename(struct model *model, const struct model_thread *thread, 
 
 bool model_event_init(const struct model *model, const struct kymo_ctf_event *event, unsigned *point)
 {
-	const struct bound *bound;
+	const struct bound_row *bound;
 
 	if (event->bound < 0 || (unsigned)event->bound >= model->bind_count)
 		return false;

@@ -18,7 +18,8 @@
 void sched_seen_on(struct sched *sched, uint32_t host, int32_t tid, int32_t cpu, int64_t ns)
 {
 	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)cpu;
-	struct cpu *its = sched_is_cpu(host, cpu) && at < sched->cpu_room ? sched->cpu[at] : NULL;
+	struct sched_cpu *its =
+		sched_is_cpu(host, cpu) && at < sched->cpu_room ? sched->cpu[at] : NULL;
 	struct task *task = map_get(&sched->tasks, (uint32_t)tid, host), *other;
 
 	if (!task || !its || (task->state == SCHED_ON_CPU && task->cpu == cpu && its->known && its->tid == tid))
@@ -174,19 +175,19 @@ bool sched_is_cpu(uint32_t host, int32_t number)
 	return number >= 0 && (uint32_t)number < CPUS_MAX && host < UINT32_MAX / CPUS_MAX / 2;
 }
 
-struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number)
+struct sched_cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number)
 {
-	struct cpu **slot;
+	struct sched_cpu **slot;
 
 	if (!sched_is_cpu(host, number))
 		return NULL;
 	slot = ARRAY_AT(sched->cpu, sched->cpu_room, host * CPUS_MAX + (uint32_t)number);
 	if (slot && !*slot)
-		*slot = calloc(1, sizeof(struct cpu));
+		*slot = calloc(1, sizeof(struct sched_cpu));
 	return slot ? *slot : NULL;
 }
 
-static struct cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t number)
+static struct sched_cpu *known_cpu(const struct sched *sched, uint32_t host, int32_t number)
 {
 	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)number;
 
@@ -206,7 +207,7 @@ static int64_t between(const struct sched *sched, int64_t from_ns, int64_t to_ns
 /* Reports the time of @task in its state up to @ns. */
 static void pass(struct sched *sched, struct task *task, int64_t ns)
 {
-	const struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+	const struct sched_cpu *cpu = known_cpu(sched, task->host, task->cpu);
 	struct sched_spell spell = {
 		.host = task->host, .tid = task->tid, .state = task->state, .cpu = task->cpu,
 		.from_ns = task->since_ns, .to_ns = ns, .by_tid = -1, .name = task->name, .by = "",
@@ -233,7 +234,7 @@ static void pass(struct sched *sched, struct task *task, int64_t ns)
 
 static void take_off(struct sched *sched, struct task *task)
 {
-	struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+	struct sched_cpu *cpu = known_cpu(sched, task->host, task->cpu);
 
 	if (!task->is_listed)
 		return;
@@ -249,7 +250,7 @@ static void take_off(struct sched *sched, struct task *task)
 
 static void put_on(struct sched *sched, struct task *task)
 {
-	struct cpu *cpu = known_cpu(sched, task->host, task->cpu);
+	struct sched_cpu *cpu = known_cpu(sched, task->host, task->cpu);
 
 	if (!cpu || cpu->ready_count == READY_MAX)
 		return;
@@ -272,7 +273,7 @@ void sched_become(struct sched *sched, struct task *task, enum sched_state state
 		put_on(sched, task);
 }
 
-void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns)
+void sched_settle(struct sched *sched, struct sched_cpu *cpu, int64_t ns)
 {
 	for (struct task *task = cpu->ready; task; task = task->next)
 		pass(sched, task, ns);

@@ -122,7 +122,7 @@ static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, ui
 {
 	int32_t prev_tid = (int32_t)event->value[PREV_TID].i,
 		next_tid = (int32_t)event->value[NEXT_TID].i;
-	struct cpu *cpu = sched_cpu(sched, host, event->cpu);
+	struct sched_cpu *cpu = sched_cpu(sched, host, event->cpu);
 	struct task *task;
 
 	if (!cpu)
@@ -167,7 +167,7 @@ static int on_switch(struct sched *sched, const struct kymo_ctf_event *event, ui
 static void set_waker(struct sched *sched, struct task *task, const struct kymo_ctf_event *event,
 		      uint32_t host)
 {
-	const struct cpu *cpu = sched_cpu(sched, host, event->cpu);
+	const struct sched_cpu *cpu = sched_cpu(sched, host, event->cpu);
 
 	if (task->state != SCHED_BLOCKED || !cpu || !cpu->known)
 		return;
@@ -268,7 +268,7 @@ static bool has_events_of(const struct sched *sched, const struct kymo_ctf_event
 static void on_loss(struct sched *sched, const struct kymo_ctf_event *event)
 {
 	for (uint32_t i = 0; i < sched->cpu_room; i++) {
-		struct cpu *cpu = sched->cpu[i];
+		struct sched_cpu *cpu = sched->cpu[i];
 		struct task *task;
 
 		if (!cpu || !cpu->known || !has_events_of(sched, event, i))

@@ -30,7 +30,7 @@ struct task {
 	char name[SCHED_COMM_SIZE];
 };
 
-struct cpu {
+struct sched_cpu {
 	bool known;			/* the thread on it is known */
 	uint32_t stream;		/* the stream of its events */
 	int32_t tid;
@@ -44,7 +44,7 @@ struct sched {
 	const struct sched_listener *listener;
 	void *context;
 	struct map tasks;		/* (tid, host) -> struct task */
-	struct cpu **cpu;		/* by host * CPUS_MAX + number; NULL: not seen */
+	struct sched_cpu **cpu;		/* by host * CPUS_MAX + number; NULL: not seen */
 	uint32_t cpu_room;
 	uint32_t *host;			/* by trace */
 	uint32_t traces;
@@ -63,7 +63,7 @@ struct task *sched_task(struct sched *sched, uint32_t host, int32_t tid);
  * Returns the CPU, which is created if necessary. Return: NULL: out of memory, or the number is not
  * valid.
  */
-struct cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
+struct sched_cpu *sched_cpu(struct sched *sched, uint32_t host, int32_t number);
 bool sched_is_cpu(uint32_t host, int32_t number);
 
 /* @task changes to @state at @ns, on or for @cpu; its previous state is reported. */
@@ -72,7 +72,7 @@ void sched_become(struct sched *sched, struct task *task, enum sched_state state
 /*
  * Report the wait of all threads that wait for @cpu up to @ns, because the thread on @cpu changes.
  */
-void sched_settle(struct sched *sched, struct cpu *cpu, int64_t ns);
+void sched_settle(struct sched *sched, struct sched_cpu *cpu, int64_t ns);
 void sched_forget(struct sched *sched, struct task *task);
 
 #endif

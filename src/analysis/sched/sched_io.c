@@ -32,7 +32,7 @@ static const struct kymo_ctf_bind wanted[] = {
 enum { DEVICE, SECTOR, RWBS, BYTES, TID, SECTORS = BYTES };
 enum { NAME, LENGTH };
 
-struct request {
+struct io_request {
 	uint32_t host, device;
 	int64_t sector, issue_ns, complete_ns; /* issue_ns -1: not in the trace */
 	uint64_t bytes;
@@ -41,19 +41,19 @@ struct request {
 };
 
 /* What arrived last on a CPU. */
-struct arrival {
+struct io_arrival {
 	int64_t ns;
 	bool is_packet;
-	struct request request;
+	struct io_request request;
 	char name[SCHED_IO_NAME_SIZE]; /* of a packet: its interface */
 	uint64_t bytes;
 };
 
 struct sched_ios {
 	const struct kymo_ctf_reader *reader;
-	struct map open;     /* (sector, host and device) -> struct request */
-	struct map arrivals; /* (CPU, host) -> struct arrival */
-	struct request recent[RECENT];
+	struct map open;     /* (sector, host and device) -> struct io_request */
+	struct map arrivals; /* (CPU, host) -> struct io_arrival */
+	struct io_request recent[RECENT];
 	unsigned next;
 };
 
@@ -117,7 +117,7 @@ static int on_issue(struct sched_ios *ios, const struct kymo_ctf_event *event, u
 {
 	const struct kymo_ctf_value *value = event->value;
 	uint64_t scope = scope_of(host, (uint32_t)value[DEVICE].u);
-	struct request *request = map_get(&ios->open, value[SECTOR].u, scope);
+	struct io_request *request = map_get(&ios->open, value[SECTOR].u, scope);
 
 	if (!request && ios->open.count >= OPEN_MAX)
 		return 0;
@@ -125,7 +125,7 @@ static int on_issue(struct sched_ios *ios, const struct kymo_ctf_event *event, u
 		request = map_at(&ios->open, value[SECTOR].u, scope, sizeof(*request));
 	if (!request)
 		return -1;
-	*request = (struct request){
+	*request = (struct io_request){
 		.host = host,
 		.device = (uint32_t)value[DEVICE].u,
 		.sector = value[SECTOR].i,
@@ -137,29 +137,29 @@ static int on_issue(struct sched_ios *ios, const struct kymo_ctf_event *event, u
 	return 0;
 }
 
-static struct arrival *arrival_at(struct sched_ios *ios, const struct kymo_ctf_event *event,
+static struct io_arrival *arrival_at(struct sched_ios *ios, const struct kymo_ctf_event *event,
 				  uint32_t host)
 {
-	struct arrival *arrival;
+	struct io_arrival *arrival;
 
 	/* Numbers of CPUs are small; others are damage. */
 	if (event->cpu < 0 || event->cpu > 65535)
 		return NULL;
 	arrival = map_at(&ios->arrivals, (uint32_t)event->cpu, host, sizeof(*arrival));
 	if (arrival)
-		*arrival = (struct arrival){ .ns = event->ns };
+		*arrival = (struct io_arrival){ .ns = event->ns };
 	return arrival;
 }
 
 static void on_complete(struct sched_ios *ios, const struct kymo_ctf_event *event, uint32_t host)
 {
 	const struct kymo_ctf_value *value = event->value;
-	struct request *request =
+	struct io_request *request =
 		map_del(&ios->open, value[SECTOR].u, scope_of(host, (uint32_t)value[DEVICE].u));
-	struct request *recent = &ios->recent[ios->next++ % RECENT];
-	struct arrival *arrival;
+	struct io_request *recent = &ios->recent[ios->next++ % RECENT];
+	struct io_arrival *arrival;
 
-	*recent = (struct request){
+	*recent = (struct io_request){
 		.host = host,
 		.device = (uint32_t)value[DEVICE].u,
 		.sector = value[SECTOR].i,
@@ -180,7 +180,7 @@ static void on_complete(struct sched_ios *ios, const struct kymo_ctf_event *even
 static void on_receive(struct sched_ios *ios, const struct kymo_ctf_event *event, uint32_t host)
 {
 	const struct kymo_ctf_value *name = &event->value[NAME], *length = &event->value[LENGTH];
-	struct arrival *arrival = arrival_at(ios, event, host);
+	struct io_arrival *arrival = arrival_at(ios, event, host);
 
 	if (!arrival)
 		return;
@@ -213,11 +213,11 @@ int sched_ios_event(struct sched_ios *ios, const struct kymo_ctf_event *event, u
 /* ---- waits ---- */
 
 /* The request of @spell's thread that was completed last during @spell, or NULL. */
-static const struct request *own_request(const struct sched_ios *ios,
+static const struct io_request *own_request(const struct sched_ios *ios,
 					 const struct sched_spell *spell)
 {
 	for (unsigned i = 1; i <= RECENT; i++) {
-		const struct request *request = &ios->recent[(ios->next - i) % RECENT];
+		const struct io_request *request = &ios->recent[(ios->next - i) % RECENT];
 
 		if (request->complete_ns >= spell->from_ns &&
 		    request->complete_ns <= spell->to_ns && request->tid == spell->tid &&
@@ -228,7 +228,7 @@ static const struct request *own_request(const struct sched_ios *ios,
 }
 
 static void wait_for_disk(const struct sched_ios *ios, const struct sched_spell *spell,
-			  const struct request *last, struct sched_io *wait)
+			  const struct io_request *last, struct sched_io *wait)
 {
 	(void)snprintf(wait->device, sizeof(wait->device), "%u:%u", last->device >> 20,
 		       last->device & 0xfffff);
@@ -238,7 +238,7 @@ static void wait_for_disk(const struct sched_ios *ios, const struct sched_spell 
 	wait->requests = 1;
 	wait->bytes = last->bytes;
 	for (unsigned i = 0; i < RECENT; i++) {
-		const struct request *other = &ios->recent[i];
+		const struct io_request *other = &ios->recent[i];
 
 		if (other->tid != spell->tid || other->host != spell->host ||
 		    other->complete_ns <= spell->from_ns || other->complete_ns > spell->to_ns ||
@@ -255,8 +255,8 @@ static void wait_for_disk(const struct sched_ios *ios, const struct sched_spell 
 bool sched_ios_wait(const struct sched_ios *ios, const struct sched_spell *spell, int32_t cpu,
 		    struct sched_io *wait)
 {
-	const struct arrival *arrival = map_get(&ios->arrivals, (uint32_t)cpu, spell->host);
-	const struct request *request;
+	const struct io_arrival *arrival = map_get(&ios->arrivals, (uint32_t)cpu, spell->host);
+	const struct io_request *request;
 
 	*wait = (struct sched_io){
 		.from_ns = spell->from_ns, .to_ns = spell->to_ns, .sector = -1, .request_ns = -1

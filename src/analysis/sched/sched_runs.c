@@ -15,11 +15,11 @@
 #define BYS_MAX 32u	/* other threads of one run that are listed individually */
 
 /* A run that has not ended. */
-struct open {
+struct runs_open {
 	uint64_t id;
 	struct model_instance instance; /* as it began, without its message */
 	const struct model_thread *thread;
-	struct open *outer;		/* the next outer run on this tid */
+	struct runs_open *outer;		/* the next outer run on this tid */
 	bool was_on;			/* the thread was on a CPU at the start */
 	struct sched_usage at;		/* totals at the start */
 	struct sched_usage inner;	/* sum of the nested runs */
@@ -28,8 +28,8 @@ struct open {
 };
 
 /* A thread with events of its own, identified by the tid in them. */
-struct self {
-	struct open *open;		/* the innermost */
+struct runs_self {
+	struct runs_open *open;		/* the innermost */
 	/* Number of its events while it was on a CPU, and while it was not. */
 	uint64_t on, off;
 	struct sched_usage gone;	/* totals of exited threads with the same tid */
@@ -39,7 +39,7 @@ struct sched_runs {
 	struct sched *sched;
 	const struct sched_runs_listener *listener;
 	void *context;
-	struct map selves;		/* (tid, host) -> struct self */
+	struct map selves;		/* (tid, host) -> struct runs_self */
 	unsigned first;			/* first row of the scheduler's events */
 	struct sched_ios *ios;          /* NULL: nobody listens */
 	unsigned first_io;              /* first row of its events */
@@ -55,9 +55,9 @@ void sched_usage_add(struct sched_usage *sum, const struct sched_usage *more)
 	sum->migrations += more->migrations;
 }
 
-static struct self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
+static struct runs_self *self_at(struct sched_runs *runs, int64_t tid, uint32_t host)
 {
-	struct self *self = map_at(&runs->selves, (uint32_t)tid, host, sizeof(*self));
+	struct runs_self *self = map_at(&runs->selves, (uint32_t)tid, host, sizeof(*self));
 
 	runs->failed |= !self;
 	return self;
@@ -76,7 +76,7 @@ static struct sched_usage difference(const struct sched_usage *all, const struct
 
 /* ---- threads that had the CPU ---- */
 
-static void accuse(struct open *open, const struct sched_spell *spell)
+static void accuse(struct runs_open *open, const struct sched_spell *spell)
 {
 	struct sched_by *by;
 	unsigned i;
@@ -98,12 +98,12 @@ static void accuse(struct open *open, const struct sched_spell *spell)
 
 static void report_io(struct sched_runs *runs, const struct sched_spell *spell)
 {
-	const struct self *self = map_get(&runs->selves, (uint32_t)spell->tid, spell->host);
+	const struct runs_self *self = map_get(&runs->selves, (uint32_t)spell->tid, spell->host);
 	struct sched_io wait;
 
 	if (!self || !self->open || !sched_ios_wait(runs->ios, spell, runs->cpu, &wait))
 		return;
-	for (const struct open *open = self->open; open; open = open->outer)
+	for (const struct runs_open *open = self->open; open; open = open->outer)
 		if (open->was_on)
 			runs->listener->io(runs->context, &open->instance, &wait);
 }
@@ -111,11 +111,11 @@ static void report_io(struct sched_runs *runs, const struct sched_spell *spell)
 static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct sched_runs *runs = context;
-	const struct self *self;
+	const struct runs_self *self;
 
 	if (spell->state == SCHED_PREEMPTED || spell->state == SCHED_WAITING) {
 		self = map_get(&runs->selves, (uint32_t)spell->tid, spell->host);
-		for (struct open *open = self ? self->open : NULL; open; open = open->outer)
+		for (struct runs_open *open = self ? self->open : NULL; open; open = open->outer)
 			accuse(open, spell);
 	}
 	if (spell->state == SCHED_BLOCKED && runs->ios)
@@ -127,7 +127,7 @@ static void on_spell(void *context, const struct sched_spell *spell)
 static void on_gone(void *context, uint32_t host, int32_t tid, const struct sched_usage *usage)
 {
 	struct sched_runs *runs = context;
-	struct self *self = map_get(&runs->selves, (uint32_t)tid, host);
+	struct runs_self *self = map_get(&runs->selves, (uint32_t)tid, host);
 
 	if (self)
 		sched_usage_add(&self->gone, usage);
@@ -139,8 +139,8 @@ static void on_started(void *context, const struct model_instance *instance)
 {
 	struct sched_runs *runs = context;
 	int64_t tid = instance->thread->tid;
-	struct self *self;
-	struct open *open;
+	struct runs_self *self;
+	struct runs_open *open;
 	uint32_t host;
 
 	if (!sched_host(runs->sched, instance->thread->process->hostname, &host))
@@ -160,15 +160,15 @@ static void on_started(void *context, const struct model_instance *instance)
 	open->outer = self->open;
 	self->open = open;
 	/* If two threads have the same tid, the kernel's thread can only be one of them. */
-	for (struct open *other = open->outer; other; other = other->outer)
+	for (struct runs_open *other = open->outer; other; other = other->outer)
 		if (other->thread != open->thread)
 			open->was_on = other->was_on = false;
 }
 
 /* Removes @instance and open runs nested in it. Return: the run, to be freed, or NULL. */
-static struct open *take_open(struct self *self, const struct model_instance *instance)
+static struct runs_open *take_open(struct runs_self *self, const struct model_instance *instance)
 {
-	struct open **at = &self->open, *open, *inner;
+	struct runs_open **at = &self->open, *open, *inner;
 
 	for (open = self->open; open && open->id != instance->id; open = open->outer)
 		;
@@ -187,7 +187,7 @@ static struct open *take_open(struct self *self, const struct model_instance *in
 }
 
 static void finish(struct sched_runs *runs, const struct model_instance *instance, uint32_t host,
-		   struct open *open)
+		   struct runs_open *open)
 {
 	struct sched_run run = { .instance = instance };
 	int32_t tid = (int32_t)instance->thread->tid;
@@ -210,8 +210,8 @@ static void finish(struct sched_runs *runs, const struct model_instance *instanc
 
 static void on_end(struct sched_runs *runs, const struct model_instance *instance)
 {
-	struct self *self = NULL;
-	struct open *open;
+	struct runs_self *self = NULL;
+	struct runs_open *open;
 	uint32_t host;
 
 	if (sched_host(runs->sched, instance->thread->process->hostname, &host))
@@ -273,12 +273,12 @@ void sched_runs_window(struct sched_runs *runs, int64_t begin_ns, int64_t end_ns
 void sched_runs_destroy(struct sched_runs *runs)
 {
 	const struct map_slot *slot;
-	struct open *open;
+	struct runs_open *open;
 
 	if (!runs)
 		return;
 	for (size_t at = 0; (slot = map_next(&runs->selves, &at));) {
-		struct self *self = slot->value;
+		struct runs_self *self = slot->value;
 
 		while ((open = self->open)) {
 			self->open = open->outer;
@@ -295,7 +295,7 @@ void sched_runs_destroy(struct sched_runs *runs)
 int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event)
 {
 	uint32_t host = sched_trace_host(runs->sched, event->trace);
-	struct self *self;
+	struct runs_self *self;
 
 	runs->cpu = event->cpu;
 	if ((runs->ios && sched_ios_event(runs->ios, event, runs->first_io, host)) ||
@@ -322,7 +322,7 @@ int sched_runs_event(struct sched_runs *runs, const struct kymo_ctf_event *event
 bool sched_runs_thread(const struct sched_runs *runs, const struct model_thread *thread,
 		       struct sched_usage *usage)
 {
-	const struct self *self;
+	const struct runs_self *self;
 	struct sched_usage now = { 0 };
 	uint32_t host;
 

@@ -16,7 +16,7 @@
 
 #define FRAMES_MAX 200000 /* the spans of further stacks count for the frame around them */
 
-struct place {
+struct tree_place {
 	struct spans_frame *frame; /* of the innermost open span; at first the thread's */
 	unsigned beyond;           /* open spans that have no frame */
 };
@@ -24,7 +24,7 @@ struct place {
 struct spans_tree {
 	int64_t begin_ns, end_ns;
 	struct spans_frame root;
-	struct map places; /* (thread or track, which) -> struct place */
+	struct map places; /* (thread or track, which) -> struct tree_place */
 	struct map frames; /* (frame around it, name) -> struct spans_frame */
 	unsigned count;
 	bool failed;
@@ -52,10 +52,10 @@ static struct spans_frame *frame_new(struct spans_tree *tree, struct spans_frame
 	return frame;
 }
 
-static struct place *place_of(struct spans_tree *tree, const struct spans_event *event)
+static struct tree_place *place_of(struct spans_tree *tree, const struct spans_event *event)
 {
 	const uint64_t key = event->track ? event->track->index : event->thread->index;
-	struct place *place = map_at(&tree->places, key, event->track ? 1 : 0, sizeof(*place));
+	struct tree_place *place = map_at(&tree->places, key, event->track ? 1 : 0, sizeof(*place));
 
 	if (place && !place->frame)
 		place->frame = frame_new(tree, &tree->root, event);
@@ -69,7 +69,7 @@ static struct place *place_of(struct spans_tree *tree, const struct spans_event 
 static void on_begin(void *context, const struct spans_event *event)
 {
 	struct spans_tree *tree = context;
-	struct place *place = place_of(tree, event);
+	struct tree_place *place = place_of(tree, event);
 	struct spans_frame *frame;
 
 	if (!place)
@@ -94,7 +94,7 @@ static void on_begin(void *context, const struct spans_event *event)
 static void on_end(void *context, const struct spans_event *event)
 {
 	struct spans_tree *tree = context;
-	struct place *place = place_of(tree, event);
+	struct tree_place *place = place_of(tree, event);
 
 	if (!place)
 		return;

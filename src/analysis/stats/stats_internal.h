@@ -12,14 +12,14 @@
  */
 #define HISTORY_RUNS 128u	/* power of two */
 
-struct run {
+struct stats_run {
 	int64_t start_ns, end_ns;
 	const struct model_callback *callback;
 };
 
 struct history {
 	const struct model_thread *thread;
-	struct run run[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
+	struct stats_run run[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
 	/* Total number; the newest is run[(count - 1) % HISTORY_RUNS]. */
 	uint64_t count;
 };

@@ -35,7 +35,7 @@ struct inquiry {
 void stats_history_add(struct stats *stats, const struct model_instance *instance)
 {
 	struct history *history = stats_history_at(stats, instance->thread->index);
-	const struct run *newest;
+	const struct stats_run *newest;
 
 	if (!history)
 		return;
@@ -46,12 +46,13 @@ void stats_history_add(struct stats *stats, const struct model_instance *instanc
 			break;
 		history->count--;
 	}
-	history->run[history->count++ % HISTORY_RUNS] = (struct run){
+	history->run[history->count++ % HISTORY_RUNS] = (struct stats_run){
 		instance->start_ns, instance->start_ns + instance->duration_ns, instance->callback,
 	};
 }
 
-static void accuse(struct inquiry *inquiry, const struct history *history, const struct run *run)
+static void accuse(struct inquiry *inquiry, const struct history *history,
+		   const struct stats_run *run)
 {
 	int64_t from = run->start_ns > inquiry->from_ns ? run->start_ns : inquiry->from_ns;
 	int64_t to = run->end_ns < inquiry->to_ns ? run->end_ns : inquiry->to_ns;
@@ -88,7 +89,7 @@ static void inquire(struct inquiry *inquiry, const struct history *history,
 		    const struct scope *scope)
 {
 	uint64_t at, stop = history->count > HISTORY_RUNS ? history->count - HISTORY_RUNS : 0;
-	const struct run *run;
+	const struct stats_run *run;
 
 	for (at = history->count; at > stop; at--) {
 		run = &history->run[(at - 1) % HISTORY_RUNS];

@@ -175,7 +175,7 @@ struct blocked_row {
 };
 
 /* What a callback or a topic did in a window of time. */
-struct window_row {
+struct tables_window_row {
 	uint64_t id;
 	int64_t begin_ns, end_ns;
 	const struct model_callback *callback; /* NULL: of the topic */
@@ -241,7 +241,7 @@ struct tables_row {
 		struct leak_row leak;
 		struct wait_row wait;
 		struct blocked_row blocked;
-		struct window_row window;
+		struct tables_window_row window;
 		struct behaviour_row behaviour;
 		struct packet_row packet;
 		struct span_row span;

@@ -8,7 +8,7 @@
 #define FIELD(point, name) (1 + offsetof(struct args_##point, name) / sizeof(struct kymo_ctf_value))
 
 /* The row of an init event: its table, and the fields of the event for its members. */
-struct point {
+struct init_point {
 	enum tables_id table;
 	uint8_t handle; /* 0: the event has no row */
 	uint8_t other, text;
@@ -23,7 +23,7 @@ struct point {
 #define TEXT(point, name) .text = FIELD(point, name)
 #define OBJECT(point, kind_, name) .kind = MODEL_##kind_, .object = FIELD(point, name)
 
-static const struct point points[KYMO_POINTS_TABLE] = {
+static const struct init_point points[KYMO_POINTS_TABLE] = {
 	POINT(rcl_init, contexts, context_handle, TEXT(rcl_init, version)),
 	POINT(rmw_publisher_init, rmw_publishers, rmw_publisher_handle,
 	      TEXT(rmw_publisher_init, gid)),
@@ -59,7 +59,7 @@ static const struct kymo_ctf_value *field(const struct kymo_ctf_event *event, ui
 	return number ? &event->value[number - 1] : &none;
 }
 
-static void add(struct tables_scan *scan, const struct point *point,
+static void add(struct tables_scan *scan, const struct init_point *point,
 		const struct kymo_ctf_event *event)
 {
 	const struct model_thread *thread = model_event_thread_known(scan->model, event);

@@ -17,7 +17,7 @@ static void on_window(void *context, const struct windows_row *of)
 
 	if (!row)
 		return;
-	row->window = (struct window_row){
+	row->window = (struct tables_window_row){
 		.id = row->id,
 		.begin_ns = of->begin_ns,
 		.end_ns = of->end_ns,

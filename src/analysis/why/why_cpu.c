@@ -11,7 +11,7 @@
 #define BIND_MAX 16u
 
 /* A spell in which the thread was not on a CPU. */
-struct kept {
+struct cpu_kept {
 	uint32_t host;
 	int32_t tid;
 	struct why_spell spell;
@@ -23,7 +23,7 @@ struct why_cpu {
 	struct map threads;		/* (tid, host) -> this struct: the threads of the model */
 	struct why_window *window;
 	unsigned windows;
-	struct kept *item;
+	struct cpu_kept *item;
 	size_t count, size;
 	struct faults faults;
 	struct fault *fault;		/* by thread and start */
@@ -48,7 +48,7 @@ static bool is_inside(const struct why_cpu *cpu, int64_t start_ns, int64_t end_n
 	return false;
 }
 
-static struct kept *room(struct why_cpu *cpu)
+static struct cpu_kept *room(struct why_cpu *cpu)
 {
 	if (!ARRAY_ROOM(cpu->item, cpu->count, cpu->size))
 		return NULL;
@@ -58,7 +58,7 @@ static struct kept *room(struct why_cpu *cpu)
 static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct why_cpu *cpu = context;
-	struct kept *kept;
+	struct cpu_kept *kept;
 
 	if (cpu->also)
 		cpu->also(cpu->also_context, spell);
@@ -70,7 +70,7 @@ static void on_spell(void *context, const struct sched_spell *spell)
 		cpu->failed = true;
 		return;
 	}
-	*kept = (struct kept){
+	*kept = (struct cpu_kept){
 		.host = spell->host, .tid = spell->tid,
 		.spell = { .state = spell->state == SCHED_BLOCKED ? WHY_ASLEEP : WHY_READY, .from_ns = spell->from_ns,
 			   .to_ns = spell->to_ns, .by_tid = spell->by_tid },
@@ -208,7 +208,7 @@ static int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event
 
 static int by_thread(const void *a, const void *b)
 {
-	const struct kept *x = a, *y = b;
+	const struct cpu_kept *x = a, *y = b;
 
 	if (x->host != y->host)
 		return x->host < y->host ? -1 : 1;
@@ -296,7 +296,7 @@ const struct pass_ops why_cpu_pass = {
 /* ---- queries ---- */
 
 /* The first spell that is not less than @key. */
-static size_t lower_bound(const struct why_cpu *cpu, const struct kept *key)
+static size_t lower_bound(const struct why_cpu *cpu, const struct cpu_kept *key)
 {
 	size_t low = 0, high = cpu->count;
 
@@ -314,7 +314,7 @@ static size_t lower_bound(const struct why_cpu *cpu, const struct kept *key)
 void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
 		void (*take)(void *context, const struct why_spell *spell), void *context)
 {
-	struct kept key = { .tid = (int32_t)thread->tid, .spell.from_ns = INT64_MIN };
+	struct cpu_kept key = { .tid = (int32_t)thread->tid, .spell.from_ns = INT64_MIN };
 	struct why_spell spell, on = { .state = WHY_ON_CPU, .by_tid = -1 };
 	size_t at = cpu->count;
 

@@ -17,13 +17,13 @@ bool why_is_way(enum why_kind kind)
 	return kind == WHY_TRANSPORT || kind == WHY_DDS || kind == WHY_NETWORK || kind == WHY_CACHE;
 }
 
-struct way {
+struct why_way {
 	bool exists, has_transport;
 };
 
-static struct way way_at(const struct why_parts *parts, unsigned hop)
+static struct why_way way_at(const struct why_parts *parts, unsigned hop)
 {
-	struct way way = { 0 };
+	struct why_way way = { 0 };
 
 	for (unsigned i = 0; i < parts->count; i++) {
 		if (parts->part[i].hop != hop || !why_is_way(parts->part[i].kind))
@@ -69,7 +69,7 @@ static void join_way(struct why_parts *parts, unsigned hop)
 
 bool why_join_ways(struct why_parts *a, struct why_parts *b, unsigned hop)
 {
-	const struct way of_a = way_at(a, hop), of_b = way_at(b, hop);
+	const struct why_way of_a = way_at(a, hop), of_b = way_at(b, hop);
 
 	if (!of_a.exists || !of_b.exists || of_a.has_transport == of_b.has_transport)
 		return false;

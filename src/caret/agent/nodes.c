@@ -14,7 +14,7 @@
 #define NAME_MAX_BYTES	256
 #define HANDLES		(2 * sizeof(uint64_t))	/* node_handle and rmw_handle, before the names */
 
-static struct node *find(const struct nodes *nodes, uint64_t handle)
+static struct roster_node *find(const struct nodes *nodes, uint64_t handle)
 {
 	for (unsigned i = 0; i < nodes->count; i++)
 		if (nodes->node[i].handle == handle)
@@ -24,7 +24,7 @@ static struct node *find(const struct nodes *nodes, uint64_t handle)
 
 static bool remove_node(struct nodes *nodes, uint64_t handle)
 {
-	struct node *node = find(nodes, handle);
+	struct roster_node *node = find(nodes, handle);
 
 	if (!node)
 		return false;
@@ -64,7 +64,7 @@ static bool add_node(struct nodes *nodes, const uint8_t *payload, size_t size)
 		free(full);
 		return false;
 	}
-	nodes->node[nodes->count++] = (struct node){ handle, full };
+	nodes->node[nodes->count++] = (struct roster_node){ handle, full };
 	return true;
 }
 

@@ -22,7 +22,7 @@
 #define NODES_MAX 1024 /* of a process; more are left out */
 
 struct nodes {
-	struct node {
+	struct roster_node {
 		uint64_t handle;
 		char *name; /* with its namespace: "/perception/camera" */
 	} * node;

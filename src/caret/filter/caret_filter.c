@@ -7,7 +7,7 @@
 
 #define ITEMS_MAX 1024		/* of one variable */
 
-struct list {
+struct caret_list {
 	char *value;
 	bool all;		/* "*" */
 	bool set;		/* it has an item */
@@ -17,7 +17,7 @@ struct list {
 
 struct filter_caret {
 	const struct filter_regex *regex;
-	struct list list[CARET_LISTS];
+	struct caret_list list[CARET_LISTS];
 };
 
 static const char *const variable[CARET_LISTS] = {
@@ -35,7 +35,7 @@ const char *filter_caret_variable(enum filter_caret_list list)
 static void add_item(struct filter_caret *caret, enum filter_caret_list which, const char *item,
 		     void (*say)(void *context, const char *text), void *context)
 {
-	struct list *list = &caret->list[which];
+	struct caret_list *list = &caret->list[which];
 	char error[128], text[512];
 	void *compiled;
 
@@ -58,7 +58,7 @@ static void add_item(struct filter_caret *caret, enum filter_caret_list which, c
 static bool read_list(struct filter_caret *caret, enum filter_caret_list which, const char *value,
 		      void (*say)(void *context, const char *text), void *context)
 {
-	struct list *list = &caret->list[which];
+	struct caret_list *list = &caret->list[which];
 	char *copy = strdup(value), *rest = copy, *item;
 
 	list->value = strdup(value);
@@ -121,7 +121,7 @@ const char *filter_caret_value(const struct filter_caret *caret, enum filter_car
 
 static bool is_in(const struct filter_caret *caret, enum filter_caret_list which, const char *name)
 {
-	const struct list *list = &caret->list[which];
+	const struct caret_list *list = &caret->list[which];
 
 	if (!name)
 		return false;

@@ -10,7 +10,7 @@
 #include "caret/paths/caret_paths.h"
 
 /* Rows of logs: a publication, a message that was received, a run of a callback. */
-struct publication {
+struct caret_publication {
 	uint64_t id;			/* 0: begun, and not sent */
 	int64_t ns;
 	int64_t tid;

@@ -72,16 +72,16 @@ static bool inside(const struct caret *caret, int64_t ns)
 }
 
 static void add_publication(struct caret *caret, const struct model_publisher *publisher,
-			    const struct publication *publication)
+			    const struct caret_publication *publication)
 {
 	struct caret_log *log = log_of(caret, &caret->publishers, publisher->index, publisher->node,
 				 publisher->topic, NULL);
-	struct publication *row;
+	struct caret_publication *row;
 
 	if (!log || !inside(caret, publication->ns))
 		return;
 	/* A call with both kinds of receivers is reported twice, first within the process. */
-	row = log->rows ? (struct publication *)log->row + log->rows - 1 : NULL;
+	row = log->rows ? (struct caret_publication *)log->row + log->rows - 1 : NULL;
 	for (size_t back = 0; row && publication->id && back < 64 && back < log->rows;
 	     back++, row--)
 		if (row->id == publication->id) {
@@ -106,8 +106,9 @@ static struct caret_pending *pending_of(struct caret *caret, const struct model_
 static void pending_flush(struct caret *caret, struct caret_pending *pending)
 {
 	if (pending->address && pending->publisher)
-		add_publication(caret, pending->publisher,
-				&(struct publication){ .ns = pending->ns, .tid = pending->tid });
+		add_publication(
+			caret, pending->publisher,
+			&(struct caret_publication){ .ns = pending->ns, .tid = pending->tid });
 	pending->address = 0;
 }
 
@@ -142,10 +143,11 @@ static void on_published(void *context, const struct model_message *message)
 	}
 	if (message->publisher)
 		add_publication(caret, message->publisher,
-				&(struct publication){ .id = message->id, .ns = message->publish_ns,
-						       .tid = message->publish_thread->tid,
-						       .stamp_ns = message->stamp_ns,
-						       .is_intra = message->is_intra });
+				&(struct caret_publication){ .id = message->id,
+							     .ns = message->publish_ns,
+							     .tid = message->publish_thread->tid,
+							     .stamp_ns = message->stamp_ns,
+							     .is_intra = message->is_intra });
 }
 
 static void on_taken(void *context, const struct model_message *message)

@@ -30,13 +30,13 @@ void records_free(struct records *records)
 	*records = (struct records){ .columns = records->columns };
 }
 
-struct order {
+struct records_order {
 	unsigned columns, column;
 };
 
 static int compare(const void *a, const void *b, void *context)
 {
-	const struct order *order = context;
+	const struct records_order *order = context;
 	const int64_t *x = a, *y = b;
 
 	for (unsigned i = order->column; i < order->columns; i++) {
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b, void *context)
 
 void records_sort(struct records *records, unsigned column)
 {
-	struct order order = { records->columns, column };
+	struct records_order order = { records->columns, column };
 
 	if (records->rows > 1)
 		qsort_r(records->value, records->rows, records->columns * sizeof(int64_t), compare,

@@ -111,13 +111,13 @@ bool caret_of_node(const struct caret *caret, unsigned callback, const void *nam
 }
 
 /* clang-format off */
-#define PUBLICATION(member)	offsetof(struct publication, member)
+#define PUBLICATION(member)	offsetof(struct caret_publication, member)
 #define ARRIVAL(member)		offsetof(struct arrival, member)
 #define RUN(member)		offsetof(struct run_row, member)
 
 /* A table has a row for each row of some logs, and a column for some of its members, which are
  * int64_t. */
-static const struct table {
+static const struct event_table {
 	size_t logs;			/* member of struct caret */
 	caret_choice *is_of;		/* whether a log is one of a hop */
 	size_t size;			/* of a row of the log */
@@ -125,9 +125,9 @@ static const struct table {
 	size_t at[3];			/* offsets of the columns' members */
 	unsigned needs;			/* this column, from 1, must be more than 0; 0: none must */
 } tables[] = {
-	[CARET_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct publication), 2,
+	[CARET_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct caret_publication), 2,
 				 { PUBLICATION(ns), PUBLICATION(tid) }, 0 },
-	[CARET_STAMPED_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct publication), 2,
+	[CARET_STAMPED_PUBLICATIONS] = { offsetof(struct caret, publishers), is_publisher, sizeof(struct caret_publication), 2,
 					 { PUBLICATION(ns), PUBLICATION(stamp_ns) }, 2 },
 	[CARET_STAMPED_ARRIVALS] = { offsetof(struct caret, subscriptions), is_subscription, sizeof(struct arrival), 2,
 				     { ARRIVAL(callback_ns), ARRIVAL(stamp_ns) }, 1 },
@@ -138,7 +138,8 @@ static const struct table {
 };
 /* clang-format on */
 
-static int add_rows(const struct caret_log *log, const struct table *table, struct records *out)
+static int add_rows(const struct caret_log *log, const struct event_table *table,
+		    struct records *out)
 {
 	for (size_t k = 0; k < log->rows; k++) {
 		const char *row = (const char *)log->row + k * table->size;
@@ -157,7 +158,7 @@ static int add_rows(const struct caret_log *log, const struct table *table, stru
 int caret_table_of(const struct caret *caret, enum caret_table which, caret_choice *is_of,
 		   const void *what, struct records *out)
 {
-	const struct table *table = &tables[which];
+	const struct event_table *table = &tables[which];
 	const struct array *logs = (const void *)((const char *)caret + table->logs);
 	int rc = 0;
 
@@ -238,7 +239,7 @@ struct arrivals {
 static int join_publications(const struct caret_log *log, struct arrivals *arrivals,
 			     struct records *out)
 {
-	const struct publication *row = log->row;
+	const struct caret_publication *row = log->row;
 
 	for (size_t k = 0; k < log->rows; k++) {
 		size_t at = records_first(arrivals->arrival, arrivals->count,

@@ -17,13 +17,13 @@
 #define SCAN_HEAD 18u		/* the longest frame header */
 #define NONE UINT32_MAX
 
-struct frame {
+struct packed_frame {
 	uint64_t at, begin; /* position in the file; position of its content, unpacked */
 	uint32_t packed, size;
 };
 
 struct packed {
-	struct frame *frame;
+	struct packed_frame *frame;
 	uint32_t count, room;
 	bool cut;
 	uint64_t size;
@@ -81,7 +81,7 @@ static bool add_frame(struct packed *p, uint64_t at, uint32_t packed, uint32_t s
 		return false;
 	if (!ARRAY_ROOM(p->frame, p->count, p->room))
 		return false;
-	p->frame[p->count++] = (struct frame) { at, p->size, packed, size };
+	p->frame[p->count++] = (struct packed_frame) { at, p->size, packed, size };
 	p->size += size;
 	return true;
 }
@@ -249,7 +249,7 @@ static uint32_t frame_at(const struct packed *p, uint64_t offset)
 
 static int hold(struct packed *p, int fd, uint32_t index)
 {
-	const struct frame *frame = &p->frame[index];
+	const struct packed_frame *frame = &p->frame[index];
 	size_t got;
 
 	if (p->held == index)
@@ -281,7 +281,7 @@ ssize_t packed_read(struct packed *p, int fd, void *to, size_t size, uint64_t of
 
 	while (done < size && offset < p->size) {
 		uint32_t index = frame_at(p, offset);
-		const struct frame *frame = &p->frame[index];
+		const struct packed_frame *frame = &p->frame[index];
 		uint64_t from = offset - frame->begin;
 		size_t part = frame->size - from < size - done ? (size_t)(frame->size - from)
 							       : size - done;

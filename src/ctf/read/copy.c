@@ -119,16 +119,16 @@ static bool find_numbers(const struct ctf_stream *s, const uint8_t *at, bool *bi
 }
 
 /* A run of events in a packet. */
-struct run {
+struct copy_run {
 	uint64_t from, to;		/* bits */
 	uint64_t begin, end;		/* clock of the first and the last */
 	uint64_t count;
 	bool front_cut, tail_cut;
 };
 
-static struct run find_run(struct ctf_stream *s, int64_t begin, int64_t end)
+static struct copy_run find_run(struct ctf_stream *s, int64_t begin, int64_t end)
 {
-	struct run run = { .from = s->packet.first_event, .to = s->packet.first_event };
+	struct copy_run run = { .from = s->packet.first_event, .to = s->packet.first_event };
 	uint64_t body;
 
 	while (s->at.pos < s->content_end) {
@@ -157,7 +157,7 @@ static struct run find_run(struct ctf_stream *s, int64_t begin, int64_t end)
 }
 
 /* Return: 1: it cannot be cut; 0: done; -1 with the error. */
-static int put_run(struct copying *c, struct ctf_stream *s, const struct run *run)
+static int put_run(struct copying *c, struct ctf_stream *s, const struct copy_run *run)
 {
 	const uint64_t first = s->packet.first_event, at = s->packet.context_begin / 8;
 	const uint64_t size = first + run->to - run->from;
@@ -198,7 +198,7 @@ static int put_packet(struct copying *c, struct ctf_stream *s)
 	const bool timed = (s->packet.has & (HAS_BEGIN | HAS_END)) == (HAS_BEGIN | HAS_END);
 	int64_t first = timed ? epoch_of(s->class, s->packet.begin) : begin;
 	int64_t last = timed ? epoch_of(s->class, s->packet.end) : c->end;
-	struct run run;
+	struct copy_run run;
 	int rc;
 
 	if (last < begin || first > c->end)

@@ -127,14 +127,14 @@ void header_compile(struct stream_class *class)
 		class->shape = HEADER_PLAIN;
 }
 
-struct found {
+struct header_found {
 	uint64_t id, clock;
 	const struct cursor *at;
 };
 
 static void found_number(void *arg, const struct ctf_node *node, uint64_t value)
 {
-	struct found *found = arg;
+	struct header_found *found = arg;
 
 	if (is_time(node))
 		found->clock = clock_forward(found->clock, value, found->at->bits);
@@ -146,7 +146,7 @@ static const struct visitor find = { .number = found_number };
 
 static enum walk_result general(struct ctf_stream *s, uint64_t *id)
 {
-	struct found found = { 0, s->clock, &s->at };
+	struct header_found found = { 0, s->clock, &s->at };
 	enum walk_result result;
 
 	s->at.budget = WALK_BUDGET;

@@ -13,8 +13,8 @@
 #include "ctf/tsdl/role.h"
 
 /* The structure being made around the present field. */
-struct frame {
-	const struct frame *outer;
+struct layout_frame {
+	const struct layout_frame *outer;
 	struct ctf_node *node;
 	uint32_t made;			/* its children that exist already */
 };
@@ -92,7 +92,7 @@ static uint32_t simple_size(const char *name)
 	return simple == size && size <= UINT32_MAX ? (uint32_t)size : 0;
 }
 
-static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
+static int fill(struct layout *l, const struct layout_frame *outer, struct ctf_node *node,
 		const struct ctf_type *type, const char *name);
 
 static int failed(struct layout *l, const char *what, const char *name)
@@ -127,9 +127,10 @@ static struct ctf_node *descend(struct ctf_node *node, uint32_t count, const cha
 	return node;
 }
 
-static struct ctf_node *absolute(struct layout *l, const struct frame *inner, const char *path)
+static struct ctf_node *absolute(struct layout *l, const struct layout_frame *inner,
+				 const char *path)
 {
-	const struct frame *root = inner;
+	const struct layout_frame *root = inner;
 
 	while (root && root->outer)
 		root = root->outer;
@@ -148,11 +149,12 @@ static struct ctf_node *absolute(struct layout *l, const struct frame *inner, co
 	return NULL;
 }
 
-static struct ctf_node *resolve(struct layout *l, const struct frame *inner, const char *path)
+static struct ctf_node *resolve(struct layout *l, const struct layout_frame *inner,
+				const char *path)
 {
 	struct ctf_node *found = absolute(l, inner, path);
 
-	for (const struct frame *f = inner; f && !found; f = f->outer)
+	for (const struct layout_frame *f = inner; f && !found; f = f->outer)
 		found = descend(f->node, f->made, path);
 	for (int i = SCOPE_COUNT - 1; i >= 0 && !found; i--)
 		if (l->scope[i])
@@ -202,10 +204,10 @@ static void find_targets(struct ctf_node *node, const struct ctf_location *to, u
 }
 
 /* Where the way of @to begins, or NULL. */
-static struct ctf_node *begin_of(struct layout *l, const struct frame *inner,
+static struct ctf_node *begin_of(struct layout *l, const struct layout_frame *inner,
 				 const struct ctf_location *to)
 {
-	const struct frame *f = inner;
+	const struct layout_frame *f = inner;
 	uint32_t up = to->up;
 
 	if (to->scope >= 0 && to->scope != l->making)
@@ -221,7 +223,7 @@ static struct ctf_node *begin_of(struct layout *l, const struct frame *inner,
 
 static int give_slot(struct layout *l, struct ctf_node *to, const char *name);
 
-static int refer_ctf2(struct layout *l, const struct frame *inner, struct ctf_node *node,
+static int refer_ctf2(struct layout *l, const struct layout_frame *inner, struct ctf_node *node,
 		      struct ctf_node **target)
 {
 	const struct ctf_location *to = node->type->location;
@@ -250,7 +252,7 @@ static int refer_ctf2(struct layout *l, const struct frame *inner, struct ctf_no
 	return 0;
 }
 
-static int refer(struct layout *l, const struct frame *inner, struct ctf_node *node,
+static int refer(struct layout *l, const struct layout_frame *inner, struct ctf_node *node,
 		 struct ctf_node **target)
 {
 	const char *path = node->type->path;
@@ -285,10 +287,10 @@ static int give_slot(struct layout *l, struct ctf_node *to, const char *name)
 	return 0;
 }
 
-static int children(struct layout *l, const struct frame *outer, struct ctf_node *node)
+static int children(struct layout *l, const struct layout_frame *outer, struct ctf_node *node)
 {
 	const struct ctf_type *type = node->type;
-	struct frame frame = { outer, node, 0 };
+	struct layout_frame frame = { outer, node, 0 };
 
 	for (uint32_t i = 0; i < type->member_count; i++) {
 		if (fill(l, &frame, &node->child[i], type->member[i].type, type->member[i].name))
@@ -298,7 +300,7 @@ static int children(struct layout *l, const struct frame *outer, struct ctf_node
 	return 0;
 }
 
-static int fill_kind(struct layout *l, const struct frame *outer, struct ctf_node *node)
+static int fill_kind(struct layout *l, const struct layout_frame *outer, struct ctf_node *node)
 {
 	const struct ctf_type *type = node->type;
 	struct ctf_node *target = NULL;
@@ -337,7 +339,7 @@ static uint16_t roles_of(const struct layout *l, const struct ctf_node *node)
 					 : role_of(l->making, node->name, node->type);
 }
 
-static int fill(struct layout *l, const struct frame *outer, struct ctf_node *node,
+static int fill(struct layout *l, const struct layout_frame *outer, struct ctf_node *node,
 		const struct ctf_type *type, const char *name)
 {
 	uint32_t count = type->kind == CTF_KIND_ARRAY || type->kind == CTF_KIND_SEQUENCE ?

@@ -81,7 +81,7 @@ static bool names_collect(struct names *names, const struct kymo_ctf_reader *rea
 }
 
 /* One look at the files of a trace. */
-struct look {
+struct lost_look {
 	struct kymo_ctf_reader *reader;
 	struct ctf_trace *trace;
 	struct names names;
@@ -129,7 +129,7 @@ static struct ctf_stream *whole_stream(struct kymo_ctf_reader *reader, struct ct
 	return s;
 }
 
-static struct ctf_stream *stream_of(struct look *look, const char *channel,
+static struct ctf_stream *stream_of(struct lost_look *look, const char *channel,
 				    const struct ctf_index_entry *entry, bool *failed)
 {
 	const struct named wanted = { channel, NULL };
@@ -149,8 +149,8 @@ static struct ctf_stream *stream_of(struct look *look, const char *channel,
 /* ---- files ---- */
 
 /* Gives @count entries to the stream. Return: false: no memory. */
-static bool give(struct look *look, struct lost_file *file, const struct ctf_index_entry *entry,
-		 uint32_t count)
+static bool give(struct lost_look *look, struct lost_file *file,
+		 const struct ctf_index_entry *entry, uint32_t count)
 {
 	bool failed = false;
 	struct ctf_stream *s;
@@ -179,7 +179,7 @@ static bool give(struct look *look, struct lost_file *file, const struct ctf_ind
 }
 
 /* Reads @file if it has grown. Return: false: no memory. */
-static bool look_at(struct look *look, struct lost_file *file)
+static bool look_at(struct lost_look *look, struct lost_file *file)
 {
 	struct ctf_index_entry *entry = NULL;
 	uint32_t count = 0, room = 0;
@@ -272,7 +272,7 @@ static bool list(struct ctf_trace *trace)
 
 int lost_look(struct kymo_ctf_reader *reader, struct ctf_trace *trace, bool *found)
 {
-	struct look look = { .reader = reader, .trace = trace };
+	struct lost_look look = { .reader = reader, .trace = trace };
 	bool whole = list(trace);
 
 	for (uint32_t i = 0; i < trace->lost_files && whole; i++)

@@ -23,8 +23,8 @@ static const char *const origins[] = { "packet-header", "packet-context", "event
 #define SCOPES COUNT_OF(origins)
 
 /* A structure or variant around the present field. */
-struct frame {
-	const struct frame *outer;
+struct ctf2_frame {
+	const struct ctf2_frame *outer;
 	const struct ctf_type *type;
 	const char *name;		/* of the member that leads to it; NULL: the scope itself */
 	uint32_t made;			/* members in front of the present one */
@@ -37,7 +37,7 @@ struct out {
 	struct kymo_err *err;
 };
 
-static json_object *class_of(struct out *o, const struct frame *outer, const char *name,
+static json_object *class_of(struct out *o, const struct ctf2_frame *outer, const char *name,
 			     const struct ctf_type *type);
 
 static const char *shown(const char *name)
@@ -100,7 +100,7 @@ static const struct ctf_type *descend(const struct ctf_type *type, uint32_t coun
 	}
 }
 
-static void put_names(const struct frame *frame, json_object *path)
+static void put_names(const struct ctf2_frame *frame, json_object *path)
 {
 	if (!frame || !frame->name)
 		return;
@@ -111,7 +111,7 @@ static void put_names(const struct frame *frame, json_object *path)
 
 /* One attempt. @frame: the structure to begin in; NULL: @scope. Frees the path when it leads
  * nowhere. */
-static const struct ctf_type *attempt(const struct out *o, const struct frame *frame,
+static const struct ctf_type *attempt(const struct out *o, const struct ctf2_frame *frame,
 				      unsigned scope, const char *to, json_object **path)
 {
 	const struct ctf_type *from = frame ? frame->type : o->scope[scope], *found = NULL;
@@ -126,10 +126,10 @@ static const struct ctf_type *attempt(const struct out *o, const struct frame *f
 }
 
 /* The field that gives length or choice of @type, and its location. */
-static const struct ctf_type *locate(struct out *o, const struct frame *inner,
+static const struct ctf_type *locate(struct out *o, const struct ctf2_frame *inner,
 				     const struct ctf_type *type, json_object **location)
 {
-	const struct frame *root = inner;
+	const struct ctf2_frame *root = inner;
 	const struct ctf_type *found = NULL;
 	const char *to = type->path ? type->path : "";
 	unsigned scope = o->making;
@@ -145,7 +145,7 @@ static const struct ctf_type *locate(struct out *o, const struct frame *inner,
 		scope = i;
 		found = attempt(o, i == o->making ? root : NULL, i, to + size + 1, &path);
 	}
-	for (const struct frame *f = inner; f && !found; f = f->outer) {
+	for (const struct ctf2_frame *f = inner; f && !found; f = f->outer) {
 		scope = o->making;
 		found = attempt(o, f, scope, to, &path);
 	}
@@ -235,7 +235,7 @@ static bool is_text(const struct ctf_type *type)
 	       element->align == 8;
 }
 
-static json_object *array(struct out *o, const struct frame *outer, const char *name,
+static json_object *array(struct out *o, const struct ctf2_frame *outer, const char *name,
 			  const struct ctf_type *type)
 {
 	const bool dynamic = type->kind == CTF_KIND_SEQUENCE;
@@ -270,10 +270,10 @@ static json_object *array(struct out *o, const struct frame *outer, const char *
 }
 
 /* Members of a structure or options of a variant, which the ranges of @tag choose. */
-static json_object *list_of(struct out *o, const struct frame *frame, const struct ctf_type *type,
-			    const struct ctf_type *tag)
+static json_object *list_of(struct out *o, const struct ctf2_frame *frame,
+			    const struct ctf_type *type, const struct ctf_type *tag)
 {
-	struct frame inner = *frame;
+	struct ctf2_frame inner = *frame;
 	json_object *list = json_object_new_array();
 
 	for (uint32_t i = 0; i < type->member_count; i++) {
@@ -295,7 +295,8 @@ static json_object *list_of(struct out *o, const struct frame *frame, const stru
 	return list;
 }
 
-static json_object *structure(struct out *o, const struct frame *frame, const struct ctf_type *type)
+static json_object *structure(struct out *o, const struct ctf2_frame *frame,
+			      const struct ctf_type *type)
 {
 	json_object *list = list_of(o, frame, type, NULL), *class = list ? object_of("structure") : NULL;
 
@@ -306,7 +307,8 @@ static json_object *structure(struct out *o, const struct frame *frame, const st
 	return class;
 }
 
-static json_object *variant(struct out *o, const struct frame *frame, const struct ctf_type *type)
+static json_object *variant(struct out *o, const struct ctf2_frame *frame,
+			    const struct ctf_type *type)
 {
 	json_object *location, *list, *class;
 	const struct ctf_type *tag = locate(o, frame->outer, type, &location);
@@ -323,10 +325,10 @@ static json_object *variant(struct out *o, const struct frame *frame, const stru
 }
 
 /* Return: NULL with the error set. */
-static json_object *class_of(struct out *o, const struct frame *outer, const char *name,
+static json_object *class_of(struct out *o, const struct ctf2_frame *outer, const char *name,
 			     const struct ctf_type *type)
 {
-	const struct frame frame = { outer, type, name, 0 };
+	const struct ctf2_frame frame = { outer, type, name, 0 };
 
 	switch (type->kind) {
 	case CTF_KIND_INTEGER:

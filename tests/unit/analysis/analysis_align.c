@@ -226,7 +226,7 @@ static void ring_messages(const struct ring *r, struct messages *messages)
 }
 
 /* What @host's own time at the true time @t is by the first host's clock. */
-static int64_t ring_shifted(const struct ring *r, const struct host *host, unsigned index, double t, int64_t *error_ns)
+static int64_t ring_shifted(const struct ring *r, const struct aligned_host *host, unsigned index, double t, int64_t *error_ns)
 {
 	int64_t own = EPOCH + (int64_t)ring_time(r, index, t);
 	const struct kymo_ctf_shift *s = host->shift;
@@ -258,7 +258,7 @@ static void ring_check(const struct ring *r)
 	}
 	assert_int_equal(align_settle(&align, &messages), 0);
 	for (unsigned i = 0; i < r->hosts; i++) {
-		const struct host *host = &align.host[i];
+		const struct aligned_host *host = &align.host[i];
 
 		if (host->pub.how != r->how[i] || host->pub.between != r->between[i])
 			fail_msg("%s: host %u is compared by %s, over %u hosts", r->name, i, align_how_name(host->pub.how), host->pub.between);
@@ -322,7 +322,7 @@ static void all_left_are_in_order(void **state)
 		align.host[i].pub.name = "host";
 	assert_int_equal(align_settle(&align, &messages), 0);
 	for (unsigned i = 0; i < messages.bounds[1 * 3 + 2].count; i++) {
-		const struct bound *bound = &messages.bounds[1 * 3 + 2].bound[i];
+		const struct align_bound *bound = &messages.bounds[1 * 3 + 2].bound[i];
 		int64_t sent = bound->ns - align.host[1].pub.ahead_ns, taken = bound->ns + bound->most_ns - align.host[2].pub.ahead_ns;
 
 		assert_true(taken >= sent);
