@@ -139,7 +139,7 @@ static int unknown_name(const struct opt *opts, const char *name, size_t length,
 }
 
 /* One parse in progress. */
-struct walk {
+struct opt_walk {
 	const struct opt *opts;
 	void *target;	/* NULL: store nothing */
 	int argc;
@@ -148,7 +148,7 @@ struct walk {
 	enum opt_help help;
 };
 
-static int take_value(struct walk *walk, const struct opt *opt, const char *inline_value,
+static int take_value(struct opt_walk *walk, const struct opt *opt, const char *inline_value,
 		      struct kymo_err *err)
 {
 	if (inline_value)
@@ -159,7 +159,7 @@ static int take_value(struct walk *walk, const struct opt *opt, const char *inli
 	return set(opt, walk->target, walk->argv[++walk->at], err);
 }
 
-static int long_option(struct walk *walk, const char *text, struct kymo_err *err)
+static int long_option(struct opt_walk *walk, const char *text, struct kymo_err *err)
 {
 	size_t length = strcspn(text, "=");
 	const char *value = text[length] ? text + length + 1 : NULL;
@@ -180,7 +180,7 @@ static int long_option(struct walk *walk, const char *text, struct kymo_err *err
 	return set(opt, walk->target, NULL, err);
 }
 
-static int short_options(struct walk *walk, const char *letters, struct kymo_err *err)
+static int short_options(struct opt_walk *walk, const char *letters, struct kymo_err *err)
 {
 	for (; *letters; letters++) {
 		const struct opt *opt = find_letter(walk->opts, *letters);
@@ -204,7 +204,7 @@ static int short_options(struct walk *walk, const char *letters, struct kymo_err
 int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int *dashdash,
 	      struct kymo_err *err)
 {
-	struct walk walk = { .opts = opts, .target = target, .argc = *argc, .argv = *argv };
+	struct opt_walk walk = { .opts = opts, .target = target, .argc = *argc, .argv = *argv };
 	char **operands = *argv;
 	int kept = 0;
 
@@ -234,7 +234,7 @@ int opt_parse(const struct opt *opts, void *target, int *argc, char ***argv, int
 
 enum opt_help opt_asks_help(const struct opt *opts, int argc, char **argv)
 {
-	struct walk walk = { .opts = opts, .argc = argc, .argv = argv };
+	struct opt_walk walk = { .opts = opts, .argc = argc, .argv = argv };
 
 	/* Errors do not matter here: opt_parse() finds them again. Values are skipped as it
 	 * does. */

@@ -18,7 +18,7 @@ struct cell {
 
 struct side {
 	const struct blocks *blocks;
-	struct found *found; /* the entities of all blocks, by name; `run` is the block */
+	struct compare_found *found; /* the entities of all blocks, by name; `run` is the block */
 	unsigned founds, founds_size;
 	uint8_t (*times)[BLOCKS_MAX]; /* [DRAWS]: how often each block was drawn */
 	struct cell *cell; /* of a row */
@@ -51,7 +51,7 @@ static bool gather(struct side *side)
 			if (!ARRAY_ROOM(side->found, side->founds, side->founds_size))
 				return false;
 			side->found[side->founds++] =
-				(struct found){ side->blocks->block[b]->entity[i], b };
+				(struct compare_found){ side->blocks->block[b]->entity[i], b };
 		}
 	if (side->founds)
 		qsort(side->found, side->founds, sizeof(*side->found), compare_found_order);
@@ -59,9 +59,10 @@ static bool gather(struct side *side)
 }
 
 /* The first of the blocks of @entity, which come in turn. Return: NULL: it is in none. */
-static const struct found *first_of(const struct side *side, const struct summary_entity *entity)
+static const struct compare_found *first_of(const struct side *side,
+					    const struct summary_entity *entity)
 {
-	const struct found key = { entity, 0 };
+	const struct compare_found key = { entity, 0 };
 	unsigned low = 0, high = side->founds;
 
 	while (low < high) {
@@ -90,7 +91,7 @@ static int by_value(const void *left, const void *right)
 static bool take_cells(struct side *side, const struct compare_row *row,
 		       const struct metric *metric)
 {
-	const struct found *at = first_of(side, row->entity), *key = at;
+	const struct compare_found *at = first_of(side, row->entity), *key = at;
 
 	side->cells = 0;
 	for (; at && at < side->found + side->founds && compare_found_same(at, key); at++) {

@@ -7,7 +7,7 @@
 #include "compare/metrics.h"
 
 /* Entities of all runs, those of one name side by side. */
-struct found {
+struct compare_found {
 	const struct summary_entity *entity;
 	unsigned run; /* base runs first */
 };
@@ -15,13 +15,13 @@ struct found {
 /** compare_found_order() - by kind, name, owner and run, for qsort(). */
 int compare_found_order(const void *left, const void *right);
 /** compare_found_same() - is it the same entity? */
-bool compare_found_same(const struct found *a, const struct found *b);
+bool compare_found_same(const struct compare_found *a, const struct compare_found *b);
 
 struct comparing {
 	const struct compare_options *options;
 	const struct summary *run[COMPARE_RUNS_MAX];
 	unsigned runs;
-	struct found *found;
+	struct compare_found *found;
 	unsigned founds, capacity;
 	struct comparison *out;
 	unsigned rows_size, values, values_size, appeared_size, gone_size;
@@ -44,7 +44,7 @@ bool compare_likely(struct comparing *c);
  *
  * Return: false without memory.
  */
-bool compare_segments(struct compare_row *row, const struct found *found, unsigned bases,
+bool compare_segments(struct compare_row *row, const struct compare_found *found, unsigned bases,
 		      unsigned runs, double q);
 
 #endif

@@ -34,7 +34,7 @@ static double value_of(const struct summary_entity *chain, const struct summary_
 	return (double)segment->ns / fmax((double)chain->count[SUMMARY_RUNS], 1);
 }
 
-bool compare_segments(struct compare_row *row, const struct found *found, unsigned bases,
+bool compare_segments(struct compare_row *row, const struct compare_found *found, unsigned bases,
 		      unsigned runs, double q)
 {
 	unsigned capacity = 0;

@@ -12,7 +12,7 @@
 
 int compare_found_order(const void *left, const void *right)
 {
-	const struct found *a = left, *b = right;
+	const struct compare_found *a = left, *b = right;
 	int order = (int)a->entity->kind - (int)b->entity->kind;
 
 	if (!order)
@@ -22,7 +22,7 @@ int compare_found_order(const void *left, const void *right)
 	return order ? order : (a->run > b->run) - (a->run < b->run);
 }
 
-bool compare_found_same(const struct found *a, const struct found *b)
+bool compare_found_same(const struct compare_found *a, const struct compare_found *b)
 {
 	return a->entity->kind == b->entity->kind && !strcmp(a->entity->name, b->entity->name) &&
 	       !strcmp(a->entity->of, b->entity->of);
@@ -45,7 +45,7 @@ static bool gather(struct comparing *c)
 				continue;
 			if (!ARRAY_ROOM(c->found, c->founds, c->capacity))
 				return false;
-			c->found[c->founds++] = (struct found){ entity, r };
+			c->found[c->founds++] = (struct compare_found){ entity, r };
 		}
 	if (c->founds)
 		qsort(c->found, c->founds, sizeof(*c->found), compare_found_order);
@@ -56,7 +56,7 @@ static bool gather(struct comparing *c)
 
 /* Has any run anything to measure? */
 static bool metric_exists(const struct comparing *c, const struct metric *metric,
-			  const struct found *found)
+			  const struct compare_found *found)
 {
 	for (unsigned r = 0; r < c->runs; r++) {
 		const struct summary_entity *entity = found[r].entity;
@@ -70,7 +70,7 @@ static bool metric_exists(const struct comparing *c, const struct metric *metric
 }
 
 /* Do the kernel's events tell of most runs of the callback what was its own? */
-static bool has_own(const struct found *found, unsigned runs)
+static bool has_own(const struct compare_found *found, unsigned runs)
 {
 	for (unsigned r = 0; r < runs; r++)
 		if (found[r].entity->histogram[SUMMARY_OWN].count * 2 <
@@ -81,7 +81,7 @@ static bool has_own(const struct found *found, unsigned runs)
 }
 
 /* Then the duration is not judged: what other programs took is only shown. */
-static bool is_judged(const struct metric *metric, const struct found *found, unsigned runs)
+static bool is_judged(const struct metric *metric, const struct compare_found *found, unsigned runs)
 {
 	return found->entity->kind != SUMMARY_CALLBACK || metric->unit != COMPARE_NS ||
 	       (metric->of == SUMMARY_OWN) == has_own(found, runs);
@@ -89,7 +89,7 @@ static bool is_judged(const struct metric *metric, const struct found *found, un
 
 /* What a run took beyond its own time, at the same quantile. */
 static void add_others(struct compare_row *row, const struct metric *metric,
-		       const struct found *found, unsigned bases, unsigned runs)
+		       const struct compare_found *found, unsigned bases, unsigned runs)
 {
 	if (metric->unit != COMPARE_NS || metric->of != SUMMARY_OWN)
 		return;
@@ -108,7 +108,7 @@ static void add_others(struct compare_row *row, const struct metric *metric,
 }
 
 /* The values of @metric in all runs, and their means. Return: false: not in all of them. */
-static bool take_values(const struct comparing *c, const struct found *found,
+static bool take_values(const struct comparing *c, const struct compare_found *found,
 			const struct metric *metric, double *value, double mean[2])
 {
 	const struct change_design *design = &c->options->design;
@@ -125,8 +125,8 @@ static bool take_values(const struct comparing *c, const struct found *found,
 	return true;
 }
 
-static bool complete_row(struct comparing *c, struct compare_row *row, const struct found *found,
-			 const struct metric *metric)
+static bool complete_row(struct comparing *c, struct compare_row *row,
+			 const struct compare_found *found, const struct metric *metric)
 {
 	const unsigned bases = c->options->design.bases;
 
@@ -142,7 +142,8 @@ static bool complete_row(struct comparing *c, struct compare_row *row, const str
 }
 
 /* Adds a row for @metric of the entity of all runs in @found. Return: false without memory. */
-static bool add_row(struct comparing *c, const struct found *found, const struct metric *metric)
+static bool add_row(struct comparing *c, const struct compare_found *found,
+		    const struct metric *metric)
 {
 	struct comparison *out = c->out;
 	double *value, mean[2] = { 0, 0 };
@@ -175,7 +176,7 @@ static bool add_row(struct comparing *c, const struct found *found, const struct
 	return complete_row(c, &out->row[out->rows - 1], found, metric);
 }
 
-static bool add_entity(struct comparing *c, const struct found *found, unsigned count)
+static bool add_entity(struct comparing *c, const struct compare_found *found, unsigned count)
 {
 	const unsigned bases = c->options->design.bases, news = c->options->design.news;
 	struct comparison *out = c->out;

@@ -20,7 +20,7 @@ struct vtab {
 	unsigned table;
 };
 
-struct cursor {
+struct vtab_cursor {
 	sqlite3_vtab_cursor base;
 	struct query_condition condition[QUERY_CONDITIONS_MAX];
 	unsigned conditions;
@@ -200,7 +200,7 @@ static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 {
-	struct cursor *cursor = sqlite3_malloc(sizeof(*cursor));
+	struct vtab_cursor *cursor = sqlite3_malloc(sizeof(*cursor));
 
 	(void)base;
 	if (!cursor)
@@ -210,7 +210,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result)
 	return SQLITE_OK;
 }
 
-static void drop_kept(struct cursor *cursor)
+static void drop_kept(struct vtab_cursor *cursor)
 {
 	sqlite3_finalize(cursor->kept);
 	cursor->kept = NULL;
@@ -218,7 +218,7 @@ static void drop_kept(struct cursor *cursor)
 	cursor->plan = NULL;
 }
 
-static void end_scan(struct cursor *cursor)
+static void end_scan(struct vtab_cursor *cursor)
 {
 	tables_scan_end(cursor->scan);
 	cursor->scan = NULL;
@@ -230,7 +230,7 @@ static void end_scan(struct cursor *cursor)
 
 static int on_close(sqlite3_vtab_cursor *base)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 
 	end_scan(cursor);
 	drop_kept(cursor);
@@ -238,7 +238,7 @@ static int on_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int fail(struct cursor *cursor, const struct kymo_err *err)
+static int fail(struct vtab_cursor *cursor, const struct kymo_err *err)
 {
 	struct vtab *vtab = (struct vtab *)cursor->base.pVtab;
 
@@ -249,7 +249,7 @@ static int fail(struct cursor *cursor, const struct kymo_err *err)
 	return SQLITE_ERROR;
 }
 
-static void read_plan(struct cursor *cursor, const char *plan)
+static void read_plan(struct vtab_cursor *cursor, const char *plan)
 {
 	unsigned column, relation;
 	int used = 0;
@@ -268,7 +268,7 @@ static void read_plan(struct cursor *cursor, const char *plan)
 
 static int on_next(sqlite3_vtab_cursor *base)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 	struct kymo_err err = { 0 };
 	int more;
 
@@ -286,7 +286,7 @@ static int on_next(sqlite3_vtab_cursor *base)
  * Values of a type that the column does not have are left to SQLite, which checks every row again.
  * Return: the number of filters; -1: no row can match.
  */
-static int make_filters(struct cursor *cursor, unsigned table, sqlite3_value **argv,
+static int make_filters(struct vtab_cursor *cursor, unsigned table, sqlite3_value **argv,
 			struct tables_filter *filter)
 {
 	int count = 0;
@@ -316,7 +316,7 @@ static int make_filters(struct cursor *cursor, unsigned table, sqlite3_value **a
 	return count;
 }
 
-static int read_trace(struct cursor *cursor, sqlite3_value **argv)
+static int read_trace(struct vtab_cursor *cursor, sqlite3_value **argv)
 {
 	struct vtab *vtab = (struct vtab *)cursor->base.pVtab;
 	struct tables_filter filter[QUERY_CONDITIONS_MAX];
@@ -337,7 +337,7 @@ static int read_trace(struct cursor *cursor, sqlite3_value **argv)
 	return on_next(&cursor->base);
 }
 
-static int read_kept(struct cursor *cursor, const char *plan, sqlite3_value **argv)
+static int read_kept(struct vtab_cursor *cursor, const char *plan, sqlite3_value **argv)
 {
 	struct vtab *vtab = (struct vtab *)cursor->base.pVtab;
 	struct query_store *store;
@@ -370,7 +370,7 @@ static int read_kept(struct cursor *cursor, const char *plan, sqlite3_value **ar
 static int on_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
 		     sqlite3_value **argv)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 	unsigned table = ((struct vtab *)base->pVtab)->table;
 	bool again = cursor->read_before && !tables_table[table].of_objects;
 
@@ -383,12 +383,12 @@ static int on_filter(sqlite3_vtab_cursor *base, int number, const char *plan, in
 
 static int on_eof(sqlite3_vtab_cursor *base)
 {
-	return ((struct cursor *)base)->at_end;
+	return ((struct vtab_cursor *)base)->at_end;
 }
 
 static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 	struct tables_value *value = &cursor->value;
 
 	if (cursor->kept) {
@@ -414,7 +414,7 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
 
 static int on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-	struct cursor *cursor = (struct cursor *)base;
+	struct vtab_cursor *cursor = (struct vtab_cursor *)base;
 
 	if (cursor->kept) {
 		*rowid = sqlite3_column_int64(cursor->kept,

@@ -43,7 +43,7 @@ struct report {
 	struct losses *losses;
 	struct caret *caret;
 	struct report_expect *report_expect;
-	struct view *view;
+	struct executor_view *view;
 	struct behaviour *behaviour;
 	struct capture *capture;
 	struct costs *costs;

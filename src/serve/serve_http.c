@@ -10,7 +10,7 @@
 #define REQUEST_MAX 8192u
 #define REQUEST_MS 10000u
 
-struct connection {
+struct http_connection {
 	uv_tcp_t tcp;
 	uv_timer_t timer;
 	struct serve_http *http; /* NULL: the place is free */
@@ -25,7 +25,7 @@ struct connection {
 struct reply {
 	uv_write_t write;
 	struct wire_out out;
-	struct connection *connection;
+	struct http_connection *connection;
 	bool last;
 };
 
@@ -36,14 +36,14 @@ struct serve_http {
 	unsigned port;
 	bool loopback;
 	uint64_t count;
-	struct connection connection[CONNECTIONS];
+	struct http_connection connection[CONNECTIONS];
 };
 
 /* ---- connections ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct connection *connection = handle->data;
+	struct http_connection *connection = handle->data;
 
 	if (--connection->closing)
 		return;
@@ -52,7 +52,7 @@ static void on_closed(uv_handle_t *handle)
 	memset(connection, 0, sizeof(*connection));
 }
 
-static void drop(struct connection *connection)
+static void drop(struct http_connection *connection)
 {
 	if (connection->ending)
 		return;
@@ -70,7 +70,7 @@ static void on_time(uv_timer_t *timer)
 static void on_sent(uv_write_t *write, int status)
 {
 	struct reply *reply = write->data;
-	struct connection *connection = reply->connection;
+	struct http_connection *connection = reply->connection;
 	const bool last = reply->last;
 
 	wire_out_free(&reply->out);
@@ -80,7 +80,7 @@ static void on_sent(uv_write_t *write, int status)
 }
 
 /* @out becomes empty. */
-static void send_out(struct connection *connection, struct wire_out *out, bool last)
+static void send_out(struct http_connection *connection, struct wire_out *out, bool last)
 {
 	struct reply *reply = out->failed ? NULL : calloc(1, sizeof(*reply));
 	uv_buf_t buffer;
@@ -209,7 +209,7 @@ static int answer(struct serve_http *http, char *request, FILE *out, const char 
 	return http->options.page(http->options.context, path, copy, out, type);
 }
 
-static void reply(struct connection *connection, char *request)
+static void reply(struct http_connection *connection, char *request)
 {
 	struct serve_http *http = connection->http;
 	const char *type = "text/plain; charset=utf-8";
@@ -244,7 +244,7 @@ static void reply(struct connection *connection, char *request)
 	send_out(connection, &out, true);
 }
 
-static void read_request(struct connection *connection)
+static void read_request(struct http_connection *connection)
 {
 	struct wire_out *request = &connection->request;
 
@@ -259,7 +259,7 @@ static void read_request(struct connection *connection)
 		reply(connection, (char *)request->bytes);
 }
 
-static void receive(struct connection *connection, const char *bytes, size_t size)
+static void receive(struct http_connection *connection, const char *bytes, size_t size)
 {
 	struct wire_out out = { 0 };
 	struct kymo_err err;
@@ -282,7 +282,7 @@ static void receive(struct connection *connection, const char *bytes, size_t siz
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
-	struct connection *connection = handle->data;
+	struct http_connection *connection = handle->data;
 
 	(void)suggested;
 	*buffer = uv_buf_init(connection->received, sizeof(connection->received));
@@ -290,7 +290,7 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
-	struct connection *connection = stream->data;
+	struct http_connection *connection = stream->data;
 
 	if (size < 0)
 		drop(connection);
@@ -299,12 +299,12 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 }
 
 /* A free place; without one, the oldest connection ends, and its place is free for the next one. */
-static struct connection *place_for(struct serve_http *http)
+static struct http_connection *place_for(struct serve_http *http)
 {
-	struct connection *oldest = NULL;
+	struct http_connection *oldest = NULL;
 
 	for (unsigned i = 0; i < CONNECTIONS; i++) {
-		struct connection *connection = &http->connection[i];
+		struct http_connection *connection = &http->connection[i];
 
 		if (!connection->http)
 			return connection;
@@ -336,7 +336,7 @@ static void refuse(struct serve_http *http)
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct serve_http *http = listener->data;
-	struct connection *connection = status ? NULL : place_for(http);
+	struct http_connection *connection = status ? NULL : place_for(http);
 
 	if (status)
 		return;

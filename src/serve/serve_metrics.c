@@ -96,12 +96,13 @@ int serve_metrics_add(struct serve_metrics *metrics, const struct summary *summa
 
 /* ---- text ---- */
 
-struct page {
+struct metrics_page {
 	FILE *out;
 	bool open;
 };
 
-static void put_label(const struct page *page, const char *key, const char *value, bool *first)
+static void put_label(const struct metrics_page *page, const char *key, const char *value,
+		      bool *first)
 {
 	char *copy = text_utf8(value);
 
@@ -120,7 +121,7 @@ static void put_label(const struct page *page, const char *key, const char *valu
 }
 
 /* What a series is known by; with @le or @more one label more. */
-static void put_labels(const struct page *page, const struct summary_entity *entity,
+static void put_labels(const struct metrics_page *page, const struct summary_entity *entity,
 		       const char *more, const char *value)
 {
 	bool first = true;
@@ -148,7 +149,8 @@ static void put_labels(const struct page *page, const struct summary_entity *ent
 }
 
 /* Of a counter, OpenMetrics calls the family by its name without _total. */
-static void put_head(const struct page *page, const char *name, const char *type, const char *help)
+static void put_head(const struct metrics_page *page, const char *name, const char *type,
+		     const char *help)
 {
 	const size_t length = strlen(name);
 	const bool cut = page->open && length > 6 && !strcmp(name + length - 6, "_total");
@@ -157,14 +159,14 @@ static void put_head(const struct page *page, const char *name, const char *type
 		name, help, (int)(cut ? length - 6 : length), name, type);
 }
 
-static void put_seconds(const struct page *page, uint64_t ns)
+static void put_seconds(const struct metrics_page *page, uint64_t ns)
 {
 	char text[TEXT_QUANTITY_MAX];
 
 	fputs(text_f64_exact(text, (double)ns / 1e9), page->out);
 }
 
-static void put_histogram(const struct page *page, const char *name,
+static void put_histogram(const struct metrics_page *page, const char *name,
 			  const struct summary_entity *entity, const struct histogram *histogram)
 {
 	uint64_t below[COUNT_OF(bound_ns)] = { 0 }, sum = 0, middle, count;
@@ -194,7 +196,7 @@ static void put_histogram(const struct page *page, const char *name,
 	fprintf(page->out, " %" PRIu64 "\n", histogram->count);
 }
 
-static void put_distribution(const struct serve_metrics *metrics, const struct page *page,
+static void put_distribution(const struct serve_metrics *metrics, const struct metrics_page *page,
 			     const char *name, const char *help, enum summary_kind kind,
 			     enum summary_distribution which)
 {
@@ -207,7 +209,7 @@ static void put_distribution(const struct serve_metrics *metrics, const struct p
 	}
 }
 
-static void put_topics(const struct serve_metrics *metrics, const struct page *page)
+static void put_topics(const struct serve_metrics *metrics, const struct metrics_page *page)
 {
 	static const enum summary_counter causes[] = { SUMMARY_NEVER_SENT, SUMMARY_NEVER_RECEIVED,
 						       SUMMARY_OVERWRITTEN, SUMMARY_CLEARED };
@@ -237,7 +239,7 @@ static void put_topics(const struct serve_metrics *metrics, const struct page *p
 }
 
 /* Also those that were only counted, which have no histogram. */
-static void put_runs(const struct serve_metrics *metrics, const struct page *page)
+static void put_runs(const struct serve_metrics *metrics, const struct metrics_page *page)
 {
 	static const char name[] = "ros2_callback_runs_total";
 
@@ -270,7 +272,7 @@ static uint64_t waited_for(const struct summary_entity *entity, unsigned which)
 	return ns;
 }
 
-static void put_waits(const struct serve_metrics *metrics, const struct page *page)
+static void put_waits(const struct serve_metrics *metrics, const struct metrics_page *page)
 {
 	static const char name[] = "ros2_callback_waited_seconds_total";
 	const struct summary *total = metrics->total;
@@ -295,14 +297,15 @@ static void put_waits(const struct serve_metrics *metrics, const struct page *pa
 	}
 }
 
-static void put_counter(const struct page *page, const char *name, const char *help, uint64_t value)
+static void put_counter(const struct metrics_page *page, const char *name, const char *help,
+			uint64_t value)
 {
 	put_head(page, name, "counter", help);
 	fprintf(page->out, "%s %" PRIu64 "\n", name, value);
 }
 
 /* Labels of the whole target, which a query joins by instance. */
-static void put_target(const struct serve_metrics *metrics, const struct page *page)
+static void put_target(const struct serve_metrics *metrics, const struct metrics_page *page)
 {
 	const struct config *config = metrics->options.config;
 	const char *const info = page->open ? "target" : "target_info";
@@ -318,7 +321,7 @@ static void put_target(const struct serve_metrics *metrics, const struct page *p
 	fputs("} 1\n", page->out);
 }
 
-static void put_own(const struct serve_metrics *metrics, const struct page *page)
+static void put_own(const struct serve_metrics *metrics, const struct metrics_page *page)
 {
 	bool first = true;
 
@@ -340,7 +343,7 @@ static void put_own(const struct serve_metrics *metrics, const struct page *page
 	fputs("} 1\n", page->out);
 }
 
-static void put_incidents(const struct page *page, const struct serve_incidents *incidents)
+static void put_incidents(const struct metrics_page *page, const struct serve_incidents *incidents)
 {
 	if (!incidents->directory)
 		return;
@@ -355,7 +358,7 @@ static void put_incidents(const struct page *page, const struct serve_incidents 
 void serve_metrics_put(const struct serve_metrics *metrics, const struct serve_incidents *incidents,
 		       struct push *push, struct upload *upload, bool open, FILE *out)
 {
-	const struct page page = { out, open };
+	const struct metrics_page page = { out, open };
 
 	put_distribution(metrics, &page, "ros2_callback_duration_seconds",
 			 "How long runs of a callback took.", SUMMARY_CALLBACK, SUMMARY_DURATION);

@@ -29,7 +29,7 @@ struct summary_sources {
 	struct stats *stats;
 	struct chains *chains;
 	struct why_callbacks *callbacks;
-	struct view *view;
+	struct executor_view *view;
 	struct spans_stats *spans_stats; /* NULL: no spans and loops */
 	struct loops *loops;
 	struct summary_own *own;  /* NULL: without the kernel's events */

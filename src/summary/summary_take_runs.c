@@ -109,7 +109,7 @@ void collect_parts_put(const struct collect_parts *parts, struct summary_instanc
 
 /* ---- one callback ---- */
 
-struct run {
+struct taken_run {
 	struct summary_collect *collect;
 	struct summary *summary;
 	const struct model_callback *callback;
@@ -124,20 +124,20 @@ static int64_t usual(const struct histogram *histogram)
 }
 
 /* Of the time before its start: 0 if most runs did not wait. */
-static int64_t usual_wait(const struct run *run)
+static int64_t usual_wait(const struct taken_run *run)
 {
 	return run->own && run->own->wait.count * 2 > run->total->count ? usual(&run->own->wait)
 									: 0;
 }
 
-static int64_t usual_before(const struct run *run)
+static int64_t usual_before(const struct taken_run *run)
 {
 	const int64_t before = usual(run->total) - usual(&run->stats->duration) - usual_wait(run);
 
 	return before > 0 ? before : 0;
 }
 
-static int64_t add_wait(const struct run *run, struct collect_parts *parts, int64_t start_ns,
+static int64_t add_wait(const struct taken_run *run, struct collect_parts *parts, int64_t start_ns,
 			int64_t most_ns)
 {
 	const struct collect_wait *wait =
@@ -154,7 +154,7 @@ static int64_t add_wait(const struct run *run, struct collect_parts *parts, int6
 	return wait->blocked_ns < most_ns ? wait->blocked_ns : most_ns;
 }
 
-static void parts_of_run(const struct run *run, const struct why_run *at,
+static void parts_of_run(const struct taken_run *run, const struct why_run *at,
 			 struct collect_parts *parts)
 {
 	const struct why_hop *hop = &at->hop[at->hops - 1];
@@ -206,7 +206,7 @@ static int64_t error_of_run(const struct why_run *at)
 			    : 0;
 }
 
-static void add_worst(const struct run *run, struct summary_entity *entity,
+static void add_worst(const struct taken_run *run, struct summary_entity *entity,
 		      const struct why_callback *why)
 {
 	for (unsigned i = 0; i < why->worst_count; i++) {
@@ -226,7 +226,7 @@ static void add_worst(const struct run *run, struct summary_entity *entity,
 }
 
 /* Without times of arrival, or on another clock, a run is its duration. */
-static void add_longest(const struct run *run, struct summary_entity *entity)
+static void add_longest(const struct taken_run *run, struct summary_entity *entity)
 {
 	for (unsigned i = 0; run->own && i < SUMMARY_WORST_MAX; i++) {
 		const struct collect_run *longest = &run->own->longest[i];
@@ -251,7 +251,7 @@ static void add_longest(const struct run *run, struct summary_entity *entity)
  * Does the timer follow a clock of its own? Then most of its starts come at another interval than
  * its period, while nothing in the trace held them up.
  */
-static bool has_other_clock(const struct run *run)
+static bool has_other_clock(const struct taken_run *run)
 {
 	const struct model_node *node = model_callback_node(run->callback);
 	const struct collect_clock *clock = run->own ? &run->own->clock : NULL;
@@ -264,7 +264,7 @@ static bool has_other_clock(const struct run *run)
 	       clock->waited_ns * 2 < clock->late_ns && clock->ran_ns * 2 < clock->period_ns;
 }
 
-static void add_timer(const struct run *run, const struct summary_entity *callback)
+static void add_timer(const struct taken_run *run, const struct summary_entity *callback)
 {
 	struct summary *summary = run->summary;
 	struct summary_entity *timer =
@@ -293,7 +293,7 @@ static void add_timer(const struct run *run, const struct summary_entity *callba
 }
 
 /* What of the runs was the program's own, and what they cost, as far as it was recorded. */
-static void add_costs(const struct run *run, struct summary_entity *entity)
+static void add_costs(const struct taken_run *run, struct summary_entity *entity)
 {
 	const struct summary_own_callback *own =
 		summary_own_callback(run->collect->from.own, run->callback->index);
@@ -315,7 +315,7 @@ static void add_costs(const struct run *run, struct summary_entity *entity)
 	entity->count[SUMMARY_LOCK_NS] += use->lock_ns > 0 ? (uint64_t)use->lock_ns : 0;
 }
 
-static void add_counts(const struct run *run, struct summary_entity *entity)
+static void add_counts(const struct taken_run *run, struct summary_entity *entity)
 {
 	const struct view_callback *view =
 		view_callback(run->collect->from.view, run->callback->index);
@@ -339,7 +339,7 @@ static void add_counts(const struct run *run, struct summary_entity *entity)
  * What is start-up, before anything else is added: the values that the entity has until now are
  * those of another callback of the same name.
  */
-static void add_startup(const struct run *run, struct summary_entity *entity,
+static void add_startup(const struct taken_run *run, struct summary_entity *entity,
 			const struct why_callback *why)
 {
 	const struct collect_run *longest = run->own ? run->own->longest : NULL;
@@ -367,7 +367,7 @@ static bool receives_startup(const struct why_callback *why)
 	return publisher && chains_is_infrastructure(publisher->topic);
 }
 
-static void take_callback(struct run *run)
+static void take_callback(struct taken_run *run)
 {
 	char label[512];
 	const struct why_callback *why =
@@ -430,7 +430,7 @@ static void take_culprits(struct summary_collect *collect, struct summary *summa
 void collect_take_callbacks(struct summary_collect *collect, struct summary *summary)
 {
 	for (unsigned i = 0; i < model_count(collect->from.model, MODEL_CALLBACK); i++) {
-		struct run run = {
+		struct taken_run run = {
 			.collect = collect,
 			.summary = summary,
 			.callback = model_callback(collect->from.model, i),

@@ -112,7 +112,7 @@ struct row *board_find(struct board *board, const struct board_row *like)
 
 void board_add(struct board *board, struct row *row, int64_t ns, int64_t at_ns)
 {
-	struct slice *slice = board_now(board, row);
+	struct board_slice *slice = board_now(board, row);
 
 	if (ns < 0)
 		return;
@@ -129,7 +129,7 @@ void board_add(struct board *board, struct row *row, int64_t ns, int64_t at_ns)
 /* ---- slices ---- */
 
 /* The later slice @b goes into @a. */
-static void slice_join(struct slice *a, const struct slice *b)
+static void slice_join(struct board_slice *a, const struct board_slice *b)
 {
 	const uint64_t both = a->count + b->count;
 
@@ -156,14 +156,14 @@ static void slice_join(struct slice *a, const struct slice *b)
  * have no CPU times. */
 static void board_fold(struct board *board)
 {
-	const struct slice none = { .cpu_ns = -1 };
+	const struct board_slice none = { .cpu_ns = -1 };
 
 	for (unsigned page = 0; page < BOARD_PAGES; page++)
 		for (unsigned i = 0; i < board->count[page]; i++) {
-			struct slice *slice = board->row[page][i]->slice;
+			struct board_slice *slice = board->row[page][i]->slice;
 
 			for (unsigned k = 0; k < BOARD_SLICES / 2; k++) {
-				struct slice joined = slice[2 * k];
+				struct board_slice joined = slice[2 * k];
 
 				slice_join(&joined, &slice[2 * k + 1]);
 				slice[k] = joined;
@@ -188,7 +188,7 @@ static void row_begin_slice(struct board *board, struct row *row, unsigned next)
 		row->slice[board->at].median_ns = (int64_t)histogram_quantile(&row->now, 0.5);
 	histogram_free(&row->now);
 	row->now = (struct histogram){ 0 };
-	row->slice[next] = (struct slice){ .cpu_ns = -1 };
+	row->slice[next] = (struct board_slice){ .cpu_ns = -1 };
 }
 
 bool board_due(const struct board *board, int64_t ns)

@@ -98,7 +98,7 @@ static struct row *row_of(struct board *board, const struct chains_path *path)
 static void take(struct board *board, const struct chains_path *path)
 {
 	struct row *row = row_of(board, path);
-	struct slice *slice = row ? board_now(board, row) : NULL;
+	struct board_slice *slice = row ? board_now(board, row) : NULL;
 	const struct chains_stats *stats = path->stats;
 
 	if (!slice)

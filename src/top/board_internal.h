@@ -15,7 +15,7 @@
 #include "top/board.h"
 
 /* What happened to one row in one slice. */
-struct slice {
+struct board_slice {
 	uint64_t count, more;
 	int64_t sum_ns, median_ns, max_ns, max_at_ns;
 	int64_t wait_ns, wait_at_ns;
@@ -25,7 +25,7 @@ struct slice {
 
 struct row {
 	struct board_row pub;             /* first */
-	struct slice slice[BOARD_SLICES]; /* a ring: board->at is the present one */
+	struct board_slice slice[BOARD_SLICES]; /* a ring: board->at is the present one */
 	struct histogram now;             /* of the present slice */
 	struct histogram whole;           /* with options.whole: of all of them */
 	uint64_t last; /* of a topic: its last message that was counted; of a thread: its CPU ticks
@@ -92,7 +92,7 @@ struct board {
  * Return: NULL: no memory, which the board notes.
  */
 struct row *board_find(struct board *board, const struct board_row *like);
-static inline struct slice *board_now(const struct board *board, struct row *row)
+static inline struct board_slice *board_now(const struct board *board, struct row *row)
 {
 	return &row->slice[board->at];
 }

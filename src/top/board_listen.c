@@ -129,7 +129,7 @@ static struct row *callback_row(struct board *board, const struct model_callback
 static void add_of(struct board *board, struct row *row, const struct row *of, int64_t ns,
 		   int64_t at_ns)
 {
-	struct slice *slice = board_now(board, row);
+	struct board_slice *slice = board_now(board, row);
 
 	board_add(board, row, ns, at_ns);
 	if (of && of != row && slice->max_at_ns == at_ns && slice->max_ns == ns)
@@ -238,7 +238,7 @@ static const struct waits_piece *largest(const struct waits_wait *wait)
 
 static void wait_of(struct board *board, struct row *row, const struct waits_wait *wait)
 {
-	struct slice *slice = row ? board_now(board, row) : NULL;
+	struct board_slice *slice = row ? board_now(board, row) : NULL;
 	const struct row *behind;
 
 	if (!slice || wait->to_ns - wait->from_ns <= slice->wait_ns)

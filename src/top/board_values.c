@@ -76,7 +76,7 @@ static int64_t usual(const struct row *row, struct weighted *median, unsigned co
 	return -1;
 }
 
-static void add_slice(struct board_values *values, const struct slice *slice)
+static void add_slice(struct board_values *values, const struct board_slice *slice)
 {
 	values->count += slice->count;
 	if (slice->max_ns > values->worst_ns && slice->max_at_ns) {
@@ -101,7 +101,8 @@ static void rates(const struct board *board, const struct row *row, struct board
 	unsigned read = 0;
 
 	for (unsigned i = 0; i < recent; i++) {
-		const struct slice *slice = &row->slice[board_slot(board, first_back(board) + i)];
+		const struct board_slice *slice =
+			&row->slice[board_slot(board, first_back(board) + i)];
 
 		count += slice->count;
 		more += slice->more;
@@ -133,7 +134,8 @@ void board_values(const struct board *board, const struct board_row *pub,
 					 .busy = -1,
 					 .cpu = -1 };
 	for (unsigned i = 0; i < slices(board); i++) {
-		const struct slice *slice = &row->slice[board_slot(board, first_back(board) + i)];
+		const struct board_slice *slice =
+			&row->slice[board_slot(board, first_back(board) + i)];
 
 		add_slice(values, slice);
 		if (slice->max_at_ns && slice->count + slice->more)
@@ -147,7 +149,7 @@ void board_values(const struct board *board, const struct board_row *pub,
 
 /* Of one slice: what the page is about. */
 static int64_t spark_of(const struct board *board, const struct board_row *row,
-			const struct slice *slice, unsigned back)
+			const struct board_slice *slice, unsigned back)
 {
 	const int64_t span = slice_end(board, back) - board->begin_ns[board_slot(board, back)];
 

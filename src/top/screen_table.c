@@ -11,13 +11,13 @@
 #define SPARK_LEAST 10
 #define SPARK_MOST 60
 
-struct layout {
+struct screen_layout {
 	enum view_column column[VIEW_COLUMNS];
 	unsigned columns;
 	int name, spark; /* widths; spark 0: none */
 };
 
-static int width_of(const struct layout *layout)
+static int width_of(const struct screen_layout *layout)
 {
 	int width = 0;
 
@@ -27,7 +27,7 @@ static int width_of(const struct layout *layout)
 }
 
 /* Columns to the right are left out first where the screen is narrow, and then the bars. */
-static void lay_out(const struct screen *screen, struct layout *layout)
+static void lay_out(const struct screen *screen, struct screen_layout *layout)
 {
 	const struct view_page *page = &view_page[screen->view.page];
 	int left;
@@ -49,7 +49,7 @@ static void lay_out(const struct screen *screen, struct layout *layout)
 		layout->name = NAME_MOST;
 }
 
-static void draw_heading(const struct screen *screen, const struct layout *layout, int y)
+static void draw_heading(const struct screen *screen, const struct screen_layout *layout, int y)
 {
 	const bool whole = source_kind(screen->source) == SOURCE_COMPLETE;
 	const bool minute = screen->options->interval_ns == 1000000000;
@@ -96,7 +96,8 @@ static bool is_found(const struct screen *screen, const struct board_row *row)
 	return false;
 }
 
-static void draw_row(const struct screen *screen, const struct layout *layout, int y, int index)
+static void draw_row(const struct screen *screen, const struct screen_layout *layout, int y,
+		     int index)
 {
 	const struct view_row *row = &screen->rows[index];
 	const bool chosen = row->row == screen->chosen, bad = is_found(screen, row->row);
@@ -160,7 +161,7 @@ static void find_chosen(struct screen *screen)
 
 void screen_draw_table(struct screen *screen, int y, int end)
 {
-	struct layout layout;
+	struct screen_layout layout;
 
 	screen->fits = end - y - 1 > 0 ? end - y - 1 : 0;
 	find_chosen(screen);

@@ -52,7 +52,7 @@ struct taking {
 };
 
 /* What the child reports once: status KYMO_EXIT_OK, or why it can't begin. */
-struct report {
+struct taking_report {
 	struct kymo_err err;
 };
 
@@ -62,7 +62,7 @@ static volatile sig_atomic_t ready_fd = -1;
 
 static void tell(const struct kymo_err *err)
 {
-	const struct report report = { *err };
+	const struct taking_report report = { *err };
 
 	if (write(ready_fd, &report, sizeof(report)) <
 	    0) /* the parent is gone: so will be the child */
@@ -304,7 +304,7 @@ static int make_directory(struct taking *taking, struct kymo_err *err)
 
 static int start_child(struct taking *taking, struct kymo_err *err)
 {
-	struct report report;
+	struct taking_report report;
 	ssize_t size;
 	int fd[2];
 

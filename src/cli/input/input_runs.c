@@ -14,7 +14,7 @@
 #define SLACK_NS INT64_C(1000000000) /* recorders of several processes do not end at once */
 
 /* The traces of one recording. */
-struct run {
+struct input_run {
 	const char *path; /* its first @length bytes: the directory of the recording */
 	size_t length;
 	const char *host;
@@ -24,7 +24,7 @@ struct run {
 };
 
 struct runs {
-	struct run *run;
+	struct input_run *run;
 	unsigned count, capacity;
 };
 
@@ -54,18 +54,18 @@ static size_t run_length(const char *path, size_t root)
 	return at;
 }
 
-static struct run *find(struct runs *runs, const char *path, size_t length, const char *host)
+static struct input_run *find(struct runs *runs, const char *path, size_t length, const char *host)
 {
 	for (unsigned i = 0; i < runs->count; i++)
 		if (runs->run[i].length == length && !memcmp(runs->run[i].path, path, length))
 			return &runs->run[i];
 	if (!ARRAY_ROOM(runs->run, runs->count, runs->capacity))
 		return NULL;
-	runs->run[runs->count] = (struct run){ .path = path, .length = length, .host = host };
+	runs->run[runs->count] = (struct input_run){ .path = path, .length = length, .host = host };
 	return &runs->run[runs->count++];
 }
 
-static void cover(struct run *run, int64_t begin_ns, int64_t end_ns)
+static void cover(struct input_run *run, int64_t begin_ns, int64_t end_ns)
 {
 	if (!run->any || begin_ns < run->begin_ns)
 		run->begin_ns = begin_ns;
@@ -90,7 +90,7 @@ static int collect(struct runs *runs, const struct kymo_ctf_reader *reader, cons
 		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(reader, i);
 		const char *path = kymo_ctf_trace(reader, stream->trace)->path;
 		const bool below = !strncmp(path, root, length);
-		struct run *run = find(runs, path, run_length(path, below ? length : 0), "");
+		struct input_run *run = find(runs, path, run_length(path, below ? length : 0), "");
 
 		if (!run)
 			return -1;
@@ -105,7 +105,7 @@ static int collect(struct runs *runs, const struct kymo_ctf_reader *reader, cons
 
 static int by_host_and_begin(const void *a, const void *b)
 {
-	const struct run *x = a, *y = b;
+	const struct input_run *x = a, *y = b;
 	int order = strcmp(x->host, y->host);
 
 	return order ? order : (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
@@ -121,7 +121,7 @@ static bool are_apart(struct runs *runs)
 
 	qsort(runs->run, runs->count, sizeof(*runs->run), by_host_and_begin);
 	for (unsigned i = 0; i < runs->count; i++) {
-		const struct run *run = &runs->run[i];
+		const struct input_run *run = &runs->run[i];
 		const bool same = i && !strcmp(run->host, run[-1].host);
 
 		if (same && run->begin_ns > end_ns + SLACK_NS)
@@ -143,7 +143,7 @@ static void list(const char *verb, const char *path, const struct runs *runs, si
 	fprintf(stderr, "kymo %s: %s holds %u recordings: choose one, or add --merge\n", verb,
 		clean, runs->count);
 	for (unsigned i = 0; i < runs->count && i < LISTED; i++) {
-		const struct run *run = &runs->run[i];
+		const struct input_run *run = &runs->run[i];
 		const size_t skip = run->length > root ? root + (run->path[root] == '/') : 0;
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(run->length - skip),

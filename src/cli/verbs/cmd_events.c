@@ -110,7 +110,7 @@ static int list_points(const struct list_options *options)
 
 /* ---- events of a trace ---- */
 
-struct row {
+struct event_row {
 	const struct kymo_ctf_event_class *class;
 	uint64_t count;
 	int64_t first_ns, last_ns; /* epoch */
@@ -126,8 +126,8 @@ static void describe(const struct kymo_ctf_event_class *class, char fields[FIELD
 /* The same event of two traces or streams is one row. */
 static int by_name(const void *a, const void *b)
 {
-	const struct kymo_ctf_event_class *x = ((const struct row *)a)->class,
-					  *y = ((const struct row *)b)->class;
+	const struct kymo_ctf_event_class *x = ((const struct event_row *)a)->class,
+					  *y = ((const struct event_row *)b)->class;
 	int order = strcmp(x->name, y->name);
 
 	for (uint32_t k = 0; !order && k < x->field_count && k < y->field_count; k++) {
@@ -139,12 +139,12 @@ static int by_name(const void *a, const void *b)
 		     : (x->field_count > y->field_count) - (x->field_count < y->field_count);
 }
 
-static unsigned merge_rows(struct row *row, unsigned count)
+static unsigned merge_rows(struct event_row *row, unsigned count)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 1; i < count; i++) {
-		struct row *to = &row[kept];
+		struct event_row *to = &row[kept];
 
 		if (by_name(to, &row[i])) {
 			row[++kept] = row[i];
@@ -159,7 +159,7 @@ static unsigned merge_rows(struct row *row, unsigned count)
 	return count ? kept + 1 : 0;
 }
 
-static int count_events(struct events *events, struct row *row, int64_t *begin_ns,
+static int count_events(struct events *events, struct event_row *row, int64_t *begin_ns,
 			struct kymo_err *err)
 {
 	struct kymo_ctf_event event;
@@ -167,7 +167,7 @@ static int count_events(struct events *events, struct row *row, int64_t *begin_n
 	int more;
 
 	while ((more = events_next(events, &event, err)) > 0) {
-		struct row *r;
+		struct event_row *r;
 
 		if (event.bound == KYMO_CTF_LOSS)
 			continue;
@@ -184,7 +184,7 @@ static int count_events(struct events *events, struct row *row, int64_t *begin_n
 
 /* Return: exit status. */
 static int print_rows(struct table *table, const struct list_options *options, bool limited,
-		      const struct row *row, unsigned count, int64_t begin_ns)
+		      const struct event_row *row, unsigned count, int64_t begin_ns)
 {
 	static const struct table_column columns[] = {
 		{ "name", "NAME" },    { "count", "COUNT" },   { "first_ns", "FIRST" },
@@ -234,7 +234,7 @@ static int list_events(const struct list_options *options, struct answer *answer
 		.end_ns = answer->end_ns,
 	};
 	unsigned count = kymo_ctf_class_count(answer->reader);
-	struct row *row = calloc(count + 1, sizeof *row);
+	struct event_row *row = calloc(count + 1, sizeof *row);
 	int64_t begin_ns = 0;
 	int status = -1;
 

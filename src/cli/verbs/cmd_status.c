@@ -47,7 +47,7 @@ static const struct table_column columns[] = {
 	{ "recorder_pid", NULL }, { "exe", NULL },
 };
 
-struct list {
+struct status_list {
 	struct process_status *item;
 	unsigned count, capacity;
 	struct status_refused refused;
@@ -55,7 +55,7 @@ struct list {
 
 static void collect(void *context, const struct process_status *status)
 {
-	struct list *list = context;
+	struct status_list *list = context;
 
 	if (ARRAY_ROOM(list->item, list->count, list->capacity))
 		list->item[list->count++] = *status;
@@ -63,7 +63,7 @@ static void collect(void *context, const struct process_status *status)
 
 static void refused(void *context, const char *name, const char *text)
 {
-	struct list *list = context;
+	struct status_list *list = context;
 
 	status_refused_add(&list->refused, name, text);
 }
@@ -96,7 +96,7 @@ static const char *recorder_of(const struct process_status *status, const struct
 }
 
 /* Events a second since @before, recorded or dropped. */
-static void print_rate(struct table *table, const struct list *before, const struct process_status *now)
+static void print_rate(struct table *table, const struct status_list *before, const struct process_status *now)
 {
 	for (unsigned i = 0; i < before->count; i++) {
 		const struct process_status *then = &before->item[i];
@@ -113,7 +113,7 @@ static void print_rate(struct table *table, const struct list *before, const str
 }
 
 static void print_process(struct table *table, const struct process_status *status,
-			  const struct domain_info *domain, const struct list *before)
+			  const struct domain_info *domain, const struct status_list *before)
 {
 	static const char *const alive[] = {
 		[ALIVE_DEAD] = "dead", [ALIVE_YES] = "alive", [ALIVE_UNKNOWN] = "unknown",
@@ -141,10 +141,10 @@ static void print_process(struct table *table, const struct process_status *stat
 }
 
 /* One reading of everything. */
-struct view {
+struct status_view {
 	struct rundir dir;		/* fd -1: there is none */
 	struct domain_info domain;
-	struct list list;
+	struct status_list list;
 	struct json_object *sinks;	/* as its recorder describes them; NULL: not known */
 };
 
@@ -189,7 +189,7 @@ static void print_relays(struct table *table, struct json_object *sinks)
 	}
 }
 
-static void print_recorder(struct table *table, const struct view *view)
+static void print_recorder(struct table *table, const struct status_view *view)
 {
 	const struct domain_info *domain = &view->domain;
 
@@ -220,7 +220,7 @@ static void print_recorder(struct table *table, const struct view *view)
 		       now_ns() - (int64_t)domain->started_ns);
 }
 
-static int read_view(struct view *view, struct kymo_err *err)
+static int read_view(struct status_view *view, struct kymo_err *err)
 {
 	int rc = rundir_open(&view->dir, NULL, false, err);
 	struct kymo_err why;
@@ -240,15 +240,15 @@ static int read_view(struct view *view, struct kymo_err *err)
 	return rc;
 }
 
-static void free_view(struct view *view)
+static void free_view(struct status_view *view)
 {
 	free(view->list.item);
 	status_refused_free(&view->list.refused);
 	json_object_put(view->sinks);
-	*view = (struct view){ 0 };
+	*view = (struct status_view){ 0 };
 }
 
-static bool any_records_itself(const struct list *list)
+static bool any_records_itself(const struct status_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->item[i].recorder_pid)
@@ -256,9 +256,9 @@ static bool any_records_itself(const struct list *list)
 	return false;
 }
 
-static int print(const struct view *view, const struct list *before, int format)
+static int print(const struct status_view *view, const struct status_list *before, int format)
 {
-	const struct list *list = &view->list;
+	const struct status_list *list = &view->list;
 	struct table *table;
 
 	if (cli_table("status", format, &table))
@@ -278,7 +278,7 @@ static int print(const struct view *view, const struct list *before, int format)
 	return cli_close("status", table, KYMO_EXIT_OK);
 }
 
-static bool something_happens(const struct list *list)
+static bool something_happens(const struct status_list *list)
 {
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->item[i].state == KYMO_STATE_RECORD && list->item[i].alive != ALIVE_DEAD)
@@ -298,7 +298,7 @@ static void pause_for(int64_t ns)
 static int watch(const struct options *options, struct kymo_err *err)
 {
 	const bool clear = options->format == TABLE_TEXT && isatty(STDOUT_FILENO);
-	struct view before = { 0 }, now = { 0 };
+	struct status_view before = { 0 }, now = { 0 };
 	int status = read_view(&now, err);
 
 	while (status == KYMO_EXIT_OK) {
@@ -308,7 +308,7 @@ static int watch(const struct options *options, struct kymo_err *err)
 		pause_for(options->interval >= 0 ? options->interval : WATCH_NS);
 		free_view(&before);
 		before = now;
-		now = (struct view){ 0 };
+		now = (struct status_view){ 0 };
 		if (status == KYMO_EXIT_OK)
 			status = read_view(&now, err);
 	}
@@ -320,12 +320,12 @@ static int watch(const struct options *options, struct kymo_err *err)
 /* The rate requires two readings; without a recorder one is enough. Return: as watch(). */
 static int once(const struct options *options, struct kymo_err *err)
 {
-	struct view before = { 0 }, now = { 0 };
+	struct status_view before = { 0 }, now = { 0 };
 	int status = read_view(&now, err);
 
 	if (status == KYMO_EXIT_OK && options->interval && something_happens(&now.list)) {
 		before = now;
-		now = (struct view){ 0 };
+		now = (struct status_view){ 0 };
 		pause_for(options->interval > 0 ? options->interval : INTERVAL_NS);
 		status = read_view(&now, err);
 	}

@@ -18,22 +18,22 @@
 #define MANIFEST "perfetto_manifest.json"
 #define SAME_BOOT_NS 1000000000		/* wall clocks are set by less while a host runs */
 
-struct host {
+struct archive_host {
 	char name[NAME_BYTES];	/* in the manifest */
 	char *hostname;			/* as the trace has it */
 	int64_t offset_ns;		/* epoch minus its CLOCK_MONOTONIC */
 };
 
-struct member {
+struct archived_file {
 	char name[NAME_BYTES]; /* without the suffix */
 	uint32_t machine;      /* the number of its first host: the index in archive.host */
 	unsigned hosts;
 };
 
 struct archive {
-	struct member *member;
+	struct archived_file *member;
 	unsigned members;
-	struct host *host;
+	struct archive_host *host;
 	unsigned hosts, hosts_capacity;
 	int64_t offset_ns;		/* the least of all hosts */
 	struct tar tar;
@@ -69,7 +69,7 @@ static void make_unique(char name[NAME_BYTES], const void *others, unsigned coun
 	}
 }
 
-static const struct host *find_host(const struct archive *archive, const char *hostname,
+static const struct archive_host *find_host(const struct archive *archive, const char *hostname,
 				    int64_t offset_ns)
 {
 	for (unsigned i = 0; i < archive->hosts && *hostname; i++)
@@ -80,17 +80,17 @@ static const struct host *find_host(const struct archive *archive, const char *h
 }
 
 /* Return: 0, or -1: no memory. */
-static int add_host(struct archive *archive, const struct member *member,
+static int add_host(struct archive *archive, const struct archived_file *member,
 		    const struct kymo_ctf_trace_info *info)
 {
-	const struct host *same;
-	struct host *host;
+	const struct archive_host *same;
+	struct archive_host *host;
 
 	if (!ARRAY_ROOM(archive->host, archive->hosts, archive->hosts_capacity))
 		return -1;
 	same = find_host(archive, info->hostname, info->clock_offset_ns);
 	host = &archive->host[archive->hosts];
-	*host = (struct host){ .hostname = strdup(info->hostname), .offset_ns = info->clock_offset_ns };
+	*host = (struct archive_host){ .hostname = strdup(info->hostname), .offset_ns = info->clock_offset_ns };
 	if (!host->hostname)
 		return -1;
 	if (same) {
@@ -128,7 +128,7 @@ static int name_of(const char *trace, char name[NAME_BYTES], struct kymo_err *er
 
 static int plan_member(struct archive *archive, const char *trace, struct kymo_err *err)
 {
-	struct member *member = &archive->member[archive->members];
+	struct archived_file *member = &archive->member[archive->members];
 	char whole[NAME_BYTES];
 	struct kymo_ctf_reader *reader;
 	int64_t offset_ns;
@@ -152,7 +152,8 @@ static int plan_member(struct archive *archive, const char *trace, struct kymo_e
 }
 
 /* What belongs to no host is of number 0. */
-static void write_machines(const struct archive *archive, const struct member *member, FILE *out)
+static void write_machines(const struct archive *archive, const struct archived_file *member,
+			   FILE *out)
 {
 	fputs(", \"machines\": [", out);
 	for (unsigned k = 0; k < member->hosts; k++) {
@@ -170,9 +171,10 @@ static void write_machines(const struct archive *archive, const struct member *m
  * All files have one clock, that of the first host. Without being told, readers would align the
  * others by their wall clocks again, and undo what little the recorder saw these move.
  */
-static void write_clock(const struct archive *archive, const struct member *member, FILE *out)
+static void write_clock(const struct archive *archive, const struct archived_file *member,
+			FILE *out)
 {
-	const struct member *first = archive->member;
+	const struct archived_file *first = archive->member;
 	const char *name = archive->host[member->machine].name, *to = archive->host[0].name;
 
 	if (strcmp(name, to) != 0)
@@ -187,7 +189,7 @@ static int write_manifest(const struct archive *archive, FILE *out)
 		"\"file\": \"%s" SUFFIX "\", \"machine\": \"%s\"},\n\"files\": [", archive->member->name,
 		archive->host->name);
 	for (unsigned i = 0; i < archive->members; i++) {
-		const struct member *member = &archive->member[i];
+		const struct archived_file *member = &archive->member[i];
 
 		fprintf(out, "%s\n{\"path\": \"%s" SUFFIX "\"", i ? "," : "", member->name);
 		write_machines(archive, member, out);
@@ -243,7 +245,7 @@ int archive_begin(struct archive *archive, int fd, struct kymo_err *err)
 int archive_member_begin(struct archive *archive, unsigned index, struct archive_member *place,
 			 struct kymo_err *err)
 {
-	const struct member *member = &archive->member[index];
+	const struct archived_file *member = &archive->member[index];
 
 	(void)snprintf(archive->name, sizeof(archive->name), "%s" SUFFIX, member->name);
 	*place = (struct archive_member){ .name = member->name,

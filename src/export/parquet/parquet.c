@@ -20,7 +20,7 @@ struct parquet {
 	uint64_t rows, group_rows;
 	uint64_t held; /* bytes of the group so far */
 	ZSTD_CCtx *zstd;
-	struct bytes description; /* of the groups before */
+	struct parquet_bytes description; /* of the groups before */
 	unsigned groups, columns;
 	struct parquet_chunk chunk[];
 };
@@ -92,7 +92,7 @@ static int put_chunk(struct parquet *file, struct parquet_chunk *chunk, struct t
 		     uint64_t *raw, struct kymo_err *err)
 {
 	const uint64_t offset = file->offset;
-	struct bytes out = { 0 };
+	struct parquet_bytes out = { 0 };
 	size_t pages;
 	int rc;
 
@@ -252,7 +252,7 @@ static void put_file(const struct parquet *file, struct thrift *thrift)
 
 int parquet_close(struct parquet *file, struct kymo_err *err)
 {
-	struct bytes end = { 0 };
+	struct parquet_bytes end = { 0 };
 	struct thrift thrift = { .bytes = &end };
 	int rc;
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Zeroed is a valid start; free(data). */
-struct bytes {
+struct parquet_bytes {
 	uint8_t *data;
 	size_t size, room;
 	bool failed;
@@ -21,25 +21,25 @@ struct bytes {
 
 /** bytes_grow() - room for @size bytes more. Return: where they begin, and they count; NULL without
  * memory. */
-uint8_t *bytes_grow(struct bytes *bytes, size_t size);
-void bytes_put(struct bytes *bytes, const void *data, size_t size);
-void bytes_u32(struct bytes *bytes, uint32_t value);
-void bytes_u64(struct bytes *bytes, uint64_t value);
-void bytes_varint(struct bytes *bytes, uint64_t value);
+uint8_t *bytes_grow(struct parquet_bytes *bytes, size_t size);
+void bytes_put(struct parquet_bytes *bytes, const void *data, size_t size);
+void bytes_u32(struct parquet_bytes *bytes, uint32_t value);
+void bytes_u64(struct parquet_bytes *bytes, uint64_t value);
+void bytes_varint(struct parquet_bytes *bytes, uint64_t value);
 
 /* ---- runs of small numbers (parquet_runs.c) ---- */
 
 /* Numbers of at most 32 bits. Zeroed is a valid start; free(number). */
-struct runs {
+struct parquet_runs {
 	uint32_t *number;
 	uint32_t count, room;
 	bool failed;
 };
 
-void runs_add(struct runs *runs, uint32_t number);
+void runs_add(struct parquet_runs *runs, uint32_t number);
 
 /** runs_put() - all numbers as repetitions and groups of eight, @width bits each. */
-void runs_put(struct bytes *bytes, const struct runs *runs, unsigned width);
+void runs_put(struct parquet_bytes *bytes, const struct parquet_runs *runs, unsigned width);
 
 /** runs_width() - bits that @most needs. */
 unsigned runs_width(uint32_t most);
@@ -58,7 +58,7 @@ enum thrift_type {
 
 /* Begin with `bytes` alone. */
 struct thrift {
-	struct bytes *bytes;
+	struct parquet_bytes *bytes;
 	int last[THRIFT_DEPTH_MAX]; /* the field before, of each open struct */
 	unsigned depth;
 };

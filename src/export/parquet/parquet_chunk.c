@@ -88,14 +88,14 @@ void parquet_chunk_f64(struct parquet_chunk *chunk, double value)
 	chunk->has_bounds = true;
 }
 
-static int compare(const char *text, size_t size, const struct bound *bound)
+static int compare(const char *text, size_t size, const struct parquet_bound *bound)
 {
 	const int order = memcmp(text, bound->text, size < bound->size ? size : bound->size);
 
 	return order ? order : (size > bound->size) - (size < bound->size);
 }
 
-static void bound_text(struct bound *bound, const char *text, size_t size)
+static void bound_text(struct parquet_bound *bound, const char *text, size_t size)
 {
 	memcpy(bound->text, text, size);
 	bound->size = size;
@@ -194,7 +194,7 @@ bool parquet_chunk_row(struct parquet_chunk *chunk)
 
 /* ---- pages ---- */
 
-static void put_levels(struct bytes *page, const struct runs *levels)
+static void put_levels(struct parquet_bytes *page, const struct parquet_runs *levels)
 {
 	const size_t begin = page->size;
 	uint32_t size;
@@ -207,7 +207,7 @@ static void put_levels(struct bytes *page, const struct runs *levels)
 	memcpy(page->data + begin, &size, sizeof(size));
 }
 
-static void put_booleans(struct bytes *page, const struct runs *number)
+static void put_booleans(struct parquet_bytes *page, const struct parquet_runs *number)
 {
 	const size_t size = (number->count + 7) / 8;
 	uint8_t *at = size ? bytes_grow(page, size) : NULL;
@@ -219,7 +219,7 @@ static void put_booleans(struct bytes *page, const struct runs *number)
 		at[i / 8] |= (uint8_t)(number->number[i] << (i % 8));
 }
 
-static void put_numbers(struct bytes *page, const struct parquet_chunk *chunk)
+static void put_numbers(struct parquet_bytes *page, const struct parquet_chunk *chunk)
 {
 	const uint8_t width = (uint8_t)runs_width(chunk->texts.count ? chunk->texts.count - 1 : 0);
 
@@ -228,8 +228,8 @@ static void put_numbers(struct bytes *page, const struct parquet_chunk *chunk)
 }
 
 /* @out gets a header and @raw, compressed. Return: 0, or -1 without memory. */
-static int put_page(struct bytes *out, const struct bytes *raw, int kind, uint32_t values,
-		    int encoding, ZSTD_CCtx *zstd, uint64_t *uncompressed)
+static int put_page(struct parquet_bytes *out, const struct parquet_bytes *raw, int kind,
+		    uint32_t values, int encoding, ZSTD_CCtx *zstd, uint64_t *uncompressed)
 {
 	const size_t most = ZSTD_compressBound(raw->size);
 	void *packed = malloc(most);
@@ -269,7 +269,7 @@ int64_t parquet_chunk_page(struct parquet_chunk *chunk, ZSTD_CCtx *zstd)
 {
 	const size_t before = chunk->pages.size;
 	const bool numbered = chunk->column->type == PARQUET_TEXT && !chunk->without_texts;
-	struct bytes page = { 0 };
+	struct parquet_bytes page = { 0 };
 	int rc;
 
 	if (!chunk->filled)
@@ -298,7 +298,7 @@ int64_t parquet_chunk_page(struct parquet_chunk *chunk, ZSTD_CCtx *zstd)
 	return rc ? -1 : (int64_t)(chunk->pages.size - before);
 }
 
-int parquet_chunk_put(struct parquet_chunk *chunk, ZSTD_CCtx *zstd, struct bytes *out,
+int parquet_chunk_put(struct parquet_chunk *chunk, ZSTD_CCtx *zstd, struct parquet_bytes *out,
 		      size_t *pages)
 {
 	if (chunk->has_numbers && put_page(out, &chunk->texts.values, PAGE_DICTIONARY,
@@ -312,9 +312,9 @@ int parquet_chunk_put(struct parquet_chunk *chunk, ZSTD_CCtx *zstd, struct bytes
 /* ---- the description ---- */
 
 static void put_bound(const struct parquet_chunk *chunk, struct thrift *thrift, int field,
-		      const struct bound *bound)
+		      const struct parquet_bound *bound)
 {
-	struct bytes value = { 0 };
+	struct parquet_bytes value = { 0 };
 	uint64_t bits = (uint64_t)bound->integer;
 
 	if (chunk->column->type == PARQUET_TEXT) {
@@ -333,7 +333,7 @@ static void put_bound(const struct parquet_chunk *chunk, struct thrift *thrift, 
 /* Zeros have a sign in doubles, and readers compare without it. */
 static void put_statistics(const struct parquet_chunk *chunk, struct thrift *thrift)
 {
-	struct bound least = chunk->least, most = chunk->most;
+	struct parquet_bound least = chunk->least, most = chunk->most;
 
 	if (chunk->column->type == PARQUET_UINT64_LIST)
 		return;

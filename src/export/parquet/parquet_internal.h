@@ -22,7 +22,8 @@ enum { CODEC_ZSTD = 6 };
 
 /* Each different text once, numbered from 0. Zeroed is a valid start. */
 struct texts {
-	struct bytes values;  /* as the dictionary page has them: size, bytes, size, bytes ... */
+	struct parquet_bytes
+		values;       /* as the dictionary page has them: size, bytes, size, bytes ... */
 	uint32_t *begin;      /* [count] of a text in values */
 	uint32_t count, room; /* of begin */
 	uint32_t *slot;       /* [slots]: number + 1; 0: free */
@@ -40,7 +41,7 @@ void parquet_texts_free(struct texts *texts);
 
 #define BOUND_MAX 64u /* bytes of a text that is a smallest or largest value */
 
-struct bound {
+struct parquet_bound {
 	int64_t integer; /* also BOOL, and UINT64 as its bits */
 	double real;
 	char text[BOUND_MAX];
@@ -52,19 +53,19 @@ struct parquet_chunk {
 	bool is_set; /* in the present row */
 
 	/* The page that is being filled. */
-	struct runs repetition, definition; /* levels */
-	struct runs number;                 /* of texts in the dictionary, or booleans */
-	struct bytes plain;
+	struct parquet_runs repetition, definition; /* levels */
+	struct parquet_runs number;                 /* of texts in the dictionary, or booleans */
+	struct parquet_bytes plain;
 	uint32_t filled; /* values, NULL included */
 
 	/* The group. */
-	struct bytes pages;
+	struct parquet_bytes pages;
 	struct texts texts;
 	bool without_texts;             /* too many: the rest of the group is plain */
 	uint64_t values, nulls, raw;    /* of complete pages */
 	bool has_bounds, has_no_bounds; /* of texts that are too long */
 	bool has_numbers, has_plain;    /* kinds of its pages */
-	struct bound least, most;
+	struct parquet_bound least, most;
 };
 
 void parquet_chunk_i64(struct parquet_chunk *chunk, int64_t value);
@@ -86,7 +87,7 @@ int64_t parquet_chunk_page(struct parquet_chunk *chunk, ZSTD_CCtx *zstd);
  *
  * Return: 0, or -1 without memory.
  */
-int parquet_chunk_put(struct parquet_chunk *chunk, ZSTD_CCtx *zstd, struct bytes *out,
+int parquet_chunk_put(struct parquet_chunk *chunk, ZSTD_CCtx *zstd, struct parquet_bytes *out,
 		      size_t *pages);
 
 /** parquet_chunk_describe() - ColumnMetaData. @offset: of the chunk in the file; @pages, @size: of

@@ -14,7 +14,7 @@
 
 #define REPEATS_LEAST 8u
 
-uint8_t *bytes_grow(struct bytes *bytes, size_t size)
+uint8_t *bytes_grow(struct parquet_bytes *bytes, size_t size)
 {
 	if (!ARRAY_FIT(bytes->data, bytes->size + size, bytes->room)) {
 		bytes->failed = true;
@@ -24,7 +24,7 @@ uint8_t *bytes_grow(struct bytes *bytes, size_t size)
 	return bytes->data + bytes->size - size;
 }
 
-void bytes_put(struct bytes *bytes, const void *data, size_t size)
+void bytes_put(struct parquet_bytes *bytes, const void *data, size_t size)
 {
 	uint8_t *at = size ? bytes_grow(bytes, size) : NULL;
 
@@ -32,7 +32,7 @@ void bytes_put(struct bytes *bytes, const void *data, size_t size)
 		memcpy(at, data, size);
 }
 
-void bytes_u32(struct bytes *bytes, uint32_t value)
+void bytes_u32(struct parquet_bytes *bytes, uint32_t value)
 {
 	const uint8_t data[] = { (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
 				 (uint8_t)(value >> 24) };
@@ -40,13 +40,13 @@ void bytes_u32(struct bytes *bytes, uint32_t value)
 	bytes_put(bytes, data, sizeof(data));
 }
 
-void bytes_u64(struct bytes *bytes, uint64_t value)
+void bytes_u64(struct parquet_bytes *bytes, uint64_t value)
 {
 	bytes_u32(bytes, (uint32_t)value);
 	bytes_u32(bytes, (uint32_t)(value >> 32));
 }
 
-void bytes_varint(struct bytes *bytes, uint64_t value)
+void bytes_varint(struct parquet_bytes *bytes, uint64_t value)
 {
 	uint8_t data[10];
 	unsigned size = 0;
@@ -59,7 +59,7 @@ void bytes_varint(struct bytes *bytes, uint64_t value)
 	bytes_put(bytes, data, size);
 }
 
-void runs_add(struct runs *runs, uint32_t number)
+void runs_add(struct parquet_runs *runs, uint32_t number)
 {
 	if (ARRAY_ROOM(runs->number, runs->count, runs->room))
 		runs->number[runs->count++] = number;
@@ -72,7 +72,7 @@ unsigned runs_width(uint32_t most)
 	return most ? 32 - (unsigned)__builtin_clz(most) : 0;
 }
 
-static void put_repeat(struct bytes *bytes, uint32_t count, uint32_t number, unsigned width)
+static void put_repeat(struct parquet_bytes *bytes, uint32_t count, uint32_t number, unsigned width)
 {
 	uint8_t data[4];
 
@@ -83,7 +83,8 @@ static void put_repeat(struct bytes *bytes, uint32_t count, uint32_t number, uns
 }
 
 /* @count numbers; a multiple of eight, except at the end of all. */
-static void put_groups(struct bytes *bytes, const uint32_t *number, uint32_t count, unsigned width)
+static void put_groups(struct parquet_bytes *bytes, const uint32_t *number, uint32_t count,
+		       unsigned width)
 {
 	const uint32_t groups = (count + 7) / 8;
 	uint8_t *at;
@@ -101,7 +102,7 @@ static void put_groups(struct bytes *bytes, const uint32_t *number, uint32_t cou
 		}
 }
 
-static uint32_t repeats_at(const struct runs *runs, uint32_t at)
+static uint32_t repeats_at(const struct parquet_runs *runs, uint32_t at)
 {
 	uint32_t end = at + 1;
 
@@ -110,7 +111,7 @@ static uint32_t repeats_at(const struct runs *runs, uint32_t at)
 	return end - at;
 }
 
-void runs_put(struct bytes *bytes, const struct runs *runs, unsigned width)
+void runs_put(struct parquet_bytes *bytes, const struct parquet_runs *runs, unsigned width)
 {
 	uint32_t begin = 0, at = 0;
 

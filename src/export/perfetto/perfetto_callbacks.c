@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Takes the arrows that began on this thread since @start_ns into @flow. Return: how many. */
-static unsigned take_departures(struct thread_state *thread, const struct model_instance *instance,
+static unsigned take_departures(struct perfetto_thread *thread,
+				const struct model_instance *instance,
 				uint64_t flow[DEPARTURES_MAX])
 {
 	unsigned flows = 0, kept = 0;
@@ -51,12 +52,12 @@ static void describe_way(struct exporter *exporter, const struct model_message *
 }
 
 /* Fills @call with everything known about @instance. Return: its thread; NULL: out of memory. */
-static struct thread_state *describe(struct exporter *exporter,
+static struct perfetto_thread *describe(struct exporter *exporter,
 				     const struct model_instance *instance, struct call_event *call)
 {
 	const struct model_callback *callback = instance->callback;
 	const struct callback_state *state = export_callback(exporter, callback);
-	struct thread_state *thread = export_thread(exporter, instance->thread);
+	struct perfetto_thread *thread = export_thread(exporter, instance->thread);
 	const struct model_message *message = instance->message;
 	struct pft_event *event = &call->event;
 
@@ -105,7 +106,7 @@ static bool instance_is_wanted(const struct exporter *exporter,
 /* If a callback is not shown, arrows that left it begin at their messages. */
 static void skip_instance(struct exporter *exporter, const struct model_instance *instance)
 {
-	struct thread_state *thread = export_thread(exporter, instance->thread);
+	struct perfetto_thread *thread = export_thread(exporter, instance->thread);
 	uint64_t flow[DEPARTURES_MAX];
 
 	if (!thread)
@@ -116,7 +117,7 @@ static void skip_instance(struct exporter *exporter, const struct model_instance
 
 /* The first part of export_instance() and export_unfinished(). Return: as describe(); NULL also if
  * it is not shown. */
-static struct thread_state *begin_instance(struct exporter *exporter,
+static struct perfetto_thread *begin_instance(struct exporter *exporter,
 					   const struct model_instance *instance,
 					   struct call_event *call, uint64_t *count)
 {
@@ -133,7 +134,7 @@ void export_instance(void *context, const struct model_instance *instance)
 	struct exporter *exporter = context;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct call_event call;
-	struct thread_state *thread =
+	struct perfetto_thread *thread =
 		begin_instance(exporter, instance, &call, &exporter->result->callbacks);
 
 	if (!thread)
@@ -157,7 +158,7 @@ void export_unfinished(void *context, const struct model_instance *instance)
 	struct exporter *exporter = context;
 	int64_t ns = export_time(exporter, instance->start_ns);
 	struct call_event call;
-	struct thread_state *thread =
+	struct perfetto_thread *thread =
 		begin_instance(exporter, instance, &call, &exporter->result->unfinished);
 
 	if (!thread)

@@ -87,7 +87,7 @@ void export_count_published(struct exporter *exporter, const struct model_messag
 		return;
 	}
 	counters->latest[counters->published++ % PUBLISHED_MAX] =
-		(struct publication){ message->id, exporter->now_ns };
+		(struct perfetto_publication){ message->id, exporter->now_ns };
 }
 
 void export_counters_finish(struct exporter *exporter)
@@ -124,7 +124,7 @@ static uint64_t newer(const struct topic_counters *counters, uint64_t id, int64_
 	uint64_t count = 0;
 
 	for (uint64_t i = 1; i <= known; i++) {
-		const struct publication *at =
+		const struct perfetto_publication *at =
 			&counters->latest[(counters->published - i) % PUBLISHED_MAX];
 
 		if (at->id == id)

@@ -65,7 +65,7 @@ static void put_publish(struct exporter *exporter, const struct model_message *m
 		    export_time(exporter, message->publish_ns), &event);
 }
 
-void export_pending(struct exporter *exporter, struct thread_state *thread)
+void export_pending(struct exporter *exporter, struct perfetto_thread *thread)
 {
 	if (thread->pending.id)
 		put_publish(exporter, &thread->pending);
@@ -75,11 +75,11 @@ void export_pending(struct exporter *exporter, struct thread_state *thread)
 void export_publishes(struct exporter *exporter)
 {
 	for (uint32_t i = 0; i < exporter->by[BY_THREAD].count; i++)
-		export_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct thread_state));
+		export_pending(exporter, BY_INDEX(exporter, BY_THREAD, i, struct perfetto_thread));
 }
 
 /* The arrows of @message also leave the callback that publishes it. */
-static void depart(struct exporter *exporter, struct thread_state *thread,
+static void depart(struct exporter *exporter, struct perfetto_thread *thread,
 		   const struct model_message *message)
 {
 	uint64_t flow[FLOWS_MAX];
@@ -98,7 +98,7 @@ static void depart(struct exporter *exporter, struct thread_state *thread,
 static void on_published(void *context, const struct model_message *message)
 {
 	struct exporter *exporter = context;
-	struct thread_state *thread = message->publish_thread ?
+	struct perfetto_thread *thread = message->publish_thread ?
 		export_thread(exporter, message->publish_thread) : NULL;
 	/* If events were lost, two calls may look like one. */
 	bool second = thread && thread->pending.id && thread->pending.id == message->id &&
@@ -186,7 +186,7 @@ static void on_call_step(void *context, const struct model_call_step *step)
 {
 	const struct model_call *call = step->call;
 	struct exporter *exporter = context;
-	struct thread_state *thread;
+	struct perfetto_thread *thread;
 
 	if (step->what != MODEL_CALL_REQUEST)
 		return;
@@ -235,7 +235,7 @@ static void on_transition(void *context, const struct model_transition *transiti
 static void on_loss(void *context, const struct model_loss *loss)
 {
 	struct exporter *exporter = context;
-	const struct thread_state *thread;
+	const struct perfetto_thread *thread;
 
 	if (loss->end_ns < exporter->options->begin_ns ||
 	    loss->begin_ns > exporter->options->end_ns)

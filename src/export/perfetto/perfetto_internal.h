@@ -60,7 +60,7 @@ struct span_depth {
 	uint32_t late;			/* begun after the window: inside all others */
 };
 
-struct thread_state {
+struct perfetto_thread {
 	struct pft_track *track;
 	struct span_depth spans;
 	int64_t last_end_ns; /* of the callbacks that returned */
@@ -116,10 +116,11 @@ struct topic_counters {
 	int64_t second;			/* that is being counted, from the first one of the file */
 	uint64_t in_second, drops;
 	uint64_t published;		/* in all */
-	struct publication *latest;	/* the last PUBLISHED_MAX, by their number modulo that */
+	struct perfetto_publication
+		*latest; /* the last PUBLISHED_MAX, by their number modulo that */
 };
 
-struct publication {
+struct perfetto_publication {
 	uint64_t id;
 	int64_t ns;
 };
@@ -237,7 +238,7 @@ void *by_index(struct exporter *exporter, enum by what, uint32_t index, size_t s
 
 /* Tracks, created when first needed; NULL: out of memory. */
 struct pft_track *export_process(struct exporter *exporter, const struct model_process *process);
-struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread);
+struct perfetto_thread *export_thread(struct exporter *exporter, const struct model_thread *thread);
 struct pft_track *export_publisher(struct exporter *exporter,
 				   const struct model_publisher *publisher);
 struct pft_track *export_subscription(struct exporter *exporter,
@@ -305,7 +306,7 @@ const struct callback_state *export_callback(struct exporter *exporter,
 					     const struct model_callback *callback);
 
 /** export_pending() - the same for one thread. */
-void export_pending(struct exporter *exporter, struct thread_state *thread);
+void export_pending(struct exporter *exporter, struct perfetto_thread *thread);
 
 /* perfetto_callbacks.c: of struct model_listener. */
 void export_instance(void *context, const struct model_instance *instance);

@@ -51,7 +51,7 @@ static const struct kymo_ctf_bind wanted[] = {
 };
 #define WANTED (COUNT_OF(wanted))
 
-struct kernel {
+struct kernel_tracks {
 	struct exporter *exporter;
 	struct sched *sched;  /* states of threads, as in the tables */
 	struct map cpu;       /* (CPU, machine) -> struct pft_cpu */
@@ -82,7 +82,7 @@ static int32_t machine_of(const struct exporter *exporter, uint32_t trace)
 	return model_process(exporter->model, 0) ? -1 : (int32_t)exporter->options->machine;
 }
 
-static struct pft_cpu *cpu_of(struct kernel *kernel, const struct kymo_ctf_event *event)
+static struct pft_cpu *cpu_of(struct kernel_tracks *kernel, const struct kymo_ctf_event *event)
 {
 	const int32_t machine = kernel->machine[event->trace];
 	struct pft_cpu *cpu;
@@ -125,13 +125,13 @@ static int32_t prio_of(const struct kymo_ctf_value *value)
 
 /* A thread that was woken while it was about to sleep is ready. Readers ignore a wake-up of a
  * running thread. */
-static bool stays_ready(const struct kernel *kernel, const struct kymo_ctf_event *event)
+static bool stays_ready(const struct kernel_tracks *kernel, const struct kymo_ctf_event *event)
 {
 	return sched_state_of(kernel->sched, sched_trace_host(kernel->sched, event->trace),
 			      (int32_t)event->value[PREV_TID].i) == SCHED_WAITING;
 }
 
-static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu,
+static void on_switch(const struct kernel_tracks *kernel, struct pft_cpu *cpu,
 		      const struct kymo_ctf_event *event, int64_t ns)
 {
 	const struct kymo_ctf_value *value = event->value;
@@ -156,8 +156,8 @@ static void on_switch(const struct kernel *kernel, struct pft_cpu *cpu,
  * so a name becomes this machine's number; a name without one is left out. A return without a call
  * is left out, too, and a call without a return ends where the next call begins.
  */
-static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kymo_ctf_event *event,
-		    int64_t ns)
+static void on_call(struct kernel_tracks *kernel, struct pft_cpu *cpu,
+		    const struct kymo_ctf_event *event, int64_t ns)
 {
 	const uint32_t machine = (uint32_t)kernel->machine[event->trace];
 	const int32_t tid =
@@ -181,7 +181,7 @@ static void on_call(struct kernel *kernel, struct pft_cpu *cpu, const struct kym
 		kernel->exporter->out_of_memory = true;
 }
 
-static void put_event(struct kernel *kernel, const struct kymo_ctf_event *event)
+static void put_event(struct kernel_tracks *kernel, const struct kymo_ctf_event *event)
 {
 	const struct kymo_ctf_value *value = event->value;
 	struct pft_cpu *cpu =
@@ -232,7 +232,7 @@ static int32_t number_of(const struct kymo_ctf_event_class *class)
 	return -1;
 }
 
-static int find_calls(struct kernel *kernel)
+static int find_calls(struct kernel_tracks *kernel)
 {
 	const struct kymo_ctf_reader *reader = kernel->exporter->reader;
 
@@ -242,7 +242,7 @@ static int find_calls(struct kernel *kernel)
 	return kernel->call ? 0 : -1;
 }
 
-static int read_all(struct kernel *kernel, struct kymo_err *err)
+static int read_all(struct kernel_tracks *kernel, struct kymo_err *err)
 {
 	struct exporter *exporter = kernel->exporter;
 	const bool calls = calls_are_there(exporter->reader);
@@ -280,7 +280,7 @@ static int read_all(struct kernel *kernel, struct kymo_err *err)
 int export_kernel(struct exporter *exporter, struct kymo_err *err)
 {
 	static const struct sched_listener nobody = { 0 };
-	struct kernel kernel = { .exporter = exporter };
+	struct kernel_tracks kernel = { .exporter = exporter };
 	const struct map_slot *slot;
 	int rc;
 

@@ -42,7 +42,7 @@ static struct pft_track *custom_track(struct exporter *exporter, const struct sp
 
 static struct pft_track *track_of(struct exporter *exporter, const struct spans_event *event)
 {
-	const struct thread_state *thread;
+	const struct perfetto_thread *thread;
 
 	if (event->track)
 		return custom_track(exporter, event->track);
@@ -54,7 +54,7 @@ static struct pft_track *track_of(struct exporter *exporter, const struct spans_
 static struct span_depth *depth_of(struct exporter *exporter, const struct spans_event *event)
 {
 	struct span_track_state *state;
-	struct thread_state *thread;
+	struct perfetto_thread *thread;
 
 	if (event->track) {
 		state = BY_INDEX(exporter, BY_SPAN_TRACK, event->track->index, struct span_track_state);
@@ -239,8 +239,8 @@ static void on_counter(void *context, const struct spans_event *event)
 static void on_thread_name(void *context, const struct model_thread *thread)
 {
 	struct exporter *exporter = context;
-	const struct thread_state *state = BY_INDEX(exporter, BY_THREAD, thread->index,
-						    struct thread_state);
+	const struct perfetto_thread *state = BY_INDEX(exporter, BY_THREAD, thread->index,
+						    struct perfetto_thread);
 
 	if (state)
 		pft_thread_name(state->track, thread->name);	/* NULL: the track will be created with this name */

@@ -43,10 +43,10 @@ struct pft_track *export_process(struct exporter *exporter, const struct model_p
 	return state ? state->track : NULL;
 }
 
-struct thread_state *export_thread(struct exporter *exporter, const struct model_thread *thread)
+struct perfetto_thread *export_thread(struct exporter *exporter, const struct model_thread *thread)
 {
-	struct thread_state *state = BY_INDEX(exporter, BY_THREAD, thread->index,
-					      struct thread_state);
+	struct perfetto_thread *state = BY_INDEX(exporter, BY_THREAD, thread->index,
+					      struct perfetto_thread);
 	struct process_state *process;
 
 	if (!state || state->track)

@@ -118,7 +118,7 @@ static const struct field {
 	{ VALUE, 3, "intValue", INTEGER, false, 0 },
 };
 
-struct bytes {
+struct otlp_bytes {
 	const uint8_t *at, *end;
 };
 
@@ -130,7 +130,7 @@ static const struct field *find(enum message of, uint64_t number)
 	return NULL;
 }
 
-static bool get_varint(struct bytes *in, uint64_t *value)
+static bool get_varint(struct otlp_bytes *in, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned shift = 0; in->at < in->end && shift < 64; shift += 7) {
@@ -143,7 +143,7 @@ static bool get_varint(struct bytes *in, uint64_t *value)
 	return false;
 }
 
-static bool get_fixed(struct bytes *in, uint64_t *value)
+static bool get_fixed(struct otlp_bytes *in, uint64_t *value)
 {
 	*value = 0;
 	if (in->end - in->at < 8)
@@ -153,13 +153,13 @@ static bool get_fixed(struct bytes *in, uint64_t *value)
 	return true;
 }
 
-static bool get_bytes(struct bytes *in, struct bytes *inside)
+static bool get_bytes(struct otlp_bytes *in, struct otlp_bytes *inside)
 {
 	uint64_t size;
 
 	if (!get_varint(in, &size) || size > (uint64_t)(in->end - in->at))
 		return false;
-	*inside = (struct bytes){ in->at, in->at + size };
+	*inside = (struct otlp_bytes){ in->at, in->at + size };
 	in->at += size;
 	return true;
 }
@@ -174,7 +174,7 @@ static void put_numeral(struct json_text *json, const char *key, const char *for
 	json_text_string(json, key, text);
 }
 
-static void put_text(struct json_text *json, const char *key, const struct bytes *in)
+static void put_text(struct json_text *json, const char *key, const struct otlp_bytes *in)
 {
 	char *copy = strndup((const char *)in->at, (size_t)(in->end - in->at));
 
@@ -183,7 +183,7 @@ static void put_text(struct json_text *json, const char *key, const struct bytes
 	free(copy);
 }
 
-static void put_id(struct json_text *json, const char *key, const struct bytes *in)
+static void put_id(struct json_text *json, const char *key, const struct otlp_bytes *in)
 {
 	char text[2 * OTLP_TRACE_BYTES + 1] = "";
 
@@ -192,7 +192,7 @@ static void put_id(struct json_text *json, const char *key, const struct bytes *
 	json_text_string(json, key, text);
 }
 
-static bool put_packed(struct json_text *json, const char *key, struct bytes in)
+static bool put_packed(struct json_text *json, const char *key, struct otlp_bytes in)
 {
 	uint64_t value;
 
@@ -206,12 +206,12 @@ static bool put_packed(struct json_text *json, const char *key, struct bytes in)
 	return true;
 }
 
-static bool put_message(struct json_text *json, enum message of, struct bytes in);
+static bool put_message(struct json_text *json, enum message of, struct otlp_bytes in);
 
-static bool put_inside(struct json_text *json, const struct field *field, struct bytes *in)
+static bool put_inside(struct json_text *json, const struct field *field, struct otlp_bytes *in)
 {
 	const char *key = field->repeated ? NULL : field->name;
-	struct bytes inside;
+	struct otlp_bytes inside;
 
 	if (!get_bytes(in, &inside))
 		return false;
@@ -233,7 +233,7 @@ static bool put_inside(struct json_text *json, const struct field *field, struct
 	}
 }
 
-static bool put_value(struct json_text *json, const struct field *field, struct bytes *in)
+static bool put_value(struct json_text *json, const struct field *field, struct otlp_bytes *in)
 {
 	const bool fixed = field->kind == FIXED || field->kind == REAL;
 	char text[TEXT_QUANTITY_MAX];
@@ -268,7 +268,7 @@ static bool put_value(struct json_text *json, const struct field *field, struct 
 	return true;
 }
 
-static bool put_message(struct json_text *json, enum message of, struct bytes in)
+static bool put_message(struct json_text *json, enum message of, struct otlp_bytes in)
 {
 	const struct field *open = NULL;
 
@@ -296,7 +296,7 @@ static bool put_message(struct json_text *json, enum message of, struct bytes in
 
 char *otlp_json(enum otlp_signal signal, const void *data, size_t size_of_data, size_t *size)
 {
-	const struct bytes in = { data, (const uint8_t *)data + size_of_data };
+	const struct otlp_bytes in = { data, (const uint8_t *)data + size_of_data };
 	struct json_text json = { .one_line = true };
 	bool ok;
 

@@ -18,7 +18,7 @@
 static __thread struct kymo_guest guest;
 
 /* An event as recorded. */
-struct call {
+struct function_call {
 	uint64_t address, site;
 };
 
@@ -27,7 +27,7 @@ KYMO_EXPORT void __cyg_profile_func_exit(void *function, void *site);
 
 KYMO_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 {
-	const struct call call = { (uintptr_t)function, (uintptr_t)site };
+	const struct function_call call = { (uintptr_t)function, (uintptr_t)site };
 
 	if (!kymo_unlikely(kymo_enable_byte(KYMO_POINT_func_entry)) ||
 	    !kymo_guest_may_emit(&guest, false))
@@ -38,7 +38,7 @@ KYMO_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 
 KYMO_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 {
-	const struct call call = { (uintptr_t)function, (uintptr_t)site };
+	const struct function_call call = { (uintptr_t)function, (uintptr_t)site };
 
 	if (kymo_unlikely(kymo_enable_byte(KYMO_POINT_func_exit)) &&
 	    kymo_guest_may_emit(&guest, false))

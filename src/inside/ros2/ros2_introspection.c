@@ -25,7 +25,7 @@ enum { LONG_DOUBLE = 3, STRING = 16, WSTRING = 17, MESSAGE = 18 };
 #define WORK_MAX 65536u   /* members that are looked at to measure one message */
 #define SEQUENCE_BYTES 16u /* that its count() reads, in C and in C++ */
 
-struct member {
+struct message_member {
 	const char *name;
 	uint8_t type;
 	size_t string_max;
@@ -48,10 +48,10 @@ struct members {
 	uint32_t count;
 	size_t size;
 	union {
-		const struct member *member;
+		const struct message_member *member;
 		uintptr_t has_key; /* 0 or 1: from Jazzy on, `member` comes behind it */
 	} at;
-	const struct member *later;
+	const struct message_member *later;
 };
 
 /* The beginning of a string in C and in C++ (libstdc++). */
@@ -69,23 +69,23 @@ static bool has_keys(const struct members *type)
 	return type->at.has_key <= 1;
 }
 
-static const struct member *members_of(const struct members *type)
+static const struct message_member *members_of(const struct members *type)
 {
 	return has_keys(type) ? type->later : type->at.member;
 }
 
-static bool is_array(const struct members *type, const struct member *member)
+static bool is_array(const struct members *type, const struct message_member *member)
 {
 	return member->flags[has_keys(type)];
 }
 
 /* An array of a fixed length has no count in front of it. */
-static bool is_sequence(const struct members *type, const struct member *member)
+static bool is_sequence(const struct members *type, const struct message_member *member)
 {
 	return is_array(type, member) && (!member->array_size || member->has_upper_bound);
 }
 
-static const struct members *type_of(const struct member *member)
+static const struct members *type_of(const struct message_member *member)
 {
 	return member->message->data;
 }
@@ -105,14 +105,14 @@ struct visit {
 static bool is_known(const struct members *type, struct visit *visit);
 
 /* The least bytes of one element of @member in memory. */
-static uint64_t bytes_in_memory(const struct member *member)
+static uint64_t bytes_in_memory(const struct message_member *member)
 {
 	if (member->type == MESSAGE)
 		return type_of(member)->size;
 	return member->type >= STRING ? sizeof(struct string) : bytes_of[member->type];
 }
 
-static bool is_within(const struct members *type, const struct member *member)
+static bool is_within(const struct members *type, const struct message_member *member)
 {
 	const uint64_t room = type->size - member->offset; /* offset < size */
 
@@ -123,7 +123,7 @@ static bool is_within(const struct members *type, const struct member *member)
 	return member->array_size <= room / bytes_in_memory(member);
 }
 
-static bool is_known_member(const struct members *type, const struct member *member,
+static bool is_known_member(const struct members *type, const struct message_member *member,
 			    struct visit *visit)
 {
 	if (++visit->members > VISITS_MAX || !member->name || !member->type ||
@@ -156,7 +156,7 @@ static bool is_known(const struct members *type, struct visit *visit)
 static bool is_fixed(const struct members *type)
 {
 	for (uint32_t i = 0; i < type->count; i++) {
-		const struct member *member = &members_of(type)[i];
+		const struct message_member *member = &members_of(type)[i];
 
 		if (member->type == STRING || member->type == WSTRING ||
 		    is_sequence(type, member) ||
@@ -173,7 +173,7 @@ static uint64_t work_of(const struct members *type)
 	uint64_t work = 0;
 
 	for (uint32_t i = 0; i < type->count && work <= WORK_MAX; i++) {
-		const struct member *member = &members_of(type)[i];
+		const struct message_member *member = &members_of(type)[i];
 
 		work++;
 		if (member->type == MESSAGE)
@@ -217,7 +217,8 @@ static uint64_t end_of_equals(const struct members *type, size_t count, uint64_t
 	return at;
 }
 
-static uint64_t end_of_element(const struct member *member, const uint8_t *element, uint64_t at)
+static uint64_t end_of_element(const struct message_member *member, const uint8_t *element,
+			       uint64_t at)
 {
 	struct string string;
 
@@ -228,7 +229,7 @@ static uint64_t end_of_element(const struct member *member, const uint8_t *eleme
 	return member->type == STRING ? at + string.length + 1 : at + string.length * WCHAR_BYTES;
 }
 
-static uint64_t end_of_array(const struct members *type, const struct member *member,
+static uint64_t end_of_array(const struct members *type, const struct message_member *member,
 			     const uint8_t *field, uint64_t at)
 {
 	size_t count = member->array_size;
@@ -253,7 +254,7 @@ static uint64_t end_of_array(const struct members *type, const struct member *me
 static uint64_t end_of(const struct members *type, const uint8_t *message, uint64_t at)
 {
 	for (uint32_t i = 0; i < type->count; i++) {
-		const struct member *member = &members_of(type)[i];
+		const struct message_member *member = &members_of(type)[i];
 		const uint8_t *field = message ? message + member->offset : NULL;
 
 		if (is_array(type, member))
@@ -274,13 +275,13 @@ uint64_t kymo_introspection_size(const void *members, const void *message)
 /* ---- what the table says about the type ---- */
 
 /* The member @name, if it is one message of type @of. */
-static const struct member *message_named(const struct members *type, const char *name,
+static const struct message_member *message_named(const struct members *type, const char *name,
 					  const char *of)
 {
 	char found[KYMO_TYPE_NAME_MAX];
 
 	for (uint32_t i = 0; i < type->count; i++) {
-		const struct member *member = &members_of(type)[i];
+		const struct message_member *member = &members_of(type)[i];
 
 		if (strcmp(member->name, name) || member->type != MESSAGE || is_array(type, member))
 			continue;
@@ -292,7 +293,7 @@ static const struct member *message_named(const struct members *type, const char
 
 static void find_stamp(struct kymo_type *known, const struct members *type)
 {
-	const struct member *header = message_named(type, "header", "std_msgs/msg/Header"), *stamp;
+	const struct message_member *header = message_named(type, "header", "std_msgs/msg/Header"), *stamp;
 
 	stamp = header ? message_named(type_of(header), "stamp", "builtin_interfaces/msg/Time")
 		       : NULL;

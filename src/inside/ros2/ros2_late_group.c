@@ -34,7 +34,7 @@
 #define HIGHEST (1ull << 48)
 #define WITHIN_MAX 16u /* of a group, that get messages within the process */
 
-struct look {
+struct group_look {
 	const void *node, *caller, *group;
 	bool report; /* second round: the node is known */
 	bool named;  /* first round: only what gets messages within the process */
@@ -45,10 +45,10 @@ struct look {
 };
 
 struct function {
-	struct look *look;
+	struct group_look *look;
 	uintptr_t fill;
 	uintptr_t (*manager)(void);
-	void (*call)(struct look *const *look, const struct kymo_pointer *object);
+	void (*call)(struct group_look *const *look, const struct kymo_pointer *object);
 };
 
 /* ---- the node of a subscription, and NodeBases ---- */
@@ -186,7 +186,7 @@ static const void *asked(struct kymo_late_symbol *symbol, const void *object, co
 	return get ? get(object) : NULL;
 }
 
-static void tell_group(const struct look *look, const struct kymo_seen *seen)
+static void tell_group(const struct group_look *look, const struct kymo_seen *seen)
 {
 	const void *handle = (const void *)seen->address;
 	const char *fact;
@@ -213,7 +213,7 @@ static void tell_group(const struct look *look, const struct kymo_seen *seen)
 }
 
 /* The subscriptions of a group that have the topic of what gets messages within the process. */
-static void match_within(struct look *look, const void *handle)
+static void match_within(struct group_look *look, const void *handle)
 {
 	static struct kymo_late_symbol symbol = {
 		"_ZNK6rclcpp12experimental28SubscriptionIntraProcessBase14get_topic_nameEv", NULL,
@@ -230,7 +230,7 @@ static void match_within(struct look *look, const void *handle)
 		}
 }
 
-static void report(struct look *look, enum kymo_seen_kind kind, const void *handle,
+static void report(struct group_look *look, enum kymo_seen_kind kind, const void *handle,
 		   const void *object)
 {
 	struct kymo_seen *seen = kymo_seen_add((uintptr_t)handle, kind);
@@ -252,10 +252,10 @@ static void report(struct look *look, enum kymo_seen_kind kind, const void *hand
 }
 
 #define MEMBER(what, KIND, getter_name, node_expression)                                           \
-	static void member_##what(struct look *const *function, const struct kymo_pointer *object) \
+	static void member_##what(struct group_look *const *function, const struct kymo_pointer *object) \
 	{                                                                                          \
 		static void *known_getter;                                                         \
-		struct look *look = *function;                                                     \
+		struct group_look *look = *function;                                                     \
                                                                                                    \
 		if (look->report)                                                                  \
 			report(look, KIND,                                                         \
@@ -272,10 +272,11 @@ static struct kymo_late_symbol service_node = { "_ZN6rclcpp11ServiceBase19get_rc
 					       NULL, false };
 
 /* A subscription is asked even if the node is known: it leads to the NodeBase, too. */
-static void member_subscription(struct look *const *function, const struct kymo_pointer *object)
+static void member_subscription(struct group_look *const *function,
+				const struct kymo_pointer *object)
 {
 	static void *known_getter;
-	struct look *look = *function;
+	struct group_look *look = *function;
 
 	if (look->report) {
 		report(look, SEEN_SUBSCRIPTION,
@@ -297,16 +298,16 @@ MEMBER(client, SEEN_CLIENT, "_ZN6rclcpp10ClientBase17get_client_handleEv",
 MEMBER(timer, SEEN_TIMER, "_ZN6rclcpp9TimerBase16get_timer_handleEv", NULL)
 
 /* Used until the group's subscriptions are known. */
-static void member_waitable(struct look *const *function, const struct kymo_pointer *object)
+static void member_waitable(struct group_look *const *function, const struct kymo_pointer *object)
 {
-	struct look *look = *function;
+	struct group_look *look = *function;
 
 	if (!look->report && look->count < WITHIN_MAX && object->object &&
 	    kymo_late_is_within(object->object) && kymo_cxx_lock(object))
 		look->within[look->count++] = *object;
 }
 
-static void end_within(struct look *look)
+static void end_within(struct group_look *look)
 {
 	for (unsigned i = 0; i < look->count; i++) {
 		struct kymo_seen *seen =
@@ -330,7 +331,7 @@ static void end_within(struct look *look)
 	"S1_IFvRKS2_INS_9TimerBaseEEEES1_IFvRKS2_INS_8WaitableEEEE"
 
 /* A std::function by value is passed by reference; the caller destroys it. */
-static void each_member(const void *group, struct look *look)
+static void each_member(const void *group, struct group_look *look)
 {
 	static struct kymo_late_symbol symbol = { COLLECT, NULL, false };
 	void (*collect)(const void *, struct function *, struct function *, struct function *,
@@ -353,7 +354,7 @@ static void each_member(const void *group, struct look *look)
 void kymo_late_group_node(struct kymo_seen *seen, const void *base, const void *caller)
 {
 	const void *group = (const void *)seen->address;
-	struct look look = { .caller = caller, .group = group };
+	struct group_look look = { .caller = caller, .group = group };
 	struct kymo_seen *node;
 
 	if (__atomic_load_n(&seen->node, __ATOMIC_ACQUIRE))
@@ -387,7 +388,9 @@ static const char *type_of(const void *group, const void *caller)
 void kymo_late_group_report(struct kymo_seen *seen, const void *executor, const void *caller)
 {
 	const void *group = (const void *)seen->address;
-	struct look look = { .caller = caller, .group = group, .node = seen->node, .named = true };
+	struct group_look look = {
+		.caller = caller, .group = group, .node = seen->node, .named = true
+	};
 	const char *type = type_of(group, caller);
 
 	if (type && kymo_seen_take(seen)) {

@@ -72,7 +72,7 @@ static void prefetch_unread(const struct merged *m, const struct drained_process
 	}
 }
 
-bool merged_slice(const struct drained_process *process, struct cursor *cursor)
+bool merged_slice(const struct drained_process *process, struct merged_cursor *cursor)
 {
 	uint32_t records;
 
@@ -94,7 +94,8 @@ bool merged_slice(const struct drained_process *process, struct cursor *cursor)
 }
 
 /* Records older than what was merged before go to a stream of the ring's own. Return: 0; -errno. */
-static int take_late(struct drained_process *process, struct cursor *cursor, struct drain *drain)
+static int take_late(struct drained_process *process, struct merged_cursor *cursor,
+		     struct drain *drain)
 {
 	struct ring *ring = &process->ring[cursor->ring];
 
@@ -144,7 +145,7 @@ static bool waits_for_declaration(struct merged *m, const struct drained_process
 /* Enters what was merged of input @index since its last part. Return: false without memory. */
 static bool add_part(struct merged *m, unsigned index)
 {
-	struct cursor *cursor = &m->cursor[index];
+	struct merged_cursor *cursor = &m->cursor[index];
 	struct merge_input *in = &m->merge.input[index];
 	const size_t size = (size_t)(in->at - cursor->span.bytes);
 	const bool all = in->at == in->end;
@@ -179,7 +180,7 @@ static bool add_part(struct merged *m, unsigned index)
 static bool next_span(struct merged *m, struct drained_process *process, struct drain *drain,
 		      unsigned index)
 {
-	struct cursor *cursor = &m->cursor[index];
+	struct merged_cursor *cursor = &m->cursor[index];
 	struct merge_input *in = &m->merge.input[index];
 	struct ring *ring = &process->ring[cursor->ring];
 
@@ -241,7 +242,7 @@ static int fill(struct merged *m, struct drained_process *process, struct drain 
 static void conclude(struct merged *m, struct drained_process *process, struct drain *drain)
 {
 	for (unsigned i = 0; i < m->count; i++) {
-		const struct cursor *cursor = &m->cursor[i];
+		const struct merged_cursor *cursor = &m->cursor[i];
 		struct ring *ring = &process->ring[cursor->ring];
 
 		if (cursor->wrong && !ring->bad && cursor->at == ring->taken) {

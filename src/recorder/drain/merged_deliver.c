@@ -78,7 +78,7 @@ int merged_hand_over(struct merged *m, struct drained_process *process, struct d
 		advance(m, process, i);
 	promise_end(process);
 	for (unsigned i = 0; i < m->count; i++) {
-		struct cursor *cursor = &m->cursor[i];
+		struct merged_cursor *cursor = &m->cursor[i];
 		struct ring *ring = &process->ring[cursor->ring];
 
 		cursor->records = 0;

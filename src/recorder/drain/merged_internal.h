@@ -14,7 +14,7 @@
 static_assert(BUFFER_BYTES > KYMO_BLOCK_MAX + sizeof(struct merge_context), "any record fits");
 
 /* One ring with something to take. */
-struct cursor {
+struct merged_cursor {
 	unsigned ring;
 	uint64_t word, lastts;     /* as read from the ring */
 	uint64_t at;               /* position up to which all is in a part */
@@ -38,7 +38,7 @@ struct step {
 struct merged {
 	struct merge merge;
 	struct drained_process *process; /* whose records are merged */
-	struct cursor *cursor;
+	struct merged_cursor *cursor;
 	unsigned count, room;
 	struct sink_packet *part;
 	uint64_t *dropped; /* [parts] */
@@ -59,7 +59,7 @@ int merged_read(struct merged *m, struct drained_process *process, struct drain 
 
 /** merged_slice() - find what is left of the block at cursor->at. Return: false: nothing more, or
  * the block is wrong. */
-bool merged_slice(const struct drained_process *process, struct cursor *cursor);
+bool merged_slice(const struct drained_process *process, struct merged_cursor *cursor);
 
 /** merged_hand_over() - the sinks get the buffer, if it has records; the rings advance. Return: 0;
  * -errno. */

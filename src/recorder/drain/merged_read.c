@@ -28,7 +28,7 @@ static int read_ring(struct merged *m, struct drained_process *process, unsigned
 	struct ring *ring = &process->ring[index];
 	const struct kymo_ring *shared = ring_shared(process, ring);
 	const uint32_t nest = __atomic_load_n(&shared->nest, __ATOMIC_ACQUIRE);
-	struct cursor cursor = { .ring = index,
+	struct merged_cursor cursor = { .ring = index,
 				 .at = ring->taken,
 				 .block_records = ring->block_records };
 	uint64_t unread;

@@ -154,7 +154,7 @@ static const char *missing_variable(const struct needed needed[NEEDED], bool rec
 
 /* ---- all prefixes ---- */
 
-struct walk {
+struct prefix_walk {
 	char *const *command;
 	unsigned at;			/* after the words that were parsed */
 	const char *problem;		/* what the prefix does that prevents recording */
@@ -195,7 +195,7 @@ static const char *effect_problem(enum effect effect, bool records)
 }
 
 /* Parses the words of @prefix, which is at @walk->at. */
-static void read_prefix(struct walk *walk, const struct prefix *prefix)
+static void read_prefix(struct prefix_walk *walk, const struct prefix *prefix)
 {
 	struct needed needed[NEEDED] = {
 		{ "LD_PRELOAD", true, NULL }, { "KYMO_SESSION", true, NULL }, { "KYMO_DIR", true, NULL }, { "KYMO_DISABLE", true, NULL },
@@ -232,7 +232,7 @@ static void read_prefix(struct walk *walk, const struct prefix *prefix)
 	walk->at = at;
 }
 
-static void describe_problem(const struct walk *walk, unsigned from, const char *verb,
+static void describe_problem(const struct prefix_walk *walk, unsigned from, const char *verb,
 			     struct prefixes *found)
 {
 	char before[160], after[160], words[96];
@@ -258,7 +258,7 @@ static void describe_problem(const struct walk *walk, unsigned from, const char 
 
 void prefixes_parse(char *const *command, const char *verb, struct prefixes *found)
 {
-	struct walk walk = { .command = command, .records = strcmp(verb, "run") != 0 };
+	struct prefix_walk walk = { .command = command, .records = strcmp(verb, "run") != 0 };
 
 	*found = (struct prefixes){ 0 };
 	while (command[walk.at]) {

@@ -126,7 +126,7 @@ static void on_yield_request(void *context, struct control_call *call, struct js
 }
 
 /* A client that waits for its snapshot. */
-struct client {
+struct record_client {
 	struct flight_waiter waiter;	/* first */
 	struct recorder *recorder;
 	struct control_call *call;
@@ -134,7 +134,7 @@ struct client {
 
 static void on_snapshot(struct flight_waiter *waiter, const struct flight_report *report)
 {
-	struct client *client = (struct client *)waiter;
+	struct record_client *client = (struct record_client *)waiter;
 	struct json_object *reply;
 
 	if (!client->recorder->control) {
@@ -161,7 +161,7 @@ static void ask_flight(struct recorder *recorder, struct control_call *call,
 		       struct json_object *request)
 {
 	const int64_t last_ns = json_object_get_int64(json_get(request, "last_ns"));
-	struct client *client = calloc(1, sizeof *client);
+	struct record_client *client = calloc(1, sizeof *client);
 
 	if (!client) {
 		control_refuse(call, &(struct kymo_err){ KYMO_EXIT_FAILED, "out of memory" });

@@ -5,14 +5,14 @@
 
 #define STATES (KYMO_STATE_RECORD + 1)
 
-struct step {
+struct state_step {
 	enum states_answer answer;
 	uint32_t next;
 };
 
 /* An action that is not listed is refused. */
 /* clang-format off */
-static const struct step steps[STATES][STATES_ACTIONS] = {
+static const struct state_step steps[STATES][STATES_ACTIONS] = {
 	[KYMO_STATE_WAIT] = {
 		[STATES_START] = { STATES_GO, KYMO_STATE_RECORD },
 		[STATES_START_PAUSED] = { STATES_GO, KYMO_STATE_PREPARE },
@@ -32,7 +32,7 @@ static const struct step steps[STATES][STATES_ACTIONS] = {
 
 enum states_answer states_next(uint32_t state, enum states_action action, uint32_t *next)
 {
-	const struct step *step;
+	const struct state_step *step;
 
 	if (state < KYMO_STATE_WAIT || state > KYMO_STATE_RECORD)
 		state = KYMO_STATE_WAIT;

@@ -95,7 +95,7 @@ static struct json_object *pauses(const struct session *session)
 	struct json_object *array = json_object_new_array();
 
 	for (unsigned i = 0; i < session->pauses_kept; i++) {
-		const struct pause *pause = &session->pause[i];
+		const struct session_pause *pause = &session->pause[i];
 		const struct accounts_pause account = { .begin_ns = pause->begin,
 							.end_ns = pause->end ? pause->end
 									     : ACCOUNTS_UNKNOWN };

@@ -17,7 +17,7 @@
 #define CLOCKS_MAX 4096		/* snapshots: 11 hours at 10 s, then sparser */
 
 /* From a pause to the resume; end 0: it has not ended. */
-struct pause {
+struct session_pause {
 	uint64_t begin, end;
 };
 /* of later ones only the sum of their times and the number are kept */
@@ -42,7 +42,7 @@ struct session {
 	enum kymo_state state; /* its processes', ... */
 	struct ros_domains
 		ros; /* ... RECORD holds for these domains; processes of others are in PREPARE */
-	struct pause *pause;
+	struct session_pause *pause;
 	unsigned pauses_kept, pauses_room;
 	uint64_t pause_count, paused_ns, pause_began; /* paused_ns: without the present pause */
 	const char *output;                           /* name of the first sink */

@@ -18,13 +18,13 @@ static void pause_begins(struct session *session)
 	if (session->pauses_kept < PAUSES_MAX &&
 	    ARRAY_ROOM(session->pause, session->pauses_kept, session->pauses_room))
 		session->pause[session->pauses_kept++] =
-			(struct pause){ .begin = session->pause_began };
+			(struct session_pause){ .begin = session->pause_began };
 }
 
 void session_pause_ended(struct session *session)
 {
 	uint64_t now = (uint64_t)now_ns();
-	struct pause *last =
+	struct session_pause *last =
 		session->pauses_kept ? &session->pause[session->pauses_kept - 1] : NULL;
 
 	if (!session->pause_began)

@@ -16,7 +16,7 @@
 #include "relay/wire/datagram.h"
 #include "relay/model/relay_model.h"
 
-struct packet {
+struct datagram_packet {
 	uint64_t seq;
 	uint64_t born;			/* datagram_polls when its first datagram arrived */
 	struct wire_datagram first;	/* header of the first datagram; all others agree with it */
@@ -28,7 +28,8 @@ struct packet {
 
 struct relay_window {
 	uint64_t next;
-	struct packet *packet[DATAGRAM_WINDOW];	/* in the order of their sequence numbers */
+	struct datagram_packet
+		*packet[DATAGRAM_WINDOW]; /* in the order of their sequence numbers */
 	unsigned count;
 };
 
@@ -37,7 +38,7 @@ struct relay_window {
 static void forget(struct relay_stream *stream, unsigned at)
 {
 	struct relay_window *window = stream->window;
-	struct packet *packet = window->packet[at];
+	struct datagram_packet *packet = window->packet[at];
 
 	stream->session->datagram_bytes -= packet->memory;
 	stream->session->relay->datagram_bytes -= packet->memory;
@@ -49,7 +50,7 @@ static void forget(struct relay_stream *stream, unsigned at)
 /* Writes the first packet of the window. If the stream does not accept it, it is lost. */
 static void deliver(struct relay_stream *stream)
 {
-	const struct packet *packet = stream->window->packet[0];
+	const struct datagram_packet *packet = stream->window->packet[0];
 	const struct wire_data header = { 0, stream->id, packet->seq, packet->first.size,
 					  packet->first.padding };
 
@@ -143,11 +144,12 @@ bool relay_is_skipped(const struct relay_stream *stream, uint64_t seq)
 
 /* ---- into the window ---- */
 
-static struct packet *packet_new(struct relay_stream *stream, const struct wire_datagram *header)
+static struct datagram_packet *packet_new(struct relay_stream *stream,
+					  const struct wire_datagram *header)
 {
 	const uint32_t pieces = header->size ? (header->size - 1) / header->piece + 1 : 1;
-	const size_t memory = sizeof(struct packet) + header->size + pieces / 8 + 1;
-	struct packet *packet = calloc(1, memory);
+	const size_t memory = sizeof(struct datagram_packet) + header->size + pieces / 8 + 1;
+	struct datagram_packet *packet = calloc(1, memory);
 
 	if (!packet)
 		return NULL;
@@ -169,7 +171,8 @@ static bool is_full(const struct relay_stream *stream)
 }
 
 /* The packet of a datagram. NULL: a duplicate, or too late, or no room. */
-static struct packet *packet_of(struct relay_stream *stream, const struct wire_datagram *header)
+static struct datagram_packet *packet_of(struct relay_stream *stream,
+					 const struct wire_datagram *header)
 {
 	struct relay_window *window = stream->window;
 	unsigned at;
@@ -227,7 +230,7 @@ int relay_datagram(struct relay *relay, const uint8_t *bytes, size_t size)
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct wire_datagram header;
 	struct relay_stream *stream;
-	struct packet *packet;
+	struct datagram_packet *packet;
 	uint32_t number;
 
 	if (!wire_get_datagram(&in, &header) || !makes_sense(&header, wire_left(&in)))

@@ -70,7 +70,7 @@ static bool append(struct relay_stream *stream, struct store_file *file)
 	return true;
 }
 
-struct publication {
+struct joined_publication {
 	struct relay_stream *stream;
 	struct store_file *file;
 	struct ctf_index_entry entry;
@@ -85,7 +85,7 @@ static bool is_overwritten(const struct relay_stream *stream, const struct store
 
 static void on_stored(void *context, bool stored)
 {
-	struct publication *publication = context;
+	struct joined_publication *publication = context;
 	struct relay_stream *stream = publication->stream;
 
 	stream->writing--;
@@ -109,7 +109,7 @@ static void on_stored(void *context, bool stored)
 
 static int publish(struct relay_stream *stream, const struct relay_half *half)
 {
-	struct publication *publication = calloc(1, sizeof(*publication));
+	struct joined_publication *publication = calloc(1, sizeof(*publication));
 
 	if (!publication)
 		return -1;

@@ -27,15 +27,15 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The entities of a kind, longest first; @hidden: how many of them belong to the start of nodes. */
-struct list {
+struct first_list {
 	struct ranked *row;
 	unsigned count, size, hidden;
 };
 
-static struct list list_of(const struct summary *summary, enum summary_kind kind,
+static struct first_list list_of(const struct summary *summary, enum summary_kind kind,
 			   enum summary_distribution by)
 {
-	struct list list = { 0 };
+	struct first_list list = { 0 };
 
 	for (unsigned i = 0; i < summary->entities; i++) {
 		const struct summary_entity *entity = summary->entity[i];
@@ -201,7 +201,7 @@ static const struct kind {
 static unsigned print_kind(struct table *table, const struct summary *summary,
 			   const struct kind *kind, unsigned rows, bool print)
 {
-	struct list list = list_of(summary, kind->kind, kind->by);
+	struct first_list list = list_of(summary, kind->kind, kind->by);
 	const unsigned shown = list.count < rows ? list.count : rows;
 	unsigned lines = shown ? shown + 2 : 0;
 
@@ -283,7 +283,7 @@ static void more_text(const struct summary *summary, unsigned rows, char *buffer
 {
 	*buffer = '\0';
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
-		struct list list = list_of(summary, kinds[i].kind, kinds[i].by);
+		struct first_list list = list_of(summary, kinds[i].kind, kinds[i].by);
 		const size_t used = strlen(buffer);
 
 		free(list.row);

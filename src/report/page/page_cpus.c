@@ -23,7 +23,7 @@
 #define MOST 3u      /* threads of a column that are named */
 #define WAITS 65536u /* of all CPUs, before they are counted */
 
-struct thread {
+struct cpus_thread {
 	uint32_t number; /* in the page's list */
 	uint32_t host;
 	int32_t tid;
@@ -51,8 +51,8 @@ struct page_cpus {
 	struct page *page;
 	const struct sched *sched;
 	int64_t begin_ns, end_ns, width_ns;
-	struct map threads; /* (tid, host) -> struct thread */
-	struct thread **thread;
+	struct map threads; /* (tid, host) -> struct cpus_thread */
+	struct cpus_thread **thread;
 	unsigned thread_count, thread_size;
 	struct map cpus; /* (number, host) -> struct cpu */
 	struct map sums; /* (thread, CPU and column) -> int64_t */
@@ -65,9 +65,9 @@ struct page_cpus {
 
 /* ---- while the trace is read ---- */
 
-static struct thread *thread_of(struct page_cpus *cpus, uint32_t host, int32_t tid)
+static struct cpus_thread *thread_of(struct page_cpus *cpus, uint32_t host, int32_t tid)
 {
-	struct thread *thread = map_at(&cpus->threads, (uint32_t)tid, host, sizeof(*thread));
+	struct cpus_thread *thread = map_at(&cpus->threads, (uint32_t)tid, host, sizeof(*thread));
 
 	if (!thread || thread->number)
 		return thread;
@@ -111,7 +111,7 @@ static void rank(struct column *column, uint32_t thread, int64_t ns)
 	column->most[at].ns = ns;
 }
 
-static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at, const struct thread *thread,
+static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at, const struct cpus_thread *thread,
 		    int64_t ns)
 {
 	struct column *column = &cpu->column[at];
@@ -128,7 +128,7 @@ static void add_run(struct page_cpus *cpus, struct cpu *cpu, unsigned at, const 
 }
 
 static void spread(struct page_cpus *cpus, struct cpu *cpu, const struct sched_spell *spell,
-		   const struct thread *thread)
+		   const struct cpus_thread *thread)
 {
 	int64_t from_ns = spell->from_ns > cpus->begin_ns ? spell->from_ns : cpus->begin_ns;
 	const int64_t to_ns = spell->to_ns < cpus->end_ns ? spell->to_ns : cpus->end_ns;
@@ -153,7 +153,7 @@ static bool is_inside(const struct page_cpus *cpus, int64_t ns)
 	return ns >= cpus->begin_ns && ns <= cpus->end_ns;
 }
 
-static void end_wait(struct page_cpus *cpus, struct thread *thread)
+static void end_wait(struct page_cpus *cpus, struct cpus_thread *thread)
 {
 	if (thread->waited_ns > thread->wait_ns && is_inside(cpus, thread->wait_ns))
 		cpus->failed |= histogram_add(&cpus->wait,
@@ -182,7 +182,7 @@ static void count_queues(struct page_cpus *cpus, int64_t now_ns)
 	int64_t until_ns = now_ns;
 
 	for (unsigned i = 0; i < cpus->thread_count; i++) {
-		const struct thread *thread = cpus->thread[i];
+		const struct cpus_thread *thread = cpus->thread[i];
 		const int64_t ns =
 			thread->is_own ? sched_waits_since(cpus->sched, thread->host, thread->tid)
 				       : INT64_MAX;
@@ -194,7 +194,7 @@ static void count_queues(struct page_cpus *cpus, int64_t now_ns)
 }
 
 static void add_wait(struct page_cpus *cpus, struct cpu *cpu, const struct sched_spell *spell,
-		     struct thread *thread)
+		     struct cpus_thread *thread)
 {
 	const int64_t from_ns = spell->from_ns > cpus->begin_ns ? spell->from_ns : cpus->begin_ns;
 	const int64_t to_ns = spell->to_ns < cpus->end_ns ? spell->to_ns : cpus->end_ns;
@@ -213,7 +213,7 @@ static void add_wait(struct page_cpus *cpus, struct cpu *cpu, const struct sched
 /* ---- spells ---- */
 
 static void add_slice(struct page_cpus *cpus, const struct sched_spell *spell,
-		      const struct thread *thread)
+		      const struct cpus_thread *thread)
 {
 	const struct page_slice slice = { .host = spell->host,
 					  .cpu = spell->cpu,
@@ -228,7 +228,7 @@ static void add_slice(struct page_cpus *cpus, const struct sched_spell *spell,
 static void on_spell(void *context, const struct sched_spell *spell)
 {
 	struct page_cpus *cpus = context;
-	struct thread *thread;
+	struct cpus_thread *thread;
 	struct cpu *cpu;
 
 	if (!spell->tid || spell->cpu < 0 || spell->state == SCHED_BLOCKED)
@@ -258,7 +258,7 @@ static int know_own(struct page_cpus *cpus)
 
 	for (unsigned i = 0; i < model_count(model, MODEL_THREAD); i++) {
 		const struct model_thread *thread = model_thread(model, i);
-		struct thread *own;
+		struct cpus_thread *own;
 		uint32_t host;
 
 		if (!sched_host(cpus->sched, thread->process->hostname, &host))

@@ -15,7 +15,7 @@
 
 #define LABEL_MAX 1024
 
-struct frame {
+struct flame_frame {
 	unsigned depth;
 	uint32_t parent; /* the frame around it; itself: none */
 	int64_t self_ns, total_ns;
@@ -26,7 +26,7 @@ struct frame {
 
 struct flame {
 	struct page *page;
-	struct frame *frame;
+	struct flame_frame *frame;
 	unsigned count, size;
 	struct profile *profile; /* NULL: of spans */
 };
@@ -34,7 +34,7 @@ struct flame {
 /* ---- the frames ---- */
 
 /* Return: its index; the frame before it where there is no memory. */
-static uint32_t add(struct flame *flame, uint32_t parent, const struct frame *frame)
+static uint32_t add(struct flame *flame, uint32_t parent, const struct flame_frame *frame)
 {
 	if (!ARRAY_ROOM(flame->frame, flame->count, flame->size)) {
 		flame->page->failed = true;
@@ -49,7 +49,9 @@ static uint32_t add(struct flame *flame, uint32_t parent, const struct frame *fr
 /* SPANS_DEPTH_MAX bounds the recursion. */
 static void add_spans(struct flame *flame, uint32_t parent, const struct spans_frame *frame)
 {
-	const struct frame new = { .self_ns = frame->self_ns, .count = frame->spans, .of = frame };
+	const struct flame_frame new = { .self_ns = frame->self_ns,
+					 .count = frame->spans,
+					 .of = frame };
 	const uint32_t index = add(flame, parent, &new);
 
 	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next)
@@ -62,7 +64,7 @@ static void add_calls(struct flame *flame, uint32_t parent, const struct profile
 		      const struct profile_call *calls)
 {
 	for (const struct profile_call *call = calls; call; call = call->sibling) {
-		const struct frame new = { .self_ns = call->own_ns,
+		const struct flame_frame new = { .self_ns = call->own_ns,
 					   .count = call->calls,
 					   .of = call,
 					   .thread = thread };
@@ -74,11 +76,11 @@ static void add_calls(struct flame *flame, uint32_t parent, const struct profile
 static void add_functions(struct flame *flame)
 {
 	const struct profile_thread *thread;
-	const struct frame all = { 0 };
+	const struct flame_frame all = { 0 };
 
 	add(flame, 0, &all);
 	for (unsigned i = 0; (thread = profile_thread(flame->profile, i)); i++) {
-		const struct frame new = { .thread = thread };
+		const struct flame_frame new = { .thread = thread };
 
 		if (thread->has_functions && thread->root)
 			add_calls(flame, add(flame, 0, &new), thread, thread->root->child);
@@ -101,7 +103,7 @@ static int64_t least_total(struct flame *flame)
 	int64_t *total, least_ns = 1;
 
 	for (unsigned i = flame->count; i-- > 0;) {
-		struct frame *frame = &flame->frame[i];
+		struct flame_frame *frame = &flame->frame[i];
 
 		frame->total_ns += frame->self_ns;
 		if (frame->parent != i)
@@ -126,7 +128,7 @@ static int64_t least_total(struct flame *flame)
 
 /* ---- as data ---- */
 
-static const char *label_of(const struct flame *flame, const struct frame *frame, char *label)
+static const char *label_of(const struct flame *flame, const struct flame_frame *frame, char *label)
 {
 	const struct report *report = flame->page->report;
 	const struct profile_call *call = frame->of;
@@ -149,7 +151,7 @@ static const char *label_of(const struct flame *flame, const struct frame *frame
 }
 
 /* Each frame: [depth, label, total, self, count] */
-static void put_frame(const struct flame *flame, const struct frame *frame)
+static void put_frame(const struct flame *flame, const struct flame_frame *frame)
 {
 	struct json_text *json = &flame->page->json;
 	char label[LABEL_MAX];

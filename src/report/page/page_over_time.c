@@ -9,7 +9,7 @@
 #define COLUMNS_LEAST 40u
 
 /* One series: columns of an object that belongs to an entity. */
-struct row {
+struct over_time_row {
 	enum page_what what;
 	uint32_t index;
 	int number; /* of the entity */
@@ -18,7 +18,7 @@ struct row {
 };
 
 struct rows {
-	struct row *row;
+	struct over_time_row *row;
 	unsigned count, size;
 };
 
@@ -28,7 +28,7 @@ static void add(struct page *page, struct rows *rows, enum page_what what, uint3
 		int number)
 {
 	const struct page_cell *cell = page_track(page->report->series, what, index);
-	struct row row = { what, index, number, 0, cell };
+	struct over_time_row row = { what, index, number, 0, cell };
 
 	if (!cell || number < 0)
 		return;
@@ -95,7 +95,7 @@ static void add_spans(struct page *page, struct rows *rows)
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct over_time_row *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? 1 : -1;
@@ -105,7 +105,7 @@ static int by_rank(const void *a, const void *b)
 /* ---- one of them ---- */
 
 /* The cells with values, if @joined neighbours become one. */
-static unsigned cells_of(const struct row *row, unsigned joined)
+static unsigned cells_of(const struct over_time_row *row, unsigned joined)
 {
 	unsigned cells = 0;
 
@@ -119,7 +119,7 @@ static unsigned cells_of(const struct row *row, unsigned joined)
 	return cells;
 }
 
-static struct page_cell cell_at(const struct row *row, unsigned at, unsigned joined)
+static struct page_cell cell_at(const struct over_time_row *row, unsigned at, unsigned joined)
 {
 	struct page_cell cell = { 0 };
 
@@ -139,8 +139,8 @@ static struct page_cell cell_at(const struct row *row, unsigned at, unsigned joi
 
 enum member { MEMBER_AT, MEMBER_COUNT, MEMBER_MIN, MEMBER_MAX };
 
-static void put_member(struct page *page, const char *key, const struct row *row, unsigned joined,
-		       enum member member)
+static void put_member(struct page *page, const char *key, const struct over_time_row *row,
+		       unsigned joined, enum member member)
 {
 	unsigned last = 0;
 
@@ -158,7 +158,7 @@ static void put_member(struct page *page, const char *key, const struct row *row
 	json_text_close(&page->json, ']');
 }
 
-static void put_row(struct page *page, const struct row *row, unsigned joined)
+static void put_row(struct page *page, const struct over_time_row *row, unsigned joined)
 {
 	static const char *const names[PAGE_WHATS] = { "runs", "late", "latency", "lost", "spans" };
 
@@ -178,7 +178,7 @@ static void put_row(struct page *page, const struct row *row, unsigned joined)
 /* ---- heat maps ---- */
 
 /* [column, row, count, ...], each pair after the first as the distance from the one before. */
-static void put_heat(struct page *page, const struct row *row)
+static void put_heat(struct page *page, const struct over_time_row *row)
 {
 	const uint32_t *heat = page_heat(page->report->series, row->index);
 	unsigned last = 0;
@@ -214,7 +214,7 @@ static void put_heats(struct page *page, const struct rows *rows)
 /* ---- all ---- */
 
 /* Neighbours are joined where the columns that are left would not do for the rest. */
-static unsigned joined_for(const struct row *row, unsigned left, unsigned rows)
+static unsigned joined_for(const struct over_time_row *row, unsigned left, unsigned rows)
 {
 	const unsigned share = left / rows > COLUMNS_LEAST ? left / rows : COLUMNS_LEAST;
 	unsigned joined = 1;

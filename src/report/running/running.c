@@ -8,15 +8,16 @@
 
 /* ---- counting ---- */
 
-static struct tally *tally_of(struct running *running, struct tallies *tallies, unsigned index)
+static struct running_tally *tally_of(struct running *running, struct running_tallies *tallies,
+				      unsigned index)
 {
-	struct tally *tally = ARRAY_AT(tallies->of, tallies->count, index);
+	struct running_tally *tally = ARRAY_AT(tallies->of, tallies->count, index);
 
 	running->no_memory |= !tally;
 	return tally;
 }
 
-static void add_time(struct running *running, struct tally *tally, int64_t ns)
+static void add_time(struct running *running, struct running_tally *tally, int64_t ns)
 {
 	if (ns >= 0 && histogram_add(&tally->times, (uint64_t)ns))
 		running->no_memory = true;
@@ -25,7 +26,8 @@ static void add_time(struct running *running, struct tally *tally, int64_t ns)
 static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct running *running = context;
-	struct tally *tally = tally_of(running, &running->callbacks, instance->callback->index);
+	struct running_tally *tally =
+		tally_of(running, &running->callbacks, instance->callback->index);
 
 	if (!tally)
 		return;
@@ -36,7 +38,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 static void on_published(void *context, const struct model_message *message)
 {
 	struct running *running = context;
-	struct tally *tally, *publisher;
+	struct running_tally *tally, *publisher;
 
 	if (!message->publisher || !message->topic)
 		return;
@@ -52,7 +54,7 @@ static void on_published(void *context, const struct model_message *message)
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct running *running = context;
-	struct tally *tally = message->topic ? tally_of(running, &running->topics, message->topic->index) : NULL;
+	struct running_tally *tally = message->topic ? tally_of(running, &running->topics, message->topic->index) : NULL;
 
 	if (!tally)
 		return;
@@ -128,11 +130,11 @@ int running_event(struct running *running, const struct kymo_ctf_event *event, s
 
 /* ---- a block ---- */
 
-static void forget_tallies(struct tallies *tallies)
+static void forget_tallies(struct running_tallies *tallies)
 {
 	for (unsigned i = 0; i < tallies->count; i++) {
 		histogram_free(&tallies->of[i].times);
-		tallies->of[i] = (struct tally){ 0 };
+		tallies->of[i] = (struct running_tally){ 0 };
 	}
 }
 

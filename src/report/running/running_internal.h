@@ -8,15 +8,15 @@
 #include "base/map.h"
 #include "report/running/running.h"
 
-struct tally {				/* of a callback or a topic */
+struct running_tally {				/* of a callback or a topic */
 	struct histogram times;		/* durations; latencies */
 	uint64_t count;			/* runs; published messages */
 	uint64_t taken;
 	uint64_t last_id;		/* of a publisher: its last message; stays */
 };
 
-struct tallies {
-	struct tally *of;		/* by index */
+struct running_tallies {
+	struct running_tally *of;		/* by index */
 	unsigned count;
 };
 
@@ -30,7 +30,7 @@ struct running {
 	const struct selection *selection;
 	struct kymo_ctf_reader *reader;
 	struct model *model;
-	struct tallies callbacks, topics, publishers;
+	struct running_tallies callbacks, topics, publishers;
 	unsigned traces;		/* that the model was reported of */
 	uint64_t *classes;		/* events by index of the class */
 	unsigned class_count;

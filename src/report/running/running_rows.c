@@ -8,7 +8,7 @@
 #include "report/running/running_internal.h"
 
 /* What a row is sorted by, largest first. */
-struct row {
+struct running_row {
 	double key;
 	const void *of;
 	const char *name;
@@ -19,7 +19,7 @@ struct row {
 
 static int by_key(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct running_row *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? 1 : -1;
@@ -28,7 +28,7 @@ static int by_key(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+	return strcmp(((const struct running_row *)a)->name, ((const struct running_row *)b)->name);
 }
 
 static double span_s(const struct running *running)
@@ -66,7 +66,7 @@ static void cells_times(struct table *table, const struct histogram *times)
 }
 
 /* Sorts and cuts to what is shown. Return: how many. */
-static unsigned order(struct row *row, unsigned count, unsigned most)
+static unsigned order(struct running_row *row, unsigned count, unsigned most)
 {
 	qsort(row, count, sizeof(*row), by_key);
 	return count < most ? count : most;
@@ -119,7 +119,7 @@ static void note_hidden(struct running *running, struct table *table)
 
 static void callback_row(const struct running *running, struct table *table, const struct model_callback *callback)
 {
-	const struct tally *tally = &running->callbacks.of[callback->index];
+	const struct running_tally *tally = &running->callbacks.of[callback->index];
 	const double span = span_s(running);
 	char source[80];
 
@@ -137,18 +137,19 @@ static void callback_row(const struct running *running, struct table *table, con
 	table_i64(table, callback->process->pid);
 }
 
-static void callbacks(struct running *running, struct table *table, struct row *row, unsigned most)
+static void callbacks(struct running *running, struct table *table, struct running_row *row,
+		      unsigned most)
 {
 	unsigned count = 0;
 
 	table_section(table, "callbacks", "Callbacks, busiest first", callback_columns, COUNT_OF(callback_columns));
 	for (unsigned i = 0; i < running->callbacks.count; i++) {
-		const struct tally *tally = &running->callbacks.of[i];
+		const struct running_tally *tally = &running->callbacks.of[i];
 		const struct model_callback *callback = tally->count ? model_callback(running->model, i) : NULL;
 
 		if (callback && wants_callback(running, callback) &&
 		    !hides(running, topic_of(callback)))
-			row[count++] = (struct row){ (double)tally->times.sum, callback, node_name(callback), 0 };
+			row[count++] = (struct running_row){ (double)tally->times.sum, callback, node_name(callback), 0 };
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++)
@@ -161,23 +162,24 @@ static const struct table_column topic_columns[] = {
 	{ "latency_p50_ns", "Latency p50" }, { "latency_p99_ns", "p99" }, { "latency_max_ns", "Max" },
 };
 
-static void topics(struct running *running, struct table *table, struct row *row, unsigned most)
+static void topics(struct running *running, struct table *table, struct running_row *row,
+		   unsigned most)
 {
 	unsigned count = 0;
 
 	table_section(table, "topics", "Topics, most messages first", topic_columns, COUNT_OF(topic_columns));
 	for (unsigned i = 0; i < running->topics.count; i++) {
-		const struct tally *tally = &running->topics.of[i];
+		const struct running_tally *tally = &running->topics.of[i];
 		const struct model_topic *topic = tally->count + tally->taken ? model_topic(running->model, i) : NULL;
 
 		if (topic && selection_topic(running->selection, topic->name) &&
 		    !hides(running, topic))
-			row[count++] = (struct row){ (double)(tally->count + tally->taken), topic, topic->name, 0 };
+			row[count++] = (struct running_row){ (double)(tally->count + tally->taken), topic, topic->name, 0 };
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++) {
 		const struct model_topic *topic = row[i].of;
-		const struct tally *tally = &running->topics.of[topic->index];
+		const struct running_tally *tally = &running->topics.of[topic->index];
 
 		cell_name(table, topic->name);
 		table_u64(table, tally->count);
@@ -192,7 +194,8 @@ static const struct table_column process_columns[] = {
 	{ "process", "Process" }, { "pid", "Pid" }, { "count", "Events" }, { "rate_hz", "Hz" },
 };
 
-static void processes(struct running *running, struct table *table, struct row *row, unsigned most)
+static void processes(struct running *running, struct table *table, struct running_row *row,
+		      unsigned most)
 {
 	const struct map_slot *slot;
 	unsigned count = 0;
@@ -203,7 +206,7 @@ static void processes(struct running *running, struct table *table, struct row *
 		const struct running_process *process = slot->value;
 
 		if (process->count && selection_process(running->selection, process->name, process->pid))
-			row[count++] = (struct row){ (double)process->count, process, process->name, 0 };
+			row[count++] = (struct running_row){ (double)process->count, process, process->name, 0 };
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++) {
@@ -221,7 +224,7 @@ static const struct table_column event_columns[] = {
 };
 
 /* Traces of several processes have classes of one name. */
-static unsigned join_names(struct row *row, unsigned count)
+static unsigned join_names(struct running_row *row, unsigned count)
 {
 	unsigned kept = 0;
 
@@ -237,14 +240,15 @@ static unsigned join_names(struct row *row, unsigned count)
 	return kept;
 }
 
-static void events(struct running *running, struct table *table, struct row *row, unsigned most)
+static void events(struct running *running, struct table *table, struct running_row *row,
+		   unsigned most)
 {
 	unsigned count = 0;
 
 	table_section(table, "events_by_name", "Events, most frequent first", event_columns, COUNT_OF(event_columns));
 	for (unsigned i = 0; i < running->class_count; i++)
 		if (running->classes[i])
-			row[count++] = (struct row){ (double)running->classes[i], NULL, kymo_ctf_class(running->reader, i)->name,
+			row[count++] = (struct running_row){ (double)running->classes[i], NULL, kymo_ctf_class(running->reader, i)->name,
 						     running->classes[i] };
 	count = order(row, join_names(row, count), most);
 	for (unsigned i = 0; i < count; i++) {
@@ -269,7 +273,7 @@ static size_t rows_most(const struct running *running)
 
 int running_write(struct running *running, struct table *table, unsigned most, struct kymo_err *err)
 {
-	struct row *row = calloc(rows_most(running), sizeof(*row));
+	struct running_row *row = calloc(rows_most(running), sizeof(*row));
 
 	if (!row)
 		return err_no_memory(err);

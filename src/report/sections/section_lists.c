@@ -15,13 +15,13 @@
 #define SHOWN_MAX 8u		/* columns in text */
 #define COLUMNS_MAX 64u
 
-struct list {
+struct section_list {
 	unsigned table;
 	const char *title;
 	struct { const char *column, *heading; } shown[SHOWN_MAX];
 };
 
-static const struct list lists[] = {
+static const struct section_list lists[] = {
 	{ TABLE_processes,
 	  "Processes",
 	  { { "pid", "Pid" },
@@ -89,13 +89,13 @@ static const struct list lists[] = {
 };
 
 /* The columns of a list in the order in which they are printed: those that text shows come first. */
-struct order {
+struct list_order {
 	unsigned count;
 	uint8_t column[COLUMNS_MAX];
 	struct table_column head[COLUMNS_MAX];
 };
 
-static const struct list *list_of(unsigned table)
+static const struct section_list *list_of(unsigned table)
 {
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		if (lists[i].table == table)
@@ -103,7 +103,8 @@ static const struct list *list_of(unsigned table)
 	return NULL;
 }
 
-static void add_column(struct order *order, unsigned table, unsigned column, const char *heading)
+static void add_column(struct list_order *order, unsigned table, unsigned column,
+		       const char *heading)
 {
 	for (unsigned i = 0; i < order->count; i++)
 		if (order->column[i] == column)
@@ -114,7 +115,7 @@ static void add_column(struct order *order, unsigned table, unsigned column, con
 	order->head[order->count++] = (struct table_column){ tables_table[table].column[column].name, heading };
 }
 
-static void find_order(struct order *order, unsigned table, const struct list *list)
+static void find_order(struct list_order *order, unsigned table, const struct section_list *list)
 {
 	const struct tables_table *t = &tables_table[table];
 
@@ -173,11 +174,11 @@ int report_list(struct report *report, const char *name)
 {
 	const unsigned table = (unsigned)tables_find(name);
 	const struct tables_request request = { .tables = TABLES_BIT(table) };
-	const struct list *list = list_of(table);
+	const struct section_list *list = list_of(table);
 	const struct tables_row *row;
 	struct tables_scan *scan;
 	struct tables_value value;
-	struct order order;
+	struct list_order order;
 	unsigned all = 0, shown = 0;
 	int more;
 

@@ -9,7 +9,7 @@
 #include "base/array.h"
 
 /* A topic of the chain and the callback behind it. */
-struct link {
+struct lost_link {
 	unsigned step;			/* of the callback */
 	const struct chains_path *path;	/* likewise */
 	char topic[WHY_LABEL_MAX / 2], to[WHY_LABEL_MAX / 2];
@@ -29,13 +29,13 @@ const struct chains_path *why_next_link(const struct why_answer *answer, unsigne
 }
 
 /* The next link of the chain behind step @from. Return: false: there is none. */
-static bool next_link(const struct why_answer *answer, unsigned from, struct link *link)
+static bool next_link(const struct why_answer *answer, unsigned from, struct lost_link *link)
 {
 	const struct chains_path *path = why_next_link(answer, from);
 
 	if (!path)
 		return false;
-	*link = (struct link){ .step = path->depth, .path = path, .messages = path->parent->count, .lost = why_fate_lost(answer, path) };
+	*link = (struct lost_link){ .step = path->depth, .path = path, .messages = path->parent->count, .lost = why_fate_lost(answer, path) };
 	chains_step_label(path->parent, link->topic, sizeof(link->topic));
 	chains_step_label(path, link->to, sizeof(link->to));
 	return true;
@@ -43,7 +43,7 @@ static bool next_link(const struct why_answer *answer, unsigned from, struct lin
 
 char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size)
 {
-	struct link link = { 0 };
+	struct lost_link link = { 0 };
 	char kinds[512];
 	size_t used = 0;
 
@@ -90,7 +90,7 @@ static const struct table_column link_columns[] = {
 void why_print_links(struct why_answer *answer)
 {
 	struct table *t = answer->table;
-	struct link link = { 0 };
+	struct lost_link link = { 0 };
 
 	table_section(t, "links", "Links", link_columns, COUNT_OF(link_columns));
 	while (next_link(answer, link.step, &link)) {

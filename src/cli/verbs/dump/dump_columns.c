@@ -26,7 +26,7 @@
 #define FIELDS KYMO_CTF_BIND_FIELDS
 #define BYTES_MAX 4096u /* of an array that is not text */
 
-struct row {
+struct dump_row {
 	const struct kymo_ctf_event_class *class; /* the first one of this name */
 	unsigned fields;
 	char kind[FIELDS];
@@ -40,7 +40,7 @@ struct row {
 struct columns {
 	struct events *events;
 	struct dump_columns *done;
-	struct row **row;
+	struct dump_row **row;
 	struct kymo_ctf_bind *bind;
 	unsigned rows, room;
 	uint8_t *same; /* by class: bits of fields that have the kind of its row */
@@ -80,7 +80,7 @@ static bool is_wanted(const struct opt_list *names, const char *name)
 	return !names->count;
 }
 
-static struct row *row_named(const struct columns *c, const char *name)
+static struct dump_row *row_named(const struct columns *c, const char *name)
 {
 	for (unsigned i = 0; i < c->rows; i++)
 		if (strcmp(c->row[i]->class->name, name) == 0)
@@ -88,10 +88,10 @@ static struct row *row_named(const struct columns *c, const char *name)
 	return NULL;
 }
 
-static struct row *add_row(struct columns *c, const struct kymo_ctf_event_class *class)
+static struct dump_row *add_row(struct columns *c, const struct kymo_ctf_event_class *class)
 {
 	unsigned binds = c->room;
-	struct row *row = c->rows < ROWS_MAX && ARRAY_ROOM(c->bind, c->rows, binds) &&
+	struct dump_row *row = c->rows < ROWS_MAX && ARRAY_ROOM(c->bind, c->rows, binds) &&
 					  ARRAY_ROOM(c->row, c->rows, c->room)
 				  ? calloc(1, sizeof(*row))
 				  : NULL;
@@ -114,7 +114,7 @@ static struct row *add_row(struct columns *c, const struct kymo_ctf_event_class 
 }
 
 /* Classes of one name may differ from trace to trace: a field of another kind is left out there. */
-static uint8_t fields_alike(const struct row *row, const struct kymo_ctf_bind *bind,
+static uint8_t fields_alike(const struct dump_row *row, const struct kymo_ctf_bind *bind,
 			    const struct kymo_ctf_event_class *class)
 {
 	uint8_t same = 0;
@@ -237,7 +237,7 @@ static void print_u32(const uint64_t *value, uint32_t count)
 	(void)fwrite(number, sizeof(*number), count, stdout);
 }
 
-static void print_row(struct row *row)
+static void print_row(struct dump_row *row)
 {
 	(void)fwrite(row->ns, sizeof(*row->ns), row->count, stdout);
 	(void)fwrite(row->vpid, sizeof(*row->vpid), row->count, stdout);
@@ -253,7 +253,7 @@ static void print_row(struct row *row)
 	row->count = 0;
 }
 
-static uint64_t row_bytes(const struct row *row)
+static uint64_t row_bytes(const struct dump_row *row)
 {
 	uint64_t bytes = sizeof(int64_t) + 4 * sizeof(int32_t);
 
@@ -318,7 +318,7 @@ static uint64_t value_of(struct columns *c, char kind, const struct kymo_ctf_val
 
 static void add_event(struct columns *c, const struct kymo_ctf_event *event)
 {
-	struct row *row = c->row[event->bound];
+	struct dump_row *row = c->row[event->bound];
 	const uint8_t same = c->same[event->class->index];
 	const uint32_t at = row->count++;
 

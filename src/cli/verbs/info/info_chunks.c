@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct chunk {
+struct info_chunk {
 	uint32_t number;
 	char *path;
 	int64_t begin_ns, end_ns;	/* epoch */
@@ -28,10 +28,10 @@ static char *path_of(const char *trace)
 	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));
 }
 
-static struct chunk *find_chunk(struct chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
+static struct info_chunk *find_chunk(struct info_chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
 {
 	char *path = path_of(trace->path);
-	struct chunk *chunk = list;
+	struct info_chunk *chunk = list;
 
 	while (chunk < list + *count && (chunk->number != trace->chunk || !path || strcmp(chunk->path, path) != 0))
 		chunk++;
@@ -40,11 +40,11 @@ static struct chunk *find_chunk(struct chunk *list, unsigned *count, const struc
 		return path ? chunk : NULL;
 	}
 	(*count)++;
-	*chunk = (struct chunk) { .number = trace->chunk, .path = path };
+	*chunk = (struct info_chunk) { .number = trace->chunk, .path = path };
 	return chunk;
 }
 
-static void add_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
+static void add_stream(struct info_chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
 {
 	int64_t begin = (int64_t)stream->begin_ns + offset, end = (int64_t)stream->end_ns + offset;
 	struct stat st;
@@ -58,7 +58,7 @@ static void add_stream(struct chunk *chunk, const struct kymo_ctf_stream_info *s
 		chunk->disk += (uint64_t)st.st_size;
 }
 
-static void print_chunk(struct table *table, const struct chunk *chunk, int64_t begin_ns)
+static void print_chunk(struct table *table, const struct info_chunk *chunk, int64_t begin_ns)
 {
 	table_u64(table, chunk->number);
 	table_ns(table, chunk->begin_ns - begin_ns);
@@ -74,13 +74,13 @@ unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_
 		{ "chunk", "#" }, { "begin_ns", "FROM" }, { "end_ns", "TO" }, { "bytes", "BYTES" },
 		{ "disk_bytes", "ON DISK" }, { "path", "PATH" },
 	};
-	struct chunk *list = calloc(kymo_ctf_trace_count(reader) + 1, sizeof *list);
+	struct info_chunk *list = calloc(kymo_ctf_trace_count(reader) + 1, sizeof *list);
 	unsigned count = 0;
 
 	for (unsigned i = 0; list && i < kymo_ctf_stream_count(reader); i++) {
 		const struct kymo_ctf_stream_info *stream = kymo_ctf_stream(reader, i);
 		const struct kymo_ctf_trace_info *trace = kymo_ctf_trace(reader, stream->trace);
-		struct chunk *chunk = trace->chunk ? find_chunk(list, &count, trace) : NULL;
+		struct info_chunk *chunk = trace->chunk ? find_chunk(list, &count, trace) : NULL;
 
 		if (chunk)
 			add_stream(chunk, stream, trace->clock_offset_ns);

@@ -32,7 +32,7 @@
 /* A page that is loaded again comes back within this time. */
 #define AWAY_NS 3000000000
 
-struct connection {
+struct ui_connection {
 	int socket;     /* -1: free */
 	uint64_t since; /* number of the connection: the lowest is the oldest */
 	char request[REQUEST_MAX + 1];
@@ -50,7 +50,7 @@ struct ui_server {
 	int64_t busy_ns; /* when the page was last shown or sent */
 	bool page_is_all, was_shown;
 	struct ui_place place;
-	struct connection connection[CONNECTIONS];
+	struct ui_connection connection[CONNECTIONS];
 };
 
 /* ---- begin ---- */
@@ -181,7 +181,7 @@ unsigned ui_server_port(const struct ui_server *server)
 
 /* ---- connections ---- */
 
-static void drop(struct connection *connection)
+static void drop(struct ui_connection *connection)
 {
 	if (connection->replies && connection->reply.file >= 0)
 		(void)close(connection->reply.file);
@@ -192,12 +192,12 @@ static void drop(struct connection *connection)
 
 /* A free place, or that of the connection that is oldest and asks for nothing. Return: NULL: every
  * one gets a reply. */
-static struct connection *place_for(struct ui_server *server)
+static struct ui_connection *place_for(struct ui_server *server)
 {
-	struct connection *oldest = NULL;
+	struct ui_connection *oldest = NULL;
 
 	for (unsigned i = 0; i < CONNECTIONS; i++) {
-		struct connection *connection = &server->connection[i];
+		struct ui_connection *connection = &server->connection[i];
 
 		if (connection->socket < 0)
 			return connection;
@@ -212,7 +212,7 @@ static struct connection *place_for(struct ui_server *server)
 static void take(struct ui_server *server)
 {
 	const int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct connection *connection = socket < 0 ? NULL : place_for(server);
+	struct ui_connection *connection = socket < 0 ? NULL : place_for(server);
 
 	if (!connection) {
 		if (socket >= 0)
@@ -224,7 +224,7 @@ static void take(struct ui_server *server)
 }
 
 /* Return: false: the connection is over. */
-static bool receive(const struct ui_place *place, struct connection *connection)
+static bool receive(const struct ui_place *place, struct ui_connection *connection)
 {
 	const ssize_t size =
 		recv(connection->socket, connection->request + connection->request_size,
@@ -247,7 +247,7 @@ static bool receive(const struct ui_place *place, struct connection *connection)
 }
 
 /* Return: false: the connection is over, usually because all was sent. */
-static bool send_head(struct connection *connection)
+static bool send_head(struct ui_connection *connection)
 {
 	const struct ui_reply *reply = &connection->reply;
 	const ssize_t size = send(connection->socket, reply->head + connection->head_sent,
@@ -261,7 +261,7 @@ static bool send_head(struct connection *connection)
 }
 
 /* Whether a connection that stays is still open; what the browser sends on it means nothing. */
-static bool is_open(const struct connection *connection)
+static bool is_open(const struct ui_connection *connection)
 {
 	char text[256];
 	const ssize_t size = recv(connection->socket, text, sizeof(text), 0);
@@ -269,13 +269,13 @@ static bool is_open(const struct connection *connection)
 	return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-static bool stays_now(const struct connection *connection)
+static bool stays_now(const struct ui_connection *connection)
 {
 	return connection->replies && connection->reply.stays &&
 	       connection->head_sent == connection->reply.head_size;
 }
 
-static bool reply(struct ui_server *server, struct connection *connection)
+static bool reply(struct ui_server *server, struct ui_connection *connection)
 {
 	const struct ui_reply *reply = &connection->reply;
 	const uint64_t rest = reply->size - (uint64_t)connection->body_sent;
@@ -307,7 +307,7 @@ static void serve(struct ui_server *server, const struct pollfd *waited, const u
 		  unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct connection *connection = &server->connection[of[i]];
+		struct ui_connection *connection = &server->connection[of[i]];
 
 		if (!waited[i].revents)
 			continue;
@@ -321,7 +321,7 @@ static void serve(struct ui_server *server, const struct pollfd *waited, const u
 static bool is_done(struct ui_server *server)
 {
 	for (unsigned i = 0; i < CONNECTIONS; i++) {
-		const struct connection *connection = &server->connection[i];
+		const struct ui_connection *connection = &server->connection[i];
 
 		if (connection->socket >= 0 && stays_now(connection)) {
 			server->was_shown = true;
@@ -353,7 +353,7 @@ int ui_server_run(struct ui_server *server, const volatile sig_atomic_t *stop, s
 
 		waited[0] = (struct pollfd){ .fd = server->listener, .events = POLLIN };
 		for (unsigned i = 0; i < CONNECTIONS; i++) {
-			const struct connection *connection = &server->connection[i];
+			const struct ui_connection *connection = &server->connection[i];
 
 			if (connection->socket < 0)
 				continue;
