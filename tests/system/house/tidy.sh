@@ -84,4 +84,18 @@ grep -E '^src/.*\.c$' "$scratch/c" | grep -v -e '^src/base/shared_map\.c$' -e '^
 	-e '^src/kernel/perf_source\.c$' >"$scratch/mappers"
 search "a mapping of shared memory without base/shared_map.h" 'MAP_SHARED|shmat[[:blank:]]*\(' "$scratch/mappers"
 
+# A struct that a header defines means one thing in all rooms; a .c file gives its own a prefix.
+found=$(grep -E '^(src|include)/.*\.[ch]$' "$scratch/c" | sort -r | xargs awk '
+	/^(static )?(const )?struct [a-z0-9_]+ \{$/ {
+		tag = $0
+		sub(/ \{$/, "", tag)
+		sub(/.* /, "", tag)
+		place[tag] = place[tag] " " FILENAME
+		count[tag]++
+		if (FILENAME ~ /\.h$/)
+			shared[tag] = 1
+	}
+	END { for (tag in shared) if (count[tag] > 1) print "struct " tag ":" place[tag] }')
+[ -z "$found" ] || fail "structs with two meanings; give one a prefix:"$'\n'"$found"
+
 finish
