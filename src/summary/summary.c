@@ -148,6 +148,17 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 	return summary->entity[summary->entities++] = entity;
 }
 
+const struct summary_entity *summary_entity_like(const struct summary *summary,
+						 const struct summary_entity *entity)
+{
+	for (unsigned i = 0; i < summary->entities; i++)
+		if (summary->entity[i]->kind == entity->kind &&
+		    !strcmp(summary->entity[i]->name, entity->name) &&
+		    !strcmp(summary->entity[i]->of, entity->of))
+			return summary->entity[i];
+	return NULL;
+}
+
 /* Equal values: the earlier one first, so that merging does not depend on the order. */
 static bool is_worse(const struct summary_instance *a, const struct summary_instance *b)
 {

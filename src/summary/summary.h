@@ -244,6 +244,11 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 struct summary_entity *summary_find(const struct summary *summary, enum summary_kind kind,
 				    const char *name, const char *of);
 
+/** summary_entity_like() - the entity of @summary with kind, name and `of` of @entity, which is of
+ * another summary; NULL: none. */
+const struct summary_entity *summary_entity_like(const struct summary *summary,
+						 const struct summary_entity *entity);
+
 /** summary_add_worst() - keep @instance if it is one of the worst. Its texts are of summary_text().
  */
 void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance);

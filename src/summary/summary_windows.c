@@ -7,6 +7,7 @@
 #include "analysis/spans/spans.h"
 #include "summary/summary_collect.h"
 
+#define PROGRESS_EVENTS (1u << 16)
 #define LATE_MOST_NS 5000000000ll
 #define GENERATIONS 2u /* a window and the next one */
 
@@ -187,6 +188,23 @@ static int attach(struct summary_windows *windows, struct kymo_err *err)
 		return -1;
 	windows->classes = kymo_ctf_class_count(windows->reader);
 	return 0;
+}
+
+int summary_windows_read(struct summary_windows *windows,
+			 void (*progress)(void *context, uint64_t events, uint64_t clock_ns),
+			 void *context, struct kymo_err *err)
+{
+	struct kymo_ctf_event event;
+	uint64_t events = 0;
+	int more;
+
+	while ((more = kymo_ctf_next(windows->reader, &event, err)) > 0) {
+		if (summary_windows_event(windows, &event, err))
+			return -1;
+		if (progress && ++events % PROGRESS_EVENTS == 0)
+			progress(context, events, event.clock_ns);
+	}
+	return more < 0 ? -1 : summary_windows_finish(windows, err);
 }
 
 static int create_model(struct summary_windows *windows, struct kymo_err *err)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A summary for each window of time, in one pass over a trace, which may be one that grows.
+ * A summary for each window of time, in one pass over a trace. A trace that grows is read with
+ * summary_windows_event() instead.
  *
  *   summary_windows_create(&windows, reader, &options, &err);
- *   while (kymo_ctf_next(reader, &event, &err) > 0)
- *           summary_windows_event(windows, &event, &err);	calls options.take() now and then
- *   summary_windows_finish(windows, &err);
+ *   summary_windows_read(windows, NULL, NULL, &err);	calls options.take() now and then
  *   summary_windows_free(windows);
  *
  * Windows begin at multiples of their length since the Unix epoch, so those of several robots are
@@ -46,6 +45,16 @@ int summary_windows_create(struct summary_windows **windows, struct kymo_ctf_rea
 /** summary_windows_event() - the next event or loss of the reader. Return: 0, or -1 with @err. */
 int summary_windows_event(struct summary_windows *windows, const struct kymo_ctf_event *event,
 			  struct kymo_err *err);
+
+/**
+ * summary_windows_read() - all events of the reader, and then summary_windows_finish()
+ * @progress: called from time to time with the events so far; may be NULL
+ *
+ * Return: 0, or -1 with @err.
+ */
+int summary_windows_read(struct summary_windows *windows,
+			 void (*progress)(void *context, uint64_t events, uint64_t clock_ns),
+			 void *context, struct kymo_err *err);
 
 /** summary_windows_until() - no event before @ns will come: take the windows that are complete. Return: 0, or -1 with @err. */
 int summary_windows_until(struct summary_windows *windows, int64_t ns, struct kymo_err *err);

@@ -30,13 +30,10 @@ static int read_events(struct blocks *blocks, struct kymo_ctf_reader *reader, in
 							 .take = take,
 							 .context = blocks };
 	struct summary_windows *windows = NULL;
-	struct kymo_ctf_event event;
-	int got = 0, status = summary_windows_create(&windows, reader, &options, err);
+	int status = summary_windows_create(&windows, reader, &options, err);
 
-	while (!status && (got = kymo_ctf_next(reader, &event, err)) > 0)
-		status = summary_windows_event(windows, &event, err);
 	if (!status)
-		status = got < 0 || summary_windows_finish(windows, err) ? -1 : 0;
+		status = summary_windows_read(windows, NULL, NULL, err);
 	summary_windows_free(windows);
 	return status;
 }

@@ -141,27 +141,17 @@ int export_each_window(const struct export_request *request, struct kymo_ctf_rea
 		       const struct summary_windows_options *options, struct kymo_err *err)
 {
 	struct summary_windows *windows;
-	struct kymo_ctf_event event;
 	struct progress progress;
-	uint64_t events = 0;
-	int more;
+	int status;
 
 	if (summary_windows_create(&windows, reader, options, err))
 		return -1;
 	progress_begin(&progress, request->quiet);
-	while ((more = kymo_ctf_next(reader, &event, err)) > 0) {
-		if (summary_windows_event(windows, &event, err)) {
-			more = -1;
-			break;
-		}
-		if ((++events & 0xffff) == 0)
-			progress_show(&progress, events, 0);
-	}
+	progress_extent(&progress, reader);
+	status = summary_windows_read(windows, progress_trace, &progress, err);
 	progress_clear(&progress);
-	if (more == 0)
-		more = summary_windows_finish(windows, err);
 	summary_windows_free(windows);
-	return more;
+	return status;
 }
 
 static int check(const struct job *job, struct kymo_err *err)
