@@ -24,17 +24,6 @@ bool check_is_judged(const struct checking *c, unsigned at)
 	return c->options->with_losses || !check_has_loss(c->run[at]);
 }
 
-const struct summary_entity *check_find(const struct summary *summary,
-					const struct summary_entity *entity)
-{
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (summary->entity[i]->kind == entity->kind &&
-		    !strcmp(summary->entity[i]->name, entity->name) &&
-		    !strcmp(summary->entity[i]->of, entity->of))
-			return summary->entity[i];
-	return NULL;
-}
-
 /* ---- one run ---- */
 
 /* Is @value beyond the limit? Then so are larger ones, or smaller ones. */
@@ -64,7 +53,7 @@ static enum check_verdict of_run(const struct checking *c, struct check_row *row
 				 uint64_t *count)
 {
 	const struct budget *budget = row->budget;
-	const struct summary_entity *entity = row->entity ? check_find(summary, row->entity) : NULL;
+	const struct summary_entity *entity = row->entity ? summary_entity_like(summary, row->entity) : NULL;
 
 	*value = *bound = NAN;
 	*count = 0;
@@ -207,7 +196,7 @@ static int judge_told(struct checking *c, const struct budget *budget)
 static bool is_first(const struct checking *c, unsigned run, const struct summary_entity *entity)
 {
 	for (unsigned i = 0; i < run; i++)
-		if (check_find(c->run[i], entity))
+		if (summary_entity_like(c->run[i], entity))
 			return false;
 	return true;
 }

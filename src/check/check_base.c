@@ -62,7 +62,7 @@ static int take_values(struct relative *r, struct check_row *row)
 	if (!value)
 		return -ENOMEM;
 	for (unsigned i = 0; i < runs; i++) {
-		const struct summary_entity *entity = check_find(r->side[i], row->entity);
+		const struct summary_entity *entity = summary_entity_like(r->side[i], row->entity);
 
 		if (entity && metric_of(&metric, r->side[i], entity, &value[i])) {
 			value[i] = metric.is_less_worse ? -value[i] : value[i];

@@ -37,7 +37,7 @@ struct init {
 static bool is_in_all(const struct init *i, const struct summary_entity *entity)
 {
 	for (unsigned r = 1; r < i->runs; r++)
-		if (!check_find(i->run[r], entity))
+		if (!summary_entity_like(i->run[r], entity))
 			return false;
 	return true;
 }
@@ -68,7 +68,7 @@ static void open(struct init *i, enum summary_kind kind)
 
 static const struct summary_entity *of_run(const struct init *i, unsigned run)
 {
-	return i->entity && run ? check_find(i->run[run], i->entity) : i->entity;
+	return i->entity && run ? summary_entity_like(i->run[run], i->entity) : i->entity;
 }
 
 /* The largest bound of all runs; NAN: one has none. */

@@ -16,10 +16,6 @@ struct checking {
 /** check_is_judged() - may run @at be judged? */
 bool check_is_judged(const struct checking *c, unsigned at);
 
-/** check_find() - the entity of @summary that is called as @entity; NULL: none. */
-const struct summary_entity *check_find(const struct summary *summary,
-					const struct summary_entity *entity);
-
 /** check_against_base() - judge the rows whose budget is relative. Return: 0; -ENOMEM. */
 int check_against_base(struct checking *c);
 

@@ -48,17 +48,6 @@ static const struct metric *new_distribution(const struct comparison *c, unsigne
 	return metric;
 }
 
-static const struct summary_entity *entity_in(const struct summary *summary,
-					      const struct summary_entity *entity)
-{
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (summary->entity[i]->kind == entity->kind &&
-		    !strcmp(summary->entity[i]->name, entity->name) &&
-		    !strcmp(summary->entity[i]->of, entity->of))
-			return summary->entity[i];
-	return NULL;
-}
-
 static void put_side(struct table *table, const struct compare_row *row,
 		     enum summary_distribution of, unsigned side, const struct summary *const *run,
 		     unsigned runs)
@@ -66,7 +55,7 @@ static void put_side(struct table *table, const struct compare_row *row,
 	uint64_t counts[HISTOGRAM_COARSE_MAX] = { 0 }, middle, count;
 
 	for (unsigned r = 0; r < runs; r++) {
-		const struct summary_entity *entity = entity_in(run[r], row->entity);
+		const struct summary_entity *entity = summary_entity_like(run[r], row->entity);
 		unsigned at = 0;
 
 		while (entity && histogram_next(&entity->histogram[of], &at, &middle, &count))
