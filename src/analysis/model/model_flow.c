@@ -178,6 +178,20 @@ void model_publish_chain(struct thread *thread, uint64_t message, int64_t ns)
 	thread->publish.publisher = NULL;
 }
 
+/* The call of @layer has the publisher in thread->publish. */
+static void publish_layer(struct model *model, const struct now *now, enum model_layer layer,
+			  uint64_t message, uint64_t handle)
+{
+	struct thread *thread = now->thread;
+
+	if (thread->unstamped)
+		model_unstamped_flush(model, thread);
+	if (model->wants & WANT_PUBLISH_STEPS)
+		model_publish_step(model, now, &(struct model_publish_step){
+			.layer = layer, .address = message, .handle = handle,
+			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+}
+
 static void on_rclcpp_publish(struct model *model, const struct now *now)
 {
 	ARGS(rclcpp_publish_handle, now->event);
@@ -190,13 +204,7 @@ static void on_rclcpp_publish(struct model *model, const struct now *now)
 	if (args->publisher_handle.present)
 		thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
 							 args->publisher_handle.u);
-	if (thread->unstamped)
-		model_unstamped_flush(model, thread);
-	if (model->wants & WANT_PUBLISH_STEPS)
-		model_publish_step(model, now, &(struct model_publish_step){
-			.layer = MODEL_LAYER_RCLCPP, .address = args->message.u,
-			.handle = args->publisher_handle.u,
-			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+	publish_layer(model, now, MODEL_LAYER_RCLCPP, args->message.u, args->publisher_handle.u);
 }
 
 static void on_rcl_publish(struct model *model, const struct now *now)
@@ -208,13 +216,7 @@ static void on_rcl_publish(struct model *model, const struct now *now)
 	thread->publish.rcl_ns = now->ns;
 	thread->publish.publisher = model_handle(model, now->process, HANDLE_PUBLISHER,
 						 args->publisher_handle.u);
-	if (thread->unstamped)
-		model_unstamped_flush(model, thread);
-	if (model->wants & WANT_PUBLISH_STEPS)
-		model_publish_step(model, now, &(struct model_publish_step){
-			.layer = MODEL_LAYER_RCL, .address = args->message.u,
-			.handle = args->publisher_handle.u,
-			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+	publish_layer(model, now, MODEL_LAYER_RCL, args->message.u, args->publisher_handle.u);
 }
 
 /* A message of @publisher is being written; the caller then calls model_sent_finish(). */

@@ -229,6 +229,14 @@ int loops_create(struct loops **result, struct spans *spans, int64_t begin_ns, i
 	return 0;
 }
 
+static void free_histograms(struct loop *loop)
+{
+	histogram_free(&loop->period);
+	histogram_free(&loop->latency);
+	histogram_free(&loop->busy);
+	histogram_free(&loop->response);
+}
+
 void loops_destroy(struct loops *loops)
 {
 	const struct map_slot *slot;
@@ -237,12 +245,7 @@ void loops_destroy(struct loops *loops)
 	if (!loops)
 		return;
 	for (unsigned i = 0; i < loops->count; i++) {
-		struct loop *loop = &loops->loop[i]->pub;
-
-		histogram_free(&loop->period);
-		histogram_free(&loop->latency);
-		histogram_free(&loop->busy);
-		histogram_free(&loop->response);
+		free_histograms(&loops->loop[i]->pub);
 		free(loops->loop[i]);
 	}
 	while ((slot = map_next(&loops->threads, &at)))
@@ -263,10 +266,7 @@ void loops_forget(struct loops *loops)
 	for (unsigned i = 0; i < loops->count; i++) {
 		struct loop *loop = &loops->loop[i]->pub;
 
-		histogram_free(&loop->period);
-		histogram_free(&loop->latency);
-		histogram_free(&loop->busy);
-		histogram_free(&loop->response);
+		free_histograms(loop);
 		*loop = (struct loop){ .index = loop->index,
 				       .name = loop->name,
 				       .thread = loop->thread };
