@@ -63,6 +63,27 @@ static void a_list_grows_with_any_type_of_capacity(void **state)
 	free(item);
 }
 
+static void a_buffer_fits_what_is_needed(void **state)
+{
+	size_t room = 0, had = 0;
+	uint8_t *bytes = NULL;
+
+	(void)state;
+	assert_true(ARRAY_FIT(bytes, had, room));
+	assert_null(bytes);
+	for (size_t size = 1; size < 100000; size += 7) {
+		had = room;
+		assert_true(ARRAY_FIT(bytes, size, room));
+		assert_true(room >= size && (room == had || room >= 2 * had));
+		bytes[size - 1] = 1;
+	}
+	had = room;
+	assert_false(ARRAY_FIT(bytes, SIZE_MAX / 2 + 2, room));
+	assert_int_equal(room, had);
+	assert_int_equal(bytes[0], 1);
+	free(bytes);
+}
+
 /* Beside a count: a queue gives its elements in their order, and does not grow while it stays short. */
 static void a_queue_keeps_its_order(void **state)
 {
@@ -92,6 +113,7 @@ int main(void)
 		cmocka_unit_test(elements_are_zero_and_stay),
 		cmocka_unit_test(what_does_not_fit_changes_nothing),
 		cmocka_unit_test(a_list_grows_with_any_type_of_capacity),
+		cmocka_unit_test(a_buffer_fits_what_is_needed),
 		cmocka_unit_test(a_queue_keeps_its_order),
 	};
 
