@@ -147,6 +147,21 @@ static struct view_pair *pair_of(struct executor_view *view, const struct model_
 	return view->pair[view->pairs++] = pair;
 }
 
+static struct view_wait wait_of(const struct waits_wait *wait)
+{
+	const struct model_instance *instance = wait->instance;
+
+	return (struct view_wait){
+		.from_ns = wait->from_ns,
+		.to_ns = wait->to_ns,
+		.blocked_ns = wait->thread_ns + wait->group_ns,
+		.start_ns = instance->start_ns,
+		.duration_ns = instance->duration_ns,
+		.thread = instance->thread,
+		.publisher = instance->message ? instance->message->publisher : NULL,
+	};
+}
+
 static void on_wait(void *context, const struct waits_wait *wait)
 {
 	int64_t blocked_ns = wait->thread_ns + wait->group_ns;
@@ -167,6 +182,8 @@ static void on_wait(void *context, const struct waits_wait *wait)
 	if (blocked_ns > callback->sums.worst_ns)
 		callback->sums.worst_ns = blocked_ns;
 	is_startup = model_is_startup(wait->instance);
+	if (!is_startup && blocked_ns > callback->sums.steady.blocked_ns)
+		callback->sums.steady = wait_of(wait);
 	for (unsigned i = 0; i < wait->pieces; i++) {
 		struct view_pair *pair = pair_of(view, wait->instance->callback, &wait->piece[i]);
 

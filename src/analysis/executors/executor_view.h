@@ -13,12 +13,22 @@
 #include "analysis/executors/executor_waits.h"
 #include "analysis/pass/pass.h"
 
+/* One wait for other runs, and the run that waited. */
+struct view_wait {
+	int64_t from_ns, to_ns; /* as in struct waits_wait */
+	int64_t blocked_ns;     /* for thread and group together */
+	int64_t start_ns, duration_ns;
+	const struct model_thread *thread;
+	const struct model_publisher *publisher; /* of its message; NULL: a timer */
+};
+
 struct view_callback {
 	uint64_t runs;               /* runs that were not nested in another run */
 	int64_t running_ns;          /* total duration of these runs */
 	uint64_t blocked;            /* number of these runs that waited for other runs */
 	int64_t thread_ns, group_ns; /* waiting time for the thread, and for the callback group */
 	int64_t worst_ns;            /* the longest wait for thread and group together */
+	struct view_wait steady;     /* the longest one of a run that is not start-up */
 };
 
 /* One callback waited for another one. */
