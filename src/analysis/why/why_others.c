@@ -22,12 +22,20 @@ struct why_others {
 	bool failed;
 };
 
+/* The first window that ends after @start_ns decides: they do not overlap. */
 static bool is_inside(const struct why_others *others, int64_t start_ns, int64_t end_ns)
 {
-	for (unsigned i = 0; i < others->windows; i++)
-		if (start_ns < others->window[i].end_ns && end_ns > others->window[i].begin_ns)
-			return true;
-	return false;
+	unsigned low = 0, high = others->windows;
+
+	while (low < high) {
+		const unsigned middle = low + (high - low) / 2;
+
+		if (others->window[middle].end_ns <= start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < others->windows && end_ns > others->window[low].begin_ns;
 }
 
 static void add(struct why_others *others, const struct model_instance *instance, int64_t end_ns)
@@ -76,6 +84,33 @@ static void why_others_destroy(struct why_others *others)
 	free(others);
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct why_window *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+/* By their begin, and those that overlap as one. */
+static void join_windows(struct why_others *others)
+{
+	unsigned joined = 0;
+
+	if (!others->windows)
+		return;
+	qsort(others->window, others->windows, sizeof(*others->window), by_begin);
+	for (unsigned i = 1; i < others->windows; i++) {
+		const struct why_window *next = &others->window[i];
+		struct why_window *last = &others->window[joined];
+
+		if (next->begin_ns > last->end_ns)
+			others->window[++joined] = *next;
+		else if (next->end_ns > last->end_ns)
+			last->end_ns = next->end_ns;
+	}
+	others->windows = joined + 1;
+}
+
 int why_others_create(struct why_others **others, struct model *model,
 		      const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
@@ -90,6 +125,7 @@ int why_others_create(struct why_others **others, struct model *model,
 		return err_no_memory(err);
 	}
 	memcpy(new->window, window, windows * sizeof(*window));
+	join_windows(new);
 	*others = new;
 	return 0;
 }
