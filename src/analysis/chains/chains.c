@@ -136,7 +136,7 @@ void chains_deliver(struct chains *chains, struct chains_run *run,
 	struct chains_token *parent = publication ? publication->tokens : NULL;
 
 	if (way->send_ns && way->take_ns > way->send_ns)
-		way->wait_ns = chains_history_busy(thread, way->send_ns, way->take_ns);
+		way->wait_ns = busy_between(&thread->busy, way->send_ns, way->take_ns);
 	for (; parent; parent = parent->next)
 		run_token(chains, run, parent, way);
 	/*
@@ -245,7 +245,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 	if (!run || !thread)
 		return;
-	chains_history_add(thread, instance->start_ns, end_ns);
+	busy_add(&thread->busy, instance->start_ns, end_ns);
 	chains_arrived(chains, run->tokens, end_ns);
 	chains_link_ended(chains, run, instance->id, end_ns);
 	chains_served(chains, run, end_ns);

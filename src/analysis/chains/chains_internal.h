@@ -18,6 +18,7 @@
 #define KYMO_ANALYSIS_CHAINS_INTERNAL_H
 
 #include "analysis/chains/chains.h"
+#include "analysis/executors/busy.h"
 #include "base/array.h"
 #include "base/map.h"
 #include "base/pool.h"
@@ -27,8 +28,6 @@
 /* Publications of one publisher that are remembered while a subscription may still receive them. */
 #define WINDOW_MIN 256u
 #define WINDOW_MAX 8192u
-/* Runs of a thread that are remembered, to find out which of them a message waited for. */
-#define HISTORY_RUNS 128u
 /* Losses in the trace that are remembered, to explain messages that were not received. */
 #define GAPS_MAX 64u
 /* Children of a step with a bit of their own in a token; all others share one bit. */
@@ -113,8 +112,7 @@ struct interval {
 struct thread_state {
 	struct chains_run *run;		/* the innermost */
 	struct chains_run answered;		/* a client's callback that may be running */
-	struct interval history[HISTORY_RUNS];	/* ring, ordered by time, without overlaps */
-	uint64_t runs;			/* total number */
+	struct busy busy; /* what a message waited for */
 };
 
 /* A run that is over, kept because later publications may follow from the data that it stored. */
@@ -259,8 +257,6 @@ void chains_link_finish(struct chains *chains);
 /* chains_stats.c */
 void chains_stats_arrived(struct chains *chains, struct chains_token *token);
 void chains_stats_free(struct chains_stats *stats);
-void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns);
-int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns);
 
 /* chains_tree.c */
 void chains_tree_publication(struct chains *chains, struct chains_token *token);

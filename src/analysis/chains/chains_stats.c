@@ -8,38 +8,6 @@
 
 #define WORST_LEAST 3u /* longest arrivals that each path may keep */
 
-/* ---- latest runs of a thread ---- */
-
-/* A run that ends after nested runs replaces them. */
-void chains_history_add(struct thread_state *thread, int64_t start_ns, int64_t end_ns)
-{
-	uint64_t oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
-
-	while (thread->runs > oldest &&
-	       thread->history[(thread->runs - 1) % HISTORY_RUNS].start_ns >= start_ns)
-		thread->runs--;
-	thread->history[thread->runs++ % HISTORY_RUNS] = (struct interval){ start_ns, end_ns };
-}
-
-/* The time of [@from_ns, @to_ns] that is covered by runs that have ended. */
-int64_t chains_history_busy(const struct thread_state *thread, int64_t from_ns, int64_t to_ns)
-{
-	uint64_t at, oldest = thread->runs > HISTORY_RUNS ? thread->runs - HISTORY_RUNS : 0;
-	int64_t busy_ns = 0, begin, end;
-
-	for (at = thread->runs; at > oldest; at--) {
-		const struct interval *run = &thread->history[(at - 1) % HISTORY_RUNS];
-
-		if (run->end_ns <= from_ns)
-			break;
-		begin = run->start_ns > from_ns ? run->start_ns : from_ns;
-		end = run->end_ns < to_ns ? run->end_ns : to_ns;
-		if (end > begin)
-			busy_ns += end - begin;
-	}
-	return busy_ns;
-}
-
 /* ---- parts of a path ---- */
 
 static void part_add(struct chains_stats *stats, enum chains_segment segment, unsigned step)
