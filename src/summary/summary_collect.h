@@ -70,6 +70,11 @@ int summary_collect_take(struct summary_collect *collect, struct summary *summar
  * process. Return: @buffer. */
 char *summary_callback_name(const struct model_callback *callback, char *buffer, size_t size);
 
+/** summary_executor_name() - the same of the executor that thread number @executor represents:
+ * "perception: /costmap, /detector", its process and up to four of the nodes that it runs. */
+void summary_executor_name(const struct model *model, const struct executor_view *view, unsigned executor,
+			   char *buffer, size_t size);
+
 /**
  * summary_collect_forget() - begin the next interval: count from 0 again, here and in the analyses
  *

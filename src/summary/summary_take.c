@@ -148,12 +148,9 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "perception: /costmap, /detector": an executor is named by the nodes it runs. Up to four of them.
- */
-static void name_executor(struct summary_collect *collect, unsigned executor, char *buffer,
-			  size_t size)
+void summary_executor_name(const struct model *model, const struct executor_view *view, unsigned executor,
+			   char *buffer, size_t size)
 {
-	const struct model *model = collect->from.model;
 	const char *node[256];
 	unsigned nodes = 0, used = 0;
 
@@ -161,7 +158,7 @@ static void name_executor(struct summary_collect *collect, unsigned executor, ch
 	     i++) {
 		const struct model_node *of = model_callback_node(model_callback(model, i));
 
-		if (of && view_executor_of_callback(collect->from.view, i) == (int)executor)
+		if (of && view_executor_of_callback(view, i) == (int)executor)
 			node[nodes++] = of->full_name;
 	}
 	qsort(node, nodes, sizeof(*node), by_text);
@@ -189,7 +186,7 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 		if (!view_thread(collect->from.view, i)->thread ||
 		    view_executor_of(collect->from.view, i) != i)
 			continue;
-		name_executor(collect, i, name, sizeof(name));
+		summary_executor_name(model, collect->from.view, i, name, sizeof(name));
 		entity = entity_of(summary, SUMMARY_EXECUTOR, name,
 				   model_thread(model, i)->process->name);
 		if (!entity)

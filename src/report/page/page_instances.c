@@ -56,7 +56,7 @@ static void choose_chains(struct page_around *around)
 
 	for (unsigned i = 0; i < chains_path_count(chains); i++) {
 		const struct chains_path *path = chains_path(chains, i);
-		struct page_candidate new = { .is_chain = true };
+		struct page_candidate new = { .is_chain = true, .executor = -1 };
 
 		if (!path->stats || !path->stats->worst_count || !path->stats->worst[0].hop ||
 		    !chains_is_chain(chains, path))
@@ -86,7 +86,7 @@ static void choose_callbacks(struct page_around *around)
 	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(model, i);
 		const struct why_callback *runs = why_callback(page->report->callbacks, i);
-		struct page_candidate new = { .is_chain = false };
+		struct page_candidate new = { .is_chain = false, .executor = -1 };
 
 		if (!runs || !runs->worst_count)
 			continue;
@@ -127,6 +127,21 @@ static void drop_longest(struct page_around *around)
 	around->count = kept;
 }
 
+static void put_all(struct page_around *around)
+{
+	struct json_text *json = &around->page->json;
+
+	if (around->model)
+		page_put_threads(around);
+	json_text_open(json, "instances", '[');
+	for (unsigned i = 0; i < around->count; i++)
+		page_put_instance(around, &around->candidate[i]);
+	json_text_close(json, ']');
+	page_put_executors(around);
+	if (around->cpus)
+		page_put_cpus(around->cpus);
+}
+
 int page_put_instances(struct page *page)
 {
 	struct page_around *around = calloc(1, sizeof(*around));
@@ -141,19 +156,16 @@ int page_put_instances(struct page *page)
 	drop_longest(around);
 	if (around->count)
 		qsort(around->candidate, around->count, sizeof(*around->candidate), by_excess);
+	page_choose_waits(around);
 	status = page_read_around(around);
-	if (!status && around->count) {
-		page_put_threads(around);
-		json_text_open(&page->json, "instances", '[');
-		for (unsigned i = 0; i < around->count; i++)
-			page_put_instance(around, &around->candidate[i]);
-		json_text_close(&page->json, ']');
-	}
-	if (!status && around->cpus)
-		page_put_cpus(around->cpus);
+	if (!status)
+		status = page_find_executors(around);
+	if (!status)
+		put_all(around);
 	page_cpus_destroy(around->cpus);
-	for (unsigned i = 0; i < around->count; i++)
+	for (unsigned i = 0; i < around->all; i++)
 		why_free(&around->candidate[i].instance);
+	free(around->executor);
 	passes_free(&around->cpu_passes);
 	passes_free(&around->passes);
 	free(around);

@@ -5,13 +5,14 @@
 
 #define MARGIN_LEAST_NS 500000
 
-static unsigned windows_of(struct page_around *around, struct why_window window[PAGE_INSTANCES])
+static unsigned windows_of(struct page_around *around, struct why_window *window)
 {
 	unsigned windows = 0;
 
-	for (unsigned i = 0; i < around->count; i++) {
+	for (unsigned i = 0; i < around->all; i++) {
 		struct page_candidate *c = &around->candidate[i];
-		int64_t margin_ns = c->instance.total_ns / 10;
+		/* Of an executor, more of what it did before and after is to be seen. */
+		int64_t margin_ns = c->instance.total_ns / (c->executor < 0 ? 10 : 2);
 
 		/* Of a very short one, not more of the surroundings than can be seen beside it. */
 		if (margin_ns < MARGIN_LEAST_NS)
@@ -57,7 +58,7 @@ static int read_cpus(struct page_around *around, const struct why_window *window
 int page_read_around(struct page_around *around)
 {
 	struct page *page = around->page;
-	struct why_window window[PAGE_INSTANCES];
+	struct why_window window[PAGE_INSTANCES + PAGE_WAITS];
 	const unsigned windows = windows_of(around, window);
 
 	if (windows && read_runs(around, window, windows))
@@ -72,8 +73,8 @@ bool page_is_same_process(const struct model_process *a, const struct model_proc
 	return a->pid == b->pid && a->host == b->host;
 }
 
-static const struct model_thread *thread_in(const struct model *model,
-					    const struct model_thread *thread)
+const struct model_thread *page_thread_in(const struct model *model,
+					  const struct model_thread *thread)
 {
 	for (unsigned i = 0; thread && i < model_count(model, MODEL_THREAD); i++) {
 		const struct model_thread *other = model_thread(model, i);
@@ -105,11 +106,11 @@ bool page_move_instance(const struct page_around *around, struct why_instance *i
 
 		if (hop->callback) {
 			hop->callback = callback_in(around->model, hop->callback);
-			hop->at.thread = thread_in(around->model, hop->at.thread);
+			hop->at.thread = page_thread_in(around->model, hop->at.thread);
 			if (!hop->callback || !hop->at.thread)
 				return false;
 		} else if (hop->at.thread) {
-			hop->at.thread = thread_in(around->model, hop->at.thread);
+			hop->at.thread = page_thread_in(around->model, hop->at.thread);
 		}
 	}
 	return true;

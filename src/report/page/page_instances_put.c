@@ -88,9 +88,24 @@ static bool is_in(const struct page_candidate *c, const struct why_other *run)
 	return run->start_ns < c->window.end_ns && run->end_ns > c->window.begin_ns;
 }
 
-/* Runs of other processes than those of the instance are not part of its picture. */
-static bool is_near(const struct page_candidate *c, const struct model_process *process)
+static bool is_queued_behind(const struct why_parts *parts, const struct model_thread *thread)
 {
+	for (unsigned i = 0; i < parts->count; i++)
+		if (parts->part[i].kind == WHY_QUEUED && parts->part[i].thread == thread)
+			return true;
+	return false;
+}
+
+/* Runs of other processes than those of the instance are not part of its picture; and of an
+ * executor, only its own threads, and those that held it up. */
+static bool is_near(const struct page_around *around, const struct page_candidate *c,
+		    const struct why_parts *parts, const struct model_thread *thread)
+{
+	const struct model_process *process = thread->process;
+
+	if (c->executor >= 0)
+		return around->executor[thread->index] == c->executor ||
+		       is_queued_behind(parts, thread);
 	for (unsigned i = 0; i < c->instance.hops; i++)
 		if (c->instance.hop[i].at.thread &&
 		    page_is_same_process(c->instance.hop[i].at.thread->process, process))
@@ -99,8 +114,10 @@ static bool is_near(const struct page_candidate *c, const struct model_process *
 }
 
 /* The shortest runs that are shown, so that there are not too many. */
-static int64_t shortest(const struct page_around *around, const struct page_candidate *c)
+static int64_t shortest(const struct page_around *around, const struct page_candidate *c,
+			const struct why_parts *parts)
 {
+	const unsigned most = c->executor < 0 ? PAGE_INSTANCE_RUNS : PAGE_INSTANCE_RUNS / 2;
 	const struct why_other *run;
 	int64_t least_ns = 0;
 	unsigned count;
@@ -109,18 +126,19 @@ static int64_t shortest(const struct page_around *around, const struct page_cand
 		count = 0;
 		for (unsigned i = 0; (run = why_other(around->others, i)); i++)
 			count += is_in(c, run) && run->end_ns - run->start_ns >= least_ns &&
-				 is_near(c, run->thread->process);
-		if (count > PAGE_INSTANCE_RUNS)
+				 is_near(around, c, parts, run->thread);
+		if (count > most)
 			least_ns = least_ns ? 2 * least_ns : 1000;
-	} while (count > PAGE_INSTANCE_RUNS);
+	} while (count > most);
 	return least_ns;
 }
 
 /* Each run: [thread, entity, start, length] */
-static void put_runs(const struct page_around *around, const struct page_candidate *c)
+static void put_runs(const struct page_around *around, const struct page_candidate *c,
+		     const struct why_parts *parts)
 {
 	struct page *page = around->page;
-	const int64_t least_ns = shortest(around, c);
+	const int64_t least_ns = shortest(around, c, parts);
 	const struct why_other *run;
 	char name[512];
 
@@ -129,7 +147,7 @@ static void put_runs(const struct page_around *around, const struct page_candida
 	json_text_open(&page->json, "runs", '[');
 	for (unsigned i = 0; (run = why_other(around->others, i)); i++) {
 		if (!is_in(c, run) || run->end_ns - run->start_ns < least_ns ||
-		    !is_near(c, run->thread->process))
+		    !is_near(around, c, parts, run->thread))
 			continue;
 		summary_callback_name(run->callback, name, sizeof(name));
 		json_text_open(&page->json, NULL, '[');
@@ -166,7 +184,8 @@ static void on_spell(void *context, const struct why_spell *spell)
 }
 
 /* When threads of the instance could run and did not. */
-static void put_spells(const struct page_around *around, const struct page_candidate *c)
+static void put_spells(const struct page_around *around, const struct page_candidate *c,
+		       const struct why_parts *parts)
 {
 	struct page *page = around->page;
 
@@ -177,7 +196,7 @@ static void put_spells(const struct page_around *around, const struct page_candi
 		const struct model_thread *thread = model_thread(around->model, i);
 		struct spells to = { page, i };
 
-		if (is_near(c, thread->process))
+		if (is_near(around, c, parts, thread))
 			why_spells(around->cpu, thread, c->window.begin_ns, c->window.end_ns,
 				   on_spell, &to);
 	}
@@ -203,8 +222,8 @@ void page_put_instance(const struct page_around *around, struct page_candidate *
 	put_hops(page, &c->instance);
 	put_parts(page, "parts", &c->instance, &parts);
 	put_parts(page, "because", &c->instance, &because);
-	put_runs(around, c);
-	put_spells(around, c);
+	put_runs(around, c, &parts);
+	put_spells(around, c, &parts);
 	if (around->cpus)
 		page_put_slices(page,
 				page_cpus_slices(around->cpus, (unsigned)(c - around->candidate)));

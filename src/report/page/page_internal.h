@@ -21,6 +21,8 @@
 #define PAGE_WORST_CHAINS 8u    /* chains with all their longest arrivals */
 #define PAGE_WORST_ALL 1000u    /* of all chains together */
 #define PAGE_INSTANCES 24u      /* instances with the threads around them */
+#define PAGE_WAITS 16u          /* waits of callbacks with what their executor ran meanwhile */
+#define PAGE_EXECUTOR_WAITS 3u  /* of each executor */
 #define PAGE_FRAMES 2500u       /* frames of a flame graph */
 #define PAGE_INSTANCE_RUNS 600u /* runs of other callbacks around an instance */
 
@@ -69,7 +71,8 @@ void page_put_provenance(struct page *page);
 const void *page_fired(const struct page *page);
 
 /* page_instances.c: "instances": the worst ones with the threads around them; with the kernel's
- * events also "cpus": each CPU over time (page_cpus.h). Reads the trace again. Return: 0, or -1
+ * events also "cpus": each CPU over time (page_cpus.h); "executors": their threads, and their worst
+ * waits (page_waits.c). Reads the trace again. Return: 0, or -1
  * with report->err. */
 int page_put_instances(struct page *page);
 
