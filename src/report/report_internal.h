@@ -52,6 +52,7 @@ struct report {
 	struct why_callbacks *callbacks;
 	struct summary_collect *collect;
 	struct page_series *series;
+	struct page_calls *calls;
 	struct spans_tree *spans_tree;
 	struct summary *summary;        /* of what was collected; NULL: nothing was */
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
@@ -222,6 +223,11 @@ struct page_series;
 int page_series_create(struct page_series **series, struct model *model, struct spans *spans,
 		       int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 extern const struct pass_ops page_series_pass;
+/* page/page_calls.c: the service calls of a page */
+struct page_calls;
+int page_calls_create(struct page_calls **calls, struct model *model, int64_t begin_ns,
+		      int64_t end_ns, struct kymo_err *err);
+extern const struct pass_ops page_calls_pass;
 /* page/page.c: the page of options.page. Return: 0, or -1 with report->err. */
 int report_page(struct report *report);
 

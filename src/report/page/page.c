@@ -126,8 +126,8 @@ static void put_head(struct page *page)
 /* What only the trace itself has; the page says that it is not here. */
 static void put_nothing(struct page *page)
 {
-	static const char *const members[] = { "series", "heat", "chains",
-					       "instances", "threads", "flames" };
+	static const char *const members[] = { "series",  "heat",      "chains", "calls", "instances",
+					       "threads", "executors", "flames" };
 	static const char *const of_graph[] = { "nodes", "publishers", "subscriptions" };
 
 	for (unsigned i = 0; i < COUNT_OF(members); i++) {
@@ -149,6 +149,7 @@ static int put_trace(struct page *page)
 {
 	page_put_series(page);
 	page_put_chains(page);
+	page_put_calls(page);
 	page_put_graph(page);
 	page_put_tables(page);
 	if (page_put_flames(page))
