@@ -97,7 +97,7 @@ function navigation() {
 }
 
 function help() {
-	const keys = [['/', 'filter the tables'], ['1 … 9', 'pages, in the order of the bar'], ['↑ ↓', 'rows of a table'], ['← →', 'the instances beside this one'], ['Enter', 'open what is selected'],
+	const keys = [['/', 'filter the tables'], ['1 … 9', 'pages, in the order of the bar'], ['↑ ↓', 'rows of a table'], ['← →', 'the instances beside this one; in a chart, its parts'], ['Enter', 'open what is selected'],
 		['Esc', 'clear the filter'], ['t', 'dark or light'], ['?', 'this list']];
 	const box = el('dialog', { 'aria-label': 'keys' }, el('h2', {}, 'Keys'), el('dl', {}, keys.map(([key, what]) => [el('dt', {}, el('kbd', {}, key)), el('dd', {}, what)])),
 		el('p', { class: 'dim small' }, 'Headings sort their table. Everything that is under the pointer explains itself. The address of the page is what you see: it can be shared with the file.'),
@@ -122,6 +122,18 @@ function move_instance(rel) {
 	if (link)
 		location.hash = link.getAttribute('href');
 	return Boolean(link);
+}
+
+// In a chart, left and right go from one of its parts to the next.
+function walk(step) {
+	const group = document.activeElement && document.activeElement.closest('[data-walk]');
+	const parts = group ? [...group.querySelectorAll('[tabindex]')] : [], next = parts[parts.indexOf(document.activeElement) + step];
+	if (!next)
+		return Boolean(group);
+	document.activeElement.setAttribute('tabindex', -1);
+	next.setAttribute('tabindex', 0);
+	next.focus();
+	return true;
 }
 
 function on_key(event) {
@@ -152,7 +164,7 @@ function on_key(event) {
 	else if (event.key === 'ArrowDown' || event.key === 'ArrowUp')
 		done = move_row(event.key === 'ArrowDown' ? 1 : -1);
 	else if (event.key === 'ArrowLeft' || event.key === 'ArrowRight')
-		done = move_instance(event.key === 'ArrowLeft' ? 'prev' : 'next');
+		done = walk(event.key === 'ArrowLeft' ? -1 : 1) || move_instance(event.key === 'ArrowLeft' ? 'prev' : 'next');
 	else if (event.key === 'Enter' && event.target.closest('[data-go]') && !event.target.closest('a, button'))
 		location.hash = event.target.closest('[data-go]').dataset.go;
 	else

@@ -7,6 +7,9 @@ const segment_words = {
 	executing: ['run', 'running'], queued: ['wait', 'waiting for another callback'], late: ['take', 'late, held up by nothing in the trace'],
 	preempted: ['preempted', 'preempted'], blocked: ['take', 'blocked'], page_fault: ['take', 'page faults'],
 	dds: ['way', 'written and read by the middleware'], network: ['way', 'in the network'], cache: ['way', 'in the cache of the reader'],
+	request_way: ['way', 'request on its way'], request_wait: ['wait', 'waiting at the service for other callbacks'], request_take: ['take', 'request being received'], served: ['run', 'the service’s callback'],
+	answering: ['publish', 'until the response was sent'], response_way: ['way', 'response on its way'], response_wait: ['wait', 'waiting at the client for other callbacks'], away: ['idle', 'away, and the trace does not say where'],
+	handled: ['kept', 'handled by the client'],
 	ran: ['run', 'running'], kept: ['kept', 'kept'], publishing: ['publish', 'publishing'], on_its_way: ['way', 'on its way'],
 	waited_for: ['wait', 'waiting'], taking: ['take', 'being received'], being_late: ['take', 'late'],
 };
@@ -32,7 +35,9 @@ function fill_of(what) {
 }
 
 function legend(kinds) {
-	const seen = new Map(kinds.map(kind => [swatch_of(kind), segment_words[kind][1]]));
+	const seen = new Map();
+	for (const kind of kinds)
+		seen.set(swatch_of(kind), (seen.get(swatch_of(kind)) || new Set()).add(segment_words[kind][1]));
 	return el('p', { class: 'legend' }, [...seen].map(([swatch, words]) =>
-		el('span', {}, el('i', { class: 'bg-' + swatch }), words)));
+		el('span', {}, el('i', { class: 'bg-' + swatch }), [...words].join('; '))));
 }

@@ -13,6 +13,17 @@ async function load() {
 	D.instances.forEach(instance => {
 		entities[instance.entity].instance = instance;
 	});
+	for (const calls of D.calls || [])
+		Object.assign(entities[calls.entity], { error: calls.error, chain: { calls, steps: [], segments: calls.segments, worst: calls.worst.map(call => [...call.slice(0, 3), ...call.slice(7)]) } });
+	D.executors = D.executors || [];
+	for (const executor of D.executors) {
+		// What `kymo why` says of them: time on the way is not a wait for the executor.
+		executor.waits = executor.waits.filter(wait => wait_blocked(wait) > 0).sort((a, b) => wait_blocked(b) - wait_blocked(a));
+		executor.waits.forEach(wait => {
+			const held = wait.parts.filter(part => part.kind === 'queued').map(part => part.thread);
+			wait.rows = [...new Set(wait.hops.filter(hop => !hop.topic).map(hop => hop.thread).concat(held, executor.threads))].slice(0, 16);
+		});
+	}
 	D.fired = D.instances.find(instance => instance.fired);
 	// How wrong latencies may be that compare the clocks of two hosts.
 	for (const row of D.tables.topics || [])

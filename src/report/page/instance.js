@@ -11,6 +11,8 @@ function thread_text(index) {
 
 // The rows: threads of the instance in its order, then others that ran something meanwhile.
 function instance_rows(instance) {
+	if (instance.rows)
+		return instance.rows;
 	const order = [], busy = new Map();
 	const add = thread => {
 		if (thread !== undefined && !order.includes(thread))
@@ -34,13 +36,12 @@ function is_culprit(instance, run) {
 		part.thread === run[0] && run[2] < part.begin + part.ns + 1e6 && run[2] + run[3] > part.begin);
 }
 
-function run_box(instance, run, x, y, height) {
+function run_box(instance, run, x, y, height, is_first) {
 	const entity = entities[run[1]], own = is_own(instance, run), culprit = !own && is_culprit(instance, run);
 	const left = Math.max(x(run[2]), x(x.from)), right = Math.min(x(run[2] + run[3]), x(x.to));
 	const width = Math.max(1.5, right - left), label = entity ? entity.label : 'a callback';
-	return svg('g', { 'data-tip': label + '\nran ' + ns_text(run[3]) + ' from ' + at_text(run[2]) +
-			  (own ? '\npart of this instance' : culprit ? '\nthis instance waited for it' : ''),
-			  'data-go': entity ? address(entity) : null, style: 'cursor:pointer' },
+	const text = label + '\nran ' + ns_text(run[3]) + ' from ' + at_text(run[2]) + (own ? '\npart of this instance' : culprit ? '\nthis instance waited for it' : '');
+	return svg('g', { 'data-tip': text, 'data-go': entity ? address(entity) : null, style: 'cursor:pointer', tabindex: is_first ? 0 : -1, role: 'link', 'aria-label': text.replaceAll('\n', ', ') },
 		svg('rect', { x: left, y, width, height, rx: Math.min(2, width / 2),
 			      fill: own ? 'var(--run)' : culprit ? 'url(#hatch)' : 'var(--idle)',
 			      stroke: culprit ? 'var(--wait)' : own ? 'var(--run)' : 'none' }),
@@ -117,10 +118,10 @@ function cpus_of(instance, cpus, x, top, left, width) {
 		svg('line', { class: 'grid', x1: left, x2: width - 8, y1: top + (i + 1) * 28, y2: top + (i + 1) * 28 })));
 }
 
-function instance_chart(instance) {
+function instance_chart(instance, label) {
 	const rows = instance_rows(instance), cpus = instance_cpus(instance), row_height = 40, box = 22, top = 12;
 	const below = top + rows.length * row_height, height = below + (cpus.length ? 4 + cpus.length * 28 : 0) + 26, bottom = height - 24;
-	return picture(height, 'Threads around this instance', width => {
+	return picture(height, label || 'Threads around this instance; the table below has its parts', width => {
 		const left = width < 640 ? 84 : 168, x = linear(instance.from, instance.to, left, width - 8);
 		const row_y = thread => {
 			const at = rows.indexOf(thread);
@@ -137,7 +138,7 @@ function instance_chart(instance) {
 					shortened(thread_text(thread), left < 100 ? 10 : 24)),
 				svg('line', { class: 'grid', x1: left, x2: width - 8, y1: top + (i + 1) * row_height, y2: top + (i + 1) * row_height }))),
 			group,
-			instance.runs.filter(run => row_y(run[0]) !== undefined).map(run => run_box(instance, run, x, row_y(run[0]), box)),
+			svg('g', { 'data-walk': '' }, instance.runs.filter(run => row_y(run[0]) !== undefined).map((run, i) => run_box(instance, run, x, row_y(run[0]), box, !i))),
 			preempted_of(instance, x, row_y, box),
 			waits_of(instance, x, row_y, box), arrows_of(instance, x, row_y, box),
 			cpus_of(instance, cpus, x, below + 4, left, width),

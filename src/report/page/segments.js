@@ -3,6 +3,8 @@
 
 // "/scan on its way", "/planner waiting": the segment of a chain in words.
 function segment_name(chain, segment) {
+	if (chain.calls)
+		return segment_words[segment.what][1];
 	const step = chain.steps[segment.step], before = chain.steps[segment.step - 1];
 	const at = segment.what === 'transport' || segment.what === 'publish' || segment.what === 'cached' ? before || step : step;
 	return at.name + ', ' + (segment.what === 'wait' ? 'waiting' : (segment_words[segment.what] || [0, segment.what])[1]);
@@ -27,7 +29,7 @@ function stack_tip(chain, what, total, values) {
 function segments_chart(entity) {
 	const chain = entity.chain, height = 250, bottom = height - 26, worst = chain.worst;
 	const usual = chain.segments.map(segment => segment.p50);
-	const chart = picture(height, 'The ' + worst.length + ' worst arrivals, part by part, beside the usual one', width => {
+	const chart = picture(height, 'The ' + worst.length + ' worst, part by part, beside the usual one', width => {
 		const high = Math.max(worst.length ? worst[0][1] : 0, usual.reduce((a, b) => a + b, 0)) || 1;
 		const y = linear(0, high * 1.03, bottom, 10), left = 62;
 		const step = (width - left - 60) / Math.max(worst.length, 12), thick = Math.max(1, Math.min(26, step - 1));
@@ -36,20 +38,20 @@ function segments_chart(entity) {
 			stack(chain, usual, left + 6, 26, y, bottom),
 			svg('rect', { class: 'hit', x: left, y: 10, width: 40, height: bottom - 10 })));
 		nodes.push(svg('text', { x: left + 19, y: bottom + 16, 'text-anchor': 'middle' }, 'usual'));
-		worst.forEach((arrival, i) => {
+		nodes.push(svg('g', { 'data-walk': '' }, worst.map((arrival, i) => {
 			const x = left + 56 + i * step, values = arrival.slice(3);
-			nodes.push(svg('g', { 'data-tip': stack_tip(chain, 'No. ' + (i + 1) + ' at ' + at_text(arrival[0]), arrival[1], values),
-					      'data-go': address(entity, i + 1), tabindex: i ? -1 : 0, role: 'link', style: 'cursor:pointer',
-					      'aria-label': 'number ' + (i + 1) + ': ' + ns_text(arrival[1]) },
+			return svg('g', { 'data-tip': stack_tip(chain, 'No. ' + (i + 1) + ' at ' + at_text(arrival[0]), arrival[1], values),
+					  'data-go': address(entity, i + 1), tabindex: i ? -1 : 0, role: 'link', style: 'cursor:pointer',
+					  'aria-label': 'number ' + (i + 1) + ': ' + ns_text(arrival[1]) },
 				stack(chain, values, x, thick, y, bottom),
-				svg('rect', { class: 'hit', x: x - 0.5, y: 10, width: Math.max(step, 2), height: bottom - 10 })));
-		});
+				svg('rect', { class: 'hit', x: x - 0.5, y: 10, width: Math.max(step, 2), height: bottom - 10 }));
+		})));
 		nodes.push(svg('text', { x: left + 56, y: bottom + 16 }, 'the ' + worst.length + ' worst, longest first'));
 		nodes.push(svg('line', { class: 'axis', x1: left, x2: width, y1: bottom, y2: bottom }));
 		return nodes;
 	});
 	return figure('Where the time of the worst went', chain_command(entity, 'why', worst.length), chart,
-		legend(chain.segments.map(segment => segment.what)));
+		legend(chain.segments.filter(segment => segment.sum).map(segment => segment.what)));
 }
 
 function chain_command(entity, verb, count) {

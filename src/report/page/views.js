@@ -174,7 +174,7 @@ function segments_table(entity) {
 			el('i', { class: 'swatch bg-' + swatch_of(segment.what) }), name_of(segment_name(chain, segment), 70)) },
 		ns_column('p50', 'usually', segment => segment.p50), ns_column('p99', 'p99', segment => segment.p99),
 		ns_column('max', 'worst', segment => segment.max), share_column('share', 'of the time', segment => segment.sum / all)],
-		chain.segments, { most: 40, label: 'segments' });
+		chain.segments.filter(segment => segment.sum), { most: 40, label: 'segments' });
 }
 
 function chain_page(entity) {
@@ -459,11 +459,11 @@ function span_page(entity) {
 // ---- executors, CPUs, real time: tables of the report ----
 
 const table_titles = {
-	executors: 'Executors', 'executor-view': 'Callbacks as their executor sees them', 'blocked-by': 'Who held whom', waits: 'The worst waits',
+	executors: 'Executors', 'executor-view': 'Executors and their callback groups', 'blocked-by': 'Who held whom', waits: 'The worst waits',
 	'callback-cpu': 'CPU of callbacks', 'node-cpu': 'CPU of nodes', 'process-cpu': 'CPU of processes', preemptions: 'What ran instead of a callback',
 	realtime: 'What real-time code must not do, and did', 'node-costs': 'Allocations, lock waits and page faults of nodes', 'process-costs': 'The same of processes',
 	hosts: 'How the clocks of the hosts compare', loss: 'Lost events', counters: 'Counters', instants: 'Instants', publications: 'Publishers', utilisation: 'Utilisation',
-	'service-calls': 'Services', lifecycle: 'Lifecycle', communications: 'Publishers and subscriptions',
+	'service-calls': 'Calls, seen from the service or the client', lifecycle: 'Lifecycle', communications: 'Publishers and subscriptions',
 };
 
 function report_column(key, rows) {
@@ -482,9 +482,12 @@ function report_table(name) {
 	const rows = D.tables[name];
 	if (!Array.isArray(rows) || !rows.length)
 		return null;
-	const keys = Object.keys(rows[0]).filter(key => rows.some(row => row[key] !== null && row[key] !== '' && row[key] !== 0) &&
+	const is_told = rows.every(row => String(row.process ?? '').endsWith('(' + row.pid + ')'));
+	const keys = Object.keys(rows[0]).filter(key => !(key === 'pid' && is_told) && rows.some(row => row[key] !== null && row[key] !== '' && row[key] !== 0) &&
 		!rows.some(row => typeof row[key] === 'string' && /^0x[0-9a-f]+$/.test(row[key])) && !(/(^|_)ns$/.test(key) && rows.some(row => Math.abs(row[key]) > 1e17)) && !/exact|deviation/.test(key));
-	return table(keys.map(key => report_column(key, rows)), rows, { most: 40, label: table_titles[name] || name });
+	// Of very many columns, those that say the least.
+	const shown = keys.length > 16 ? keys.filter(key => !/_(min_ns|mean_ns|p99_ns|count)$/.test(key)) : keys;
+	return table(shown.map(key => report_column(key, rows)), rows, { most: 40, label: table_titles[name] || name });
 }
 
 function table_panels(names) {
@@ -497,31 +500,6 @@ function table_panels(names) {
 function tables_page(title, text, names, none) {
 	const panels = table_panels(names);
 	return [banner(), panels.length ? null : panel(el('h2', {}, title), null, empty(none)), panels.length ? panel(el('h2', {}, title), null, el('p', { class: 'dim' }, text)) : null, ...panels];
-}
-
-// Rows waited, columns were waited for.
-function matrix() {
-	const victims = of_kind('callback').filter(entity => entity.culprits).sort((a, b) => (b.waited_ns || 0) - (a.waited_ns || 0)).slice(0, 24);
-	const sums = new Map();
-	victims.forEach(entity => entity.culprits.forEach(culprit => sums.set(culprit.by, (sums.get(culprit.by) || 0) + culprit.ns)));
-	const culprits = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([by]) => by);
-	if (!victims.length)
-		return panel('Who held whom', null, empty('No callback that was ready had to wait for another one.'));
-	const most = Math.max(...victims.flatMap(entity => entity.culprits.map(culprit => culprit.ns)));
-	const cell = (entity, by) => {
-		const all = entity.culprits.filter(culprit => culprit.by === by), ns = all.reduce((sum, culprit) => sum + culprit.ns, 0);
-		return ns ? el('td', { class: 'n', style: 'background:rgba(var(--heat),' + (0.06 + 0.4 * Math.sqrt(ns / most)).toFixed(3) + ')', 'data-v': ns,
-				       'data-tip': entity.label + ' waited ' + ns_text(ns) + ' in all, ' + count_text(all.reduce((sum, culprit) => sum + culprit.count, 0)) + ' times, for ' + by }, ns_text(ns))
-			: el('td', { class: 'n dim' }, '·');
-	};
-	return panel('Who held whom', query_button('SELECT callback, by_callback, held, count(*) AS count, sum(ns) AS ns, max(ns) AS worst_ns FROM blocked_by GROUP BY callback_id, by_callback_id, held ORDER BY ns DESC'),
-		el('p', { class: 'dim small' }, 'Rows waited; columns were waited for. Times are sums.'),
-		el('div', { class: 'scroll' }, el('table', {}, el('thead', { class: 'wrapped' }, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 60))))),
-			el('tbody', {}, victims.map(entity => el('tr', {}, el('th', { scope: 'row' }, entity_link(entity, 60)), culprits.map(by => cell(entity, by))))))));
-}
-
-function executors_page() {
-	return [banner(), matrix(), ...table_panels(['executors', 'waits', 'executor-view', 'utilisation'])];
 }
 
 function about_page() {
