@@ -32,13 +32,14 @@ WALK = """(async addresses => {
             await new Promise(done => setTimeout(done, 0));
         await frame();
         const drawn = DRAWN;
-        if (drawn.text <= 10 || drawn.undrawn || drawn.odd || drawn.wide > 0)
+        if (drawn.text <= 10 || drawn.undrawn || drawn.odd || drawn.wide > 0 || drawn.inside.length)
             wrong.push([to, drawn]);
     }
     return [addresses.length, wrong];
 })(ADDRESSES)"""
 DRAWN = """({text: document.querySelector('main').innerText.length,
     undrawn: [...document.querySelectorAll('main svg[height]')].filter(svg => svg.getBoundingClientRect().width && !svg.firstChild).length,
+    inside: innerWidth < 1200 ? [] : [...document.querySelectorAll('main .scroll')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText.slice(0, 60)),
     odd: (document.querySelector('main').innerText.match(/undefined|NaN|\\[object|Infinity/) || [''])[0],
     wide: document.documentElement.scrollWidth - document.documentElement.clientWidth})"""
 
@@ -49,7 +50,7 @@ def page(trace, path, *options):
 
 
 def walk(browser, what, addresses=ADDRESSES, most=2):
-    """Each address of the page: something is drawn, and nothing is wider than the window."""
+    """Each address of the page: something is drawn, and nothing is wider than the window; on a screen, no table either."""
     walked, wrong = browser.value(WALK.replace("DRAWN", DRAWN).replace("ADDRESSES", addresses.replace("MOST", str(most))))
     check(walked > 3 and not wrong, browser.name, what, walked, "addresses:", wrong[:3])
 
@@ -168,6 +169,41 @@ def same_cpu_queries(browser, directory):
     check(browser.value("D.instances.every(instance => instance_cpus(instance).every(cpu => !cpu.own))"), "threads of another host count as the instance's")
 
 
+def same_waits(browser):
+    """The time lines of executors have the runs that their commands give, and arrows walk through them."""
+    waits = browser.value("""D.executors.flatMap(executor => executor.waits.map(wait => [wait_sql(wait), query(wait_sql(wait)),
+        wait.runs.map(run => [D.threads[run[0]].tid, epoch(run[2]), run[3]]), wait_blocked(wait), Math.max(...wait.parts.map(part => part.ns))]))""")
+    check(waits, "no executor has a wait")
+    for _, command, shown, blocked, _ in waits:
+        told = [[row["tid"], str(row["start_ns"]), row["duration_ns"]] for row in asked(command)]
+        check(blocked > 0 and sorted(shown) == sorted(told), command, shown[:3], told[:3])
+    browser.view("#/executors")
+    browser.value("document.querySelector('[data-walk] > g').focus()")
+    browser.key("ArrowRight", 39)
+    check(browser.value("document.activeElement === document.querySelectorAll('[data-walk] > g')[1]"), "right does not go to the next run")
+    check(browser.value("document.getElementById('tip').innerText.includes('ran')"), "a run does not say what it is")
+
+
+def same_services(browser, trace):
+    """The calls of services: as the report has them, and each of the longest as a query has it."""
+    told = [row for row in report(trace, "service-calls")["service-calls"] if row["total_count"]]
+    shown = browser.value("of_kind('service', true).map(entity => [entity.name, entity.latency, entity.chain.calls.served])")
+    check(len(told) == len(shown) == 1, told, shown)
+    for key in "count", "p50", "p99", "max":
+        column = f"_{key}_ns" if key != "count" else "_count"
+        check([shown[0][1][key], shown[0][2][key]] == [told[0]["total" + column], told[0]["callback" + column]], shown, told)
+    rows_told = {row["id"]: row for row in query(trace, "SELECT * FROM service_calls WHERE duration_ns IS NOT NULL")}
+    calls = browser.value("of_kind('service', true)[0].chain.calls.worst.map(call => [epoch(call[0]), ...call.slice(1)])")
+    check(len(calls) == len(rows_told) and [call[1] for call in calls] == sorted((row["duration_ns"] for row in rows_told.values()), reverse=True), "calls", len(calls))
+    for begin, total, number, _, _, _, handled, *parts in calls:
+        row = rows_told[number]
+        check([begin, total, sum(parts)] == [str(row["request_ns"]), row["duration_ns"], row["duration_ns"]], number, parts, row)
+        check([parts[0] + parts[1], parts[2], parts[3], parts[5] + parts[6]] ==
+              [row[key] for key in ("request_latency_ns", "callback_latency_ns", "callback_duration_ns", "response_latency_ns")], number, parts, row)
+        check(handled == (-1 if row["response_callback_duration_ns"] is None else row["response_callback_duration_ns"]), handled, row)
+    same_queries(browser, "service", "/add", ["bins latency", "bins chain.calls.served"])
+
+
 def flame_keys(browser, path):
     """Keys walk and zoom, the zoom is in the address, the filter marks, a click goes back."""
     browser.show(path, "#/flame")
@@ -220,11 +256,22 @@ def clicks_and_keys(browser):
     check(head == "descending" and counts == sorted(counts, reverse=True), browser.name, "not sorted:", head, counts)
 
 
+def sizes(browser, pages):
+    """On a tablet, on a telephone and on paper (A4 without its margins) nothing is wider than the page either."""
+    for path in pages:
+        browser.show(path)
+        for what, width in (("800 wide", 800), ("400 wide", 400), ("print", 718))[path != pages[0]:]:
+            browser.ask("Emulation.setEmulatedMedia", media="print" if what == "print" else "")
+            browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+            walk(browser, what + " " + path, most=1)
+    browser.ask("Emulation.setEmulatedMedia", media="")
+    browser.ask("Emulation.clearDeviceMetricsOverride")
+
+
 def narrow(browser, path):
-    """On a telephone nothing is wider than the window, the bar shows where one is, and names break between their parts."""
+    """On a telephone the bar shows where one is, and names break between their parts."""
     browser.ask("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
     browser.show(path)
-    walk(browser, "narrow", most=1)
     browser.view("#/about")
     shown_at = browser.value("(() => { const box = document.querySelector('nav a[aria-current]').getBoundingClientRect(); return [box.left, box.right]; })()")
     check(0 <= shown_at[0] and shown_at[1] <= 390, "narrow: Provenance is in the bar at", shown_at)
@@ -248,8 +295,9 @@ def made(directory):
                 file.truncate(os.path.getsize(stream) * 2 // 3 + 1)
     for stream in streams(at("empty")):
         os.unlink(stream)
+    record(at("calls"), "--", os.path.join(TESTS, "service_calls"), "100", env=environment)
     record(at("hostile"), "--", os.path.join(TESTS, "hostile_names"), env=environment)
-    return [at(name) for name in ("robot", "cyclic", "empty", "damaged", "hostile")]
+    return [at(name) for name in ("robot", "cyclic", "empty", "damaged", "hostile", "calls")]
 
 
 def two_hosts(directory):
@@ -382,9 +430,14 @@ def look(kind, traces, pages, own, compared_pages):
             browser.show(page(robot, pages[0] + ".html", "--begin", f"+{0.45 * length:.3f}s", "--end", f"+{0.95 * length:.3f}s"))
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
+            browser.show(pages[0])
+            same_waits(browser)
+            browser.show(pages[5])
+            same_services(browser, own[5])
             same_cpu_queries(browser, os.path.dirname(pages[0]))
             same_span_queries(browser, own[1], pages[traces.index(own[1])])
             narrow(browser, pages[traces.index(robot)])
+            sizes(browser, [pages[0], pages[1], *pages[3:5], pages[len(own)]] + existing(os.path.join(os.path.dirname(pages[0]), "beside.html")))
             browser.show(pages[traces.index(robot)])
         clicks_and_keys(browser)
         flame_keys(browser, pages[traces.index(own[1])])
