@@ -31,6 +31,8 @@ async function load() {
 			byName.get('topic\n' + row.topic)[0].error = row.latency_error_ns;
 	for (const series of D.series)
 		spread(series);
+	for (const gaps of D.gaps || [])
+		entities[gaps.entity].gap = gaps.gap;
 	for (const heat of D.heat)
 		entities[heat.entity].heat = heat;
 }

@@ -16,8 +16,9 @@
 #include "report/report_internal.h"
 
 /* What a page has at most, so that it stays small. */
-#define PAGE_CELLS 60000u       /* columns with values, of all series together */
+#define PAGE_CELLS 56000u       /* columns with values, of all series together */
 #define PAGE_HEATS 60u          /* topics with a heat map */
+#define PAGE_GAPS 60u            /* topics with the gaps between their publications */
 #define PAGE_WORST_CHAINS 8u    /* chains with all their longest arrivals */
 #define PAGE_WORST_ALL 1000u    /* of all chains together */
 #define PAGE_WORST_SERVICES 3u  /* services with all their longest calls */
@@ -59,7 +60,7 @@ void page_put_distribution(struct page *page, const char *key, const struct hist
 void page_put_entities(struct page *page);
 void page_put_findings(struct page *page);
 
-/* page_over_time.c: "series", "heat" */
+/* page_over_time.c: "series", "heat", "gaps" */
 void page_put_series(struct page *page);
 
 /* page_chains.c: "chains": steps, segments, the worst arrivals of each */

@@ -211,6 +211,51 @@ static void put_heats(struct page *page, const struct rows *rows)
 	json_text_close(&page->json, ']');
 }
 
+/* ---- gaps between publications ---- */
+
+struct gaps {
+	int number; /* of the topic */
+	const struct histogram *interval;
+};
+
+static int by_longest(const void *a, const void *b)
+{
+	const struct gaps *x = a, *y = b;
+
+	if (x->interval->max != y->interval->max)
+		return x->interval->max < y->interval->max ? 1 : -1;
+	return x->number - y->number;
+}
+
+/* Of the topics with the longest gaps. */
+static void put_gaps(struct page *page)
+{
+	const struct report *report = page->report;
+	struct gaps *gaps = calloc(model_count(report->model, MODEL_TOPIC) + 1, sizeof(*gaps));
+	unsigned count = 0;
+
+	page->failed |= !gaps;
+	for (unsigned i = 0; gaps && i < model_count(report->model, MODEL_TOPIC); i++) {
+		const struct histogram *interval = &intervals_topic(report->intervals, i)->interval;
+		const int number =
+			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name, "");
+
+		if (interval->count && number >= 0)
+			gaps[count++] = (struct gaps){ number, interval };
+	}
+	if (count)
+		qsort(gaps, count, sizeof(*gaps), by_longest);
+	json_text_open(&page->json, "gaps", '[');
+	for (unsigned i = 0; i < count && i < PAGE_GAPS; i++) {
+		json_text_open(&page->json, NULL, '{');
+		json_text_i64(&page->json, "entity", gaps[i].number);
+		page_put_distribution(page, "gap", gaps[i].interval);
+		json_text_close(&page->json, '}');
+	}
+	json_text_close(&page->json, ']');
+	free(gaps);
+}
+
 /* ---- all ---- */
 
 /* Neighbours are joined where the columns that are left would not do for the rest. */
@@ -257,5 +302,6 @@ void page_put_series(struct page *page)
 	}
 	json_text_close(&page->json, ']');
 	put_heats(page, &rows);
+	put_gaps(page);
 	free(rows.row);
 }

@@ -323,10 +323,30 @@ function callback_page(entity) {
 			panel('', null, dist_chart('How long it ran', entity.duration, query_button(bins_sql('duration_ns', from)))),
 			series.runs && panel('', null, over_time('How long it ran', series.runs, 'runs', entity.parts === 1 ? query_button(columns_sql('duration_ns', 'start_ns', from, series.runs)) : null))),
 		entity.instance ? instance_panel(entity, entity.instance, true) : null,
+		cpu_panel(entity),
 		el('div', { class: 'cols' },
 			entity.latency && panel('', null, dist_chart(entity.period_ns ? 'From when it was due until it returned' : 'From the publish call until it returned', entity.latency)),
 			panel('What it waited for', null, culprits_table(entity)), waiting && panel('What waited for it', null, waiting),
 			chains.length ? panel('Chains through it', null, chains_table(chains, 10, true)) : null), ...summary_panels(entity)];
+}
+
+// With the kernel's events: of all its time, how much it had a CPU, was preempted, and so on.
+function cpu_panel(entity) {
+	const of = (D.tables['callback-cpu'] || []).find(other => other.node + ' ' + (other.kind === 'timer' ? 'timer ' : '') + other.source === entity.name);
+	if (!of)
+		return null;
+	const parts = [['cpu_ns', 'run', 'on a CPU'], ['preempted_ns', 'preempted', 'preempted'], ['waiting_ns', 'wait', 'waiting for a CPU'], ['blocked_ns', 'kept', 'blocked'], ['unknown_ns', 'idle', 'not known']]
+		.map(([key, kind, words]) => ({ kind, words, ns: of[key] || 0 })).filter(part => part.ns > 0), all = parts.reduce((sum, part) => sum + part.ns, 0) || 1;
+	const chart = picture(30, 'Where the time of its runs went: ' + parts.map(part => part.words + ' ' + percent_text(part.ns / all)).join(', '), width => {
+		let left = 0;
+		return [patterns(), parts.map(part => {
+			const wide = Math.max(1, part.ns / all * width);
+			left += wide;
+			return svg('rect', { x: left - wide, y: 4, width: wide, height: 22, fill: part.kind === 'wait' ? 'url(#hatch)' : part.kind === 'preempted' ? 'url(#cut)' : 'var(--' + part.kind + ')', 'data-tip': part.words + ' ' + ns_text(part.ns) + ' (' + percent_text(part.ns / all) + ')' });
+		})];
+	});
+	return panel('Where the time of its runs went', copy_button('copy as kymo report', command('report', '--section callback-cpu')), figure('', null, chart,
+		el('p', { class: 'legend' }, parts.map(part => el('span', {}, el('i', { class: 'bg-' + part.kind }), part.words + ' ' + ns_text(part.ns) + ' (' + percent_text(part.ns / all) + ')')))));
 }
 
 function callback_instance(entity) {
@@ -380,9 +400,16 @@ function topic_page(entity) {
 				entity.error ? ['clocks may be wrong by', ns_text(entity.error)] : null])),
 		entity.latency ? el('div', { class: 'cols' }, entity.heat && panel('', null, heat_chart('Latency over time', entity.heat, query_button(heat_sql(from)))),
 			panel('', null, dist_chart('Latency', entity.latency, query_button(bins_sql('latency_ns', from)), entity.error))) : panel('', null, empty('No callback received a message of this topic.')),
-		el('div', { class: 'cols' }, panel('Lost messages', null, loss_table(entity)),
+		el('div', { class: 'cols' }, entity.gap && panel('', null, dist_chart('From one publication to the next', entity.gap, query_button(bins_sql('gap_ns', gaps_sql(entity))))),
+			panel('Lost messages', null, loss_table(entity)),
 			series.lost && panel('', null, lost_over_time(series.lost)),
 			entity.latency && series.latency && panel('', null, over_time('Latency, shortest to longest', series.latency, 'messages', query_button(columns_sql('latency_ns', 'publish_ns', from, series.latency)))))];
+}
+
+// A call that publishes on two paths has two rows.
+function gaps_sql(entity) {
+	return '(SELECT publish_ns - lag(publish_ns) OVER (ORDER BY publish_ns) AS gap_ns FROM (SELECT DISTINCT publication_id, publish_ns FROM publications WHERE topic_name = ' +
+		sql_text(entity.name) + inside('publish_ns') + ')) WHERE gap_ns IS NOT NULL';
 }
 
 function heat_sql(from) {

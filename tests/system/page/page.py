@@ -163,6 +163,9 @@ def same_cpu_queries(browser, directory):
     names = browser.value("[...document.querySelectorAll('main figure svg text')].map(text => text.textContent).filter(text => /^CPU \\d/.test(text))")
     check(names == sorted(names) and names, "an instance has the CPUs", names)
     check(browser.value("D.instances.some(instance => instance_cpus(instance).some(cpu => cpu.own > 0))"), "no CPU had a thread of an instance")
+    bar, row = browser.value("""(() => { const row = D.tables['callback-cpu'][0], entity = of_kind('callback', true).find(other => cpu_panel(other));
+        return [entity && cpu_panel(entity).innerText, row]; })()""")
+    check(bar and "on a CPU" in bar, "no callback has a bar of its CPU time", bar, row)
     walk(browser, "CPUs")
     quiet(browser, "CPUs")
     browser.value("D.threads.forEach(thread => thread.host = 'another')")
@@ -423,12 +426,12 @@ def look(kind, traces, pages, own, compared_pages):
         check(same_chains(browser, "robot", robot), "the robot has no chains")
         if browser.name == "chromium":
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
-            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
+            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "bins gap", "columns latency"])
             same_queries(browser, "timer", "/perception/costmap timer 96 ms", ["bins wait"])
             # A busy machine starts the robot late, so the window is a share of what it did.
             length = browser.value("D.end - D.begin") / 1e9
             browser.show(page(robot, pages[0] + ".html", "--begin", f"+{0.45 * length:.3f}s", "--end", f"+{0.95 * length:.3f}s"))
-            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "columns latency"])
+            same_queries(browser, "topic", "/scan", ["heat", "bins latency", "bins gap", "columns latency"])
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             browser.show(pages[0])
             same_waits(browser)
