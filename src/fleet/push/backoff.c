@@ -19,3 +19,11 @@ unsigned backoff_ms(unsigned failures)
 	(void)getrandom(&chance, sizeof(chance), 0);
 	return ms / 2 + chance % (ms / 2);
 }
+
+unsigned backoff_spread_ms(unsigned most_ms)
+{
+	uint32_t chance = 0;
+
+	(void)getrandom(&chance, sizeof(chance), 0);
+	return most_ms ? chance % most_ms : 0;
+}

@@ -13,4 +13,8 @@
  */
 unsigned backoff_ms(unsigned failures);
 
+/** backoff_spread_ms() - a wait of less than @most_ms, by chance: windows of all robots end at the
+ * same time. 0: none. */
+unsigned backoff_spread_ms(unsigned most_ms);
+
 #endif

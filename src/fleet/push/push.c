@@ -89,6 +89,11 @@ static unsigned gather(struct push_target *target, bool works,
 	return count;
 }
 
+static unsigned every_ms(const struct push_target *target)
+{
+	return target->is_otlp ? 0 : (unsigned)(target->config->clickhouse_every_ns / 1000000);
+}
+
 /* One request, and what follows from its answer. Return: ms to wait. */
 static unsigned send_some(struct push_target *target, struct backlog_item item[PUSH_ITEMS_MAX],
 			  unsigned count_of, unsigned *failures, bool *works)
@@ -109,7 +114,7 @@ static unsigned send_some(struct push_target *target, struct backlog_item item[P
 		return backoff_ms(*failures);
 	if (result == PUSH_SENT)
 		*failures = 0;
-	return target->is_otlp ? 0 : (unsigned)(target->config->clickhouse_every_ns / 1000000);
+	return every_ms(target);
 }
 
 /* Of a directory in which little happens. */
@@ -134,17 +139,23 @@ static void *send_all(void *context)
 	struct push_target *target = context;
 	struct backlog_item *item = calloc(PUSH_ITEMS_MAX, sizeof(*item));
 	unsigned failures = 0;
-	bool failed = false, works = false;
+	bool failed = false, works = false, rested = true;
 	int64_t next_ns = 0;
 
 	while (item && !stopped(target)) {
 		const unsigned waiting = gather(target, works, item);
 
 		look_for_incidents(target, &next_ns, &failed);
-		if (waiting)
+		if (waiting && !rested) {
 			wait_ms(target, send_some(target, item, waiting, &failures, &works), false);
+			continue;
+		}
+		/* Something new: more of it may come before its turn does. */
+		if (waiting)
+			wait_ms(target, backoff_spread_ms(every_ms(target)), false);
 		else
 			wait_ms(target, 2 * LOOK_MS, true);
+		rested = !waiting;
 	}
 	free(item);
 	return NULL;
