@@ -8,7 +8,6 @@ import http.server
 import json
 import os
 import re
-import ssl
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ import time
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_http import Server
+from lib_http import Server, certificates, strict
 from lib_test import KYMO, SHARED, check, existing, in_directory, run, running, until
 
 TOKEN = "a-secret-of-this-robot"
@@ -38,6 +37,20 @@ class Receiver(Server):
     def __init__(self, *habits, context=None):
         super().__init__(Handler, context)
         self.habits, self.taken, self.lock = list(habits), {}, threading.Lock()
+        self.written, self.stuck, self.open = 0, threading.Event(), threading.Event()
+
+    def __exit__(self, *what):
+        self.open.set()
+        super().__exit__(*what)
+
+
+def write_for_ever(wfile, server):
+    """What no answer has; the client must stop reading it."""
+    try:
+        while server.written < 1 << 30:
+            server.written += wfile.write(b"x" * 65536)
+    except OSError:
+        pass
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -55,6 +68,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif habit == "nonsense":
             self.wfile.write(b"\0\1\2 nonsense\r\n\r\n")
+            self.close_connection = True
+        elif habit == "stall":
+            server.stuck.set()
+            server.open.wait(60)
+            self.close_connection = True
+        elif habit == "flood":
+            self.wfile.write(b"HTTP/1.1 500 x\r\nX: ")
+            write_for_ever(self.wfile, server)
+            self.close_connection = True
+        elif habit == "long":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            write_for_ever(self.wfile, server)
             self.close_connection = True
         else:
             text = {"take": b"", "500": b"Code: 60 " + TOKEN.encode(), "lie": b"<html>Welcome to our hotel"}[habit]
@@ -150,6 +175,20 @@ def through_failures(directory, trace):
         check("windows wait" in serving.told() and "takes windows again" in serving.told(), serving.told())
 
 
+def hostile(directory, trace):
+    """Answers without an end and a server that stalls: little memory, and kymo serve ends when it is asked to."""
+    environment = configure(directory)
+    with Receiver("long", "flood", "stall") as database, Receiver("flood", "long", "stall") as collector, \
+            Serving(directory, environment, "--clickhouse", database.address, "--otlp", collector.address, trace) as serving:
+        until("requests that wait", lambda: database.stuck.is_set() and collector.stuck.is_set())
+        found = serving.metrics()
+        check(found['kymo_push_failures_total{target="clickhouse"}'] == found['kymo_push_failures_total{target="otlp"}'] == 2, found)
+        check(database.written + collector.written < 1 << 28, "it reads answers without an end", database.written, collector.written)
+        with open(f"/proc/{serving.process.pid}/status", encoding="utf-8") as file:
+            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+        check(most < 100000, most, "KiB")
+
+
 def over_restarts(directory, trace):
     """Nobody listens; then kymo serve begins again, without windows of its own, and somebody does."""
     environment = configure(directory, "protobuf")
@@ -183,24 +222,10 @@ def beyond_limit(directory, trace):
         check(len(database.taken["/"]) < waiting, "merged windows are sent as one", len(database.taken["/"]), waiting)
 
 
-def certificates(directory):
-    """An authority and a server's and a robot's certificate. Return: their paths by name."""
-    path = {name: os.path.join(directory, name) for name in ("ca.key", "ca.pem", "server.key", "server.pem", "robot.key", "robot.pem")}
-    new = "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"
-    run(*new, "-keyout", path["ca.key"], "-out", path["ca.pem"], "-subj", "/CN=fleet")
-    for who in "server", "robot":
-        run(*new, "-keyout", path[who + ".key"], "-out", path[who + ".pem"], "-subj", "/CN=" + who, "-CA", path["ca.pem"],
-            "-CAkey", path["ca.key"], "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:false")
-    return path
-
-
 def with_certificates(directory, trace):
     """A server that requires a certificate takes windows from the robot that has one, and none from another (mTLS)."""
     path = certificates(directory)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path["server.pem"], path["server.key"])
-    context.load_verify_locations(path["ca.pem"])
-    context.verify_mode = ssl.CERT_REQUIRED
+    context = strict(path)
     environment = configure(directory)
     failures = 'kymo_push_failures_total{target="clickhouse"}'
     with Receiver(context=context) as database:
@@ -236,7 +261,7 @@ def with_bandwidth(directory, trace):
 
 def test(directory):
     trace = existing(os.path.join(SHARED, "data", "ros2-traces", "pair_pipeline_mt", "ctf"))[0]
-    for part in through_failures, over_restarts, beyond_limit, with_certificates, with_bandwidth:
+    for part in through_failures, hostile, over_restarts, beyond_limit, with_certificates, with_bandwidth:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place, trace)

@@ -12,11 +12,12 @@ import re
 import ssl
 import sys
 import threading
+import time
 import urllib.parse
 import urllib.request
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_http import Server
+from lib_http import Server, certificates, strict
 from lib_test import KYMO, check, in_directory, run, running, until
 
 USER, SECRET, SESSION = "AKIDEXAMPLE", "a/secret+of=this/robot", "a-session/token=="
@@ -229,6 +230,31 @@ def to_directory(directory):
     check(run(KYMO, "incidents", "upload", status=2, env=environment(directory)).stderr.count("file:///DIR") == 1, "where to")
 
 
+def with_certificates(directory):
+    """A bucket that requires a certificate takes incidents from the robot that has one, and none from another (mTLS)."""
+    path, config = certificates(directory), os.path.join(directory, "kymo.yaml")
+    incident(os.path.join(directory, "I"), "20261124-031244")
+    with Bucket(context=strict(path)) as bucket:
+        for own, status in ("", 1), (f", cert: {path['robot.pem']}, key: {path['robot.key']}", 0):
+            with open(config, "w", encoding="utf-8") as out:
+                out.write(f"upload: {{to: '{bucket.url}', ca: {path['ca.pem']}{own}}}\n")
+            upload(directory, status=status, KYMO_CONFIG=config)
+            check(len(bucket.objects) == (4 if own else 0), status, bucket.objects.keys())
+
+
+def with_bandwidth(directory):
+    """So many bytes a second on average: no more arrive in the time since before the upload began, however busy the machine is."""
+    config = os.path.join(directory, "kymo.yaml")
+    incident(os.path.join(directory, "I"), "20261124-031244")
+    with Bucket() as bucket:
+        with open(config, "w", encoding="utf-8") as out:
+            out.write(f"upload: {{to: '{bucket.url}', bandwidth: 50K}}\n")
+        begin = time.monotonic()
+        upload(directory, KYMO_CONFIG=config)
+        size, seconds = sum(map(len, bucket.objects.values())), time.monotonic() - begin
+        check(size > 100000 and size / seconds < 75000, size, "bytes in", seconds, "s, with a limit of 51200 bytes a second")
+
+
 def metrics(url):
     with OPENER.open(url, timeout=60) as answer:
         return {name: int(value) for name, value in re.findall(r"^(kymo_upload\S+) (\S+)$", answer.read().decode(), re.M)}
@@ -272,7 +298,7 @@ def by_serve(directory):
 
 
 def test(directory):
-    for part in to_bucket, with_wrong_keys, to_directory, by_serve:
+    for part in to_bucket, with_wrong_keys, with_certificates, with_bandwidth, to_directory, by_serve:
         place = os.path.join(directory, part.__name__)
         os.mkdir(place)
         part(place)
