@@ -18,8 +18,8 @@ WHERE entity_kind = 'topic' GROUP BY robot, entity HAVING lost_messages > 0 ORDE
 
 -- Which robots have been silent for longer than two of their windows?
 SELECT robot, max(window_start + toInt64(window_s * 1e9)) AS until_ns,
-       (SELECT max(window_start + toInt64(window_s * 1e9)) FROM kymo_windows) - until_ns AS silent_ns
-FROM kymo_windows GROUP BY robot HAVING silent_ns > 2 * max(window_s) * 1e9 ORDER BY silent_ns DESC LIMIT 10;
+       (SELECT max(window_start + toInt64(window_s * 1e9)) FROM kymo_windows WHERE entity_kind = 'window') - until_ns AS silent_ns
+FROM kymo_windows WHERE entity_kind = 'window' GROUP BY robot HAVING silent_ns > 2 * max(window_s) * 1e9 ORDER BY silent_ns DESC LIMIT 10;
 
 -- Does a software version start its timers later than the one before?
 SELECT software, sum(late) AS late_starts, sum(count) AS starts, late_starts / starts AS share FROM kymo_windows FINAL

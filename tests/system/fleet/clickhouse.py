@@ -13,7 +13,7 @@ import sys
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_clickhouse import start
 from lib_parquet import read
-from lib_test import KYMO, SHARED, check, existing, in_directory, private, query, run, running, skip, until
+from lib_test import KYMO, SHARED, SOURCE, check, existing, in_directory, private, query, run, running, skip, until
 
 def export(trace, *words):
     done = subprocess.run([KYMO, "export", trace, "--table", "fleet_windows", "--window", "1s", "--robot", "r2d2", "--quiet", *words],
@@ -63,6 +63,8 @@ def test(directory):
         for labels in False, True:
             upgrade(server, len(want), labels)
         incidents(server, directory)
+        dashboard(server)
+        buffered(server, body)
 
 
 def upgrade(server, rows, labels):
@@ -91,6 +93,27 @@ def upgrade(server, rows, labels):
     check(order == [row[0] for row in server.rows("DESCRIBE TABLE kymo_windows")], "other columns", order)
     check(server.rows("SELECT count() FROM old.kymo_hours") == server.rows("SELECT count() FROM kymo_hours"), "the views")
     server.send("DROP DATABASE old")
+
+
+def buffered(server, body):
+    """What robots send to the Buffer tables arrives."""
+    server.script("clickhouse-buffer.sql")
+    server.send("TRUNCATE TABLE kymo_windows")
+    for number in range(3):
+        server.send("INSERT INTO kymo_windows FORMAT RowBinary", body.replace(b"r2d2", b"r2d%d" % (3 + number)), "robots_in")
+    until("the rows of three robots", lambda: server.rows("SELECT uniqExact(robot) FROM kymo_windows") == [["3"]])
+
+
+def dashboard(server):
+    """Each question of Grafana's dashboard has an answer, after the plugin has put the time range in."""
+    with open(os.path.join(SOURCE, "packaging", "fleet", "grafana-clickhouse.json"), encoding="utf-8") as file:
+        panels = json.load(file)["panels"]
+    for panel in panels:
+        sql = panel["targets"][0]["rawSql"]
+        for macro, text in (("$__fromTime", "toDateTime(intDiv(1000, 1000))"), ("$__toTime", "toDateTime(intDiv(2000000000000, 1000))"),
+                            ("$__interval_s", "60")):
+            sql = sql.replace(macro, text)
+        check("$" not in sql and server.rows(sql), panel["title"], "has no answer")
 
 
 NAME = "/sc\"an'); DROP TABLE kymo_windows --\n\\"
