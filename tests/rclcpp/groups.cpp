@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two nodes' worth of callback groups in three executors, as user code makes them, and what should be
+ * Two nodes' worth of callback groups in each kind of executor, as user code makes them, and what should be
  * in a trace of it. Before them COUNT executors and nodes come and go. Then it waits for the end of its input.
  *
  *     groups [COUNT]
@@ -108,6 +108,18 @@ static void come_and_go(int count)
 	}
 }
 
+#ifdef JAZZY
+static void events_executor_throws()
+{
+	try {
+		experimental::executors::EventsExecutor without(nullptr);
+	} catch (const std::invalid_argument &) {
+		return;
+	}
+	throw std::runtime_error("it does not throw");
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	ros_trace_rcl_init(argv);
@@ -122,9 +134,18 @@ int main(int argc, char **argv)
 		throw std::runtime_error("arguments do not come through");
 	executors::StaticSingleThreadedExecutor fixed;
 	executor_made(&fixed, "static_single_threaded_executor", true);
+	std::vector<Executor *> executors = { &single, &multi, &fixed };
+#ifdef JAZZY
+	events_executor_throws();
+	experimental::executors::EventsExecutor events(std::make_unique<experimental::executors::EventsQueue>(), true);
+	executor_made(&events, "events_executor", false);
+	if (!events.timers_in_thread)
+		throw std::runtime_error("arguments do not come through");
+	executors.push_back(&events);
+#endif
 
 	std::vector<std::shared_ptr<void>> kept;
-	for (Executor *executor : { (Executor *)&single, (Executor *)&multi, (Executor *)&fixed }) {
+	for (Executor *executor : executors) {
 		auto node = node_with_groups();
 
 		for (const auto &group : node->groups)

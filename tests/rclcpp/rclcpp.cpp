@@ -3,6 +3,7 @@
 #include "rclcpp.hpp"
 
 #include <cstdint>
+#include <stdexcept>
 
 extern "C" {
 void ros_trace_rcl_timer_init(const void *timer, int64_t period);
@@ -115,4 +116,29 @@ void StaticSingleThreadedExecutor::add_callback_group(GroupPtr group, NodePtr no
 const void *StaticSingleThreadedExecutor::collector() const { return collector_.get(); }
 #endif
 }
+
+#ifdef JAZZY
+namespace experimental
+{
+namespace executors
+{
+EventsQueue::~EventsQueue() {}
+EventsExecutor::EventsExecutor(std::unique_ptr<EventsQueue> queue, bool in_thread, const ExecutorOptions &options)
+: Executor(options), timers_in_thread(in_thread), queue_(std::move(queue))
+{
+	if (!queue_)
+		throw std::invalid_argument("no queue");
+	collector_ = std::make_shared<rclcpp::executors::ExecutorEntitiesCollector>(
+		std::make_shared<rclcpp::executors::ExecutorNotifyWaitable>());
+}
+EventsExecutor::~EventsExecutor() {}
+void EventsExecutor::spin() {}
+void EventsExecutor::add_callback_group(GroupPtr group, NodePtr, bool)
+{
+	collector_->add_callback_group_to_collection(group, collector_->groups);
+}
+const void *EventsExecutor::collector() const { return collector_.get(); }
+}
+}
+#endif
 }

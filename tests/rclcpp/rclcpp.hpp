@@ -142,4 +142,32 @@ private:
 #endif
 };
 }
+
+/* It has a collector beside the one of its base class. */
+#ifdef JAZZY
+namespace experimental
+{
+namespace executors
+{
+class EventsQueue {
+public:
+	virtual ~EventsQueue();
+};
+
+class EventsExecutor : public Executor {
+public:
+	explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = std::make_unique<EventsQueue>(), bool in_thread = false,
+				const ExecutorOptions &options = ExecutorOptions());
+	virtual ~EventsExecutor();
+	void spin() override;
+	void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
+	const void *collector() const override;
+	bool timers_in_thread;
+private:
+	std::unique_ptr<EventsQueue> queue_;
+	std::shared_ptr<rclcpp::executors::ExecutorEntitiesCollector> collector_;
+};
+}
+}
+#endif
 }

@@ -15,6 +15,8 @@
  *   Executor()  ──▶ ExecutorEntitiesCollector()                                     Jazzy and later
  *   StaticSingleThreadedExecutor::add_node()  ──▶ StaticExecutorEntitiesCollector::add_callback_group()
  *                                                                                   up to Iron
+ *
+ * An EventsExecutor makes a collector of its own, after its base class is complete: from Jazzy on, that of the base class stays empty.
  */
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
@@ -32,6 +34,7 @@ struct returned {
 
 static __thread struct {
 	uintptr_t begun;		/* an executor under construction whose collector is not known yet */
+	uintptr_t events;		/* an EventsExecutor under construction */
 	uintptr_t executor, collector;	/* the last known pair */
 	uintptr_t adds;			/* a static executor that is adding groups to its collector */
 } here;
@@ -39,6 +42,7 @@ static __thread struct {
 static const char single_threaded[] = "single_threaded_executor";
 static const char multi_threaded[] = "multi_threaded_executor";
 static const char static_single_threaded[] = "static_single_threaded_executor";
+static const char events[] = "events_executor";
 
 static const void *pointer(uintptr_t word)
 {
@@ -54,13 +58,12 @@ static const void *pointee(uintptr_t smart_pointer)
 
 void kymo_executor_begins(struct kymo_call *call)
 {
-	here.begun = call->self;
+	here.begun = call->self == here.events ? 0 : call->self;
 }
 
 void kymo_executor_made(struct kymo_call *call)
 {
-	(void)call;
-	here.begun = 0;
+	here.begun = call->self == here.events ? call->self : 0;
 }
 
 void kymo_collector_begins(struct kymo_call *call)
@@ -83,6 +86,17 @@ void kymo_multi_threaded_made(struct kymo_call *call)
 	kymo_emit_construct_executor(pointer(call->self), multi_threaded);
 }
 
+void kymo_events_begins(struct kymo_call *call)
+{
+	here.events = call->self;
+}
+
+void kymo_events_made(struct kymo_call *call)
+{
+	here.events = here.begun = 0;
+	kymo_emit_construct_executor(pointer(call->self), events);
+}
+
 void kymo_static_made(struct kymo_call *call)
 {
 	if (here.executor == call->self)	/* otherwise kymo_group_to_static() emits the event, with the first group */
@@ -94,6 +108,8 @@ void kymo_executor_ends(struct kymo_call *call)
 {
 	if (here.executor == call->self)
 		here.executor = 0;
+	if (here.events == call->self)
+		here.events = 0;	/* its constructor threw */
 	kymo__log_gone(KYMO_ENTITY_EXECUTOR, call->self);
 }
 
