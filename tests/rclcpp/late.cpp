@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with nodes, publishers, subscriptions, timers, services and clients, as rcl and rclcpp make them. Some never do
- * anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM. Meanwhile it also destroys and creates
+ * anything. It creates NODES nodes, prints "begun", and runs an executor until SIGTERM: an EventsExecutor if it has an argument. Meanwhile it also destroys and creates
  * publishers, so that new objects come to lie where others were.
  */
 #include "late.hpp"
@@ -23,6 +23,13 @@ static std::string numbered(const char *name, unsigned number)
 	return name + std::to_string(number);
 }
 
+/* One behind the other: who reads past the end of a base finds the groups of another node. */
+static std::aligned_storage_t<sizeof(rclcpp::Base), alignof(rclcpp::Base)> bases[NODES];
+
+struct BaseEnds {
+	void operator()(rclcpp::Base *base) const { base->~NodeBase(); }
+};
+
 static void on_message(const Message &) {}
 
 class Node {
@@ -42,7 +49,7 @@ private:
 	rclcpp::GroupPtr group(rclcpp::CallbackGroupType type, rclcpp::Executor &executor);
 	void on_timer();
 
-	std::unique_ptr<rclcpp::Base> base_;
+	std::unique_ptr<rclcpp::Base, BaseEnds> base_;
 	std::shared_ptr<rcl_publisher_t> publisher_, temporary_;
 	std::vector<rclcpp::GroupPtr> groups_;
 };
@@ -56,7 +63,7 @@ rclcpp::GroupPtr Node::group(rclcpp::CallbackGroupType type, rclcpp::Executor &e
 }
 
 Node::Node(unsigned number, rclcpp::Executor &executor)
-	: base_(std::make_unique<rclcpp::Base>(numbered("node", number))), publisher_(std::make_shared<rcl_publisher_t>())
+	: base_(new (&bases[number]) rclcpp::Base(numbered("node", number))), publisher_(std::make_shared<rcl_publisher_t>())
 {
 	const auto exclusive = rclcpp::CallbackGroupType::MutuallyExclusive;
 	const int64_t period = PERIOD_NS + number;
@@ -114,9 +121,12 @@ void Node::renew(const void *message)
 	rcl_publish(temporary_.get(), message, nullptr);
 }
 
-int main()
+int main(int argc, char **)
 {
-	rclcpp::executors::SingleThreadedExecutor executor;
+	const std::unique_ptr<rclcpp::Executor> its_executor = argc > 1 ?
+		std::unique_ptr<rclcpp::Executor>(std::make_unique<rclcpp::experimental::executors::EventsExecutor>()) :
+		std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
+	rclcpp::Executor &executor = *its_executor;
 	std::vector<std::unique_ptr<Node>> nodes;
 	unsigned rounds = 0;
 

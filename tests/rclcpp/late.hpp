@@ -290,6 +290,7 @@ class ExecutorEntitiesCollector {
 public:
 	explicit ExecutorEntitiesCollector(std::shared_ptr<ExecutorNotifyWaitable> waitable);
 	void add_callback_group_to_collection(GroupPtr group, GroupSet &collection);
+	std::vector<std::weak_ptr<CallbackGroup>> get_all_callback_groups() const;
 	GroupSet groups;
 };
 }
@@ -300,10 +301,12 @@ public:
 	virtual ~Executor();
 	virtual std::vector<std::weak_ptr<CallbackGroup>> get_all_callback_groups();
 	void execute_any_executable(AnyExecutable &executable);
-	void add_callback_group(GroupPtr group);
-	void spin_once();
+	virtual void add_callback_group(GroupPtr group);
+	virtual void spin_once();
 	std::mutex mutex;
 	executors::ExecutorEntitiesCollector collector;
+protected:
+	void wait(const std::vector<GroupPtr> &groups);
 };
 
 namespace executors
@@ -313,6 +316,35 @@ public:
 	explicit SingleThreadedExecutor(const ExecutorOptions &options = ExecutorOptions());
 	virtual ~SingleThreadedExecutor();
 };
+}
+}
+
+/* It says which object it executes, a handle or a timer, and has a collector beside the one of its base class. */
+namespace rclcpp
+{
+namespace experimental
+{
+namespace executors
+{
+class EventsQueue {
+public:
+	virtual ~EventsQueue();
+};
+struct ExecutorEvent { const void *entity_key; int waitable_data; void (*run)(const void *key); };
+
+class EventsExecutor : public Executor {
+public:
+	explicit EventsExecutor(std::unique_ptr<EventsQueue> queue = nullptr, bool in_thread = false,
+				const ExecutorOptions &options = ExecutorOptions());
+	virtual ~EventsExecutor();
+	std::vector<std::weak_ptr<CallbackGroup>> get_all_callback_groups() override;
+	void add_callback_group(GroupPtr group) override;
+	void spin_once() override;
+	void execute_event(const ExecutorEvent &event);
+private:
+	std::shared_ptr<rclcpp::executors::ExecutorEntitiesCollector> collector_;
+};
+}
 }
 }
 #define PERIOD_NS 2000000ll

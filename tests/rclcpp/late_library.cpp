@@ -2,6 +2,7 @@
 /* The library of late.cpp: what librcl and librclcpp do in the functions of late.hpp. */
 #include "late.hpp"
 
+#include <map>
 #include <thread>
 
 struct description {
@@ -177,7 +178,11 @@ std::vector<std::weak_ptr<CallbackGroup>> Executor::get_all_callback_groups()
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	return { collector.groups.begin(), collector.groups.end() };
+	return collector.get_all_callback_groups();
+}
+std::vector<std::weak_ptr<CallbackGroup>> executors::ExecutorEntitiesCollector::get_all_callback_groups() const
+{
+	return { groups.begin(), groups.end() };
 }
 
 void Executor::execute_any_executable(AnyExecutable &its)
@@ -197,13 +202,9 @@ void Executor::execute_any_executable(AnyExecutable &its)
 	}
 }
 
-void Executor::spin_once()
+/* Wait for what the groups have. */
+void Executor::wait(const std::vector<GroupPtr> &groups)
 {
-	std::vector<GroupPtr> groups;
-
-	for (const auto &its : get_all_callback_groups())
-		groups.push_back(its.lock());
-	ros_trace_rclcpp_executor_wait_for_work(PERIOD_NS);
 	for (const auto &group : groups) {
 		for (const auto &its : group->subscriptions)
 			rcl_wait_set_add_subscription(nullptr, its->get_subscription_handle().get(), nullptr);
@@ -215,6 +216,16 @@ void Executor::spin_once()
 			rcl_wait_set_add_client(nullptr, its->get_client_handle().get(), nullptr);
 	}
 	std::this_thread::sleep_for(std::chrono::nanoseconds(PERIOD_NS));
+}
+
+void Executor::spin_once()
+{
+	std::vector<GroupPtr> groups;
+
+	for (const auto &its : get_all_callback_groups())
+		groups.push_back(its.lock());
+	ros_trace_rclcpp_executor_wait_for_work(PERIOD_NS);
+	wait(groups);
 	auto run = [this](const GroupPtr &group, auto member, const auto &its) {
 		AnyExecutable executable;
 
@@ -237,5 +248,51 @@ void Executor::spin_once()
 				run(group, &AnyExecutable::subscription, its);
 		/* Nobody calls the services. */
 	}
+}
+
+namespace experimental
+{
+namespace executors
+{
+EventsQueue::~EventsQueue() {}
+EventsExecutor::EventsExecutor(std::unique_ptr<EventsQueue>, bool, const ExecutorOptions &options)
+	: Executor(options), collector_(std::make_shared<rclcpp::executors::ExecutorEntitiesCollector>(nullptr))
+{
+}
+EventsExecutor::~EventsExecutor() {}
+void EventsExecutor::add_callback_group(GroupPtr group)
+{
+	collector_->add_callback_group_to_collection(group, collector_->groups);
+}
+/* It takes in what was added, and that belongs to the executor alone. */
+std::vector<std::weak_ptr<CallbackGroup>> EventsExecutor::get_all_callback_groups() { std::abort(); }
+void EventsExecutor::execute_event(const ExecutorEvent &event) { event.run(event.entity_key); }
+
+template<class T> static void run_object(const void *key) { static_cast<T *>(const_cast<void *>(key))->run(nullptr); }
+
+void EventsExecutor::spin_once()
+{
+	static std::map<const void *, SubscriptionBase *> of_handle;
+
+	std::this_thread::sleep_for(std::chrono::nanoseconds(PERIOD_NS));
+	for (const auto &weak : collector_->get_all_callback_groups()) {
+		const auto group = weak.lock();
+
+		if (group->silent)
+			continue;
+		for (const auto &its : group->timers)
+			execute_event({ its.get(), 0, run_object<TimerBase> });
+		for (const auto &its : group->waitables)
+			execute_event({ its.get(), 0, run_object<Waitable> });
+		for (const auto &its : group->subscriptions) {
+			if (!group->waitables.empty())
+				break;
+			of_handle[its->get_subscription_handle().get()] = its.get();
+			execute_event({ its->get_subscription_handle().get(), 0,
+					[](const void *key) { of_handle[key]->run(nullptr); } });
+		}
+	}
+}
+}
 }
 }

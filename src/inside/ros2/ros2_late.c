@@ -10,14 +10,18 @@
  *   rcl_wait_set_add_...()       shows all that an executor waits for
  *   rcl_publish(), rcl_take()... show what is used
  *   execute_any_executable()     shows the executor and its callback groups (ros2_late_executor.c),
- *                                which show their nodes (ros2_late_group.c)
+ *                                which show their nodes (ros2_late_group.c); executors that have a
+ *                                loop of their own show it in execute_ready_executables() (static)
+ *                                or execute_event() (EventsExecutor)
  *
  * The node of an object may be known only when its executor runs something, so facts wait a second
  * for it. Which callback belongs to which object follows from the order of calls on a thread:
  *
  *   rcl_take(), rcl_timer_call(), rcl_take_request() or rclcpp_executor_execute  -> callback_start
  *
- * and, for messages within the process, from the waitable that the executor executes.
+ * and, for messages within the process, from the waitable that the executor executes, or from the
+ * ring buffer that the message was in. An EventsExecutor says the object of a timer that it
+ * executes.
  */
 #include "inside/ros2/ros2_late.h"
 
@@ -33,8 +37,10 @@
 #define PATIENCE_NS 1000000000
 
 static __thread struct {
-	const void *node;        /* rcl_node_t whose callback runs; NULL: not known */
+	const void *node;        /* rcl_node_t that the executor executes; NULL: not known */
+	const void *of_callback; /* rcl_node_t whose callback runs; NULL: not known */
 	const void *waitable;    /* that the executor executes; NULL: none */
+	struct kymo_seen *within; /* whose ring buffer had the last message; NULL: not known */
 	struct kymo_seen *owner; /* of the callback that begins next; NULL: not known */
 } here;
 
@@ -67,11 +73,12 @@ static struct kymo_seen *see_of_node(enum kymo_seen_kind kind, uintptr_t address
 				     const void *caller)
 {
 	struct kymo_seen *seen = is_on() ? kymo_seen_add(address, kind) : NULL;
+	const void *node = here.node ? here.node : here.of_callback;
 
 	if (!seen || kymo_seen_known(seen))
 		return seen;
-	if (here.node && !seen->node)
-		__atomic_store_n(&seen->node, here.node, __ATOMIC_RELAXED);
+	if (node && !seen->node)
+		__atomic_store_n(&seen->node, node, __ATOMIC_RELAXED);
 	if (seen->node || waited(seen))
 		kymo_late_ask(seen, how, caller);
 	return seen;
@@ -87,35 +94,75 @@ static void executes(uintptr_t address)
 		here.owner = seen;
 }
 
-/* Return: NULL: not known. */
-static struct kymo_seen *owner_within(void)
+/* What gets messages within the process at this address; NULL: not known. */
+static struct kymo_seen *within_at(const void *waitable)
 {
-	struct kymo_seen *seen = kymo_seen_find((uintptr_t)here.waitable);
+	struct kymo_seen *seen = kymo_seen_find((uintptr_t)waitable);
 
 	return seen && kymo_seen_kind(seen) == SEEN_WITHIN ? seen : NULL;
 }
 
-static void callback_starts(uintptr_t address, bool within_process, const void *caller)
+static void dequeues(uintptr_t buffer)
 {
-	struct kymo_seen *owner = here.owner, *seen;
+	here.within = is_on() ? kymo_late_buffer_owner(buffer) : NULL;
+}
+
+/* An EventsExecutor executes the object, or the handle, at @key. */
+static void event_begins(uintptr_t key)
+{
+	struct kymo_seen *seen = kymo_seen_find(key), *timer;
+
+	if (!seen)
+		return;
+	here.node = seen->node;
+	if (kymo_seen_kind(seen) == SEEN_WITHIN) {
+		here.waitable = (const void *)key;
+	} else if (kymo_seen_kind(seen) == SEEN_TIMER_OBJECT) {
+		timer = kymo_seen_find((uintptr_t)seen->object);
+		if (timer && kymo_seen_kind(timer) == SEEN_TIMER && timer->object == (const void *)key) {
+			here.owner = timer;
+			here.node = timer->node;
+		}
+	}
+}
+
+/* Return: the entry of the callback that begins; NULL: not known. */
+static struct kymo_seen *callback_at(uintptr_t address, bool within_process, const void *caller)
+{
+	struct kymo_seen *owner = here.owner, *within = within_at(here.waitable), *seen;
 	struct kymo_calm calm;
 
-	here.owner = NULL;
-	if (!is_on())
-		return;
 	if (within_process)
-		owner = owner_within();
-	seen = owner ? kymo_seen_add(address, SEEN_CALLBACK) : NULL;
-	if (!seen || kymo_seen_known(seen) || !kymo_seen_kind(owner))
-		return;
+		owner = within ? within : here.within;
+	here.owner = here.within = NULL;
+	seen = owner ? kymo_seen_add(address, SEEN_CALLBACK) : kymo_seen_find(address);
+	if (!owner || !seen || kymo_seen_known(seen) || !kymo_seen_kind(owner))
+		return seen;
 	if (!within_process) {
 		(void)see_of_node(kymo_seen_kind(owner), owner->address, KYMO_BY_EXECUTOR, caller);
 		if (!kymo_seen_known(owner))
-			return; /* its node may be known the next time */
+			return seen; /* its node may be known the next time */
 	}
 	kymo_calm_begin(&calm);
 	kymo_late_begins(owner, address, caller);
 	kymo_calm_end(&calm);
+	return seen;
+}
+
+static void callback_starts(uintptr_t address, bool within_process, const void *caller)
+{
+	const struct kymo_seen *seen =
+		is_on() ? callback_at(address, within_process, caller) : NULL;
+
+	here.of_callback = seen ? seen->node : NULL;
+}
+
+static void loops(uintptr_t executor, const void *caller)
+{
+	here.owner = here.within = NULL;
+	here.of_callback = NULL;
+	if (is_on())
+		kymo_late_runs(executor, false, caller);
 }
 
 /* The program reports the facts of this object itself. */
@@ -148,6 +195,8 @@ void kymo_late_forget(void)
 	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
 	HOOK(publish_loaned, "rcl_publish_loaned_message",                                      \
 	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
+	HOOK(publish_within, "ros_trace_rclcpp_intra_publish",                                  \
+	     (void)see_of_node(SEEN_PUBLISHER, a, KYMO_BY_CALLBACK, CALLER))                    \
 	HOOK(take, "rcl_take", here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                  \
 	HOOK(take_serialized, "rcl_take_serialized_message",                                    \
 	     here.owner = see(SEEN_SUBSCRIPTION, a, CALLER))                                    \
@@ -170,10 +219,17 @@ void kymo_late_forget(void)
 	HOOK(add_timer, "rcl_wait_set_add_timer", (void)see(SEEN_TIMER, b, CALLER))             \
 	HOOK(add_service, "rcl_wait_set_add_service", (void)see(SEEN_SERVICE, b, CALLER))       \
 	HOOK(add_client, "rcl_wait_set_add_client", (void)see(SEEN_CLIENT, b, CALLER))          \
+	HOOK(loop,                                                                              \
+	     "_ZN6rclcpp9executors28StaticSingleThreadedExecutor25execute_ready_executables"    \
+	     "ERKNS0_26ExecutorEntitiesCollectionERNS_10WaitResultINS_15WaitSetTemplateINS_17"  \
+	     "wait_set_policies25SequentialSynchronizationENS7_14DynamicStorageEEEEEb",         \
+	     loops(a, CALLER))                                                                  \
 	/* tracepoints */                                                                       \
 	HOOK(executes, "ros_trace_rclcpp_executor_execute", executes(a))                        \
 	HOOK(looks, "ros_trace_rclcpp_executor_wait_for_work", here.owner = NULL)               \
 	HOOK(starts, "ros_trace_callback_start", callback_starts(a, (uint8_t)b, CALLER))        \
+	HOOK(ends, "ros_trace_callback_end", here.of_callback = NULL)                           \
+	HOOK(dequeue, "ros_trace_rclcpp_ring_buffer_dequeue", dequeues(a))                      \
 	HOOK(node_made, "ros_trace_rcl_node_init", made(SEEN_NODE, a))                          \
 	HOOK(publisher_made, "ros_trace_rcl_publisher_init", made(SEEN_PUBLISHER, a))           \
 	HOOK(subscription_made, "ros_trace_rcl_subscription_init", made(SEEN_SUBSCRIPTION, a))  \
@@ -223,8 +279,32 @@ static uintptr_t late_execute(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d
 	return result;
 }
 
+static uintptr_t next_event;
+static uintptr_t late_event(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e,
+			    uintptr_t f)
+{
+	const void *node = here.node, *waitable = here.waitable;
+	uintptr_t result;
+
+	here.node = here.waitable = here.of_callback = NULL;
+	here.owner = here.within = NULL;
+	if (is_on()) {
+		kymo_late_runs(a, true, CALLER);
+		event_begins(*(const uintptr_t *)b); /* its first word, in all versions */
+	}
+	result = ((kymo_late_function *)__atomic_load_n(&next_event, __ATOMIC_ACQUIRE))(a, b, c, d,
+											e, f);
+	here.node = node;
+	here.waitable = waitable;
+	here.owner = NULL;
+	return result;
+}
+
 #define ROW(id, function, before) { function, late_##id, &next_##id },
-const struct kymo_late_hook kymo_late_hook[] = { HOOKS(ROW){
-	"_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE", late_execute,
-	&next_execute } };
+const struct kymo_late_hook kymo_late_hook[] = {
+	HOOKS(ROW){ "_ZN6rclcpp8Executor22execute_any_executableERNS_13AnyExecutableE",
+		    late_execute, &next_execute },
+	{ "_ZN6rclcpp12experimental9executors14EventsExecutor13execute_eventERKNS1_13ExecutorEventE",
+	  late_event, &next_event }
+};
 const unsigned kymo_late_hooks = sizeof kymo_late_hook / sizeof *kymo_late_hook;

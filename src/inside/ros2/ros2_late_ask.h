@@ -41,6 +41,8 @@ const char *kymo_late_topic(const void *handle, const void *caller);
 #define KYMO_BY_CALLBACK "a callback of this node used it"
 #define KYMO_BY_ORDER "it began after the executor took from its owner"
 #define KYMO_BY_PLACE "other objects of this kind have their callback at this place"
+#define KYMO_BY_CLASS "it points to an object of this class"
+#define KYMO_BY_BUFFER "the ring buffer is in its object"
 #define KYMO_BY_TYPE "the type of its function object"
 
 #endif

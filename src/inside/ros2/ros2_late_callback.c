@@ -20,6 +20,7 @@
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_late_ask.h"
 #include "inside/ros2/ros2_late_cxx.h"
+#include "inside/tracer/tracer_calm.h"
 
 #define OBJECT_MAX 4096u /* bytes of an object that are before its callback */
 
@@ -74,11 +75,23 @@ static const void *object_of(const struct kymo_seen *owner)
 	return kymo_seen_kind(owner) == SEEN_WITHIN ? (const void *)owner->address : owner->object;
 }
 
-static void tell_owner(const struct kymo_seen *owner, uintptr_t address, const char *how)
+/* The node of @owner; of SEEN_WITHIN: of its subscription. */
+static const void *node_of(const struct kymo_seen *owner)
 {
+	const struct kymo_seen *its = kymo_seen_kind(owner) == SEEN_WITHIN ?
+					      kymo_seen_find((uintptr_t)owner->object) :
+					      owner;
+
+	return its ? __atomic_load_n(&its->node, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static void tell_owner(const struct kymo_seen *owner, struct kymo_seen *callback, const char *how)
+{
+	const uintptr_t address = callback->address;
 	const void *handle = (const void *)owner->address, *its = (const void *)address;
 	const void *object = object_of(owner) ? object_of(owner) : its;
 
+	__atomic_store_n(&callback->node, node_of(owner), __ATOMIC_RELEASE);
 	switch (kymo_seen_kind(owner)) {
 	case SEEN_TIMER:
 		kymo_emit_rclcpp_timer_callback_added(handle, its);
@@ -140,7 +153,7 @@ void kymo_late_begins(struct kymo_seen *owner, uintptr_t address, const void *ca
 
 	if (!seen || !kymo_seen_take(seen))
 		return;
-	tell_owner(owner, address, KYMO_BY_ORDER);
+	tell_owner(owner, seen, KYMO_BY_ORDER);
 	kind = object && its < OBJECT_MAX ? kind_of_class(object) : PLACES;
 	if (kind == PLACES)
 		return;
@@ -162,6 +175,97 @@ void kymo_late_silent(struct kymo_seen *owner, const void *caller)
 	seen = kymo_seen_add((uintptr_t)object + its, SEEN_CALLBACK);
 	if (!seen || !kymo_seen_take(seen))
 		return;
-	tell_owner(owner, seen->address, KYMO_BY_PLACE);
+	tell_owner(owner, seen, KYMO_BY_PLACE);
 	tell_symbol(kind, object, seen->address, caller);
+}
+
+/* ---- ring buffers ---- */
+
+/*
+ * A subscription that gets messages within the process has a buffer, which has the ring buffer:
+ *
+ *     SubscriptionIntraProcess: .. buffer ..  ──▶  TypedIntraProcessBuffer: .. ring buffer ..
+ *
+ * Where these words are differs between versions and types. So the object is found whose words lead
+ * to the address of the ring buffer in this way.
+ */
+#define OWNER_WORDS 64u /* of a subscription that are looked at */
+#define BUFFER_WORDS 8u /* of a buffer */
+
+static uintptr_t owners; /* how often kymo_late_buffers_again() was called */
+
+struct search {
+	uintptr_t buffer, between; /* between: the buffer that has the ring buffer */
+	struct kymo_seen *owner;
+};
+
+void kymo_late_buffers_again(void)
+{
+	(void)__atomic_fetch_add(&owners, 1, __ATOMIC_RELEASE);
+}
+
+static bool leads_to(uintptr_t from, uintptr_t buffer)
+{
+	uintptr_t word[BUFFER_WORDS];
+	const unsigned count = kymo_cxx_may_point(from) ?
+				       kymo_cxx_read_some((const void *)from, word, BUFFER_WORDS) :
+				       0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (word[i] == buffer)
+			return true;
+	return false;
+}
+
+static void look_into(struct kymo_seen *seen, void *context)
+{
+	struct search *search = context;
+	uintptr_t word[OWNER_WORDS];
+	const unsigned count =
+		search->owner ? 0 : kymo_cxx_read_some((const void *)seen->address, word, OWNER_WORDS);
+
+	for (unsigned i = 0; i < count; i++)
+		if (leads_to(word[i], search->buffer)) {
+			search->owner = seen;
+			search->between = word[i];
+			return;
+		}
+}
+
+static void tell_buffer(const struct search *search)
+{
+	const void *between = (const void *)search->between;
+
+	kymo_emit_rclcpp_buffer_to_ipb((const void *)search->buffer, between);
+	kymo_late_won(search->buffer, "rclcpp_buffer_to_ipb", KYMO_BY_BUFFER);
+	kymo_emit_rclcpp_ipb_to_subscription(between, (const void *)search->owner->address);
+	kymo_late_won(search->between, "rclcpp_ipb_to_subscription", KYMO_BY_BUFFER);
+}
+
+static void find_owner(struct kymo_seen *seen)
+{
+	struct search search = { .buffer = seen->address };
+	struct kymo_calm calm;
+
+	kymo_calm_begin(&calm);
+	kymo_seen_each(SEEN_WITHIN, look_into, &search);
+	if (search.owner && kymo_seen_take(seen)) {
+		tell_buffer(&search);
+		__atomic_store_n(&seen->object, (const void *)search.owner->address,
+				 __ATOMIC_RELEASE);
+	}
+	kymo_calm_end(&calm);
+}
+
+struct kymo_seen *kymo_late_buffer_owner(uintptr_t buffer)
+{
+	const void *now = (const void *)(__atomic_load_n(&owners, __ATOMIC_ACQUIRE) + 1);
+	struct kymo_seen *seen = kymo_seen_add(buffer, SEEN_BUFFER), *owner;
+
+	if (!seen)
+		return NULL;
+	if (!seen->object && __atomic_exchange_n(&seen->node, now, __ATOMIC_RELAXED) != now)
+		find_owner(seen);
+	owner = kymo_seen_find((uintptr_t)__atomic_load_n(&seen->object, __ATOMIC_ACQUIRE));
+	return owner && kymo_seen_kind(owner) == SEEN_WITHIN ? owner : NULL;
 }

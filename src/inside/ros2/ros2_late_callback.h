@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which callback belongs to which subscription, timer or service, and what its function is called,
- * in a process to which kymo was attached. */
+ * and which ring buffer is its own, in a process to which kymo was attached. */
 #ifndef KYMO_HOOKS_LATE_CALLBACK_H
 #define KYMO_HOOKS_LATE_CALLBACK_H
 
@@ -28,5 +28,14 @@ unsigned kymo_late_places(void);
 /** kymo_late_forget_places() - libraries may have been exchanged. Context: as kymo_seen_forget().
  */
 void kymo_late_forget_places(void);
+
+/** kymo_late_buffer_owner() - what gets the messages of the ring buffer at @buffer, which exists;
+ * its facts are reported on first sight. Return: NULL: not known. Context: wait-free, and a few
+ * times in the life of the buffer system calls that read memory. */
+struct kymo_seen *kymo_late_buffer_owner(uintptr_t buffer);
+
+/** kymo_late_buffers_again() - there is one more object that may own a buffer. Context: wait-free.
+ */
+void kymo_late_buffers_again(void);
 
 #endif

@@ -24,13 +24,16 @@
 #define CALLBACK_WORDS 16u /* in which a callback has its std::function */
 #define OBJECT_WORDS 60u   /* in which an object has its callback */
 
+static bool read_bytes(const void *from, void *to, size_t size)
+{
+	const struct iovec here = { to, size }, there = { (void *)(uintptr_t)from, size };
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
 bool kymo_cxx_read(const void *from, uintptr_t *words, unsigned count)
 {
-	const struct iovec here = { words, count * sizeof *words };
-	const struct iovec there = { (void *)(uintptr_t)from, count * sizeof *words };
-
-	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) ==
-	       (ssize_t)(count * sizeof *words);
+	return read_bytes(from, words, count * sizeof *words);
 }
 
 unsigned kymo_cxx_read_some(const void *from, uintptr_t *words, unsigned count)
@@ -100,6 +103,16 @@ const char *kymo_cxx_class(const void *object)
 	const struct type_info *const *table = *(const struct type_info *const *const *)object;
 
 	return table ? name_of(table[-1]) : "";
+}
+
+bool kymo_cxx_read_class(const void *maybe, char *name, size_t size)
+{
+	uintptr_t table, type, text;
+
+	return kymo_cxx_read(maybe, &table, 1) && kymo_cxx_may_point(table) &&
+	       kymo_cxx_read((const uintptr_t *)table - 1, &type, 1) && kymo_cxx_may_point(type) &&
+	       kymo_cxx_read((const uintptr_t *)type + 1, &text, 1) &&
+	       read_bytes((const void *)text, name, size);
 }
 
 /* Memory from malloc(); NULL: no C++ runtime, or not a name. */

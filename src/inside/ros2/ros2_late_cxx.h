@@ -22,6 +22,13 @@ bool kymo_cxx_read(const void *from, uintptr_t *words, unsigned count);
  * many. Context: a few system calls. */
 unsigned kymo_cxx_read_some(const void *from, uintptr_t *words, unsigned count);
 
+/** kymo_cxx_may_point() - may @word be the address of an object? Leaves out most words without
+ * asking the kernel. Context: wait-free. */
+static inline bool kymo_cxx_may_point(uintptr_t word)
+{
+	return word >= 4096 && word < 1ull << 48 && word % sizeof(void *) == 0;
+}
+
 /** kymo_cxx_lock() - become a user of the object of a std::weak_ptr. Return: false: the object
  * ended. Context: lock-free. */
 bool kymo_cxx_lock(const struct kymo_pointer *weak);
@@ -36,6 +43,10 @@ void kymo_cxx_drop(const struct kymo_pointer *weak);
 /** kymo_cxx_class() - the mangled name of the class of @object, which has virtual functions and
  * exists; "": compiled without names of types. Context: wait-free. */
 const char *kymo_cxx_class(const void *object);
+
+/** kymo_cxx_read_class() - the first @size bytes of the same, of what may be an object or not; all
+ * is read through the kernel. Return: false: it is none. Context: a few system calls. */
+bool kymo_cxx_read_class(const void *maybe, char *name, size_t size);
 
 /**
  * kymo_cxx_timer_symbol() - the name of a timer's callback, as tracetools writes it

@@ -9,8 +9,11 @@
  *                       with NodeBase's table of virtual functions whose rcl_node_t the
  *                       subscription holds, too. The words are read through the kernel, so that a
  *                       word that is no pointer does no harm
- *   timers alone        a NodeBase that is known from a subscription has a list of its groups: a
- *                       std::vector of pairs of words, whose first is the address of a group
+ *   timers alone        a NodeBase that is known from another group has a list of its groups: a
+ *                       std::vector of pairs of words, whose first is the address of a group. Where
+ *                       the list is, groups show whose node is known otherwise: at the first place
+ *                       that lists such a group. Behind its end, a NodeBase may be followed by
+ *                       another one, with a list of other groups
  *
  * rclcpp lists the objects of a group: CallbackGroup::collect_all_ptrs() calls a std::function for
  * each, with a shared_ptr, which keeps the object alive meanwhile. In libstdc++, a std::function is
@@ -30,8 +33,6 @@
 #define WORDS 32u      /* of a subscription that are looked at */
 #define BASE_WORDS 64u /* of a NodeBase */
 #define BASES_MAX 256u
-#define LOWEST 4096u /* of an address; to leave out most words without asking the kernel */
-#define HIGHEST (1ull << 48)
 #define WITHIN_MAX 16u /* of a group, that get messages within the process */
 
 struct group_look {
@@ -62,8 +63,7 @@ static bool is_base(uintptr_t base, const void *caller)
 	const uintptr_t wanted = (uintptr_t)kymo_late_symbol(&table, caller);
 	uintptr_t its;
 
-	return wanted && base >= LOWEST && base < HIGHEST && base % sizeof(void *) == 0 &&
-	       kymo_cxx_read((const void *)base, &its, 1) && its == wanted + 2 * sizeof(void *);
+	return wanted && kymo_cxx_may_point(base) && kymo_cxx_read((const void *)base, &its, 1) && its == wanted + 2 * sizeof(void *);
 }
 
 /* NodeBase @base's rcl_node_t; NULL: @base is not a NodeBase. */
@@ -83,6 +83,7 @@ static struct {
 	const void *node;
 } known[BASES_MAX];
 static unsigned bases;
+static unsigned list_at; /* words from a NodeBase's begin to its list of groups; 0: not known */
 
 static void remember(uintptr_t base, const void *node)
 {
@@ -102,10 +103,15 @@ static void remember(uintptr_t base, const void *node)
 	__atomic_store_n(&known[at].base, base, __ATOMIC_RELEASE);
 }
 
+unsigned kymo_late_nodes(void)
+{
+	return __atomic_load_n(&bases, __ATOMIC_ACQUIRE);
+}
+
 void kymo_late_forget_nodes(void)
 {
 	memset(known, 0, sizeof known);
-	bases = 0;
+	bases = list_at = 0;
 }
 
 static bool vector_has(const uintptr_t *vector, const void *group)
@@ -132,26 +138,52 @@ static bool has_word(const uintptr_t *word, unsigned count, const void *wanted)
 	return false;
 }
 
+static const void *node_of_known(unsigned at, uintptr_t *base)
+{
+	*base = __atomic_load_n(&known[at].base, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&known[at].node, __ATOMIC_RELAXED);
+}
+
+/* @group is a group of @node. */
+static void learn_list(const void *group, const void *node)
+{
+	const unsigned count = __atomic_load_n(&bases, __ATOMIC_ACQUIRE);
+	uintptr_t word[BASE_WORDS], base;
+
+	if (__atomic_load_n(&list_at, __ATOMIC_RELAXED))
+		return;
+	for (unsigned i = 0; i < count && i < BASES_MAX; i++) {
+		const unsigned words = node_of_known(i, &base) == node ?
+					       kymo_cxx_read_some((const void *)base, word,
+								  BASE_WORDS) :
+					       0;
+
+		for (unsigned k = 1; k + 2 < words; k++)
+			if (vector_has(word + k, group)) {
+				__atomic_store_n(&list_at, k, __ATOMIC_RELEASE);
+				return;
+			}
+	}
+}
+
 /* Nothing is called here, because the NodeBase may end at any time. */
 static const void *node_that_lists(const void *group, const void *caller)
 {
 	const unsigned count = __atomic_load_n(&bases, __ATOMIC_ACQUIRE);
-	uintptr_t word[BASE_WORDS];
+	const unsigned list = __atomic_load_n(&list_at, __ATOMIC_ACQUIRE);
+	uintptr_t word[BASE_WORDS], base;
 
-	for (unsigned i = 0; i < count && i < BASES_MAX; i++) {
-		const uintptr_t base = __atomic_load_n(&known[i].base, __ATOMIC_ACQUIRE);
-		const void *node = __atomic_load_n(&known[i].node, __ATOMIC_RELAXED);
+	for (unsigned i = 0; list && i < count && i < BASES_MAX; i++) {
+		const void *node = node_of_known(i, &base);
 		const struct kymo_seen *seen = kymo_seen_find((uintptr_t)node);
 		unsigned words;
 
 		if (!seen || kymo_seen_kind(seen) != SEEN_NODE || !is_base(base, caller))
 			continue;
 		words = kymo_cxx_read_some((const void *)base, word, BASE_WORDS);
-		if (!has_word(word, words, node))
-			continue; /* another NodeBase came to lie here */
-		for (unsigned k = 0; k + 2 < words; k++)
-			if (vector_has(word + k, group))
-				return node;
+		if (list + 2 < words && has_word(word, words, node) &&
+		    vector_has(word + list, group))
+			return node;
 	}
 	return NULL;
 }
@@ -230,6 +262,15 @@ static void match_within(struct group_look *look, const void *handle)
 		}
 }
 
+/* An EventsExecutor says which object it executes, not which handle. */
+static void remember_timer(const void *handle, const void *object)
+{
+	struct kymo_seen *seen = kymo_seen_add((uintptr_t)object, SEEN_TIMER_OBJECT);
+
+	if (seen)
+		__atomic_store_n(&seen->object, handle, __ATOMIC_RELEASE);
+}
+
 static void report(struct group_look *look, enum kymo_seen_kind kind, const void *handle,
 		   const void *object)
 {
@@ -238,6 +279,8 @@ static void report(struct group_look *look, enum kymo_seen_kind kind, const void
 	if (!seen)
 		return;
 	__atomic_store_n(&seen->object, object, __ATOMIC_RELAXED);
+	if (kind == SEEN_TIMER)
+		remember_timer(handle, object);
 	if (look->node) {
 		__atomic_store_n(&seen->node, look->node, __ATOMIC_RELAXED);
 		kymo_late_ask(seen, KYMO_BY_GROUP, look->caller);
@@ -316,7 +359,9 @@ static void end_within(struct group_look *look)
 				: NULL;
 
 		if (seen) {
-			__atomic_store_n(&seen->object, look->subscription[i], __ATOMIC_RELEASE);
+			if (__atomic_exchange_n(&seen->object, look->subscription[i],
+						__ATOMIC_ACQ_REL) != look->subscription[i])
+				kymo_late_buffers_again();
 			kymo_late_silent(seen, look->caller);
 		}
 		kymo_cxx_unlock(&look->within[i]);
@@ -366,7 +411,9 @@ void kymo_late_group_node(struct kymo_seen *seen, const void *base, const void *
 		each_member(group, &look);
 	for (unsigned i = 0; i < look.count; i++)
 		kymo_cxx_unlock(&look.within[i]);
-	if (!look.node)
+	if (look.node)
+		learn_list(group, look.node);
+	else
 		look.node = node_that_lists(group, caller);
 	node = look.node ? kymo_seen_add((uintptr_t)look.node, SEEN_NODE) : NULL;
 	if (node)

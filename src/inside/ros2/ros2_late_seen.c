@@ -81,6 +81,14 @@ bool kymo_seen_mark(struct kymo_seen *seen, enum kymo_seen_mark mark)
 	return !(__atomic_fetch_or(&seen->state, mark, __ATOMIC_ACQ_REL) & mark);
 }
 
+void kymo_seen_each(enum kymo_seen_kind kind,
+		    void (*visit)(struct kymo_seen *seen, void *context), void *context)
+{
+	for (unsigned i = 0; i < ENTRIES; i++)
+		if (kymo_seen_kind(&table[i]) == kind)
+			visit(&table[i], context);
+}
+
 void kymo_seen_gone(uintptr_t address)
 {
 	struct kymo_seen *seen = kymo_seen_find(address);

@@ -17,6 +17,8 @@ enum kymo_seen_kind {
 	SEEN_CALLBACK,
 	SEEN_EXECUTOR,
 	SEEN_WITHIN, /* what gets messages within the process, for a subscription */
+	SEEN_TIMER_OBJECT, /* rclcpp's object of a timer */
+	SEEN_BUFFER, /* ring buffer of messages within the process */
 };
 
 /* What was reported about an object. */
@@ -30,9 +32,11 @@ struct kymo_seen {
 	uintptr_t address;  /* 0: free */
 	uint32_t state;     /* kind << 8 | enum kymo_seen_mark */
 	int64_t since;      /* CLOCK_MONOTONIC, ns, when it was first seen */
-	const void *node;   /* rcl_node_t to which it belongs; NULL: not known */
-	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; of SEEN_EXECUTOR:
-			     * when it was looked at (kymo_late_places()); NULL: not known */
+	const void *node;   /* rcl_node_t to which it belongs; NULL: not known; of SEEN_BUFFER: when
+			     * its owner was searched */
+	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; of SEEN_BUFFER: its
+			     * SEEN_WITHIN; of SEEN_TIMER_OBJECT: rcl_timer_t; of SEEN_EXECUTOR:
+			     * when it was looked at (is_time()); NULL: not known */
 };
 
 /** kymo_seen_find() - the entry of @address; NULL: never seen. Context: wait-free. */
@@ -61,6 +65,10 @@ static inline bool kymo_seen_take(struct kymo_seen *seen)
 {
 	return kymo_seen_mark(seen, SEEN_KNOWN);
 }
+
+/** kymo_seen_each() - call @visit for each object of a kind. Context: as @visit. */
+void kymo_seen_each(enum kymo_seen_kind kind,
+		    void (*visit)(struct kymo_seen *seen, void *context), void *context);
 
 /** kymo_seen_gone() - the object at @address ends. Context: wait-free. */
 void kymo_seen_gone(uintptr_t address);

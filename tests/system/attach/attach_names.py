@@ -19,30 +19,42 @@ def recorded(directory, environment, name):
     return trace
 
 
-def test(directory):
-    environment, program = private(directory), compile_late(directory)
-    with begun(KYMO, "run", "--", program, env=environment):
-        twin = named(recorded(directory, environment, "twin"))
+def compare(directory, environment, program, executor):
+    """@executor: an argument of @program; none: a single-threaded executor."""
+    name = "-".join(("attached", *executor))
+    with begun(KYMO, "run", "--", program, *executor, env=environment):
+        twin = named(recorded(directory, environment, "-".join(("twin", *executor))))
     check(all(twin.values()), "the twin has no", twin)
-    with begun(program) as process:
-        said = run(KYMO, "record", "-d", "10ms", "-o", f"{directory}/nothing", env=environment, status=6).stderr
-        check('without kymo (' in said and '"kymo record --attach"' in said, said)
-        said = attach("top", "--attach", "--once", str(process.pid), environment=environment).stdout
-        check("Nodes: 3" in said or "/ns/node1" in said, said)
-        tries = iter(range(1000))
+    tries = iter(range(1000))
 
-        def complete():
-            trace = recorded(directory, environment, f"attached{next(tries)}")
-            found = shares(twin, named(trace))
-            return (trace, found) if all(have == of for have, of in found.values()) else None
+    def complete():
+        trace = recorded(directory, environment, f"{name}{next(tries)}")
+        found = shares(twin, named(trace))
+        return (trace, found) if all(have == of for have, of in found.values()) else None
 
+    with begun(program, *executor) as process:
+        if executor:
+            attach("attach", "-p", str(process.pid), environment=environment)
+        else:
+            said = run(KYMO, "record", "-d", "10ms", "-o", f"{directory}/nothing", env=environment, status=6).stderr
+            check('without kymo (' in said and '"kymo record --attach"' in said, said)
+            said = attach("top", "--attach", "--once", str(process.pid), environment=environment).stdout
+            check("Nodes: 3" in said or "/ns/node1" in said, said)
         trace, found = until("all names", complete)
-        print("won after attach:", won(found))
+        print("won after attach:", won(found), *executor)
         said = kymo("info", trace)
         check("Facts asked after kymo attach" in said and "Facts inferred after it" in said, said)
+        if executor:
+            return
         attach("detach", "-p", str(process.pid), environment=environment)
         attach("attach", "-p", str(process.pid), environment=environment)
         until("all names again", complete)
+
+
+def test(directory):
+    environment, program = private(directory), compile_late(directory)
+    compare(directory, environment, program, ())
+    compare(directory, environment, program, ("events",))
 
 
 require()
