@@ -22,7 +22,7 @@ KIND = re.compile(r"\b((?:ros2|ros2_caret|ros2_kymo):\w+)")
 def kinds(trace):
     """Return: the names of the runtime events, without those that depend on what the robot does at its start."""
     found = set(KIND.findall(kymo("dump", trace)))
-    left_out = ("_init", "_added", "_link_node", "_register", "_implementation", "_type", "_afterwards")
+    left_out = ("_init", "_added", "_link_node", "_register", "_implementation", "_type", "_afterwards", ":qos")
     return {name for name in found if not name.endswith(left_out)}
 
 
