@@ -1,0 +1,219 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compares kymo with a real installation of ROS 2.
+
+usage: real.py --ros DIR [--rmw NAME] [--only EXECUTOR]... [--seconds N] [--rounds N] [--keep DIR] [--write FILE] [-v]
+
+Compiles the programs of this directory against DIR, runs them in each kind of executor, and records them unmodified: started with
+kymo, and attached to later. The programs write down what they have and do (zoo.hpp); this prints whether the traces say the same, for
+each kind of entity: right, absent, or wrong. Exits with 1 if anything is wrong.
+
+  --rounds N     instead: attach to each program and detach N times at random moments, and see that it ends with its own result
+  --keep DIR     leave programs, logs and traces there; programs that are there already are not compiled again
+  --write FILE   write the table into this page, between its two marks
+"""
+import argparse
+import contextlib
+import datetime
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../system/lib")]
+from lib_attach import attach
+from lib_test import KYMO, ros_domain, run
+from zoo_log import KINDS, Comparison, Score
+
+# Kinds of executors: the type that they must have, and how a program gets one.
+EXECUTORS = {
+    "single": "single_threaded_executor", "multi": "multi_threaded_executor", "static": "static_single_threaded_executor",
+    "events": "events_executor", "events-timers": "events_executor", "groups": "single_threaded_executor",
+    "component_container": "single_threaded_executor", "component_container_mt": "multi_threaded_executor",
+    "component_container_isolated": "single_threaded_executor",
+}
+# Without Doer and Wisher: rclcpp_action may throw when a container ends by SIGINT, and the container with it.
+COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
+QUESTIONS = ("events", "names", "latencies", "groups", "losses", "blocked")
+HOWS = {"run": "kymo run", "attach": "kymo attach"}
+
+
+class Installation:
+    """Programs for an installation of ROS 2, compiled into @directory."""
+    def __init__(self, ros, directory, rmw):
+        self.ros, self.directory, self.zoo = ros, directory, os.path.join(directory, "install")
+        self.environment = dict(
+            os.environ, AMENT_PREFIX_PATH=f"{self.zoo}:{ros}", CMAKE_PREFIX_PATH=ros, LD_LIBRARY_PATH=f"{self.zoo}/lib:{ros}/lib",
+            PYTHONPATH=f"{ros}/lib/python3.{sys.version_info[1]}/site-packages", RMW_IMPLEMENTATION=rmw, ROS_LOG_DIR=directory,
+            ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_DOMAIN_ID=str(ros_domain()),
+            KYMO_DIR=os.path.join(directory, "run"), KYMO_PAGER="")
+
+    def compile(self):
+        if os.path.exists(f"{self.zoo}/lib/kymo_zoo/zoo"):
+            return
+        build = os.path.join(self.directory, "build")
+        run("cmake", "-G", "Ninja", "-S", HERE, "-B", build, "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O0",
+            f"-DCMAKE_INSTALL_PREFIX={self.zoo}", "-DBUILD_TESTING=OFF", "-DPython3_EXECUTABLE=/usr/bin/python3", env=self.environment)
+        done = run("cmake", "--build", build, "--target", "install", env=self.environment, status=None)
+        if done.returncode:
+            sys.exit("real.py: the programs do not compile:\n" + done.stdout[-5000:])
+
+    def version(self, package):
+        path = os.path.join(self.ros, "share", package, "package.xml")
+        if not os.path.exists(path):
+            return "none"
+        with open(path, encoding="utf-8") as file:
+            return file.read().partition("<version>")[2].partition("<")[0].strip()
+
+    @contextlib.contextmanager
+    def running(self, executor, log, preloaded):
+        """A program whose nodes run in this executor. It ends with 0, and has written @log then."""
+        # Some executors spin busily; a thread for each group has less to say than memory for a ring.
+        self.environment["KYMO_RING_SIZE"] = "512K" if executor == "groups" else "4M"
+        environment = dict(self.environment, ZOO_LOG=log)
+        container = executor.startswith("component")
+        words = [f"{self.ros}/lib/rclcpp_components/{executor}"] if container else [f"{self.zoo}/lib/kymo_zoo/zoo", executor]
+        with subprocess.Popen([KYMO, "run", "--", *words] if preloaded else words, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) as process:
+            try:
+                if container:
+                    run(f"{self.zoo}/lib/kymo_zoo/load", *COMPONENTS, env=self.environment, timeout=120)
+                else:
+                    for line in process.stdout:
+                        if line == "begun\n":
+                            break
+                time.sleep(1)           # until the nodes have discovered each other
+                yield process
+                process.send_signal(signal.SIGINT)
+                said = process.communicate(timeout=60)[0]
+                if process.returncode:
+                    raise AssertionError(f"{executor} ended with {process.returncode}: {said[-2000:]}")
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+def compare(its, executor, how, options):
+    """Return: {kind of entity: {question: Score}}."""
+    name = os.path.join(its.directory, f"{executor}-{how}")
+    log, trace = name + ".log", name
+    with its.running(executor, log, how == "run") as process:
+        words = ["--attach", "-p", str(process.pid)] if how == "attach" else ["-p", str(process.pid)]
+        run(KYMO, "record", *words, "-d", f"{options.seconds}s", "-o", trace, env=its.environment)
+        if how == "attach":
+            attach("detach", "-p", str(process.pid), environment=its.environment)
+    comparison = Comparison(trace, log, lambda node: EXECUTORS[executor])
+    return {kind: {question: getattr(comparison, question)(nodes) for question in QUESTIONS} for kind, nodes in KINDS.items()}
+
+
+def one_score(scores):
+    """All kinds of entities together."""
+    total = Score()
+    for score in scores:
+        total.right += score.right
+        total.absent += score.absent
+        total.wrong += score.wrong
+    return total
+
+
+def table(results, together):
+    """The results as a table of Markdown. @together: one row for all kinds of entities."""
+    head = ["executor", "recorded with", *([] if together else ["entities"]),
+            *(question.replace("blocked", "blocked by") for question in QUESTIONS)]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for (executor, how), kinds in results.items():
+        totals = [one_score(scores[question] for scores in kinds.values()) for question in QUESTIONS]
+        rows = [[f"{score} ({score.right})" if score.right else str(score) for score in totals]] if together else [
+            [kind, *(str(scores[question]) for question in QUESTIONS)] for kind, scores in kinds.items()]
+        for row in rows:
+            lines.append("| " + " | ".join([executor, HOWS[how], *row]) + " |")
+    return "\n".join(lines)
+
+
+def write(path, its, results):
+    """Put the table into the page at @path, between its marks."""
+    with open(path, encoding="utf-8") as file:
+        before, begin, rest = file.read().partition("<!-- real.py writes from here -->\n")
+        _, end, after = rest.partition("<!-- to here -->")
+    absent = [f"- {executor}, `{HOWS[how]}`, {question}: {fact}" for (executor, how), kinds in results.items()
+              for scores in kinds.values() for question, score in scores.items() for fact in score.absent]
+    packages = "rclcpp", "rcl", its.environment["RMW_IMPLEMENTATION"], "tracetools"
+    versions = ", ".join(f"{package} {its.version(package)}" for package in packages)
+    said = "Absent:\n\n" + "\n".join(absent[:20]) + "\n" if absent else "Nothing was absent.\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{begin}{datetime.date.today()}: {versions}.\n\n{table(results, True)}\n\n{said}{end}{after}")
+
+
+def complain(results, verbose):
+    """Print what is wrong, or absent. Return: the number of wrong cells."""
+    wrong = 0
+    for (executor, how), kinds in results.items():
+        for kind, scores in kinds.items():
+            for question, score in scores.items():
+                wrong += bool(score.wrong)
+                for text in score.wrong[:5 if not verbose else None]:
+                    print(f"WRONG: {executor}, {how}, {kind}, {question}: {text}")
+                for text in score.absent[:None if verbose else 0]:
+                    print(f"absent: {executor}, {how}, {kind}, {question}: {text}")
+    return wrong
+
+
+def matrix(its, options):
+    results = {}
+    for executor in options.only or EXECUTORS:
+        for how in HOWS:
+            results[executor, how] = compare(its, executor, how, options)
+            wrong = complain({(executor, how): results[executor, how]}, options.verbose)
+            print(f"{executor}, {how}: {wrong} wrong cells", flush=True)
+    return results
+
+
+def rounds(its, options):
+    """Attach and detach at random moments."""
+    for executor in options.only or EXECUTORS:
+        done, refused = 0, 0
+        with its.running(executor, os.path.join(its.directory, "rounds.log"), False) as process:
+            for _ in range(options.rounds):
+                time.sleep(random.random() / 20)
+                for verb in "attach", "detach":
+                    said = run(KYMO, verb, "-p", str(process.pid), env=its.environment, status=None)
+                    refused += said.returncode != 0
+                    if said.returncode and options.verbose:
+                        print(said.stderr.strip())
+                done += process.poll() is None
+        print(f"{executor}: {done} rounds of {options.rounds}, {refused} orders refused, it ended with 0", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0], description=__doc__.partition("\n\n")[2],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ros", required=True)
+    parser.add_argument("--rmw", default="rmw_cyclonedds_cpp")
+    parser.add_argument("--only", action="append", choices=EXECUTORS)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--keep")
+    parser.add_argument("--write")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        directory = options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="kymo-real."))
+        os.makedirs(directory, exist_ok=True)
+        its = Installation(os.path.abspath(options.ros), os.path.abspath(directory), options.rmw)
+        its.compile()
+        if options.rounds:
+            rounds(its, options)
+            return 0
+        results = matrix(its, options)
+        print(table(results, False))
+        if options.write:
+            write(options.write, its, results)
+        return complain(results, False) > 0
+
+
+sys.exit(main())

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo.hpp"
+
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <ctime>
+#include <example_interfaces/srv/add_two_ints.hpp>
+#include <mutex>
+#include <rclcpp_components/register_node_macro.hpp>
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <std_msgs/msg/u_int64.hpp>
+#if __has_include(<rclcpp_action/rclcpp_action.hpp>)
+#define ACTIONS 1
+#include <example_interfaces/action/fibonacci.hpp>
+#include <rclcpp_action/rclcpp_action.hpp>
+#endif
+
+using Number = std_msgs::msg::UInt64;
+using Add = example_interfaces::srv::AddTwoInts;
+using rclcpp::CallbackGroupType;
+using std::chrono::milliseconds;
+using std::placeholders::_1;
+
+namespace
+{
+class Log {
+public:
+	~Log();
+	void say(const char *format, ...) __attribute__((format(printf, 2, 3)));
+private:
+	std::mutex mutex_;
+	std::string text_;
+};
+
+Log::~Log()
+{
+	const char *name = std::getenv("ZOO_LOG");
+	FILE *file = name ? std::fopen(name, "w") : nullptr;
+
+	if (!file)
+		return;
+	(void)std::fputs(text_.c_str(), file);
+	(void)std::fclose(file);
+}
+
+void Log::say(const char *format, ...)
+{
+	std::lock_guard<std::mutex> guard(mutex_);
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	(void)std::vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	text_.append(line).append("\n");
+}
+
+Log log_;
+
+int64_t moment()
+{
+	timespec time;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+void ran(const std::string &callback)
+{
+	log_.say("run %s %" PRId64, callback.c_str(), moment());
+}
+
+void received(const std::string &callback, uint64_t number)
+{
+	log_.say("receive %s %" PRIu64 " %" PRId64, callback.c_str(), number, moment());
+}
+
+/* What the nodes have in common: the facts that they say. */
+template<class Base> class Animal : public Base {
+public:
+	Animal(const char *name, const rclcpp::NodeOptions &options) : Base(name, options), name_(this->get_fully_qualified_name())
+	{
+		log_.say("node %s", name_.c_str());
+	}
+protected:
+	using Group = rclcpp::CallbackGroup::SharedPtr;
+
+	Group group(CallbackGroupType type, const std::string &members)
+	{
+		log_.say("group %s %s %s", type == CallbackGroupType::Reentrant ? "reentrant" : "mutually_exclusive", name_.c_str(),
+			 members.c_str());
+		groups_.push_back(this->create_callback_group(type));	/* rclcpp keeps weak pointers only */
+		return groups_.back();
+	}
+	void has(const char *kind, const std::string &name) { log_.say("%s %s %s", kind, name_.c_str(), name.c_str()); }
+	template<class Function> rclcpp::TimerBase::SharedPtr every(unsigned ms, Function function, Group group)
+	{
+		const std::string number = std::to_string(ms) + "000000";
+
+		has("timer", number);
+		return this->create_wall_timer(milliseconds(ms), [this, function, number] {
+			ran(name_ + " " + number);
+			try {
+				function();
+			} catch (const std::exception &) {
+				if (rclcpp::ok())
+					throw;	/* else the program ends, and nothing can be published any more */
+			}
+		}, group);
+	}
+	rclcpp::Publisher<Number>::SharedPtr publisher(const std::string &topic)
+	{
+		has("publisher", topic);
+		return this->template create_publisher<Number>(topic, 10);
+	}
+	template<class Publisher> void publish(Publisher &publisher, uint64_t number)
+	{
+		auto message = std::make_unique<Number>();
+		const std::string topic = publisher->get_topic_name();
+		const int64_t before = moment();
+
+		message->data = number;
+		publisher->publish(std::move(message));
+		log_.say("publish %s %" PRIu64 " %" PRId64 " %" PRId64, topic.c_str(), number, before, moment());
+	}
+	/* @then: with the number, after it was written down. */
+	template<class Then> rclcpp::SubscriptionBase::SharedPtr subscription(const std::string &topic, unsigned depth, Group group,
+									      Then then)
+	{
+		rclcpp::SubscriptionOptions options;
+
+		options.callback_group = group;
+		has("subscription", topic);
+		return this->template create_subscription<Number>(topic, depth, [this, topic, then](Number::ConstSharedPtr message) {
+			received(name_ + " " + topic, message->data);
+			then(message->data);
+		}, options);
+	}
+	std::string name_;
+	uint64_t number_ = 0;
+	std::vector<Group> groups_;
+	std::vector<rclcpp::TimerBase::SharedPtr> timers_;
+	std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
+};
+
+using Plain = Animal<rclcpp::Node>;
+
+/* Publishes fast, and slow in between; gets back what the listener makes of it. */
+class Talker : public Plain {
+public:
+	explicit Talker(const rclcpp::NodeOptions &options) : Plain("talker", options), out_(publisher("/topics/numbers"))
+	{
+		auto fast = group(CallbackGroupType::MutuallyExclusive, "20000000");
+		auto back = group(CallbackGroupType::Reentrant, "/topics/doubled");
+
+		timers_.push_back(every(20, [this] { publish(out_, ++number_); }, fast));
+		subscriptions_.push_back(subscription("/topics/doubled", 10, back, [](uint64_t) {}));
+	}
+private:
+	rclcpp::Publisher<Number>::SharedPtr out_;
+};
+
+/* Two subscriptions of one topic: one keeps up, and one has room for one message and is held up by a timer of its group. */
+class Listener : public Plain {
+public:
+	explicit Listener(const rclcpp::NodeOptions &options) : Plain("listener", options), out_(publisher("/topics/doubled"))
+	{
+		auto keeps = group(CallbackGroupType::MutuallyExclusive, "/topics/numbers");
+		auto held = group(CallbackGroupType::MutuallyExclusive, "/topics/numbers 160000000");
+
+		subscriptions_.push_back(subscription("/topics/numbers", 10, keeps, [this](uint64_t n) { publish(out_, 2 * n); }));
+		slow_.callback_group = held;
+		has("subscription", "/topics/numbers");
+		subscriptions_.push_back(create_subscription<Number>("/topics/numbers", 1, std::bind(&Listener::late, this, _1), slow_));
+		timers_.push_back(every(160, [] { rclcpp::sleep_for(milliseconds(50)); }, held));
+	}
+private:
+	void late(Number::ConstSharedPtr message) { received(name_ + " late", message->data); }
+
+	rclcpp::Publisher<Number>::SharedPtr out_;
+	rclcpp::SubscriptionOptions slow_;
+};
+
+class Within : public Plain {
+public:
+	explicit Within(const rclcpp::NodeOptions &options)
+		: Plain("within", rclcpp::NodeOptions(options).use_intra_process_comms(true)), out_(publisher("/within/numbers"))
+	{
+		auto timer = group(CallbackGroupType::MutuallyExclusive, "25000000");
+		auto back = group(CallbackGroupType::MutuallyExclusive, "/within/numbers");
+
+		timers_.push_back(every(25, [this] { publish(out_, ++number_); }, timer));
+		subscriptions_.push_back(subscription("/within/numbers", 10, back, [](uint64_t) {}));
+	}
+private:
+	rclcpp::Publisher<Number>::SharedPtr out_;
+};
+
+class Generic : public Plain {
+public:
+	explicit Generic(const rclcpp::NodeOptions &options) : Plain("generic", options)
+	{
+		auto timer = group(CallbackGroupType::MutuallyExclusive, "30000000");
+		auto back = group(CallbackGroupType::MutuallyExclusive, "/generic/numbers");
+		rclcpp::SubscriptionOptions its;
+
+		its.callback_group = back;
+		has("publisher", "/generic/numbers");
+		has("subscription", "/generic/numbers");
+		out_ = create_generic_publisher("/generic/numbers", "std_msgs/msg/UInt64", 10);
+		subscriptions_.push_back(create_generic_subscription("/generic/numbers", "std_msgs/msg/UInt64", 10,
+			[this](std::shared_ptr<rclcpp::SerializedMessage> message) {
+				Number number;
+
+				serialization_.deserialize_message(message.get(), &number);
+				received(name_ + " /generic/numbers", number.data);
+			}, its));
+		timers_.push_back(every(30, [this] { send(); }, timer));
+	}
+private:
+	void send()
+	{
+		rclcpp::SerializedMessage bytes;
+		Number number;
+		int64_t before;
+
+		number.data = ++number_;
+		serialization_.serialize_message(&number, &bytes);
+		before = moment();
+		out_->publish(bytes);
+		log_.say("publish /generic/numbers %" PRIu64 " %" PRId64 " %" PRId64, number_, before, moment());
+	}
+
+	rclcpp::Serialization<Number> serialization_;
+	rclcpp::GenericPublisher::SharedPtr out_;
+};
+
+class Server : public Plain {
+public:
+	explicit Server(const rclcpp::NodeOptions &options) : Plain("server", options)
+	{
+		auto its = group(CallbackGroupType::MutuallyExclusive, "/serve/add");
+
+		has("service", "/serve/add");
+		service_ = create_service<Add>("/serve/add", [this](Add::Request::SharedPtr request, Add::Response::SharedPtr response) {
+			received(name_ + " /serve/add", request->a);
+			response->sum = request->a + request->b;
+		}, rclcpp::ServicesQoS(), its);
+	}
+private:
+	rclcpp::Service<Add>::SharedPtr service_;
+};
+
+class Asker : public Plain {
+public:
+	explicit Asker(const rclcpp::NodeOptions &options) : Plain("asker", options)
+	{
+		auto timer = group(CallbackGroupType::MutuallyExclusive, "35000000");
+		auto back = group(CallbackGroupType::MutuallyExclusive, "/serve/add");
+
+		has("client", "/serve/add");
+		client_ = create_client<Add>("/serve/add", rclcpp::ServicesQoS(), back);
+		timers_.push_back(every(35, [this] { ask(); }, timer));
+	}
+private:
+	void ask()
+	{
+		auto request = std::make_shared<Add::Request>();
+
+		if (!client_->service_is_ready())
+			return;
+		request->a = ++number_;
+		log_.say("ask /serve/add %" PRIu64 " %" PRId64, number_, moment());
+		client_->async_send_request(request, [this](rclcpp::Client<Add>::SharedFuture future) {
+			received(name_ + " /serve/add", future.get()->sum);
+		});
+	}
+
+	rclcpp::Client<Add>::SharedPtr client_;
+};
+
+class Living : public Animal<rclcpp_lifecycle::LifecycleNode> {
+public:
+	explicit Living(const rclcpp::NodeOptions &options) : Animal("living", options)
+	{
+		has("publisher", "/life/numbers");
+		out_ = create_publisher<Number>("/life/numbers", 10);
+		timers_.push_back(every(40, [this] { live(); }, group(CallbackGroupType::MutuallyExclusive, "40000000")));
+		subscriptions_.push_back(subscription("/life/numbers", 10, group(CallbackGroupType::MutuallyExclusive, "/life/numbers"),
+						      [](uint64_t) {}));
+	}
+private:
+	/* Configures and activates itself, and cleans up again, by turns. */
+	void live()
+	{
+		if (number_ % 16 == 0)
+			change(configure());
+		if (number_ % 16 == 2)
+			change(activate());
+		if (out_->is_activated())
+			publish(out_, number_);
+		if (number_ % 16 == 12)
+			change(deactivate());
+		if (number_ % 16 == 14)
+			change(cleanup());
+		number_++;
+	}
+	void change(const rclcpp_lifecycle::State &state) { log_.say("state %s %s", name_.c_str(), state.label().c_str()); }
+
+	rclcpp_lifecycle::LifecyclePublisher<Number>::SharedPtr out_;
+};
+
+#ifdef ACTIONS
+using Count = example_interfaces::action::Fibonacci;
+
+class Doer : public Plain {
+	using Goal = std::shared_ptr<rclcpp_action::ServerGoalHandle<Count>>;
+public:
+	explicit Doer(const rclcpp::NodeOptions &options) : Plain("doer", options)
+	{
+		server_ = rclcpp_action::create_server<Count>(this, "/do/count",
+			[this](const rclcpp_action::GoalUUID &, Count::Goal::ConstSharedPtr goal) {
+				log_.say("goal /do/count %d", goal->order);
+				return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+			},
+			[](Goal) { return rclcpp_action::CancelResponse::ACCEPT; },
+			[this](Goal goal) { goals_.push_back(goal); });
+		timers_.push_back(every(45, [this] { work(); }, group(CallbackGroupType::MutuallyExclusive, "45000000")));
+	}
+private:
+	void work()
+	{
+		for (auto &goal : std::exchange(goals_, {})) {
+			auto result = std::make_shared<Count::Result>();
+
+			goal->publish_feedback(std::make_shared<Count::Feedback>());
+			goal->succeed(result);
+		}
+	}
+
+	rclcpp_action::Server<Count>::SharedPtr server_;
+	std::vector<Goal> goals_;
+};
+
+class Wisher : public Plain {
+public:
+	explicit Wisher(const rclcpp::NodeOptions &options) : Plain("wisher", options),
+		client_(rclcpp_action::create_client<Count>(this, "/do/count"))
+	{
+		timers_.push_back(every(55, [this] { wish(); }, group(CallbackGroupType::MutuallyExclusive, "55000000")));
+	}
+private:
+	void wish()
+	{
+		rclcpp_action::Client<Count>::SendGoalOptions options;
+		Count::Goal goal;
+
+		if (!client_->action_server_is_ready())
+			return;
+		goal.order = static_cast<int>(++number_);
+		options.result_callback = [](const auto &) { log_.say("result /do/count"); };
+		client_->async_send_goal(goal, options);
+	}
+
+	rclcpp_action::Client<Count>::SharedPtr client_;
+};
+#endif
+
+std::vector<std::shared_ptr<void>> kept;
+
+template<class T> void add(zoo::Nodes &nodes)
+{
+	auto node = std::make_shared<T>(rclcpp::NodeOptions());
+
+	kept.push_back(node);
+	nodes.push_back(node->get_node_base_interface());
+}
+}
+
+namespace zoo
+{
+Nodes all_nodes()
+{
+	Nodes nodes;
+
+	add<Talker>(nodes);
+	add<Listener>(nodes);
+	add<Within>(nodes);
+	add<Generic>(nodes);
+	add<Server>(nodes);
+	add<Asker>(nodes);
+	add<Living>(nodes);
+#ifdef ACTIONS
+	add<Doer>(nodes);
+	add<Wisher>(nodes);
+#endif
+	return nodes;
+}
+
+void forget()
+{
+	kept.clear();
+}
+}
+
+RCLCPP_COMPONENTS_REGISTER_NODE(Talker)
+RCLCPP_COMPONENTS_REGISTER_NODE(Listener)
+RCLCPP_COMPONENTS_REGISTER_NODE(Within)
+RCLCPP_COMPONENTS_REGISTER_NODE(Generic)
+RCLCPP_COMPONENTS_REGISTER_NODE(Server)
+RCLCPP_COMPONENTS_REGISTER_NODE(Asker)
+RCLCPP_COMPONENTS_REGISTER_NODE(Living)
+#ifdef ACTIONS
+RCLCPP_COMPONENTS_REGISTER_NODE(Doer)
+RCLCPP_COMPONENTS_REGISTER_NODE(Wisher)
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes with each kind of entity. They say what they have and write down what they do, so that a trace of them can be compared. The
+ * environment variable ZOO_LOG names the file that they write when the program ends, with one line for each fact:
+ *
+ *   node NAME
+ *   publisher|subscription|service|client NODE NAME, timer NODE NANOSECONDS
+ *   group TYPE NODE MEMBER...        a member is a topic, a service, or nanoseconds
+ *   run CALLBACK NS                  the callback ran, and this was a moment within its run
+ *   receive CALLBACK NUMBER NS       the same, and it got this number
+ *   publish TOPIC NUMBER NS NS       this number was published between these two moments
+ *   ask|goal|result|state ...        what services, actions and lifecycles did
+ *
+ * A CALLBACK is "NODE TOPIC", "NODE SERVICE" or "NODE NANOSECONDS". Times are those of CLOCK_MONOTONIC.
+ */
+#pragma once
+#include <rclcpp/rclcpp.hpp>
+
+namespace zoo
+{
+using Nodes = std::vector<rclcpp::node_interfaces::NodeBaseInterface::SharedPtr>;
+
+/** all_nodes() - make a node of each kind; they live until forget(). */
+Nodes all_nodes();
+void forget();
+}
