@@ -110,7 +110,7 @@ make_tarball() {
 	install_there ninja-build gcc libc6-dev make libbsd-dev $(built_there libraries | grep -v -e cyclonedds -e libssl) cmake pkg-config
 	make_openssl
 	copy_sources "$root/build/tarball/source"
-	logged tarball inside env PKG_CONFIG_PATH=/build/openssl/lib/pkgconfig sh -ec "cd /build/tarball; rm -rf $name
+	logged tarball inside env PKG_CONFIG_PATH=/build/openssl/lib/pkgconfig sh -ec "cd /build/tarball; rm -rf out $name
 		cmake -G Ninja -S source -B out -DKYMO_STATIC=ON -DKYMO_TESTS=OFF -DKYMO_BENCH=OFF -DCMAKE_INSTALL_LIBDIR=lib
 		ninja -C out
 		cmake --install out --strip --prefix /build/tarball/$name
