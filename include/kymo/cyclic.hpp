@@ -185,7 +185,7 @@ class cyclic_thread
 			fail(errno, "mlockall");
 		with.set(options);
 		if (const int error = pthread_create(&thread_, &with.attr, run, state_.get()))
-			fail(error, "starting a cyclic thread");
+			fail(error, reason(error, options));
 	}
 	~cyclic_thread()
 	{
@@ -222,6 +222,17 @@ class cyclic_thread
 		std::function<bool(const loop &)> body;
 		std::atomic<bool> stopped{ false };
 	};
+
+	/* What pthread_create() means. */
+	static const char *reason(int error, const cyclic_options &options) noexcept
+	{
+		if (error == EPERM && options.priority)
+			return "a priority requires CAP_SYS_NICE or ulimit -r; starting a cyclic "
+			       "thread";
+		if (error == EINVAL && !options.cpus.empty())
+			return "no CPU of options.cpus exists; starting a cyclic thread";
+		return "starting a cyclic thread";
+	}
 
 	[[noreturn]] static void fail(int error, const char *what)
 	{

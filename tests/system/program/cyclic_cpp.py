@@ -17,6 +17,7 @@ PROGRAM = r"""
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <cstring>
 #include <kymo/cyclic.hpp>
 using namespace std::chrono_literals;
 
@@ -33,6 +34,34 @@ static bool refused(int priority, int cpu, int expected)
 		return error.code().value() == expected;
 	}
 	return false;
+}
+
+/* The thread has the priority and the CPU that it was asked for; without the permission, an error says so. */
+static bool has_what_it_asks_for()
+{
+	kymo::cyclic_options options;
+	cpu_set_t allowed, mine;
+	sched_param param{};
+	bool is_set = false;
+	int cpu = 0;
+
+	CPU_ZERO(&allowed);
+	(void)sched_getaffinity(0, sizeof allowed, &allowed);
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu++;
+	options.priority = 3;
+	options.cpus = { cpu };
+	try {
+		kymo::cyclic_thread thread(KYMO_LOOP("test", "asked"), options, [&](const kymo::loop &) {
+			is_set = sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0 && param.sched_priority == 3 &&
+				 sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) == 1 && CPU_ISSET(cpu, &mine);
+			return false;
+		});
+		thread.join();
+	} catch (const std::system_error &error) {
+		return error.code().value() == EPERM && std::strstr(error.what(), "ulimit -r");
+	}
+	return is_set;
 }
 
 static bool asleep(int tid)
@@ -54,7 +83,7 @@ int main()
 	kymo::cyclic_options options;
 	int cycles = 0;
 
-	if (!refused(1000, -1, EINVAL) || !refused(0, 1000000, EINVAL))
+	if (!refused(1000, -1, EINVAL) || !refused(0, 1000000, EINVAL) || !refused(0, CPU_SETSIZE - 1, EINVAL) || !has_what_it_asks_for())
 		return 1;
 	options.period = 2ms;
 	options.deadline = 1500us;
