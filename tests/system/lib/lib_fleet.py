@@ -158,13 +158,17 @@ class Robot:
         self.put = 0                       # windows
         os.makedirs(self.templates)
         os.makedirs(self.spool)
-        with open(os.path.join(self.place, "kymo.yaml"), "w", encoding="utf-8") as file:
-            file.write(f"robot: {self.name}\nboot: boot-{number}\nsoftware: 1.{number % 3}\nlabels: {{site: hall-{number % 5}}}\n"
-                       f"serve: {{window: 200ms, listen: '127.0.0.1:0'}}\nclickhouse: {{url: '{url}', every: 100ms}}\n"
-                       f"spool: {{directory: '{self.place}/spool', limit: {limit}}}\n")
+        self.url, self.limit = url, limit
+        self.configure(limit)
         self.environment = dict(os.environ, KYMO_CONFIG=os.path.join(self.place, "kymo.yaml"), HOME=self.place,
                                 KYMO_DIR=os.path.join(place, "run", self.name), KYMO_INCIDENTS=os.path.join(self.place, "incidents"))
         os.makedirs(self.environment["KYMO_DIR"], 0o700)
+
+    def configure(self, limit):
+        with open(os.path.join(self.place, "kymo.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"robot: {self.name}\nboot: boot-{self.number}\nsoftware: 1.{self.number % 3}\nlabels: {{site: hall-{self.number % 5}}}\n"
+                       f"serve: {{window: 200ms, listen: '127.0.0.1:0'}}\nclickhouse: {{url: '{self.url}', every: 100ms}}\n"
+                       f"spool: {{directory: '{self.place}/spool', limit: {limit}}}\n")
 
     def serve(self, *words):
         process = subprocess.Popen([KYMO, "serve", "-q", *words], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -175,11 +179,13 @@ class Robot:
         return glob.glob(os.path.join(self.spool, "*.kymo"))
 
     def make_templates(self, trace):
-        """Windows of the trace as kymo serve keeps them while nothing listens."""
+        """Windows of the trace as kymo serve keeps them while nothing listens. In a small spool they would be merged."""
+        self.configure("64M")
         process = self.serve("--clickhouse", "http://127.0.0.1:1", trace)
         until("windows", lambda: len(self.waiting()) >= TEMPLATES)
         process.terminate()
         process.wait()
+        self.configure(self.limit)
         for path in sorted(self.waiting())[:TEMPLATES]:
             shutil.move(path, self.templates)
         shutil.rmtree(self.spool)
