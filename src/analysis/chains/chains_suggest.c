@@ -43,7 +43,7 @@ struct gate {
 };
 
 /* What a thread publishes outside of callbacks, behind the runs of one subscription's callback. */
-struct follow {
+struct suggest_follow {
 	uint64_t runs, followed, since;
 	int64_t end_ns, publish_ns;
 	struct sum lag, gap;
@@ -52,10 +52,10 @@ struct follow {
 struct loose {
 	const struct model_publisher *publisher;
 	uint64_t last_id;
-	struct follow of[KEPT_MAX];
+	struct suggest_follow of[KEPT_MAX];
 };
 
-struct node {
+struct suggest_node {
 	unsigned count, loose_count;
 	const struct model_callback *kept[KEPT_MAX]; /* its subscriptions' callbacks */
 	uint64_t ended[KEPT_MAX];
@@ -107,13 +107,13 @@ static double deviation(const struct sum *sum)
 	return sum->count > 1 ? sqrt(sum->squares / (double)(sum->count - 1)) : 0;
 }
 
-static struct node *node_of(struct suggest *suggest, const struct model_node *node)
+static struct suggest_node *node_of(struct suggest *suggest, const struct model_node *node)
 {
-	return node ? at(suggest, &suggest->nodes, node->index, sizeof(struct node)) : NULL;
+	return node ? at(suggest, &suggest->nodes, node->index, sizeof(struct suggest_node)) : NULL;
 }
 
 /* Its place in @node; KEPT_MAX: it is no subscription's, or there are too many. */
-static unsigned place_of(struct node *node, const struct model_callback *callback)
+static unsigned place_of(struct suggest_node *node, const struct model_callback *callback)
 {
 	unsigned i = 0;
 
@@ -132,7 +132,7 @@ static void on_started(void *context, const struct model_instance *instance)
 {
 	struct suggest *suggest = context;
 	struct worker *worker = map_get(&suggest->workers, instance->callback->index, 0);
-	struct node *node;
+	struct suggest_node *node;
 	struct open *open;
 
 	if (!worker)
@@ -149,8 +149,9 @@ static void on_started(void *context, const struct model_instance *instance)
 
 static void note_published(struct suggest *suggest, const struct model_message *message)
 {
-	struct worker *worker = at(suggest, &suggest->workers, message->from->index, sizeof(*worker));
-	struct node *node = node_of(suggest, model_callback_node(message->from));
+	struct worker *worker =
+		at(suggest, &suggest->workers, message->from->index, sizeof(*worker));
+	struct suggest_node *node = node_of(suggest, model_callback_node(message->from));
 	struct open *open = map_get(&suggest->runs, message->from_instance, 0);
 	unsigned i = 0;
 
@@ -169,7 +170,7 @@ static void note_published(struct suggest *suggest, const struct model_message *
 		open->published |= (uint8_t)(1u << i);
 }
 
-static void count_run(struct worker *worker, const struct node *node,
+static void count_run(struct worker *worker, const struct suggest_node *node,
 		      const struct model_callback *callback, const struct open *open)
 {
 	for (unsigned p = 0; p < worker->count; p++)
@@ -193,7 +194,7 @@ static void count_run(struct worker *worker, const struct node *node,
 
 static void note_loose(struct suggest *suggest, const struct model_message *message)
 {
-	struct node *node = node_of(suggest, message->publisher->node);
+	struct suggest_node *node = node_of(suggest, message->publisher->node);
 	struct loose *loose =
 		node ? at(suggest, &suggest->loose, message->publisher->index, sizeof(*loose))
 		     : NULL;
@@ -211,10 +212,10 @@ static void note_loose(struct suggest *suggest, const struct model_message *mess
 	}
 }
 
-static void note_ended(struct node *node, unsigned place, int64_t end_ns)
+static void note_ended(struct suggest_node *node, unsigned place, int64_t end_ns)
 {
 	for (unsigned i = 0; i < node->loose_count; i++) {
-		struct follow *follow = &node->loose[i]->of[place];
+		struct suggest_follow *follow = &node->loose[i]->of[place];
 
 		if (follow->end_ns) {
 			follow->runs++;
@@ -248,7 +249,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 	struct suggest *suggest = context;
 	struct worker *worker = map_get(&suggest->workers, instance->callback->index, 0);
 	struct open *open = map_del(&suggest->runs, instance->id, 0);
-	struct node *node = node_of(suggest, model_callback_node(instance->callback));
+	struct suggest_node *node = node_of(suggest, model_callback_node(instance->callback));
 	unsigned place;
 
 	if (node && worker && open)
@@ -309,7 +310,7 @@ static void find_gates(struct suggest *suggest, const struct model_callback *cal
 {
 	const struct worker *worker = map_get(&suggest->workers, callback->index, 0);
 	const struct model_node *owner = model_callback_node(callback);
-	const struct node *node = owner ? map_get(&suggest->nodes, owner->index, 0) : NULL;
+	const struct suggest_node *node = owner ? map_get(&suggest->nodes, owner->index, 0) : NULL;
 
 	for (unsigned p = 0; worker && node && p < worker->count; p++)
 		for (unsigned i = 0; i < node->count; i++) {
@@ -332,11 +333,11 @@ static void find_gates(struct suggest *suggest, const struct model_callback *cal
 		}
 }
 
-static void find_follows(struct suggest *suggest, const struct node *node)
+static void find_follows(struct suggest *suggest, const struct suggest_node *node)
 {
 	for (unsigned p = 0; p < node->loose_count; p++)
 		for (unsigned i = 0; i < node->count; i++) {
-			const struct follow *follow = &node->loose[p]->of[i];
+			const struct suggest_follow *follow = &node->loose[p]->of[i];
 			const struct suggestion it = {
 				.how = SUGGEST_FOLLOWS,
 				.subscription = node->kept[i]->subscription,
@@ -362,7 +363,7 @@ static int find(void *analysis, struct kymo_err *err)
 	for (unsigned i = 0; i < model_count(suggest->model, MODEL_CALLBACK); i++)
 		find_gates(suggest, model_callback(suggest->model, i));
 	for (unsigned i = 0; i < model_count(suggest->model, MODEL_NODE); i++) {
-		const struct node *node = map_get(&suggest->nodes, i, 0);
+		const struct suggest_node *node = map_get(&suggest->nodes, i, 0);
 
 		if (node)
 			find_follows(suggest, node);

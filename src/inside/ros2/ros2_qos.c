@@ -14,7 +14,7 @@ struct rmw_time {
 };
 
 /* The beginning of rmw_qos_profile_t. */
-struct profile {
+struct qos_profile {
 	uint32_t history;
 	uint64_t depth;
 	uint32_t reliability, durability;
@@ -41,7 +41,7 @@ static int64_t duration_ns(const struct rmw_time *time)
 
 void kymo_qos_tell(const void *rmw, const void *profile)
 {
-	const struct profile *its = profile;
+	const struct qos_profile *its = profile;
 
 	if (!rmw || !its)
 		return;
