@@ -53,7 +53,8 @@ static enum check_verdict of_run(const struct checking *c, struct check_row *row
 				 uint64_t *count)
 {
 	const struct budget *budget = row->budget;
-	const struct summary_entity *entity = row->entity ? summary_entity_like(summary, row->entity) : NULL;
+	const struct summary_entity *entity =
+		row->entity ? summary_entity_like(summary, row->entity) : NULL;
 
 	*value = *bound = NAN;
 	*count = 0;

@@ -31,7 +31,8 @@ struct calls_client {
 
 static struct calls_client *client_of(struct chains *chains, const struct model_service *service)
 {
-	struct calls_client **slot = chains_element(chains, &chains->clients, sizeof(*slot), service->index);
+	struct calls_client **slot =
+		chains_element(chains, &chains->clients, sizeof(*slot), service->index);
 	struct calls_client *client = slot ? *slot : NULL;
 	uint32_t index = MADE_UP + service->index * 2;
 
@@ -198,7 +199,8 @@ void chains_on_executor(void *context, const struct model_executor_interval *int
 struct chains_publication *chains_request(struct chains *chains,
 					  const struct model_instance *instance, struct way *way)
 {
-	struct chains_publication *publication = map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
+	struct chains_publication *publication =
+		map_get(&chains->publications, instance->call, SCOPE_REQUESTS);
 
 	if (publication) {
 		way->publish_ns = way->send_ns = publication->publish_ns;

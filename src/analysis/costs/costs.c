@@ -116,7 +116,8 @@ static void find_holder(struct costs *costs, const struct kymo_ctf_event *event,
 	}
 }
 
-static void on_lock(struct costs *costs, struct costs_self *self, const struct kymo_ctf_event *event, uint32_t host, unsigned row)
+static void on_lock(struct costs *costs, struct costs_self *self,
+		    const struct kymo_ctf_event *event, uint32_t host, unsigned row)
 {
 	struct costs_use use = { 0 };
 

@@ -124,7 +124,8 @@ static void on_started(void *context, const struct model_instance *instance)
 		cycles->failed = true;
 		return;
 	}
-	*open = (struct cycles_open){ instance->id, instance->callback->index, instance->start_ns, self->open };
+	*open = (struct cycles_open){ instance->id, instance->callback->index, instance->start_ns,
+				      self->open };
 	self->open = open;
 }
 

@@ -96,7 +96,8 @@ static const char *recorder_of(const struct process_status *status, const struct
 }
 
 /* Events a second since @before, recorded or dropped. */
-static void print_rate(struct table *table, const struct status_list *before, const struct process_status *now)
+static void print_rate(struct table *table, const struct status_list *before,
+		       const struct process_status *now)
 {
 	for (unsigned i = 0; i < before->count; i++) {
 		const struct process_status *then = &before->item[i];

@@ -157,7 +157,8 @@ static void json_text(void *arg, const struct ctf_node *node, const char *bytes,
 static const struct visitor json = { json_open, json_close, json_number, json_text, false };
 
 /* Name, trace and host: the same for all events of a class. */
-static void print_class(struct printer *p, const struct kymo_ctf_reader *reader, const struct ctf_stream *s)
+static void print_class(struct printer *p, const struct kymo_ctf_reader *reader,
+			const struct ctf_stream *s)
 {
 	const char *host = reader->trace[s->info.trace]->info.hostname;
 	const size_t before = p->line.size;

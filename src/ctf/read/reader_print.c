@@ -58,7 +58,8 @@ bool printer_known(struct printer *p, const struct ctf_stream *s, const struct v
 	return true;
 }
 
-void printer_learn(struct printer *p, const struct ctf_stream *s, const struct visitor *form, size_t from)
+void printer_learn(struct printer *p, const struct ctf_stream *s, const struct visitor *form,
+		   size_t from)
 {
 	const unsigned index = s->event->pub.index, count = s->reader->class_count;
 	struct printed_class *known = p->known;

@@ -56,7 +56,8 @@ void printer_rewind(struct printer *printer);
  * Return: false: it was not, or printer_learn() had no memory. */
 bool printer_known(struct printer *printer, const struct ctf_stream *s, const struct visitor *form);
 /** printer_learn() - keep what the line has from byte @from on, for printer_known(). */
-void printer_learn(struct printer *printer, const struct ctf_stream *s, const struct visitor *form, size_t from);
+void printer_learn(struct printer *printer, const struct ctf_stream *s, const struct visitor *form,
+		   size_t from);
 /** printer_forget() - print host and names of classes again: the metadata was read again. */
 void printer_forget(struct printer *printer);
 void printer_flush(struct printer *printer, FILE *out);

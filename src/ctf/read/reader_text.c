@@ -265,7 +265,8 @@ static void print_origin(struct printer *p, const struct ctf_trace *trace)
 }
 
 /* Host and name: the same for all events of a class. */
-static void print_class(struct printer *p, const struct kymo_ctf_reader *reader, const struct ctf_stream *s)
+static void print_class(struct printer *p, const struct kymo_ctf_reader *reader,
+			const struct ctf_stream *s)
 {
 	const size_t before = p->line.size;
 

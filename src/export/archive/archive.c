@@ -90,7 +90,8 @@ static int add_host(struct archive *archive, const struct archived_file *member,
 		return -1;
 	same = find_host(archive, info->hostname, info->clock_offset_ns);
 	host = &archive->host[archive->hosts];
-	*host = (struct archive_host){ .hostname = strdup(info->hostname), .offset_ns = info->clock_offset_ns };
+	*host = (struct archive_host){ .hostname = strdup(info->hostname),
+				       .offset_ns = info->clock_offset_ns };
 	if (!host->hostname)
 		return -1;
 	if (same) {

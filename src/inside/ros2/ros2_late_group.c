@@ -63,7 +63,8 @@ static bool is_base(uintptr_t base, const void *caller)
 	const uintptr_t wanted = (uintptr_t)kymo_late_symbol(&table, caller);
 	uintptr_t its;
 
-	return wanted && kymo_cxx_may_point(base) && kymo_cxx_read((const void *)base, &its, 1) && its == wanted + 2 * sizeof(void *);
+	return wanted && kymo_cxx_may_point(base) && kymo_cxx_read((const void *)base, &its, 1) &&
+	       its == wanted + 2 * sizeof(void *);
 }
 
 /* NodeBase @base's rcl_node_t; NULL: @base is not a NodeBase. */

@@ -28,7 +28,8 @@ static char *path_of(const char *trace)
 	return strndup(trace, (size_t)(at - trace) + strcspn(at, "/"));
 }
 
-static struct info_chunk *find_chunk(struct info_chunk *list, unsigned *count, const struct kymo_ctf_trace_info *trace)
+static struct info_chunk *find_chunk(struct info_chunk *list, unsigned *count,
+				     const struct kymo_ctf_trace_info *trace)
 {
 	char *path = path_of(trace->path);
 	struct info_chunk *chunk = list;
@@ -44,7 +45,8 @@ static struct info_chunk *find_chunk(struct info_chunk *list, unsigned *count, c
 	return chunk;
 }
 
-static void add_stream(struct info_chunk *chunk, const struct kymo_ctf_stream_info *stream, int64_t offset)
+static void add_stream(struct info_chunk *chunk, const struct kymo_ctf_stream_info *stream,
+		       int64_t offset)
 {
 	int64_t begin = (int64_t)stream->begin_ns + offset, end = (int64_t)stream->end_ns + offset;
 	struct stat st;
