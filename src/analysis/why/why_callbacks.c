@@ -134,7 +134,7 @@ static bool is_kept(const struct why_callbacks *callbacks, const struct why_call
 {
 	const struct why_callbacks_options *o = &callbacks->options;
 
-	return o->near_ns || o->named_id || of->worst_count < o->worst ||
+	return o->near_ns || o->named_id || o->at_ns || of->worst_count < o->worst ||
 	       is_worse(is_startup, total_ns, &of->worst[o->worst - 1]);
 }
 
