@@ -78,6 +78,9 @@ static void loss_rows(const struct report *report, unsigned unnamed, uint64_t ev
 	} else {
 		table_value_u64(t, "lost_events", "Lost events", events);
 		table_value_u64(t, "lost_packets", "Lost packets", packets);
+		if (report->summary)
+			table_value_u64(t, "hidden_startup", "Hidden start-up",
+					summary_hidden(report->summary));
 	}
 	if (damage)
 		table_value_u64(t, "damaged", "Damaged places", damage);

@@ -81,6 +81,11 @@ def startup():
     check(len(as_json(BASIC)["callbacks"]) == 15, "programs see all callbacks")
     check(len(re.findall(r" /parameter_events +\d+ +- ", every)) >= 6 and re.search(r" 33 ms +60 +30.29 ", every), "a burst has a rate", every)
     check("/parameter_events" in report(BASIC, "--topic", "/parameter_events")[0], "asked for, and not shown")
+    trace = os.path.join(TRACES, "discarded", "ctf")
+    if os.path.isdir(trace):
+        hidden = as_json(trace)["hidden_startup"]
+        check(hidden and f"{hidden} start-up instances are hidden" in report(trace)[0], "hidden from the findings:", hidden)
+    check(as_json(BASIC)["hidden_startup"] == 0, "what is hidden of a trace without start-up")
 
 
 def first_finding(name, trace, why, whole):
