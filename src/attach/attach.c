@@ -24,14 +24,17 @@ static void fill(struct attach_outcome *outcome, const struct injection *injecti
 	outcome->tracetools = block->tracetools;
 }
 
-/* What the library answered, as an error. Return: 0: it is none; else -1. */
+/*
+ * What the library answered, as an error. The program wrote @block, so its texts may have no end.
+ * @library: what it was asked to load. Return: 0: no error; else -1.
+ */
 static int judge(const struct attach_process *process, struct kymo_attach_block *block,
-		 struct kymo_err *err)
+		 const char *library, struct kymo_err *err)
 {
 	block->text[sizeof block->text - 1] = 0;
 	if (block->state == KYMO_ATTACH_NOT_LOADED)
 		return err_set(err, KYMO_EXIT_FAILED, "%s (%u) cannot load %s: %s", process->name,
-			       process->pid, block->library,
+			       process->pid, library,
 			       *block->text ? block->text : "its dynamic linker does not say why");
 	switch (block->result) {
 	case KYMO_ATTACH_OK:
@@ -61,7 +64,7 @@ static int judge(const struct attach_process *process, struct kymo_attach_block 
 		return err_set(
 			err, KYMO_EXIT_FAILED,
 			"%s (%u) cannot load libkymo-attach.so, which is installed beside %s",
-			process->name, process->pid, block->library);
+			process->name, process->pid, library);
 	}
 }
 
@@ -93,7 +96,7 @@ static int give_order(struct injection *injection, enum kymo_attach_order order,
 	result = injection_order(injection, block, err);
 	if (result == 0) {
 		fill(outcome, injection, block);
-		result = judge(injection->process, block, err);
+		result = judge(injection->process, block, wish->library, err);
 	}
 	free(block);
 	return result;
