@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bootstrap of blocks that do not overlap (Carlstein 1986), for one run a side; see blocks.h.
+ *
+ * The idea: the blocks are drawn once, DRAWS times for each side, and all metrics share these
+ * draws. A draw is a number for each block: how often it was drawn. The values of a metric in all
+ * blocks are sorted once. A quantile of a draw is then found by adding up counts, each times how
+ * often its block was drawn. No values are copied.
+ */
 #include "compare/blocks.h"
 
 #include <math.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How change_judge() computes interval, p and q; see change.h for what they mean.
+ *
+ * The idea: each metric needs one sum for each rearrangement, and everything follows from it. The
+ * total of the values, and of their squares, is the same in all rearrangements. So the sum of what
+ * counts as new gives the means of both sides and the variance within them. rearrange.c computes
+ * these sums quickly.
+ *
+ * The statistic of q is Student's t with ERROR_FLOOR added to its denominator, as in Tusher,
+ * Tibshirani and Chu 2001 (their s0). q needs the largest statistic of a metric and of all that
+ * stand out less. So the metrics are taken from the one that stands out least, and one array keeps
+ * the largest statistic of each rearrangement until then.
+ */
 #include "compare/change.h"
 
 #include <errno.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a chain a change is. */
+/*
+ * Where in a chain a change is.
+ *
+ * Segments of all runs are matched by what they are and whose they are, and averaged for each
+ * side. The part of a grown chain is the segment that grew most, if it grew by more than
+ * PART_LEAST of what the chain grew by.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a comparison, with the values of all runs. */
+/*
+ * The rows of a comparison, with the values of all runs.
+ *
+ * The entities of all runs are put into one list and sorted by name, so those of one name stand
+ * side by side. A name that all runs have becomes rows; one that all runs of a single side have
+ * has appeared or is gone; any other one is irregular.
+ */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters of the machine from /proc and /sys, and what they say about a run; see disturbed.h.
+ *
+ * The idea: CPU time with work that was not of our own children is that of others. Our share comes
+ * from getrusage(RUSAGE_CHILDREN), which counts a child only after it has ended and was waited
+ * for. So the counters are read before the run starts, and after it has ended. Ticks of /proc/stat
+ * are as proc(5) defines them.
+ */
 #include "compare/disturbed.h"
 
 #include <limits.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The looks at pairs that are still being recorded; see looks.h.
+ *
+ * The idea is alpha spending (Lan and DeMets 1983) with the square of the share of pairs as the
+ * spending function (the power family of Kim and DeMets 1987). The looks are not treated as
+ * dependent: what they spend is added up, which is on the safe side and needs no distribution. An
+ * exact test of n pairs has steps of 1 / 2^n, so a look spends whole steps, and the rest stays for
+ * the next look.
+ *
+ * looks_are_open() counts the means of all selections of pairs, as change.c does for its interval
+ * and p. Pairs to come only add selections, so a count that is already too large stays too large.
+ */
 #include "compare/looks.h"
 
 #include <math.h>

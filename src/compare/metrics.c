@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of metrics, and the value of a metric in one run; see metrics.h.
+ *
+ * Values are logarithms, so that a difference of two is a ratio, and so that the runs of a side
+ * can be averaged. Shares and numbers per run may be 0, so a small amount is added to them first.
+ * It also keeps a change from "hardly ever" to "hardly ever" small.
+ */
 #include "compare/metrics.h"
 
 #include <math.h>

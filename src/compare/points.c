@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Change points by binary segmentation (Scott and Knott 1974); see points.h.
+ *
+ * The idea: the best cut of a series is where Student's t of the two sides is largest. Sums of the
+ * values and of their squares are kept for each beginning of the series, so each cut costs
+ * constant time. p is multiplied by the number of places where the cut could have been
+ * (Bonferroni).
+ *
+ * P(|T| >= |t|) is a regularized incomplete beta function (Abramowitz and Stegun 1964, 26.5 and
+ * 26.7). It is computed by its continued fraction (NIST DLMF, 8.17(v)), with the method of Lentz
+ * 1976 as Thompson and Barnett 1986 changed it, on the side on which the fraction converges fast.
+ */
 #include "compare/points.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All selections of runs, or random ones, as bit masks; see rearrange.h.
+ *
+ * The idea: selections of unpaired runs follow each other in colexicographic order (Knuth, The Art
+ * of Computer Programming 4A, 7.2.1.3), and turned pairs as binary numbers. Both orders begin
+ * behind the real arrangement and come round to the one before it. Random selections are shuffled
+ * as by Fisher and Yates; of random pairs each is turned or not, by one bit.
+ */
 #include "compare/rearrange.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of metrics by commit, and their change points; see series.h.
+ *
+ * Each metric of each entity has one line: a value for each commit that has it, the mean of the
+ * logarithms of that commit's runs. A commit without the entity, or with too few instances, has no
+ * place in the line. points.c searches each line alone. A level has to change by the limit, and by
+ * the least amount that `kymo diff` demands of the metric, at the size of the line's first value.
+ */
 #include "compare/series.h"
 
 #include <errno.h>

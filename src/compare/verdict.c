@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a change to a verdict; see verdict.h.
+ *
+ * All comparisons are of logarithms of ratios. A limit has two parts, a ratio and a least amount
+ * in the unit of the metric; the larger one counts (verdict_most). The interval decides: below the
+ * limit as a whole, above it as a whole, or neither. q only has to agree with "worse" and
+ * "better". A count that does not depend on the machine is judged by its estimate if there is one
+ * run a side.
+ *
+ * verdict_is_chance() is the conditional test of two rates of Przyborowski and Wilenski 1940:
+ * given how often something happened on both sides together, the number on the new side is
+ * binomial.
+ */
 #include "compare/verdict.h"
 
 #include <math.h>
