@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks of values that bound a quantile; see bound.h for the idea and its sources.
+ *
+ * P(Binomial(n, q) >= k) falls with k, so the smallest k that is good enough is found by halving.
+ * The first term comes from lgamma(), so n may be large. A lower bound of q is an upper bound of 1
+ * - q, counted from the other end.
+ */
 #include "check/bound.h"
 
 #include <math.h>

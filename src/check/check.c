@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From budgets and runs to verdicts; see check.h.
+ *
+ * The idea: a budget that means several entities becomes a row for each. A row is judged in each
+ * run alone: violated if the measured value is beyond the limit, kept if the confidence bound is
+ * within it, too. Then the runs are counted: `keep` of `of` runs have to keep it, in proportion to
+ * the runs that were judged. A run with losses is not judged unless the user asks for it.
+ */
 #include "check/check.h"
 
 #include <math.h>

@@ -10,7 +10,11 @@
 #include "base/text.h"
 #include "query/query_internal.h"
 
-/* ---- percentile(x, p), median(x): exact, interpolated between neighbours; 8 bytes a value ---- */
+/*
+ * ---- percentile(x, p), median(x): exact, interpolated between neighbours; 8 bytes a value ----
+ *
+ * Of n sorted values, percentile p is at p / 100 * (n - 1), from 0 (Hyndman and Fan 1996, type 7).
+ */
 
 struct values {
 	double *value;
@@ -90,7 +94,7 @@ static void percentile_final(sqlite3_context *context)
 	free(values->value);
 }
 
-/* ---- stddev(x): of a sample, n - 1 ---- */
+/* ---- stddev(x): of a sample, n - 1; each value updates mean and squares (Welford 1962) ---- */
 
 struct spread {
 	uint64_t count;

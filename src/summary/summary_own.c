@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which part of a callback's runs was the program's own; see summary_own.h.
+ *
+ * The idea: sched_runs.c splits each run by the states of its thread. From its duration goes the
+ * time in which the thread could have run and did not (preempted, or waiting for a CPU). What of
+ * this time threads of the traced programs had the CPU comes back. A run with a state that is not
+ * known does not count.
+ */
 #include "summary/summary_own.h"
 
 #include <stdlib.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See summary_windows.h. */
+/*
+ * A summary for each window, in one pass; see summary_windows.h.
+ *
+ * The idea: each window has analyses of its own, a generation. At most two exist at a time: the
+ * window, and the next one, which listens from a little before its begin. All generations listen
+ * to the same model. A window is taken late_ns after its end, by the times of the events.
+ */
 #include "summary/summary_windows.h"
 
 #include <stdlib.h>
