@@ -3,6 +3,9 @@
  * For analyses that read the same events as the model: the thread of an event, its true time, and
  * the meaning of its fields and addresses. Analyses that only listen to the model do not need this
  * header.
+ *
+ * Context of all functions: not thread-safe; model_event_thread() and model_thread_rename()
+ * allocate; none blocks.
  */
 #ifndef KYMO_ANALYSIS_MODEL_EVENTS_H
 #define KYMO_ANALYSIS_MODEL_EVENTS_H
@@ -74,8 +77,12 @@ bool model_event_init(const struct model *model, const struct kymo_ctf_event *ev
 int64_t model_true_time(const struct model *model, const struct kymo_ctf_event *event);
 
 /**
- * model_epoch() - convert @clock_ns of the clock of trace @trace into epoch time; @otherwise when
- * @clock_ns is not a valid time.
+ * model_epoch() - convert a time of a trace's clock into epoch time
+ * @trace: number of the trace in the reader, from 0
+ * @clock_ns: of the trace's clock, before its offset and any alignment
+ *
+ * Return: ns since 1970, as the events of the reader have it; @otherwise: the time would be later
+ * than MODEL_TIME_MAX.
  */
 int64_t model_epoch(const struct model *model, uint32_t trace, uint64_t clock_ns,
 		    int64_t otherwise);

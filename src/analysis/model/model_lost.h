@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Qualities of service, and where messages are lost; see model.h. */
+/*
+ * Qualities of service, and where messages are lost; see model.h.
+ *
+ * Context of all functions: wait-free.
+ */
 #ifndef KYMO_ANALYSIS_MODEL_LOST_H
 #define KYMO_ANALYSIS_MODEL_LOST_H
 

@@ -14,6 +14,9 @@
  *
  * Between two hosts request, response and latency are measured only if the clocks can be compared,
  * see model_clock_error().
+ *
+ * Context of all functions: not thread-safe; activity_create() allocates, and the analysis does as
+ * objects appear; the others only look up. None blocks.
  */
 #ifndef KYMO_ANALYSIS_ACTIVITY_H
 #define KYMO_ANALYSIS_ACTIVITY_H
@@ -65,7 +68,13 @@ struct activity_state {
 
 struct activity;
 
-/** activity_create() - listen to @model; count only events that begin in [@begin_ns, @end_ns]. */
+/**
+ * activity_create() - listen to @model
+ * @begin_ns, @end_ns: only events that begin in [begin, end] count, ns since 1970; INT64_MIN,
+ * INT64_MAX: all
+ *
+ * Return: 0, or -1 with @err: no memory.
+ */
 int activity_create(struct activity **activity, struct model *model, int64_t begin_ns,
 		    int64_t end_ns, struct kymo_err *err);
 
@@ -78,6 +87,7 @@ const struct activity_frequency *activity_publications(const struct activity *ac
 						       unsigned publisher);
 uint64_t activity_published(const struct activity *activity, unsigned publisher);
 
+/* @index: below the count. */
 unsigned activity_link_count(const struct activity *activity);
 const struct activity_link *activity_link(const struct activity *activity, unsigned index);
 unsigned activity_state_count(const struct activity *activity);

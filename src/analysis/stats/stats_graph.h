@@ -6,6 +6,9 @@
  *   callback --publishes--> topic --is delivered--> callback
  *
  * It uses stats.h and stats_intervals.h, and creates both. Memory depends on the number of objects.
+ *
+ * Context of all functions: not thread-safe; graph_create() allocates, and the analysis does as
+ * objects appear; the others only look up. None blocks.
  */
 #ifndef KYMO_ANALYSIS_GRAPH_H
 #define KYMO_ANALYSIS_GRAPH_H
@@ -50,6 +53,7 @@ int graph_create(struct graph **graph, struct model *model, int64_t begin_ns, in
 		 struct kymo_err *err);
 void graph_destroy(struct graph *graph);
 
+/* The analyses that the graph created; valid as long as it. */
 const struct stats *graph_stats(const struct graph *graph);
 const struct intervals *graph_intervals(const struct graph *graph);
 /* By index of the object; zeroed when nothing happened to it. */
@@ -61,6 +65,7 @@ unsigned graph_callback_flags(const struct graph *graph, const struct model_call
 /** graph_flag_text() - "no publisher", "never ran", ...; @flag is one bit. */
 const char *graph_flag_text(enum graph_flag flag);
 
+/** graph_failed() - memory ran out, here or in its analyses: something is missing. */
 bool graph_failed(const struct graph *graph);
 
 /* For pass_add(). */

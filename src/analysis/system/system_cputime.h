@@ -6,6 +6,9 @@
  *
  *   cpu 0   ---- switch A -> B ----------- switch B -> A ----
  *                            |<- slice of B ->|
+ *
+ * Context of all functions: not thread-safe; cputime_init() and cputime_event() allocate; none
+ * blocks.
  */
 #ifndef KYMO_ANALYSIS_CPUTIME_H
 #define KYMO_ANALYSIS_CPUTIME_H

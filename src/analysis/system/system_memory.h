@@ -10,6 +10,9 @@
  * thread that caused them.
  *
  * The memory of the analysis grows with the number of allocations that are live at the same time.
+ *
+ * Context of all functions: not thread-safe; memory_init() and memory_event() allocate; none
+ * blocks.
  */
 #ifndef KYMO_ANALYSIS_MEMORY_H
 #define KYMO_ANALYSIS_MEMORY_H

@@ -10,6 +10,9 @@
  * calls.
  *
  * Memory depends on the number of different call paths.
+ *
+ * Context of all functions: not thread-safe; profile_init() and profile_event() allocate; none
+ * blocks.
  */
 #ifndef KYMO_ANALYSIS_PROFILE_H
 #define KYMO_ANALYSIS_PROFILE_H
@@ -73,7 +76,10 @@ struct profile {
 	struct kymo_ctf_bind bind[PROFILE_BINDS];
 };
 
-/** profile_init() - @reader: for hosts, or NULL */
+/**
+ * profile_init() - @reader: for hosts, or NULL; @begin_ns, @end_ns: calls that begin inside count,
+ * ns since 1970
+ */
 void profile_init(struct profile *profile, const struct kymo_ctf_reader *reader, int64_t begin_ns,
 		  int64_t end_ns);
 void profile_free(struct profile *profile);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contents of a Start, checked. */
+/* The contents of a Start, checked. Context of all functions: not thread-safe; start_set()
+ * allocates; none blocks. */
 #ifndef KYMO_CARET_START_H
 #define KYMO_CARET_START_H
 

@@ -9,6 +9,10 @@
  * Services and the topics /rosout and /parameter_events are left out, as by CARET.
  *
  * "" is CARET's UNDEFINED. Files are untrusted: sizes, types and missing keys are checked.
+ *
+ * Context: not thread-safe. architecture_read() and architecture_write() allocate, and block as the
+ * file does; architecture_of(), architecture_path() and architecture_new() allocate; the others
+ * only look up: NULL: there is none.
  */
 #ifndef KYMO_ANALYSIS_ARCHITECTURE_H
 #define KYMO_ANALYSIS_ARCHITECTURE_H
@@ -106,11 +110,12 @@ struct architecture {
  */
 int architecture_read(struct architecture **architecture, const char *path, struct kymo_err *err);
 
-/** architecture_of() - what @model has, with CARET's names. Return: 0; -1 with @err. */
+/** architecture_of() - what @model has, with CARET's names. Return: 0; -1 with @err: no memory. */
 int architecture_of(struct architecture **architecture, const struct model *model,
 		    struct kymo_err *err);
 
-/** architecture_write() - as YAML for CARET. Return: 0; -1 with @err. */
+/** architecture_write() - as YAML for CARET; @out is flushed. Return: 0; -1 with @err: @out does
+ * not take it, or no memory. */
 int architecture_write(const struct architecture *architecture, FILE *out, struct kymo_err *err);
 
 /**

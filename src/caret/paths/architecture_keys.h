@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of an architecture file, for its reader and its writer. */
+/* The keys of an architecture file, for its reader and its writer. Context of all functions:
+ * wait-free. */
 #ifndef KYMO_CARET_PATHS_ARCHITECTURE_KEYS_H
 #define KYMO_CARET_PATHS_ARCHITECTURE_KEYS_H
 

@@ -13,6 +13,9 @@
  *
  * Memory: 32 bytes per publication and delivery of the topics on the paths, and per callback run of
  * the nodes between them, while reading; 16 bytes per message and hop when computing.
+ *
+ * Context of all functions: not thread-safe; caret_create(), the pass and caret_finish() allocate;
+ * the others only look up. None blocks.
  */
 #ifndef KYMO_ANALYSIS_CARET_H
 #define KYMO_ANALYSIS_CARET_H
@@ -76,10 +79,12 @@ struct caret;
 int caret_create(struct caret **caret, struct model *model, const struct caret_options *options,
 		 struct kymo_err *err);
 
-/** caret_finish() - compute the paths, after model_finish(). Return: 0; -1 with @err. */
+/** caret_finish() - compute the paths, after model_finish(). Return: 0; -1 with @err: no memory;
+ * then no path may be used. */
 int caret_finish(struct caret *caret, struct kymo_err *err);
 
 unsigned caret_path_count(const struct caret *caret);
+/** caret_path() - in the order of the options. @index: below caret_path_count(). */
 const struct caret_path *caret_path(const struct caret *caret, unsigned index);
 void caret_destroy(struct caret *caret);
 
