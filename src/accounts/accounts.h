@@ -56,7 +56,7 @@ void accounts_put(struct json_object *object, enum accounts_group group, const v
 struct json_object *accounts_object(enum accounts_group group, const void *of);
 
 /** accounts_text() - the same members as text: for processes and threads, of which there may be
- * thousands. */
+ * thousands. Context: allocates. */
 void accounts_text(struct json_text *json, enum accounts_group group, const void *of);
 
 /* ---- read ---- */
@@ -126,8 +126,8 @@ enum accounts_machine {
 /** accounts_machine_name() - "cpu", "cpus", ... */
 const char *accounts_machine_name(enum accounts_machine part);
 
-/** accounts_machine() - @part of the machine of a recording; "" if it is not known. Return:
- * @text. */
+/** accounts_machine() - @part of the machine of a recording; "" if it is not known; a longer one is
+ * cut. Context: wait-free. Return: @text. */
 char *accounts_machine(const struct accounts *accounts, enum accounts_machine part,
 		       char text[MACHINE_TEXT_MAX]);
 

@@ -105,7 +105,8 @@ bool budget_is_told(const struct budget *budget);
 int budgets_add_told(struct budgets *budgets, const char *metric, const char *name,
 		     const char *text, unsigned line);
 
-/** budgets_empty() - a file without budgets, to add some to. */
+/** budgets_empty() - a file without budgets, to add some to; @path must stay. One of one run has to
+ * keep each, and the confidence is 95 %. */
 void budgets_empty(struct budgets *budgets, const char *path);
 
 /**

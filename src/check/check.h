@@ -87,16 +87,23 @@ bool check_has_loss(const struct summary *summary);
  * @entity: NULL: the whole
  * @count: set to the instances it is of
  *
- * Return: NAN: nothing was measured.
+ * Return: in the unit of the budget's limit; NAN: nothing was measured.
  */
 double check_measure(const struct budget *budget, const struct summary *summary,
 		     const struct summary_entity *entity, uint64_t *count);
 
-/** check_bound() - of a quantile, what it is surely within; NAN: too few instances. */
+/**
+ * check_bound() - of a quantile, what it is surely within
+ * @entity: NULL: the whole, which has no quantiles
+ * @confidence: 0.5 or more, below 1
+ *
+ * Return: ns; NAN: too few instances, or the budget is about no quantile.
+ */
 double check_bound(const struct budget *budget, const struct summary_entity *entity,
 		   double confidence, bool is_upper);
 
-/** check_means() - is @entity one that @budget is about? */
+/** check_means() - is @entity one that @budget is about? Entities of start-up only by their name or
+ * label, not by a glob or by steps. */
 bool check_means(const struct budget *budget, const struct summary_entity *entity);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by check.c (the runs) and check_base.c (the base line). */
+/* Shared by check.c (the runs) and check_base.c (the base line). Context: as check.h. */
 #ifndef KYMO_CHECK_INTERNAL_H
 #define KYMO_CHECK_INTERNAL_H
 

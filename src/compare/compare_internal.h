@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compare.c (verdicts) and compare_values.c (values of all runs) share. */
+/* What compare.c (verdicts) and compare_values.c (values of all runs) share.
+ * Context: as compare.h. */
 #ifndef KYMO_COMPARE_COMPARE_INTERNAL_H
 #define KYMO_COMPARE_COMPARE_INTERNAL_H
 

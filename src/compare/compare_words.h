@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a comparison, for all its formats. Private to src/compare. */
+/* The words of a comparison, for all its formats. Private to src/compare. Context of all functions:
+ * they do not allocate or block. */
 #ifndef KYMO_COMPARE_COMPARE_WORDS_H
 #define KYMO_COMPARE_COMPARE_WORDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics of each kind of entity, and how much each may grow. */
+/* The metrics of each kind of entity, and how much each may grow. Context of all functions: they do
+ * not allocate or block. */
 #ifndef KYMO_COMPARE_METRICS_H
 #define KYMO_COMPARE_METRICS_H
 
@@ -24,11 +25,13 @@ struct metric {
 /** metric_at() - the metrics of @kind in turn; NULL behind the last one. */
 const struct metric *metric_at(enum summary_kind kind, unsigned at);
 
-/** metric_named() - the metric of @kind with @name. */
+/** metric_named() - the metric of @kind with @name; NULL: there is none. */
 const struct metric *metric_named(enum summary_kind kind, const char *name);
 
 /**
  * metric_of() - the logarithm of @metric in one run
+ * @entity: of @summary
+ * @log: natural; valid only with true
  *
  * Return: false: too few instances. A quantile q needs 10 / (1 - q), so that ten instances are
  * beyond it, a low one 2 / q; rates and shares need 10.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rearrangements of the runs of a comparison: all, or random ones. Private to src/compare. */
+/* The rearrangements of the runs of a comparison: all, or random ones. Private to src/compare.
+ * Context: rearrangements_make() allocates; one thread for each struct, because the sums use its
+ * tables. None blocks. */
 #ifndef KYMO_COMPARE_REARRANGE_H
 #define KYMO_COMPARE_REARRANGE_H
 

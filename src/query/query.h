@@ -60,6 +60,7 @@ int query_begin(struct query *query, const char *sql, const char **rest,
 		struct query_statement **statement, struct kymo_err *err);
 void query_end(struct query_statement *statement);
 
+/* @column below: from 0, less than query_columns(). */
 unsigned query_columns(const struct query_statement *statement);
 const char *query_column(const struct query_statement *statement, unsigned column);
 
@@ -69,7 +70,8 @@ int query_type(const struct query_statement *statement, unsigned column);
 /** query_step() - the next row. Return: 1; 0 at the end; -1 with @err. */
 int query_step(struct query_statement *statement, struct kymo_err *err);
 
-/** query_value() - of the present row. Blobs come as hexadecimal text. */
+/** query_value() - of the present row; a text is valid until the next query_step() or query_end().
+ * Blobs come as hexadecimal text, which ends with "..." if it is long. */
 void query_value(struct query_statement *statement, unsigned column, struct tables_value *value);
 
 /** query_interrupt() - end the running statement, with an error. Context: any thread, also a signal

@@ -106,12 +106,15 @@ struct report_options {
 };
 
 /**
- * report_check() - are these section names known?
- * Return: 0; -1 with @err filled (KYMO_EXIT_USAGE), which lists the names.
+ * report_check() - are these section names known, and is there what they need?
+ *
+ * Context: does not block. Return: 0; -1 with @err filled (KYMO_EXIT_USAGE), which lists the
+ * names, or names the option that is missing.
  */
 int report_check(const struct report_options *options, struct kymo_err *err);
 
-/** report_list_sections() - a table of all sections, with a line about each, into @table. */
+/** report_list_sections() - a table of all sections, with a line about each, into @table. Context:
+ * as base/table.h. */
 void report_list_sections(struct table *table);
 
 /** report_section_name() - the name of section @number, from 0; NULL behind the last. */

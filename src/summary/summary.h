@@ -299,13 +299,14 @@ bool summary_machine_differs(const struct summary *a, const struct summary *b, c
 			     size_t size);
 
 /**
- * summary_quantile() - a quantile of a distribution: exact for those of SUMMARY_QUANTILES in one
- * window, else as good as the histogram
+ * summary_quantile() - a quantile of a distribution, in ns: exact for those of SUMMARY_QUANTILES in
+ * one window, else as good as the histogram
+ * @q: 0 to 1
  */
 uint64_t summary_quantile(const struct summary_entity *entity, enum summary_distribution which,
 			  double q);
 
-/** summary_quantile_at() - 0.02, 0.5, ... */
+/** summary_quantile_at() - 0.02, 0.5, ...; @at: below SUMMARY_QUANTILES. */
 double summary_quantile_at(unsigned at);
 
 /**

@@ -6,6 +6,9 @@
  * of the traced programs stay: that is their own doing.
  *
  * A trace without scheduler events has none of this.
+ *
+ * Context of all functions: not thread-safe; summary_own_create() allocates, and so does the pass;
+ * none blocks.
  */
 #ifndef KYMO_SUMMARY_SUMMARY_OWN_H
 #define KYMO_SUMMARY_SUMMARY_OWN_H

@@ -8,7 +8,7 @@
 /**
  * flow_no_ros() - what a trace without events of ROS 2 has instead, and which verb shows it
  *
- * Return: a sentence that stays valid.
+ * Context: does not allocate or block. Return: a sentence that stays valid.
  */
 const char *flow_no_ros(const struct kymo_ctf_reader *reader);
 
