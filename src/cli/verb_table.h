@@ -23,7 +23,7 @@ int verb_table_print(const struct verb *const *verbs, const struct verb *only, e
  * complete_print() - print the completion script for @shell: "bash", "zsh" or "fish"
  * @verbs: ends with NULL
  *
- * Return: 0, or -1 for another shell.
+ * Context: blocks on @out. Return: 0, or -1 for another shell; then nothing is printed.
  */
 int complete_print(const struct verb *const *verbs, const char *shell, FILE *out);
 

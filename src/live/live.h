@@ -57,7 +57,7 @@ int live_run(const struct live_options *options, struct kymo_err *err);
  */
 bool live_was_cut(void);
 
-/* For update() and tick(). */
+/* For update() and tick(), on the thread of live_run(). None allocates. */
 
 /** live_stopped() - set: stop showing, soon. With it update() ends a long turn early. */
 const volatile sig_atomic_t *live_stopped(void);

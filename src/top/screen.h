@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of the terminal: screen.c (life and loop), screen_draw.c (drawing),
- * screen_keys.c (keys). */
+ * screen_keys.c (keys). Context of all functions: the thread that owns the terminal; allocate;
+ * block as the terminal does. screen_key() may read the trace ("Why"). */
 #ifndef KYMO_TOP_SCREEN_H
 #define KYMO_TOP_SCREEN_H
 
@@ -44,6 +45,7 @@ void screen_draw(struct screen *screen);
 
 /* screen_keys.c */
 void screen_key(struct screen *screen, int key);
+/* Shows @text, which is freed, over the table; NULL: ends that. */
 void screen_pane(struct screen *screen, char *text, const char *title, const char *of);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing, for screen_draw.c and screen_table.c: what does not fit on the screen is left out. */
+/* Drawing, for screen_draw.c and screen_table.c: what does not fit on the screen is left out.
+ * Context of all functions: as screen.h. */
 #ifndef KYMO_TOP_SCREEN_DRAW_H
 #define KYMO_TOP_SCREEN_DRAW_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that fit into some columns of a terminal. */
+/* Texts that fit into some columns of a terminal. Context of all functions: reentrant; only
+ * screen_wrap() allocates; none blocks. */
 #ifndef KYMO_TOP_SCREEN_TEXT_H
 #define KYMO_TOP_SCREEN_TEXT_H
 
@@ -25,6 +26,7 @@ char *screen_label(char buffer[SCREEN_TEXT_MAX], const struct board_row *row, un
 
 /**
  * screen_spark() - bars, of @count slices, in exactly @width columns; the latest is the last one
+ * @of: a number for each slice, oldest first; below 0: nothing, a blank. The largest is a full bar
  * @slots: slices that @width columns stand for
  *
  * Return: @buffer.

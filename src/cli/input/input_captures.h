@@ -12,7 +12,7 @@ struct captures;
  * cli_captures() - read the files of --capture, and print as @verb what could not be read
  * @captures: NULL if there are none; free it with captures_free()
  *
- * Return: 0, or -1 with @err.
+ * Context: allocates; blocks as the files and stderr do. Return: 0, or -1 with @err.
  */
 int cli_captures(const char *verb, const struct opt_list *files, struct captures **captures, struct kymo_err *err);
 

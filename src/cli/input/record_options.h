@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several verbs share that record: what of which processes is recorded, and how a trace directory is kept. */
+/*
+ * Options that several verbs share that record: what of which processes is recorded, and how a
+ * trace directory is kept.
+ *
+ * Context: not thread-safe. filter_wish() reads the files of --filter-file and allocates;
+ * select_processes() asks the system about each process.
+ */
 #ifndef KYMO_CLI_INPUT_RECORD_OPTIONS_H
 #define KYMO_CLI_INPUT_RECORD_OPTIONS_H
 

@@ -16,6 +16,7 @@ struct report_paths {
  * report_paths_read() - read what the options name
  * @file: --architecture, or NULL; @path: --path; none: all paths of the file
  *
+ * Context: allocates; reads @file and blocks.
  * Return: 0, or -1 with @err filled. report_paths_free() is due in both cases.
  */
 int report_paths_read(struct report_paths *paths, const char *file, const struct opt_list *path,

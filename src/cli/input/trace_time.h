@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points in time as people write them on a command line, and as they read them. */
+/*
+ * Points in time as people write them on a command line, and as they read them.
+ *
+ * Context: not thread-safe. cli_first_time(), cli_read_window(), cli_select_tables() and
+ * cli_clock() may read the trace: they allocate and block. The others compute.
+ */
 #ifndef KYMO_CLI_TRACE_TIME_H
 #define KYMO_CLI_TRACE_TIME_H
 
@@ -45,7 +50,8 @@ int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kym
  * @times: without --begin *@begin_ns becomes INT64_MIN, without --end *@end_ns INT64_MAX
  *
  * The reader stands at its beginning afterwards.
- * Return: 0, or -1 with @err filled: KYMO_EXIT_USAGE, or what reading gave.
+ * Return: 0, or -1 with @err filled: KYMO_EXIT_USAGE, also if the end is before the begin, or what
+ * reading gave.
  */
 int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const struct cli_times *times,
 		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err);

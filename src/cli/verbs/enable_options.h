@@ -16,7 +16,8 @@ struct enable_for {
 	{ "user", 0, OPT_FLAG, offsetof(type, member.user), NULL, of_user, NULL },      \
 	{ "workspace", 'w', OPT_TEXT, offsetof(type, member.workspace), "DIR", of_workspace, NULL }
 
-/** enable_for_place() - what the options name. Return: 0; -1 with @err. */
+/** enable_for_place() - what the options name. Context: blocks as the disk does. Return: 0; -1 with
+ * @err: both options, or no such place. */
 int enable_for_place(const struct enable_for *wanted, struct enable_place *place, struct kymo_err *err);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of records: little endian, texts with their length before them. */
+/*
+ * Bytes of records: little endian, texts with their length before them.
+ *
+ * Context of all functions: not thread-safe; allocate; do not block. Without memory they set
+ * `failed`, and the caller looks at it once at the end.
+ */
 #ifndef KYMO_EXPORT_MCAP_BYTES_H
 #define KYMO_EXPORT_MCAP_BYTES_H
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels by the names of series, and messages as JSON. */
+/*
+ * Channels by the names of series, and messages as JSON.
+ *
+ * Context of all functions: not thread-safe; allocate; writer_end() and the passes block as the
+ * file does.
+ */
 #ifndef KYMO_EXPORT_MCAP_CHANNELS_H
 #define KYMO_EXPORT_MCAP_CHANNELS_H
 

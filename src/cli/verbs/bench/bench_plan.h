@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo bench` can know after how many pairs. */
+/* What `kymo bench` can know after how many pairs. Context of all functions: they do not allocate;
+ * bench_plan_say() blocks as stderr does. */
 #ifndef KYMO_CLI_BENCH_PLAN_H
 #define KYMO_CLI_BENCH_PLAN_H
 

@@ -17,7 +17,8 @@ struct export_host {
 typedef int export_ctf_fn(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
 			  struct kymo_err *err);
 
-/** export_ctf_as() - a directory by @write, named after the trace with @suffix if @request does not say. Return: as export_ctf(). */
+/** export_ctf_as() - a directory by @write, named after the trace with @suffix if @request does
+ * not say. Context: reads the trace; allocates and blocks. Return: as export_ctf(). */
 int export_ctf_as(const struct export_request *request, const struct export_host *host, const char *suffix, export_ctf_fn *write,
 		  bool *lost, struct kymo_err *err);
 

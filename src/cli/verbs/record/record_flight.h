@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo record --flight`: its options, and what it prints for each snapshot. */
+/*
+ * `kymo record --flight`: its options, and what it prints for each snapshot.
+ *
+ * Context of all functions: the main thread, before or after the recording; flight_prepare()
+ * allocates, and creates directories; the others block as the terminal or the disk does.
+ */
 #ifndef KYMO_CLI_RECORD_FLIGHT_H
 #define KYMO_CLI_RECORD_FLIGHT_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo record --flight --incidents`: each snapshot becomes an incident, which is completed in the background. */
+/* `kymo record --flight --incidents`: each snapshot becomes an incident, which is completed in the
+ * background.
+ * Context of all functions: allocate; block as the disk does. */
 #ifndef KYMO_CLI_RECORD_INCIDENT_H
 #define KYMO_CLI_RECORD_INCIDENT_H
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording that is sent to a relay, beside a trace of its own or without one. */
+/*
+ * A recording that is sent to a relay, beside a trace of its own or without one.
+ *
+ * Context: not thread-safe. record_relay_prepare() and record_relay_remote() may read files of
+ * keys: they allocate and block.
+ */
 #ifndef KYMO_CLI_RECORD_RELAY_H
 #define KYMO_CLI_RECORD_RELAY_H
 
