@@ -12,21 +12,23 @@
  * random ones where there are more than CHANGE_ALL, always the same.
  *
  *   interval   Each rearrangement moves some runs across. The mean of those that leave "new" less
- * the mean of those that come in is a value that the change could have; the k-th smallest and the
- * k-th largest of these values are the bounds of the exact permutation test of the difference of
- * means, turned round (Hartigan 1969, typical values). Each bound is wrong in at most 5 of 100
- * comparisons. The estimate is their median.
+ *              the mean of those that come in is a value that the change could have. The k-th
+ *              smallest and the k-th largest of these values are the bounds of the exact
+ *              permutation test of the difference of means, turned round (Hartigan 1969, typical
+ *              values). Each bound is wrong in at most 5 of 100 comparisons. The estimate is their
+ *              median.
  *
  *   p          The share of these values on the other side of zero: the same test, of one
- * direction.
+ *              direction.
  *
  *   q          p for all metrics together (Westfall and Young 1993, step-down maxT). The metrics
- * are taken in the order in which they stand out, up or down. If nothing changed, the one that
- * stands out most has q_up of at most 0.02 in 2 of 100 comparisons, and q_down of at most 0.02 in 2
- * of 100. It takes the largest statistic of a metric and of all that stand out less in each
- * rearrangement, so it needs no assumption of how metrics hang together, and 6 pairs are enough for
- * any number of metrics. The rule of Benjamini and Hochberg is not: with 6 pairs no p is below
- * 1/64, so with 40 metrics no q could be below 0.05 unless a dozen changed.
+ *              are taken in the order in which they stand out, up or down. If nothing changed, the
+ *              one that stands out most has q_up of at most 0.02 in 2 of 100 comparisons, and
+ *              q_down of at most 0.02 in 2 of 100. It takes the largest statistic of a metric and
+ *              of all that stand out less in each rearrangement, so it needs no assumption of how
+ *              metrics hang together, and 6 pairs are enough for any number of metrics. The rule of
+ *              Benjamini and Hochberg is not: with 6 pairs no p is below 1/64, so with 40 metrics
+ *              no q could be below 0.05 unless a dozen changed.
  *
  * Both directions share one order, so that a metric that is far better hides no metric that is
  * worse. In the rearrangement in which all runs change sides, the better metric is far worse, and

@@ -4,16 +4,18 @@
  * client_bytes(), and requests come out of it. It uses no socket, clock or file: times are passed
  * in, packets go to a client_sink.
  *
- *   CONNECT ─ LIST until the session exists ─ CREATE ─ ATTACH ─┬─ a trace:  METADATA until NO_NEW;
- * again when there is more ├─ a stream: NEXT_INDEX ─ METADATA if it is new ─ PACKET └─ NEW_STREAMS
- * until HUP ─ DETACH
+ *   CONNECT ─ LIST until the session exists ─ CREATE ─ ATTACH
+ *     ├─ a trace:  METADATA until NO_NEW; again when there is more
+ *     ├─ a stream: NEXT_INDEX ─ METADATA if it is new ─ PACKET
+ *     └─ NEW_STREAMS until HUP ─ DETACH
  *
  * From now on (client_options): the names that events refer to are in streams of facts, which are
  * read from their beginning; of the other streams only what comes is. kymo relay does so when asked
  * (WIRE_SEEK_NOW). lttng-relayd refuses:
  *
- *   ATTACH NOW ─ refused ─ DETACH ─ ATTACH BEGINNING ─ streams of facts to their ends ─ DETACH ─
- * ATTACH LAST
+ *   ATTACH NOW ─ refused ─ DETACH
+ *     ─ ATTACH BEGINNING ─ streams of facts to their ends ─ DETACH
+ *     ─ ATTACH LAST
  *
  * Requests do not wait for earlier replies; the replies on a connection come in the order of the
  * requests. The relay is not trusted: every size and count has a limit, and what it says about a

@@ -7,11 +7,13 @@
  * The reader itself respects locks (kymo_ctf_refresh()). This file decides when to read again, and
  * up to which time all streams are complete:
  *
- *   index/sync exists, its writer lives       up to its last point; before the first one nothing is
- * complete index/sync exists, its writer is gone     all no index/sync, the trace grows up to a
- * moment ago: a recorder writes its packets at least that often no index/sync, the trace stopped
- * growing  all no index/sync, nobody wrote for a minute  all; it is complete, unless it grows after
- * all
+ *   index/sync exists, its writer lives       up to its last point; before the first one nothing
+ *                                             is complete
+ *   index/sync exists, its writer is gone     all
+ *   no index/sync, the trace grows            up to a moment ago: a recorder writes its packets at
+ *                                             least that often
+ *   no index/sync, the trace stopped growing  all
+ *   no index/sync, nobody wrote for a minute  all; it is complete, unless it grows after all
  */
 #ifndef KYMO_LIVE_WATCH_H
 #define KYMO_LIVE_WATCH_H

@@ -5,11 +5,14 @@
  * wherever findings are shown.
  *
  * The harm of a finding is a time, so that different kinds compare:
- *   chain, callback   how far the worst instance is above the usual one; half of it if the callback
- * itself ran long holds             half of that, or of the longest time that another callback
- * waited for it timer             four fifths of how late it began at worst loss              ten
- * times the interval of the messages, times the share of those that were lost loop              how
- * late it woke at worst span              half of how far the longest one is above the usual one
+ *   chain, callback   how far the worst instance is above the usual one; half of it if the
+ *                     callback itself ran long
+ *   holds             half of that, or of the longest time that another callback waited for it
+ *   timer             four fifths of how late it began at worst
+ *   loss              ten times the interval of the messages, times the share of those that were
+ *                     lost
+ *   loop              how late it woke at worst
+ *   span              half of how far the longest one is above the usual one
  *   trust             0: the numbers above it hold only as far as it says
  *
  * Not findings: what nodes do when they start, start-up instances (model_startup.c), timers of a
@@ -17,7 +20,8 @@
  * a millisecond or less than twice as long as usually, and what is a small part of the first
  * finding.
  *
- * Context of all functions: not thread-safe; do not block.
+ * Context of all functions: not thread-safe; summary_findings() allocates while it runs; none
+ * blocks.
  */
 #ifndef KYMO_SUMMARY_FINDINGS_H
 #define KYMO_SUMMARY_FINDINGS_H

@@ -4,9 +4,13 @@
  * they already have, it takes from them when the trace has been read.
  *
  *   ... create model, stats, chains (worst: SUMMARY_WORST_MAX, hops), why_callbacks, view, spans,
- * spans_stats summary_collect_create(&collect, &sources, &err);	pass_add(&passes,
- * &summary_collect_pass, collect); pass_run(&passes, reader, &options, &err);
+ *       spans_stats
+ *   summary_collect_create(&collect, &sources, &err);
+ *   pass_add(&passes, &summary_collect_pass, collect);
+ *   pass_run(&passes, reader, &options, &err);
  *   summary_collect_take(collect, summary);
+ *
+ * Context of all functions: not thread-safe; allocate; only summary_of_trace() reads, and blocks.
  */
 #ifndef KYMO_SUMMARY_SUMMARY_COLLECT_H
 #define KYMO_SUMMARY_SUMMARY_COLLECT_H

@@ -3,8 +3,9 @@
  * What `kymo top` shows: callbacks, topics, chains, executors, threads and spans, each with what
  * happened to it in the last BOARD_SLICES slices of time.
  *
- *   now ▶  slice 59   one interval (usually a second): how often, how long, the worst, who was in
- * the way slice 58
+ *   now ▶  slice 59   one interval (usually a second): how often, how long, the worst, who was
+ *                     in the way
+ *          slice 58
  *          ...
  *          slice 0    forgotten with the next board_tick()
  *
