@@ -3,8 +3,8 @@
  * Service calls as a part of chains: a request and a response are treated as messages whose topic
  * is the service.
  *
- *   run --request--> run of the service's callback --response--> client's callback --publishes-->
- * ...
+ *   run --request--> run of the service's callback
+ *       --response--> client's callback --publishes--> ...
  *
  * A response is sent after the service's callback has returned, so the tokens of that run are kept
  * until then. A client's callback runs on the thread that received the response. Traces of kymo

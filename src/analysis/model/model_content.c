@@ -3,7 +3,8 @@
  * The content of messages, which kymo records: the type of each publisher and subscription, and the
  * size and the header's time of each message.
  *     publish_content -> rmw_publish, on one thread; the address of the publisher connects them,
- * or, up to Iron, that of the message rmw_take -> take_content, on one thread
+ *                                     or, up to Iron, that of the message
+ *     rmw_take -> take_content, on one thread
  */
 #include "analysis/model/model_internal.h"
 

@@ -2,8 +2,8 @@
 /*
  * Service calls.
  *
- *     client  rmw_send_request(client, seq) ................ rmw_take_response(client, seq) ->
- * callback service     rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
+ *     client   rmw_send_request(client, seq) ......... rmw_take_response(client, seq) -> callback
+ *     service      rmw_take_request(gid, seq) -> callback -> rmw_send_response(gid, seq)
  *
  * The idea: the gid of the client and the sequence number identify a call on both sides. Fast DDS
  * records all 16 bytes of the gid, Cyclone DDS only the first 8 and zeros for the others; so two

@@ -6,8 +6,9 @@
  *   if (answer_open(&answer, "why", argc, argv, &o.times, err))
  *       return -1;
  *   options.progress = progress_trace, options.context = &answer.progress;
- *   status = answer_begin(&answer, format, err) ? -1 : why_run(answer.reader, ..., answer.table,
- * &answer.lost, err); return answer_close(&answer, status, o.strict);
+ *   status = answer_begin(&answer, format, err) ? -1 :
+ *            why_run(answer.reader, ..., answer.table, &answer.lost, err);
+ *   return answer_close(&answer, status, o.strict);
  *
  * Context: not thread-safe; allocates and blocks.
  */

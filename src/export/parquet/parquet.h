@@ -3,8 +3,8 @@
  * Writes a Parquet file, row by row, as a stream.
  *
  *   static const struct parquet_column columns[] = {
- *       { "id", PARQUET_INT64, true }, { "name", PARQUET_TEXT }, { "buckets", PARQUET_UINT64_LIST
- * },
+ *       { "id", PARQUET_INT64, true }, { "name", PARQUET_TEXT },
+ *       { "buckets", PARQUET_UINT64_LIST },
  *   };
  *   parquet_create(&file, out, columns, 3, "1.0", &err);
  *   parquet_i64(file, 0, 1);

@@ -6,17 +6,19 @@
  *                               counts; callbacks whose end is not in the trace (category
  *                               "unfinished") as an instant, or open when they ran at the end
  *   "ROS 2" / node / ...        an instant per publish, take and dropped message on the track of
- * its publisher or subscription; lifecycle states, runs of timers, service calls as slices "ROS 2
- * topics" / topic      counters of rate, latency, waiting, dropped messages "executor of ..." what
- * an executor's thread did, as slices, if asked for: they are most of all slices, and say little
- * that the callbacks do not arrows                      callback -> publish -> take -> callback,
- * one per subscription; callback -> request -> serve -> callback -> response; message links spans
- * of programs           slices on their threads or custom tracks (below their process), their
- *                               fields as arguments, flows as arrows; instants and tracepoints of
+ *                               its publisher or subscription; lifecycle states, runs of timers,
+ *                               service calls as slices
+ *   "ROS 2 topics" / topic      counters of rate, latency, waiting, dropped messages
+ *   "executor of ..."           what an executor's thread did, as slices, if asked for: they are
+ *                               most of all slices, and say little that the callbacks do not
+ *   arrows                      callback -> publish -> take -> callback, one per subscription;
+ *                               callback -> request -> serve -> callback -> response; message links
+ *   spans of programs           slices on their threads or custom tracks (below their process),
+ *                               their fields as arguments, flows as arrows; instants and tracepoints of
  *                               their own likewise; counters as counter tracks below the process
  *   "Behaviour" / name          a slice for each activity, region and state of a user's model
  *   "Lost events"               instants "TRACE DATA LOST"; if a single thread lost the events,
- * they are on its track instead
+ *                               they are on its track instead
  *
  * Readers draw arrows within a machine. All below "ROS 2" belongs to the first host, so callbacks
  * of other hosts are also shown there: a slice per run, with the arrows.

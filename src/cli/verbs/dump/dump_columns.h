@@ -5,8 +5,8 @@
  *
  * The output is lines of JSON, some followed by bytes:
  *
- *   {"row": 0, "event": "ros2:callback_start", "fields": {"callback": "u", "is_intra_process":
- * "i"}}
+ *   {"row": 0, "event": "ros2:callback_start",
+ *    "fields": {"callback": "u", "is_intra_process": "i"}}	(one line)
  *   {"batch": 2, "rows": {"0": 2}, "strings": 1, "string_bytes": 6, "bytes": 74}
  *   <bytes>
  *   {"lost": 12, "packets": 0, "begin_ns": ..., "end_ns": ...}
@@ -20,8 +20,9 @@
  *     int32_t vpid[], vtid[], cpu[]
  *     uint32_t procname[]		number of a string
  *     for each field, by its letter:
- *       i int64_t, u uint64_t, f double, s uint32_t: number of a string, x: of a string,
- * hexadecimal strings, each ends with NUL
+ *       i int64_t, u uint64_t, f double, s uint32_t: number of a string,
+ *       x: of a string, hexadecimal
+ *   strings, each ends with NUL
  *
  * Up to eight fields of an event; structures, and arrays of anything but bytes and text, are left
  * out. A field that an event does not have is 0, or the empty string.
