@@ -7,7 +7,7 @@
  *   page 0       code (src/attach/attach_code.c), read and execute
  *   page 1       struct kymo_attach_block
  *   page 2...    a stack for the thread that calls pthread_create() there, and a stack for the new
- * thread
+ *                thread
  *
  * The new thread loads libkymo-ros2.so and calls its function KYMO_ATTACH_ENTRY with the block. The
  * function carries out the order, writes the answer and returns; then the thread ends. The scratch

@@ -7,9 +7,9 @@
  * Two kinds of places are certain:
  *
  *   - The thread waits in a system call that none of these functions makes: for events, for time,
- * for data, on a condition variable. A mutex is not on the list: malloc() waits for mutexes.
+ *     for data, on a condition variable. A mutex is not on the list: malloc() waits for mutexes.
  *   - The thread runs, or makes a short system call, in an object that is neither libc, nor the
- * dynamic linker, nor one that defines malloc().
+ *     dynamic linker, nor one that defines malloc().
  *
  * In both cases the stack must not show that the thread is inside a signal handler, or in an
  * allocator that is not libc's. The stack is read as it is, word by word: a word counts as a return

@@ -4,7 +4,8 @@
  * whatever had their CPU instead.
  *
  *   switch          to or from a followed thread; every switch on a CPU on which a followed thread
- * is ready and waits, and one more, so that each interval that begins in the trace also ends there
+ *                   is ready and waits, and one more, so that each interval that begins in the
+ *                   trace also ends there
  *   waking, migrate,
  *   exit, fork      of a followed thread; a thread that it forks is followed, too
  *   irq, softirq    on a CPU where a followed thread runs, or waits

@@ -3,8 +3,8 @@
  * A counter of perf, read at each switch of a CPU; the counted programs need nothing. A sample of
  * the group, after its id and time:
  *
- *   u64 events of the group (2) | u64 switches so far | u64 the counter | u32 size, raw bytes of
- * sched_switch
+ *   u64 events of the group (2) | u64 switches so far | u64 the counter
+ *   | u32 size, raw bytes of sched_switch
  *
  * The difference between two samples belongs to the thread that the first switch put on the CPU, if
  * the second switch takes the same thread off. Otherwise a switch is missing, as perf_event_open(2)

@@ -4,8 +4,9 @@
  * first event; the other events also write into it (PERF_EVENT_IOC_SET_OUTPUT), so records are in
  * the order in which they happened. A record with the sample types requested here:
  *
- *   header { u32 type, u16 misc, u16 size } | u64 id | u64 time | of a tracepoint: u32 size, raw
- * bytes: u16 id of it, ..., fields | of a counter: u64 address
+ *   header { u32 type, u16 misc, u16 size } | u64 id | u64 time
+ *   | of a tracepoint: u32 size, raw bytes: u16 id of it, ..., fields
+ *   | of a counter: u64 address
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -9,8 +9,8 @@
  *   CHANNEL            ├── packets ──┼─ packet on its way ─┼── packets ──┼────────────── ∞
  *                        readable      locked                 readable     locked
  *   index/CHANNEL.idx  ├ header ┼ entries ┼───────────────────────────────────────────── ∞
- *                        readable           locked            (a packet is readable before its
- * entry is) metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
+ *                        readable           locked     (a packet is readable before its entry is)
+ *   metadata           ├── whole declarations ──┼────────────────────────────────────── ∞
  *                        readable                 locked
  *   index/sync         ├ 32 bytes, see below ┤     byte 2^62: locked while the trace is written
  *
@@ -36,7 +36,8 @@
  *    4  u32  version, 1
  *    8  u64  number of this point, from 1; 0: none yet
  *   16  u64  time, in the units of timestamp_end: all packets with events before it are readable,
- * and no stream that existed then will bring another event before it 24  u64  streams at that time
+ *            and no stream that existed then will bring another event before it
+ *   24  u64  streams at that time
  */
 #ifndef KYMO_CTF_LOCK_H
 #define KYMO_CTF_LOCK_H

@@ -3,10 +3,12 @@
  * Writes a CTF 1.8 trace directory that readers accept as one of LTTng's:
  *
  *   DIR/metadata           TSDL text; grows by whole event declarations, always before data needs
- * them DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
+ *                          them
+ *   DIR/<stream>           packets; each is one writev, so a crash leaves whole packets
  *   DIR/index/<stream>.idx LTTng index 1.1. Written as <stream>.part and renamed when the stream
  *                          is closed, so that no reader finds an index that does not cover its
- * stream DIR/index/sync         with ctf_writer_share(): see lock.h
+ *                          stream
+ *   DIR/index/sync         with ctf_writer_share(): see lock.h
  *
  * Callers pass events as they are stored (u16 id, u64 ns, packed payload). The stream classes are
  * those of enum ctf_class; ids are those of tracepoints.def in all of them.

@@ -3,9 +3,8 @@
  * A callback that runs belongs to what the executor took from just before. In rclcpp, the callback
  * is a member of the object, at the same place in all objects of one kind:
  *
- *     rclcpp::WallTimer<F>          │ TimerBase                    │ F callback_ │
- *     rclcpp::Subscription<M, A>    │ SubscriptionBase             │ AnySubscriptionCallback<M, A>
- * │
+ *     rclcpp::WallTimer<F>          │ TimerBase        │ F callback_                   │
+ *     rclcpp::Subscription<M, A>    │ SubscriptionBase │ AnySubscriptionCallback<M, A> │
  *
  * So the first callback that runs shows where the others of its kind are that have not run yet. The
  * kinds are told apart by the name of the class: a class of the user derived from TimerBase may

@@ -4,8 +4,9 @@
  * reports it. The hooks of the rmw functions, which librcl calls, record:
  *
  *   rmw_create_publisher()   ──▶  message_type      once: the type, and the size if all messages
- * have the same rmw_publish()            ──▶  publish_content   before rmw_publish rmw_take() ──▶
- * take_content      after rmw_take
+ *                                                   have the same
+ *   rmw_publish()            ──▶  publish_content   before rmw_publish
+ *   rmw_take()               ──▶  take_content      after rmw_take
  *
  * A message of fixed size without a header needs no event of its own.
  *

@@ -3,12 +3,12 @@
  * Clients and services. Two things are missing in the tracepoints:
  *
  *   - requests and responses, up to tracetools 8.4. The hooks record what the tracepoints of 8.5
- * record, with the same names and fields. Where the distribution has the tracepoints, the hooks
- * record nothing
+ *     record, with the same names and fields. Where the distribution has the tracepoints, the hooks
+ *     record nothing
  *   - the callback of a client, in all versions. Executor::execute_client() takes the response and
- * then calls the callback. So the callback begins when the response is taken, and ends when
- * execute_client() returns. It has no address that can be known, so its address in the trace is the
- * rcl_client_t:
+ *     then calls the callback. So the callback begins when the response is taken, and ends when
+ *     execute_client() returns. It has no address that can be known, so its address in the trace is
+ *     the rcl_client_t:
  *
  *       execute_client(client)
  *           rmw_take_response()  ──▶  rmw_take_response, callback_start(rcl_client_t)

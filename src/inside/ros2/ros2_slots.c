@@ -6,8 +6,9 @@
  * dynamic linker fills the entries when it loads the object (bound), or leaves them pointing into
  * the object itself until the first call (not bound yet):
  *
- *     rclcpp.so   call ros_trace_callback_start@plt ──▶ entry ──▶ libtracetools.so
- * ros_trace_callback_start() ╎ └╌╌▶ libkymo-ros2.so       ros_trace_callback_start()
+ *     rclcpp.so   call ros_trace_callback_start@plt ──▶ entry
+ *                   ├──▶ libtracetools.so   ros_trace_callback_start()
+ *                   └╌╌▶ libkymo-ros2.so    ros_trace_callback_start()
  *
  * With a preloaded library, the linker itself finds kymo's functions first. Here the same is done
  * afterwards, in two passes over all objects. The first finds, for each function that

@@ -7,8 +7,9 @@
  * are read when the publisher or subscription is created, never on the path of a message:
  *
  *   introspection   CycloneDDS   a table of the type's members. kymo follows it as a serializer
- * does, without writing a byte fastrtps        Fast DDS,    a function that returns the size of a
- * message. The middleware calls the function itself before it Zenoh        writes a message
+ *                                does, without writing a byte
+ *   fastrtps        Fast DDS,    a function that returns the size of a message. The middleware
+ *                   Zenoh        calls the function itself before it writes a message
  */
 #ifndef KYMO_HOOKS_TYPES_H
 #define KYMO_HOOKS_TYPES_H

@@ -5,10 +5,12 @@
  * then ("ros2 run" ignores SIGINT and leaves its node behind).
  *
  *   a signal to kymo        to the command (SIGTERM, SIGHUP), or nothing (SIGINT: a terminal sends
- * it to the whole group) 2 s later               the same signal to all that are left; after a
- * Ctrl-C, only to those outside of kymo's process group duration over, stop     SIGINT to all 5 s
- * after either        SIGTERM to all that are left 2 s later               the recording ends; what
- * is left is reported
+ *                           it to the whole group)
+ *   2 s later               the same signal to all that are left; after a Ctrl-C, only to those
+ *                           outside of kymo's process group
+ *   duration over, stop     SIGINT to all
+ *   5 s after either        SIGTERM to all that are left
+ *   2 s later               the recording ends; what is left is reported
  */
 #ifndef KYMO_RECORDER_RECORD_COMMAND_H
 #define KYMO_RECORDER_RECORD_COMMAND_H
