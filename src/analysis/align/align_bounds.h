@@ -2,6 +2,8 @@
 /*
  * The arithmetic of two clocks: bounds of their difference at points in time, and a line or a curve
  * that satisfies all bounds.
+ *
+ * Context of all functions: not thread-safe; bounds_add() allocates; none blocks.
  */
 #ifndef KYMO_ANALYSIS_ALIGN_BOUNDS_H
 #define KYMO_ANALYSIS_ALIGN_BOUNDS_H
@@ -27,7 +29,12 @@ struct bounds {
 	uint64_t group, in_group;	/* size of a group; size of the group in progress */
 };
 
-/** bounds_add() - Return: 0, or -ENOMEM. */
+/**
+ * bounds_add() - one bound more; if there are many, only the lowest of each group is kept
+ * @ns: clock of A; @most_ns: as in struct align_bound
+ *
+ * Return: 0, or -ENOMEM.
+ */
 int bounds_add(struct bounds *bounds, int64_t ns, int64_t most_ns);
 void bounds_free(struct bounds *bounds);
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of all paths in the trace; see chains.h. */
+/*
+ * The tree of all paths in the trace; see chains.h.
+ *
+ * The idea: a step of a path is known by the step before it and by its callback, or its publisher
+ * and kind of link. A map from these two to the step finds the next step of a message with one
+ * look-up, however many paths there are. A path is created when a message follows it for the first
+ * time.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of one message: its causes and everything that followed from it; see chains.h. */
+/*
+ * The tree of one message: its causes and everything that followed from it; see chains.h.
+ *
+ * The idea: when the publication that was asked for comes, its causes are still known, and they
+ * are added from the first one on. From then on each run, publication and loss whose cause is in
+ * the tree is added as it comes. So the pass that follows all chains is enough.
+ */
 #include <stdlib.h>
 
 #include "analysis/chains/chains_internal.h"

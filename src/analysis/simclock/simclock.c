@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pieces of a simulation's time, and conversions; see simclock.h. */
+/*
+ * The pieces of a simulation's time, and conversions; see simclock.h.
+ *
+ * The idea: from system time to elapsed time there are straight pieces, one for each pair; a
+ * binary search finds the piece. From elapsed time to a stamp there is one constant for each lap
+ * between two jumps backwards; a binary search finds the lap. A rate is a fraction of two whole
+ * numbers, and products have 128 bits. So no time is rounded before the division, and the sides of
+ * a pair meet to the nanosecond.
+ */
 #include "analysis/simclock/simclock.h"
 
 #include <stdbool.h>

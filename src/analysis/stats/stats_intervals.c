@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regularity and load; see stats_intervals.h. */
+/*
+ * Regularity and load; see stats_intervals.h.
+ *
+ * The idea: each thread has a frame for each depth of nesting, with the start of the open run and
+ * the time of the runs that ended inside it. When a run ends, the time inside it is subtracted
+ * from its own, and its whole time is added to the frame around it. So each moment counts once,
+ * for the innermost run. An interval is the time between two starts, unless the recorder paused in
+ * between (model_resumed()).
+ */
 #include "analysis/stats/stats_intervals.h"
 
 #include <stdlib.h>

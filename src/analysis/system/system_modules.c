@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded files of processes, and the functions in them; see system_modules.h. */
+/*
+ * Loaded files of processes, and the functions in them; see system_modules.h.
+ *
+ * The idea: the trace says which file is at which address, and the file on this machine says which
+ * function is at which place in it. The latest file that was loaded around an address has it. A
+ * file whose build id is not that of the trace gives no names. Each file is opened once, when the
+ * first of its names is asked for.
+ */
 #include "analysis/system/system_modules.h"
 
 #include <stdlib.h>
