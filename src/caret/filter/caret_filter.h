@@ -7,6 +7,9 @@
  * Each is a list of regular expressions between colons, which may match anywhere in a name; "*"
  * alone matches all names. An empty item is skipped. An item that is not a regular expression
  * matches nothing.
+ *
+ * Context of all functions: not thread-safe, because a compiled expression has one buffer for its
+ * matches; filter_caret_create() compiles and allocates; none blocks.
  */
 #ifndef KYMO_CARET_FILTER_H
 #define KYMO_CARET_FILTER_H

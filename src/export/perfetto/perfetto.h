@@ -14,8 +14,9 @@
  *   arrows                      callback -> publish -> take -> callback, one per subscription;
  *                               callback -> request -> serve -> callback -> response; message links
  *   spans of programs           slices on their threads or custom tracks (below their process),
- *                               their fields as arguments, flows as arrows; instants and tracepoints of
- *                               their own likewise; counters as counter tracks below the process
+ *                               their fields as arguments, flows as arrows; instants and
+ *                               tracepoints of their own likewise; counters as counter tracks below
+ *                               the process
  *   "Behaviour" / name          a slice for each activity, region and state of a user's model
  *   "Lost events"               instants "TRACE DATA LOST"; if a single thread lost the events,
  *                               they are on its track instead

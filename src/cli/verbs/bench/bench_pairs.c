@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pairs of runs of `kymo bench`; see bench_pairs.h.
+ *
+ * The idea: the two runs of a pair follow each other, in random order, so that both meet the same
+ * state of the machine. A pair in which events were lost, or which something disturbed, is
+ * recorded again as long as there are repeats left: first those with losses, then those that were
+ * repeated least, then the most disturbed one. Of its two recordings the better one stays. Only
+ * losses and what the machine did decide, never what was measured.
+ */
 #include "cli/verbs/bench/bench_pairs.h"
 
 #include <errno.h>
