@@ -184,6 +184,7 @@ void kymo_ctf_close(struct kymo_ctf_reader *reader);
 
 /**
  * kymo_ctf_align() - shift the times of one trace, so that they compare with those of another host
+ * @trace: its index; without effect if there is no such trace
  * @point: shifts in the order of time; by_ns changes less than half as fast as time passes. Between two
  *         points the shift is linear, outside of them it continues that of the nearest two.
  * @points: how many; 0: times as recorded
@@ -216,7 +217,8 @@ void kymo_ctf_only_bound(struct kymo_ctf_reader *reader, bool only);
  */
 void kymo_ctf_threads(struct kymo_ctf_reader *reader, unsigned threads);
 
-/** kymo_ctf_window() - return only events in [begin_ns, end_ns], since the Unix epoch. Rewinds. */
+/** kymo_ctf_window() - return only events in [begin_ns, end_ns], since the Unix epoch. Rewinds.
+ * Return: as kymo_ctf_rewind(). */
 int kymo_ctf_window(struct kymo_ctf_reader *reader, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
 
 /**
@@ -238,6 +240,8 @@ void kymo_ctf_map_time(struct kymo_ctf_reader *reader, int64_t (*map)(const void
 
 /**
  * kymo_ctf_time_of() - convert the clock of @trace to ns since the epoch
+ * @trace: below kymo_ctf_trace_count()
+ * @clock_ns: as kymo_ctf_event.clock_ns
  *
  * kymo_ctf_align() counts, kymo_ctf_map_time() does not.
  */
@@ -256,7 +260,8 @@ int kymo_ctf_next(struct kymo_ctf_reader *reader, struct kymo_ctf_event *event, 
  * kymo_ctf_growing() - say that the trace is still being written. Off at first. A change rewinds.
  *
  * The reader then reads a packet only when all of it is in the file, and an end is only the end for now:
- * see kymo_ctf_refresh(). The reader uses no threads.
+ * see kymo_ctf_refresh(). The reader uses no threads. A change drops the warnings so far: those
+ * that still hold come again.
  */
 void kymo_ctf_growing(struct kymo_ctf_reader *reader, bool growing);
 
@@ -271,7 +276,7 @@ void kymo_ctf_growing(struct kymo_ctf_reader *reader, bool growing);
  * table of kymo_ctf_bind() names them.
  *
  * Return: 1: there is something new; 0: there is nothing new; -1 with @err, as kymo_ctf_open(): the
- * reader stays as it was.
+ * reader stays as it was. KYMO_EXIT_USAGE: kymo_ctf_growing() was not called.
  */
 int kymo_ctf_refresh(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
@@ -282,10 +287,15 @@ int kymo_ctf_refresh(struct kymo_ctf_reader *reader, struct kymo_err *err);
  */
 const char *kymo_ctf_label(const struct kymo_ctf_event *event, unsigned value);
 
-/** kymo_ctf_print_event() - print the event that kymo_ctf_next() returned last, as babeltrace2 prints text. */
+/**
+ * kymo_ctf_print_event() - print the event that kymo_ctf_next() returned last, as babeltrace2 does
+ *
+ * Prints nothing for a loss, nor without memory.
+ */
 void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out);
 
-/** kymo_ctf_print_event_json() - print the event returned last as one JSON object on one line. */
+/** kymo_ctf_print_event_json() - print the event returned last as one JSON object on one line. As
+ * above, a loss prints nothing. */
 void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out);
 
 /**
@@ -308,6 +318,9 @@ const struct kymo_ctf_stream_info *kymo_ctf_stream(const struct kymo_ctf_reader 
 
 /** kymo_ctf_warning_count() - how many warnings there are so far; each text names the file and the place. */
 unsigned kymo_ctf_warning_count(const struct kymo_ctf_reader *reader);
+
+/** kymo_ctf_warning() - valid until kymo_ctf_growing() or kymo_ctf_close(). Return: NULL: @index is
+ * too large. */
 const char *kymo_ctf_warning(const struct kymo_ctf_reader *reader, unsigned index);
 
 #pragma GCC visibility pop

@@ -136,7 +136,8 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
  */
 int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *stats);
 
-/** kymo_session_add_sink() - write to another @path, as of start, from now on. Return: 0; -1. */
+/** kymo_session_add_sink() - write to another @path, as of start, from now on. Return: 0; -1, and
+ * kymo_session_error() says why. */
 int kymo_session_add_sink(struct kymo_session *session, const char *path);
 
 /**
@@ -168,7 +169,12 @@ int kymo_session_set_rules(struct kymo_session *session, const char *rules);
 int kymo_session_statistics(struct kymo_session *session, const char *path,
 			    struct kymo_session_stats *stats);
 
-/** kymo_session_error() - why the last function of this header failed in this thread; "" if none failed. */
+/**
+ * kymo_session_error() - why the last function of this header failed in this thread; "" if none did
+ *
+ * Context: any thread, the session's own included; neither locks nor waits.
+ * Return: text that is valid until a function fails in this thread again.
+ */
 const char *kymo_session_error(void);
 
 #pragma GCC visibility pop

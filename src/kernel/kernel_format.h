@@ -3,6 +3,9 @@
  * The table of the kernel's events, where this kernel has their fields, an event's bytes from a
  * record, and which of them are system calls: kernel_format.c; what this process may know:
  * kernel_namespace.c.
+ *
+ * Context of all functions: any thread. Those that begin with format_, but for format_find(), read
+ * tracefs; those that begin with namespace_ make a system call; the others make none.
  */
 #ifndef KYMO_KERNEL_FORMAT_H
 #define KYMO_KERNEL_FORMAT_H
@@ -98,23 +101,24 @@ struct krecord {
 /** record_integer() - the field at @place. Return: 0 also if @place is outside of the record. */
 int64_t record_integer(const struct krecord *record, const struct kplace *place);
 
-/** event_encode() - @record of @event as bytes of the trace. Return: their number; 0: the record is
- * too short. */
+/** event_encode() - @record of @event as bytes of the trace. @format: of this event. Return: their
+ * number; 0: the record is too short. Context: does not allocate. */
 size_t event_encode(const struct kevent *event, const struct kformat *format,
 		    const struct krecord *record, uint8_t out[KEVENT_SIZE_MAX]);
 
-/** format_read() - the format of @event, from tracefs; counters always have one. Return: 0;
- * -errno. */
+/** format_read() - the format of @event, from the directory @tracefs; counters always have one.
+ * Return: 0; -errno: its file cannot be read; -ENOENT also if the file has no id. */
 int format_read(const char *tracefs, const struct kevent *event, struct kformat *format);
 
 /** format_tracefs() - where tracefs is mounted. Return: NULL: nowhere that this user can read. */
 const char *format_tracefs(void);
 
-/** format_find() - the event of a record. Return: its index in kevents; kevent_count: not in the
- * table. */
+/** format_find() - the event of a record. @format: by event. Return: its index in kevents;
+ * kevent_count: not in the table. Context: does not allocate. */
 unsigned format_find(const struct kformat *format, const struct krecord *record);
 
-/** format_read_all() - the formats of all events. Return: by event, to be freed; NULL with @err. */
+/** format_read_all() - the formats of all events. Return: by event, to be freed; NULL with @err:
+ * tracefs cannot be read, and which command grants it. Context: allocates. */
 struct kformat *format_read_all(struct kymo_err *err);
 
 /* ---- which events: kernel_events.c ---- */
@@ -148,7 +152,7 @@ void calls_leave_out(struct kformat *format);
 /* ---- namespaces of this process ---- */
 
 /** namespace_is_first() - is its namespace of @kind ("pid", "user") that of the host? Return: true
- * also if it is unknown. */
+ * also if that is not known. */
 bool namespace_is_first(const char *kind);
 
 /** namespace_other_pid() - inode of its PID namespace. Return: 0: it is that of the host. */

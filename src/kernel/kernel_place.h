@@ -2,6 +2,9 @@
 /*
  * Where the kernel's events go: a directory, a store, memory (kernel_place.c); the metadata there
  * (kernel_trace.c); and the recording itself, which kernel.c drives.
+ *
+ * Context of all functions: the thread of kernel.h. Those that begin with unseen_, but for
+ * unseen_create(), neither allocate nor make system calls; the others allocate and block.
  */
 #ifndef KYMO_KERNEL_PLACE_H
 #define KYMO_KERNEL_PLACE_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the kernel's events are recorded. */
+/*
+ * Which of the kernel's events are recorded.
+ *
+ * Context of all functions: one thread; no system calls of their own. They allocate for a selection
+ * and for each thread that begins to be followed.
+ */
 #ifndef KYMO_KERNEL_SELECT_H
 #define KYMO_KERNEL_SELECT_H
 
@@ -39,8 +44,12 @@ struct select_call {
 struct select_call *select_call(const struct select *select, unsigned event,
 				const struct krecord *record);
 
-/** select_record() - @record of @event, if it is selected. Call it over all CPUs in the order of
- * time. */
+/**
+ * select_record() - pass on @record of @event, if it is selected
+ * @cpu: below @cpus of select_create(); else nothing happens
+ *
+ * Call it over all CPUs in the order of time. It calls select_take for held events first.
+ */
 void select_record(struct select *select, unsigned cpu, unsigned event,
 		   const struct krecord *record);
 void select_free(struct select *select);

@@ -2,6 +2,8 @@
 /*
  * Where records come from: an instance of tracefs (tracefs.c, pages.c), rings of perf_event_open(2)
  * (perf_source.c), or the two of them as one source (beside.c).
+ *
+ * Context of all functions: the thread of kernel.h.
  */
 #ifndef KYMO_KERNEL_SOURCE_H
 #define KYMO_KERNEL_SOURCE_H
@@ -52,8 +54,8 @@ extern const struct ksource_ops ksource_beside, ksource_tracefs, ksource_tracefs
 
 /* ---- tracefs: the list of threads ---- */
 
-/** pids_add() - add those of @tid to the list in instance @dir that it does not have. Return: how
- * many; -errno. */
+/** pids_add() - add those of @tid to the list in instance @dir that it does not have. @dir: a
+ * descriptor of its directory. Return: how many; -errno. Context: allocates, blocks. */
 int pids_add(int dir, const int32_t *tid, unsigned count);
 
 /* ---- tracefs: pages of a CPU's buffer ---- */
@@ -71,14 +73,16 @@ struct kpages {
 	bool known;			/* record is valid, and was not yet walked over */
 };
 
-/** pages_peek() - the oldest record that was not walked over. Return: NULL: there is none. */
+/** pages_peek() - the oldest record that was not walked over, valid until pages_next(); its bytes
+ * move with pages_room() and pages_forget(). Return: NULL: there is none. Context: does not
+ * allocate. */
 const struct krecord *pages_peek(struct kpages *pages);
 
 /** pages_next() - walk over that record. */
 void pages_next(struct kpages *pages);
 
-/** pages_room() - where one more page goes, behind the last one. Return: NULL: no memory, or there
- * are @limit already. */
+/** pages_room() - where one more page goes, behind the last one; the caller then raises count.
+ * Return: NULL: no memory, or there are @limit already. Context: allocates. */
 uint8_t *pages_room(struct kpages *pages, unsigned limit);
 
 /** pages_forget() - drop the pages that were walked over. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one CPU as packets of CTF: in a file, in a store, or kept in memory for the flight
- * recorder. */
+/*
+ * The events of one CPU as packets of CTF: in a file, in a store, or kept in memory for the flight
+ * recorder. Times are CLOCK_MONOTONIC ns.
+ *
+ * Context of all functions: the thread of kernel.h; allocate; block as the file or the store does.
+ */
 #ifndef KYMO_KERNEL_STREAM_H
 #define KYMO_KERNEL_STREAM_H
 
@@ -58,8 +62,13 @@ int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept);
  * Return: 0; -errno. */
 int stream_front(struct kstream *stream, uint64_t now_ns);
 
-/** stream_add() - add an event of @id to the packet that is being filled. Return: 0; -errno: a full
- * packet was not written. */
+/**
+ * stream_add() - add an event of @id to the packet that is being filled
+ * @ns: if it is earlier than that of the event before, the event gets that of the one before
+ * @size: bytes of @payload, at most KEVENT_SIZE_MAX
+ *
+ * Return: 0; -errno: a full packet was not written: add no more.
+ */
 int stream_add(struct kstream *stream, unsigned id, uint64_t ns, const void *payload, size_t size);
 
 /** stream_flush() - write the packet that is being filled, if it has events or losses. Return: 0;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A counter of perf in the ring of a CPU. */
+/*
+ * A counter of perf in the ring of a CPU.
+ *
+ * Context of all functions: make system calls, but for counts_parse(), which neither does that nor
+ * allocates.
+ */
 #ifndef KYMO_KERNEL_PERF_COUNTS_H
 #define KYMO_KERNEL_PERF_COUNTS_H
 
@@ -19,7 +24,7 @@ struct kcounts {
 };
 
 /** counts_of() - the counter @id, with the places of the fields in which sched_switch names
- * threads. */
+ * threads. If tracefs cannot be read, `tracepoint` is 0. */
 struct kcounts counts_of(uint32_t id);
 
 /** counts_probe() - does this machine have the counter @id? Return: 0; -errno. */
@@ -29,8 +34,14 @@ int counts_probe(uint32_t id);
  * leader; -errno. */
 int counts_open(struct kcounts *counts, int cpu);
 
-/** counts_parse() - @record from a sample, after its id and time. Return: false: the sample before
- * it is missing. */
+/**
+ * counts_parse() - @record from a sample
+ * @ns: time of the sample, CLOCK_MONOTONIC
+ * @sample: its @size bytes after its id and time
+ *
+ * Return: false: it is the first sample, a switch between it and the one before is missing, or the
+ * sample makes no sense. @record is valid until the next call.
+ */
 bool counts_parse(struct kcounts *counts, uint64_t ns, const uint8_t *sample, size_t size,
 		  struct krecord *record);
 

@@ -3,7 +3,8 @@
  * HTTP requests with a body or a file, by libcurl, which is loaded when the first connection is
  * created: a kymo that pushes nothing does not load it.
  *
- * Context of all functions: a connection belongs to one thread. They allocate; post() blocks.
+ * Context of all functions: a connection belongs to one thread. They allocate;
+ * post_send() blocks.
  */
 #ifndef KYMO_FLEET_POST_H
 #define KYMO_FLEET_POST_H

@@ -12,7 +12,7 @@
  * again, also after a restart. A request whose
  * answer was lost is sent again: it has the header Idempotency-Key, robot/boot/window.
  *
- * Context: push_window() and push_put() belong to one thread; allocate; block as the disk does,
+ * Context: push_window() belongs to one thread; it allocates; it blocks as the disk does,
  * never for the network.
  */
 #ifndef KYMO_FLEET_PUSH_H

@@ -26,7 +26,14 @@ struct sink_files_names {
 	const char *rotate_size, *rotate_ns, *max_size;
 };
 
-/** sink_files_check() - whether @files make sense together. Return: 0; -1 with @err. */
+/**
+ * sink_files_check() - whether @files make sense together
+ *
+ * rotate_size: at least 64 KiB; rotate_ns: at least 100 ms; max_size: at least 512 KiB, and twice
+ * rotate_size. Each may also be 0.
+ * Return: 0; -1 with @err (KYMO_EXIT_USAGE), which names the limit as @names does. Context: no
+ * allocation, no system call.
+ */
 int sink_files_check(const struct sink_files *files, const struct sink_files_names *names,
 		     struct kymo_err *err);
 

@@ -98,7 +98,7 @@ void watch_fact(struct trigger_process *process, unsigned id, const uint8_t *con
 /** watch_lost() - events were lost until @ns: what is open, and rates, are not known. */
 void watch_lost(struct trigger_watch *watch, uint64_t ns);
 
-/** watch_join(), watch_leave() - a process comes, or goes. Return: 0; -ENOMEM. */
+/** watch_join(), watch_leave() - a process comes, or goes. Return: 0; -1: no memory. */
 int watch_join(struct trigger_process *process);
 void watch_leave(struct trigger_process *process);
 

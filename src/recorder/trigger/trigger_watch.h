@@ -9,6 +9,10 @@
  * for each chain() since when the data in it are on their way, and how many steps of the chain they
  * have passed. A callback that receives the message passes that on to what it publishes. Not for
  * others.
+ *
+ * Times are CLOCK_MONOTONIC ns.
+ *
+ * Context of all functions: one thread; allocate; no system calls of their own.
  */
 #ifndef KYMO_RECORDER_TRIGGER_WATCH_H
 #define KYMO_RECORDER_TRIGGER_WATCH_H
@@ -171,7 +175,8 @@ struct trigger_watch {
 	uint64_t second_ns;		/* when open runs are counted next: a whole second */
 };
 
-/** watch_note() - keep a note for later. */
+/** watch_note() - keep a note for later. Beyond WATCH_NOTES_MAX those that wait are judged at
+ * once; without memory the note is dropped. */
 void watch_note(struct trigger_watch *watch, const struct watch_note *note);
 
 /** watch_apply() - the next note in the order of time. */
