@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine code for page 0 of the scratch (abi/attach.h), and the registers of a stopped thread.
- * Private to src/attach. */
+/*
+ * The machine code for page 0 of the scratch (abi/attach.h), and the registers of a stopped thread.
+ * Private to src/attach.
+ *
+ * Context of all functions: they only read and change their arguments; no system call.
+ */
 #ifndef KYMO_ATTACH_CODE_H
 #define KYMO_ATTACH_CODE_H
 

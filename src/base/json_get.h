@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of JSON that another program wrote: a member of another type than expected counts as
- * missing. */
+/*
+ * Members of JSON that another program wrote: a member of another type than expected counts as
+ * missing.
+ *
+ * Context of all functions: not thread-safe; neither allocate nor block.
+ */
 #ifndef KYMO_BASE_JSON_GET_H
 #define KYMO_BASE_JSON_GET_H
 

@@ -6,6 +6,8 @@
  * "--" ends them. The value of a switch is optional, so it takes "--name=value" alone. An unknown
  * option, and a missing or bad value, is an error with KYMO_EXIT_USAGE. The error names the most
  * similar option.
+ *
+ * Context of all functions: one thread, for values of OPT_SCREEN() go to opt_screen.
  */
 #ifndef KYMO_BASE_OPT_H
 #define KYMO_BASE_OPT_H

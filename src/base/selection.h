@@ -13,6 +13,8 @@
  *
  * An object without a name (the node of a callback whose init events are not in the trace) is
  * selected if there is no GLOB.
+ *
+ * Context of all functions: any thread; no system calls.
  */
 #ifndef KYMO_BASE_SELECTION_H
 #define KYMO_BASE_SELECTION_H

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the tables share. Not for others. */
+/*
+ * What the files of the tables share. Not for others.
+ *
+ * Context of all functions: as table.h. Widths are columns of the terminal, not bytes.
+ */
 #ifndef KYMO_BASE_TABLE_INTERNAL_H
 #define KYMO_BASE_TABLE_INTERNAL_H
 

@@ -17,7 +17,7 @@
 #define TABLE_RESERVED	0x7cu		/* descriptor: bits that must be 0 */
 
 /** packed_read_at() - all of @size bytes at offset @at. Return: 0; -errno; -EIO: the file is
- * shorter. */
+ * shorter. Context: any thread, for it does not move the file's offset; blocks. */
 int packed_read_at(int fd, void *to, size_t size, uint64_t at);
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three event headers that are decoded by hand, see header.c; inlined into the loop of
- * stream_batch.c. */
+/*
+ * The three event headers that are decoded by hand, see header.c; inlined into the loop of
+ * stream_batch.c. Times are values of the trace's clock, not ns.
+ *
+ * Context of all functions: wait-free.
+ */
 #ifndef KYMO_CTF_HEADER_FAST_H
 #define KYMO_CTF_HEADER_FAST_H
 

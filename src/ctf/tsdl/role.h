@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fields of headers and contexts mean: CTF 1.8 knows roles by the names of fields, CTF 2 says
- * them. */
+/*
+ * What fields of headers and contexts mean: CTF 1.8 knows roles by the names of fields, CTF 2 says
+ * them.
+ *
+ * Context of all functions: any thread; neither allocate nor block.
+ */
 #ifndef KYMO_CTF_ROLE_H
 #define KYMO_CTF_ROLE_H
 

@@ -4,6 +4,8 @@
  * rule, with one token of lookahead. tsdl_file.c reads files, tsdl_lex.c makes tokens; tsdl_type.c,
  * tsdl_compound.c and tsdl_attribute.c parse types; tsdl_block.c parses trace, env, clock, stream
  * and event blocks. Private to these files.
+ *
+ * Context of all functions: one thread; allocate in the arena of the metadata.
  */
 #ifndef KYMO_CTF_TSDL_H
 #define KYMO_CTF_TSDL_H

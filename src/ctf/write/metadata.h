@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The TSDL text of the traces that ctf/write/writer.h writes, in pieces that can be appended. All
- * functions print to a stream and allocate nothing themselves.
+ * functions print to a stream and allocate nothing themselves; ferror() says whether it failed.
  */
 #ifndef KYMO_CTF_METADATA_H
 #define KYMO_CTF_METADATA_H
@@ -12,7 +12,7 @@
 #include "abi/points.h"
 #include "ctf/write/writer.h"
 
-/** ctf_metadata_uuid() - a random one, for a new trace. */
+/** ctf_metadata_uuid() - a random one, for a new trace. Context: a system call. */
 void ctf_metadata_uuid(uint8_t uuid[16]);
 
 /**

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer's own: what the metadata, the open files and the packets of a trace share. */
+/*
+ * The writer's own: what the metadata, the open files and the packets of a trace share.
+ *
+ * Context of all functions: as writer.h.
+ */
 #ifndef KYMO_CTF_WRITE_WRITER_INTERNAL_H
 #define KYMO_CTF_WRITE_WRITER_INTERNAL_H
 

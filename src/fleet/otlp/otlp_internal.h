@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the three requests share. */
+/*
+ * What the three requests share.
+ *
+ * Context of all functions: as otlp.h. Out of memory shows in struct pb.
+ */
 #ifndef KYMO_FLEET_OTLP_INTERNAL_H
 #define KYMO_FLEET_OTLP_INTERNAL_H
 

@@ -2,6 +2,9 @@
 /*
  * KYMO_HOOK() defines the functions of one tracepoint of libtracetools. With KYMO_FORWARD=1, the hooks also call the wrapped
  * functions of the real libtracetools, so that a user's own LTTng session still records.
+ *
+ * Context of the hooks: as tracer_ring.h for runtime events, as tracer_initlog.h for facts. With
+ * KYMO_FORWARD=1 the first call of each takes the loader's lock, and all do what the real ones do.
  */
 #ifndef KYMO_HOOKS_FORWARD_H
 #define KYMO_HOOKS_FORWARD_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU's counter, and a compare-exchange for words that only one thread and its signal handlers write. */
+/*
+ * The CPU's counter, and a compare-exchange for words that only one thread and its signal handlers
+ * write.
+ *
+ * Context of all functions: wait-free, async-signal-safe, no system call.
+ */
 #ifndef KYMO_TRACER_COUNTER_H
 #define KYMO_TRACER_COUNTER_H
 

@@ -3,6 +3,8 @@
  * Loaded into a program of another libc than the GNU C library, as musl, kymo's libraries stay
  * inert. A shell that was started with the preload may start such a program, which would end with
  * 127 if its libc lacks a single symbol. So what musl does not have is asked for weakly.
+ *
+ * Context: kymo_libc_is_known() is wait-free; kymo_at_fork() allocates and takes a lock of libc.
  */
 #ifndef KYMO_TRACER_LIBC_H
 #define KYMO_TRACER_LIBC_H

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a merged drain share; drain_merged.c says how they go together. */
+/*
+ * What the files of a merged drain share; drain_merged.c says how they go together.
+ *
+ * Context of all functions: as drain.h.
+ */
 #ifndef KYMO_RECORDER_DRAIN_MERGED_INTERNAL_H
 #define KYMO_RECORDER_DRAIN_MERGED_INTERNAL_H
 

@@ -2,6 +2,8 @@
 /*
  * Handing one packet, or one batch, to every sink, and counting what each of them misses. sink.c
  * hands over packets, sink_batch.c batches.
+ *
+ * Context of all functions: as sink.h; those that hand something over block as the sinks do.
  */
 #ifndef KYMO_RECORDER_SINK_DELIVER_H
 #define KYMO_RECORDER_SINK_DELIVER_H

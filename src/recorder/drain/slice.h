@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a drain share: slices, committed spans of a block, on their way to the
- * sinks. */
+/*
+ * What the files of a drain share: slices, committed spans of a block, on their way to the sinks.
+ * Times are CLOCK_MONOTONIC ns; positions are bytes of a ring since it was created.
+ *
+ * Context of all functions: on the session's thread; slice_write() and slice_walk() block as the
+ * sinks do.
+ */
 #ifndef KYMO_RECORDER_SLICE_H
 #define KYMO_RECORDER_SLICE_H
 
@@ -49,12 +54,17 @@ bool slice_is_declared_soon(const struct drained_process *process, const struct 
 bool slice_plausible(const struct drained_process *process, const struct ring *ring,
 		     const struct drain *drain, const struct slice *slice);
 
-/** slice_write() - hand over what of a slice is wanted. Return: 0; -errno. */
+/** slice_write() - hand over what of a slice is wanted. Return: 0; -errno: no sink took it, and the
+ * filter will judge its records once more. */
 int slice_write(struct drained_process *process, struct ring *ring, struct drain *drain,
 		const struct slice *slice);
 
-/** slice_walk() - check a slice record by record, trusting nothing else, and hand it over. Return:
- * 0; -errno. */
+/**
+ * slice_walk() - check a slice record by record, trusting nothing else, and hand over what is valid
+ *
+ * From the first invalid record on it is lost: that is counted and said, and the ring is refused.
+ * Return: 0; -errno: as slice_write().
+ */
 int slice_walk(struct drained_process *process, struct ring *ring, struct drain *drain,
 	       struct slice *slice);
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the filter share. Not for others. */
+/*
+ * What the files of the filter share. Not for others.
+ *
+ * Context of all functions: as filter.h.
+ */
 #ifndef KYMO_RECORDER_FILTER_INTERNAL_H
 #define KYMO_RECORDER_FILTER_INTERNAL_H
 

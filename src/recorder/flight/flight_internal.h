@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of the flight recorder: what it keeps, and the writing of a snapshot. */
+/*
+ * Shared by the files of the flight recorder: what it keeps, and the writing of a snapshot. Times
+ * are CLOCK_MONOTONIC ns.
+ *
+ * Context of all functions: as flight.h; those of the store make no system calls of their own.
+ */
 #ifndef KYMO_RECORDER_FLIGHT_INTERNAL_H
 #define KYMO_RECORDER_FLIGHT_INTERNAL_H
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two sides of a program's own sink share. Private to this folder. */
+/*
+ * What the two sides of a program's own sink share. Private to this folder.
+ *
+ * Context of all functions: allocate. own_pump() and own_forget() belong to the side of the
+ * functions, one thread at a time; own_pump() waits up to @timeout_ms, below 0 without a limit.
+ */
 #ifndef KYMO_RECORDER_OWN_INTERNAL_H
 #define KYMO_RECORDER_OWN_INTERNAL_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the events of a Perfetto file share. Private to this folder. */
+/*
+ * What the events of a Perfetto file share. Private to this folder.
+ *
+ * Context of all functions: the thread that writes the file.
+ */
 #ifndef KYMO_RECORDER_PERFETTO_INTERNAL_H
 #define KYMO_RECORDER_PERFETTO_INTERNAL_H
 

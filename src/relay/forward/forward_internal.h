@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that send sessions on share. */
+/*
+ * What the files that send sessions on share.
+ *
+ * Context of all functions: as forward.h.
+ */
 #ifndef KYMO_RELAY_FORWARD_INTERNAL_H
 #define KYMO_RELAY_FORWARD_INTERNAL_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the control port share. */
+/*
+ * What the files of the control port share.
+ *
+ * Context of all functions: in ingest_bytes().
+ */
 #ifndef KYMO_RELAY_INGEST_INTERNAL_H
 #define KYMO_RELAY_INGEST_INTERNAL_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a link share. Not for others. */
+/*
+ * What the files of a link share. Not for others.
+ *
+ * Context of all functions: the loop's thread.
+ */
 #ifndef KYMO_RELAY_LINK_INTERNAL_H
 #define KYMO_RELAY_LINK_INTERNAL_H
 
@@ -40,7 +44,8 @@ struct link {
 /** link_release() - a handle is closed; the last one frees the link. */
 void link_release(struct link *link);
 
-/** link_fail() - end it with link->err. */
+/** link_fail() - end it with link->err: calls ended(), unless it has ended already. Its memory
+ * stays until the loop has closed the handles. */
 void link_fail(struct link *link);
 
 /** link_begin() - TCP is connected: begin with TLS, then the token; then it is open. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files send*.c share. */
+/*
+ * What the files send*.c share.
+ *
+ * Context of all functions: as send.h.
+ */
 #ifndef KYMO_RELAY_SEND_INTERNAL_H
 #define KYMO_RELAY_SEND_INTERNAL_H
 

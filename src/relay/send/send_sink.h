@@ -40,8 +40,9 @@ struct send_sink_options {
 /**
  * send_sink_create() - begin to send
  *
- * The relay need not be reachable yet. Return: 0 and *@sink; -1 with @err, and release() was not
- * called.
+ * The relay need not be reachable yet. The sink then belongs to a session, as sink.h says.
+ * Context: allocates, blocks as the spool's disk does; not for the network.
+ * Return: 0 and *@sink; -1 with @err, and release() was not called.
  */
 int send_sink_create(const struct send_sink_options *options, struct sink **sink,
 		     struct kymo_err *err);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server's files share. */
+/*
+ * What the server's files share.
+ *
+ * Context of all functions: the loop's thread.
+ */
 #ifndef KYMO_RELAY_SERVER_INTERNAL_H
 #define KYMO_RELAY_SERVER_INTERNAL_H
 

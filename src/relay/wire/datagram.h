@@ -53,7 +53,9 @@ struct datagram_cut {
  * @out: emptied, then filled; pass the same one for the whole packet
  *
  * A packet without bytes (padding only) also becomes one datagram.
- * Return: 1; 0: there is no more; -1: out of memory, or @cut->most has no room for a byte.
+ * Context: allocates when @out is too small; no system call.
+ * Return: 1; 0: there is no more; -1: out of memory, @cut->most has no room for a byte, or the
+ * packet is larger than DATAGRAM_PACKET_MAX.
  */
 int datagram_cut(struct datagram_cut *cut, struct wire_out *out);
 
