@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's events of one CPU as packets of CTF, and the last packets in memory for the flight
- * recorder. */
+/*
+ * The kernel's events of one CPU as packets of CTF, and the last packets in memory for the flight
+ * recorder.
+ *
+ * Events are collected until they have PACKET_SIZE bytes. A packet is written as a whole: of one
+ * that cannot be written, nothing stays in the file. The head of a packet says how many events were
+ * lost so far; what a store refuses is lost, too, and the next packet reports it.
+ *
+ * Kept packets are dropped when they are older than the window, and the oldest ones when all have
+ * more bytes than the limit. The latest one stays in any case.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nothing in a record says how long it is: its id leads to its class, and the kinds of the class's
+ * fields give the size. So a walk that meets an unknown id, or a field that does not end, cannot go
+ * on: what is before that counts, and nothing behind it can be found.
+ */
 #include "recorder/records/record_walk.h"
 
 #include <string.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each record has a stamp that depends on its position, and that the process writes last. So a
+ * stamp says that the record is complete and was not left there by an earlier use of the memory;
+ * where it is missing, the record is being written, and the next stamp says where to go on.
+ *
+ * The process may clean the log at any time: it moves the head, and uses the memory again. So each
+ * look ends with the question whether the head is still in front of what was read. If it is not,
+ * what was read does not count.
+ *
+ * log_collect() begins a reader in the middle of the log's life: it counts the records, keeps those
+ * that still hold (abi/life.h), sorts them by origin, and begins anew if it was overtaken.
+ */
 #include "recorder/runtime/initlog_cursor.h"
 
 #include <errno.h>

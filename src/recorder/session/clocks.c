@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clocks cannot be read at one moment. So CLOCK_MONOTONIC is read before and after all others, and
+ * of some tries the one with the least time between counts: that time is how wrong it may be.
+ *
+ * CLOCK_BOOTTIME less CLOCK_MONOTONIC grows only while the machine sleeps. CLOCK_REALTIME less
+ * CLOCK_BOOTTIME changes only when somebody sets the wall clock.
+ *
+ * When the list is full, every second snapshot goes and the period doubles: a list of a fixed size
+ * spans a recording of any length.
+ */
 #include "recorder/session/clocks.h"
 
 #include "base/now.h"

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of complete chunks, and how they stay below max_size.
+ *
+ * Between two calls of chunks_bound() the present chunk grows. So the oldest chunks are removed
+ * already when the limit would be passed if it grew once more by as much as it ever did. A chunk is
+ * renamed to a hidden name before it is removed, so that a reader finds all of it or nothing.
+ *
+ * Users may remove chunks, too. They are looked for only when the mtime of the directory has
+ * changed; a recent mtime may hide a later change, so it is not remembered.
+ */
 #include "recorder/trace/chunks.h"
 
 #include <errno.h>

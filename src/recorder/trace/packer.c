@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A queue of jobs, a directory each, and one thread that does them one by one. A job is waiting, is
+ * the present one, or is done; the lock protects the three, never the work itself. To forget the
+ * present job, the caller raises leave_off and waits until the thread has put the job aside.
+ *
+ * A frame is what a reader decompresses at once. All streams of a trace share FRAMES_TOTAL, so the
+ * frames of a trace with many streams are small.
+ */
 #include "recorder/trace/packer.h"
 
 #include <dirent.h>
