@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads packed files. See packed.h. */
+/*
+ * Reads packed files. See packed.h.
+ *
+ * The table at the end says where each frame begins. It counts only if its frames account for every
+ * byte in front of it. Else the frames are found one after the other, from the begin to the first
+ * one that is not whole. An offset leads to its frame by a binary search; the frame that was
+ * unpacked last is kept.
+ */
 #include "ctf/format/packed.h"
 
 #include <endian.h>

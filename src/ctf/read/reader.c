@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader's public functions: open, close, settings; and the merge of all streams by time,
- * kymo_ctf_next(). */
+/*
+ * The reader's public functions: open, close, settings; and the merge of all streams by time,
+ * kymo_ctf_next().
+ *
+ * The events of a stream are in order already. The stream with the earliest event is at the top of
+ * a heap. Streams come in packets, so the next event is often of the same stream: its events are
+ * given as long as they are not later than the earliest of the others (run_until), and the heap is
+ * not touched meanwhile. Events of the same time come in the order of their streams.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

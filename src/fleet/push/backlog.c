@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See backlog.h: the list of files, and what happens at the limit. */
+/*
+ * See backlog.h: the list of files, and what happens at the limit.
+ *
+ * Beyond the limit the two oldest neighbours that lie in one piece of ten minutes become one file,
+ * again and again; when there are none, those in one piece of an hour, and so on; in the end the
+ * oldest file goes.
+ *
+ * The process may be killed at any moment, and no window may count twice. So the file `state` first
+ * says which files go and which one comes in their place; then that is done; a process that begins
+ * does what was left.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

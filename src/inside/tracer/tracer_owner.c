@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ring a thread gets, and what a ring says about its owner. */
+/*
+ * Which ring a thread gets, and what a ring says about its owner.
+ *
+ * A thread takes, in this order: a free ring of the size that it wants; in OVERWRITE mode the ring
+ * of an ended thread, if more than KYMO_RETIRED_KEPT have ended; a new one; and if there is no
+ * memory for that, and it wants the usual size, any free ring. A compare-exchange of the ring's
+ * state decides between two threads that want the same one.
+ */
 #include <errno.h>
 
 #include "inside/tracer/tracer_calm.h"

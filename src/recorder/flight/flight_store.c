@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of the last seconds, in memory. */
+/*
+ * Packets of the last seconds, in memory.
+ *
+ * All packets are in one list, in the order in which they came. The first ones go when they are
+ * older than the window, and when all have more bytes than the limit; one that a snapshot still has
+ * to write stays, with all behind it. Facts hold for longer than a packet. So from time to time all
+ * that hold are given anew, a turn; when they are complete, those of earlier turns go.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * The watch: its topics, nodes and threads, and its notes in the order of time.
  *
  * The notes of a packet come in the order of time, so all notes are a few sorted runs. Neighbouring
- * runs are merged in pairs, into a second list of the same size, until one run is left. Notes of the
- * same time stay in the order in which they came.
+ * runs are merged in pairs, into a second list of the same size, until one run is left. Notes of
+ * the same time stay in the order in which they came.
  */
 #include "recorder/trigger/trigger_watch.h"
 

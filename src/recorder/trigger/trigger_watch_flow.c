@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The path of messages through callbacks: chain(), latency(), lost(), late(). The notes come in the
- * order of time. */
+/*
+ * The path of messages through callbacks: chain(), latency(), lost(), late(). The notes come in the
+ * order of time.
+ *
+ * What a callback carries goes on to the messages that it publishes, and from a message to the
+ * callback that receives it. A message between processes is known by its source timestamp in a ring
+ * of its topic; one within a process by its place in a buffer. Each topic and callback on the way
+ * that is the next step of a chain counts; the data began at the chain's first step.
+ *
+ * A message is lost for a subscription when that receives a later one of the same publisher.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
