@@ -3,9 +3,9 @@
  * Which ring a thread gets, and what a ring says about its owner.
  *
  * A thread takes, in this order: a free ring of the size that it wants; in OVERWRITE mode the ring
- * of an ended thread, if more than KYMO_RETIRED_KEPT have ended; a new one; and if there is no
- * memory for that, and it wants the usual size, any free ring. A compare-exchange of the ring's
- * state decides between two threads that want the same one.
+ * of an ended thread, the oldest, if there are more than KYMO_RETIRED_KEPT; a new one; and where
+ * none can be created and it wants the usual size, one of any size. A compare-exchange of the
+ * ring's state decides between two threads that want the same one.
  */
 #include <errno.h>
 
