@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stopping one thread of another process by ptrace, and letting it go as it was. Private to
- * src/attach. */
+/*
+ * Stopping one thread of another process by ptrace, and letting it go as it was. Private to
+ * src/attach.
+ *
+ * Context of all functions: block. From stop_thread() to release_thread() they belong to one
+ * thread, as ptrace requires.
+ */
 #ifndef KYMO_ATTACH_STOP_H
 #define KYMO_ATTACH_STOP_H
 

@@ -48,14 +48,15 @@ bool packed_is_cut(const struct packed *packed);
  *
  * Unpacks a frame at a time, and keeps the last one: memory is at most twice PACKED_FRAME_MAX, and
  * depends on the largest frame read so far.
- * Return: bytes, fewer at the end; -1 with errno: EBADMSG: a frame does not unpack to what it says.
+ * Return: bytes, fewer at the end; -1 with errno: EBADMSG: a frame does not unpack to what it says;
+ * EIO; ENOMEM. Context: one thread for each struct packed; allocates, blocks.
  */
 ssize_t packed_read(struct packed *packed, int fd, void *to, size_t size, uint64_t offset);
 
 void packed_close(struct packed *packed);
 
 /** packed_stat() - size of stream file @path: unpacked, if it is packed. Return: false: it cannot
- * be read. */
+ * be read. Context: allocates, blocks. */
 bool packed_stat(const char *path, uint64_t *size);
 
 /**

@@ -14,7 +14,7 @@
 unsigned backoff_ms(unsigned failures);
 
 /** backoff_spread_ms() - a wait of less than @most_ms, by chance: windows of all robots end at the
- * same time. 0: none. */
+ * same time. 0: none. Context: a system call. */
 unsigned backoff_spread_ms(unsigned most_ms);
 
 #endif

@@ -32,12 +32,15 @@ struct kymo_lock {
 bool kymo_lock_try(struct kymo_lock *lock, uint32_t tid);
 /**
  * kymo_lock_take() - wait for the lock
- * @tid: the calling thread; @tries: number of attempts, the first 1000 without a pause, then 0.1 ms
- * each; KYMO_LOCK_FOREVER Return: false: the owner lives, and keeps the lock.
+ * @tid: the calling thread
+ * @tries: number of attempts, the first 1000 without a pause, then 0.1 ms each; KYMO_LOCK_FOREVER
+ * Context: a compare-exchange if the lock is free; else it makes system calls and sleeps.
+ * Return: false: the owner lives, and keeps the lock; at once if another thread waited in vain.
  */
 bool kymo_lock_take(struct kymo_lock *lock, uint32_t tid, uint32_t tries);
 void kymo_lock_release(struct kymo_lock *lock);
-/** kymo_lock_is_taken() - whether a thread that lives holds the lock. */
+/** kymo_lock_is_taken() - whether a thread that lives holds the lock. Context: at most a system
+ * call. */
 bool kymo_lock_is_taken(const struct kymo_lock *lock);
 /** kymo_own_tid() - as the kernel numbers the calling thread, also in a child of vfork(). */
 uint32_t kymo_own_tid(void);

@@ -161,7 +161,8 @@ struct kymo_thread *kymo_thread_slot(void);
 
 /* tracer_ring.c */
 
-/** kymo_drop() - count a dropped event. @thread: the thread; NULL: it has no ring. Return: false. */
+/** kymo_drop() - count a dropped event. @thread: the thread; NULL: it has no ring. Return: false.
+ * Context: wait-free, async-signal-safe. */
 bool kymo_drop(struct kymo_thread *thread);
 /** kymo_drop_hand_over() - add the events that were dropped before the region existed to the region's count. */
 void kymo_drop_hand_over(struct kymo_process *process);
@@ -222,30 +223,43 @@ void kymo_user_forked(void);		/* in the child */
 
 /* tracer_region.c */
 
-/** kymo_region_create() - create, fill and publish the region of this process. Return: 0 or -errno. */
+/**
+ * kymo_region_create() - create, fill and publish the region of this process
+ * Context: on the thread that registers; makes system calls, allocates nothing from the heap.
+ * Return: 0; -errno: -EPERM: the directory belongs to another user, or others may open it;
+ * -ENOTDIR, -ENAMETOOLONG: it cannot be used; -EFBIG: RLIMIT_FSIZE; another: what could not be
+ * created.
+ */
 int kymo_region_create(struct kymo_process *process);
-/** kymo_region_leave() - the process ends: unlink the region if it has nothing to read. */
+/** kymo_region_leave() - the process ends: unlink the region if it has nothing to read. Context:
+ * makes system calls. */
 void kymo_region_leave(struct kymo_process *process);
 /**
  * kymo_region_lock() - the growth lock: one thread at a time grows the region
- * Context: the caller is calm (tracer_calm.h). Return: false: the lock stays busy.
+ * Context: the caller is calm (tracer_calm.h); waits for about a second at most. Return: false: the
+ * lock stays busy.
  */
 bool kymo_region_lock(struct kymo_process *process);
 void kymo_region_unlock(struct kymo_process *process);
-/** kymo_region_ring_bytes() - bytes of ring @index, of a thread that asks for no size. */
+/** kymo_region_ring_bytes() - bytes of ring @index, of a thread that asks for no size. Context:
+ * wait-free. */
 uint64_t kymo_region_ring_bytes(unsigned index);
 /**
  * kymo_region_add_ring() - append a ring; lock held
  * @wanted: its bytes, a power of two; 0: as usual
- * Return: its index or -errno.
+ * Context: makes system calls.
+ * Return: its index; -ENOSPC: there are KYMO_RINGS_MAX; -ENOMEM: beyond $KYMO_RING_MEMORY; -ESTALE:
+ * the path names another file by now; another -errno: the file cannot grow.
  */
 int kymo_region_add_ring(struct kymo_process *process, uint64_t wanted);
-/** kymo_region_add_counts() - give ring @index a table of counts; lock held. Return: 0 or -errno. */
+/** kymo_region_add_counts() - give ring @index a table of counts; lock held. Context: makes system
+ * calls. Return: 0; -EEXIST: it has one; another -errno: the file cannot grow. */
 int kymo_region_add_counts(struct kymo_process *process, unsigned index);
 /**
  * kymo_region_add_log_chunk() - append a chunk to the log; lock held
  * @leave: number of free chunks that must stay free
- * Return: 0 or -errno.
+ * Context: system calls only if the file has to grow.
+ * Return: 0; -ENOSPC: the log has its size; another -errno: the file cannot grow.
  */
 int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave);
 /** kymo_region_free_log_chunk() - log_head has passed chunk @number: the chunk's memory is free for reuse. Lock held. */
@@ -253,6 +267,7 @@ void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 
 /* tracer_domain.c */
 
+/* All three make system calls, and allocate nothing from the heap. */
 /** kymo_domain_join() - set the state of the process to that of the runtime directory's domain. */
 void kymo_domain_join(struct kymo_process *process);
 /** kymo_domain_recording() - whether a live recorder holds the domain. */
@@ -282,7 +297,7 @@ bool kymo_clock_renew(struct kymo_thread *thread);
 /** kymo_clock_read() - the thread's time, in nanoseconds; works also in a signal handler in a slow path. */
 uint64_t kymo_clock_read(struct kymo_thread *thread);
 
-/* tracer_identity.c */
+/* tracer_identity.c: system calls, no allocation */
 
 /** kymo_start_time() - field 22 of /proc/<pid>/stat, 0 when it cannot be read. */
 uint64_t kymo_start_time(const char *pid);

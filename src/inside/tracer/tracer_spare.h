@@ -9,6 +9,9 @@
  * that block. So nobody gives spare blocks back: a thread that needs one looks at the words, and
  * takes a free one by an exchange of its word. tests/model/spare.pml is this protocol for a model
  * checker.
+ *
+ * Context of all functions: wait-free, no system call. kymo_spare_install(): while the process
+ * registers.
  */
 #ifndef KYMO_TRACER_SPARE_H
 #define KYMO_TRACER_SPARE_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc says of a traced process: whether it still runs, and its environment. */
+/*
+ * What /proc says of a traced process: whether it still runs, and its environment.
+ *
+ * Context of all functions: system calls, but for environment_value(). alive_find() and
+ * environment_read() allocate.
+ */
 #ifndef KYMO_RECORDER_ALIVE_H
 #define KYMO_RECORDER_ALIVE_H
 

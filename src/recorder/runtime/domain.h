@@ -51,6 +51,10 @@ int domain_claim(struct domain *domain, const struct rundir *dir, struct kymo_er
  * domain_announce() - publish our session and enter @state
  * @armed: it is in PREPARE until a Start arrives
  * @tag: only processes with this session tag belong to it; 0: all
+ * @started_ns: CLOCK_MONOTONIC
+ * @trace_path: copied, and cut where the page has no room
+ *
+ * Context: wait-free, as the next two.
  */
 void domain_announce(struct domain *domain, enum kymo_state state, bool armed, uint64_t tag,
 		     uint64_t started_ns, const char *trace_path);
@@ -68,7 +72,7 @@ void domain_limit(struct domain *domain, const struct ros_domains *ros);
  */
 int domain_mend(struct domain *domain, const struct rundir *dir, struct kymo_err *err);
 
-/** domain_release() - give the lock back. Zeroed or released domains are fine. */
+/** domain_release() - give the lock back. Zeroed or released domains are fine. Context: blocks. */
 void domain_release(struct domain *domain);
 
 /** domain_inspect() - the recorder of @dir, if there is one. Return: 0; -1 with @err. Context:

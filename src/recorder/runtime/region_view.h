@@ -54,7 +54,8 @@ int region_open(struct region *region, const struct rundir *dir, const char *nam
  */
 enum alive region_alive(const struct region *region, int *host_pid);
 
-/** region_is_left() - its process has no part of it mapped any more: it died, or called exec. */
+/** region_is_left() - its process has no part of it mapped any more: it died, or called exec.
+ * Return: false also if the process could not lock it. Context: at most a system call. */
 bool region_is_left(const struct region *region);
 
 /**
@@ -72,7 +73,7 @@ bool region_has_name(const struct region *region, const char *glob);
  */
 enum alive region_owner(const char *name, int *host_pid);
 
-/** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. */
+/** region_close() - unmap and close. Closed or zeroed with fd -1 is fine. Context: system calls. */
 void region_close(struct region *region);
 
 /**
@@ -82,10 +83,11 @@ void region_close(struct region *region);
 int region_grow(struct region *region);
 
 /** region_intact() - false when somebody has shortened the file below the mapping, also for a
- * moment. */
+ * moment. Context: at most a system call. */
 bool region_intact(const struct region *region);
 
-/** region_page() - address of @count pages from @page on; NULL outside of the mapping. */
+/** region_page() - address of @count pages from @page on; NULL outside of the mapping. Context:
+ * wait-free. */
 static inline void *region_page(const struct region *region, uint64_t page, uint64_t count)
 {
 	if (page >= region->pages || count > region->pages - page)

@@ -8,6 +8,9 @@
  * Each chunk is a trace directory of its own. The first time is that of its begin, the second that
  * of its end, both local; the number counts from 1. A chunk gets its final name when nothing in it
  * changes any more. The oldest complete chunks are removed when all of them grow beyond the limit.
+ *
+ * Context of all functions: on the session's thread; block as the disk does, but for
+ * chunks_events() and chunks_due(), which are wait-free.
  */
 #ifndef KYMO_RECORDER_CHUNKS_H
 #define KYMO_RECORDER_CHUNKS_H
@@ -64,7 +67,7 @@ int chunks_open(struct chunks *chunks, const char *directory, const struct sink_
 
 /**
  * chunks_make() - create the directory of the next chunk; the caller makes it the present one later
- * @begin_ns: when the chunk begins; @realtime: now
+ * @begin_ns: when the chunk begins, CLOCK_MONOTONIC; @realtime: now, ns since the epoch
  * @next: filled for it
  * Return: 0; -errno.
  */

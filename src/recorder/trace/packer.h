@@ -13,7 +13,7 @@
 struct packer;
 
 /** packer_start() - start the thread. Return: NULL: no memory, or the thread could not be
- * started. */
+ * started. Context: allocates. */
 struct packer *packer_start(void);
 
 /**
@@ -24,11 +24,12 @@ struct packer *packer_start(void);
  */
 void packer_add(struct packer *packer, const char *path, uint64_t number);
 
-/** packer_done() - the next job that has ended, in *@number. Return: false: none. */
+/** packer_done() - the next job that has ended, in *@number. Return: false: none. Context: takes a
+ * lock for a moment. */
 bool packer_done(struct packer *packer, uint64_t *number);
 
-/** packer_forget() - stop job @number; afterwards its files are not used any more. Waits for one
- * frame at most. */
+/** packer_forget() - stop job @number; afterwards its files are not used any more. Context:
+ * waits for one frame at most. */
 void packer_forget(struct packer *packer, uint64_t number);
 
 /** packer_end() - finish all jobs, then end the thread. NULL is fine. Context: blocks. */

@@ -13,6 +13,9 @@
  *                          ├─ joined ─▶ on disk ─▶ published ──▶ index, packet
  *   index ─control─▶ half ─┘                                     metadata
  *   beacon ────────────────────▶ until when the stream is silent ──▶ INACTIVE
+ *
+ * Context of all functions, unless they say more: the loop's thread; the disk's thread writes the
+ * files (store.h).
  */
 #ifndef KYMO_RELAY_RELAY_H
 #define KYMO_RELAY_RELAY_H

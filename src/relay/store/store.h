@@ -12,6 +12,9 @@
  * its entry is written, metadata and points until they are written, the rest until store_release().
  *
  * No path leaves the root: components are checked, and no symbolic link is followed.
+ *
+ * Context of all functions, unless they say more: the loop's thread. They allocate a job for the
+ * disk's thread, and do not wait for it; say() reports what failed there.
  */
 #ifndef KYMO_RELAY_STORE_H
 #define KYMO_RELAY_STORE_H
@@ -92,7 +95,8 @@ void store_unref(struct store_file *file);
 int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size,
 		size_t padding, store_done *done, void *context);
 
-/** store_entry() - append @entry to the index; with offset -1 to the index of lost packets. */
+/** store_entry() - append @entry to the index; with offset -1 to the index of lost packets. Return:
+ * as store_write(). */
 int store_entry(struct store_file *file, const struct ctf_index_entry *entry, store_done *done,
 		void *context);
 
