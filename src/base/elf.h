@@ -3,6 +3,9 @@
  * Facts of an executable or shared library, without running it: the loader it names, the libraries
  * it needs, the functions it defines and uses. Reads 64-bit files of this machine's byte order; of
  * other files only bits, machine and type. Every number in the file is input, and checked.
+ *
+ * Context of all functions, unless they say more: any thread, as nothing changes after elf_open();
+ * neither allocate nor block.
  */
 #ifndef KYMO_BASE_ELF_H
 #define KYMO_BASE_ELF_H
@@ -65,7 +68,7 @@ const Elf64_Sym *elf_symbol(const struct elf *elf, const char *name);
 unsigned elf_uses(const struct elf *elf, const char *prefix);
 
 /** elf_defines() - whether the file defines a function whose name begins with @prefix, also a local
- * one. */
+ * one. Context: allocates, blocks. */
 bool elf_defines(const struct elf *elf, const char *prefix);
 
 /* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic
@@ -97,7 +100,10 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 
 /**
  * elf_pointed_text() - the string to which the relocated pointer at @address will point
+ * @address: as linked
+ * @out: [@size], at least 1; a longer string is cut
  *
+ * Context: reads the file.
  * Return: true; false: nothing is relocated there, or it does not point to a string.
  */
 bool elf_pointed_text(const struct elf *elf, uint64_t address, char *out, size_t size);

@@ -7,6 +7,8 @@
  * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
  * it. The buckets of a power of two (2 KiB) are allocated when its first value arrives; a
  * typical callback needs three to eight of them.
+ *
+ * Context of all functions: not thread-safe; only those that count values allocate.
  */
 #ifndef KYMO_BASE_HISTOGRAM_H
 #define KYMO_BASE_HISTOGRAM_H
@@ -108,7 +110,8 @@ bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *m
  * histogram_fill() - @count values near @value in the buckets alone: the caller sets count, sum,
  * squares, min and max
  *
- * For a histogram that was written as buckets and sums. Return: 0, or -ENOMEM.
+ * For a histogram that was written as buckets and sums. Return: 0, or -ENOMEM. Context: allocates
+ * now and then.
  */
 int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count);
 

@@ -29,7 +29,7 @@ int perfetto_file_create(const char *path, struct perfetto_file **file, struct k
 struct kymo_sink *perfetto_file_sink(struct perfetto_file *file);
 
 /** perfetto_file_begin() - the session has the sink: write in a thread of its own. Return: 0; -1
- * with @err: no thread. */
+ * with @err: no thread. Context: allocates. */
 int perfetto_file_begin(struct perfetto_file *file, struct kymo_err *err);
 
 /**
@@ -37,6 +37,7 @@ int perfetto_file_begin(struct perfetto_file *file, struct kymo_err *err);
  * @file: no session has its sink any more; may be NULL
  * @err: NULL: the session did not begin; the file is removed
  *
+ * Context: blocks until the thread has written the rest.
  * Return: 0; -1 with @err: the file could not be written all the time.
  */
 int perfetto_file_end(struct perfetto_file *file, struct kymo_err *err);

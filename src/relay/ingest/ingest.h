@@ -2,6 +2,8 @@
 /*
  * Producers: what lttng-consumerd or a kymo recorder sends to the control port and the data port.
  * Bytes in, replies out; the server reads and writes the sockets.
+ *
+ * Context of all functions: the loop's thread; allocate; wait for no job of the disk's thread.
  */
 #ifndef KYMO_RELAY_INGEST_H
 #define KYMO_RELAY_INGEST_H
@@ -15,7 +17,7 @@ struct intake;
  * ingest_new() - a control connection
  * @minor: version 2.@minor is announced: from WIRE_MINOR_LEAST to WIRE_MINOR
  *
- * Return: NULL: out of memory. Context: allocates.
+ * Return: NULL: out of memory.
  */
 struct ingest *ingest_new(struct relay *relay, unsigned minor);
 
@@ -23,7 +25,6 @@ struct ingest *ingest_new(struct relay *relay, unsigned minor);
  * ingest_bytes() - handle @bytes; answers are added to @reply
  *
  * Return: 0; -1 with @err: send @reply, then close the connection.
- * Context: allocates; does not wait for the disk.
  */
 int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply,
 		 struct kymo_err *err);

@@ -115,7 +115,7 @@ int store_sync(struct store_file *file, const struct ctf_sync *sync, store_done 
 int store_cut(struct store_file *file, uint64_t size);
 
 /** store_move() - a file, or a directory with everything in it. @to: NULL: remove it. Failures are
- * reported by say(). */
+ * reported by say(). Return: 0; -1: out of memory, or a path is not safe. */
 int store_move(struct store *store, const char *from, const char *to);
 
 /**

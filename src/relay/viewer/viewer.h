@@ -3,6 +3,9 @@
  * Viewers: babeltrace2's lttng-live or `kymo live` at the viewer port. Any number of viewers can
  * attach to a session, each at its own position, also when the session has ended. Every viewer
  * begins at the session's beginning, whatever it asks for: older packets are a part of the answer.
+ *
+ * Context of all functions, unless they say more: the loop's thread; allocate; wait for no job of
+ * the disk's thread.
  */
 #ifndef KYMO_RELAY_VIEWER_H
 #define KYMO_RELAY_VIEWER_H
