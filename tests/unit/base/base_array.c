@@ -77,10 +77,12 @@ static void a_buffer_fits_what_is_needed(void **state)
 		assert_true(room >= size && (room == had || room >= 2 * had));
 		bytes[size - 1] = 1;
 	}
+#ifndef __SANITIZE_ADDRESS__ /* it ends a program that asks for so much */
 	had = room;
 	assert_false(ARRAY_FIT(bytes, SIZE_MAX / 2 + 2, room));
 	assert_int_equal(room, had);
 	assert_int_equal(bytes[0], 1);
+#endif
 	free(bytes);
 }
 
