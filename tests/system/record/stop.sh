@@ -63,11 +63,14 @@ start() {	# NAME OPTION...: a recording of it
 ended() {	# NAME: its child has ended
 	kill -0 "$(cat "$scratch/left-$1.n.pid")" 2>/dev/null && fail "$1: the traced child still runs"
 }
-for seconds in 1 4 16; do	# until the child has begun within this time
-	start duration -d $seconds 2>/dev/null || fail "--duration: $?"
-	[ -s "$scratch/left-duration.n.pid" ] && break
-	rm -rf "$scratch/left-duration"
+for seconds in 1 4 16; do	# until the child has begun within this time, and has ended within the 3 s before SIGTERM
+	start duration -d $seconds 2>/dev/null
+	status=$?
+	[ $status = 0 ] && [ -s "$scratch/left-duration.n.pid" ] && break
+	[ $status = 0 ] || [ $status = 143 ] || break
+	rm -rf "$scratch/left-duration"*
 done
+[ $status = 0 ] || fail "--duration: $status"
 ended duration
 same "all events" "$(noted "$scratch/left-duration.n")" "$(field "$scratch/left-duration" totals recorded)"
 start pipe -d $seconds 2>&1 | cat	# which ends when nobody has the pipe open
