@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 import lib_numbers as lib
@@ -71,24 +72,29 @@ int main(int argc, char **argv)
 
 class Program:
     def __init__(self, place, url, patience=0):
-        self.process = place.start(place.program, url, str(patience), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.errors = tempfile.NamedTemporaryFile()
+        self.process = place.start(place.program, url, str(patience), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         begun = self.process.stdout.readline()
-        check(begun == "begun\n", "no session: %s", begun or self.process.stderr.read())
+        check(begun == "begun\n", "no session: %s", begun or self.said())
+
+    def said(self):
+        with open(self.errors.name, encoding="utf-8") as file:
+            return file.read()
 
     def ask(self, request):
         """Return: recorded, dropped, and an error or ""."""
         self.process.stdin.write(request + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
-        check(answer, "%s: the program ended: %s", request, self.process.stderr)
+        check(answer, "%s: the program ended: %s", request, self.said())
         recorded, dropped, error = answer.rstrip("\n").split(" ", 2)
         return int(recorded), int(dropped), error
 
     def stop(self):
         answer = self.ask("stop")
-        _, said = self.process.communicate(timeout=60)
-        check(self.process.returncode == 0, "it ended with %s: %s", self.process.returncode, said)
-        return answer, said
+        self.process.communicate(timeout=60)
+        check(self.process.returncode == 0, "it ended with %s: %s", self.process.returncode, self.said())
+        return answer, self.said()
 
 
 def stored(relay, session="walk"):
@@ -132,9 +138,9 @@ def comes_late(kind, place):
     relay = kind()
     program = Program(place, relay.url("walk"), 1)
     program.ask("emit 1000")
-    (recorded, dropped, error), said = program.stop()
+    lib.wait_for("a first try", lambda: "retrying" in program.said())
+    (recorded, dropped, error), _ = program.stop()
     check((recorded, dropped) == (1000, 0) and "not known to have stored the last" in error and "with 1000 events" in error, "%s", error)
-    check("retrying" in said, "not said: %s", said)
     with relay:
         program = Program(place, relay.url("next"))
         program.ask("emit 10")

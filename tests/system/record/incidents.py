@@ -72,7 +72,7 @@ def main(directory):
     need(done.returncode == 6 and 'no incident in ' + place in done.stderr and '--dir DIR' in done.stderr and '--trigger' in done.stderr,
          done.stderr)
     # A command that gets the JSON and the environment, and then hangs.
-    record(place, '--command-limit', '200ms', '--on-incident', 'cat > got; echo $KYMO_INCIDENT_NAME >> got; sleep 1000')
+    record(place, '--command-limit', '3s', '--on-incident', 'cat > got; echo $KYMO_INCIDENT_NAME >> got; sleep 1000')
     until('the incident is complete and its command was ended',
           lambda: os.listdir(place) and any(i['state'] == 'complete' and 'command' in shown(place, i['name']) for i in listed(place)))
     name = listed(place)[0]['name']
