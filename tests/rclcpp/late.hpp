@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As much of rcl and rclcpp as the hooks of src/inside/ros2/ros2_late*.c are about, for late.cpp: the functions that a library
+ * As much of rcl and rclcpp as the hooks of src/inside/ros2/late are about, for late.cpp: the functions that a library
  * has, with their names, and the templates that a program instantiates, with the members that they have in Jazzy.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks that only a process has to which kymo was attached (ros2_late.c). No library exports them:
- * a program that was started with kymo calls these functions directly.
+ * Hooks that only a process has to which kymo was attached (late/ros2_late.c). No library exports
+ * them: a program that was started with kymo calls these functions directly.
  */
 #ifndef KYMO_HOOKS_LATE_H
 #define KYMO_HOOKS_LATE_H

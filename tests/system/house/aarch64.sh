@@ -44,7 +44,7 @@ wait "$second"
 shared="-DKYMO_IS_SHARED -shared -fPIC -fvisibility=hidden -ftls-model=initial-exec -Wl,-z,now -Wl,--no-undefined"
 $cc $flags $shared -Wl,-soname,libkymo.so.0 -o "$work/libkymo.so.0" src/inside/tracer/*.c
 ln -s libkymo.so.0 "$work/libkymo.so"
-$cc $flags $shared -Wl,-soname,libkymo-ros2.so -o "$work/libkymo-ros2.so" src/inside/ros2/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
+$cc $flags $shared -Wl,-soname,libkymo-ros2.so -o "$work/libkymo-ros2.so" src/inside/ros2/*.c src/inside/ros2/late/*.c -L"$work" -lkymo -Wl,-rpath,'$ORIGIN'
 $cc $flags -Iexamples/tracetools-stub -DSTUB_MAJOR=8 -DSTUB_MINOR=2 -shared -fPIC \
 	-o "$work/libtracetools.so" examples/tracetools-stub/stub.c
 cat >"$work/loop.c" <<'C'

@@ -32,6 +32,7 @@ ROOMS = {
     "inside": "abi",
     "inside/tracer": "",
     "inside/ros2": "inside/tracer",
+    "inside/ros2/late": "inside/ros2",
     "inside/malloc": "inside/tracer",
     "inside/functions": "inside/tracer",
     "inside/attach": "",

@@ -78,7 +78,7 @@ static void count_event(struct info *info, struct info_thread *t, const struct k
 		info->end_ns = event->ns;
 }
 
-/* The program did not report these facts itself (src/inside/ros2/ros2_late.c). */
+/* The program did not report these facts itself (src/inside/ros2/late/ros2_late.c). */
 static void count_fact(struct info *info, const struct kymo_ctf_event *event)
 {
 	info->asked += !strcmp(event->class->name, "ros2_kymo:asked_afterwards");

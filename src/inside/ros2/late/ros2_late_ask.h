@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "inside/ros2/ros2_late_seen.h"
+#include "inside/ros2/late/ros2_late_seen.h"
 
 /* A function of the program's libraries that is looked up once. */
 struct kymo_late_symbol {

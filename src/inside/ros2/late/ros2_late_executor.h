@@ -3,7 +3,7 @@
 #ifndef KYMO_HOOKS_LATE_EXECUTOR_H
 #define KYMO_HOOKS_LATE_EXECUTOR_H
 
-#include "inside/ros2/ros2_late_cxx.h"
+#include "inside/ros2/late/ros2_late_cxx.h"
 
 /* rclcpp::AnyExecutable, from Foxy on. */
 struct kymo_executable {

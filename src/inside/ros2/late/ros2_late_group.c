@@ -19,15 +19,15 @@
  * each, with a shared_ptr, which keeps the object alive meanwhile. In libstdc++, a std::function is
  * two words for the function object, a manager and the function to call.
  */
-#include "inside/ros2/ros2_late_group.h"
+#include "inside/ros2/late/ros2_late_group.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "inside/ros2/ros2_emit.h"
-#include "inside/ros2/ros2_late_ask.h"
-#include "inside/ros2/ros2_late_callback.h"
-#include "inside/ros2/ros2_late_cxx.h"
+#include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_callback.h"
+#include "inside/ros2/late/ros2_late_cxx.h"
 #include "inside/ros2/ros2_libraries.h"
 
 #define WORDS 32u      /* of a subscription that are looked at */

@@ -4,7 +4,7 @@
 #ifndef KYMO_HOOKS_LATE_GROUP_H
 #define KYMO_HOOKS_LATE_GROUP_H
 
-#include "inside/ros2/ros2_late_seen.h"
+#include "inside/ros2/late/ros2_late_seen.h"
 
 /**
  * kymo_late_group_node() - find the node of a group, report its facts, and keep it in the entry

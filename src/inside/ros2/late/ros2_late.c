@@ -28,10 +28,10 @@
 #include <time.h>
 
 #include "inside/ros2/ros2_attach.h"
-#include "inside/ros2/ros2_late_ask.h"
-#include "inside/ros2/ros2_late_callback.h"
-#include "inside/ros2/ros2_late_executor.h"
-#include "inside/ros2/ros2_late_group.h"
+#include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_callback.h"
+#include "inside/ros2/late/ros2_late_executor.h"
+#include "inside/ros2/late/ros2_late_group.h"
 #include "inside/tracer/tracer_calm.h"
 
 #define PATIENCE_NS 1000000000

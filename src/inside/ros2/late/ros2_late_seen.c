@@ -4,7 +4,7 @@
  * object at this address uses the entry again. So threads only ever add entries, with one
  * compare-exchange, and a search needs no lock.
  */
-#include "inside/ros2/ros2_late_seen.h"
+#include "inside/ros2/late/ros2_late_seen.h"
 
 #include <string.h>
 #include <time.h>

@@ -14,15 +14,15 @@
  *
  * and the class of the control block has the class of the object in its name.
  */
-#include "inside/ros2/ros2_late_executor.h"
+#include "inside/ros2/late/ros2_late_executor.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "inside/ros2/ros2_emit.h"
-#include "inside/ros2/ros2_late_ask.h"
-#include "inside/ros2/ros2_late_callback.h"
-#include "inside/ros2/ros2_late_group.h"
+#include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_callback.h"
+#include "inside/ros2/late/ros2_late_group.h"
 #include "inside/tracer/tracer_calm.h"
 
 #define WORDS 256u /* of an executor that are looked at */

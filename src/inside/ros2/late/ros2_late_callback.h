@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "inside/ros2/ros2_late_seen.h"
+#include "inside/ros2/late/ros2_late_seen.h"
 
 /** kymo_late_begins() - the callback at @address begins, and belongs to @owner: a subscription, a
  * timer, a service, or what gets messages within the process. Context: on the thread that runs it,

@@ -10,7 +10,7 @@
  * words for the function object, a manager, and the function to call; the manager answers with the
  * type_info of the function object if it is asked for it, and only reads.
  */
-#include "inside/ros2/ros2_late_cxx.h"
+#include "inside/ros2/late/ros2_late_cxx.h"
 
 #include <link.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_ask.h"
 #include "inside/ros2/ros2_symbols.h"
 
 #define CALLBACK_WORDS 16u /* in which a callback has its std::function */

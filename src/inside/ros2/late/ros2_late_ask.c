@@ -6,7 +6,7 @@
  * Beside each fact there is an event asked_afterwards or inferred_afterwards, so that a trace says
  * which of its facts the program did not report.
  */
-#include "inside/ros2/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_ask.h"
 
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"

@@ -11,14 +11,14 @@
  * look different. A service that nobody ever calls shows it by its function object, if another
  * service has one at the same place.
  */
-#include "inside/ros2/ros2_late_callback.h"
+#include "inside/ros2/late/ros2_late_callback.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "inside/ros2/ros2_emit.h"
-#include "inside/ros2/ros2_late_ask.h"
-#include "inside/ros2/ros2_late_cxx.h"
+#include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_cxx.h"
 #include "inside/tracer/tracer_calm.h"
 
 #define OBJECT_MAX 4096u /* bytes of an object that are before its callback */
