@@ -88,8 +88,11 @@ int session_begin(const struct session_options *options, struct session **result
 {
 	struct session *session = session_new(options);
 
-	if (!session)
+	if (!session) {
+		if (options->sink)
+			options->sink->ops->close(options->sink);
 		return err_no_memory(err);
+	}
 	if (homes_open(session, err) < 0)
 		goto fail;
 	session->started_ns = session->drain.now_ns = clocks_snapshot(session)->monotonic;

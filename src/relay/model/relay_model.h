@@ -232,7 +232,8 @@ struct relay_create {
 	uint32_t format;		/* enum wire_format */
 };
 
-/** relay_create_session() - Return: NULL: invalid names, too many sessions, or out of memory. */
+/** relay_create_session() - Context: blocks, once for each session: asks the disk whether the name
+ * is taken. Return: NULL: invalid names, too many sessions, or out of memory. */
 struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create);
 struct relay_session *relay_find_session(const struct relay *relay, uint64_t id);
 
