@@ -137,6 +137,15 @@ protected:
 			then(message->data);
 		}, options);
 	}
+	/* A timer that publishes numbers, and a subscription, which has a group of this type. */
+	void talk(unsigned ms, rclcpp::Publisher<Number>::SharedPtr out, const std::string &topic, CallbackGroupType type)
+	{
+		auto timer = group(CallbackGroupType::MutuallyExclusive, std::to_string(ms) + "000000");
+		auto back = group(type, topic);
+
+		timers_.push_back(every(ms, [this, out] { publish(out, ++number_); }, timer));
+		subscriptions_.push_back(subscription(topic, 10, back, [](uint64_t) {}));
+	}
 	std::string name_;
 	uint64_t number_ = 0;
 	std::vector<Group> groups_;
@@ -146,19 +155,13 @@ protected:
 
 using Plain = Animal<rclcpp::Node>;
 
-/* Publishes fast, and slow in between; gets back what the listener makes of it. */
+/* Gets back what the listener makes of its numbers. */
 class Talker : public Plain {
 public:
-	explicit Talker(const rclcpp::NodeOptions &options) : Plain("talker", options), out_(publisher("/topics/numbers"))
+	explicit Talker(const rclcpp::NodeOptions &options) : Plain("talker", options)
 	{
-		auto fast = group(CallbackGroupType::MutuallyExclusive, "20000000");
-		auto back = group(CallbackGroupType::Reentrant, "/topics/doubled");
-
-		timers_.push_back(every(20, [this] { publish(out_, ++number_); }, fast));
-		subscriptions_.push_back(subscription("/topics/doubled", 10, back, [](uint64_t) {}));
+		talk(20, publisher("/topics/numbers"), "/topics/doubled", CallbackGroupType::Reentrant);
 	}
-private:
-	rclcpp::Publisher<Number>::SharedPtr out_;
 };
 
 /* Two subscriptions of one topic: one keeps up, and one has room for one message and is held up by a timer of its group. */
@@ -184,17 +187,10 @@ private:
 
 class Within : public Plain {
 public:
-	explicit Within(const rclcpp::NodeOptions &options)
-		: Plain("within", rclcpp::NodeOptions(options).use_intra_process_comms(true)), out_(publisher("/within/numbers"))
+	explicit Within(const rclcpp::NodeOptions &options) : Plain("within", rclcpp::NodeOptions(options).use_intra_process_comms(true))
 	{
-		auto timer = group(CallbackGroupType::MutuallyExclusive, "25000000");
-		auto back = group(CallbackGroupType::MutuallyExclusive, "/within/numbers");
-
-		timers_.push_back(every(25, [this] { publish(out_, ++number_); }, timer));
-		subscriptions_.push_back(subscription("/within/numbers", 10, back, [](uint64_t) {}));
+		talk(25, publisher("/within/numbers"), "/within/numbers", CallbackGroupType::MutuallyExclusive);
 	}
-private:
-	rclcpp::Publisher<Number>::SharedPtr out_;
 };
 
 class Generic : public Plain {
