@@ -14,15 +14,14 @@
  * libkymo-ros2.so is preloaded. It also contains all facts (names of nodes, topics, callbacks)
  * since the program started.
  *
- * The session starts one thread, which does all the work (two threads with compression):
- * SCHED_OTHER, all signals blocked. Threads that emit events do not notice the session. Do not call
- * the functions below in real-time threads.
+ * The session starts one thread, which does all the work, one more for each relay, and one more for
+ * compression: SCHED_OTHER, all signals blocked. Threads that emit events do not notice the
+ * session. Do not call the functions below in real-time threads.
  *
  * You can add and remove sinks at any time. A sink is a trace directory, a Perfetto file, or a
- * relay on the network. Each is complete from its
- * first byte: it has all facts, and exactly the events between its addition and its removal:
- * produced = recorded + dropped + filtered + unwritten. sink.h has sinks that you implement
- * yourself.
+ * relay on the network. Each is complete from its first byte: it has all facts, and exactly the
+ * events between its addition and its removal: produced = recorded + dropped + filtered +
+ * unwritten. sink.h has sinks that you implement yourself.
  *
  * A process has one session at a time. `kymo record` records all other processes and leaves alone a
  * process that records itself. A process that another recorder records can't record itself.
@@ -129,10 +128,9 @@ int kymo_session_start(const char *path, const struct kymo_session_options *opti
  * @session: may be NULL
  * @stats: of the whole session; may be NULL
  *
+ * Waits for a relay as long as the relay stores something, and options->relay_patience_ns longer.
  * Return: 0; -1 if something could not be written, or if a relay is not known to have all of it
- * (kymo_session_error()). It waits for a relay as long as the relay stores something, and
- * options->relay_patience_ns longer. @session is freed in both
- * cases, except in a forked child.
+ * (kymo_session_error()). @session is freed in both cases, except in a forked child.
  */
 int kymo_session_stop(struct kymo_session *session, struct kymo_session_stats *stats);
 
@@ -145,8 +143,9 @@ int kymo_session_add_sink(struct kymo_session *session, const char *path);
  * @path: as given to start or add_sink
  * @stats: of the trace; may be NULL
  *
- * Return: 0; -1: there is no sink at @path, or it is the only one, or something could not be written (the
- * sink is removed then, too).
+ * Waits for a relay as kymo_session_stop() does.
+ * Return: 0; -1: there is no sink at @path, or it is the only one, or something could not be
+ * written, or is not known to be at the relay (the sink is removed then, too).
  */
 int kymo_session_remove_sink(struct kymo_session *session, const char *path,
 			     struct kymo_session_stats *stats);
