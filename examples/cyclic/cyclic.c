@@ -138,6 +138,14 @@ static int usage(void)
 	return 2;
 }
 
+/* On the session's thread: that a relay cannot be reached, for example. */
+static void note(void *unused, enum kymo_session_message kind, const char *text)
+{
+	(void)unused;
+	(void)kind;
+	(void)fprintf(stderr, "cyclic: %s\n", text);
+}
+
 static int stop_session(struct kymo_session *session)
 {
 	struct kymo_session_stats stats;
@@ -154,6 +162,7 @@ static int stop_session(struct kymo_session *session)
 
 int main(int argc, char **argv)
 {
+	const struct kymo_session_options options = { .size = sizeof options, .message = note };
 	struct kymo_session *session = NULL;
 	struct samples samples = { 0 };
 	const char *place = NULL;
@@ -183,7 +192,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGINT, stop);
 	(void)signal(SIGTERM, stop);
 	/* Before the loop is real-time: its thread is an ordinary one in any case. */
-	if (place && kymo_session_start(place, NULL, &session) < 0) {
+	if (place && kymo_session_start(place, &options, &session) < 0) {
 		(void)fprintf(stderr, "cyclic: %s\n", kymo_session_error());
 		return 1;
 	}
