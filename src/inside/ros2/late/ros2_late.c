@@ -29,6 +29,7 @@
 
 #include "inside/ros2/ros2_attach.h"
 #include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_base.h"
 #include "inside/ros2/late/ros2_late_callback.h"
 #include "inside/ros2/late/ros2_late_executor.h"
 #include "inside/ros2/late/ros2_late_group.h"
@@ -179,7 +180,7 @@ static void made(enum kymo_seen_kind kind, uintptr_t address)
 void kymo_late_forget(void)
 {
 	kymo_seen_forget();
-	kymo_late_forget_nodes();
+	kymo_base_forget();
 	kymo_late_forget_places();
 }
 

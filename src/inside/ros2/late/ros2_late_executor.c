@@ -21,6 +21,7 @@
 
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/late/ros2_late_ask.h"
+#include "inside/ros2/late/ros2_late_base.h"
 #include "inside/ros2/late/ros2_late_callback.h"
 #include "inside/ros2/late/ros2_late_group.h"
 #include "inside/tracer/tracer_calm.h"
@@ -166,7 +167,7 @@ static void tell_type(const void *executor, const void *caller)
 /* Shall the caller look at the executor? Once, and each time when more is known. */
 static bool is_time(struct kymo_seen *seen)
 {
-	const void *places = (const void *)(uintptr_t)(kymo_late_places() + kymo_late_nodes() + 1);
+	const void *places = (const void *)(uintptr_t)(kymo_late_places() + kymo_base_count() + 1);
 
 	return __atomic_load_n(&seen->object, __ATOMIC_ACQUIRE) != places &&
 	       __atomic_exchange_n(&seen->object, places, __ATOMIC_ACQ_REL) != places;

@@ -19,11 +19,4 @@ void kymo_late_group_node(struct kymo_seen *seen, const void *base, const void *
  * members. @executor: that runs it. Context: as above; as malloc(). */
 void kymo_late_group_report(struct kymo_seen *seen, const void *executor, const void *caller);
 
-/** kymo_late_nodes() - a number that grows when more nodes are known that list their groups.
- * Context: wait-free. */
-unsigned kymo_late_nodes(void);
-
-/** kymo_late_forget_nodes() - forget what lists the groups. Context: as kymo_seen_forget(). */
-void kymo_late_forget_nodes(void);
-
 #endif
