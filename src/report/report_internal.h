@@ -155,12 +155,12 @@ void report_intervals(struct report *report);
 void report_between_runs(struct report *report);
 void report_bandwidth(struct report *report);
 void report_ages(struct report *report);
-
-/* section_losses.c */
-void report_losses(struct report *report);
 void report_behaviour(struct report *report);
 void report_wire(struct report *report);
 void report_utilisation(struct report *report);
+
+/* section_losses.c */
+void report_losses(struct report *report);
 
 /* section_activity.c */
 void report_communications(struct report *report);

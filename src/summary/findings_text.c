@@ -120,8 +120,8 @@ static const char *where_text(const struct summary_entity *entity, uint64_t lost
 	} places[] = {
 		{ SUMMARY_LOST_NOT_SENT, "the publisher's middleware never sent them to it" },
 		{ SUMMARY_LOST_WIRE, "they were sent, and lost on the wire" },
-		{ SUMMARY_LOST_REJECTED, "the middleware rejected them: their qualities of service "
-					 "do not fit, or its reader did not accept them" },
+		{ SUMMARY_LOST_REJECTED, "the middleware rejected them: their QoS is incompatible, "
+					 "or its reader did not accept them" },
 		{ SUMMARY_LOST_QUEUE,
 		  "newer ones displaced them from its queue before it took them" },
 		{ SUMMARY_LOST_NOT_TAKEN, "they were in its queue, and it never took them" },

@@ -11,8 +11,8 @@
  * hands out the messages of a publisher in order: if it handed out a later one, this one was in the
  * queue no longer.
  *
- * Publisher and subscription whose qualities of service do not fit are never connected; that needs
- * no events of the middleware.
+ * The middleware never connects a publisher and a subscription with incompatible QoS; to know this
+ * needs no events of the middleware.
  */
 #include "analysis/model/model_internal.h"
 
@@ -29,7 +29,7 @@ const char *model_lost_name(enum model_lost lost)
 	return names[lost];
 }
 
-/* ---- the quality of service ---- */
+/* ---- QoS ---- */
 
 static void on_qos(struct model *model, const struct now *now)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Qualities of service, and where messages are lost; see model.h.
+ * QoS, and where messages are lost; see model.h.
  *
  * Context of all functions: wait-free.
  */
@@ -34,7 +34,7 @@ enum model_lost {
 	MODEL_LOST_UNKNOWN,
 	MODEL_LOST_NOT_SENT,  /* the publisher's middleware never gave it to the network */
 	MODEL_LOST_WIRE,      /* it was sent, and the other process never received it */
-	/* The qualities of service do not fit, or the reader did not accept it. */
+	/* Their QoS is incompatible, or the reader did not accept it. */
 	MODEL_LOST_REJECTED,
 	MODEL_LOST_QUEUE,     /* it was in the queue, and newer messages displaced it */
 	MODEL_LOST_NOT_TAKEN, /* it was in the queue, and nothing was taken from there any more */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section about where messages were lost. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +13,15 @@ static const struct table_column columns[] = {
 	{ "node", "Never received by" },
 	{ "received", NULL },
 	{ "lost", "Lost" },
-	{ "not_sent", "not sent" },
-	{ "wire", "on the wire" },
-	{ "rejected", "rejected" },
-	{ "queue", "in queue" },
-	{ "not_taken", "not taken" },
-	{ "overwritten", NULL },
-	{ "unknown", "unknown" },
 	{ "depth", "Depth" },
+	{ "where", "Where" },
+	{ "not_sent", NULL },
+	{ "wire", NULL },
+	{ "rejected", NULL },
+	{ "queue", NULL },
+	{ "not_taken", NULL },
+	{ "overwritten", NULL },
+	{ "unknown", NULL },
 	{ "reliability", NULL },
 	{ "durability", NULL },
 	{ "history", NULL },
@@ -48,26 +50,51 @@ static void word(struct table *t, const char *text)
 	cell_name(t, *text ? text : NULL);
 }
 
+/* "28 on the wire, 3 unknown": a column for each place would be too wide for a terminal. */
+static void where_text(const struct losses_subscription *its, char *buffer, size_t size)
+{
+	const struct {
+		uint64_t count;
+		const char *name;
+	} places[] = {
+		{ its->where[MODEL_LOST_NOT_SENT], "not sent" },
+		{ its->where[MODEL_LOST_WIRE], "on the wire" },
+		{ its->where[MODEL_LOST_REJECTED], "rejected" },
+		{ its->where[MODEL_LOST_QUEUE] + its->overwritten, "in queue" },
+		{ its->where[MODEL_LOST_NOT_TAKEN], "not taken" },
+		{ its->where[MODEL_LOST_UNKNOWN], "unknown" },
+	};
+	size_t used = 0;
+
+	*buffer = '\0';
+	for (size_t i = 0; i < COUNT_OF(places) && used < size; i++)
+		if (places[i].count)
+			used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu64 " %s",
+						 used ? ", " : "", places[i].count, places[i].name);
+}
+
 static void row(struct report *report, const struct report_row *at)
 {
 	const struct model_subscription *s = at->of;
 	const struct losses_subscription *its = losses_subscription(report->losses, s->index);
 	const struct model_publisher *publisher = conflicting(report, s);
 	struct table *t = report->table;
+	char where[256];
 
+	where_text(its, where, sizeof(where));
 	table_text(t, s->topic->name);
 	cell_node(t, s->node);
 	table_u64(t, its->received);
 	table_u64(t, its->lost);
+	table_u64(t, s->depth);
+	table_text(t, where);
 	table_u64(t, its->where[MODEL_LOST_NOT_SENT]);
 	table_u64(t, its->where[MODEL_LOST_WIRE]);
 	table_u64(t, its->where[MODEL_LOST_REJECTED]);
-	table_u64(t, its->where[MODEL_LOST_QUEUE] +
-			     (report->options->format == TABLE_TEXT ? its->overwritten : 0));
+	table_u64(t, its->where[MODEL_LOST_QUEUE]);
 	table_u64(t, its->where[MODEL_LOST_NOT_TAKEN]);
 	table_u64(t, its->overwritten);
 	table_u64(t, its->where[MODEL_LOST_UNKNOWN]);
-	table_u64(t, s->depth);
 	word(t, s->qos.reliability);
 	word(t, s->qos.durability);
 	word(t, s->qos.history);
@@ -77,23 +104,23 @@ static void row(struct report *report, const struct report_row *at)
 	table_i64(t, s->process->pid);
 }
 
-/* What each of the two asked for, where their qualities of service do not fit. */
+/* What each of the two asked for, where their QoS is incompatible. */
 static void both_sides(char *buffer, size_t size, const struct model_publisher *publisher,
 		       const struct model_subscription *subscription)
 {
 	const char *conflict = model_qos_conflict(publisher, subscription);
 
 	if (strcmp(conflict, "reliability") == 0)
-		snprintf(buffer, size, "it offers %s, and the subscription asks for %s",
+		snprintf(buffer, size, "the publisher offers %s, and the subscription asks for %s",
 			 publisher->qos.reliability, subscription->qos.reliability);
 	else if (strcmp(conflict, "durability") == 0)
-		snprintf(buffer, size, "it offers %s, and the subscription asks for %s",
+		snprintf(buffer, size, "the publisher offers %s, and the subscription asks for %s",
 			 publisher->qos.durability, subscription->qos.durability);
 	else
-		snprintf(buffer, size, "it offers a longer one, or none");
+		snprintf(buffer, size, "the publisher offers a longer one, or none");
 }
 
-/* Text has no room for all qualities of service; it has those that do not fit. */
+/* Text has no room for all QoS policies; it has those that are incompatible. */
 static void note_conflicts(struct report *report, const struct report_rows *rows)
 {
 	char sides[128];
@@ -106,7 +133,8 @@ static void note_conflicts(struct report *report, const struct report_rows *rows
 			continue;
 		both_sides(sides, sizeof(sides), publisher, s);
 		table_note(report->table,
-			   "%s can receive nothing from %s on %s, because their %s does not fit: %s.",
+			   "%s can receive nothing from %s on %s, because their %s is "
+			   "incompatible: %s.",
 			   s->node ? s->node->full_name : "A node",
 			   publisher->node ? publisher->node->full_name : "a publisher",
 			   s->topic->name, model_qos_conflict(publisher, s), sides);

@@ -98,7 +98,8 @@ static void rejected_text(const struct fate *fate, char *buffer, size_t size)
 	const char *conflict = model_qos_conflict(fate->publisher, fate->subscription);
 
 	if (conflict)
-		snprintf(buffer, size, "the middleware never connects the two: their %s does not fit", conflict);
+		snprintf(buffer, size,
+			 "the middleware never connects the two: their %s is incompatible", conflict);
 	else
 		snprintf(buffer, size, "its process received it, and its reader did not accept it");
 }
