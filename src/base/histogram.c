@@ -94,6 +94,16 @@ bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *m
 	return false;
 }
 
+uint64_t histogram_at_least(const struct histogram *histogram, uint64_t least)
+{
+	uint64_t middle, count, sum = 0;
+	unsigned at = 0;
+
+	while (histogram_next(histogram, &at, &middle, &count))
+		sum += middle >= least ? count : 0;
+	return sum;
+}
+
 /* From 16 on, the five highest bits of a value and their position are the number of its bucket. */
 unsigned histogram_coarse(uint64_t value)
 {

@@ -106,6 +106,9 @@ int histogram_merge(struct histogram *into, const struct histogram *from);
 bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *middle,
 		    uint64_t *count);
 
+/** histogram_at_least() - how many values are in buckets whose middle is at least @least. */
+uint64_t histogram_at_least(const struct histogram *histogram, uint64_t least);
+
 /**
  * histogram_fill() - @count values near @value in the buckets alone: the caller sets count, sum,
  * squares, min and max

@@ -75,22 +75,13 @@ uint64_t summary_steady_max(const struct summary_entity *entity, enum summary_di
 	return entity->startup ? entity->startup->steady_ns[which] : entity->histogram[which].max;
 }
 
-static uint64_t at_least(const struct histogram *histogram, uint64_t least_ns)
-{
-	uint64_t middle, count, sum = 0;
-	unsigned at = 0;
-
-	while (histogram_next(histogram, &at, &middle, &count))
-		sum += middle >= least_ns ? count : 0;
-	return sum;
-}
-
 uint64_t summary_steady_count(const struct summary_entity *entity, enum summary_distribution which,
 			      uint64_t least_ns)
 {
-	const uint64_t all = at_least(&entity->histogram[which], least_ns);
+	const struct summary_startup *part = entity->startup;
+	const uint64_t all = histogram_at_least(&entity->histogram[which], least_ns);
 	const uint64_t startup =
-		entity->startup ? at_least(&entity->startup->histogram[which], least_ns) : 0;
+		part ? histogram_at_least(&part->histogram[which], least_ns) : 0;
 
 	return all > startup ? all - startup : 0;
 }
@@ -98,8 +89,8 @@ uint64_t summary_steady_count(const struct summary_entity *entity, enum summary_
 bool summary_startup_matters(const struct summary_entity *entity, enum summary_distribution which)
 {
 	return !entity->is_startup && entity->startup &&
-	       at_least(&entity->startup->histogram[which],
-			histogram_quantile(&entity->histogram[which], 0.5));
+	       histogram_at_least(&entity->startup->histogram[which],
+				  histogram_quantile(&entity->histogram[which], 0.5));
 }
 
 uint64_t summary_hidden(const struct summary *summary)
@@ -119,7 +110,7 @@ uint64_t summary_hidden(const struct summary *summary)
 			least = 2 * usual;
 		if (least < usual + SUMMARY_FINDINGS_EXCESS_MIN_NS)
 			least = usual + SUMMARY_FINDINGS_EXCESS_MIN_NS;
-		hidden += at_least(&entity->startup->histogram[SUMMARY_LATENCY], least);
+		hidden += histogram_at_least(&entity->startup->histogram[SUMMARY_LATENCY], least);
 	}
 	return hidden;
 }

@@ -103,14 +103,10 @@ static void drop_instances(struct why_answer *answer)
 static uint64_t hidden_above(const struct why_answer *answer, const struct histogram *startup)
 {
 	const struct why_options *o = answer->options;
-	uint64_t middle, count, hidden = 0;
-	unsigned at = 0;
 
 	if (o->message || o->at_ns || !answer->instances)
 		return 0;
-	while (histogram_next(startup, &at, &middle, &count))
-		hidden += (int64_t)middle > answer->instance->total_ns ? count : 0;
-	return hidden;
+	return histogram_at_least(startup, (uint64_t)answer->instance->total_ns + 1);
 }
 
 static int take_arrivals(struct why_answer *answer)
