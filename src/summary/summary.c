@@ -151,12 +151,7 @@ struct summary_entity *summary_entity(struct summary *summary, enum summary_kind
 const struct summary_entity *summary_entity_like(const struct summary *summary,
 						 const struct summary_entity *entity)
 {
-	for (unsigned i = 0; i < summary->entities; i++)
-		if (summary->entity[i]->kind == entity->kind &&
-		    !strcmp(summary->entity[i]->name, entity->name) &&
-		    !strcmp(summary->entity[i]->of, entity->of))
-			return summary->entity[i];
-	return NULL;
+	return summary_find(summary, entity->kind, entity->name, entity->of);
 }
 
 /* Equal values: the earlier one first, so that merging does not depend on the order. */

@@ -204,14 +204,16 @@ static void on_dropped(void *context, const struct model_message *message, enum 
 	at = subscription_at(collect, message->subscription);
 	if (!at)
 		return;
-	if (why == MODEL_DROP_OVERWRITTEN)
+	if (why == MODEL_DROP_OVERWRITTEN) {
 		at->overwritten++;
-	else if (why == MODEL_DROP_CLEARED)
+	} else if (why == MODEL_DROP_CLEARED) {
 		at->cleared++;
-	else if (at->first_ns && message->publish_ns < at->first_ns)
+	} else if (at->first_ns && message->publish_ns < at->first_ns) {
 		at->not_yet++;
-	else
-		at->never++, at->where[message->lost]++;
+	} else {
+		at->never++;
+		at->where[message->lost]++;
+	}
 }
 
 static void on_call(void *context, const struct model_call *call)
