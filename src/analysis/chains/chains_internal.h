@@ -159,7 +159,7 @@ struct chains {
 	struct map publications;	/* (id, scope) -> struct chains_publication */
 	struct array windows;		/* of struct chains_window *, by publisher */
 	struct chains_window call_window[3];	/* by scope */
-	struct array clients;		/* of struct client *, by client */
+	struct array clients;		/* of struct calls_client *, by client */
 	struct array threads;		/* of struct thread_state *, by thread */
 	struct array latest;		/* of struct latest *, by callback */
 	struct array node_latest;	/* of struct latest *, lists by node */

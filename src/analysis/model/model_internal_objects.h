@@ -104,7 +104,7 @@ struct subscription {
 	} latest;
 };
 
-struct handle_link {
+struct message_link {
 	struct model_link pub;
 	struct subscription **subscription;
 	/* Per publisher and subscription: the latest run that was used as a cause. */
@@ -114,7 +114,7 @@ struct handle_link {
 /* A publisher's place in a link. */
 struct link_end {
 	struct link_end *next;
-	struct handle_link *link;
+	struct message_link *link;
 	unsigned at;			/* index among the link's publishers */
 };
 

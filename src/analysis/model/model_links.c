@@ -11,10 +11,10 @@
 /* Handles in one annotation; more is damage. */
 #define ENDS_MAX 1024u
 
-static struct handle_link *link_new(struct model *model, const struct process *process,
+static struct message_link *link_new(struct model *model, const struct process *process,
 			     enum model_link_kind kind, unsigned subscriptions, unsigned publishers)
 {
-	struct handle_link *link = model_object_new(model, MODEL_LINK, sizeof(*link));
+	struct message_link *link = model_object_new(model, MODEL_LINK, sizeof(*link));
 	void *publisher;
 
 	if (!link)
@@ -35,13 +35,13 @@ static struct handle_link *link_new(struct model *model, const struct process *p
 	return link;
 }
 
-static void add_subscription(struct handle_link *link, struct subscription *subscription)
+static void add_subscription(struct message_link *link, struct subscription *subscription)
 {
 	subscription->linked = true;
 	link->subscription[link->pub.subscriptions++] = subscription;
 }
 
-static void add_publisher(struct model *model, struct handle_link *link,
+static void add_publisher(struct model *model, struct message_link *link,
 			  struct publisher *publisher)
 {
 	struct link_end *end = model_alloc(model, sizeof(*end));
@@ -69,7 +69,7 @@ static bool is_known(const struct model *model, const struct now *now, enum mode
 	const struct list *list = &model->list[MODEL_LINK];
 
 	for (unsigned i = 0; i < list->count; i++) {
-		const struct handle_link *link = list->item[i];
+		const struct message_link *link = list->item[i];
 
 		if (link->pub.process == &now->process->pub && link->pub.kind == kind &&
 		    link->pub.born_ns == now->true_ns)
@@ -81,7 +81,7 @@ static bool is_known(const struct model *model, const struct now *now, enum mode
 static void annotate(struct model *model, const struct now *now, enum model_link_kind kind,
 		     const struct kymo_ctf_value *subs, const struct kymo_ctf_value *pubs)
 {
-	struct handle_link *link;
+	struct message_link *link;
 
 	if (!subs->present || !pubs->present || subs->size > ENDS_MAX || pubs->size > ENDS_MAX ||
 	    is_known(model, now, kind))
@@ -149,7 +149,7 @@ static bool is_end(const struct model_node *node, const struct model_topic *topi
 static void rule_link(struct model *model, struct publisher *publisher,
 		      struct subscription *subscription)
 {
-	struct handle_link *link = link_new(model, (const struct process *)publisher->pub.process,
+	struct message_link *link = link_new(model, (const struct process *)publisher->pub.process,
 				     MODEL_LINK_USE_LATEST, 1, 1);
 
 	if (!link)
@@ -226,7 +226,7 @@ void model_link_ended(const struct frame *frame, int64_t ns)
 static void cause_tell(struct model *model, const struct model_message *message,
 		       const struct link_end *end, unsigned at)
 {
-	struct handle_link *link = end->link;
+	struct message_link *link = end->link;
 	const struct subscription *subscription = link->subscription[at];
 	uint64_t *used = &link->used[(size_t)end->at * link->pub.subscriptions + at];
 	struct model_cause cause = {
