@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links that the times let one guess; see chains_suggest.h.
+ * Message links that the times suggest; see chains_suggest.h.
  *
  * The idea of GATE: a node that keeps a message until its timer fires has nothing to publish when
- * nothing came. So its runs are counted in a table of four fields, by whether something came since
- * the run before, and by whether it published:
+ * nothing came. So the runs of the timer's callback are counted in a table of four fields, by
+ * whether something came since the run before, and by whether it published:
  *
  *                   published   did not
  *     something new     a          b        a / (a + b) >= 9 of 10
  *     nothing new       c          d        c / (c + d) <= 1 of 10
  *
  * with at least ten runs in each row. If publishing did not depend on the subscription, both rows
- * would have the same share p; ten of ten and none of ten have a probability of
- * (p (1 - p))^10 <= 1e-6 then.
+ * would have the same share p of runs that published. Ten runs in each row then look like this with
+ * a probability of at most (11 / 1024)^2 = 1.2e-4, for p = 1/2; with more runs, it is smaller.
  *
  * The idea of FOLLOWS: two clocks that know nothing of each other drift, and each has a jitter of
  * its own; then the time from one to the next event of the other varies as much as the time between
@@ -31,15 +31,11 @@
 #define PUBLISHED_MAX 8u
 #define RUNS_MIN 10u /* in each row of the table */
 #define FOLLOWED_MIN 50u
-#define VARIES_MAX 0.35
+#define VARIES_MAX (1.0 / 3)
 
 struct sum {
 	uint64_t count;
 	double mean, squares;
-};
-
-struct gate {
-	uint64_t fresh, fresh_published, stale, stale_published;
 };
 
 /* What a thread publishes outside of callbacks, behind the runs of one subscription's callback. */
@@ -67,7 +63,7 @@ struct worker {
 	unsigned count;
 	const struct model_publisher *publisher[PUBLISHED_MAX];
 	uint64_t seen[KEPT_MAX];
-	struct gate gate[PUBLISHED_MAX][KEPT_MAX];
+	struct suggest_gate gate[PUBLISHED_MAX][KEPT_MAX];
 };
 
 struct open {
@@ -175,7 +171,7 @@ static void count_run(struct worker *worker, const struct suggest_node *node,
 {
 	for (unsigned p = 0; p < worker->count; p++)
 		for (unsigned i = 0; i < node->count; i++) {
-			struct gate *gate = &worker->gate[p][i];
+			struct suggest_gate *gate = &worker->gate[p][i];
 			const bool published = open->published >> p & 1;
 
 			if (node->kept[i] == callback)
@@ -314,16 +310,13 @@ static void find_gates(struct suggest *suggest, const struct model_callback *cal
 
 	for (unsigned p = 0; worker && node && p < worker->count; p++)
 		for (unsigned i = 0; i < node->count; i++) {
-			const struct gate *gate = &worker->gate[p][i];
+			const struct suggest_gate *gate = &worker->gate[p][i];
 			const struct suggestion it = {
 				.how = SUGGEST_GATE,
 				.subscription = node->kept[i]->subscription,
 				.publisher = worker->publisher[p],
 				.by = callback,
-				.fresh = gate->fresh,
-				.fresh_published = gate->fresh_published,
-				.stale = gate->stale,
-				.stale_published = gate->stale_published,
+				.gate = *gate,
 			};
 
 			if (gate->fresh >= RUNS_MIN && gate->stale >= RUNS_MIN &&

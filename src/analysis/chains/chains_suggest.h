@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links between a subscription and a later publication of the same node that nobody told of, as
- * the times let one guess. A guess is never used as a link: it is shown beside its evidence.
+ * Message links that the program did not annotate: a subscription, and a later publication of the
+ * same node, which the times connect. A suggestion is never used as a link: it is shown beside its
+ * evidence.
  *
  *   GATE     a callback publishes in the runs before which the subscription received something, and
  *            not in the others
@@ -27,8 +28,10 @@ struct suggestion {
 	const struct model_subscription *subscription;
 	const struct model_publisher *publisher;
 	const struct model_callback *by; /* GATE: the callback that publishes */
-	/* GATE: runs of it with something new, and without; and in how many it published. */
-	uint64_t fresh, fresh_published, stale, stale_published;
+	struct suggest_gate {
+		/* Runs of it with something new, and without; and in how many it published. */
+		uint64_t fresh, fresh_published, stale, stale_published;
+	} gate;
 	/* FOLLOWS: runs of the subscription's callback, and how many one publication followed. */
 	uint64_t runs, followed;
 	double lag_ns, lag_deviation_ns; /* from the end of such a run to the publication */

@@ -38,7 +38,7 @@ static const struct opt opts[] = {
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "suggest", 0, OPT_FLAG, offsetof(struct options, suggest), NULL,
-	  "list links that nobody told of, as guesses beside their evidence", NULL },
+	  "list message links that the times suggest, with the evidence", NULL },
 	{ "all", 'a', OPT_FLAG, offsetof(struct options, all), NULL,
 	  "also chains over /rosout and /parameter_events", NULL },
 	{ "limit", 0, OPT_U64, offsetof(struct options, limit), "N",
@@ -95,7 +95,9 @@ static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_
 static int check_suggest(const struct options *o, const char *pattern, struct kymo_err *err)
 {
 	if (o->suggest && (pattern || o->chain || o->message || o->at || o->latest))
-		return err_set(err, KYMO_EXIT_USAGE, "--suggest lists guesses, and no chains; ask for one of the two");
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--suggest goes without --chain, --message, --at, --latest and a "
+			       "chain such as '/lidar -> /cmd_vel'");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo flow --suggest`: links that nobody told of, as guesses beside their evidence. */
+/* `kymo flow --suggest`: message links that the times suggest, beside the evidence. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -35,8 +35,9 @@ static void evidence(const struct suggestion *it, char *buffer, size_t size)
 			 "%s published in %" PRIu64 " of %" PRIu64
 			 " runs after a new message, and in %" PRIu64 " of %" PRIu64
 			 " without one",
-			 model_callback_label(it->by, label, sizeof(label)), it->fresh_published,
-			 it->fresh, it->stale_published, it->stale);
+			 model_callback_label(it->by, label, sizeof(label)),
+			 it->gate.fresh_published, it->gate.fresh, it->gate.stale_published,
+			 it->gate.stale);
 	else
 		snprintf(buffer, size,
 			 "one publication followed %" PRIu64 " of %" PRIu64
@@ -70,10 +71,10 @@ static void row(struct table *t, const struct suggestion *it)
 	CELL_IF(t, gate, table_text(t, model_callback_label(it->by, text, sizeof(text))));
 	evidence(it, text, sizeof(text));
 	table_text(t, text);
-	CELL_IF(t, gate, table_u64(t, it->fresh));
-	CELL_IF(t, gate, table_u64(t, it->fresh_published));
-	CELL_IF(t, gate, table_u64(t, it->stale));
-	CELL_IF(t, gate, table_u64(t, it->stale_published));
+	CELL_IF(t, gate, table_u64(t, it->gate.fresh));
+	CELL_IF(t, gate, table_u64(t, it->gate.fresh_published));
+	CELL_IF(t, gate, table_u64(t, it->gate.stale));
+	CELL_IF(t, gate, table_u64(t, it->gate.stale_published));
 	CELL_IF(t, !gate, table_u64(t, it->runs));
 	CELL_IF(t, !gate, table_u64(t, it->followed));
 	CELL_IF(t, !gate, table_ns(t, (int64_t)it->lag_ns));
@@ -105,7 +106,7 @@ int flow_suggest(struct flow *flow, bool *lost, struct kymo_err *err)
 	if (pass_run(&flow->passes, flow->reader, &progress, err))
 		goto out;
 	*lost = flow->lost_events || flow->lost_packets;
-	table_section(table, "suggestions", "Links that nobody told of: guesses from times",
+	table_section(table, "suggestions", "Message links that the times suggest",
 		      columns, COUNT_OF(columns));
 	for (unsigned i = 0; (it = suggest_at(suggest, i)); i++)
 		if (is_shown(flow, it)) {
@@ -114,8 +115,8 @@ int flow_suggest(struct flow *flow, bool *lost, struct kymo_err *err)
 		}
 	if (options->format == TABLE_TEXT)
 		table_note(table, "%s",
-			   shown ? "No verb uses these guesses. If one is right, tell it with a "
-				   "message link (docs/answers/flow.md)."
+			   shown ? "Each is a guess, and no verb uses it. If one is right, "
+				   "annotate it in the program: docs/answers/flow.md."
 				 : "Nothing in the times of this trace suggests a link.");
 	status = shown ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
 out:

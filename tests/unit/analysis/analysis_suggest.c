@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links that nobody told of: what the times suggest, and what they do not. */
+/* Message links without an annotation: what the times suggest, and what they do not. */
 #include "analysis/chains/chains_suggest.h"
 #include "feed.h"
 
@@ -79,9 +79,9 @@ static void a_gate(void **state)
 	assert_string_equal(it->subscription->topic->name, "/in");
 	assert_string_equal(it->publisher->topic->name, "/out");
 	assert_int_equal(it->by->kind, MODEL_CALLBACK_TIMER);
-	assert_int_equal(it->fresh, it->fresh_published);
-	assert_int_equal(it->stale_published, 0);
-	assert_true(it->fresh >= 38 && it->stale >= 19);
+	assert_int_equal(it->gate.fresh, it->gate.fresh_published);
+	assert_int_equal(it->gate.stale_published, 0);
+	assert_true(it->gate.fresh >= 38 && it->gate.stale >= 19);
 	assert_null(suggest_at(suggest, 1));		/* not /other */
 	suggest_pass.destroy(suggest);
 }
