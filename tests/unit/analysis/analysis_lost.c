@@ -130,6 +130,64 @@ static void no_events_of_the_middleware(void **state)
 	losses_destroy(losses);
 }
 
+/* The first message is taken, and its events tell what the hooks record of the two processes. */
+static void only_unknown(struct feed *f, const struct losses *losses)
+{
+	const struct losses_subscription *its;
+
+	taken(f, 1 * SECOND + 100, 1 * SECOND);
+	message(f, 2ll * SECOND, NOWHERE);
+	its = finished(f, losses);
+	assert_int_equal(its->lost, 1);
+	assert_int_equal(its->where[MODEL_LOST_UNKNOWN], 1);
+}
+
+/* The process of the publisher has no dds_send. */
+static void no_events_of_the_sender(void **state)
+{
+	struct feed *f = *state;
+	struct losses *losses = listen(f);
+
+	two_processes(f);
+	message(f, 1 * SECOND, NOWHERE);
+	DDS(1 * SECOND + 20, "dds_receive", "#writer", writer, P(16), "source_timestamp", P(1 * SECOND + 2));
+	DDS(1 * SECOND + 30, "dds_cached", "#reader", reader, P(16), "source_timestamp", P(1 * SECOND + 2));
+	only_unknown(f, losses);
+	losses_destroy(losses);
+}
+
+/* The reader has no dds_cached. */
+static void no_events_of_the_reader(void **state)
+{
+	struct feed *f = *state;
+	struct losses *losses = listen(f);
+
+	two_processes(f);
+	message(f, 1 * SECOND, RECEIVED);
+	only_unknown(f, losses);
+	losses_destroy(losses);
+}
+
+/* Two writers of the process have one source timestamp: which of them the events are of is open. */
+static void two_writers(void **state)
+{
+	static uint8_t other[24] = { 7, 8, 9 };
+	struct feed *f = *state;
+	struct losses *losses = listen(f);
+	const struct losses_subscription *its;
+
+	two_processes(f);
+	message(f, 1 * SECOND, CACHED);
+	taken(f, 1 * SECOND + 100, 1 * SECOND);
+	message(f, 2ll * SECOND, SENT);
+	on(f, 1, 1);
+	DDS(2ll * SECOND + 11, "dds_send", "#writer", other, P(16), "source_timestamp", P(2ll * SECOND + 2));
+	its = finished(f, losses);
+	assert_int_equal(its->lost, 1);
+	assert_int_equal(its->where[MODEL_LOST_UNKNOWN], 1);
+	losses_destroy(losses);
+}
+
 static void of_qualities(struct feed *f, const char *offered, const char *wanted, const char *kept, const char *wants_kept,
 			 int64_t offered_ns, int64_t wanted_ns)
 {
@@ -177,6 +235,14 @@ static void deadline(void **state)
 	assert_string_equal(conflict(f), "deadline");
 }
 
+static void no_deadline_is_offered(void **state)
+{
+	struct feed *f = *state;
+
+	of_qualities(f, "reliable", "reliable", "volatile", "volatile", 0, 10);
+	assert_string_equal(conflict(f), "deadline");
+}
+
 /* What the middleware chooses, and what is offered beyond what is wanted, fits. */
 static void qualities_that_fit(void **state)
 {
@@ -186,16 +252,15 @@ static void qualities_that_fit(void **state)
 	assert_null(conflict(f));
 }
 
-/* A queue that keeps all displaces nothing. */
-static void keeps_all(void **state)
+/* Two messages are in the queue, and the second one is taken. */
+static void not_displaced(struct feed *f, const char *history, int64_t lifespan)
 {
-	struct feed *f = *state;
 	struct losses *losses = listen(f);
 	const struct losses_subscription *its;
 
 	on(f, 2, 2);
-	DDS(1, "qos", "rmw_handle", P(0x1200), "\"history", "keep_all", "depth", P(0), "\"reliability", "reliable", "\"durability",
-	    "volatile", "deadline", P(0), "lifespan", P(0));
+	DDS(1, "qos", "rmw_handle", P(0x1200), "\"history", history, "depth", P(2), "\"reliability", "reliable", "\"durability",
+	    "volatile", "deadline", P(0), "lifespan", P(lifespan));
 	two_processes(f);
 	message(f, 1 * SECOND, CACHED);
 	message(f, 2ll * SECOND, CACHED);
@@ -206,11 +271,25 @@ static void keeps_all(void **state)
 	losses_destroy(losses);
 }
 
+/* A queue that keeps all displaces nothing. */
+static void keeps_all(void **state)
+{
+	not_displaced(*state, "keep_all", 0);
+}
+
+/* The message may have expired. */
+static void lifespan(void **state)
+{
+	not_displaced(*state, "keep_last", 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_layer),     TEST(what_proves_nothing), TEST(no_events_of_the_middleware), TEST(qualities_that_do_not_fit),
 		TEST(durability),     TEST(deadline),		 TEST(qualities_that_fit),	    TEST(keeps_all),
+		TEST(lifespan),	      TEST(two_writers),	 TEST(no_events_of_the_sender),	    TEST(no_events_of_the_reader),
+		TEST(no_deadline_is_offered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

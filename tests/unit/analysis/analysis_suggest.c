@@ -161,19 +161,20 @@ static int64_t random_below(uint32_t *seed, int64_t below)
 	return (int64_t)(*seed >> 8) % below;
 }
 
-/* A thread of its own publishes. @jitter: of the time from the message to the publication. */
-static void thread_publishes(struct feed *f, int64_t jitter)
+/* A thread of its own publishes, after one of @each messages. @jitter: of the time in between. */
+static void thread_publishes(struct feed *f, int64_t jitter, unsigned each)
 {
 	int64_t ns = 10 * MS;
 	uint32_t seed = 1;
 
 	keeper(f);
-	for (unsigned i = 0; i < 80; i++) {
+	for (unsigned i = 0; i < 80 * each; i++) {
 		ns += 8 * MS + random_below(&seed, 8 * MS);
 		on(f, 1, 1);
 		receives(f, ns, 0x200);
 		on(f, 1, 2);
-		publish(f, ns + 1 * MS + random_below(&seed, jitter), 0x100);
+		if (i % each == 0)
+			publish(f, ns + 1 * MS + random_below(&seed, jitter), 0x100);
 	}
 }
 
@@ -183,7 +184,7 @@ static void a_thread_follows(void **state)
 	struct suggest *suggest = listen(f);
 	const struct suggestion *it;
 
-	thread_publishes(f, MS / 10);
+	thread_publishes(f, MS / 10, 1);
 	finish(f, suggest);
 	it = suggest_at(suggest, 0);
 	assert_non_null(it);
@@ -200,7 +201,19 @@ static void at_any_time(void **state)
 	struct feed *f = *state;
 	struct suggest *suggest = listen(f);
 
-	thread_publishes(f, 6 * MS);
+	thread_publishes(f, 6 * MS, 1);
+	finish(f, suggest);
+	assert_null(suggest_at(suggest, 0));
+	suggest_pass.destroy(suggest);
+}
+
+/* Behind every second message only. */
+static void too_few_follow(void **state)
+{
+	struct feed *f = *state;
+	struct suggest *suggest = listen(f);
+
+	thread_publishes(f, MS / 10, 2);
 	finish(f, suggest);
 	assert_null(suggest_at(suggest, 0));
 	suggest_pass.destroy(suggest);
@@ -230,7 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_gate),	    TEST(too_few_runs),	    TEST(too_many_lies), TEST(a_timer_of_its_own),
 		TEST(told_already), TEST(a_thread_follows), TEST(at_any_time),	 TEST(two_clocks),
-		TEST(without_a_message_too),
+		TEST(without_a_message_too), TEST(too_few_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
