@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a message was lost that a subscription never received: one step of its path after the other, and what proves nothing. */
 #include "analysis/stats/stats_losses.h"
-#include "feed.h"
+#include "dds_feed.h"
 
-#define DDS(ns, name, ...) ev(f, ns, "ros2_kymo:" name, ##__VA_ARGS__, NULL)
 #define SECOND 1000000000
-
-static uint8_t writer[24] = { 1, 2, 3 }, reader[24] = { 4, 5, 6 };
 
 static void qos(struct feed *f, int64_t ns, uint64_t rmw, const char *reliability, const char *durability, int64_t deadline)
 {
 	DDS(ns, "qos", "rmw_handle", rmw, "\"history", "keep_last", "depth", P(2), "\"reliability", reliability, "\"durability",
 	    durability, "deadline", P(deadline), "lifespan", P(0));
-}
-
-/* /t from process 1 to process 2. */
-static void two_processes(struct feed *f)
-{
-	on(f, 1, 1);
-	EV(1, "rmw_publisher_init", "rmw_publisher_handle", P(0x1100), "#gid", writer, P(24));
-	publisher(f, 2, 0x100, 0x10, "/t");
-	on(f, 2, 2);
-	EV(3, "rmw_subscription_init", "rmw_subscription_handle", P(0x1200), "#gid", reader, P(24));
-	subscription(f, 4, 0x200, 0x10, "/t");
 }
 
 enum reach { NOWHERE, SENT, RECEIVED, CACHED };

@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The path of a message inside the middleware: what the model makes of its events, and how two instances are compared. */
 #include "analysis/why/why.h"
-#include "feed.h"
-
-#define DDS(ns, name, ...) ev(f, ns, "ros2_kymo:" name, ##__VA_ARGS__, NULL)
-
-static uint8_t writer[24] = { 1, 2, 3 }, reader[24] = { 4, 5, 6 };
-
-/* /t from process 1 to process 2. */
-static void two_processes(struct feed *f)
-{
-	on(f, 1, 1);
-	EV(1, "rmw_publisher_init", "rmw_publisher_handle", P(0x1100), "#gid", writer, P(24));
-	publisher(f, 2, 0x100, 0x10, "/t");
-	on(f, 2, 2);
-	EV(3, "rmw_subscription_init", "rmw_subscription_handle", P(0x1200), "#gid", reader, P(24));
-	subscription(f, 4, 0x200, 0x10, "/t");
-}
+#include "dds_feed.h"
 
 /* Up to its reception by the other process. */
 static void travels(struct feed *f, int64_t ns)
