@@ -113,11 +113,14 @@ int flow_suggest(struct flow *flow, bool *lost, struct kymo_err *err)
 			row(table, it);
 			shown++;
 		}
-	if (options->format == TABLE_TEXT)
-		table_note(table, "%s",
-			   shown ? "Each is a guess, and no verb uses it. If one is right, "
-				   "annotate it in the program: docs/answers/flow.md."
-				 : "Nothing in the times of this trace suggests a link.");
+	if (options->format == TABLE_TEXT && shown)
+		table_note(table, "Each is a guess, and no verb uses it. If one is right, annotate "
+				  "it in the program: docs/answers/flow.md.");
+	else if (options->format == TABLE_TEXT)
+		table_note(table, "Nothing in the times of this trace suggests a link%s.",
+			   selection_any(options->selection)
+				   ? " that --node, --topic and --process select"
+				   : "");
 	status = shown ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
 out:
 	passes_free(&flow->passes);
