@@ -33,7 +33,7 @@ struct first_list {
 };
 
 static struct first_list list_of(const struct summary *summary, enum summary_kind kind,
-			   enum summary_distribution by)
+				 enum summary_distribution by)
 {
 	struct first_list list = { 0 };
 
