@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections of the report in a page, exactly as `kymo report --format json` prints them. */
+/* Sections of the report that a page shows, exactly as `kymo report --format json` prints them. */
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -8,10 +8,10 @@
 static void put_all(struct report *report)
 {
 	static void (*const sections[])(struct report * report) = {
-		report_callbacks,      report_topics,     report_hosts,         report_waits,
-		report_blocked_by,     report_executors,  report_executor_view, report_loops,
-		report_spans,          report_instants,   report_counters,      report_loss,
-		report_calls,          report_lifecycles, report_publications,  report_utilisation,
+		report_callbacks,     report_topics,     report_hosts,
+		report_waits,         report_executors,  report_executor_view,
+		report_instants,      report_counters,   report_loss,
+		report_calls,         report_lifecycles, report_utilisation,
 		report_communications,
 	};
 

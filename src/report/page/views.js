@@ -486,10 +486,10 @@ function span_page(entity) {
 // ---- executors, CPUs, real time: tables of the report ----
 
 const table_titles = {
-	executors: 'Executors', 'executor-view': 'Executors and their callback groups', 'blocked-by': 'Who held whom', waits: 'The worst waits',
+	executors: 'Executors', 'executor-view': 'Executors and their callback groups', waits: 'The worst waits',
 	'callback-cpu': 'CPU of callbacks', 'node-cpu': 'CPU of nodes', 'process-cpu': 'CPU of processes', preemptions: 'What ran instead of a callback',
 	realtime: 'What real-time code must not do, and did', 'node-costs': 'Allocations, lock waits and page faults of nodes', 'process-costs': 'The same of processes',
-	hosts: 'How the clocks of the hosts compare', loss: 'Lost events', counters: 'Counters', instants: 'Instants', publications: 'Publishers', utilisation: 'Utilisation',
+	hosts: 'How the clocks of the hosts compare', loss: 'Lost events', counters: 'Counters', instants: 'Instants', utilisation: 'Utilisation',
 	'service-calls': 'Calls, seen from the service or the client', lifecycle: 'Lifecycle', communications: 'Publishers and subscriptions',
 };
 
