@@ -9,7 +9,7 @@ function wait_blocked(wait) {
 	return wait.parts.filter(part => part.kind === 'queued').reduce((sum, part) => sum + part.ns, 0);
 }
 
-// "waited for its thread, which ran /costmap"
+// "/costmap timer 96 ms and 2 more"
 function wait_by(wait) {
 	const parts = wait.parts.filter(part => part.kind === 'queued').sort((a, b) => b.ns - a.ns);
 	return parts.length ? parts[0].callback + (parts.length > 1 ? ' and ' + (parts.length - 1) + ' more' : '') : '';
@@ -74,7 +74,7 @@ function matrix(of) {
 			: el('td', { class: 'n dim' }, '·');
 	};
 	return panel('Who held whom', query_button('SELECT callback, by_callback, held, count(*) AS count, sum(ns) AS ns, max(ns) AS worst_ns FROM blocked_by GROUP BY callback_id, by_callback_id, held ORDER BY ns DESC'),
-		el('p', { class: 'dim small' }, 'Rows waited; columns were waited for. Times are sums.'),
+		el('p', { class: 'dim small' }, 'Rows waited; columns were waited for. Times are sums. They include runs while the message was still on its way, which time lines leave out.'),
 		el('div', { class: 'scroll' }, el('table', { class: culprits.length > 8 ? 'many' : null }, el('thead', { class: 'wrapped' }, el('tr', {}, el('th', { scope: 'col' }, 'waited'), culprits.map(by => el('th', { class: 'n', scope: 'col' }, name_of(by, 60))))),
 			el('tbody', {}, victims.map(entity => el('tr', {}, el('th', { scope: 'row' }, entity_link(entity, 60)), culprits.map(by => cell(entity, by))))))));
 }
@@ -82,7 +82,7 @@ function matrix(of) {
 // The worst wait of each executor, most waiting first; the others have their own pages.
 function executors_page() {
 	const executors = of_kind('executor', true), waited = executors.filter(entity => executor_of(entity) && executor_of(entity).waits.length).sort((a, b) => (b.waited_ns || 0) - (a.waited_ns || 0));
-	return [banner(), panel(el('h2', {}, 'Executors'), null, executors.length ? [el('p', { class: 'dim' }, 'One thread, or several threads that share callbacks. Who held whom?'), executors_table(executors)]
+	return [banner(), panel(el('h2', {}, 'Executors'), null, executors.length ? [el('p', { class: 'dim' }, 'An executor is one thread, or several threads that share callbacks. Who held whom?'), executors_table(executors)]
 			: empty('No executor ran a callback in the trace.')),
 		waited.slice(0, 4).map(entity => [el('h3', { class: 'over' }, entity_link(entity, 200)), wait_panel(entity, executor_of(entity).waits[0], 1, true)]),
 		matrix(), ...table_panels(['executors', 'waits', 'executor-view', 'utilisation'])];
