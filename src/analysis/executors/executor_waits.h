@@ -13,7 +13,8 @@
  * callback started. Callbacks on the thread that then ran the callback explain one part of the
  * wait. Callbacks of its mutually exclusive group on other threads of the process may explain
  * another part. Without events that name groups, callbacks of the same node are the best guess.
- * `kymo why` splits single instances by the same rules.
+ * `kymo why` splits single instances by the same rules, but for one: it leaves out what the thread
+ * ran before its executor slept (why_idle_until()).
  *
  * Nested runs have no waits and block no other run. Memory depends on the number of threads and
  * callbacks: the latest WAITS_RUNS runs of each thread are kept.
