@@ -45,7 +45,7 @@ bool serve_sample_is_due(struct serve_sample *sample, int64_t now_ns)
 		plan(sample, now_ns, false);
 	if (sample->phase == SERVE_SAMPLE_RECORDS)
 		return now_ns >= sample->end_ns || now_ns < sample->begin_ns;
-	return now_ns >= sample->begin_ns;
+	return sample->phase == SERVE_SAMPLE_READS || now_ns >= sample->begin_ns;
 }
 
 void serve_sample_next(struct serve_sample *sample, int64_t now_ns)

@@ -260,8 +260,7 @@ static int next_phase(struct serve_source *source, struct kymo_err *err)
 {
 	const bool records = source->sample.phase == SERVE_SAMPLE_COUNTS;
 
-	/* Of a recorder that has just ended, or is another one now: change_recorder() comes next.
-	 */
+	/* It fails if the recorder has just ended or changed: change_recorder() comes next. */
 	if (source->sample.phase != SERVE_SAMPLE_READS &&
 	    taking_record(source->taking, records, err)) {
 		(void)snprintf(source->note, sizeof(source->note), "%s", err->text);
