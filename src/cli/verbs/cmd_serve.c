@@ -28,7 +28,8 @@ static const struct opt opts[] = {
 	  "small part of the cost",
 	  NULL },
 	{ "sample", 0, OPT_TIME, offsetof(struct options, sample_ns), "TIME",
-	  "of each window, record programs that nobody records for TIME, and let them count otherwise",
+	  "record programs that nobody records for TIME of each window; in the rest of it they only "
+	  "count",
 	  NULL },
 	{ "once", '1', OPT_FLAG, offsetof(struct options, once), NULL,
 	  "of a complete trace: print what /metrics would answer, and end", NULL },
@@ -97,15 +98,19 @@ static int check(const struct options *options, const char *address, int operand
 	if (options->count && operands)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--count is for programs that run; a trace already has its events");
-	if (options->sample_ns && (options->count || operands))
+	if (options->sample_ns && operands)
 		return err_set(err, KYMO_EXIT_USAGE,
-			       "--sample is for programs that run, and not for --count");
+			       "--sample is for programs that run; a trace already has its events");
+	if (options->sample_ns && options->count)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--sample also counts, outside the samples; leave out --count");
 	if (options->sample_ns && (options->sample_ns < SAMPLE_LEAST_NS ||
 				   options->sample_ns > options->window_ns / 2))
 		return err_set(
 			err, KYMO_EXIT_USAGE,
-			"--sample (serve.sample) must be at least 100ms, and half of the window (%gs) at most",
-			(double)options->window_ns / 1e9);
+			"--sample (serve.sample) must be from 100ms to %gs, half of the window; a "
+			"longer --window (serve.window) has room for more",
+			(double)options->window_ns / 2e9);
 	if (options->once && !operands)
 		return err_set(err, KYMO_EXIT_USAGE, "--once reads a complete trace: kymo serve --once TRACE");
 	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
@@ -232,9 +237,9 @@ const struct verb verb_serve = {
 		"forgets them again. A trace that is "
 		"being recorded is read as it grows. With --count, programs that nobody records "
 		"only count: /metrics has runs and published messages then, and no "
-		"histograms. With --sample 10s they are recorded for ten seconds of each window, "
-		"at a time of chance, and only count otherwise: histograms have the values of "
-		"these ten seconds, at a part of the cost.\n\n"
+		"histograms. With --sample 10s, these programs are recorded for ten seconds of each "
+		"window, at a random time in it, and only count in the rest: histograms have the "
+		"values of these ten seconds, at a part of the cost.\n\n"
 		"The numbers grow with each window of time (--window). A window is added "
 		"some seconds after its end, "
 		"when what began in it has ended. Names of nodes, topics, callbacks and "
