@@ -21,9 +21,9 @@ SELECT robot, max(window_start + toInt64(window_s * 1e9)) AS until_ns,
        (SELECT max(window_start + toInt64(window_s * 1e9)) FROM kymo_windows WHERE entity_kind = 'window') - until_ns AS silent_ns
 FROM kymo_windows WHERE entity_kind = 'window' GROUP BY robot HAVING silent_ns > 2 * max(window_s) * 1e9 ORDER BY silent_ns DESC LIMIT 10;
 
--- Does a software version start its timers later than the one before?
+-- Does a software version start its timers later than the one before? Rows without a metric only count starts (kymo serve --sample).
 SELECT software, sum(late) AS late_starts, sum(count) AS starts, late_starts / starts AS share FROM kymo_windows FINAL
-WHERE entity_kind = 'timer' AND late IS NOT NULL GROUP BY software ORDER BY share DESC;
+WHERE entity_kind = 'timer' AND late IS NOT NULL AND metric != '' GROUP BY software ORDER BY share DESC;
 
 -- Which windows are complete? Longer ones were merged while a robot was offline; "lost" are events of the recording.
 SELECT robot, count() AS rows_of_windows, sum(window_s) / 3600 AS hours, max(window_s) AS longest_s, sum(lost) AS lost_events
