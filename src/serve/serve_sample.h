@@ -21,7 +21,7 @@
 enum serve_sample_phase {
 	SERVE_SAMPLE_COUNTS,  /* programs count */
 	SERVE_SAMPLE_RECORDS, /* they are recorded */
-	SERVE_SAMPLE_READS,   /* they count again, and what was recorded may not be read yet */
+	SERVE_SAMPLE_READS,   /* they count again, and the sample is still being read */
 };
 
 struct serve_sample {
@@ -35,8 +35,8 @@ struct serve_sample {
  * the window has room for it. */
 void serve_sample_begin(struct serve_sample *sample, int64_t now_ns);
 
-/** serve_sample_is_due() - whether the present phase should end at @now_ns. After
- * SERVE_SAMPLE_READS the caller decides. */
+/** serve_sample_is_due() - whether the present phase should end at @now_ns. SERVE_SAMPLE_READS:
+ * always; the caller knows whether all of the sample was read. */
 bool serve_sample_is_due(struct serve_sample *sample, int64_t now_ns);
 
 /** serve_sample_next() - the next phase begins at @now_ns. */
