@@ -37,7 +37,7 @@ function wait_sql(wait) {
 
 function wait_legend(wait) {
 	return el('p', { class: 'legend' }, [['run', 'the run that waited'], ['wait', 'what it waited for'], ['idle', 'other runs of this executor']].map(([kind, words]) => el('span', {}, el('i', { class: 'bg-' + kind }), words)),
-		el('span', {}, el('i', { class: 'line-wait' }), 'it could have run'), wait.preempted && el('span', {}, el('i', { class: 'bg-preempted' }), 'could run, another thread had the CPU'),
+		el('span', {}, el('i', { class: 'line-wait' }), 'ready to run'), wait.preempted && el('span', {}, el('i', { class: 'bg-preempted' }), 'could run, another thread had the CPU'),
 		wait.shortest && el('span', {}, 'runs below ' + ns_text(wait.shortest) + ' are left out'));
 }
 
