@@ -259,6 +259,7 @@ static bool has_read_sample(const struct serve_source *source, int64_t now)
 static int next_phase(struct serve_source *source, struct kymo_err *err)
 {
 	const bool records = source->sample.phase == SERVE_SAMPLE_COUNTS;
+	const int64_t before_ns = clock_now_ns(CLOCK_REALTIME);
 
 	/* It fails if the recorder has just ended or changed: change_recorder() comes next. */
 	if (source->sample.phase != SERVE_SAMPLE_READS &&
@@ -269,7 +270,9 @@ static int next_phase(struct serve_source *source, struct kymo_err *err)
 	if (source->sample.phase == SERVE_SAMPLE_READS && source->windows &&
 	    summary_windows_cut(source->windows, err))
 		return -1;
-	serve_sample_next(&source->sample, clock_now_ns(CLOCK_REALTIME));
+	/* A sample has all that was recorded, from before the first program records until after
+	 * the last one does. */
+	serve_sample_next(&source->sample, records ? before_ns : clock_now_ns(CLOCK_REALTIME));
 	return records ? look_at_counts(source, true, err) : 0;
 }
 
