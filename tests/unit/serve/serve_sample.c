@@ -103,7 +103,8 @@ static void clock_set_back(void **state)
 	assert_true(serve_sample_is_due(&sample, before));	/* it would last for ever */
 	serve_sample_next(&sample, before);
 	assert_true(sample.end_ns > sample.begin_ns);
-	assert_true(serve_sample_is_due(&sample, before));	/* no sample until the clock is there again */
+	/* Else no sample would come until the clock is there again. */
+	assert_true(serve_sample_is_due(&sample, before));
 }
 
 int main(void)
