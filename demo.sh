@@ -24,7 +24,7 @@ turn=0
 while kill -0 "$building" 2>/dev/null; do
 	step=$(grep -o '^\[[^]]*\]' "$log" | tail -n 1)
 	if [ -t 1 ]; then
-		printf '\r  %s' "${step:-[preparing]}"
+		printf '\r  %s\033[K' "${step:-[preparing]}"
 	elif [ $((turn % 60)) -eq 0 ] && [ "$step" != "$seen" ]; then
 		echo "  $step"
 		seen=$step
@@ -69,7 +69,7 @@ cat <<END
 Now you: the first line lets your shell find kymo and this trace.
   export PATH=$build/bin:\$PATH ROS_TRACE_DIR=$build/demo
   kymo report --all          # every table
-  kymo top "\$ROS_TRACE_DIR/$newest"    # the recording on one screen
+  kymo top "\$ROS_TRACE_DIR/$newest"  # on one screen
   kymo open                  # the same as a page in your browser
   kymo open --perfetto       # the same on a time line
   kymo record -- $robot --seconds 5
