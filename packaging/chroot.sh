@@ -48,6 +48,7 @@ new_debian() {
 	mirror=$(mirror_of bookworm)
 	security=$(mirror_of bookworm-security)
 	[ -n "$mirror" ] || fail "apt has no mirror of Debian 12 (bookworm): add one to /etc/apt/sources.list"
+	command -v debootstrap >/dev/null || fail "there is no debootstrap: apt-get install debootstrap"
 	rm -rf --one-file-system "$root"
 	logged debootstrap debootstrap --variant=minbase "$1" "$root" "$mirror"
 	[ -z "$security" ] || echo "deb $security $1-security main" >>"$root/etc/apt/sources.list"

@@ -141,6 +141,7 @@ make_wheel() {
 
 make_repository() {
 	step "a repository for apt"
+	ls "$out"/bookworm/build/a*64/*.deb >/dev/null 2>&1 || fail "repository needs the part amd64 or arm64 first"
 	in_debian bookworm
 	install_there apt-utils
 	local key
@@ -173,7 +174,7 @@ make_repository() {
 }
 
 make_image() {
-	sed "s/KYMO_VERSION=[0-9.]*/KYMO_VERSION=$version/; s,-t kymo ,-t $(placeholder image):$version ," packaging/Dockerfile >"$release/Dockerfile"
+	sed "s/KYMO_VERSION=[0-9.]*/KYMO_VERSION=$version/; s,IMAGE,$(placeholder image):$version," packaging/Dockerfile >"$release/Dockerfile"
 	printf '*\n!apt\n' >"$release/.dockerignore"
 }
 
@@ -272,6 +273,8 @@ try_wheel() {
 }
 
 make_try() {
+	[ -e "$release/$name.tar.gz" ] || fail "try needs the part tarball first"
+	ls "$release"/*.whl >/dev/null 2>&1 || fail "try needs the part wheel first"
 	for debian in bullseye bookworm trixie; do
 		in_debian "$debian-try"
 		try_tarball
