@@ -8,7 +8,7 @@
 
 struct record_show {
 	bool terminal;		/* a progress line may be on it */
-	unsigned lines;		/* beside a command: how many there were */
+	unsigned lines;		/* of progress, beside a command */
 	bool told_nothing;
 	const struct record_options *record;
 	const struct record_result *result;
