@@ -277,7 +277,9 @@ void first_print(struct table *table, const struct summary *summary,
 
 	table_note(table, "%s", "");
 	lines += first_text_findings(table, summary, options);
-	while (rows > 2 && lines + first_tables(table, summary, rows, false) > first_lines(table))
+	/* Two rows may take the line of the prompt. */
+	while (rows > 1 && lines + first_tables(table, summary, rows, false) >
+				   first_lines(table) + (rows == 2))
 		rows--;
 	(void)first_tables(table, summary, rows, true);
 }
