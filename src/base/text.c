@@ -293,6 +293,16 @@ static size_t unit_length(const char *text)
 	return (size_t)(at - text) + strcspn(at, " ");
 }
 
+/* Of the choices "a|b|c" in @length bytes: those up to the last "|" within @room; 0: none. */
+static size_t choices_within(const char *text, size_t length, size_t room)
+{
+	if (room > length)
+		room = length;
+	while (room && text[room - 1] != '|')
+		room--;
+	return room;
+}
+
 void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t indent)
 {
 	bool is_first = true; /* of its line */
@@ -304,6 +314,12 @@ void text_fold(FILE *out, const char *text, size_t width, size_t at, size_t inde
 
 		if (length > word && length > width - indent)
 			length = word;
+		if (length - blanks > width - indent) { /* longer than a line */
+			size_t part = choices_within(text, length, at < width ? width - at : 0);
+
+			part = part ? part : choices_within(text, length, blanks + width - indent);
+			length = part ? part : length;
+		}
 		for (size_t i = 0; i < length; i++)
 			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
 		if (!is_first && at + columns > width) {

@@ -235,6 +235,10 @@ static void folded_text(void **state)
 		{ "then: kymo rm a b c d e f g h i", "then: kymo rm a b c\n  d e f g h i" },
 		{ "say kymo record: it failed", "say kymo record: it\n  failed" },
 		{ "a /very/long/path/of/something b", "a\n  /very/long/path/of/something\n  b" },
+		{ "not in one|two|three|four|five", "not in one|two|\n  three|four|five" },
+		{ "is none of one|two|three|four", "is none of one|two|\n  three|four" },
+		{ "this is not in one|two|three|four", "this is not in one|\n  two|three|four" },
+		{ "this is not a of one|two|three|four", "this is not a of\n  one|two|three|\n  four" },
 		{ "it took about 12.5 ms; why", "it took about\n  12.5 ms; why" },
 		{ "äöü äöü äöü äöü äöü", "äöü äöü äöü äöü äöü" },
 	};
