@@ -9,6 +9,7 @@
 
 #include "caret/paths/architecture.h"
 #include "cli/common/progress.h"
+#include "cli/common/screen.h"
 #include "cli/input/answer.h"
 
 static void on_loss(void *context, const struct model_loss *loss)
@@ -64,7 +65,9 @@ static void summary(const struct kymo_ctf_reader *reader, const char *path, cons
 	fprintf(stderr, "%s: %u nodes with %u callbacks, %u executors\n",
 		export_shown(path), a->nodes, callbacks, a->executors);
 	if (a->nodes && !a->executors)
-		fputs("The trace has no executors and callback groups, so the file has none; record with kymo or CARET.\n", stderr);
+		screen_say(stderr, 0, 2,
+			   "The trace has no executors and callback groups, so the file has none; "
+			   "kymo and CARET record those of rclcpp.");
 	if (!a->nodes)
 		fputs("There is no ROS 2 node in this trace; `kymo info` shows what it holds.\n", stderr);
 }

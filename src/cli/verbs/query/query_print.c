@@ -192,7 +192,7 @@ int query_print(struct query *query, const char *sql, enum table_format format, 
 	return status;
 }
 
-/* Line by line: the second line has a mark below the place of the error. */
+/* Line by line: below the message are the statement, and a mark below the place of the error. */
 void query_print_error(const char *prefix, const struct kymo_err *err)
 {
 	char line[sizeof(err->text)], clean[4 * sizeof(err->text) + 1];
@@ -206,7 +206,10 @@ void query_print_error(const char *prefix, const struct kymo_err *err)
 		memcpy(line, at, length);
 		line[length] = 0;
 		text_clean(clean, sizeof(clean), line);
-		fprintf(stderr, "%s\n", clean);
+		if (at == err->text)
+			screen_say(stderr, (unsigned)strlen(prefix), 2, clean);
+		else
+			fprintf(stderr, "%s\n", clean);
 		if (!at[length])
 			return;
 		at += length + 1;
