@@ -110,8 +110,8 @@ void opt_usage(const struct verb *verb, FILE *out);
 /** opt_help() - print usage, description, options and examples of @verb. */
 void opt_help(const struct verb *verb, FILE *out);
 
-/** opt_help_short() - print usage, four examples and the common options, on one screen of 24 lines.
- */
+/** opt_help_short() - print usage, four examples and the common options, on one
+ * screen of 24 lines, with room for a prompt. */
 void opt_help_short(const struct verb *verb, FILE *out);
 
 /** opt_man() - print the manual page kymo-<verb>(1) of @verb as roff with man(7) macros. */

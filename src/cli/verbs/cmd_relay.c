@@ -209,5 +209,6 @@ const struct verb verb_relay = {
 		"babeltrace2 -i lttng-live net://127.0.0.1/host/$(hostname)/robot\n"
 		"kymo relay --bind 0.0.0.0 --tls-cert r.pem --tls-key r.key --token-file token\n",
 	.opts = opts,
+	.common = "output bind tls-cert tls-key token-file control live forward",
 	.run = run,
 };

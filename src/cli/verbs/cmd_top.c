@@ -177,5 +177,6 @@ const struct verb verb_top = {
 		    "kymo top traces/robot/walk-20261120-200115\n"
 		    "kymo top net://robot/walk\n",
 	.opts = opts,
+	.common = "once format page interval count node topic",
 	.run = run,
 };
