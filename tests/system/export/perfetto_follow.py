@@ -99,6 +99,10 @@ def serving(scratch, *words, path=""):
             yield "".join(lines)
         finally:
             program.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(20)
+            if program.poll() is None:		# the thread sanitizer may hold a signal back until the next one
+                program.send_signal(signal.SIGINT)
 
 
 def opened(check, scratch, trace):
