@@ -128,8 +128,7 @@ void board_add(struct board *board, struct row *row, int64_t ns, int64_t at_ns)
 
 /* ---- slices ---- */
 
-/* The later slice @b goes into @a. */
-static void slice_join(struct board_slice *a, const struct board_slice *b)
+void board_join_slices(struct board_slice *a, const struct board_slice *b)
 {
 	const uint64_t both = a->count + b->count;
 
@@ -158,14 +157,14 @@ static void board_fold(struct board *board)
 {
 	const struct board_slice none = { .cpu_ns = -1 };
 
-	for (unsigned page = 0; page < BOARD_PAGES; page++)
+	for (unsigned page = 0; page < BOARD_LISTS; page++)
 		for (unsigned i = 0; i < board->count[page]; i++) {
 			struct board_slice *slice = board->row[page][i]->slice;
 
 			for (unsigned k = 0; k < BOARD_SLICES / 2; k++) {
 				struct board_slice joined = slice[2 * k];
 
-				slice_join(&joined, &slice[2 * k + 1]);
+				board_join_slices(&joined, &slice[2 * k + 1]);
 				slice[k] = joined;
 			}
 			for (unsigned k = BOARD_SLICES / 2; k < BOARD_SLICES; k++)
@@ -200,6 +199,7 @@ int board_tick(struct board *board, int64_t ns, struct kymo_err *err)
 {
 	unsigned next;
 
+	board_join_executors(board);
 	if (board->chains)
 		board_take_chains(board);
 	if (!board->options.whole)
@@ -211,7 +211,7 @@ int board_tick(struct board *board, int64_t ns, struct kymo_err *err)
 	if (board->options.whole && board->at == BOARD_SLICES - 1)
 		board_fold(board);
 	next = (board->at + 1) % BOARD_SLICES;
-	for (unsigned page = 0; page < BOARD_PAGES; page++)
+	for (unsigned page = 0; page < BOARD_LISTS; page++)
 		for (unsigned i = 0; i < board->count[page]; i++)
 			row_begin_slice(board, board->row[page][i], next);
 	for (unsigned i = 0; i < board->process_count; i++) {
@@ -262,7 +262,7 @@ void board_detach(struct board *board)
 		board_take_summary(board);
 	board_unlisten(board);
 	board->reader = NULL;
-	for (unsigned page = 0; page < BOARD_PAGES; page++)
+	for (unsigned page = 0; page < BOARD_LISTS; page++)
 		array_free(&board->row_of[page]);
 }
 
@@ -284,6 +284,7 @@ void board_finish(struct board *board)
 		spans_finish(board->spans);
 	if (board->model)
 		model_finish(board->model);
+	board_join_executors(board);
 	if (board->chains)
 		board_take_chains(board);
 	board_take_summary(board);
@@ -295,7 +296,7 @@ void board_destroy(struct board *board)
 		return;
 	board_detach(board);
 	summary_window_free(board->window);
-	for (unsigned page = 0; page < BOARD_PAGES; page++) {
+	for (unsigned page = 0; page < BOARD_LISTS; page++) {
 		for (unsigned i = 0; i < board->count[page]; i++)
 			row_free(board->row[page][i]);
 		free(board->row[page]);

@@ -41,7 +41,9 @@ enum board_page {
 	BOARD_EXECUTORS,
 	BOARD_THREADS,
 	BOARD_SPANS, /* of kymo.h */
-	BOARD_PAGES
+	BOARD_PAGES,
+	BOARD_WORKERS = BOARD_PAGES, /* threads of executors; no page of their own */
+	BOARD_LISTS
 };
 
 struct board;
@@ -78,7 +80,8 @@ struct board_values {
 					     which one ran; else NULL */
 	int64_t wait_ns, wait_at_ns;      /* the longest wait behind others, and when it ended */
 	const struct board_row *behind; /* in that wait: whose run took most of it; NULL: unknown */
-	double busy;                    /* share of the time in which it ran, 0 to 1 */
+	double busy;                    /* share of the time in which it ran, 0 to 1; of an executor
+					   the sum of its threads */
 	double cpu;                     /* share of one CPU, 0 to 1 and more */
 };
 
@@ -135,6 +138,10 @@ unsigned board_findings(struct board *board, const struct summary_finding **find
 
 /** board_is_found() - is @finding about this row? */
 bool board_is_found(const struct board_row *row, const struct summary_finding *finding);
+
+/** board_executor_of() - the executor of a row of BOARD_WORKERS. Return: changes when it turns out that
+ * threads share callbacks. */
+const struct board_row *board_executor_of(const struct board_row *worker);
 
 unsigned board_count(const struct board *board, enum board_page page);
 const struct board_row *board_row(const struct board *board, enum board_page page, unsigned index);

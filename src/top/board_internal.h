@@ -4,7 +4,7 @@
 #define KYMO_TOP_BOARD_INTERNAL_H
 
 #include "analysis/chains/chains.h"
-#include "analysis/executors/executor_waits.h"
+#include "analysis/executors/executor_view.h"
 #include "analysis/model/model.h"
 #include "analysis/spans/spans.h"
 #include "base/array.h"
@@ -28,6 +28,9 @@ struct row {
 	struct board_slice slice[BOARD_SLICES]; /* a ring: board->at is the present one */
 	struct histogram now;             /* of the present slice */
 	struct histogram whole;           /* with options.whole: of all of them */
+	bool is_stale;  /* of an executor: it has other threads than its name says */
+	struct row *of; /* of a worker: its executor; of an executor: the one that it became a part
+			   of, NULL: none */
 	uint64_t last; /* of a topic: its last message that was counted; of a thread: its CPU ticks
 			  + 1 */
 };
@@ -43,8 +46,8 @@ struct board_proc {
 
 struct board {
 	struct board_options options;
-	struct row **row[BOARD_PAGES];
-	unsigned count[BOARD_PAGES], capacity[BOARD_PAGES];
+	struct row **row[BOARD_LISTS];
+	unsigned count[BOARD_LISTS], capacity[BOARD_LISTS];
 	struct map by_key;    /* hash of page, name, what, process and pid -> struct row */
 	struct map processes; /* pid -> struct board_proc */
 	unsigned nodes;       /* of the model that was detached */
@@ -58,6 +61,7 @@ struct board {
 	struct map kinds; /* hash of the names of spans and the like that the board knows ->
 			     anything */
 	unsigned classes; /* of the reader that the spans know */
+	const struct executor_view *view; /* of the summary: which threads share callbacks */
 	struct chains *chains; /* those of the summary; of a whole trace its own */
 	struct passes analyses; /* of the summary */
 	struct summary_collect *collect;
@@ -67,7 +71,7 @@ struct board {
 	unsigned findings;
 	bool is_judged;        /* they are those of the window */
 	unsigned traces;                  /* of the reader that the model knows */
-	struct array row_of[BOARD_PAGES]; /* of struct row *, by the model's index */
+	struct array row_of[BOARD_LISTS]; /* of struct row *, by the model's index */
 
 	struct tallies *counts;   /* of programs that only count; NULL: they record */
 	bool is_base;            /* nobody has looked at them yet */
@@ -97,6 +101,8 @@ static inline struct board_slice *board_now(const struct board *board, struct ro
 	return &row->slice[board->at];
 }
 void board_add(struct board *board, struct row *row, int64_t ns, int64_t at_ns);
+/* The later or equal slice @b goes into @a. */
+void board_join_slices(struct board_slice *a, const struct board_slice *b);
 /* Of slice @back before the present one, 0: itself. */
 static inline unsigned board_slot(const struct board *board, unsigned back)
 {
@@ -109,6 +115,15 @@ void board_unlisten(struct board *board);
 
 /** board_hash() - of a text. */
 uint64_t board_hash(const char *text);
+
+/* board_executors.c */
+
+/* The row of the thread that ran @instance, for row_at(). */
+struct row *board_make_worker(struct board *board, const void *instance);
+/* The executor of a worker. */
+struct row *board_executor(struct row *worker);
+/* Threads that share callbacks, as far as the view knows now, become one executor. */
+void board_join_executors(struct board *board);
 
 /* board_spans.c */
 int board_listen_spans(struct board *board, struct kymo_err *err);

@@ -61,32 +61,6 @@ static struct row *make_topic(struct board *board, const void *object)
 		board, &(struct board_row){ .page = BOARD_TOPICS, .name = name, .entity = name });
 }
 
-static const char *executor_type(const struct model_instance *instance)
-{
-	const struct model_callback_group *group = model_callback_group_of(instance->callback);
-
-	return group && group->executor ? group->executor->type : "";
-}
-
-/* An executor is shown by thread: a thread that runs callbacks. */
-static struct row *make_executor(struct board *board, const void *object)
-{
-	const struct model_instance *instance = object;
-	const struct model_thread *thread = instance->thread;
-	char what[96];
-
-	(void)snprintf(what, sizeof(what), "thread %d%s%.40s", thread->tid,
-		       *executor_type(instance) ? " " : "", executor_type(instance));
-	return board_find(board, &(struct board_row){
-					 .page = BOARD_EXECUTORS,
-					 .name = thread->process->name,
-					 .what = what,
-					 .process = thread->process->name,
-					 .pid = thread->process->pid,
-					 .tid = thread->tid,
-				 });
-}
-
 static struct row *make_thread(struct board *board, const void *object)
 {
 	const struct model_thread *thread = object;
@@ -123,6 +97,11 @@ static struct row *callback_row(struct board *board, const struct model_callback
 	return row_at(board, BOARD_CALLBACKS, callback->index, callback, make_callback);
 }
 
+static struct row *worker_row(struct board *board, const struct model_instance *instance)
+{
+	return row_at(board, BOARD_WORKERS, instance->thread->index, instance, board_make_worker);
+}
+
 /* ---- what happens ---- */
 
 /* @of: the callback whose run or message it was; NULL: it is not shown. */
@@ -140,7 +119,7 @@ static void on_instance(void *context, const struct model_instance *instance)
 {
 	struct board *board = context;
 	const int64_t end_ns = instance->start_ns + instance->duration_ns;
-	struct row *row[3] = { 0 };
+	struct row *row[4] = { 0 };
 
 	if (board->skips)
 		return;
@@ -148,8 +127,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 	/* A nested run is inside another one, and takes no more of the thread's time. */
 	if (!instance->depth && instance->thread &&
 	    board_wants_process(board, instance->thread->process)) {
-		row[1] = row_at(board, BOARD_EXECUTORS, instance->thread->index, instance,
-				make_executor);
+		row[1] = worker_row(board, instance);
+		row[3] = row[1] ? board_executor(row[1]) : NULL;
 		row[2] = row_at(board, BOARD_THREADS, instance->thread->index, instance->thread,
 				make_thread);
 	}
@@ -255,16 +234,17 @@ static void on_wait(void *context, const struct waits_wait *wait)
 {
 	struct board *board = context;
 	const struct model_instance *instance = wait->instance;
+	struct row *worker;
 
 	if (board->skips || !wait->pieces ||
 	    2 * (wait->thread_ns + wait->group_ns) < wait->to_ns - wait->from_ns)
 		return;
 	wait_of(board, callback_row(board, instance->callback), wait);
-	if (instance->thread && board_wants_process(board, instance->thread->process))
-		wait_of(board,
-			row_at(board, BOARD_EXECUTORS, instance->thread->index, instance,
-			       make_executor),
-			wait);
+	worker = instance->thread && board_wants_process(board, instance->thread->process)
+			 ? worker_row(board, instance)
+			 : NULL;
+	wait_of(board, worker, wait);
+	wait_of(board, worker ? board_executor(worker) : NULL, wait);
 }
 
 /* ---- events ---- */
@@ -359,6 +339,7 @@ void board_unlisten(struct board *board)
 	board->publishers = 0;
 	passes_free(&board->analyses);
 	board->collect = NULL;
+	board->view = NULL;
 	model_destroy(board->model);
 	spans_destroy(board->spans);
 	board->spans = NULL;

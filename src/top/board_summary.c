@@ -34,6 +34,7 @@ int board_listen_summary(struct board *board, struct kymo_err *err)
 				   err) < 0)
 		return -1;
 	board->loops = from.loops;
+	board->view = from.view;
 	if (!board->options.whole)
 		board->chains = from.chains;
 	return 0;
@@ -130,10 +131,11 @@ unsigned board_findings(struct board *board, const struct summary_finding **find
 /* What the rows of a page are in the summary; SUMMARY_KINDS: the summary has nothing like them. */
 static enum summary_kind kind_of(enum board_page page)
 {
-	static const enum summary_kind kinds[BOARD_PAGES] = {
+	static const enum summary_kind kinds[BOARD_LISTS] = {
 		[BOARD_CALLBACKS] = SUMMARY_CALLBACK, [BOARD_TOPICS] = SUMMARY_TOPIC,
 		[BOARD_CHAINS] = SUMMARY_CHAIN,       [BOARD_EXECUTORS] = SUMMARY_KINDS,
 		[BOARD_THREADS] = SUMMARY_KINDS,      [BOARD_SPANS] = SUMMARY_SPAN,
+		[BOARD_WORKERS] = SUMMARY_KINDS,
 	};
 
 	return kinds[page];

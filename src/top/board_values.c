@@ -160,7 +160,8 @@ static int64_t spark_of(const struct board *board, const struct board_row *row,
 		return -1;
 	if (board->counts)
 		return (int64_t)slice->count;
-	if (row->page == BOARD_THREADS || row->page == BOARD_EXECUTORS)
+	if (row->page == BOARD_THREADS || row->page == BOARD_EXECUTORS ||
+	    row->page == BOARD_WORKERS)
 		return span <= 0 ? -1 : slice->sum_ns * 1000 / (span / 1000 + 1);
 	return slice->max_at_ns ? slice->max_ns : 0;
 }

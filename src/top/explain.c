@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/why/report_why.h"
+#include "top/executor_threads.h"
 
 static int ask(const struct source *source, const struct board_row *row, struct table *table,
 	       struct kymo_err *err)
@@ -37,42 +38,32 @@ static int ask(const struct source *source, const struct board_row *row, struct 
 	return rc < 0 ? -1 : 0;
 }
 
-static char *sentence(const char *text)
+/* Return: why there is nothing to explain; NULL: there is. */
+static const char *refusal(const struct source *source, const struct board_row *row)
 {
-	return strdup(text);
+	if (!*row->ask)
+		return "Choose a callback, a topic, a chain, an executor or a span: threads "
+		       "have nothing to explain here.";
+	if (source_kind(source) == SOURCE_COUNTING)
+		return "The programs only count how often something happens. Press c: then "
+		       "kymo times them, and can explain what took long.";
+	if (!source_path(source))
+		return "This session is too long to keep it here: the events of its last "
+		       "minute are not there any more. "
+		       "Write it into a directory (kymo live URL -o DIR) and ask \"kymo "
+		       "why DIR\".";
+	return NULL;
 }
 
-char *explain_row(const struct source *source, const struct board_row *row, unsigned width)
+static void answer(const struct source *source, const struct board_row *row, unsigned width,
+		   FILE *out)
 {
 	struct kymo_err err = { 0 };
-	struct board_values values;
 	struct table *table;
-	char *text = NULL;
-	size_t size;
-	FILE *out;
 	int rc;
 
-	board_values(source_board(source), row, &values);
-	if (values.worst_of)
-		row = values.worst_of;
-	if (!*row->ask)
-		return sentence("Choose a callback, a topic, a chain, an executor or a span: threads "
-				"have nothing to explain here.");
-	if (source_kind(source) == SOURCE_COUNTING)
-		return sentence("The programs only count how often something happens. Press c: then "
-				"kymo times them, and can explain what took long.");
-	if (!source_path(source))
-		return sentence("This session is too long to keep it here: the events of its last "
-				"minute are not there any more. "
-				"Write it into a directory (kymo live URL -o DIR) and ask \"kymo "
-				"why DIR\".");
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	if (table_open(&table, out, TABLE_TEXT) < 0) {
-		(void)fclose(out);
-		return text;
-	}
+	if (table_open(&table, out, TABLE_TEXT) < 0)
+		return;
 	table_fit(table, width);
 	rc = ask(source, row, table, &err);
 	(void)table_close(table);
@@ -81,6 +72,42 @@ char *explain_row(const struct source *source, const struct board_row *row, unsi
 			"wait until the row has durations, and ask again.\n");
 	else if (rc < 0)
 		fprintf(out, "cannot explain it: %s\n", err.text);
+}
+
+static void put_threads(const struct source *source, const struct board_row *executor,
+			unsigned width, FILE *out)
+{
+	struct table *table;
+
+	if (table_open(&table, out, TABLE_TEXT) < 0)
+		return;
+	table_fit(table, width);
+	(void)executor_threads(table, source_board(source), executor);
+	(void)table_close(table);
+	(void)fputs("\nIts longest run:\n", out);
+}
+
+char *explain_row(const struct source *source, const struct board_row *row, unsigned width)
+{
+	struct board_values values;
+	const struct board_row *worst;
+	char *text = NULL;
+	const char *no;
+	size_t size;
+	FILE *out;
+
+	board_values(source_board(source), row, &values);
+	worst = values.worst_of ? values.worst_of : row;
+	no = refusal(source, worst);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	if (row->page == BOARD_EXECUTORS)
+		put_threads(source, row, width, out);
+	if (no)
+		(void)fputs(no, out);
+	else
+		answer(source, worst, width, out);
 	(void)fclose(out);
 	return text;
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/now.h"
+#include "top/executor_threads.h"
 #include "top/source.h"
 #include "top/view.h"
 
@@ -103,7 +104,6 @@ static const struct column executor_columns[] = {
 	{ { "behind", "Behind" }, BEHIND },
 	{ { "busy", "Busy" }, BUSY },
 	{ { "pid", "Pid" }, PID },
-	{ { "tid", NULL }, TID },
 	{ { "count", NULL }, COUNT },
 };
 static const struct column thread_columns[] = {
@@ -299,6 +299,8 @@ static int put(const struct once *once, struct table *table, enum table_format f
 	for (unsigned page = 0; page < BOARD_PAGES; page++)
 		if (format == TABLE_JSON || (int)page == once->options->page)
 			rc |= put_page(table, board, (enum board_page)page);
+	if (format == TABLE_JSON)
+		(void)executor_threads(table, board, NULL);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "analysis/executors/executor_view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,4 +279,35 @@ const struct view_thread *view_thread(const struct executor_view *view, unsigned
 const struct view_pair *view_pair(const struct executor_view *view, unsigned index)
 {
 	return index < view->pairs ? view->pair[index] : NULL;
+}
+
+/* ---- names ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+char *executor_name(const char *type, int64_t *tid, unsigned threads, char *buffer, size_t size)
+{
+	const unsigned named = threads < VIEW_TIDS_MAX ? threads : VIEW_TIDS_MAX;
+	size_t used = (size_t)snprintf(buffer, size, "%s%sthread%s ", type, *type ? ": " : "",
+				       threads == 1 ? "" : "s");
+
+	qsort(tid, named, sizeof(*tid), by_number);
+	for (unsigned i = 0; i < named && used < size; i++)
+		used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? ", " : "",
+					 (long long)tid[i]);
+	if (threads > VIEW_TIDS_MAX && used < size)
+		(void)snprintf(buffer + used, size - used, ", ...");
+	return buffer;
+}
+
+const char *executor_type(const char *type, const char *other)
+{
+	if (!*type || !*other)
+		return *type ? type : other;
+	return strcmp(type, other) == 0 ? type : "executors";
 }

@@ -87,6 +87,17 @@ unsigned view_executor_of(const struct executor_view *view, unsigned index);
  */
 int view_executor_of_callback(const struct executor_view *view, unsigned index);
 
+#define VIEW_TIDS_MAX 64u /* that executor_name() shows */
+
+/** executor_name() - "multi_threaded_executor: threads 12, 13"
+ * @type: of the executor; "": not known
+ * @threads: how many it has; VIEW_TIDS_MAX of them at most are in @tid, which is sorted
+ * Return: @buffer. */
+char *executor_name(const char *type, int64_t *tid, unsigned threads, char *buffer, size_t size);
+
+/** executor_type() - the type of an executor with callbacks of type @type and @other, "" unknown */
+const char *executor_type(const char *type, const char *other);
+
 /* For pass_add(). */
 extern const struct pass_ops view_pass;
 

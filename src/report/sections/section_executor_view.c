@@ -62,24 +62,25 @@ static const char *group_text(const struct model_callback_group *group, char *bu
 	return buffer;
 }
 
-/* "multi_threaded_executor: threads 12, 13". Several executors may take turns on one thread. */
+/* Several executors may take turns on one thread. */
 static void executor_text(const struct report *report, unsigned executor, char *buffer, size_t size)
 {
-	const struct model_callback_group *group;
-	const char *type = NULL;
+	int64_t tid[VIEW_TIDS_MAX];
+	const char *type = "";
 	unsigned threads = 0;
-	size_t used;
 
 	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
-		group = model_callback_group_of(model_callback(report->model, i));
+		const struct model_callback_group *group =
+			model_callback_group_of(model_callback(report->model, i));
+
 		if (view_executor_of_callback(report->view, i) == (int)executor && group && group->executor)
-			type = type && strcmp(type, group->executor->type) != 0 ? "executors" : group->executor->type;
+			type = executor_type(type, group->executor->type);
 	}
-	used = (size_t)snprintf(buffer, size, "%s%s", type ? type : "", type ? ": " : "");
-	for (unsigned i = 0; i < model_count(report->model, MODEL_THREAD) && used + 1 < size; i++)
-		if (view_thread(report->view, i)->thread && view_executor_of(report->view, i) == executor)
-			used += (size_t)snprintf(buffer + used, size - used, "%s%lld", threads++ ? ", " : "thread ",
-						 (long long)model_thread(report->model, i)->tid);
+	for (unsigned i = 0; i < model_count(report->model, MODEL_THREAD); i++)
+		if (view_thread(report->view, i)->thread && view_executor_of(report->view, i) == executor &&
+		    threads++ < VIEW_TIDS_MAX)
+			tid[threads - 1] = model_thread(report->model, i)->tid;
+	executor_name(type, tid, threads, buffer, size);
 }
 
 static void cell_wait_for_work(struct report *report, const struct sum *sum)

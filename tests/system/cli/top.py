@@ -113,7 +113,12 @@ def is_robot(result, what):
     check(costmap.get("count", 0) > 0 and costmap.get("worst_ns", 0) >= costmap.get("usual_ns", 1) > 0, what, "has costmap", costmap)
     check({"/scan", "/imu"} <= {row["topic"] for row in result["topics"]}, what, "has topics", result["topics"])
     check(any(row["chain"].startswith("/scan -> /obstacles") for row in result["chains"]), what, "has chains", result["chains"])
-    check(len({row["tid"] for row in result["executors"]}) >= 3, what, "has executors", result["executors"])
+    threads = {row["process"]: re.sub(".*threads? ", "", row["executor"]).split(", ") for row in result["executors"]}
+    check(len(result["executors"]) == 3 and len(threads.get("control", [])) == 3, what, "has executors", result["executors"])
+    for row in result["executors"]:
+        parts = [part for part in result["executor_threads"] if (part["process"], part["executor"]) == (row["process"], row["executor"])]
+        check(sorted(str(part["tid"]) for part in parts) == sorted(threads[row["process"]]) and sum(part["count"] for part in parts) == row["count"],
+              what, "executor", row, "has threads", parts)
     check(result["lost"] == 0, what, "lost", result["lost"])
 
 
@@ -121,7 +126,7 @@ def whole_robot(*words, env=None):
     """Return: what one look shows, as soon as all nodes exist and a message went all the way."""
     def look():
         result = once(*words, "--interval", "1s", env=env, status=(0, 6))
-        return result["nodes"] == 9 and any(row["chain"].startswith("/scan -> /obstacles") for row in result["chains"]) and result
+        return result["nodes"] == 9 and len(result["executors"]) == 3 and any(row["chain"].startswith("/scan -> /obstacles") for row in result["chains"]) and result
     return until("all of the robot", look)
 
 
@@ -335,7 +340,7 @@ def early(directory):
     env = private(directory)
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("note", "waiting for programs|run without kymo")
+    top.shows("note", "waiting for programs|runs? without kymo")
     with running(env, *robot(60)):
         top.shows("programs", r"^kymo top · 3 processes, 9 nodes")
         check(top.end() == 0, "q did not end it well")
@@ -346,7 +351,7 @@ def program(directory):
     env = private(directory)
     os.makedirs(env["KYMO_DIR"], mode=0o700)
     top = Terminal(KYMO, "top", "--interval", "300ms", env=env)
-    top.shows("note", "waiting for programs|run without kymo")
+    top.shows("note", "waiting for programs|runs? without kymo")
     cyclic = subprocess.Popen([os.path.join(BUILD, "cyclic", "cyclic"), "--seconds", "900"], env=env, stdout=subprocess.DEVNULL)
     top.shows("a span", r"vWORST.*\n[!> ] \w+ .* \d")
     top.shows("the page", r"^ +SPAN ")
