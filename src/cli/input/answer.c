@@ -47,6 +47,24 @@ int answer_open(struct answer *answer, const char *verb, int argc, char **argv,
 	return open_times(answer, times, err);
 }
 
+/* The only operand may have been meant as a trace. */
+#define NEITHER "'%s' is neither a trace nor a chain ('FROM -> TO')"
+
+int answer_open_about(struct answer *answer, const char *verb, int argc, char **argv,
+		      const struct cli_times *times, const char *about, struct kymo_err *err)
+{
+	const char *alone = argc ? NULL : about;
+
+	if (answer_open(answer, verb, argc, argv, times, err) == 0)
+		return 0;
+	if (alone && !answer->traces.count)
+		(void)err_set(err, KYMO_EXIT_INPUT,
+			      NEITHER ", and no recorded trace was found; name one", alone);
+	else if (alone && err->status == KYMO_EXIT_INPUT)
+		(void)err_wrap(err, NEITHER, alone);
+	return -1;
+}
+
 int answer_follow(struct answer *answer, const char *verb, int argc, char **argv,
 		  const struct cli_times *times, struct kymo_err *err)
 {

@@ -72,6 +72,13 @@ bool answer_recall(struct answer_kept *kept, int argc, char **argv);
  */
 int answer_open(struct answer *answer, const char *verb, int argc, char **argv, const struct cli_times *times, struct kymo_err *err);
 
+/**
+ * answer_open_about() - the same; if there is no trace, the error is about the operand, too
+ * @about: the operand that was taken for the name of something in the trace; NULL: none
+ */
+int answer_open_about(struct answer *answer, const char *verb, int argc, char **argv,
+		      const struct cli_times *times, const char *about, struct kymo_err *err);
+
 /** answer_follow() - the same for one trace that is still being written, which cannot be read once
  * before. */
 int answer_follow(struct answer *answer, const char *verb, int argc, char **argv,

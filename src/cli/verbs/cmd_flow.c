@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kymo flow: messages followed through callbacks, from a sensor to an actuator. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "cli/common/common.h"
 #include "cli/input/trace_time.h"
 #include "report/flow/flow.h"
+#include "report/why/report_why.h"
 
 #define WORST_MAX 1000	/* instances of a chain */
 
@@ -34,7 +36,8 @@ static const struct opt opts[] = {
 	{ "message", 'm', OPT_U64, offsetof(struct options, message), "ID",
 	  "show what led to this publication and what followed, as a tree", NULL },
 	{ "at", 0, OPT_TEXT, offsetof(struct options, at), "TIME",
-	  "show the first chain that begins then or later, as a tree", NULL },
+	  "show the first chain that begins then or later, as a tree; of SPAN the one that runs then",
+	  NULL },
 	{ "latest", 'l', OPT_FLAG, offsetof(struct options, latest), NULL,
 	  "assume that a timer that publishes uses what its node received last", NULL },
 	{ "suggest", 0, OPT_FLAG, offsetof(struct options, suggest), NULL,
@@ -57,39 +60,53 @@ static bool is_chain(const char *operand)
 	return strstr(operand, "->") && access(operand, F_OK) != 0;
 }
 
-/* What is not a chain, but could be a callback, a span or a loop: which commands show it. */
-static int name_others(int argc, char **argv, int at, struct kymo_err *err)
+/* Take operand @i out, which is no trace. */
+static const char *take(int *argc, char **argv, int i)
 {
-	char what[300], trace[300] = "";
+	const char *operand = argv[i];
 
-	for (int i = 0; i < argc && argc > 1 && !*trace; i++)
-		if (i != at)
-			text_shell(trace, sizeof(trace), argv[i]);
-	text_shell(what, sizeof(what), argv[at]);
-	return err_set(err, KYMO_EXIT_USAGE,
-		       "'%.200s' is neither a trace nor a chain such as '/lidar -> /cmd_vel'; for a "
-		       "callback, a span or a loop, type \"kymo why%s%s %s\" (the worst one, part by "
-		       "part) or \"kymo report%s%s --all\" (all distributions)",
-		       argv[at], *trace ? " " : "", trace, what, *trace ? " " : "", trace);
+	memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
+	(*argc)--;
+	return operand;
 }
 
-static int read_chain(int *argc, char **argv, const char **pattern, struct kymo_err *err)
+/* @asked: a chain, or a loop or a span; both NULL: what is there. */
+static int read_operands(int *argc, char **argv, const char **pattern, const char **span,
+			 struct kymo_err *err)
 {
+	const bool alone = *argc == 1;
+	const char *asked = NULL;
+
 	for (int i = 0; i < *argc; i++) {
-		if (!is_chain(argv[i]))
+		const bool chain = is_chain(argv[i]);
+
+		if (!chain && (access(argv[i], F_OK) == 0 || (alone && cli_means_path(argv[i]))))
 			continue;
-		if (*pattern)
-			return err_set(err, KYMO_EXIT_USAGE, "'%s' and '%s': only one chain at a time", *pattern,
-				       argv[i]);
-		*pattern = argv[i];
-		memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
-		(*argc)--;
-		i--;
+		if (asked)
+			return err_set(err, KYMO_EXIT_USAGE,
+				       "'%s' and '%s': only one chain, loop or span at a time; if one "
+				       "of the two is a trace, its path does not exist",
+				       asked, argv[i]);
+		asked = take(argc, argv, i--);
+		*(chain ? pattern : span) = asked;
 	}
-	for (int i = 0; i < *argc; i++)
-		if (access(argv[i], F_OK) != 0 && (*argc > 1 || !cli_means_path(argv[i])))
-			return name_others(*argc, argv, i, err);
 	return 0;
+}
+
+/* @span is no chain, and no loop or span; it may be a callback. */
+static void name_others(struct answer *answer, const char *span)
+{
+	char what[300], of[300], text[1600];
+
+	text_shell(what, sizeof(what), span);
+	text_shell(of, sizeof(of), answer->traces.name);
+	(void)snprintf(text, sizeof(text),
+		       "'%.200s' is neither a trace, nor a chain such as '/lidar -> /cmd_vel', nor a "
+		       "loop or span of this trace. For a callback, type \"kymo why %s %s\" (the worst "
+		       "one, part by part) or \"kymo report %s --all\" (all distributions).",
+		       span, of, what, of);
+	table_value_text(answer->table, "trace", "Trace", answer->traces.name);
+	table_value_text(answer->table, "why_empty", "Nothing to show", text);
 }
 
 static int check_suggest(const struct options *o, const char *pattern, struct kymo_err *err)
@@ -109,20 +126,77 @@ static int read_at(const struct answer *answer, const char *at, int64_t *at_ns, 
 		      cli_read_point("at", at, first_ns, answer->clock, at_ns, err)) ? -1 : 0;
 }
 
+static bool has_ros(const struct kymo_ctf_reader *reader)
+{
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
+		if (strncmp(kymo_ctf_class(reader, i)->name, "ros2:", 5) == 0)
+			return true;
+	return false;
+}
+
+/* What is asked about chains, so not about spans. */
+static bool asks_chains(const struct options *o, const struct flow_options *flow)
+{
+	return flow->pattern || o->chain || o->message || o->latest || o->suggest ||
+	       o->capture.count || selection_any(&o->selection);
+}
+
+/* Return: as why_flow_spans(): 0: it is about chains; 2: said why nothing is shown. */
+static int try_spans(struct answer *answer, const struct options *o,
+		     const struct flow_options *flow, const char *span, struct kymo_err *err)
+{
+	const struct why_options why = {
+		.format = flow->format,
+		.callback = span,
+		.at_ns = flow->at_ns == INT64_MIN ? 0 : flow->at_ns,
+		.worst = !flow->worst ? 1 : flow->worst < WHY_WORST_MAX ? flow->worst : WHY_WORST_MAX,
+		.begin_ns = flow->begin_ns,
+		.end_ns = flow->end_ns,
+		.clock = flow->clock,
+		.progress = flow->progress,
+		.context = flow->context,
+	};
+	int status;
+
+	if (span ? false : asks_chains(o, flow) || has_ros(answer->reader))
+		return 0;
+	status = why_flow_spans(answer->reader, answer->traces.name, &why, answer->table, err);
+	answer->lost |= status > 0 && flow->told_lost;
+	if (status || !span)
+		return status;
+	name_others(answer, span);
+	return 2;
+}
+
+static int show(struct answer *answer, const struct options *o, const struct flow_options *flow,
+		const char *span, struct kymo_err *err)
+{
+	const int status = try_spans(answer, o, flow, span, err);
+
+	if (status)
+		return status < 0 ? -1 : status == 1 ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
+	return flow_run(answer->reader, answer->traces.name, flow, answer->table, &answer->lost, err);
+}
+
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	struct options o = { .worst = 1 };
 	struct flow_options flow = {.at_ns = INT64_MIN};
 	struct captures *captures = NULL;
+	const char *span = NULL;
 	struct answer answer;
 	int status;
 
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
-	    read_chain(&argc, argv, &flow.pattern, err) ||
+	    read_operands(&argc, argv, &flow.pattern, &span, err) ||
 	    check_suggest(&o, flow.pattern, err) ||
+	    (span && asks_chains(&o, &flow) &&
+	     err_set(err, KYMO_EXIT_USAGE,
+		     "'%.200s' is no chain such as '/lidar -> /cmd_vel'; a loop or span goes without "
+		     "--chain, --message, --latest, --suggest, --capture and a selection", span)) ||
 	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
-	if (answer_open(&answer, "flow", argc, argv, &o.times, err)) {
+	if (answer_open_about(&answer, "flow", argc, argv, &o.times, span, err)) {
 		captures_free(captures);
 		return -1;
 	}
@@ -146,15 +220,14 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	flow.context = &answer.progress;
 	status = read_at(&answer, o.at, &flow.at_ns, err) || answer_begin(&answer, o.format, err)
 			 ? -1
-			 : flow_run(answer.reader, answer.traces.name, &flow, answer.table,
-				    &answer.lost, err);
+			 : show(&answer, &o, &flow, span, err);
 	captures_free(captures);
 	return answer_close(&answer, status, o.strict);
 }
 
 const struct verb verb_flow = {
 	.name = "flow",
-	.synopsis = "[TRACE...] ['FROM -> TO']",
+	.synopsis = "[TRACE...] ['FROM -> TO' | SPAN]",
 	.summary = "follow messages through callbacks: chains, latency, where they stop",
 	.description = "A callback publishes a message, another callback receives it and publishes "
 		       "in turn: that is a "
@@ -187,6 +260,10 @@ const struct verb verb_flow = {
 		       "\"<error\".\n\n"
 		       "With --capture, flow shows when the packets of messages were on the wire, and which were lost or sent "
 		       "again: of each topic of the chains, of the longest instances, and of the message of --message.\n\n"
+		       "SPAN is a glob for a loop or a span of a program that uses kymo.h: 'step' or "
+		       "'control:step'. flow shows its worst cycle or its longest instance, with every "
+		       "span inside, next to the median and the longest span of that name. In a trace "
+		       "without ROS 2, you need not name one.\n\n"
 		       "\"~>\" is an indirect link: a message_link of the trace, or an assumption "
 		       "of --latest.\n\n" CLI_CLOCK_HELP "\n\n"
 		       "Exit status: 0; 3 when TRACE is not a trace; 4 when events were lost, with "
@@ -196,7 +273,8 @@ const struct verb verb_flow = {
 		    "kymo flow TRACE '/scan -> /cmd_vel'\n"
 		    "kymo flow TRACE '/scan -> /perception/* -> /base_driver:/cmd_vel' -w 10\n"
 		    "kymo flow TRACE --chain 2 --begin +10s --end +20s\n"
-		    "kymo flow TRACE --message 1234",
+		    "kymo flow TRACE --message 1234\n"
+		    "kymo flow TRACE control:step",
 	.common = "chain worst message at node topic begin wide",
 	.opts = opts,
 	.run = run,

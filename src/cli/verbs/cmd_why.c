@@ -93,24 +93,6 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 	return 0;
 }
 
-/* The only operand may have been meant as a trace. */
-#define NEITHER "'%s' is neither a trace nor a chain ('FROM -> TO')"
-
-static int open_traces(struct answer *answer, int argc, char **argv, const struct options *o,
-		       const struct why_options *why, struct kymo_err *err)
-{
-	const char *alone = argc ? NULL : why->callback;
-
-	if (!answer_open(answer, "why", argc, argv, &o->times, err))
-		return 0;
-	if (alone && !answer->traces.count)
-		(void)err_set(err, KYMO_EXIT_INPUT,
-			      NEITHER ", and no recorded trace was found; name one", alone);
-	else if (alone && err->status == KYMO_EXIT_INPUT)
-		(void)err_wrap(err, NEITHER, alone);
-	return -1;
-}
-
 /* --at: a time, or "trigger", which names what fired, too. @fired: keeps the name. */
 static int read_at(struct answer *answer, const char *at, struct why_options *why, struct fired *fired, struct kymo_err *err)
 {
@@ -188,7 +170,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		kept_close(&kept.kept);
 		return KYMO_EXIT_OK;
 	}
-	status = cli_captures("why", &o.capture, &captures, err) || open_traces(&answer, argc, argv, &o, &why, err) ? -1 : 0;
+	status = cli_captures("why", &o.capture, &captures, err) || answer_open_about(&answer, "why", argc, argv, &o.times, why.callback, err) ? -1 : 0;
 	why.captures = captures;
 	if (!status)
 		status = explain(&answer, &kept, &o, &why, err);

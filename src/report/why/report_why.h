@@ -49,6 +49,18 @@ struct why_options {
 int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
 	    struct table *table, bool *lost, struct kymo_err *err);
 
+/**
+ * why_flow_spans() - what `kymo flow` shows of a program of kymo.h: the worst instances of a loop or
+ * span, with each span inside
+ * @options: callback is the loop or span; NULL: the worst loop, else the worst span
+ *
+ * Context: allocates and blocks.
+ * Return: 1; 0: there is no such loop or span, and nothing was written; 2: none ran at at_ns (the
+ * output says so); -1 with @err.
+ */
+int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
+		   const struct why_options *options, struct table *table, struct kymo_err *err);
+
 /* The worst instance in words; both are "" if the trace has none. */
 struct why_said {
 	char worst[4096]; /* the chain or the callback */

@@ -49,7 +49,7 @@ fi
 
 # An operand that is not a path, without a trace: what is missing.
 run 3 "$kymo" why /nope/x && has err "'/nope/x' is neither a trace nor a chain"
-run 2 "$kymo" flow control:plan && has err 'type "kymo why control:plan"'
+run 3 "$kymo" flow control:plan && has err "'control:plan' is neither a trace nor a chain"
 if [ -d "$trace" ]; then
 	mkdir -p "$scratch/traces" && ln -s "$trace" "$scratch/traces/session-20260101000000"
 	ROS_TRACE_DIR=$scratch/traces run 6 "$kymo" why /nope/x && empty err &&

@@ -66,9 +66,28 @@ def spans_and_loops(check, scratch):
         check.equal(name + ": the longest", found["instances"][0]["latency_ns"], longest)
     check.ok("a sentence", "itself took" in found["why"], found["why"])
     check.ok("text", "The parts of the longest" in kymo("why", trace, "plan"))
+    in_order(check, trace, longest)
     nothing = run(KYMO, "why", trace, "nobody", status=6)
     check.ok("no such name", "no loop or span 'nobody'" in nothing.stdout, nothing.stdout)
     with_schedule(check, scratch, trace)
+
+
+def in_order(check, trace, longest):
+    """kymo flow: the same instances, span by span in order of time."""
+    cycle = query(trace, "SELECT * FROM loop_cycles ORDER BY end_ns - due_ns DESC LIMIT 1")[0]
+    spans = query(trace, f"SELECT name, begin_ns, duration_ns, self_ns FROM spans WHERE begin_ns >= {cycle['begin_ns']} AND end_ns <= {cycle['end_ns']} "
+                         "ORDER BY begin_ns, duration_ns DESC")
+    found = answer("flow", trace, "step")["spans"]
+    check.equal("flow: until it woke", (found[0]["begin_ns"], found[0]["duration_ns"]), (cycle["due_ns"], cycle["latency_ns"]))
+    check.equal("flow: the spans of the cycle", [(row["name"], row["begin_ns"], row["duration_ns"], row["self_ns"]) for row in found[1:]],
+                [tuple(row.values()) for row in spans])
+    check.equal("flow: who is inside whom", [(row["name"], row["depth"]) for row in found[1:]],
+                [("step", 0), ("plan", 1), ("inner", 2), ("inner", 2)])
+    found = answer("flow", trace, "arm:pl*")["spans"]
+    check.equal("flow: the longest span", [found[0][key] for key in ("name", "offset_ns", "duration_ns", "worst_ns")], ["plan", 0, longest, longest])
+    check.ok("flow: without a name", "  plan" in kymo("flow", trace).split("Span\n")[-1])
+    check.ok("flow: at a time", str(found[0]["begin_ns"]) in kymo("flow", "--format", "json", trace, "plan", "--at", f"{found[0]['begin_ns'] / 1e9 + 1e-6:.6f}"))
+    check.ok("flow: no such span", "nor a loop or span" in run(KYMO, "flow", trace, "nobody", status=6).stdout)
 
 
 def with_schedule(check, scratch, trace):
