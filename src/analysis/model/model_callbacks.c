@@ -40,6 +40,13 @@ struct callback *model_callback_unknown(struct model *model, const struct now *n
 	return callback;
 }
 
+/* The owner of the others was reported. A client may have had this address before. */
+static bool is_without_owner(const struct callback *callback)
+{
+	return callback->pub.kind == MODEL_CALLBACK_UNKNOWN ||
+	       callback->pub.kind == MODEL_CALLBACK_CLIENT;
+}
+
 /* The callback of a callback_added event; NULL when the event repeats known facts. */
 static struct callback *callback_added(struct model *model, const struct now *now, uint64_t address)
 {
@@ -50,9 +57,10 @@ static struct callback *callback_added(struct model *model, const struct now *no
 	/*
 	 * CARET records old facts kind by kind, so the symbol may come first; compare true times.
 	 */
-	if (callback && callback->pub.kind == MODEL_CALLBACK_UNKNOWN && callback->registered &&
+	if (callback && is_without_owner(callback) && callback->registered &&
 	    callback->pub.registered_ns >= now->true_ns) {
 		callback->pub.born_ns = now->true_ns;
+		callback->pub.service = NULL;
 	} else {
 		callback = callback_new(model, now, address);
 	}
@@ -148,7 +156,7 @@ static void on_rclcpp_callback_register(struct model *model, const struct now *n
 	    (callback && callback->registered && callback->pub.registered_ns == now->true_ns))
 		return;
 	if (!callback || callback->registered)
-		callback = callback_new(model, now, args->callback.u);
+		callback = model_callback_unknown(model, now, args->callback.u);
 	if (!callback)
 		return;
 	callback->registered = true;
