@@ -6,6 +6,7 @@ import inspect
 import sys
 
 import rclpy.executors
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
 run = rclpy.executors.run
@@ -23,16 +24,24 @@ class Listener(Node):
     def __init__(self):
         super().__init__('listener')
         self.heard = []
-        self.subscription = self.create_subscription('/chatter', self.hear)
+        self.subscription = self.create_subscription('/chatter', self.hear, callback_group=ReentrantCallbackGroup())
         self.timer = self.create_timer(10**7, functools.partial(self.tick, 1))
         self.service = self.create_service('/add', self.add)
         self.client = self.create_client('/multiply')
+        self.guard = self.create_guard_condition(self.guarded)
         self.failing = self.create_timer(10**8, self.fail)
 
     def hear(self, message):
         self.heard.append(message)
 
     def tick(self, step):
+        self.heard.append(step)
+
+    def guarded(self):
+        self.heard.append('guarded')
+
+    async def steps(self, step):
+        await Pause()
         self.heard.append(step)
 
     async def add(self, request, response):
@@ -57,6 +66,15 @@ def main():
     assert len(node.client.pending) == 1
     future.set_result(9)
     assert node.heard == ['hello', 1, 9] and not node.client.pending
+    executor = rclpy.executors.SingleThreadedExecutor()
+    executor.add_node(node)
+    executor.wait_for_ready_callbacks()
+    run(execute(executor._take_timer(node.timer)))
+    run(execute(node.guard.callback))
+    for task in (executor.create_task(node.hear, 'task'), executor.create_task(node.steps, 'function'),
+                 executor.create_task(node.steps('coroutine'))):
+        task()
+    assert node.heard[3:] == [1, 'guarded', 'task', 'function', 'coroutine']
     try:
         run(execute(node.failing.callback))
         sys.exit('the exception is gone')

@@ -33,13 +33,20 @@ def test_callbacks(kymo_record, way):
     recording = kymo_record(WAYS[way])
     assert (recording.status, recording.output) == (0, 'hooked\n'), recording.output
     # The coroutine has the thread twice each time: until it waits, and from then on.
-    runs = {row['label']: row['n'] for row in recording.query(
+    runs = {row['label'].replace('<run_path>', '__main__'): row['n'] for row in recording.query(
         'SELECT c.label, count(*) AS n FROM callback_instances i JOIN callbacks c ON c.id = i.callback_id GROUP BY c.id')}
-    assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 1, '/listener /add': 4, '/listener timer 100 ms': 1,
-                    '/listener /multiply': 1}
+    assert runs == {'/listener /chatter': 1, '/listener timer 10 ms': 2, '/listener /add': 4, '/listener timer 100 ms': 1,
+                    '/listener /multiply': 1, '__main__.Listener.guarded': 1, '__main__.Listener.hear': 1,
+                    '__main__.Listener.steps': 4}
     assert recording.query("SELECT source FROM callbacks WHERE kind = 'client'") == [{'source': '/multiply'}]
-    symbols = {row['raw_symbol'] for row in recording.query("SELECT raw_symbol FROM callbacks WHERE kind <> 'client'")}
-    assert {name.split('.', 1)[1] for name in symbols} == {f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail')}
+    symbols = {row['raw_symbol'] for row in recording.query('SELECT raw_symbol FROM callbacks')}
+    assert {name.split('.', 1)[1] for name in symbols} == {
+        f'Listener.{name}' for name in ('hear', 'tick', 'add', 'fail', 'guarded', 'steps')}
+    assert recording.query('SELECT type FROM executors') == [{'type': 'single_threaded_executor'}]
+    groups = {row['topic_name']: row['type'] for row in recording.query(
+        'SELECT s.topic_name, g.type FROM callback_groups g LEFT JOIN subscriptions s ON s.callback_group_id = g.id')}
+    assert groups == {'/chatter': 'reentrant', None: 'mutually_exclusive'}
+    recording.assert_order('rclcpp_executor_get_next_ready', 'rclcpp_executor_wait_for_work', 'rclcpp_executor_execute')
     assert recording.query('SELECT count(*) AS n FROM unfinished_instances') == [{'n': 0}]
     recording.assert_order('rcl_subscription_init', 'rclcpp_subscription_init', 'rclcpp_subscription_callback_added',
                            'rclcpp_callback_register', 'callback_start', 'callback_end')

@@ -10,8 +10,12 @@ that got the preload library in another way, or read no PYTHONPATH:
     python3 -m kymo.rclpy_hook node.py ARG...      # without touching it
     KYMO_RCLPY=1                                   # where kymo_py is installed (its kymo.pth)
 
-Each subscription, timer and service that is made from then on calls its callback through a function that emits
-callback_start and callback_end; so does each callback that is added to the future of a client's call. Without the preload library nothing is changed at all.
+Each subscription, timer, service, guard condition and event handler that is made from then on calls its callback through a
+function that emits callback_start and callback_end; so does each task, and each callback that is added to the future of a
+client's call. Executors and callback groups are recorded as those of rclcpp. Without the preload library nothing is changed
+at all.
+
+`kymo attach` loads this into a program that runs (kymo_rclpy_attach.py).
 
 Context: the calling thread, as rclpy calls back. A pair of events costs two calls through ctypes.
 """
@@ -21,7 +25,10 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import os
+import re
 import sys
+import threading
+import weakref
 
 _ADDRESS = ctypes.c_void_p
 _POINTS = {
@@ -33,21 +40,47 @@ _POINTS = {
     'rclcpp_callback_register': (_ADDRESS, ctypes.c_char_p),
     'callback_start': (_ADDRESS, ctypes.c_bool),
     'callback_end': (_ADDRESS,),
+    'rclcpp_executor_get_next_ready': (),
+    'rclcpp_executor_wait_for_work': (ctypes.c_int64,),
+    'rclcpp_executor_execute': (_ADDRESS,),
 }
+# What no function of tracetools reports (src/inside/ros2/ros2_python.c); kinds are characters.
+_FACTS = {
+    'executor': (_ADDRESS, ctypes.c_char_p),
+    'group': (_ADDRESS, _ADDRESS, ctypes.c_bool),
+    'member': (ctypes.c_char, _ADDRESS, _ADDRESS),
+    'gone': (ctypes.c_char, _ADDRESS),
+    'exists': (ctypes.c_char, _ADDRESS, _ADDRESS),
+    'hooked': (),
+}
+_TASKS_MAX = 4096   # functions that are tasks
 
 
 class _Tracer:
-    """The tracetools functions that this process has; PyDLL: they never block, so the interpreter's lock is kept."""
+    """The functions of kymo that this process has; PyDLL: they never block, so the interpreter's lock is kept."""
 
-    def __init__(self):
-        process = ctypes.PyDLL(None)
-        for name, types in _POINTS.items():
-            function = getattr(process, 'ros_trace_' + name)
-            function.argtypes, function.restype = types, None
-            setattr(self, name, function)
+    def __init__(self, library):
+        process = ctypes.PyDLL(library)
+        for prefix, functions in ('ros_trace_', _POINTS), ('kymo__python_', _FACTS):
+            for name, types in functions.items():
+                function = getattr(process, prefix + name)
+                function.argtypes, function.restype = types, None
+                setattr(self, name, function)
+        self.told = weakref.WeakSet()   # executors, and objects that are in no other list of kymo's
+        self.groups = weakref.WeakKeyDictionary()   # the callback groups that were told, by executor
+        self.tasks = {}                 # code objects that are tasks, by address: they stay alive
+        self.named = set()              # of them, those that have a symbol in the trace
+        self.clients = set()            # addresses of clients whose callback has a symbol
+        self.undo = []                  # what to call when kymo is detached
+
+    def set(self, target, name, value):
+        """Set an attribute until kymo is detached."""
+        before = target.__dict__[name] if name in getattr(target, '__dict__', {}) else getattr(target, name)
+        setattr(target, name, value)
+        self.undo.append(lambda: setattr(target, name, before))
 
 
-def _complain(text):
+def complain(text):
     if os.environ.get('KYMO_VERBOSE'):
         print(f'kymo.rclpy_hook: {text}', file=sys.stderr)
 
@@ -58,7 +91,9 @@ def _symbol(callback):
         callback = callback.func
     function = getattr(callback, '__func__', callback)
     name = getattr(function, '__qualname__', None) or type(callback).__qualname__
-    return f'{getattr(function, "__module__", None) or "?"}.{name}'.encode()
+    frame = getattr(function, 'cr_frame', None)     # of a coroutine
+    module = frame.f_globals.get('__name__') if frame else getattr(function, '__module__', None)
+    return f'{module or "?"}.{name}'.encode()
 
 
 class _Steps:
@@ -104,93 +139,233 @@ def _wrapper(tracer, callback, address=None):
             finally:
                 end(address)
     address = address or id(call)
+    call.of_kymo = True
     # inspect.signature() follows __wrapped__: rclpy looks at how many arguments a callback takes.
     return functools.update_wrapper(call, callback, updated=()), address
 
 
-def _made(tracer, entity, tell):
-    """An entity of rclpy was created: record its facts and wrap its callback. An error leaves the entity unchanged."""
-    try:
-        if not callable(entity.callback):
-            return
-        call, address = _wrapper(tracer, entity.callback)
-        tell(tracer, entity, entity.handle.pointer, address)
-        tracer.rclcpp_callback_register(address, _symbol(entity.callback))
-        entity.callback = call
-    except Exception as error:  # the program is not ours
-        _complain(f'the callback of a {type(entity).__name__} is not recorded: {error}')
-
-
-def _tell_subscription(tracer, entity, handle, callback):
-    tracer.rclcpp_subscription_init(handle, id(entity))
-    tracer.rclcpp_subscription_callback_added(id(entity), callback)
-
-
-def _tell_timer(tracer, entity, handle, callback):
-    tracer.rclcpp_timer_callback_added(handle, callback)
-
-
-def _tell_service(tracer, entity, handle, callback):
-    tracer.rclcpp_service_callback_added(handle, callback)
-
-
-def _patch_class(tracer, module, name, tell):
-    kind = getattr(module, name)
-    original = kind.__init__
-
-    @functools.wraps(original)
-    def made(self, *args, **kwargs):
-        original(self, *args, **kwargs)
-        _made(tracer, self, tell)
-    kind.__init__ = made
-
-
-def _patch_node(tracer, module):
-    original = module.Node.create_timer
-
-    @functools.wraps(original)
-    def create_timer(self, *args, **kwargs):
-        timer = original(self, *args, **kwargs)
-        try:
-            tracer.rclcpp_timer_link_node(timer.handle.pointer, self.handle.pointer)
-        except Exception as error:  # the program is not ours
-            _complain(f'a timer has no node: {error}')
-        return timer
-    module.Node.create_timer = create_timer
+def _is_ours(callback):
+    return getattr(callback, 'of_kymo', False)
 
 
 def _is_of_rclpy(callback):
     return (getattr(callback, '__module__', None) or '').split('.')[0] == 'rclpy'
 
 
-def _watch(tracer, future, client):
-    """What is done with the response is the client's callback: its address in the trace is the rcl_client_t."""
-    add = future.add_done_callback
+def wrap(tracer, entity, tell):
+    """Record the facts of an entity of rclpy, and wrap its callback. An error leaves the entity unchanged."""
+    try:
+        callback = entity.callback
+        if not callable(callback) or _is_ours(callback) or (tell is _tell_nothing and _is_of_rclpy(callback)):
+            return
+        call, address = _wrapper(tracer, callback)
+        tell(tracer, entity, address)
+        tracer.rclcpp_callback_register(address, _symbol(callback))
+        entity.callback = call
+        alive = weakref.ref(entity)
+        tracer.undo.append(lambda: _unwrap(alive(), call))
+    except Exception as error:  # the program is not ours
+        complain(f'the callback of a {type(entity).__name__} is not recorded: {error}')
 
-    def add_done_callback(callback):
-        return add(callback if _is_of_rclpy(callback) else _wrapper(tracer, callback, client)[0])
-    future.add_done_callback = add_done_callback
+
+def _unwrap(entity, call):
+    if entity is not None and entity.callback is call:
+        entity.callback = call.__wrapped__
+
+
+def _tell_subscription(tracer, entity, callback):
+    tracer.rclcpp_subscription_init(entity.handle.pointer, id(entity))
+    tracer.rclcpp_subscription_callback_added(id(entity), callback)
+
+
+def _tell_timer(tracer, entity, callback):
+    tracer.rclcpp_timer_callback_added(entity.handle.pointer, callback)
+
+
+def _tell_service(tracer, entity, callback):
+    tracer.rclcpp_service_callback_added(entity.handle.pointer, callback)
+
+
+def _tell_nothing(tracer, entity, callback):
+    """It has a name, and no handle that other events have."""
+
+
+def _before(tracer, kind, name, tell):
+    """Call @tell before the method @name of the class @kind."""
+    original = getattr(kind, name)
+
+    @functools.wraps(original)
+    def method(self, *args, **kwargs):
+        try:
+            tell(tracer, self, *args)
+        except Exception as error:  # the program is not ours
+            complain(f'{name}: {error}')
+        return original(self, *args, **kwargs)
+    tracer.set(kind, name, method)
+
+
+def _after(tracer, kind, name, tell):
+    """Call @tell with the result of the method @name, and self and the arguments, when the method has returned."""
+    original = getattr(kind, name)
+
+    @functools.wraps(original)
+    def method(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        try:
+            tell(tracer, result, self, *args)
+        except Exception as error:  # the program is not ours
+            complain(f'{name}: {error}')
+        return result
+    tracer.set(kind, name, method)
+
+
+def _patch_class(name, tell):
+    def patch(tracer, module):
+        _after(tracer, getattr(module, name), '__init__', lambda _, _result, entity, *args: wrap(tracer, entity, tell))
+    return patch
+
+
+# ---- executors and callback groups ----
+
+def _tell_executor(tracer, executor):
+    if executor not in tracer.told:
+        tracer.told.add(executor)
+        name = re.sub('(?<!^)(?=[A-Z])', '_', type(executor).__name__).lower()
+        tracer.executor(id(executor), name.encode())
+        weakref.finalize(executor, tracer.gone, b'e', id(executor)).atexit = False
+
+
+def entities(node):
+    """The entities of a node that a callback group has, with their kinds; those of no kind are in no table."""
+    for kind, name in (b't', 'timers'), (b's', 'subscriptions'), (b'v', 'services'), (b'c', 'clients'), (None, 'guards'), (
+            None, 'waitables'):
+        for entity in list(getattr(node, name, ())):
+            yield kind, entity
+
+
+def _tell_group(tracer, executor, group):
+    known = tracer.groups.setdefault(executor, weakref.WeakSet())
+    if group not in known:
+        known.add(group)
+        tracer.group(id(executor), id(group), 'Reentrant' in type(group).__name__)
+        if group not in tracer.told:
+            tracer.told.add(group)
+            weakref.finalize(group, tracer.gone, b'g', id(group)).atexit = False
+
+
+def _tell_groups(tracer, executor, node):
+    """The executor has this node, whose groups may be new."""
+    _tell_executor(tracer, executor)
+    for _, entity in entities(node):
+        if entity.callback_group is not None:
+            _tell_group(tracer, executor, entity.callback_group)
+
+
+def tell_node(tracer, node):
+    if node.executor is not None:
+        _tell_groups(tracer, node.executor, node)
+
+
+def tell_member(tracer, group, entity):
+    kind = {'Timer': b't', 'Subscription': b's', 'Service': b'v', 'Client': b'c'}.get(type(entity).__name__)
+    if kind:
+        tracer.member(kind, id(group), entity.handle.pointer)
+
+
+def _task(tracer, callback):
+    """What an executor shall run for this task, which is a function or a coroutine."""
+    its = getattr(callback, 'cr_code', None)
+    function = callback
+    while not its and isinstance(function, functools.partial):
+        function = function.func
+    its = its or getattr(getattr(function, '__func__', function), '__code__', type(function))
+    if _is_of_rclpy(function) or _is_ours(function) or (id(its) not in tracer.tasks and len(tracer.tasks) >= _TASKS_MAX):
+        return callback
+    if tracer.tasks.setdefault(id(its), its) is its and its not in tracer.named:
+        tracer.named.add(its)
+        tracer.rclcpp_callback_register(id(its), _symbol(callback))
+    if inspect.iscoroutine(callback):
+        async def steps():
+            return await _Steps(tracer, id(its), callback)
+        return steps()
+    return _wrapper(tracer, callback, id(its))[0]
+
+
+_here = threading.local()
+
+
+def _looks(tracer, *_):
+    """The executor looks for work, on this thread."""
+    _here.looks = True
+    tracer.rclcpp_executor_get_next_ready()
+
+
+def _worked(tracer, *_):
+    """A task has had the thread. Threads of a pool wait for the next one."""
+    if not getattr(_here, 'looks', False):
+        tracer.rclcpp_executor_wait_for_work(-1)
+
+
+def _patch_executors(tracer, module):
+    executor = module.Executor
+    _after(tracer, executor, '__init__', lambda _, _result, its, *args: _tell_executor(tracer, its))
+    _after(tracer, executor, 'add_node', lambda _, _result, its, node: _tell_groups(tracer, its, node))
+    _before(tracer, executor, 'wait_for_ready_callbacks', _looks)
+    _after(tracer, module.Task, '__call__', _worked)
+    for kind in 'timer', 'subscription':
+        _before(tracer, executor, f'_take_{kind}', lambda _, its, entity: tracer.rclcpp_executor_execute(entity.handle.pointer))
+    _before(tracer, module._rclpy.WaitSet, 'wait', lambda _, its, timeout: tracer.rclcpp_executor_wait_for_work(timeout))
+    original = executor.create_task
+
+    @functools.wraps(original)
+    def create_task(self, callback, *args, **kwargs):
+        try:
+            callback = _task(tracer, callback)
+        except Exception as error:  # the program is not ours
+            complain(f'a task is not recorded: {error}')
+        return original(self, callback, *args, **kwargs)
+    tracer.set(executor, 'create_task', create_task)
+
+
+# ---- nodes and clients ----
+
+def _patch_node(tracer, module):
+    _after(tracer, module.Node, 'create_timer', lambda _, timer, node, *args: tracer.rclcpp_timer_link_node(
+        timer.handle.pointer, node.handle.pointer))
+    _after(tracer, module.Node, '_wake_executor', lambda _, _result, node: tell_node(tracer, node))
+
+
+def of_client(tracer, callback, client):
+    """What is done with a response is the client's callback: its address in the trace is the rcl_client_t."""
+    if _is_of_rclpy(callback) or _is_ours(callback):
+        return callback
+    if client not in tracer.clients:
+        tracer.clients.add(client)
+        tracer.rclcpp_callback_register(client, _symbol(callback))
+    return _wrapper(tracer, callback, client)[0]
+
+
+def _watch(tracer, future, client):
+    add = future.add_done_callback
+    future.add_done_callback = lambda callback: add(of_client(tracer, callback, client))
 
 
 def _patch_client(tracer, module):
-    original = module.Client.call_async
-
-    @functools.wraps(original)
-    def call_async(self, *args, **kwargs):
-        future = original(self, *args, **kwargs)
-        try:
-            _watch(tracer, future, self.handle.pointer)
-        except Exception as error:  # the program is not ours
-            _complain(f'what is done with a response is not recorded: {error}')
-        return future
-    module.Client.call_async = call_async
+    _after(tracer, module.Client, 'call_async', lambda _, future, client, *args: _watch(tracer, future, client.handle.pointer))
+    _before(tracer, module.Client, 'destroy', lambda _, client: tracer.clients.discard(client.handle.pointer))
 
 
+TELLS = {b's': _tell_subscription, b't': _tell_timer, b'v': _tell_service, None: _tell_nothing}
 _MODULES = {
-    'rclpy.subscription': lambda tracer, module: _patch_class(tracer, module, 'Subscription', _tell_subscription),
-    'rclpy.timer': lambda tracer, module: _patch_class(tracer, module, 'Timer', _tell_timer),
-    'rclpy.service': lambda tracer, module: _patch_class(tracer, module, 'Service', _tell_service),
+    'rclpy.subscription': _patch_class('Subscription', _tell_subscription),
+    'rclpy.timer': _patch_class('Timer', _tell_timer),
+    'rclpy.service': _patch_class('Service', _tell_service),
+    'rclpy.guard_condition': _patch_class('GuardCondition', _tell_nothing),
+    'rclpy.event_handler': _patch_class('EventHandler', _tell_nothing),
+    'rclpy.callback_groups': lambda tracer, module: _after(
+        tracer, module.CallbackGroup, 'add_entity', lambda _, _result, group, entity: tell_member(tracer, group, entity)),
     'rclpy.client': _patch_client,
+    'rclpy.executors': _patch_executors,
     'rclpy.node': _patch_node,
 }
 
@@ -199,10 +374,11 @@ def _patch(tracer, module):
     if getattr(module, '_kymo_hook', False):
         return
     module._kymo_hook = True
+    tracer.undo.append(lambda: delattr(module, '_kymo_hook'))
     try:
         _MODULES[module.__name__](tracer, module)
     except AttributeError as error:
-        _complain(f'{module.__name__} is not as it was known: {error}')
+        complain(f'{module.__name__} is not as it was known: {error}')
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -225,20 +401,22 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def install():
-    """Record the callbacks of rclpy. Return: whether this process has a tracer."""
+def install(library=None):
+    """Record the callbacks of rclpy. @library: that has the tracer; None: the process itself. Return: the tracer; None: none."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return True
+        return None
     try:
-        tracer = _Tracer()
-    except AttributeError:
-        _complain('no tracer in this process: start it with "kymo run -- CMD"')
-        return False
+        tracer = _Tracer(library)
+    except (AttributeError, OSError):
+        complain('no tracer in this process: start it with "kymo run -- CMD"')
+        return None
+    finder = _Finder(tracer)
     for name in _MODULES:
         if name in sys.modules:
             _patch(tracer, sys.modules[name])
-    sys.meta_path.insert(0, _Finder(tracer))
-    return True
+    sys.meta_path.insert(0, finder)
+    tracer.undo.append(lambda: sys.meta_path.remove(finder))
+    return tracer
 
 
 if __name__ == '__main__':
@@ -249,5 +427,5 @@ if __name__ == '__main__':
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     install()
     runpy.run_path(sys.argv[0], run_name='__main__')
-else:
+elif __name__ != 'kymo_rclpy_attached':     # kymo_rclpy_attach.py installs it
     install()

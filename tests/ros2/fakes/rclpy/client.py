@@ -27,3 +27,6 @@ class Client:
 
     def remove_pending_request(self, result):
         self.pending.pop(0)
+
+    def destroy(self):
+        pass

@@ -3,6 +3,12 @@
 import inspect
 
 
+class _rclpy:
+    class WaitSet:
+        def wait(self, timeout_ns):
+            pass
+
+
 class ExternalShutdownException(Exception):
     pass
 
@@ -22,3 +28,38 @@ def run(coroutine):
         except StopIteration as stop:
             return stop.value, pauses
         pauses += 1
+
+
+class Task:
+    """What an executor runs for a task, by turns with others."""
+
+    def __init__(self, callback, args):
+        self.coroutine = callback if inspect.iscoroutine(callback) else await_or_execute(callback, *args)
+
+    def __call__(self):
+        return run(self.coroutine)
+
+
+class Executor:
+    def __init__(self):
+        self._waits = _rclpy.WaitSet()
+
+    def add_node(self, node):
+        node.executor = self
+        return True
+
+    def create_task(self, callback, *args):
+        return Task(callback, args)
+
+    def wait_for_ready_callbacks(self):
+        self._waits.wait(10**6)
+
+    def _take_timer(self, timer):
+        return timer.callback
+
+    def _take_subscription(self, subscription):
+        return subscription.callback
+
+
+class SingleThreadedExecutor(Executor):
+    pass
