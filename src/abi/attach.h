@@ -54,7 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KYMO_ATTACH_VERSION 1u
+#define KYMO_ATTACH_VERSION 2u
 #define KYMO_ATTACH_ENTRY "kymo__attach"
 #define KYMO_ATTACH_SCRATCH "kymo__attach_scratch"
 #define KYMO_ATTACH_HELD "kymo__attach_held"
@@ -86,6 +86,13 @@ enum kymo_attach_result {
 	KYMO_ATTACH_DISABLED,      /* KYMO_DISABLE=1, or a setuid program */
 	KYMO_ATTACH_NO_REGION,     /* the process cannot create its shared memory */
 	KYMO_ATTACH_NO_HELPER,     /* libkymo-attach.so could not be loaded */
+};
+
+/* The hook for the callbacks of rclpy. */
+enum kymo_python {
+	KYMO_PYTHON_NONE, /* the process has no Python interpreter */
+	KYMO_PYTHON_HOOKED,
+	KYMO_PYTHON_FAILED, /* the hook could not be loaded */
 };
 
 struct kymo_attach_block {
@@ -120,6 +127,7 @@ struct kymo_attach_block {
 	uint32_t elsewhere;   /* entries left alone: they lead to another function of that name */
 	uint32_t tracepoints; /* entries that lead to functions of tracetools */
 	uint32_t tracetools;  /* KYMO_V(); 0: unknown */
+	uint32_t python;      /* enum kymo_python */
 };
 
 static_assert(offsetof(struct kymo_attach_block, create) == KYMO_ATTACH_AT_CREATE,

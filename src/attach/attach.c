@@ -22,6 +22,7 @@ static void fill(struct attach_outcome *outcome, const struct injection *injecti
 	outcome->tracepoints = block->tracepoints;
 	outcome->elsewhere = block->elsewhere;
 	outcome->tracetools = block->tracetools;
+	outcome->python_failed = block->python == KYMO_PYTHON_FAILED;
 }
 
 /*

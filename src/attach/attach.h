@@ -43,6 +43,7 @@ struct attach_outcome {
 				 compiled out */
 	uint32_t elsewhere;   /* entries that were left alone */
 	uint32_t tracetools;  /* KYMO_V(); 0: unknown */
+	bool python_failed;   /* a Python program whose callbacks of rclpy will not be recorded */
 };
 
 /**

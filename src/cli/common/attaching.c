@@ -93,6 +93,11 @@ static void print_on(const struct work *work, unsigned pid, const struct attach_
 			"tracepoints compiled out (TRACETOOLS_DISABLED); only the middleware's "
 			"functions are recorded\n",
 			work->verb, name, pid);
+	if (outcome->python_failed)
+		fprintf(stderr,
+			"kymo %s: callbacks of rclpy in %s (%u) are not recorded: its Python cannot "
+			"load python/kymo_rclpy_attach.py, which is installed beside %s\n",
+			work->verb, name, pid, work->wish.library);
 }
 
 static void print_off(unsigned pid, const struct attach_outcome *outcome)

@@ -25,6 +25,7 @@
 #include "inside/ros2/ros2_slots.h"
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_late.h"
+#include "inside/ros2/ros2_python.h"
 #include "inside/tracer/tracer_calm.h"
 #include "inside/tracer/tracer_initlog.h"
 
@@ -192,4 +193,7 @@ void kymo__attach(struct kymo_attach_block *block)
 		(void)nanosleep(&between, NULL); /* kymo_attach_look() on another thread */
 	block->result = block->order == KYMO_ATTACH_ON ? turn_on(block) : turn_off(block);
 	end();
+	block->python = block->result == KYMO_ATTACH_OK
+				? kymo_python_order(block->order == KYMO_ATTACH_ON)
+				: KYMO_PYTHON_NONE;
 }
