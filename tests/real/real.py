@@ -18,6 +18,7 @@ import contextlib
 import datetime
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,8 @@ EXECUTORS = {
     "events": "events_executor", "events-timers": "events_executor", "groups": "single_threaded_executor",
     "component_container": "single_threaded_executor", "component_container_mt": "multi_threaded_executor",
     "component_container_isolated": "single_threaded_executor",
+    "rclpy-single": "single_threaded_executor", "rclpy-multi": "multi_threaded_executor",
+    "rclpy-asyncio": "single_threaded_executor",
 }
 # Without Doer and Wisher: rclcpp_action may throw when a container ends by SIGINT, and the container with it.
 COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
@@ -70,6 +73,11 @@ class Installation:
         with open(path, encoding="utf-8") as file:
             return file.read().partition("<version>")[2].partition("<")[0].strip()
 
+    def executors(self):
+        """The kinds of executors that it has."""
+        rclpy = os.path.isdir(f"{self.environment['PYTHONPATH']}/rclpy")
+        return [name for name in EXECUTORS if rclpy or not name.startswith("rclpy-")]
+
     @contextlib.contextmanager
     def running(self, executor, log, preloaded):
         """A program whose nodes run in this executor. It ends with 0, and has written @log then."""
@@ -77,7 +85,9 @@ class Installation:
         self.environment["KYMO_RING_SIZE"] = "512K" if executor == "groups" else "4M"
         environment = dict(self.environment, ZOO_LOG=log)
         container = executor.startswith("component")
-        words = [f"{self.ros}/lib/rclcpp_components/{executor}"] if container else [f"{self.zoo}/lib/kymo_zoo/zoo", executor]
+        words = ([f"{self.ros}/lib/rclcpp_components/{executor}"] if container else
+                 [sys.executable, f"{HERE}/zoo.py", executor[6:]] if executor.startswith("rclpy-") else
+                 [f"{self.zoo}/lib/kymo_zoo/zoo", executor])
         with subprocess.Popen([KYMO, "run", "--", *words] if preloaded else words, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as process:
             try:
@@ -102,6 +112,7 @@ def compare(its, executor, how, options):
     """Return: {kind of entity: {question: Score}}."""
     name = os.path.join(its.directory, f"{executor}-{how}")
     log, trace = name + ".log", name
+    shutil.rmtree(trace, ignore_errors=True)     # of an earlier run with --keep
     with its.running(executor, log, how == "run") as process:
         words = ["--attach", "-p", str(process.pid)] if how == "attach" else ["-p", str(process.pid)]
         run(KYMO, "record", *words, "-d", f"{options.seconds}s", "-o", trace, env=its.environment)
@@ -142,7 +153,7 @@ def write(path, its, results):
         _, end, after = rest.partition("<!-- to here -->")
     absent = [f"- {executor}, `{HOWS[how]}`, {question}: {fact}" for (executor, how), kinds in results.items()
               for scores in kinds.values() for question, score in scores.items() for fact in score.absent]
-    packages = "rclcpp", "rcl", its.environment["RMW_IMPLEMENTATION"], "tracetools"
+    packages = "rclcpp", "rclpy", "rcl", its.environment["RMW_IMPLEMENTATION"], "tracetools"
     versions = ", ".join(f"{package} {its.version(package)}" for package in packages)
     said = "Absent:\n\n" + "\n".join(absent[:20]) + "\n" if absent else "Nothing was absent.\n"
     with open(path, "w", encoding="utf-8") as file:
@@ -165,7 +176,7 @@ def complain(results, verbose):
 
 def matrix(its, options):
     results = {}
-    for executor in options.only or EXECUTORS:
+    for executor in options.only or its.executors():
         for how in HOWS:
             results[executor, how] = compare(its, executor, how, options)
             wrong = complain({(executor, how): results[executor, how]}, options.verbose)
@@ -175,7 +186,7 @@ def matrix(its, options):
 
 def rounds(its, options):
     """Attach and detach at random moments."""
-    for executor in options.only or EXECUTORS:
+    for executor in options.only or its.executors():
         done, refused = 0, 0
         with its.running(executor, os.path.join(its.directory, "rounds.log"), False) as process:
             for _ in range(options.rounds):

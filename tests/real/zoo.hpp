@@ -6,8 +6,10 @@
  *   node NAME
  *   publisher|subscription|service|client NODE NAME, timer NODE NANOSECONDS
  *   group TYPE NODE MEMBER...        a member is a topic, a service, or nanoseconds
+ *   symbol CALLBACK NAME             its function is called so in the source (only zoo.py)
  *   run CALLBACK NS                  the callback ran, and this was a moment within its run
  *   receive CALLBACK NUMBER NS       the same, and it got this number
+ *   resume CALLBACK NS NS            a coroutine that ran first at one moment ran on at another (only zoo.py)
  *   publish TOPIC NUMBER NS NS       this number was published between these two moments
  *   ask|goal|result|state ...        what services, actions and lifecycles did
  *

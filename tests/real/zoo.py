@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+usage: zoo.py single|multi|asyncio -- runs nodes of rclpy in this kind of executor until SIGINT or SIGTERM. Prints "begun" when all of
+them exist.
+
+asyncio: an event loop spins the executor by turns with coroutines of its own. The nodes are like those of zoo.cpp, with messages that
+rclpy needs itself, and write the same file (zoo.hpp). A callback of a guard condition or of a task is "NODE NAME", with the name of its
+function.
+"""
+import asyncio
+import os
+import signal
+import sys
+import time
+
+import rclpy
+from builtin_interfaces.msg import Time
+from rcl_interfaces.srv import ListParameters
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.node import Node
+
+LINES = []
+SYMBOLS = set()
+
+
+def moment():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def say(*words):
+    LINES.append(" ".join(map(str, words)))     # the interpreter's lock protects it
+
+
+class Animal(Node):
+    """Says what it has, and writes down what it does."""
+    def __init__(self, name):
+        super().__init__(name, start_parameter_services=False)
+        self.number = 0
+        say("node", "/" + name)
+
+    def group(self, *members, reentrant=False):
+        say("group", "reentrant" if reentrant else "mutually_exclusive", self.path, *members)
+        return ReentrantCallbackGroup() if reentrant else MutuallyExclusiveCallbackGroup()
+
+    @property
+    def path(self):
+        return "/" + self.get_name()
+
+    def ran(self, source, number=None):
+        if (self.path, source) not in SYMBOLS:
+            code = sys._getframe(1).f_code
+            SYMBOLS.add((self.path, source))
+            say("symbol", self.path, source, f"__main__.{code.co_qualname}")
+        say(*(("run",) if number is None else ("receive",)), self.path, source, *(() if number is None else (number,)), moment())
+        return moment()
+
+    def goes_on(self, source, began):
+        say("resume", self.path, source, began, moment())
+
+    def speaker(self, topic):
+        say("publisher", self.path, topic)
+        return self.create_publisher(Time, topic, 10)
+
+    def listen(self, topic, callback, group, depth=10):
+        say("subscription", self.path, topic)
+        return self.create_subscription(Time, topic, callback, depth, callback_group=group)
+
+    def every(self, milliseconds, callback, group=None):
+        nanoseconds = milliseconds * 1_000_000
+        say("timer", self.path, nanoseconds)
+        return self.create_timer(milliseconds / 1000, callback, callback_group=group or self.group(nanoseconds))
+
+    def publish(self, publisher, number):
+        before = moment()
+        publisher.publish(Time(sec=number))
+        say("publish", publisher.topic_name, number, before, moment())
+
+
+class Talker(Animal):
+    """Gets back what the listener makes of its numbers."""
+    def __init__(self):
+        super().__init__("talker")
+        self.out = self.speaker("/topics/numbers")
+        self.every(20, self.talk)
+        self.listen("/topics/doubled", self.back, self.group("/topics/doubled", reentrant=True))
+
+    def talk(self):
+        self.ran(20_000_000)
+        self.number += 1
+        self.publish(self.out, self.number)
+
+    def back(self, message):
+        self.ran("/topics/doubled", message.sec)
+
+
+class Listener(Animal):
+    """Two subscriptions of one topic: one keeps up, and one has room for one message and is held up by a timer of its group."""
+    def __init__(self):
+        super().__init__("listener")
+        self.out = self.speaker("/topics/doubled")
+        self.listen("/topics/numbers", self.keep_up, self.group("/topics/numbers"))
+        held = self.group("/topics/numbers", 160_000_000)
+        self.listen("/topics/numbers", self.late, held, depth=1)
+        self.every(160, self.hold, held)
+
+    def keep_up(self, message):
+        self.ran("/topics/numbers", message.sec)
+        self.publish(self.out, 2 * message.sec)
+
+    def late(self, message):
+        self.ran("late", message.sec)
+
+    def hold(self):
+        self.ran(160_000_000)
+        time.sleep(0.05)
+
+
+class Server(Animal):
+    """One service answers at once, one is a coroutine."""
+    def __init__(self):
+        super().__init__("server")
+        for name, callback in ("/serve/now", self.add), ("/serve/later", self.later):
+            say("service", self.path, name)
+            self.create_service(ListParameters, name, callback, callback_group=self.group(name))
+
+    def add(self, request, response):
+        self.ran("/serve/now", request.depth)
+        response.result.names = [str(request.depth)]
+        return response
+
+    async def later(self, request, response):
+        began = self.ran("/serve/later", request.depth)
+        await self.executor.create_task(lambda: None)
+        self.goes_on("/serve/later", began)
+        return response
+
+
+class Asker(Animal):
+    """Asks one service with a callback for the answer, and awaits the answer of the other."""
+    def __init__(self):
+        super().__init__("asker")
+        self.clients_ = {}
+        for name in "/serve/now", "/serve/later":
+            say("client", self.path, name)
+            self.clients_[name] = self.create_client(ListParameters, name, callback_group=self.group(name))
+        self.every(35, self.ask)
+        self.every(65, self.wish)
+
+    def ask(self):
+        self.ran(35_000_000)
+        if self.clients_["/serve/now"].service_is_ready():
+            self.number += 1
+            future = self.clients_["/serve/now"].call_async(ListParameters.Request(depth=self.number))
+            future.add_done_callback(self.answered)
+
+    def answered(self, future):
+        self.ran("/serve/now", future.result().result.names[0])
+
+    async def wish(self):
+        began = self.ran(65_000_000)
+        if self.clients_["/serve/later"].service_is_ready():
+            await self.clients_["/serve/later"].call_async(ListParameters.Request(depth=1))
+            self.goes_on(65_000_000, began)
+
+
+class Tasker(Animal):
+    """A guard condition that a timer triggers, and tasks: a function and a coroutine."""
+    def __init__(self):
+        super().__init__("tasker")
+        self.guard = self.create_guard_condition(self.guarded, callback_group=MutuallyExclusiveCallbackGroup())
+        self.every(55, self.trigger)
+
+    def trigger(self):
+        self.ran(55_000_000)
+        self.guard.trigger()
+        self.executor.create_task(self.task)
+        self.executor.create_task(self.steps)
+
+    def guarded(self):
+        self.ran("guarded")
+
+    def task(self):
+        self.ran("task")
+
+    async def steps(self):
+        began = self.ran("steps")
+        await self.executor.create_task(self.task)
+        self.goes_on("steps", began)
+
+
+async def asynchronous(executor):
+    """As programs do that have an event loop of their own."""
+    while rclpy.ok():
+        executor.spin_once(timeout_sec=0)
+        await asyncio.sleep(0)
+
+
+def main():
+    kind = sys.argv[1] if len(sys.argv) == 2 else ""
+    if kind not in ("single", "multi", "asyncio"):
+        sys.exit(__doc__)
+    rclpy.init()
+    executor = MultiThreadedExecutor(4) if kind == "multi" else SingleThreadedExecutor()
+    for animal in Talker, Listener, Server, Asker, Tasker:
+        executor.add_node(animal())
+    print("begun", flush=True)
+    try:
+        if kind == "asyncio":
+            asyncio.run(asynchronous(executor))
+        else:
+            executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    with open(os.environ["ZOO_LOG"], "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in LINES))
+
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+main()
