@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/attach_trust.h"
+#include "base/array.h"
+
 #define AUXV_MAX 64
 
 static void read_line(struct attach_process *process, const char *line)
@@ -236,50 +239,60 @@ int process_refused(const struct attach_process *process, int error, struct kymo
 		       process->name, process->pid);
 }
 
-/*
- * Return: false: somebody else than root, we and the user of the process may write to it. Many
- * systems give each user a group of the same number, and let this group write.
- */
-static bool is_ours_alone(const struct attach_process *process, const struct stat *st)
+/* What libkymo-ros2.so loads, in the build and where it is installed. */
+static const char *const beside[] = { "libkymo.so.0",
+				      "../libkymo.so.0",
+				      "libkymo-attach.so",
+				      "python/kymo_rclpy_attach.py",
+				      "python/kymo_rclpy_hook.py" };
+
+static int judge_file(const struct attach_process *process, const char *path, struct kymo_err *err)
 {
-	if (st->st_uid && st->st_uid != geteuid() && st->st_uid != process->uid[0])
-		return false;
-	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
-		return true;
-	return !(st->st_mode & 002) && (!(st->st_mode & 020) || st->st_gid == st->st_uid);
+	char root[32], where[PATH_MAX];
+	const struct trust trust = { root, { geteuid(), process->uid[0] } };
+
+	(void)snprintf(root, sizeof root, "/proc/%u/root", process->pid);
+	switch (trust_file(&trust, path, where)) {
+	case TRUST_OURS:
+		return 0;
+	case TRUST_OTHERS:
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "%s could be replaced by another user (see the owner and the mode "
+			       "of %s); install kymo where only root or you may write",
+			       path, where);
+	default:
+		return 1;
+	}
 }
 
 int process_library(const struct attach_process *process, const char *library, struct kymo_err *err)
 {
+	const char *slash = strrchr(library, '/');
 	char path[PATH_MAX + 32];
 	struct stat st;
+	int result;
 
 	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, library);
-	if (stat(path, &st)) {
-		if (process->container && errno == ENOENT)
-			return err_set(
-				err, KYMO_EXIT_FAILED,
-				"%s (%u) runs in a container that has no %s; install kymo there, "
-				"or set KYMO_PRELOAD to the library's path in the container",
-				process->name, process->pid, library);
+	result = judge_file(process, library, err);
+	if (result < 0)
+		return -1;
+	if (result > 0 && process->container && errno == ENOENT)
+		return err_set(err, KYMO_EXIT_FAILED,
+			       "%s (%u) runs in a container that has no %s; install kymo there, "
+			       "or set KYMO_PRELOAD to the library's path in the container",
+			       process->name, process->pid, library);
+	if (result > 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot find %s as %s (%u) sees it: %s",
 			       library, process->name, process->pid, strerror(errno));
+	for (unsigned i = 0; slash && i < COUNT_OF(beside); i++) {
+		const int length = snprintf(path, sizeof path, "%.*s/%s", (int)(slash - library),
+					    library, beside[i]);
+
+		if (length < PATH_MAX && judge_file(process, path, err) < 0)
+			return -1; /* if it does not exist, loading says so */
 	}
-	if (!S_ISREG(st.st_mode))
+	(void)snprintf(path, sizeof path, "/proc/%u/root%s", process->pid, library);
+	if (!process->container && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return err_set(err, KYMO_EXIT_FAILED, "%s is not a file", library);
-	for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
-		*slash = 0;
-		if (strlen(path) < strlen("/proc/1/root"))
-			break;
-		if (stat(path, &st) || !is_ours_alone(process, &st))
-			return err_set(err, KYMO_EXIT_FAILED,
-				       "%s could be replaced by another user (see its owner, its "
-				       "mode, and those of its directories); install kymo where "
-				       "only root or you may write",
-				       library);
-		if (!strcmp(strrchr(path, '/'), "/root") && !strncmp(path, "/proc/", 6) &&
-		    strlen(path) < 24)
-			break;
-	}
 	return 0;
 }

@@ -117,6 +117,12 @@ def test_library(directory, environment, load):
         refused(dict(environment, KYMO_PRELOAD=os.path.join(copy, "libkymo-ros2.so")), process.pid,
                 "could be replaced by another user")
         os.chmod(copy, 0o755)
+        open_too = os.path.join(copy, "libkymo-attach.so")
+        shutil.copy(os.path.join(BUILD, "lib/libkymo-attach.so"), open_too)
+        os.chmod(open_too, 0o666)
+        refused(dict(environment, KYMO_PRELOAD=os.path.join(copy, "libkymo-ros2.so")), process.pid,
+                "libkymo-attach.so could be replaced by another user")
+        os.unlink(open_too)
         # libkymo.so and libkymo-attach.so are not beside it.
         refused(dict(environment, KYMO_PRELOAD=os.path.join(copy, "libkymo-ros2.so")), process.pid, "cannot load")
 
