@@ -196,7 +196,9 @@ def rounds(its, options):
                     refused += said.returncode != 0
                     if said.returncode and options.verbose:
                         print(said.stderr.strip())
-                done += process.poll() is None
+                if process.poll() is not None:
+                    raise AssertionError(f"{executor} ended with {process.returncode} in round {done + 1}, {refused} orders refused")
+                done += 1
         print(f"{executor}: {done} rounds of {options.rounds}, {refused} orders refused, it ended with 0", flush=True)
 
 

@@ -6,7 +6,6 @@
  */
 #include "inside/ros2/late/ros2_late_seen.h"
 
-#include <string.h>
 #include <time.h>
 
 #define ENTRIES 8192u /* a power of two */
@@ -97,7 +96,9 @@ void kymo_seen_gone(uintptr_t address)
 		__atomic_store_n(&seen->state, 0, __ATOMIC_RELEASE);
 }
 
+/* A thread that entered a hook before kymo was detached may still have an entry: its address stays. */
 void kymo_seen_forget(void)
 {
-	memset(table, 0, sizeof table);
+	for (unsigned i = 0; i < ENTRIES; i++)
+		__atomic_store_n(&table[i].state, 0, __ATOMIC_RELEASE);
 }

@@ -73,7 +73,8 @@ void kymo_seen_each(enum kymo_seen_kind kind,
 /** kymo_seen_gone() - the object at @address ends. Context: wait-free. */
 void kymo_seen_gone(uintptr_t address);
 
-/** kymo_seen_forget() - forget all. Context: no other thread uses the entries. */
+/** kymo_seen_forget() - forget all; entries that other threads have keep their addresses. Context:
+ * lock-free. */
 void kymo_seen_forget(void);
 
 #endif
