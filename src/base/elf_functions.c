@@ -8,9 +8,11 @@
 #define PAGE 4096u
 #define NOTES_MAX 65536u
 
-static void read_build_id(const struct elf *elf, const Elf64_Phdr *segment,
-			  struct elf_functions *functions)
+/* Return: bytes of the build id in the notes of @segment; 0: none. */
+static unsigned read_build_id(const struct elf *elf, const Elf64_Phdr *segment,
+			      uint8_t id[ELF_BUILD_ID_MAX])
 {
+	unsigned found = 0;
 	uint64_t size = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, at = 0;
 	uint8_t *notes = elf_read_array(elf, segment->p_offset, size, 1);
 	Elf64_Nhdr note;
@@ -27,11 +29,22 @@ static void read_build_id(const struct elf *elf, const Elf64_Phdr *segment,
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
 		    memcmp(notes + name, "GNU", 4) || note.n_descsz > ELF_BUILD_ID_MAX)
 			continue;
-		memcpy(functions->build_id, notes + text, note.n_descsz);
-		functions->build_id_size = note.n_descsz;
+		memcpy(id, notes + text, note.n_descsz);
+		found = note.n_descsz;
 		break;
 	}
 	free(notes);
+	return found;
+}
+
+unsigned elf_build_id(const struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX])
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; elf->readable && !found && i < elf->segment_count; i++)
+		if (elf->segment[i].p_type == PT_NOTE)
+			found = read_build_id(elf, &elf->segment[i], id);
+	return found;
 }
 
 static int by_address(const void *a, const void *b)
@@ -86,9 +99,8 @@ void elf_functions(const struct elf *elf, struct elf_functions *functions)
 			functions->base = segment->p_vaddr / PAGE * PAGE;
 			loaded = true;
 		}
-		if (segment->p_type == PT_NOTE && !functions->build_id_size)
-			read_build_id(elf, segment, functions);
 	}
+	functions->build_id_size = elf_build_id(elf, functions->build_id);
 	if (!read_table(elf, SHT_SYMTAB, functions)) {
 		free(functions->names);
 		free(functions->function);
