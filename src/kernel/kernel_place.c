@@ -43,8 +43,8 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
 		return err_no_memory(err);
-	if (trace_create(options->dir, options->desc, kernel->format, kernel->uuid, &kernel->dir_fd,
-			 err) < 0)
+	if (trace_create(options->dir, options->desc, trace_put_kernel, kernel->format, kernel->uuid,
+			 &kernel->dir_fd, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;
@@ -143,7 +143,7 @@ int kernel_turn(struct kernel *kernel, const char *dir, const struct ctf_trace_d
 
 	if (!path)
 		return err_no_memory(err);
-	if (trace_create(dir, desc, kernel->format, uuid, &dir_fd, err) < 0) {
+	if (trace_create(dir, desc, trace_put_kernel, kernel->format, uuid, &dir_fd, err) < 0) {
 		if (dir_fd >= 0)
 			trace_remove(dir, dir_fd, NULL, 0);
 		if (dir_fd >= 0)
@@ -183,7 +183,8 @@ int kernel_snapshot(struct kernel *kernel, const struct kernel_snapshot *snapsho
 	if (!stream)
 		return err_no_memory(err);
 	if (kernel_poll(kernel, err) < 0 ||
-	    trace_create(snapshot->dir, snapshot->desc, kernel->format, uuid, &dir_fd, err) < 0) {
+	    trace_create(snapshot->dir, snapshot->desc, trace_put_kernel, kernel->format, uuid,
+			 &dir_fd, err) < 0) {
 		free(stream);
 		return -1;
 	}

@@ -9,6 +9,8 @@
 #ifndef KYMO_KERNEL_PLACE_H
 #define KYMO_KERNEL_PLACE_H
 
+#include <stdio.h>
+
 #include "kernel/kernel.h"
 #include "kernel/kernel_select.h"
 #include "kernel/kernel_stream.h"
@@ -85,15 +87,22 @@ void kernel_follow_again(struct kernel *kernel, uint64_t now_ns);
 /** kernel_read() - bring what happened up to @until_ns into the streams. */
 void kernel_read(struct kernel *kernel, uint64_t until_ns);
 
+/* Prints the metadata of a trace; @of: what is in it. */
+typedef void trace_put(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
+		       unsigned stream, const void *of);
+
+/** trace_put_kernel() - that of the kernel's events. @formats: struct kformat, by event. */
+trace_put trace_put_kernel;
+
 /**
  * trace_create() - a directory with the metadata
- * @format: by event
+ * @put, @of: prints it
  * @uuid: of the trace, set here
  * @dir_fd: of the directory, set here; also after a failure, if the directory was created
  *
  * Return: 0; -1 with @err.
  */
-int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format,
+int trace_create(const char *dir, const struct ctf_trace_desc *desc, trace_put *put, const void *of,
 		 uint8_t uuid[16], int *dir_fd, struct kymo_err *err);
 
 /** trace_store() - the metadata into @store. Return: 0; -1 with @err. */

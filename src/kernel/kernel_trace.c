@@ -51,9 +51,11 @@ static void put_calls(FILE *out, unsigned stream)
 	}
 }
 
-static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
-		     const struct kformat *format, unsigned stream)
+void trace_put_kernel(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
+		      unsigned stream, const void *formats)
 {
+	const struct kformat *format = formats;
+
 	ctf_metadata_head(out, desc, "kernel", uuid);
 	fprintf(out, "stream {\n\tid = %u;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n",
 		stream);
@@ -65,8 +67,8 @@ static void put_text(FILE *out, const struct ctf_trace_desc *desc, const uint8_t
 }
 
 /* Return: 0 and the whole metadata, for free(), in the form that @desc wants; -errno. */
-static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[16],
-			 const struct kformat *format, unsigned stream, char **text, size_t *size)
+static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[16], trace_put *put,
+			 const void *of, unsigned stream, char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
 	char *tsdl;
@@ -74,7 +76,7 @@ static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[1
 
 	if (!out)
 		return -ENOMEM;
-	put_text(out, desc, uuid, format, stream);
+	put(out, desc, uuid, stream, of);
 	rc = fclose(out) == 0 ? 0 : -ENOMEM;
 	if (rc == 0 && !desc->form)
 		return 0;
@@ -91,11 +93,11 @@ static int make_metadata(const struct ctf_trace_desc *desc, const uint8_t uuid[1
 }
 
 static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
-			  const struct kformat *format)
+			  trace_put *put, const void *of)
 {
 	char *text = NULL;
 	size_t size = 0;
-	int rc = make_metadata(desc, uuid, format, 0, &text, &size), fd = -1;
+	int rc = make_metadata(desc, uuid, put, of, 0, &text, &size), fd = -1;
 
 	if (rc == 0) {
 		fd = openat(dir_fd, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -107,7 +109,7 @@ static int trace_metadata(int dir_fd, const struct ctf_trace_desc *desc, const u
 	return rc;
 }
 
-int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struct kformat *format,
+int trace_create(const char *dir, const struct ctf_trace_desc *desc, trace_put *put, const void *of,
 		 uint8_t uuid[16], int *dir_fd, struct kymo_err *err)
 {
 	int rc;
@@ -119,7 +121,7 @@ int trace_create(const char *dir, const struct ctf_trace_desc *desc, const struc
 	*dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*dir_fd < 0 || mkdirat(*dir_fd, "index", 0755) < 0)
 		return err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(errno));
-	rc = trace_metadata(*dir_fd, desc, uuid, format);
+	rc = trace_metadata(*dir_fd, desc, uuid, put, of);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", dir, strerror(-rc)) : 0;
 }
 
@@ -131,7 +133,8 @@ int trace_store(const struct ctf_store *store, const struct ctf_trace_desc *desc
 	int rc;
 
 	ctf_metadata_uuid(uuid);
-	rc = make_metadata(desc, uuid, format, CTF_CLASS_KERNEL, &text, &size);
+	rc = make_metadata(desc, uuid, trace_put_kernel, format, CTF_CLASS_KERNEL, &text,
+			   &size);
 	if (rc == 0)
 		rc = store->metadata(store->context, uuid, text, size);
 	free(text);
