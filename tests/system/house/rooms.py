@@ -94,7 +94,7 @@ ROOMS = {
     "analysis/why": "analysis/model analysis/system analysis/chains analysis/sched",
     "analysis/behaviour": "analysis/model analysis/pass analysis/spans",
     "analysis/capture": "analysis/model analysis/pass analysis/align",
-    "analysis/tables": "analysis/model analysis/behaviour analysis/capture analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/executors",
+    "analysis/tables": "analysis/model analysis/behaviour analysis/capture analysis/stats analysis/costs analysis/spans analysis/simclock analysis/align analysis/sched analysis/system analysis/executors",
 
     "query": "abi base ctf/read analysis",
 
@@ -223,7 +223,7 @@ DOORS = {
     "caret/dds": "",
     "caret/paths": "architecture caret_paths",
     "caret/export": "caret_export",
-    "kernel": "kernel",
+    "kernel": "kernel stacks",
     "inside/tracer": "tracer_calm tracer_guest tracer_initlog tracer_count tracer_left_out tracer_libc tracer_ring",
     "recorder/trigger": "trigger",
     "recorder/flight": "flight",
@@ -239,7 +239,7 @@ DOORS = {
     "analysis/chains": "chains chains_suggest",
     "analysis/sched": "sched sched_runs sched_totals",
     "analysis/executors": "executor_view executor_waits busy",
-    "analysis/system": "system_calls system_cputime system_faults system_memory system_profile",
+    "analysis/system": "system_calls system_cputime system_cputime_thread system_faults system_functions system_memory system_modules system_profile",
     "analysis/cycles": "cycles",
     "analysis/align": "align",
     "analysis/costs": "costs",
