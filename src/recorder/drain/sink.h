@@ -225,7 +225,7 @@ struct sink_place_ops {
 	 * it is to check @all of its files, it may check a part each time, and all of them in turn.
 	 */
 	bool (*gone)(struct sink *sink, bool all);
-	/* A trace beside its own, in its directories; NULL: no more. Its place() is called at once.
+	/* A trace beside its own, in its directories; up to two. Its place() is called at once.
 	 * @beside stays the caller's. */
 	void (*beside)(struct sink *sink, const struct sink_beside *beside);
 	/* The same for a sink without directories: a store for trace @name, until place(NULL).

@@ -132,8 +132,8 @@ static void sink_ctf_close(struct sink *sink)
 		!ctf->traces.shared ||
 		!(sink_ctf_bytes(sink) || (chunked && (beside || ctf->chunks.now.number > 1)));
 
-	if (ctf->beside)
-		ctf->beside->place(ctf->beside->context, NULL);
+	for (unsigned i = 0; i < CTF_BESIDES && ctf->beside[i]; i++)
+		ctf->beside[i]->place(ctf->beside[i]->context, NULL);
 	if (chunked && !empty && (ctf->traces.news || beside || ctf->chunks.now.number == 1)) {
 		ctf_complete_chunk(ctf, sink->end_ns);
 	} else {

@@ -16,6 +16,7 @@ enum ctf_loss {
 	CTF_LOSS_ALL,			/* the directory */
 };
 
+#define CTF_BESIDES 2 /* kernel/ and stacks/ */
 #define CTF_POINT_NS 100000000ull	/* between synchronisation points, with few streams */
 
 struct ctf_sink {
@@ -33,7 +34,7 @@ struct ctf_sink {
 	enum ctf_loss loss; /* CTF_LOSS_ALL: the directory was created again, its traces not yet */
 	bool occupied;      /* that directory may not be empty */
 	uint64_t point_at;  /* when the next synchronisation point is due */
-	const struct sink_beside *beside; /* NULL: there is none */
+	const struct sink_beside *beside[CTF_BESIDES]; /* NULL: no more */
 	unsigned again; /* how often traces were begun anew beside the remains of earlier ones */
 };
 

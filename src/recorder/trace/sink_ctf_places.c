@@ -105,35 +105,51 @@ void ctf_horizon(struct sink *sink, uint64_t ns)
 /* Bytes of files in the present chunk, and of the accounts. */
 static uint64_t disk_bytes(const struct ctf_sink *ctf)
 {
-	const uint64_t beside = ctf->beside ? ctf->beside->bytes(ctf->beside->context) : 0;
+	uint64_t beside = 0;
 
+	for (unsigned i = 0; i < CTF_BESIDES && ctf->beside[i]; i++)
+		beside += ctf->beside[i]->bytes(ctf->beside[i]->context);
 	return ctf->accounts + ctf->earlier + traces_disk(&ctf->traces) + beside;
 }
 
 uint64_t ctf_beside_events(const struct ctf_sink *ctf)
 {
-	return ctf->beside ? ctf->beside->events(ctf->beside->context) : 0;
+	uint64_t events = 0;
+
+	for (unsigned i = 0; i < CTF_BESIDES && ctf->beside[i]; i++)
+		events += ctf->beside[i]->events(ctf->beside[i]->context);
+	return events;
 }
 
-/* The trace beside this one continues in chunk @chunk, or in the directory if it is not in
+/* The trace @beside this one continues in chunk @chunk, or in the directory if it is not in
  * chunks. */
-static void follow(struct ctf_sink *ctf, const struct chunk *chunk)
+static void follow_one(struct ctf_sink *ctf, const struct chunk *chunk,
+		       const struct sink_beside *beside)
 {
 	char path[PATH_MAX + CHUNK_NAME_MAX + 16];
 	const bool whole = ctf->chunks.dir < 0;
 
-	if (!ctf->beside)
-		return;
 	(void)snprintf(path, sizeof path, "%s%s%s", ctf->path, whole ? "" : "/archives/", whole ? "" : chunk->name);
-	ctf->beside->place(ctf->beside->context, path);
+	beside->place(beside->context, path);
+}
+
+static void follow(struct ctf_sink *ctf, const struct chunk *chunk)
+{
+	for (unsigned i = 0; i < CTF_BESIDES && ctf->beside[i]; i++)
+		follow_one(ctf, chunk, ctf->beside[i]);
 }
 
 void ctf_beside(struct sink *sink, const struct sink_beside *beside)
 {
 	struct ctf_sink *ctf = (struct ctf_sink *)sink;
 
-	ctf->beside = beside;
-	follow(ctf, &ctf->chunks.now);
+	for (unsigned i = 0; i < CTF_BESIDES; i++) {
+		if (ctf->beside[i])
+			continue;
+		ctf->beside[i] = beside;
+		follow_one(ctf, &ctf->chunks.now, beside);
+		return;
+	}
 }
 
 void ctf_round(struct sink *sink, uint64_t now_ns)
@@ -158,9 +174,12 @@ bool ctf_due(const struct sink *sink, uint64_t now_ns)
 
 void ctf_complete_chunk(struct ctf_sink *ctf, uint64_t end_ns)
 {
-	char *beside =
-		ctf->beside && ctf->beside->tell ? ctf->beside->tell(ctf->beside->context) : NULL;
+	char *beside = NULL;
 
+	/* One of them has accounts. */
+	for (unsigned i = 0; i < CTF_BESIDES && ctf->beside[i] && !beside; i++)
+		if (ctf->beside[i]->tell)
+			beside = ctf->beside[i]->tell(ctf->beside[i]->context);
 	traces_complete(&ctf->traces);
 	chunks_complete(&ctf->chunks, ctf->path, &(struct chunk_account){ ctf->version, beside },
 			end_ns, realtime_now());

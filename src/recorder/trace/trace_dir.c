@@ -96,9 +96,10 @@ static void remove_empty(int dir_fd, const char *name, unsigned depth)
 	(void)unlinkat(dirfd(dir), ACCOUNTS_FILE, 0);
 	(void)unlinkat(dirfd(dir), TRACE_DIR_EARLIER, 0);
 	(void)unlinkat(dirfd(dir), CTF_SYNC_NAME, 0);
-	while (depth < DEPTH_MAX &&
-	       (entry = readdir(dir))) /* but not kernel/: its writer removes it if it is empty */
-		if (entry->d_name[0] != '.' && (depth || strcmp(entry->d_name, "kernel") != 0))
+	/* But not kernel/ and stacks/: their writers remove them if they are empty. */
+	while (depth < DEPTH_MAX && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && (depth || (strcmp(entry->d_name, "kernel") != 0 &&
+							  strcmp(entry->d_name, "stacks") != 0)))
 			remove_empty(dirfd(dir), entry->d_name, depth + 1);
 	(void)closedir(dir);
 	if (depth)
