@@ -31,7 +31,7 @@ struct runs {
 /* What lies below the directory of a recording, as kymo and LTTng lay it out; "append-" is for --append-trace of `ros2 trace`. */
 static bool is_inside(const char *part, size_t length)
 {
-	static const char *const inside[] = { "ust", "kernel", "archives" };
+	static const char *const inside[] = { "ust", "kernel", "stacks", "archives" };
 
 	for (unsigned i = 0; i < COUNT_OF(inside); i++)
 		if (strlen(inside[i]) == length && !memcmp(part, inside[i], length))

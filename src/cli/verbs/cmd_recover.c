@@ -39,7 +39,7 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		cli_say("recover", "no process that died while it was recorded has left events, so there is no trace");
 		return KYMO_EXIT_EMPTY;
 	}
-	status = recorded_print("recover", &stats, NULL, session.output, options.format,
+	status = recorded_print("recover", &stats, NULL, NULL, session.output, options.format,
 				options.quiet);
 	return status == KYMO_EXIT_OK && options.strict && recorded_lossy(&stats) ? KYMO_EXIT_LOSS : status;
 }

@@ -160,7 +160,7 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 		fprintf(stderr, "%" PRIu64 " older events had been overwritten\n", stats.overwritten);
 	if (options->format == TABLE_TEXT)
 		puts(session->output);
-	return recorded_print("snapshot", &stats, NULL, session->output, options->format, options->quiet);
+	return recorded_print("snapshot", &stats, NULL, NULL, session->output, options->format, options->quiet);
 }
 
 static int parse(int argc, char **argv, struct options *options, struct session_options *session,

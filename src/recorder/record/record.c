@@ -38,6 +38,7 @@ static void on_poll(uv_timer_t *timer)
 	if (recorder->flight && flight_work(recorder->flight))
 		wait_ms = 0;
 	wait_ms = record_kernel_poll(&recorder->kernel, wait_ms);
+	wait_ms = record_stacks_poll(&recorder->stacks, wait_ms);
 	if (recorder->flight && !recorder->stopping && flight_is_done(recorder->flight))
 		on_duration(&recorder->deadline);
 	(void)uv_timer_start(timer, on_poll, (uint64_t)wait_ms, 0);
@@ -368,7 +369,8 @@ int record_run(const struct record_options *options, struct record_result *resul
 	int rc, ended;
 
 	*result = (struct record_result){ 0 };
-	if (check_files(err) < 0 || record_kernel_check(options, err) < 0)
+	if (check_files(err) < 0 || record_kernel_check(options, err) < 0 ||
+	    record_stacks_open(&recorder.stacks, options->stacks_hz, err) < 0)
 		return -1;
 	if (options->flight) {
 		struct flight_options flight = *options->flight;
@@ -390,10 +392,13 @@ int record_run(const struct record_options *options, struct record_result *resul
 	}
 	rc = options->kernel ? record_kernel_begin(&recorder.kernel, recorder.session, options, err)
 			     : 0;
+	record_stacks_begin(&recorder.stacks, recorder.session, &options->session);
 	if (rc == 0)
 		rc = run_loop(&recorder);
 	else
 		hold_signals(SIG_UNBLOCK);
+	record_stacks_end(&recorder.stacks);
+	result->stacks = recorder.stacks.stats;
 	/* The flight recorder writes waiting snapshots at the end of the session. */
 	if (!recorder.flight)
 		record_kernel_end(&recorder.kernel, &result->kernel);

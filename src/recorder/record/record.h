@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
+#include "kernel/stacks.h"
 #include "recorder/doctor/doctor.h"
 #include "recorder/flight/flight.h"
 #include "recorder/session/session.h"
@@ -32,6 +33,8 @@ struct record_options {
 	size_t kernel_ring;     /* with it: bytes per CPU; 0: the usual size */
 	bool syscalls;			/* with it: also system calls */
 	bool cycles;			/* with it: also CPU cycles */
+	unsigned stacks_hz; /* samples of call stacks per second of CPU time; 0: none. Needs a
+			     * trace directory */
 	bool yields; /* end when another recorder wants to begin: what is recorded is only looked
 		      * at */
 	char **command;			/* argument vector; NULL: attach */
@@ -51,6 +54,7 @@ struct record_result {
 	bool command_left;        /* processes that it started still run, which was reported */
 	struct stranger stranger; /* why nothing of the command is traced, as seen while it ran */
 	struct kernel_stats kernel;
+	struct stacks_stats stacks; /* hz 0: none */
 	char unmet[512];		/* with flight: flight_unmet() */
 };
 

@@ -77,8 +77,10 @@ int command_start(struct recorder *recorder)
 	rc = uv_spawn(&recorder->loop, &recorder->command.process, &how);
 	(void)command_limit_files(RLIM_INFINITY);
 	recorder->command.runs = rc == 0;
-	if (rc == 0)
+	if (rc == 0) {
 		record_kernel_command(&recorder->kernel, recorder->command.process.pid);
+		record_stacks_command(&recorder->stacks, recorder->command.process.pid);
+	}
 	return rc;
 }
 

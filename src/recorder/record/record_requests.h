@@ -15,6 +15,7 @@
 #include "recorder/record/record.h"
 #include "recorder/record/record_command.h"
 #include "recorder/record/record_kernel.h"
+#include "recorder/record/record_stacks.h"
 
 #define RECORD_SIGNALS 3 /* that end a recording */
 
@@ -26,6 +27,7 @@ struct recorder {
 	struct control *control; /* NULL: there is no control socket */
 	struct flight *flight;   /* the session's; NULL: all is written */
 	struct record_kernel kernel;
+	struct record_stacks stacks;
 	struct kymo_err *err;
 	bool stopping;     /* a signal came, or the time is over */
 	rlim_t soft_files; /* RLIMIT_NOFILE at the start */

@@ -22,7 +22,8 @@
 bool recording_is(const char *path)
 {
 	static const char *const marks[] = { ACCOUNTS_FILE, "metadata", "ust",
-					     "kernel",      "archives", "snapshot-1" };
+					     "kernel",      "archives", "snapshot-1",
+					     "stacks" };
 	char name[CLI_PATH_MAX + 16];
 	struct stat status;
 

@@ -14,7 +14,7 @@ static int outcome(const struct record_result *result, const struct record_wishe
 		return result->command_status;
 	if (result->command_left)
 		return KYMO_EXIT_FAILED;
-	return wishes->strict && (recorded_lossy(&result->stats) || result->kernel.lost) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
+	return wishes->strict && (recorded_lossy(&result->stats) || result->kernel.lost || result->stacks.lost) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
 }
 
 int record_finish_trace(const struct record_result *result, const struct record_options *record,
@@ -23,9 +23,11 @@ int record_finish_trace(const struct record_result *result, const struct record_
 	const struct session_stats *stats = &result->stats;
 	int status;
 
-	if (!stats->bytes && !result->kernel.events)
+	if (!stats->bytes && !result->kernel.events && !result->stacks.samples &&
+	    !result->stacks.waits)
 		return nothing_traced(result, record);
-	status = recorded_print("record", stats, record->kernel ? &result->kernel : NULL, record->session.output,
+	status = recorded_print("record", stats, record->kernel ? &result->kernel : NULL,
+				record->stacks_hz ? &result->stacks : NULL, record->session.output,
 				wishes->format, wishes->quiet);
 	if (relay->url && !wishes->quiet)
 		fprintf(stderr, "sent:  %s\n", relay->url);

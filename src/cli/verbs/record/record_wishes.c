@@ -51,6 +51,13 @@ const struct opt record_opts[] = {
 	  "--kernel, and the CPU cycles of recorded threads, by hardware counters; CPU time if "
 	  "there are none",
 	  NULL },
+	{ "stacks", 0, OPT_FLAG, offsetof(struct record_wishes, stacks), NULL,
+	  "also sample call stacks of recorded threads: which functions need the time, on the CPU "
+	  "and off it",
+	  NULL },
+	{ "stacks-rate", 0, OPT_U64, offsetof(struct record_wishes, stacks_rate), "HZ",
+	  "--stacks, and so many samples per second of CPU time (default: 997, at most 10000)",
+	  NULL },
 	CLI_OPT_MALLOC(struct record_wishes),
 	CLI_OPT_FUNCTIONS(struct record_wishes),
 	{ "paused", 0, OPT_FLAG, offsetof(struct record_wishes, paused), NULL,
@@ -215,6 +222,17 @@ static int prepare_kernel(const struct record_wishes *wishes, struct record_opti
 	return 0;
 }
 
+static int prepare_stacks(const struct record_wishes *wishes, struct record_options *record,
+			  struct kymo_err *err)
+{
+	if (wishes->stacks_rate > STACKS_HZ_MAX)
+		return err_set(err, KYMO_EXIT_USAGE, "--stacks-rate must be at most %u",
+			       STACKS_HZ_MAX);
+	if (wishes->stacks || wishes->stacks_rate)
+		record->stacks_hz = wishes->stacks_rate ? (unsigned)wishes->stacks_rate : STACKS_HZ;
+	return 0;
+}
+
 int record_wishes_read(int argc, char **argv, struct record_wishes *wishes, struct record_options *record,
 		       struct kymo_err *err)
 {
@@ -226,7 +244,8 @@ int record_wishes_read(int argc, char **argv, struct record_wishes *wishes, stru
 	    attach_first(wishes, argc > 0, err) < 0 ||
 	    record_users(&wishes->users, &record->session, err) < 0 ||
 	    select_processes(wishes->verb, &wishes->processes, &record->session, err) < 0 ||
-	    prepare_filter(wishes, record, err) < 0 || prepare_kernel(wishes, record, err) < 0)
+	    prepare_filter(wishes, record, err) < 0 || prepare_kernel(wishes, record, err) < 0 ||
+	    prepare_stacks(wishes, record, err) < 0)
 		return -1;
 	record->session.paused = wishes->paused || wishes->wait;
 	record->session.armed = wishes->wait;
@@ -234,7 +253,8 @@ int record_wishes_read(int argc, char **argv, struct record_wishes *wishes, stru
 	return argc ? prepare_command(wishes, argv, record, err) : 0;
 }
 
-static int check_flight(const struct record_wishes *wishes, struct kymo_err *err)
+static int check_flight(const struct record_wishes *wishes, const struct record_options *record,
+			struct kymo_err *err)
 {
 	if (wishes->perfetto)
 		return err_set(err, KYMO_EXIT_USAGE,
@@ -244,6 +264,9 @@ static int check_flight(const struct record_wishes *wishes, struct kymo_err *err
 			       "--rotate-size, --rotate-time, --max-size, --compress, --ctf and a second -o do not "
 			       "work with --flight: each snapshot is one trace; add a continuous recording "
 			       "with \"kymo sink add\"");
+	if (record->stacks_hz)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--stacks does not work with --flight: call stacks go into a trace directory");
 	if (wishes->relay.url)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--relay does not work with --flight: what is kept is not sent");
@@ -264,11 +287,14 @@ int record_wishes_output(const struct record_wishes *wishes, struct record_optio
 	if (flight_prepare(&wishes->flight, flight, record, err) < 0)
 		return -1;
 	if (record->flight)
-		return check_flight(wishes, err);
+		return check_flight(wishes, record, err);
 	if (wishes->relay.url && !given->count && (wishes->perfetto || sink_files_any(&wishes->files)))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--perfetto, --rotate-size, --rotate-time, --max-size, --compress and --ctf require a "
 			       "trace on this machine; choose its directory with -o DIR");
+	if (wishes->relay.url && !given->count && record->stacks_hz)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "--stacks requires a trace on this machine; choose its directory with -o DIR");
 	if (sink_files_read(&wishes->files, &record->session.files, err) < 0)
 		return -1;
 	record->session.streams = (enum session_streams)wishes->streams;

@@ -25,6 +25,8 @@ struct record_wishes {
 	struct relay_wishes relay;
 	struct hosts_wishes hosts;
 	int kernel, format, streams;
+	bool stacks;
+	uint64_t stacks_rate;
 	struct opt_list kernel_event;
 	uint64_t kernel_ring;
 };

@@ -153,8 +153,20 @@ void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool q
 			kernel->all ? "" : ", of what is traced and what ran instead");
 }
 
+static void print_stacks(const char *verb, const struct stacks_stats *stacks, bool quiet)
+{
+	if (stacks->lost)
+		fprintf(stderr,
+			"kymo %s: %" PRIu64 " records of call stacks were lost: the rings were full; use a "
+			"smaller --stacks-rate\n", verb, stacks->lost);
+	if (!quiet)
+		fprintf(stderr, "stacks: %" PRIu64 " samples at %u Hz, %" PRIu64 " waits%s\n",
+			stacks->samples, stacks->hz, stacks->waits,
+			stacks->user_only ? ", without the kernel's functions" : "");
+}
+
 static int print_table(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		       const char *output, int format)
+		       const struct stacks_stats *stacks, const char *output, int format)
 {
 	struct table *table;
 
@@ -186,6 +198,11 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 		table_value_text(table, "kernel_source", "Kernel events through", kernel->source);
 		table_value_u64(table, "kernel_bytes", "Bytes of kernel events", kernel->bytes);
 	}
+	if (stacks) {
+		table_value_u64(table, "stacks_samples", "Samples of call stacks", stacks->samples);
+		table_value_u64(table, "stacks_waits", "Waits with call stacks", stacks->waits);
+		table_value_u64(table, "stacks_lost", "Call stacks lost", stacks->lost);
+	}
 	return cli_close(verb, table, KYMO_EXIT_OK);
 }
 
@@ -209,13 +226,13 @@ bool recorded_lossy(const struct session_stats *stats)
 }
 
 int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		   const char *output, int format, bool quiet)
+		   const struct stacks_stats *stacks, const char *output, int format, bool quiet)
 {
 	char word[4 * CLI_PATH_MAX];
 	int status = KYMO_EXIT_OK;
 
 	if (format != TABLE_TEXT)
-		status = print_table(verb, stats, kernel, output, format);
+		status = print_table(verb, stats, kernel, stacks, output, format);
 	if (status != KYMO_EXIT_OK)
 		return status;
 	if (!quiet)
@@ -224,6 +241,8 @@ int recorded_print(const char *verb, const struct session_stats *stats, const st
 	print_waits(verb, stats);
 	if (kernel)
 		recorded_kernel(verb, kernel, quiet);
+	if (stacks)
+		print_stacks(verb, stacks, quiet);
 	if (!quiet && output)
 		fprintf(stderr, "trace: %s\nnext:  kymo report %s\n", output,
 			text_shell(word, sizeof(word), output));

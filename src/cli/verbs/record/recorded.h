@@ -21,12 +21,12 @@ bool recorded_lossy(const struct session_stats *stats);
 /**
  * recorded_print() - summary and losses on stderr; a table on stdout for json and csv
  * @kernel: counts of the kernel's events; NULL: not recorded
+ * @stacks: of call stacks, likewise
  * @quiet: losses only
  * Return: exit status.
  */
 int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		   const char *output, int format, bool quiet);
-
+		   const struct stacks_stats *stacks, const char *output, int format, bool quiet);
 
 /** recorded_kernel() - summary and losses of the kernel's events on stderr. @quiet: losses only */
 void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet);
