@@ -19,6 +19,8 @@ static const struct {
 	{ "path", { "string" } },
 	{ "sopath", { "string" } },
 	{ "build_id", { "u8[", "char[" } },
+	{ "name", { "string", "char[" } },
+	{ "frames", { "u64 (hex)[", "u64[" } },
 };
 
 static bool is_of_type(const struct kymo_ctf_event_class *class, const char *field,
@@ -49,6 +51,14 @@ static bool fits(const struct kymo_ctf_reader *reader, const char *event, const 
 	return true;
 }
 
+void os_fit(const struct kymo_ctf_reader *reader, struct kymo_ctf_bind *table, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && table[i].field[k]; k++)
+			if (!fits(reader, table[i].event, table[i].field[k]))
+				table[i].field[k] = "";
+}
+
 int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, unsigned count,
 	    struct kymo_err *err)
 {
@@ -58,10 +68,7 @@ int os_bind(struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *table, u
 	if (!copy)
 		return err_no_memory(err);
 	memcpy(copy, table, count * sizeof(*copy));
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < KYMO_CTF_BIND_FIELDS && copy[i].field[k]; k++)
-			if (!fits(reader, copy[i].event, copy[i].field[k]))
-				copy[i].field[k] = "";
+	os_fit(reader, copy, count);
 	status = kymo_ctf_bind(reader, copy, count, err);
 	free(copy);
 	return status;

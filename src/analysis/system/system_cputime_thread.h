@@ -57,6 +57,10 @@ void *os_thread_find(const struct os_threads *threads, uint32_t trace, int32_t t
 const struct os_thread *os_thread_main(const struct os_threads *threads,
 				       const struct os_thread *thread);
 
+/** os_fit() - in @table, leave out the fields that are read as text or bytes but declared with
+ * another type: they are never present. */
+void os_fit(const struct kymo_ctf_reader *reader, struct kymo_ctf_bind *table, unsigned count);
+
 /**
  * os_bind() - kymo_ctf_bind(), without the fields of @table that are read as text or bytes but
  * declared with another type

@@ -14,7 +14,6 @@
 
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
-#include "base/map.h"
 
 /* A file on this machine; several processes may have loaded it. */
 struct module_file {
@@ -26,7 +25,11 @@ struct module_file {
 	struct module_file *next;
 };
 
-enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS };
+enum { BIN_INFO, SO_INFO, LIB_LOAD, DL_OPEN, BUILD_IDS, KERNEL = BUILD_IDS + 3 };
+
+#define KERNEL_SPACE (1ull << 63)
+#define KERNEL_FILE "[kernel]"
+#define KERNEL_MAX 1000000u
 
 const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 	[BIN_INFO] = { "lttng_ust_statedump:bin_info", { "baddr", "memsz", "path" } },
@@ -37,6 +40,12 @@ const struct kymo_ctf_bind modules_bind[MODULES_BINDS] = {
 	[BUILD_IDS] = { "lttng_ust_statedump:build_id", { "baddr", "build_id" } },
 	{ "lttng_ust_lib:build_id", { "baddr", "build_id" } },
 	{ "lttng_ust_dl:build_id", { "baddr", "build_id" } },
+	[KERNEL] = { "kymo_stacks:kernel_function", { "address", "size", "name" } },
+};
+
+/* The function at an address, once it was looked for. */
+struct module_start {
+	uint64_t address;
 };
 
 void modules_free(struct modules *modules)
@@ -48,6 +57,8 @@ void modules_free(struct modules *modules)
 		free(file);
 	}
 	free(modules->module);
+	free(modules->kernel);
+	map_free_all(&modules->starts);
 	pool_free(&modules->pool);
 	*modules = (struct modules){ 0 };
 }
@@ -113,9 +124,36 @@ static void on_build_id(struct modules *modules, const struct kymo_ctf_event *ev
 	module->build_id_size = value[1].size;
 }
 
+static void on_kernel(struct modules *modules, const struct kymo_ctf_event *event)
+{
+	const struct kymo_ctf_value *value = event->value;
+	struct module_kernel function = { event->trace, value[0].u, value[1].u, NULL };
+
+	if (!value[0].present || !value[2].present || !value[2].bytes ||
+	    modules->kernel_count == KERNEL_MAX)
+		return;
+	for (uint32_t i = 0; i < modules->kernel_count; i++)
+		if (modules->kernel[i].host == function.host &&
+		    modules->kernel[i].address == function.address)
+			return;
+	function.name = pool_text(&modules->pool, value[2].bytes, strnlen(value[2].bytes, 512));
+	if (!function.name ||
+	    !ARRAY_ROOM(modules->kernel, modules->kernel_count, modules->kernel_room)) {
+		modules->failed = true;
+		return;
+	}
+	modules->kernel[modules->kernel_count++] = function;
+}
+
 void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_event *event)
 {
-	(row < BUILD_IDS ? on_load : on_build_id)(modules, event);
+	if (row == KERNEL)
+		on_kernel(modules, event);
+	else
+		(row < BUILD_IDS ? on_load : on_build_id)(modules, event);
+	/* What was found before may be another function now. */
+	if (row < BUILD_IDS && modules->starts.count)
+		map_free_all(&modules->starts);
 }
 
 /* ---- names ---- */
@@ -174,34 +212,92 @@ static const char *readable(struct module_file *file, const struct elf_function 
 	return function->name;
 }
 
-const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address,
-			 const char **name_of_file)
+static const struct module_kernel *kernel_at(const struct modules *modules, uint32_t trace,
+					     uint64_t address)
 {
-	const struct elf_function *function;
-	struct module *module = NULL;
-	struct module_file *file;
+	for (uint32_t i = 0; i < modules->kernel_count; i++)
+		if (modules->kernel[i].host == trace &&
+		    address - modules->kernel[i].address < modules->kernel[i].size)
+			return &modules->kernel[i];
+	return NULL;
+}
 
-	*name_of_file = NULL;
+/* The latest file at @address, opened if it is on this machine. NULL: none. */
+static struct module *module_around(struct modules *modules, uint32_t trace, int32_t pid,
+				    uint64_t address)
+{
+	struct module *module = NULL;
+
 	for (uint32_t i = modules->count; i && !module; i--) {
 		struct module *at = &modules->module[i - 1];
 
 		if (at->pid == pid && at->host == trace && address - at->base < at->size)
 			module = at;
 	}
+	if (!module || module->file)
+		return module;
+	module->file = file_of(modules, module->path);
+	if (module->file && module->file->is_here && !module->file->changed &&
+	    !is_same(module, module->file)) {
+		module->file->changed = true;
+		modules->changed++;
+	}
+	return module;
+}
+
+static const struct elf_function *function_in(const struct module *module, uint64_t address)
+{
+	return module->file && is_same(module, module->file)
+		       ? elf_function_at(&module->file->functions,
+					 address - module->base + module->file->functions.base)
+		       : NULL;
+}
+
+const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address,
+			 const char **name_of_file)
+{
+	const struct module_kernel *of_kernel;
+	const struct elf_function *function;
+	const struct module *module;
+
+	*name_of_file = address & KERNEL_SPACE ? KERNEL_FILE : NULL;
+	if (*name_of_file) {
+		of_kernel = kernel_at(modules, trace, address);
+		return of_kernel ? of_kernel->name : NULL;
+	}
+	module = module_around(modules, trace, pid, address);
 	if (!module)
 		return NULL;
 	*name_of_file = strrchr(module->path, '/') ? strrchr(module->path, '/') + 1 : module->path;
-	file = module->file;
-	if (!file) {
-		file = file_of(modules, module->path);
-		module->file = file;
-		if (file && file->is_here && !file->changed && !is_same(module, file)) {
-			file->changed = true;
-			modules->changed++;
-		}
+	function = function_in(module, address);
+	return function ? readable(module->file, function) : NULL;
+}
+
+static uint64_t find_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address)
+{
+	const struct module_kernel *of_kernel;
+	const struct elf_function *function;
+	const struct module *module;
+
+	if (address & KERNEL_SPACE) {
+		of_kernel = kernel_at(modules, trace, address);
+		return of_kernel ? of_kernel->address : address;
 	}
-	if (!file || !is_same(module, file))
-		return NULL;
-	function = elf_function_at(&file->functions, address - module->base + file->functions.base);
-	return function ? readable(file, function) : NULL;
+	module = module_around(modules, trace, pid, address);
+	function = module ? function_in(module, address) : NULL;
+	return function ? function->address - module->file->functions.base + module->base : address;
+}
+
+uint64_t modules_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address)
+{
+	const uint64_t process = (uint64_t)trace << 32 | (uint32_t)pid;
+	struct module_start *start = map_get(&modules->starts, address, process);
+
+	if (start)
+		return start->address;
+	start = map_at(&modules->starts, address, process, sizeof(*start));
+	if (!start)
+		return find_start(modules, trace, pid, address);
+	start->address = find_start(modules, trace, pid, address);
+	return start->address;
 }

@@ -2,7 +2,7 @@
 /*
  * The files that a process has loaded, and the function at an address in them. Sources: LTTng's
  * lttng_ust_statedump (files loaded when recording began), lttng_ust_lib and lttng_ust_dl, and the
- * symbol tables of the files on this machine. If the build id of a file differs from the recorded
+ * symbol tables of the files on this machine; kymo_stacks names functions of the kernel. If the build id of a file differs from the recorded
  * one, the file is another program and its names are not used.
  *
  * Context: not thread-safe; allocates; the first name in a file reads the file.
@@ -15,8 +15,16 @@
 #include <stdint.h>
 
 #include "base/elf.h"
+#include "base/map.h"
 #include "base/pool.h"
 #include "ctf/read/reader.h"
+
+/* A function of a kernel; the recorder reports those that are in samples of call stacks. */
+struct module_kernel {
+	uint32_t host;
+	uint64_t address, size;
+	const char *name;
+};
 
 /* A file in the memory of a process. */
 struct module {
@@ -32,6 +40,9 @@ struct module {
 struct modules {
 	struct module *module;
 	uint32_t count, room;
+	struct module_kernel *kernel;
+	uint32_t kernel_count, kernel_room;
+	struct map starts; /* (address, process) -> struct module_start */
 	struct pool pool;
 	struct module_file *files;
 	/* Files that differ from the recorded ones, or do not exist on this machine. */
@@ -45,7 +56,7 @@ void modules_free(struct modules *modules);
 
 /* MODULES_BINDS rows for kymo_ctf_bind(), to be included in the caller's table. */
 extern const struct kymo_ctf_bind modules_bind[];
-#define MODULES_BINDS 7u
+#define MODULES_BINDS 8u
 
 /**
  * modules_event() - process an event bound by row @row of modules_bind. Sets `failed` when out of
@@ -62,5 +73,11 @@ void modules_event(struct modules *modules, unsigned row, const struct kymo_ctf_
  */
 const char *modules_name(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address,
 			 const char **file);
+
+/**
+ * modules_start() - the address at which the function that contains @address begins; @address
+ * itself if it is not known. Context: as modules_name().
+ */
+uint64_t modules_start(struct modules *modules, uint32_t trace, int32_t pid, uint64_t address);
 
 #endif
