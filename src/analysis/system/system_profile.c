@@ -13,7 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAST_ENTRY, FAST_EXIT, ENTRY, EXIT, CALLBACK_START, CALLBACK_END, SWITCH, MODULES };
+#define FRAMES_MAX (PROFILE_DEPTH_MAX - 8u)
+
+enum {
+	FAST_ENTRY,
+	FAST_EXIT,
+	ENTRY,
+	EXIT,
+	CALLBACK_START,
+	CALLBACK_END,
+	SWITCH,
+	SAMPLE,
+	OFF_CPU,
+	MODULES,
+};
 
 static const struct kymo_ctf_bind wanted[MODULES] = {
 	[FAST_ENTRY] = { "lttng_ust_cyg_profile_fast:func_entry", { "addr" } },
@@ -22,6 +35,8 @@ static const struct kymo_ctf_bind wanted[MODULES] = {
 	[EXIT] = { "lttng_ust_cyg_profile:func_exit", { "addr" } },
 	[CALLBACK_START] = { "ros2:callback_start", { "callback" } },
 	[CALLBACK_END] = { "ros2:callback_end", { "callback" } },
+	[SAMPLE] = { "kymo_stacks:sample", { "ns", "kernel", "frames" } },
+	[OFF_CPU] = { "kymo_stacks:off_cpu", { "ns", "kernel", "frames" } },
 	[SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_comm", "next_comm" } },
 };
 
@@ -175,11 +190,15 @@ static void leave(struct profile *profile, struct profile_thread *thread, int64_
 	if (!call)
 		return;
 	call->calls++;
+	if (total > call->most_ns)
+		call->most_ns = total;
+	if (profile->sampled) {
+		call->runs_ns += total;
+		return;
+	}
 	call->total_ns += total;
 	call->own_ns += total - frame->inside_ns;
 	call->cpu_ns += cpu_now(thread, ns) - frame->cpu_ns;
-	if (total > call->most_ns)
-		call->most_ns = total;
 }
 
 /* Ends the innermost open call of @address; calls nested inside it have lost their ends. */
@@ -202,6 +221,96 @@ static void leave_named(struct profile *profile, struct profile_thread *thread, 
 	leave(profile, thread, ns);
 }
 
+/* ---- samples ---- */
+
+/* The run of a callback in which the thread is, or the root. NULL: a run that is outside of the
+ * window. */
+static struct profile_call *present_run(const struct profile_thread *thread)
+{
+	for (unsigned at = thread->depth; at; at--)
+		if (at <= PROFILE_DEPTH_MAX)
+			return thread->frame[at - 1].call;
+	return thread->root;
+}
+
+static void add_sample(struct profile_call *call, int64_t ns, bool is_off, bool is_leaf)
+{
+	if (is_off) {
+		call->off_ns += ns;
+		call->own_off_ns += is_leaf ? ns : 0;
+		return;
+	}
+	call->calls += !call->is_callback;
+	call->total_ns += ns;
+	call->cpu_ns += ns;
+	call->own_ns += is_leaf ? ns : 0;
+}
+
+/* An address behind a call may already belong to the next function. The innermost one, and the
+ * one that called the kernel, are where the thread was. */
+static uint64_t function_of(struct profile *profile, const struct kymo_ctf_event *event,
+			    uint32_t index)
+{
+	const uint64_t kernel = event->value[1].u;
+	uint64_t address;
+
+	memcpy(&address, event->value[2].bytes + (size_t)index * sizeof(address), sizeof(address));
+	if (index && index != kernel)
+		address--;
+	return modules_start(&profile->modules, event->trace, event->vpid, address);
+}
+
+static void on_sample(struct profile *profile, struct profile_thread *thread,
+		      const struct kymo_ctf_event *event)
+{
+	const struct kymo_ctf_value *frames = &event->value[2];
+	const uint32_t count = frames->size < FRAMES_MAX ? frames->size : FRAMES_MAX;
+	const int64_t ns = event->value[0].i;
+	struct profile_call *call = present_run(thread);
+
+	if (!call || !frames->present || !frames->bytes || !event->value[0].present || ns < 0 ||
+	    event->ns < profile->begin_ns || event->ns > profile->end_ns)
+		return;
+	if (call->is_callback)
+		add_sample(call, ns, event->bound == OFF_CPU, !count);
+	for (uint32_t i = count; i-- > 0;) {
+		call = call_of(profile, thread, call, function_of(profile, event, i), false);
+		if (!call)
+			return;
+		add_sample(call, ns, event->bound == OFF_CPU, !i);
+	}
+}
+
+/* Functions of @inside that are also in @outside are around the callback. */
+static void mark_around(struct profile_call *inside, const struct profile_call *outside)
+{
+	const struct profile_call *same;
+
+	for (struct profile_call *call = inside->child; call; call = call->sibling) {
+		for (same = outside->child; same; same = same->sibling)
+			if (same->address == call->address && !same->is_callback)
+				break;
+		if (!same)
+			continue;
+		call->is_around = true;
+		mark_around(call, same);
+	}
+}
+
+static void mark_callbacks(const struct profile_thread *thread)
+{
+	for (struct profile_call *call = thread->root->child; call; call = call->sibling)
+		if (call->is_callback)
+			mark_around(call, thread->root);
+}
+
+static bool is_of_source(const struct profile *profile, int bound)
+{
+	if (bound == SAMPLE || bound == OFF_CPU)
+		return profile->sampled;
+	return !profile->sampled || bound == CALLBACK_START || bound == CALLBACK_END;
+}
+
 static int on_function(struct profile *profile, const struct kymo_ctf_event *event)
 {
 	struct profile_thread *thread = os_thread(&profile->threads, event->trace, event->vtid);
@@ -209,14 +318,20 @@ static int on_function(struct profile *profile, const struct kymo_ctf_event *eve
 	if (!thread || thread_begin(profile, thread))
 		return -ENOMEM;
 	os_thread_name(thread, event->procname, SIZE_MAX, event->vpid);
-	thread->stream = event->stream;
-	thread->trace = event->trace;
+	if (event->bound < SWITCH) /* a lost sample ends no call */
+		thread->stream = event->stream;
+	if (event->bound < CALLBACK_START || event->bound > SWITCH || !thread->has_functions)
+		thread->trace = event->trace;
 	runs(thread, event->ns);
-	if (event->bound < CALLBACK_START) {
+	if (event->bound < CALLBACK_START || event->bound == SAMPLE) {
 		profile->events++;
 		thread->has_functions = true;
 	}
 	switch (event->bound) {
+	case SAMPLE:
+	case OFF_CPU:
+		on_sample(profile, thread, event);
+		break;
 	case FAST_ENTRY:
 	case ENTRY:
 	case CALLBACK_START:
@@ -250,7 +365,7 @@ int profile_event(struct profile *profile, const struct kymo_ctf_event *event)
 		modules_event(&profile->modules, (unsigned)event->bound - MODULES, event);
 		return profile->modules.failed ? -ENOMEM : 0;
 	}
-	if (event->bound < 0 || event->bound == SWITCH)
+	if (event->bound < 0 || event->bound == SWITCH || !is_of_source(profile, event->bound))
 		return 0;
 	return on_function(profile, event);
 }
@@ -263,7 +378,22 @@ void profile_finish(struct profile *profile)
 		thread = profile->threads.record[i];
 		if (thread->root)
 			abandon(thread, 0);
+		if (thread->root && profile->sampled)
+			mark_callbacks(thread);
 	}
+}
+
+bool profile_has(const struct kymo_ctf_reader *reader, bool sampled)
+{
+	const char *what = sampled ? wanted[SAMPLE].event : ":func_entry";
+	const struct kymo_ctf_event_class *class;
+
+	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
+		class = kymo_ctf_class(reader, i);
+		if (strstr(class->name, what))
+			return true;
+	}
+	return false;
 }
 
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index)

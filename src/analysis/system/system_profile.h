@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions and their durations: call trees per thread, from func_entry and func_exit of programs
- * built with -finstrument-functions (lttng_ust_cyg_profile and lttng_ust_cyg_profile_fast). With
- * the kernel's sched_switch also the part of the time that was spent on a CPU.
+ * Functions and their durations: call trees per thread, from one of two sources.
+ *
+ * Entries and exits: func_entry and func_exit of programs built with -finstrument-functions or -pg
+ * (lttng_ust_cyg_profile and lttng_ust_cyg_profile_fast). With the kernel's sched_switch also the
+ * part of the time that was spent on a CPU.
+ *
+ * Samples: call stacks of `kymo record --stacks`. Times are then the CPU time of the samples, calls
+ * their number; and there is the time that a thread was off its CPU with this stack. A callback has
+ * its own runs as calls. What was on a thread's stack outside of callbacks, too, is around the
+ * callback and not in it (main(), the executor), and is marked.
  *
  * An exit ends the innermost open call. If the exit names its function (the fast variant does not),
  * it ends the innermost open call of that function, and the calls nested inside have no end in the
@@ -28,7 +35,7 @@
 
 #define PROFILE_DEPTH_MAX 256u		/* deeper calls count for their caller at this depth */
 #define PROFILE_PATHS_MAX 1000000u
-#define PROFILE_BINDS (7u + MODULES_BINDS)
+#define PROFILE_BINDS (9u + MODULES_BINDS)
 
 /* A function, called by its parent; or the runs of a callback of ROS 2. */
 struct profile_call {
@@ -40,6 +47,10 @@ struct profile_call {
 	int64_t total_ns, own_ns;	/* own: without the functions that it called */
 	int64_t cpu_ns;			/* part of total_ns on a CPU; only with sched_switch */
 	int64_t most_ns;		/* duration of the longest call */
+	/* By samples only: time off a CPU, and of it that of this function itself; the duration of
+	 * a callback's runs; whether the function is around the callback. */
+	int64_t off_ns, own_off_ns, runs_ns;
+	bool is_around;
 };
 
 struct profile_frame {
@@ -73,6 +84,7 @@ struct profile {
 	uint32_t call_count;
 	int64_t begin_ns, end_ns;	/* calls that begin inside count */
 	uint64_t events, switches, exits_without_entry, too_many;
+	bool sampled; /* of samples; before profile_bind() */
 	struct kymo_ctf_bind bind[PROFILE_BINDS];
 };
 
@@ -87,6 +99,9 @@ void profile_free(struct profile *profile);
 /** profile_bind() - the rows of profile_event(), for kymo_ctf_bind(). Valid as long as @profile. */
 const struct kymo_ctf_bind *profile_bind(struct profile *profile, unsigned *count);
 
+/** profile_has() - does a trace declare events of that source? kymo declares func_entry always. */
+bool profile_has(const struct kymo_ctf_reader *reader, bool sampled);
+
 /** profile_event() - process an event bound by that table, or a loss. Return: 0, or -ENOMEM. */
 int profile_event(struct profile *profile, const struct kymo_ctf_event *event);
 
@@ -95,6 +110,21 @@ void profile_finish(struct profile *profile);
 
 /** profile_thread() - by index; NULL after the last. Threads without calls have no root. */
 const struct profile_thread *profile_thread(const struct profile *profile, unsigned index);
+
+struct model;
+
+/**
+ * profile_call_name() - the name of @call on @thread
+ * @file: set to the file that the function is in, "callback" for a callback; NULL: not known
+ * @out: room for the name of a callback, @size bytes
+ *
+ * Return: NULL: not known; otherwise valid until profile_free(), or as long as @out.
+ * Context: may read files of programs; blocks.
+ */
+const char *profile_call_name(struct profile *profile, const struct kymo_ctf_reader *reader,
+			      const struct model *model, const struct profile_thread *thread,
+			      const struct profile_call *call, const char **file, char *out,
+			      size_t size);
 
 /* For pass_add(). */
 extern const struct pass_ops profile_pass;

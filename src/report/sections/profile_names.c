@@ -2,33 +2,10 @@
 /* Names of functions and callbacks of a profile; see profile_names.h. */
 #include "report/sections/profile_names.h"
 
-#include <string.h>
-
-/* The name of the callback that a run was of; of those that had the same address, the latest. NULL:
- * not known. */
-static const char *callback_name(const struct report *report, const struct profile_thread *thread,
-				 const struct profile_call *call, char *out, size_t size)
-{
-	const char *host = kymo_ctf_trace(report->reader, thread->trace)->hostname;
-
-	for (unsigned i = model_count(report->model, MODEL_CALLBACK); i; i--) {
-		const struct model_callback *callback = model_callback(report->model, i - 1);
-
-		if (callback->address == call->address &&
-		    callback->process->pid == thread->os.pid &&
-		    strcmp(callback->process->hostname, host) == 0)
-			return model_callback_label(callback, out, size);
-	}
-	return NULL;
-}
-
 const char *profile_name(const struct report *report, struct profile *profile,
 			 const struct profile_thread *thread, const struct profile_call *call,
 			 const char **file, char *out, size_t size)
 {
-	if (!call->is_callback)
-		return modules_name(&profile->modules, thread->trace, thread->os.pid, call->address,
-				    file);
-	*file = "callback";
-	return callback_name(report, thread, call, out, size);
+	return profile_call_name(profile, report->reader, report->model, thread, call, file, out,
+				 size);
 }

@@ -6,14 +6,7 @@
 #include "analysis/system/system_profile.h"
 #include "report/report_internal.h"
 
-/**
- * profile_name() - the name of @call on @thread
- * @file: set to the file that the function is in, "callback" for a callback; NULL: not known
- * @out: room for the name of a callback, @size bytes
- *
- * Return: NULL: not known; otherwise valid until profile_free(), or as long as @out.
- * Context: not thread-safe; may read files of programs; blocks.
- */
+/** profile_name() - profile_call_name() with the model of @report. */
 const char *profile_name(const struct report *report, struct profile *profile,
 			 const struct profile_thread *thread, const struct profile_call *call,
 			 const char **file, char *out, size_t size);
