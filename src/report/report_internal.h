@@ -188,6 +188,10 @@ void report_process_costs(struct report *report);
 bool report_costs_missing(struct report *report, const struct costs *costs);
 int report_profile(struct report *report);
 
+/* section_functions.c */
+int report_functions(struct report *report);
+int report_callback_functions(struct report *report);
+
 /* section_executor_view.c */
 void report_executor_view(struct report *report);
 void report_blocked_by(struct report *report);

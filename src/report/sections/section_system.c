@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections about what the operating system and libc say: cputime, memory, profile. Each reads
- * the trace once more, as these events are others than those of ROS 2.
+ * The sections about what the operating system and libc say: cputime, memory. Each reads the
+ * trace once more, as these events are others than those of ROS 2.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/model_symbol.h"
 #include "analysis/system/system_cputime.h"
 #include "analysis/system/system_memory.h"
-#include "analysis/system/system_profile.h"
 #include "base/array.h"
 #include "report/report_internal.h"
-#include "report/sections/profile_names.h"
+#include "report/sections/section_system.h"
 
-/* A pass of its own; @analysis stays with the caller. Return: 0, or -1 with report->err. */
-static int read_again(struct report *report, const struct pass_ops *ops, void *analysis)
+int section_read_again(struct report *report, const struct pass_ops *ops, void *analysis)
 {
 	struct passes passes = { 0 };
 
@@ -24,9 +21,8 @@ static int read_again(struct report *report, const struct pass_ops *ops, void *a
 	return report_read(report, &passes, report->err);
 }
 
-/* A process has the name of its main thread, here as well. */
-static bool wants_thread(const struct report *report, const struct os_threads *threads,
-			 const struct os_thread *thread)
+bool section_wants_thread(const struct report *report, const struct os_threads *threads,
+			  const struct os_thread *thread)
 {
 	const struct os_thread *main = thread->pid ? os_thread_main(threads, thread) : NULL;
 
@@ -34,13 +30,13 @@ static bool wants_thread(const struct report *report, const struct os_threads *t
 				 thread->pid);
 }
 
-static void tell_missing(struct report *report, const char *text)
+void section_tell_missing(struct report *report, const char *text)
 {
 	report->missing = text;
 	table_note(report->table, "%s", text);
 }
 
-static void cells_thread(struct table *t, const struct os_thread *thread)
+void section_cells_thread(struct table *t, const struct os_thread *thread)
 {
 	table_i64(t, thread->tid);
 	cell_name(t, thread->name);
@@ -82,13 +78,13 @@ int report_cputime(struct report *report)
 	int status;
 
 	cputime_init(&cputime, report->reader, report->options->begin_ns, report->options->end_ns);
-	status = read_again(report, &cputime_pass, &cputime);
+	status = section_read_again(report, &cputime_pass, &cputime);
 	table_section(report->table, "cputime", "Time on CPUs, by thread", cpu_columns,
 		      COUNT_OF(cpu_columns));
 	for (unsigned i = 0; i < cputime.threads.count; i++) {
 		const struct cputime_thread *thread = cputime_thread(&cputime, i);
 
-		if (thread->slice.count && wants_thread(report, &cputime.threads, &thread->os))
+		if (thread->slice.count && section_wants_thread(report, &cputime.threads, &thread->os))
 			REPORT_ROW(&rows, .index = i, .key = (double)thread->slice.sum,
 				   .of = &cputime);
 	}
@@ -96,7 +92,7 @@ int report_cputime(struct report *report)
 	if (!cputime.switches) {
 		snprintf(report->none_text, sizeof(report->none_text),
 			 "The trace has no sched_switch; %s.", report_kernel_remedy(report));
-		tell_missing(report, report->none_text);
+		section_tell_missing(report, report->none_text);
 	}
 	cputime_free(&cputime);
 	return status;
@@ -119,7 +115,7 @@ static void memory_row(struct report *report, const char *what, const struct mem
 	char at[32];
 
 	table_text(t, what);
-	cells_thread(t, &thread->os);
+	section_cells_thread(t, &thread->os);
 	table_u64(t, use->allocations);
 	table_u64(t, use->frees);
 	table_bytes(t, use->allocated);
@@ -175,7 +171,7 @@ static void memory_rows(struct report *report, const struct memory *memory, unsi
 		const struct memory_thread *thread = at(memory, i);
 		const struct memory_use *use = kernel ? &thread->kernel : &thread->user;
 
-		if (was_used(use) && wants_thread(report, &memory->threads, &thread->os))
+		if (was_used(use) && section_wants_thread(report, &memory->threads, &thread->os))
 			REPORT_ROW(&rows, .index = i, .key = (double)use->most, .of = thread);
 	}
 	sum->shown += report_rows_show(report, &rows, print);
@@ -190,7 +186,7 @@ int report_memory(struct report *report)
 	int status;
 
 	memory_init(&memory, report->reader, report->options->begin_ns, report->options->end_ns);
-	status = read_again(report, &memory_pass, &memory);
+	status = section_read_again(report, &memory_pass, &memory);
 	table_section(report->table, "memory", "Memory allocated since the trace began", memory_columns,
 		      COUNT_OF(memory_columns));
 	memory_rows(report, &memory, memory.processes.count, memory_process, false, process_row,
@@ -200,130 +196,9 @@ int report_memory(struct report *report)
 	report_more(report, sum.shown, sum.all);
 	report->rows += sum.all;
 	if (!memory.events)
-		tell_missing(report, "The trace has no allocations; record with kymo record --malloc, or with LTTng and "
+		section_tell_missing(report, "The trace has no allocations; record with kymo record --malloc, or with LTTng and "
 				     "liblttng-ust-libc-wrapper.so preloaded, or the kernel's "
 				     "kmem_mm_page_*.");
 	memory_free(&memory);
-	return status;
-}
-
-/* ---- profile ---- */
-
-static const struct table_column profile_columns[] = {
-	{ "tid", "Thread" },	{ "thread", "Name" },	 { "pid", NULL },
-	{ "depth", NULL },	{ "function", "Function" }, { "file", "File" },
-	{ "address", NULL },	{ "parent", NULL },
-	{ "calls", "Calls" },	{ "total_ns", "Total" },   { "own_ns", "Own" },
-	{ "cpu_ns", "On CPU" }, { "off_cpu_ns", NULL },	   { "mean_ns", "Mean" },
-	{ "max_ns", "Max" },	{ "unfinished", NULL },
-};
-
-struct profile_print {
-	struct report *report;
-	struct profile *profile;
-	const struct profile_thread *thread;
-	unsigned shown, all;
-};
-
-static void call_row(struct profile_print *print, const struct profile_call *call)
-{
-	bool text = print->report->options->format == TABLE_TEXT;
-	unsigned indent = text ? (call->depth - 1) * 2 : 0;
-	struct table *t = print->report->table;
-	char name[512], label[256], shorter[96];
-	const char *file, *function = profile_name(print->report, print->profile, print->thread, call,
-						   &file, label, sizeof(label));
-
-	cells_thread(t, &print->thread->os);
-	table_u64(t, call->depth - 1);
-	if (function && text && !call->is_callback)
-		function = symbol_short(function, shorter, sizeof(shorter));
-	if (function)
-		snprintf(name, sizeof(name), "%*s%s", indent < 80 ? (int)indent : 80, "", function);
-	else
-		snprintf(name, sizeof(name), "%*s0x%llx", indent < 80 ? (int)indent : 80, "",
-			 (unsigned long long)call->address);
-	table_text(t, name);
-	table_text(t, file);
-	table_hex(t, call->address);
-	CELL_IF(t, call->depth > 1, table_hex(t, call->parent->address));
-	table_u64(t, call->calls);
-	table_ns(t, call->total_ns);
-	table_ns(t, call->own_ns);
-	CELL_IF(t, print->profile->switches, table_ns(t, call->cpu_ns));
-	CELL_IF(t, print->profile->switches, table_ns(t, call->total_ns - call->cpu_ns));
-	CELL_IF(t, call->calls, table_ns(t, call->total_ns / (int64_t)call->calls));
-	table_ns(t, call->most_ns);
-	table_u64(t, call->unfinished);
-}
-
-static int by_total(const void *a, const void *b)
-{
-	const struct profile_call *x = *(const struct profile_call *const *)a;
-	const struct profile_call *y = *(const struct profile_call *const *)b;
-
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return x->index < y->index ? -1 : 1;
-}
-
-/* Callers before what they call, the longest first. */
-static void print_calls(struct profile_print *print, const struct profile_call *parent)
-{
-	const struct profile_call **list, *call;
-	unsigned count = 0, i = 0;
-
-	for (call = parent->child; call; call = call->sibling)
-		count++;
-	list = count ? malloc(count * sizeof(*list)) : NULL;
-	for (call = parent->child; call && list; call = call->sibling)
-		list[i++] = call;
-	if (list)
-		qsort(list, count, sizeof(*list), by_total);
-	for (i = 0; list && i < count; i++) {
-		if (print->all++ < report_limit(print->report)) {
-			call_row(print, list[i]);
-			print->shown++;
-		}
-		print_calls(print, list[i]);
-	}
-	free(list);
-}
-
-int report_profile(struct report *report)
-{
-	struct profile profile;
-	struct profile_print print = { .report = report, .profile = &profile };
-	unsigned i;
-	int status;
-
-	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
-	status = read_again(report, &profile_pass, &profile);
-	table_section(report->table, "profile", "Call trees by thread", profile_columns,
-		      COUNT_OF(profile_columns));
-	for (i = 0; (print.thread = profile_thread(&profile, i)); i++)
-		if (print.thread->has_functions &&
-		    wants_thread(report, &profile.threads, &print.thread->os))
-			print_calls(&print, print.thread->root);
-	report_more(report, print.shown, print.all);
-	report->rows += print.all;
-	if (!profile.events)
-		tell_missing(report,
-			     "The trace has no func_entry: build with -finstrument-functions "
-			     "and record with kymo record --functions, or preload "
-			     "liblttng-ust-cyg-profile-fast.so.");
-	if (profile.events && !profile.modules.count)
-		table_note(report->table, "Functions have no names: the trace does not say what was "
-			   "loaded where. Record lttng_ust_statedump:*, too (lttng enable-event -u).");
-	if (profile.modules.changed)
-		table_note(report->table, "Files on this machine whose build id differs from the one that ran: %u. "
-			   "Their functions have no names.", profile.modules.changed);
-	if (profile.modules.missing)
-		table_note(report->table, "Files that are not on this machine: %u. Their functions have no "
-			   "names.", profile.modules.missing);
-	if (profile.exits_without_entry)
-		table_note(report->table, "Exits whose entry is not in the trace, ignored: %llu.",
-			   (unsigned long long)profile.exits_without_entry);
-	profile_free(&profile);
 	return status;
 }
