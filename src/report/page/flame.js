@@ -3,6 +3,7 @@
 // below a frame ran inside it. A click or Enter zooms, arrows walk, the filter of the page marks names.
 
 const flame_row = 19;
+const flame_counted = { spans: 'spans', functions: 'calls', samples: 'samples' };
 
 // Frames with the frame around each, those inside each, and where each begins.
 function flame_of(what) {
@@ -39,9 +40,9 @@ function flame_entity(frame) {
 }
 
 function flame_words(flame, frame) {
-	const of = flame.what === 'spans' ? 'spans' : 'calls';
+	const of = flame_counted[flame.what];
 	return frame.label + '\n' + ns_text(frame.total) + ', ' + percent_text(frame.total / flame.all[0].total) + ' of all; ' + ns_text(frame.self) + ' in itself' +
-		(frame.count ? '\n' + count_text(frame.count) + ' ' + of + (frame.depth > 1 ? ', each ' + ns_text(frame.total / frame.count) : '') : '');
+		(frame.count ? '\n' + count_text(frame.count) + ' ' + of + (frame.depth > 1 && of !== 'samples' ? ', each ' + ns_text(frame.total / frame.count) : '') : '');
 }
 
 function flame_is_marked(frame, words) {
@@ -168,15 +169,15 @@ function flame_table(flame) {
 	const all = flame.all[0].total || 1;
 	return table([name_column('name', sum => sum.name), ns_column('self', 'in itself', sum => sum.self, 'without what ran inside'),
 		share_column('share', 'of all', sum => sum.self / all), ns_column('total', 'with inside', sum => sum.total),
-		count_column('count', flame.what === 'spans' ? 'spans' : 'calls', sum => sum.count)],
+		count_column('count', flame_counted[flame.what], sum => sum.count)],
 		flame_sums(flame), { most: 15, sort: 'self', label: 'flame graph of ' + flame.what });
 }
 
-const flame_titles = { spans: 'Where the time of spans went', functions: 'Where the time of functions went' };
+const flame_titles = { spans: 'Where the time of spans went', functions: 'Where the time of functions went', samples: 'Where the CPU time of functions went' };
 
 function flame_commands(flame) {
 	if (flame.what !== 'spans')
-		return copy_button('copy as kymo report', command('report', '--section profile'));
+		return copy_button('copy as kymo report', command('report', flame.what === 'samples' ? '--section functions' : '--section profile'));
 	return [query_button('SELECT category || \':\' || name AS name, sum(self_ns) AS self_ns, count(*) AS count FROM spans WHERE duration_ns IS NOT NULL' + inside('begin_ns') + ' GROUP BY 1 ORDER BY 2 DESC'),
 		copy_button('copy as kymo export', command('export', '--format flamegraph -o flame.svg'))];
 }

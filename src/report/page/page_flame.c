@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Flame graphs of a page: the spans of programs, and the functions of programs that were built with
- * -finstrument-functions. A graph is a list of frames, outer ones before inner ones; it keeps the
- * longest PAGE_FRAMES.
+ * -finstrument-functions or whose call stacks were sampled. A graph is a list of frames, outer ones
+ * before inner ones; it keeps the longest PAGE_FRAMES.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,7 +69,14 @@ static void add_calls(struct flame *flame, uint32_t parent, const struct profile
 					   .of = call,
 					   .thread = thread };
 
-		add_calls(flame, add(flame, parent, &new), thread, call->child);
+		uint32_t index = parent;
+
+		/* The own time of what is around a callback is the callback's. */
+		if (call->is_around)
+			flame->frame[parent].self_ns += call->own_ns;
+		else
+			index = add(flame, parent, &new);
+		add_calls(flame, index, thread, call->child);
 	}
 }
 
@@ -200,16 +207,8 @@ static void put_spans(struct page *page)
 	put_flame(&flame, "spans");
 }
 
-static bool has_functions(const struct kymo_ctf_reader *reader)
-{
-	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
-		if (strstr(kymo_ctf_class(reader, i)->name, ":func_entry"))
-			return true;
-	return false;
-}
-
 /* These events are others than those of the model: the trace is read again. */
-static int put_functions(struct page *page)
+static int put_functions(struct page *page, bool sampled)
 {
 	struct report *report = page->report;
 	struct passes passes = { 0 };
@@ -217,14 +216,15 @@ static int put_functions(struct page *page)
 	struct flame flame = { .page = page, .profile = &profile };
 	int status;
 
-	if (!has_functions(report->reader))
+	if (!profile_has(report->reader, sampled))
 		return 0;
 	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
+	profile.sampled = sampled;
 	pass_add(&passes, &profile_pass, &profile);
 	status = page_read(page, &passes);
 	if (!status) {
 		add_functions(&flame);
-		put_flame(&flame, "functions");
+		put_flame(&flame, sampled ? "samples" : "functions");
 	}
 	profile_free(&profile);
 	return status;
@@ -236,7 +236,9 @@ int page_put_flames(struct page *page)
 
 	json_text_open(&page->json, "flames", '[');
 	put_spans(page);
-	status = put_functions(page);
+	status = put_functions(page, false);
+	if (!status)
+		status = put_functions(page, true);
 	json_text_close(&page->json, ']');
 	return status;
 }

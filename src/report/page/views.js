@@ -124,7 +124,7 @@ function overview() {
 		worst && worst.instance ? instance_panel(worst, worst.instance, true) : null,
 		D.graph.nodes.length && D.graph.nodes.length <= 40 ? graph_panel(el('h3', {}, el('a', { href: '#/graph' }, 'Graph'))) : null,
 		loops.length && !of_kind('callback').length ? [panel(el('h3', {}, el('a', { href: '#/spans' }, 'Loops and spans')), null, spans_table(loops, 12)), flame_panel('spans', 0, true)] : null,
-		of_kind('callback').length ? null : flame_panel('functions', 0, true),
+		of_kind('callback').length ? null : [flame_panel('functions', 0, true), flame_panel('samples', 0, true)],
 		of_kind('callback').length ? el('div', { class: 'cols' },
 			panel(el('h3', {}, el('a', { href: '#/callbacks' }, 'Callbacks')), null, callbacks_table(of_kind('callback'), 8, true)),
 			panel(el('h3', {}, el('a', { href: '#/topics' }, 'Topics')), null, topics_table(of_kind('topic'), 8, true))) : null];
