@@ -26,6 +26,8 @@ static const struct opt opts[] = {
 	{ "table", 'T', OPT_LIST, offsetof(struct export_request, table), "NAME",
 	  "sqlite, csv, json, parquet: only this table; may be repeated (default: all except events)",
 	  NULL },
+	{ "of", 0, OPT_CHOICE, offsetof(struct export_request, of), NULL,
+	  "flamegraph: of which part of a program (default: spans)", "spans|functions" },
 	{ "ctf", 0, OPT_CHOICE, offsetof(struct export_request, ctf), NULL,
 	  "ctf: the version of CTF (default: as the trace)", "1.8|2" },
 	{ "window", 0, OPT_TIME, offsetof(struct export_request, window_ns), "TIME",
@@ -193,6 +195,8 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--compress requires --format perfetto");
 	if ((options->split || options->follow) && options->format != EXPORT_PERFETTO)
 		return err_set(err, KYMO_EXIT_USAGE, "--split and --follow require --format perfetto");
+	if (options->of && options->format != EXPORT_FLAME)
+		return err_set(err, KYMO_EXIT_USAGE, "--of requires --format flamegraph");
 	if (options->ctf != EXPORT_CTF_KEEP && options->format != EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "--ctf requires --format ctf");
 	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
@@ -373,7 +377,8 @@ const struct verb verb_export = {
 		"with -o "
 		"NAME.folded a line of text for each stack, in nanoseconds, for other tools. "
 		"Sleeps of loops are "
-		"left out.\n\n"
+		"left out. --of functions: of the functions of programs, from call stacks (kymo record --stacks) or from their "
+		"entries and exits (--functions).\n\n"
 		"caret-architecture: CARET's architecture file, with the names that `ros2 caret "
 		"create_architecture_file` chooses; see docs/caret.md.\n\n"
 		"caret: the trace as CARET records it, for `ros2 caret` and caret_analyze: a new "
@@ -416,6 +421,7 @@ const struct verb verb_export = {
 		"kymo export -o robot.html\n"
 		"kymo export -o robot.mcap\n"
 		"kymo export --format flamegraph -o flame.svg\n"
+		"kymo export --format flamegraph --of functions -o functions.svg\n"
 		"kymo export --format caret -o for_caret && ros2 caret check_ctf for_caret\n"
 		"kymo export left-robot right-robot --format caret -o for_caret\n"
 		"kymo export session-20261120220000 --format ctf --ctf 1.8 -o older\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flame graph of a trace: reads it, and writes the tree of spans as folded stacks or as SVG. */
+/* The flame graph of a trace: reads it, and writes the tree as folded stacks or as SVG. */
 #include "export/flame/flame.h"
 
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 struct flame {
 	const struct flame_options *options;
 	struct flame_result *result;
+	struct pool pool; /* of the frames */
 };
 
 static void on_loss(void *context, const struct model_loss *loss)
@@ -31,42 +32,38 @@ static void put_folded(FILE *out, const char *text)
 		fputc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? '?' : *text, out);
 }
 
-static void put_stack(FILE *out, const struct spans_frame *frame)
+static void put_stack(FILE *out, const struct flame_box *frame)
 {
-	char label[512];
-
 	if (frame->parent->parent) {
 		put_stack(out, frame->parent);
 		fputc(';', out);
 	}
-	put_folded(out, spans_frame_label(frame, label, sizeof(label)));
+	put_folded(out, frame->label);
 }
 
-static void folded(FILE *out, const struct spans_frame *frame)
+static void folded(FILE *out, const struct flame_box *frame)
 {
 	if (frame->parent && frame->self_ns > 0) {
 		put_stack(out, frame);
 		fprintf(out, " %" PRId64 "\n", frame->self_ns);
 	}
-	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next)
-		if (!inner->is_sleep)
-			folded(out, inner);
+	for (const struct flame_box *inner = frame->first; inner; inner = inner->next)
+		folded(out, inner);
 }
 
-/* What is in the graph; SPANS_DEPTH_MAX bounds the recursion. */
-static void count(struct flame_result *result, const struct spans_frame *frame)
+/* What is in the graph; SPANS_DEPTH_MAX and PROFILE_DEPTH_MAX bound the recursion. */
+static void count(struct flame_result *result, const struct flame_box *frame)
 {
-	result->spans += frame->spans;
+	result->spans += frame->count;
 	result->stacks += frame->self_ns > 0;
-	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next)
-		if (!inner->is_sleep)
-			count(result, inner);
+	for (const struct flame_box *inner = frame->first; inner; inner = inner->next)
+		count(result, inner);
 }
 
 /* ---- the pass ---- */
 
 /* Return: the root of the tree, valid as long as @passes; NULL with @err. */
-static const struct spans_frame *read_trace(struct flame *flame, struct passes *passes,
+static const struct spans_frame *read_spans(struct flame *flame, struct passes *passes,
 					    struct kymo_ctf_reader *reader, struct kymo_err *err)
 {
 	const struct pass_options progress = { .progress = flame->options->progress,
@@ -101,24 +98,71 @@ static const struct spans_frame *read_trace(struct flame *flame, struct passes *
 	return root;
 }
 
+static struct flame_box *of_spans(struct flame *flame, struct kymo_ctf_reader *reader,
+				    struct kymo_err *err)
+{
+	struct passes passes = { 0 };
+	const struct spans_frame *root = read_spans(flame, &passes, reader, err);
+	struct flame_box *frames = root ? flame_of_spans(&flame->pool, root) : NULL;
+
+	if (root && !frames)
+		(void)err_no_memory(err);
+	passes_free(&passes);
+	return frames;
+}
+
+/*
+ * The functions of the trace: samples of call stacks, or entries and exits if it has none. The
+ * trace is read twice: their events are others than those of the model, which names callbacks.
+ */
+static struct flame_box *of_functions(struct flame *flame, struct kymo_ctf_reader *reader,
+					struct kymo_err *err)
+{
+	const struct pass_options progress = { .progress = flame->options->progress,
+					       .context = flame->options->context };
+	struct flame_box *frames = NULL;
+	struct passes passes = { 0 }, again = { 0 };
+	struct profile profile;
+	struct model *model;
+
+	if (model_create(&model, err))
+		return NULL;
+	pass_add(&passes, &model_pass, model);
+	profile_init(&profile, reader, flame->options->begin_ns, flame->options->end_ns);
+	profile.sampled = profile_has(reader, true);
+	pass_add(&again, &profile_pass, &profile);
+	if (model_listen(model, &loss_listener, flame)) {
+		(void)err_no_memory(err);
+	} else if (!pass_run(&passes, reader, &progress, err) &&
+		   !pass_run(&again, reader, &progress, err)) {
+		frames = flame_of_profile(&flame->pool, &profile, reader, model);
+		if (!frames)
+			(void)err_no_memory(err);
+	}
+	passes_free(&again);
+	passes_free(&passes);
+	return frames;
+}
+
 int flame_export(struct kymo_ctf_reader *reader, FILE *out, const struct flame_options *options,
 		 struct flame_result *result, struct kymo_err *err)
 {
 	struct flame flame = { .options = options, .result = result };
-	struct passes passes = { 0 };
-	const struct spans_frame *root;
+	const struct flame_box *root;
 
 	*result = (struct flame_result){ 0 };
-	root = read_trace(&flame, &passes, reader, err);
+	root = options->functions ? of_functions(&flame, reader, err)
+				  : of_spans(&flame, reader, err);
 	if (root) {
 		count(result, root);
 		if (options->folded)
 			folded(out, root);
 		else
-			flame_svg(out, root, options->title);
+			flame_svg(out, root, options->functions ? "functions" : "spans",
+				  options->title);
 		if (options->told_lost > result->lost_events)
 			result->lost_events = options->told_lost;
 	}
-	passes_free(&passes);
+	pool_free(&flame.pool);
 	return root ? 0 : -1;
 }

@@ -3,6 +3,8 @@
  * A flame graph of the spans of programs (include/kymo/kymo.h): which spans, inside which, took the
  * time. Threads are the roots. The width of a frame is the time of its spans; what is above it ran
  * inside. Sleeps of loops are left out, because they would be nearly all of it.
+ *
+ * Or of functions: where call stacks were sampled, or functions recorded.
  */
 #ifndef KYMO_EXPORT_FLAME_H
 #define KYMO_EXPORT_FLAME_H
@@ -16,6 +18,7 @@
 
 struct flame_options {
 	const char *title;
+	bool functions; /* of functions, by samples or by their entries and exits; else of spans */
 	bool folded; /* text, a line for each stack: "thread;outer;inner NS"; else SVG */
 	int64_t begin_ns, end_ns; /* of spans that begin; INT64_MIN, INT64_MAX: the whole trace */
 	uint64_t told_lost;       /* events lost as the recorder counted them */
@@ -26,7 +29,7 @@ struct flame_options {
 
 struct flame_result {
 	uint64_t lost_events, lost_packets;
-	uint64_t spans; /* that are in the graph */
+	uint64_t spans; /* that are in the graph; of functions: calls, or samples in all frames */
 	unsigned stacks;
 };
 

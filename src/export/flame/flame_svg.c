@@ -70,22 +70,22 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
-static unsigned depth_of(const struct spans_frame *frame)
+static unsigned depth_of(const struct flame_box *frame)
 {
 	unsigned most = frame->depth;
 
-	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next) {
-		const unsigned depth = inner->is_sleep ? 0 : depth_of(inner);
+	for (const struct flame_box *inner = frame->first; inner; inner = inner->next) {
+		const unsigned depth = depth_of(inner);
 
 		most = depth > most ? depth : most;
 	}
 	return most;
 }
 
-/* The same category has the same colour in each graph. */
-static unsigned hue(const struct spans_frame *frame)
+/* The same group has the same colour in each graph. */
+static unsigned hue(const struct flame_box *frame)
 {
-	const char *text = frame->name ? frame->name->category : "";
+	const char *text = frame->group ? frame->group : "";
 	unsigned hash = 2166136261u;
 
 	for (; *text; text++)
@@ -93,47 +93,44 @@ static unsigned hue(const struct spans_frame *frame)
 	return hash % 360;
 }
 
-static void put_frame(FILE *out, const struct spans_frame *frame, int64_t x_ns, double scale,
-		      unsigned rows)
+static void put_frame(FILE *out, const struct flame_box *frame, const char *what, int64_t x_ns,
+		      double scale, unsigned rows)
 {
-	char label[512], total[TEXT_QUANTITY_MAX], self[TEXT_QUANTITY_MAX];
+	char total[TEXT_QUANTITY_MAX], self[TEXT_QUANTITY_MAX];
 	const double y = TOP + (double)(rows - frame->depth) * ROW;
 
-	spans_frame_label(frame, label, sizeof(label));
 	fprintf(out,
 		"<g class=\"f\" data-x=\"%" PRId64 "\" data-w=\"%" PRId64
 		"\" data-d=\"%u\" data-n=\"",
 		x_ns, frame->total_ns, frame->depth);
-	put_text(out, label);
+	put_text(out, frame->label);
 	fputs("\"><title>", out);
-	put_text(out, label);
+	put_text(out, frame->label);
 	fprintf(out, "\n%s, of it %s itself", text_ns(total, frame->total_ns),
 		text_ns(self, frame->self_ns));
-	if (frame->spans)
-		fprintf(out, "\n%" PRIu64 " spans", frame->spans);
+	if (frame->count)
+		fprintf(out, "\n%" PRIu64 " %s", frame->count, what);
 	fprintf(out,
 		"</title><rect x=\"%.3f\" y=\"%.0f\" width=\"%.3f\" height=\"%d\" "
 		"fill=\"hsl(%u,%d%%,74%%)\"/>",
 		(double)x_ns * scale, y, (double)frame->total_ns * scale, ROW - 1, hue(frame),
-		frame->name ? 60 : 0);
+		frame->group ? 60 : 0);
 	fprintf(out, "<text x=\"%.3f\" y=\"%.0f\"></text></g>\n", (double)x_ns * scale + 3, y + 13);
 }
 
-static void put_frames(FILE *out, const struct spans_frame *frame, int64_t x_ns, double scale,
-		       unsigned rows)
+static void put_frames(FILE *out, const struct flame_box *frame, const char *what, int64_t x_ns,
+		       double scale, unsigned rows)
 {
 	if ((double)frame->total_ns * scale < LEAST_SHARE * WIDTH)
 		return;
-	put_frame(out, frame, x_ns, scale, rows);
-	for (const struct spans_frame *inner = frame->first; inner; inner = inner->next) {
-		if (inner->is_sleep)
-			continue;
-		put_frames(out, inner, x_ns, scale, rows);
+	put_frame(out, frame, what, x_ns, scale, rows);
+	for (const struct flame_box *inner = frame->first; inner; inner = inner->next) {
+		put_frames(out, inner, what, x_ns, scale, rows);
 		x_ns += inner->total_ns;
 	}
 }
 
-void flame_svg(FILE *out, const struct spans_frame *root, const char *title)
+void flame_svg(FILE *out, const struct flame_box *root, const char *what, const char *title)
 {
 	const unsigned rows = depth_of(root);
 	const int height = TOP + (int)(rows + 1) * ROW + 8;
@@ -147,8 +144,8 @@ void flame_svg(FILE *out, const struct spans_frame *root, const char *title)
 		".f:hover rect{stroke:#111}.hit "
 		"rect{fill:#e03}.button{cursor:pointer;fill:#05c}</style>\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"4\" "
-		"y=\"16\">Time in spans of ",
-		WIDTH, height, WIDTH, height);
+		"y=\"16\">Time in %s of ",
+		WIDTH, height, WIDTH, height, what);
 	put_text(out, title);
 	fprintf(out,
 		"</text>\n<text id=\"info\" x=\"4\" y=\"34\"></text>\n"
@@ -157,9 +154,10 @@ void flame_svg(FILE *out, const struct spans_frame *root, const char *title)
 		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"16\">Search</text>\n",
 		WIDTH - 140, WIDTH - 50);
 	if (root->total_ns > 0)
-		put_frames(out, root, 0, (double)WIDTH / (double)root->total_ns, rows);
+		put_frames(out, root, what, 0, (double)WIDTH / (double)root->total_ns, rows);
 	else
-		fprintf(out, "<text x=\"4\" y=\"%d\">The trace has no spans.</text>\n", TOP + 14);
+		fprintf(out, "<text x=\"4\" y=\"%d\">The trace has no %s.</text>\n", TOP + 14,
+			what);
 	if (root->total_ns > 0)
 		fprintf(out, "<script><![CDATA[\n%s]]></script>\n", script);
 	fputs("</svg>\n", out);

@@ -54,6 +54,7 @@ struct export_request {
 	bool all;			/* graph: also /rosout, /parameter_events and unused services */
 	struct opt_list table;          /* tables: only these; none: all but events */
 
+	int of;				/* flame graph: 1: of functions */
 	int ctf;			/* ctf: enum export_ctf_version */
 	/* Windows of the summary */
 	int64_t window_ns;           /* 0: not given */

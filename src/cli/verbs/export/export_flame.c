@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flame graph of spans, as SVG or as folded stacks. See export.h. */
+/* The flame graph of spans or functions, as SVG or as folded stacks. See export.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -21,13 +21,20 @@ static bool is_folded(const struct export_request *request)
 	return length >= end && strcmp(request->output + length - end, ".folded") == 0;
 }
 
-static void summary(const struct kymo_ctf_reader *reader, const char *output,
+static void summary(const struct kymo_ctf_reader *reader, const char *output, bool functions,
 		    const struct flame_result *result)
 {
 	answer_warn("export", reader, UINT_MAX);
-	fprintf(stderr, "%s: %" PRIu64 " spans in %u stacks\n", export_shown(output), result->spans,
-		result->stacks);
-	if (!result->spans)
+	if (functions)
+		fprintf(stderr, "%s: functions in %u stacks\n", export_shown(output),
+			result->stacks);
+	else
+		fprintf(stderr, "%s: %" PRIu64 " spans in %u stacks\n", export_shown(output),
+			result->spans, result->stacks);
+	if (functions && !result->spans)
+		fputs("The trace has no functions; record them with \"kymo record --stacks\".\n",
+		      stderr);
+	else if (!result->spans)
 		fputs("The trace has no spans; programs emit them with kymo.h "
 		      "(docs/programs.md).\n",
 		      stderr);
@@ -66,6 +73,7 @@ int export_flame(const struct export_request *request, bool *lost, struct kymo_e
 	struct flame_options options = {
 		.title = request->name,
 		.folded = is_folded(request),
+		.functions = request->of,
 		.told_lost = cli_traces_lost(&request->traces, "export"),
 	};
 	char made[CLI_PATH_MAX + 16];
@@ -87,7 +95,7 @@ int export_flame(const struct export_request *request, bool *lost, struct kymo_e
 	if (!status) {
 		*lost = result.lost_events || result.lost_packets;
 		if (!request->quiet)
-			summary(reader, output, &result);
+			summary(reader, output, options.functions, &result);
 	}
 	kymo_ctf_close(reader);
 	simclock_free(clock);
