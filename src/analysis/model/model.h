@@ -104,7 +104,7 @@ const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *coun
  * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX rows in total.
  */
 int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first);
-#define MODEL_BIND_ALSO_MAX 48u
+#define MODEL_BIND_ALSO_MAX 64u
 
 /** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
 int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err);

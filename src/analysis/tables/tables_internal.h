@@ -7,7 +7,7 @@
  *   tables_spans.c, tables_kernel.c,
  *   tables_costs.c, tables_waits.c,
  *   tables_windows.c, tables_behaviours.c,
- *   tables_packets.c			rows from other analyses
+ *   tables_packets.c, tables_samples.c	rows from other analyses
  *   tables_select.c			selection of rows for every scan
  *   tables_scan.c			reading and filters; it uses all files above
  *   tables_open.c			the trace, and a pass over it for its objects
@@ -199,6 +199,17 @@ struct packet_row {
 	int64_t ns;
 };
 
+/* A sampled call stack. */
+struct sample_row {
+	uint64_t id;
+	int64_t ns, duration_ns;
+	bool is_off;
+	int32_t pid, tid;
+	const char *host, *thread, *function, *file, *stack; /* file NULL: not known */
+	uint64_t run;			      /* 0: outside of any run */
+	const struct model_callback *callback; /* of it */
+};
+
 struct span_row {
 	uint64_t id;
 	struct spans_event event;
@@ -244,6 +255,7 @@ struct tables_row {
 		struct tables_window_row window;
 		struct behaviour_row behaviour;
 		struct packet_row packet;
+		struct sample_row sample;
 		struct span_row span;
 		struct loop_row loop;
 		struct any_row any;
@@ -300,6 +312,7 @@ struct tables_scan {
 	/* NULL: no table of the scheduler is requested, or the trace has no scheduler events */
 	struct sched_runs *runs;
 	struct costs *costs;		/* NULL: not requested */
+	struct tables_samples *samples;	/* NULL: not requested, or the trace has none */
 	uint64_t next_leak; /* of its leaks; rows of the end of the trace come one by one */
 	struct model_listener listener;	/* the functions that the tables need */
 
@@ -381,6 +394,11 @@ int tables_packets_attach(struct tables_scan *scan, struct kymo_err *err);
 /* After the last event: put the next row of `packets` into the queue. Return: false: there is
  * none. */
 bool tables_packets_next(struct tables_scan *scan);
+
+/* tables_samples.c */
+int tables_samples_attach(struct tables_scan *scan, struct kymo_err *err);
+void tables_samples_event(struct tables_scan *scan, const struct kymo_ctf_event *event);
+void tables_samples_free(struct tables_scan *scan);
 
 /* tables_points.c */
 void tables_point(struct tables_scan *scan, const struct kymo_ctf_event *event);

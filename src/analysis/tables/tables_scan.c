@@ -149,6 +149,7 @@ static int take_event(struct tables_scan *scan, struct kymo_err *err)
 		return err_no_memory(err);
 	if (scan->behaviour)
 		(void)behaviour_event(scan->behaviour, event);
+	tables_samples_event(scan, event);
 	tables_point(scan, event);
 	return 0;
 }
@@ -231,6 +232,7 @@ static int attach(struct tables_scan *scan, struct kymo_err *err)
 			       tables_windows_attach(scan, err) || tables_loops_attach(scan, err) ||
 			       tables_behaviours_attach(scan, err) ||
 			       tables_packets_attach(scan, err) ||
+			       tables_samples_attach(scan, err) ||
 			       tables_costs_attach(scan, err) || tables_kernel_attach(scan, err) ||
 			       spans_attach(scan->spans, scan->reader, err)
 		       ? -1
@@ -334,6 +336,7 @@ void tables_scan_end(struct tables_scan *scan)
 	for (unsigned i = 0; scan->reader && i < kymo_ctf_warning_count(scan->reader); i++)
 		tables_keep_warning(scan->tables, kymo_ctf_warning(scan->reader, i));
 	tables_spans_free(scan);
+	tables_samples_free(scan);
 	loops_destroy(scan->loops);
 	spans_destroy(scan->spans);
 	sched_runs_destroy(scan->runs);
