@@ -47,6 +47,19 @@ static int64_t now_ns(void)
 	return now += 1000000000;
 }
 
+/* Return: 0; -1: close the connection. */
+static int to_ingest(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *out)
+{
+	struct kymo_err err;
+	int rc = ingest_bytes(ingest, bytes, size, out, &err);
+
+	while (rc == 0 && ingest_looks(ingest)) {
+		ingest_look(ingest);
+		rc = ingest_bytes(ingest, NULL, 0, out, &err);
+	}
+	return rc;
+}
+
 static void to_viewer(struct fuzz *fuzz, unsigned which, const uint8_t *bytes, size_t size, struct wire_out *out)
 {
 	struct viewer_read *read;
@@ -81,7 +94,7 @@ static void give(struct fuzz *fuzz, unsigned connection, const uint8_t *bytes, s
 	if (!size)
 		return;			/* as no socket gives it */
 	if (connection / 2 == 0 && fuzz->ingest[which] &&
-	    ingest_bytes(fuzz->ingest[which], bytes, size, &out, &err) < 0) {
+	    to_ingest(fuzz->ingest[which], bytes, size, &out) < 0) {
 		ingest_free(fuzz->ingest[which]);
 		fuzz->ingest[which] = NULL;
 	} else if (connection / 2 == 1 && fuzz->intake[which] &&

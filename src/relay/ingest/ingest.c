@@ -33,6 +33,36 @@ struct relay_stream *ingest_stream(const struct ingest_call *call, uint64_t id)
 	return stream && stream->session == call->ingest->session ? stream : NULL;
 }
 
+/* ---- what the disk is asked ---- */
+
+void *ingest_begin_look(struct ingest_call *call, size_t size,
+			void (*work)(struct ingest_look *look))
+{
+	struct ingest_look *look = calloc(1, size);
+
+	if (look)
+		look->work = work;
+	call->ingest->look = look;
+	return look;
+}
+
+void ingest_end_look(struct ingest *ingest)
+{
+	free(ingest->look);
+	ingest->look = NULL;
+}
+
+bool ingest_looks(const struct ingest *ingest)
+{
+	return ingest->look && !ingest->look->done;
+}
+
+void ingest_look(struct ingest *ingest)
+{
+	ingest->look->work(ingest->look);
+	ingest->look->done = true;
+}
+
 /* ---- requests ---- */
 
 #define ANY_TIME 1u			/* allowed without a session */
@@ -70,6 +100,7 @@ static const struct {
 static int dispatch(struct ingest_call *call, uint32_t cmd)
 {
 	const struct ingest *ingest = call->ingest;
+	int rc;
 
 	if (ingest->session && ingest->session->cut_off)
 		return err_set(call->err, KYMO_EXIT_INPUT, "its session continues on another connection");
@@ -82,8 +113,9 @@ static int dispatch(struct ingest_call *call, uint32_t cmd)
 			break;
 		if (!ingest->session && !(commands[i].flags & ANY_TIME))
 			return ingest_refuse(call, WIRE_ERR_UNKNOWN, "no session was created");
-		if (commands[i].handle(call) == 0)
-			return 0;
+		rc = commands[i].handle(call);
+		if (rc >= 0)
+			return rc;
 		return err_wrap(call->err, "%s", commands[i].name);
 	}
 	wire_add(call->reply, WIRE_ERR_UNKNOWN, 4);
@@ -91,14 +123,18 @@ static int dispatch(struct ingest_call *call, uint32_t cmd)
 		       ingest->minor);
 }
 
-/* Answers the first request. Return: its size; 0: it is incomplete; -1: close the connection. */
+/* Answers the first request. Return: its size; 0: it is incomplete, or waits; -1: close the
+ * connection. */
 static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t size,
 			    struct wire_out *reply, struct kymo_err *err)
 {
 	struct wire_in in = { .at = bytes, .end = bytes + size };
 	struct ingest_call call = { ingest, &in, reply, err };
 	struct wire_request request;
+	int rc;
 
+	if (ingest_looks(ingest))
+		return 0;
 	if (!wire_get_request(&in, &request))
 		return 0;
 	if (request.data_size > ingest->relay->limits.request)
@@ -107,8 +143,9 @@ static int64_t answer_first(struct ingest *ingest, const uint8_t *bytes, size_t 
 	if (wire_left(&in) < request.data_size)
 		return 0;
 	in.end = in.at + request.data_size;
-	if (dispatch(&call, request.cmd) < 0)
-		return -1;
+	rc = dispatch(&call, request.cmd);
+	if (rc)
+		return rc == INGEST_WAITS ? 0 : -1;
 	return (int64_t)(WIRE_SIZE_request + request.data_size);
 }
 
@@ -132,7 +169,7 @@ int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struc
 	size_t used = 0;
 	int64_t took;
 
-	if (!size)
+	if (!size && !ingest->look)
 		return 0;
 	wire_add_bytes(&ingest->in, bytes, size);
 	if (ingest->in.failed)
@@ -172,5 +209,6 @@ void ingest_free(struct ingest *ingest)
 		relay_leave_session(ingest->session);
 	ingest->relay->held -= ingest->held;
 	wire_out_free(&ingest->in);
+	ingest_end_look(ingest);
 	free(ingest);
 }

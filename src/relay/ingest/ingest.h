@@ -3,7 +3,12 @@
  * Producers: what lttng-consumerd or a kymo recorder sends to the control port and the data port.
  * Bytes in, replies out; the server reads and writes the sockets.
  *
- * Context of all functions: the loop's thread; allocate; wait for no job of the disk's thread.
+ * What a request asks the disk is looked up in another thread, and the requests after it wait:
+ *
+ *   ingest_bytes() ─ ingest_looks()? ─▶ another thread: ingest_look() ─▶ ingest_bytes(NULL, 0)
+ *
+ * Context of all functions, unless they say more: the loop's thread; allocate; do not wait for the
+ * disk.
  */
 #ifndef KYMO_RELAY_INGEST_H
 #define KYMO_RELAY_INGEST_H
@@ -28,6 +33,13 @@ struct ingest *ingest_new(struct relay *relay, unsigned minor);
  */
 int ingest_bytes(struct ingest *ingest, const uint8_t *bytes, size_t size, struct wire_out *reply,
 		 struct kymo_err *err);
+
+/** ingest_looks() - does a request wait for ingest_look()? */
+bool ingest_looks(const struct ingest *ingest);
+
+/** ingest_look() - look it up; then call ingest_bytes(), with no bytes or with those that came
+ * meanwhile. Context: any thread; blocks; no other function is called meanwhile. */
+void ingest_look(struct ingest *ingest);
 
 /** ingest_free() - the connection is closed, and its session has ended. NULL: nothing. */
 void ingest_free(struct ingest *ingest);

@@ -9,6 +9,12 @@
 
 #include "relay/ingest/ingest.h"
 
+/* What a request asks the disk; begins a structure of the request. */
+struct ingest_look {
+	void (*work)(struct ingest_look *look); /* any thread; blocks */
+	bool done;
+};
+
 struct ingest {
 	struct relay *relay;
 	struct relay_session *session;
@@ -17,6 +23,7 @@ struct ingest {
 	bool is_ours;			/* a kymo recorder */
 	struct wire_out in;		/* an incomplete request */
 	size_t held;			/* counted in relay->held */
+	struct ingest_look *look;       /* of the first request in @in; NULL: none */
 };
 
 /* A request that is being answered. */
@@ -39,10 +46,19 @@ int ingest_refuse(struct ingest_call *call, uint32_t ret, const char *why);
  * -1. */
 int ingest_malformed(struct ingest_call *call);
 
+/** ingest_begin_look() - of @size bytes, zeroed. Return: NULL: out of memory. */
+void *ingest_begin_look(struct ingest_call *call, size_t size,
+			void (*work)(struct ingest_look *look));
+
+/** ingest_end_look() - the request is answered. */
+void ingest_end_look(struct ingest *ingest);
+
 /** ingest_stream() - the stream @id of this connection's session. Return: NULL: there is none. */
 struct relay_stream *ingest_stream(const struct ingest_call *call, uint64_t id);
 
-/* Handlers return 0; -1: close the connection. */
+/* Handlers return 0; -1: close the connection; INGEST_WAITS: they have set @look, have replied
+ * nothing, and are called again when it is done. */
+#define INGEST_WAITS 1
 
 /* ---- ingest_session.c ---- */
 int ingest_on_version(struct ingest_call *call);

@@ -61,13 +61,46 @@ static bool get_create_2_11(struct ingest_call *call, struct relay_create *creat
 	return !call->in->short_of;
 }
 
+struct place_look {
+	struct ingest_look look;
+	struct relay_place place;
+};
+
+static void look_for_place(struct ingest_look *look)
+{
+	relay_place_search(&((struct place_look *)look)->place);
+}
+
+/* Return: 0: *@path is the new session's; INGEST_WAITS; -1. */
+static int find_place(struct ingest_call *call, const struct relay_create *create,
+		      const char **path)
+{
+	struct ingest *ingest = call->ingest;
+	struct place_look *look = (struct place_look *)ingest->look;
+
+	if (!look) {
+		look = ingest_begin_look(call, sizeof(*look), look_for_place);
+		if (!look)
+			return err_no_memory(call->err);
+		relay_place_begin(&look->place, ingest->relay, create);
+		return INGEST_WAITS;
+	}
+	*path = look->place.path;
+	if (relay_place_is_free(&look->place, ingest->relay))
+		return 0;
+	look->look.done = false;
+	return INGEST_WAITS;
+}
+
 int ingest_on_create_session(struct ingest_call *call)
 {
 	struct ingest *ingest = call->ingest;
 	struct relay_create create = { .base = "", .minor = ingest->minor };
 	struct wire_create_session_2_4 old;
 	struct wire_session_reply reply = { .ret = WIRE_ERR_FATAL };
+	const char *path = "";
 	bool read;
+	int rc;
 
 	if (ingest->minor >= 11) {
 		read = get_create_2_11(call, &create);
@@ -80,18 +113,20 @@ int ingest_on_create_session(struct ingest_call *call)
 	}
 	if (!read)
 		return ingest_malformed(call);
-	if (!ingest->session)
-		ingest->session = relay_create_session(ingest->relay, &create);
-	else
+	if (ingest->session)
 		return err_set(call->err, KYMO_EXIT_INPUT, "it has a session and creates another one");
+	rc = ingest->minor >= 11 ? find_place(call, &create, &path) : 0;
+	if (rc)
+		return rc;
+	ingest->session = relay_create_session(ingest->relay, &create, path);
+	ingest_end_look(ingest);
 	if (ingest->session) {
 		relay_join_session(ingest->session);
 		reply = (struct wire_session_reply){ ingest->session->id, WIRE_OK };
 	}
 	wire_put_session_reply(call->reply, &reply);
 	if (ingest->minor >= 11) {
-		const char *path = ingest->session ? ingest->session->path : NULL;
-
+		path = ingest->session ? ingest->session->path : NULL;
 		wire_add(call->reply, path ? strlen(path) + 1 : 0, 4);
 		if (path)
 			wire_add_bytes(call->reply, path, strlen(path) + 1);

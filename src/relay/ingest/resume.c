@@ -80,23 +80,31 @@ static int cut(int root, const char *path, uint64_t end)
 	return rc;
 }
 
-static uint32_t stored_in_files(const struct relay *relay, const char *directory,
-				const char *channel, struct wire_stored_reply *reply)
-{
-	char path[STORE_PATH_MAX + NAME_MAX + 16];
-	uint64_t end;
-	int fd, rc;
+#define FILE_PATH_MAX (STORE_PATH_MAX + NAME_MAX + 16)
 
-	(void)snprintf(path, sizeof(path), "%s/index/%s.idx", directory, channel);
-	if (!store_path_is_safe(path))
-		return WIRE_ERR_INVALID;
-	fd = tree_open_file(relay->store.root, path);
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+struct stored_look {
+	struct ingest_look look;
+	int root;
+	char index[FILE_PATH_MAX], stream[FILE_PATH_MAX];
+	struct wire_stored_reply reply;
+};
+
+static void look_for_stored(struct ingest_look *look)
+{
+	struct stored_look *stored = (struct stored_look *)look;
+	struct wire_stored_reply *reply = &stored->reply;
+	int fd = tree_open_file(stored->root, stored->index), rc;
+	uint64_t end;
+
+	if (fd < 0) {
+		reply->ret = errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+		return;
+	}
 	rc = read_index(fd, reply, &end);
 	(void)close(fd);
-	(void)snprintf(path, sizeof(path), "%s/%s", directory, channel);
-	return rc < 0 || cut(relay->store.root, path, end) < 0 ? WIRE_ERR_UNKNOWN : WIRE_OK;
+	if (rc == 0)
+		rc = cut(stored->root, stored->stream, end);
+	reply->ret = rc < 0 ? WIRE_ERR_UNKNOWN : WIRE_OK;
 }
 
 /* Cuts off the session, if this relay knows it. Return: enum wire_ret, or WIRE_NOT_YET. */
@@ -143,18 +151,49 @@ static bool get_asked(struct ingest_call *call, struct asked *asked)
 	return true;
 }
 
-int ingest_on_stored(struct ingest_call *call)
+/* Return: INGEST_WAITS; -1; 0: @reply says why not. */
+static int begin_stored(struct ingest_call *call, struct wire_stored_reply *reply)
 {
 	const struct relay *relay = call->ingest->relay;
-	struct wire_stored_reply reply = { .ret = WIRE_ERR_INVALID };
+	char index[FILE_PATH_MAX];
+	struct stored_look *look;
 	struct asked asked;
 
 	if (!get_asked(call, &asked))
 		return ingest_malformed(call);
+	reply->ret = WIRE_ERR_INVALID;
 	if (asked.directory[0])
-		reply.ret = end_session(relay, asked.session, asked.uuid);
-	if (reply.ret == WIRE_OK)
-		reply.ret = stored_in_files(relay, asked.directory, asked.channel, &reply);
+		reply->ret = end_session(relay, asked.session, asked.uuid);
+	if (reply->ret != WIRE_OK)
+		return 0;
+	(void)snprintf(index, sizeof(index), "%s/index/%s.idx", asked.directory, asked.channel);
+	if (!store_path_is_safe(index)) {
+		reply->ret = WIRE_ERR_INVALID;
+		return 0;
+	}
+	look = ingest_begin_look(call, sizeof(*look), look_for_stored);
+	if (!look)
+		return err_no_memory(call->err);
+	look->root = relay->store.root;
+	memcpy(look->index, index, sizeof(index));
+	(void)snprintf(look->stream, sizeof(look->stream), "%s/%s", asked.directory, asked.channel);
+	return INGEST_WAITS;
+}
+
+int ingest_on_stored(struct ingest_call *call)
+{
+	struct stored_look *look = (struct stored_look *)call->ingest->look;
+	struct wire_stored_reply reply = { 0 };
+	int rc;
+
+	if (!look) {
+		rc = begin_stored(call, &reply);
+		if (rc)
+			return rc;
+	} else {
+		reply = look->reply;
+		ingest_end_look(call->ingest);
+	}
 	wire_put_stored_reply(call->reply, &reply);
 	return 0;
 }
@@ -173,29 +212,59 @@ static uint32_t read_lost(int fd, uint64_t first, uint64_t number[WIRE_LOST_MAX]
 	return count;
 }
 
-int ingest_on_lost(struct ingest_call *call)
+struct lost_look {
+	struct ingest_look look;
+	int root;
+	char index[FILE_PATH_MAX]; /* "": an invalid one */
+	uint64_t first, number[WIRE_LOST_MAX];
+	struct wire_lost_reply reply;
+};
+
+static void look_for_lost(struct ingest_look *look)
 {
-	char path[STORE_PATH_MAX + NAME_MAX + 16];
-	struct wire_lost_reply reply = { .ret = WIRE_ERR_INVALID };
-	uint64_t number[WIRE_LOST_MAX];
+	struct lost_look *lost = (struct lost_look *)look;
+	int fd = tree_open_file(lost->root, lost->index);
+
+	lost->reply.ret =
+		fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
+	if (fd < 0)
+		return;
+	lost->reply.count = read_lost(fd, lost->first, lost->number);
+	(void)close(fd);
+}
+
+static int begin_lost(struct ingest_call *call)
+{
 	struct wire_lost request;
+	struct lost_look *look;
 	struct asked asked;
-	int fd = -1;
 
 	if (!wire_get_lost(call->in, &request) || !get_asked(call, &asked))
 		return ingest_malformed(call);
-	(void)snprintf(path, sizeof(path), "%s/index/%s.lost", asked.directory, asked.channel);
-	if (asked.directory[0] && store_path_is_safe(path)) {
-		fd = tree_open_file(call->ingest->relay->store.root, path);
-		reply.ret =
-			fd >= 0 || errno == ENOENT || errno == ENOTDIR ? WIRE_OK : WIRE_ERR_UNKNOWN;
-	}
-	if (fd >= 0) {
-		reply.count = read_lost(fd, request.first, number);
-		(void)close(fd);
-	}
-	wire_put_lost_reply(call->reply, &reply);
-	for (uint32_t i = 0; i < reply.count; i++)
-		wire_add(call->reply, number[i], 8);
+	look = ingest_begin_look(call, sizeof(*look), look_for_lost);
+	if (!look)
+		return err_no_memory(call->err);
+	look->root = call->ingest->relay->store.root;
+	look->first = request.first;
+	(void)snprintf(look->index, sizeof(look->index), "%s/index/%s.lost", asked.directory,
+		       asked.channel);
+	if (asked.directory[0] && store_path_is_safe(look->index))
+		return INGEST_WAITS;
+	look->reply.ret = WIRE_ERR_INVALID;
+	return 0;
+}
+
+int ingest_on_lost(struct ingest_call *call)
+{
+	const struct lost_look *look;
+	int rc = call->ingest->look ? 0 : begin_lost(call);
+
+	if (rc)
+		return rc;
+	look = (const struct lost_look *)call->ingest->look;
+	wire_put_lost_reply(call->reply, &look->reply);
+	for (uint32_t i = 0; i < look->reply.count; i++)
+		wire_add(call->reply, look->number[i], 8);
+	ingest_end_look(call->ingest);
 	return 0;
 }

@@ -209,6 +209,7 @@ struct relay {
 		void *watcher,
 		const struct relay_session *session); /* a session is forgotten; may be NULL */
 	void *watcher;
+	uint64_t forgotten;            /* sessions, so far */
 	uint64_t lost, lossy_sessions; /* packets that were lost, of those that were told */
 	void (*say)(void *context, const char *text);
 	void *context;
@@ -218,8 +219,6 @@ struct relay {
  * lost, then stops the disk. */
 void relay_init(struct relay *relay);
 void relay_free(struct relay *relay);
-
-/* ---- relay_session.c ---- */
 
 struct relay_create {
 	const char *name, *host, *base;	/* base: a path, or "" */
@@ -232,9 +231,43 @@ struct relay_create {
 	uint32_t format;		/* enum wire_format */
 };
 
-/** relay_create_session() - Context: blocks, once for each session: asks the disk whether the name
- * is taken. Return: NULL: invalid names, too many sessions, or out of memory. */
-struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create);
+/* ---- relay_place.c ---- */
+
+#define PLACE_NUMBER 16
+
+/*
+ * The search for the directory of a new session: <host>/<name>-<date>, or <host>/<base path>, with
+ * a number behind it if a session has that path already: one of this relay, or one on the disk. A
+ * relay that is restarted within a second must not write over what it stored before.
+ */
+struct relay_place {
+	const struct store *store;
+	uint64_t forgotten; /* relay->forgotten when the search began */
+	unsigned number;
+	size_t length; /* of the path without its number; 0: it is too long */
+	char path[STORE_PATH_MAX + PLACE_NUMBER]; /* "": there is none */
+};
+
+void relay_place_begin(struct relay_place *place, const struct relay *relay,
+		       const struct relay_create *create);
+
+/** relay_place_search() - ask the disk for the next free path. Context: any thread; blocks. */
+void relay_place_search(struct relay_place *place);
+
+/** relay_place_is_free() - does no session of @relay have the path that was found? If not, search
+ * again. True also if none was found. */
+bool relay_place_is_free(struct relay_place *place, const struct relay *relay);
+
+/* ---- relay_session.c ---- */
+
+/**
+ * relay_create_session() -
+ * @path: its directory, from relay_place_search(); "": there is none. Unused before 2.11
+ *
+ * Return: NULL: invalid names, no directory, too many sessions, or out of memory.
+ */
+struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create,
+					   const char *path);
 struct relay_session *relay_find_session(const struct relay *relay, uint64_t id);
 
 /**

@@ -9,7 +9,6 @@
 #include "relay/model/relay_model.h"
 
 #define DATE_MAX 32
-#define SAME_PATH_MAX 100000u /* sessions of one path */
 
 void relay_init(struct relay *relay)
 {
@@ -243,60 +242,20 @@ static bool forget_one(struct relay *relay)
 	session = *found;
 	*found = session->next;
 	relay->session_count--;
+	relay->forgotten++;
 	if (relay->forgets)
 		relay->forgets(relay->watcher, session);
 	session_free(session);
 	return true;
 }
 
-static bool is_taken(const struct relay *relay, const char *path)
-{
-	for (const struct relay_session *other = relay->sessions; other; other = other->next)
-		if (other->path && strcmp(other->path, path) == 0)
-			return true;
-	return store_has(&relay->store, path);
-}
-
-/*
- * <host>/<name>-<date>, or <host>/<base path>, followed by a number if a session has that path
- * already: one of this relay, or one on the disk. A relay that is restarted within a second must
- * not write over what it stored before.
- */
-static char *session_path(const struct relay *relay, const struct relay_create *create)
-{
-	const time_t time = (time_t)create->created_s;
-	char date[DATE_MAX] = "", *path;
-	struct tm tm;
-
-	if (!create->name_has_time && !*create->base && localtime_r(&time, &tm))
-		(void)strftime(date, sizeof(date), "-%Y%m%d-%H%M%S", &tm);
-	for (unsigned i = 0; i < SAME_PATH_MAX; i++) {
-		char more[16] = "";
-		int length;
-
-		if (i)
-			(void)snprintf(more, sizeof(more), "-%u", i + 1);
-		length = asprintf(&path, "%s/%s%s%s", create->host, *create->base ? create->base : create->name, date,
-				  more);
-		if (length < 0)
-			return NULL;
-		if (!store_path_is_safe(path) || !is_taken(relay, path))
-			break;
-		free(path);
-		path = NULL;
-	}
-	if (path && store_path_is_safe(path))
-		return path;
-	free(path);
-	return NULL;
-}
-
-struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create)
+struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create,
+					   const char *path)
 {
 	struct relay_session *session;
 
 	if (!*create->name || strchr(create->name, '/') || !*create->host ||
-	    strchr(create->host, '/'))
+	    strchr(create->host, '/') || (create->minor >= 11 && !*path))
 		return NULL;
 	if (relay->session_count >= relay->limits.sessions && !forget_one(relay))
 		return NULL;
@@ -317,7 +276,7 @@ struct relay_session *relay_create_session(struct relay *relay, const struct rel
 	session->format = create->format;
 	session->name = strdup(create->name);
 	session->host = strdup(create->host);
-	session->path = session->needs_chunk ? session_path(relay, create) : NULL;
+	session->path = session->needs_chunk ? strdup(path) : NULL;
 	if (!session->name || !session->host || (session->needs_chunk && !session->path)) {
 		session_free(session);
 		return NULL;

@@ -45,7 +45,7 @@ void connection_drop(struct connection *connection)
 	struct server *server = connection->server;
 
 	connection->closing = true;
-	if (connection->gone || connection->reading)
+	if (connection->gone || connection->at_disk)
 		return;			/* it is closed when that is done */
 	gate_end(connection);
 	connection->gone = true;
@@ -127,7 +127,7 @@ void connection_tell(struct connection *connection)
 	struct wire_out out = { 0 };
 
 	if (connection->kind != LIVE || connection->closing || connection->gone ||
-	    connection->reading)
+	    connection->at_disk)
 		return;
 	viewer_wake(connection->viewer, &out);
 	connection_send(connection, &out);
@@ -143,23 +143,30 @@ void connection_fail(struct connection *connection, const struct kymo_err *err)
 		connection_update(connection);
 }
 
-static void on_read_done(uv_work_t *work, int status);
+static void on_disk_done(uv_work_t *work, int status);
 
-static void do_read(uv_work_t *work)
+static void ask_disk(uv_work_t *work)
 {
 	struct connection *connection = work->data;
 
-	viewer_do_read(connection->reading);
+	if (connection->kind == CONTROL)
+		ingest_look(connection->ingest);
+	else
+		viewer_do_read(connection->reading);
 }
 
-static void begin_read(struct connection *connection, struct viewer_read *read)
+/* Passes what requests ask the disk, if they do, to another thread. */
+static void begin_at_disk(struct connection *connection, struct viewer_read *read)
 {
 	connection->reading = read;
-	if (!read)
+	connection->at_disk =
+		read || (connection->kind == CONTROL && ingest_looks(connection->ingest));
+	if (!connection->at_disk)
 		return;
 	connection->work.data = connection;
-	if (uv_queue_work(&connection->server->loop, &connection->work, do_read, on_read_done) <
+	if (uv_queue_work(&connection->server->loop, &connection->work, ask_disk, on_disk_done) <
 	    0) {
+		connection->at_disk = false;
 		connection->reading = NULL;
 		connection_drop(connection);
 	}
@@ -182,7 +189,7 @@ static void take_some(struct connection *connection, const uint8_t *bytes, size_
 	connection_send(connection, &out);
 	if (connection->gone)
 		return;
-	begin_read(connection, read);
+	begin_at_disk(connection, read);
 	if (rc < 0)
 		connection_fail(connection, &err);
 }
@@ -190,7 +197,7 @@ static void take_some(struct connection *connection, const uint8_t *bytes, size_
 /* Handles the waiting requests of a viewer, as long as it reads the replies. */
 static void go_on(struct connection *connection)
 {
-	while (connection->kind == LIVE && !connection->closing && !connection->reading &&
+	while (connection->kind == LIVE && !connection->closing && !connection->at_disk &&
 	       has_room(connection) && viewer_waits(connection->viewer))
 		take_some(connection, NULL, 0);
 	connection_update(connection);
@@ -202,15 +209,20 @@ void connection_take(struct connection *connection, const uint8_t *bytes, size_t
 	go_on(connection);
 }
 
-static void on_read_done(uv_work_t *work, int status)
+static void on_disk_done(uv_work_t *work, int status)
 {
 	struct connection *connection = work->data;
 	struct wire_out out = { 0 };
 
 	(void)status;
+	connection->at_disk = false;
 	connection->reading = NULL;
 	if (connection->closing) {
 		connection_drop(connection);
+		return;
+	}
+	if (connection->kind == CONTROL) {
+		connection_take(connection, NULL, 0);
 		return;
 	}
 	viewer_has_read(connection->viewer, &out);
@@ -243,7 +255,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 void connection_update(struct connection *connection)
 {
 	uv_stream_t *stream = (uv_stream_t *)&connection->tcp;
-	const bool stop = connection->closing || connection->reading || !has_room(connection) ||
+	const bool stop = connection->closing || connection->at_disk || !has_room(connection) ||
 			  (connection->kind == DATA && connection->server->disk_is_full) ||
 			  (connection->kind == CONTROL && connection->server->disk_is_overfull);
 

@@ -204,7 +204,7 @@ static void on_signal(uv_signal_t *signal, int number)
 	while (server->connections) {
 		struct connection *connection = server->connections;
 
-		if (connection->reading) { /* freed when its read is done; the rest of the loop
+		if (connection->at_disk) { /* freed when that is done; the rest of the loop
 					      waits for it */
 			server->connections = connection->next;
 			connection->closing = true;

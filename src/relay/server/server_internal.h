@@ -46,7 +46,8 @@ struct connection {
 	bool closing;			/* it ends when replies are sent and no read is under way */
 	bool gone;
 	uv_work_t work;
-	struct viewer_read *reading;
+	bool at_disk;                /* a thread works for it: ingest_look() or viewer_do_read() */
+	struct viewer_read *reading; /* a viewer's */
 	char peer[64];			/* address:port */
 	union {
 		struct ingest *ingest;

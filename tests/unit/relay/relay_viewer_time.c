@@ -138,7 +138,7 @@ static void begin(struct scene *scene)
 	relay->store.disk = disk_start(wake, NULL);
 	relay->now_ns = now_ns;
 	relay_init(relay);
-	scene->session = relay_create_session(relay, &create);
+	scene->session = relay_create_session(relay, &create, "h/s");
 	assert_non_null(scene->session);
 	relay_join_session(scene->session);
 	assert_int_equal(relay_create_chunk(scene->session, 0, 1, ""), WIRE_OK);
