@@ -3,12 +3,14 @@
  * LD_PRELOAD: a disk that does not answer. What works on files waits as long as the file
  * $KYMO_TEST_DISK_STOPS is there; sockets and pipes are left alone, because only calls that files
  * have are caught. fdatasync() waits for the file $KYMO_TEST_SYNC_STOPS instead, and creates a file
- * of that name with ".reached" behind it when it begins to wait.
+ * of that name with ".reached" behind it when it begins to wait. So does fstatat(), for
+ * $KYMO_TEST_STAT_STOPS.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,10 +64,8 @@ int ftruncate(int fd, off_t size)
 	return ftruncate64(fd, size);
 }
 
-int fdatasync(int fd)
+static void say_and_wait(const char *stops)
 {
-	static int (*next)(int);
-	const char *stops = getenv("KYMO_TEST_SYNC_STOPS");
 	char reached[256];
 	int mark;
 
@@ -76,7 +76,32 @@ int fdatasync(int fd)
 			close(mark);
 		wait_for(stops);
 	}
+}
+
+int fdatasync(int fd)
+{
+	static int (*next)(int);
+
+	say_and_wait(getenv("KYMO_TEST_SYNC_STOPS"));
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "fdatasync");
 	return next(fd);
+}
+
+int fstatat64(int dir, const char *path, struct stat64 *st, int flags);
+int fstatat(int dir, const char *path, struct stat *st, int flags);
+
+int fstatat64(int dir, const char *path, struct stat64 *st, int flags)
+{
+	static int (*next)(int, const char *, struct stat64 *, int);
+
+	say_and_wait(getenv("KYMO_TEST_STAT_STOPS"));
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fstatat64");
+	return next(dir, path, st, flags);
+}
+
+int fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	return fstatat64(dir, path, (struct stat64 *)st, flags);
 }

@@ -138,16 +138,21 @@ class Producer:
         ret = self.ret(command, payload)
         assert ret == OK, f'request {command}: {ret}'
 
+    def creation(self, name, host='robot', live_timer=1000000, snapshot=0, base='', ctf=0):
+        names = text(name), text(host), text(base)
+        payload = struct.pack('>IIIIBB16sQQBQ', *map(len, names), live_timer, snapshot, 0, b'u' * 16, 7, 1700000000, 0, 0)
+        return payload + (struct.pack('>I', ctf) if self.minor >= 15 else b'') + b''.join(names)
+
+    def create_without_answer(self, name):
+        self.request(CREATE_SESSION, self.creation(name))
+
     def create(self, name='session', host='robot', live_timer=1000000, snapshot=0, base='', ctf=0):
         if self.minor < 11:
             payload = struct.pack('>255s64sII', name.encode(), host.encode(), live_timer, snapshot)
             self.session, ret = struct.unpack('>QI', self.ask(CREATE_SESSION, payload, 12))
             self.path = None
         else:
-            names = text(name), text(host), text(base)
-            payload = struct.pack('>IIIIBB16sQQBQ', *map(len, names), live_timer, snapshot, 0, b'u' * 16, 7,
-                                  1700000000, 0, 0)
-            payload += (struct.pack('>I', ctf) if self.minor >= 15 else b'') + b''.join(names)
+            payload = self.creation(name, host, live_timer, snapshot, base, ctf)
             self.session, ret, size = struct.unpack('>QII', self.ask(CREATE_SESSION, payload, 16))
             self.path = self.control.read(size)[:-1].decode()
         assert ret == OK, ret

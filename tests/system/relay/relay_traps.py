@@ -384,7 +384,9 @@ class StoppedDisk:
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix='kymo-disk-')
         self.file = os.path.join(self.dir, 'stops')
+        self.looks = os.path.join(self.dir, 'looks')
         self.env = {'LD_PRELOAD': os.path.join(BUILD, 'tests', 'libslow_disk.so'), 'KYMO_TEST_DISK_STOPS': self.file,
+                    'KYMO_TEST_STAT_STOPS': self.looks,
                     'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'}
 
     def __enter__(self):
@@ -431,6 +433,28 @@ def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
     sender.join()
     until('what is pending', lambda: producer.pending(producer.one, 96) == 0)
     assert stored(relay, 'archives/**/c_0') == b'before' + 96 * block
+
+
+@with_stopped_disk
+def a_name_that_the_disk_does_not_look_up_holds_up_its_producer_only(relay, disk):
+    producer = live(relay)
+    viewer = watch(relay, producer.session)
+    open(disk.looks, 'w').close()
+    waits, leaves, paths = Producer(relay), Producer(relay), []
+    asks = threading.Thread(target=lambda: paths.append(waits.create(name='late').path))
+    asks.start()
+    leaves.create_without_answer('late')
+    until('the question to the disk', lambda: os.path.exists(disk.looks + '.reached'))
+    leaves.close()
+    for i in range(3):
+        producer.packet(producer.one, b'goes on', 1 + i, 2 + i)
+        done(producer, producer.one)
+        assert given(viewer, producer.one, INDEX_OK)[5:7] == (1 + i, 2 + i)
+    assert [session[-1] for session in viewer.sessions()] == ['session']
+    os.unlink(disk.looks)
+    asks.join(60)
+    assert paths and os.path.basename(paths[0]).startswith('late-'), paths
+    until('two sessions', lambda: len(viewer.sessions()) == 2)
 
 
 # ---- what viewers get ----
