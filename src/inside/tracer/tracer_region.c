@@ -403,8 +403,8 @@ int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave)
 
 	if (process->log_free_count <= KYMO_LOG_SPARE)
 		error = add_log_memory(process);
-	if (process->log_free_count <= leave)
-		return error;
+	if (process->log_free_count <= leave) /* also after a last, small growth */
+		return error ? error : -ENOSPC;
 	install_log_chunk(process, process->log_free[--process->log_free_count]);
 	return 0;
 }

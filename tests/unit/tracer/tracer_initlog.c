@@ -2,11 +2,13 @@
 // needs: threads
 /* The init log: nothing lost, log order is time order, growth, and what happens when it cannot
  * grow. */
+#include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
 #include "consumer.h"
 #include "inside/tracer/tracer_initlog.h"
+#include "inside/tracer/tracer_process.h"
 #include "inside/tracer/tracer_ring.h"
 
 #define THREADS 4
@@ -94,6 +96,25 @@ static void test_many_threads(void **state)
 }
 
 /* A limit on file size must neither kill the program (SIGXFSZ) nor lose facts uncounted. */
+/* When a full file system got room again, the last growth can be smaller than what must stay free.
+ */
+static void test_grows_by_too_little(void **state)
+{
+	struct kymo_process *process = kymo_process;
+	const uint32_t spare = process->log_free_count, chunks = process->region->log_chunk_count;
+	const uint64_t size = kymo_settings.log_size;
+
+	(void)state;
+	kymo_settings.log_size = (process->log_memory + 1ull - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK;
+	process->log_free_count = 0;
+	assert_true(kymo_region_lock(process));
+	assert_int_equal(kymo_region_add_log_chunk(process, KYMO_LOG_SPARE), -ENOSPC);
+	kymo_region_unlock(process);
+	assert_int_equal(process->region->log_chunk_count, chunks);
+	kymo_settings.log_size = size;
+	process->log_free_count = spare;
+}
+
 static void test_cannot_grow(void **state)
 {
 	struct test_region region = test_region_open(getpid());
@@ -119,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_grows_by_too_little),
 		cmocka_unit_test(test_cannot_grow),
 	};
 	char *directory = test_directory();
