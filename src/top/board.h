@@ -67,6 +67,7 @@ struct board_row {
 	const char *ask;     /* what `kymo why` is asked about; "" */
 	const char *entity;  /* its name in the summary; "": no entity is like it */
 	int32_t pid, tid;    /* 0: none */
+	unsigned threads;    /* of an executor, which `what` names; else 0 */
 };
 
 /* Numbers of a row. -1: not known, or there is none. */

@@ -24,6 +24,7 @@ static struct row *new_executor(struct board *board, const struct board_row *wor
 
 	like.page = BOARD_EXECUTORS;
 	like.name = worker->process;
+	like.threads = 1;
 	like.what = executor_name(worker->what, &tid, 1, name, sizeof(name));
 	return board_find(board, &like);
 }
@@ -99,6 +100,7 @@ static void rename_executor(struct board *board, struct row *executor)
 	}
 	free((char *)executor->pub.what);
 	executor->pub.what = copy;
+	executor->pub.threads = threads;
 }
 
 /* Return: the worker that thread @index of the model is; NULL: it is none. */

@@ -3,6 +3,7 @@
  * them. */
 #include "top/screen_text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,16 +91,24 @@ char *screen_label(char buffer[SCREEN_TEXT_MAX], const struct board_row *row, un
 	struct line line = { buffer, 0, utf8 };
 	const size_t name = text_width(row->name);
 	size_t what = text_width(row->what), room;
+	const char *of = row->what;
+	char threads[32];
 
 	if (!what)
 		return screen_fit(buffer, row->name, width, utf8);
+	/* Numbers of threads say nothing if some of them are missing. */
+	if (row->threads > 1 && name + 1 + what > width) {
+		(void)snprintf(threads, sizeof(threads), "%u threads", row->threads);
+		of = threads;
+		what = text_width(of);
+	}
 	*buffer = 0;
 	if (name + 1 + what > width && what > width / 2)
 		what = name < width / 2 ? width - name - 1 : width / 2;
 	room = width > what + 1 ? width - what - 1 : 0;
 	put_cut(&line, row->name, room);
 	put(&line, " ", 1);
-	put_cut(&line, row->what, what);
+	put_cut(&line, of, what);
 	if (name < room)
 		put_blanks(&line, room - name);
 	return buffer;
