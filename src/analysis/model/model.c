@@ -124,6 +124,13 @@ void model_only_runs(struct model *model)
 	model_bind_update(model);
 }
 
+void model_only_objects(struct model *model, bool inits)
+{
+	model->without_messages = true;
+	model->only_inits = inits;
+	model_bind_update(model);
+}
+
 /* ---- life cycle ---- */
 
 int model_create(struct model **result, struct kymo_err *err)

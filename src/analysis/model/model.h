@@ -87,6 +87,9 @@ void model_want_all(struct model *model);
 /** model_only_runs() - bind only objects, runs, executors, no messages; before model_attach(). */
 void model_only_runs(struct model *model);
 
+/** model_only_objects() - do not connect messages; @inits: bind only init events, see model_only_runs() */
+void model_only_objects(struct model *model, bool inits);
+
 /**
  * model_bind() - the events and fields that the model needs, for kymo_ctf_bind()
  * @count: set to the length of the table

@@ -97,7 +97,8 @@ void model_bind_update(struct model *model)
 		struct kymo_ctf_bind *row = &model->bind[i];
 		unsigned field;
 
-		if (model->only_runs && is_of_messages(bound->point)) {
+		if ((model->only_runs && is_of_messages(bound->point)) ||
+		    (model->only_inits && !bound->is_init)) {
 			row->event = "";
 			continue;
 		}

@@ -46,6 +46,10 @@ struct concern {
 	bool learned;			/* the first pass is over, or was skipped */
 	bool growing;
 
+	/* What the selection says about names: enum said, by index of the model, and without one. */
+	struct array node_said, topic_said;
+	uint8_t no_node, no_topic;
+	bool of_objects;		/* it selects by nodes or topics */
 	struct map owners;		/* (pid, host) */
 	struct pool pool;
 	struct reference *reference;	/* of init events, during the first pass */
@@ -164,22 +168,47 @@ struct verdict {
 	unsigned objects;
 };
 
-static void judge(const struct selection *selection, struct verdict *verdict, struct about about)
-{
-	const char *node = about.node ? about.node->full_name : NULL;
-	const char *topic = about.topic ? about.topic->name : NULL;
+/* A name is compared with globs once, not for each event. */
+enum said {
+	SAID = 1, /* the other bits are known */
+	SAID_ASKED = 2,
+	SAID_LEFT_OUT = 4,
+};
 
-	verdict->objects++;
-	verdict->node |= selection_node(selection, node);
-	verdict->topic |= selection_topic(selection, topic);
-	verdict->left_out |= selection_leaves_out(&selection->node, node) ||
-			     selection_leaves_out(&selection->topic, topic);
+static unsigned said_of(struct array *said, uint32_t index, const struct opt_list *globs,
+			const char *name)
+{
+	uint8_t *known = array_at(said, index, sizeof(*known)), bits;
+
+	if (known && *known)
+		return *known;
+	bits = SAID | (selection_matches(globs, name) ? SAID_ASKED : 0) |
+	       (selection_leaves_out(globs, name) ? SAID_LEFT_OUT : 0);
+	if (known)
+		*known = bits;
+	return bits;
 }
 
-static bool is_asked(const struct selection *selection, struct verdict verdict)
+static void judge(struct concern *concern, struct verdict *verdict, struct about about)
+{
+	const struct selection *selection = concern->selection;
+	const unsigned node = about.node ? said_of(&concern->node_said, about.node->index,
+						   &selection->node, about.node->full_name)
+			      : concern->no_node;
+	const unsigned topic = about.topic ? said_of(&concern->topic_said, about.topic->index,
+						     &selection->topic, about.topic->name)
+			       : concern->no_topic;
+
+	verdict->objects++;
+	verdict->node |= (node & SAID_ASKED) != 0;
+	verdict->topic |= (topic & SAID_ASKED) != 0;
+	verdict->left_out |= ((node | topic) & SAID_LEFT_OUT) != 0;
+}
+
+static bool is_asked(struct concern *concern, struct verdict verdict)
 {
 	if (!verdict.objects)
-		judge(selection, &verdict, (struct about){ NULL, NULL });
+		judge(concern, &verdict, (struct about){ NULL, NULL });
 	return verdict.node && verdict.topic && !verdict.left_out;
 }
 
@@ -229,7 +258,7 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 			continue;
 		object = model_handle(concern->model, process, kind, address);
 		if (object)
-			judge(concern->selection, verdict, about_object(kind, object));
+			judge(concern, verdict, about_object(kind, object));
 		if (bound->is_init && !concern->learned &&
 		    !remember(concern, (struct reference){ concern->inits, process, kind, address,
 							   object }))
@@ -239,7 +268,7 @@ static int judge_handles(struct concern *concern, const struct kymo_ctf_event *e
 }
 
 /* An event without handles belongs to the activity of its thread. */
-static void judge_thread(const struct concern *concern, struct thread *thread,
+static void judge_thread(struct concern *concern, struct thread *thread,
 			 struct verdict *verdict)
 {
 	const struct frame *frame = model_frame_of(thread);
@@ -250,12 +279,12 @@ static void judge_thread(const struct concern *concern, struct thread *thread,
 	else if (thread->has_taken)
 		about = about_subscription(thread->taken.subscription);
 	if (about.node || about.topic)
-		judge(concern->selection, verdict, about);
+		judge(concern, verdict, about);
 }
 
 static int objects_asked(struct concern *concern, const struct kymo_ctf_event *event)
 {
-	const struct model *model = concern->model;
+	struct model *model = concern->model;
 	bool is_init = event->bound >= 0 && model->bound[event->bound].is_init;
 	struct thread *thread;
 	struct verdict verdict = { 0 };
@@ -269,13 +298,13 @@ static int objects_asked(struct concern *concern, const struct kymo_ctf_event *e
 		return init < concern->init_count &&
 		       concern->init_wanted[init / 8] >> (init % 8) & 1;
 	}
-	thread = model_thread_at(model, event);
+	thread = event->bound >= 0 ? model_thread_of(model, event) : model_thread_at(model, event);
 	if (thread && event->bound >= 0)
 		status = judge_handles(concern, event, thread->process, &verdict);
 	concern->inits += is_init;
 	if (thread && !verdict.objects)
 		judge_thread(concern, thread, &verdict);
-	return status ? status : is_asked(concern->selection, verdict);
+	return status ? status : is_asked(concern, verdict);
 }
 
 static uint32_t host_of(const struct concern *concern, const struct kymo_ctf_event *event)
@@ -322,7 +351,7 @@ int concern_event(struct concern *concern, const struct kymo_ctf_event *event)
 		owner = event->vpid ? owner_at(concern, event) : NULL;
 		return !owner || selection_process(selection, owner->name, event->vpid);
 	}
-	if (selection_objects(selection)) {
+	if (concern->of_objects) {
 		if (model_event(concern->model, event))
 			return -ENOMEM;
 		asked = objects_asked(concern, event);
@@ -335,14 +364,20 @@ int concern_event(struct concern *concern, const struct kymo_ctf_event *event)
 
 /* ---- the first pass ---- */
 
-static int bind_model(struct concern *concern, struct kymo_err *err)
+/* @learns: only objects are of interest, and are found without the other events. */
+static int bind_model(struct concern *concern, bool learns, struct kymo_err *err)
 {
 	model_destroy(concern->model);
+	array_free(&concern->node_said);
+	array_free(&concern->topic_said);
 	concern->model = NULL;
 	concern->inits = 0;
 	if (model_create(&concern->model, err))
 		return -1;
 	model_want_all(concern->model);
+	model_only_objects(concern->model, learns);
+	/* The name of a process is in each of its events. */
+	kymo_ctf_only_bound(concern->reader, learns && !concern->selection->process.count);
 	return model_attach(concern->model, concern->reader, err);
 }
 
@@ -354,7 +389,7 @@ static int judge_inits(struct concern *concern)
 	if (!concern->init_wanted)
 		return -ENOMEM;
 	/* Init events that name no object. */
-	if (is_asked(concern->selection, (struct verdict){ 0 }))
+	if (is_asked(concern, (struct verdict){ 0 }))
 		memset(concern->init_wanted, 0xff, concern->init_count / 8 + 1);
 	for (size_t i = 0; i < concern->references;) {
 		uint64_t init = concern->reference[i].init;
@@ -367,11 +402,11 @@ static int judge_inits(struct concern *concern)
 				r->object = model_handle(concern->model, r->process, r->kind,
 							 r->address);
 			if (r->object)
-				judge(concern->selection, &verdict,
+				judge(concern, &verdict,
 				      about_object(r->kind, r->object));
 		}
 		concern->init_wanted[init / 8] &= (uint8_t)~(1u << (init % 8));
-		concern->init_wanted[init / 8] |= (uint8_t)(is_asked(concern->selection, verdict)
+		concern->init_wanted[init / 8] |= (uint8_t)(is_asked(concern, verdict)
 							    << (init % 8));
 	}
 	free(concern->reference);
@@ -394,7 +429,7 @@ static int learn(struct concern *concern, const struct pass_options *progress, s
 		return -1;
 	if (judge_inits(concern))
 		return err_no_memory(err);
-	return bind_model(concern, err);
+	return bind_model(concern, false, err);
 }
 
 int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
@@ -409,10 +444,13 @@ int concern_create(struct concern **result, struct kymo_ctf_reader *reader,
 		return err_no_memory(err);
 	concern->reader = reader;
 	concern->selection = selection;
+	concern->of_objects = selection_objects(selection);
+	concern->no_node = selection_node(selection, NULL) ? SAID_ASKED : 0;
+	concern->no_topic = selection_topic(selection, NULL) ? SAID_ASKED : 0;
 	concern->growing = growing;
 	concern->learned = growing;
 	find_names(concern->names);
-	if (bind_model(concern, err) || (!growing && learn(concern, &options, err))) {
+	if (bind_model(concern, !growing, err) || (!growing && learn(concern, &options, err))) {
 		concern_destroy(concern);
 		return -1;
 	}
@@ -426,6 +464,8 @@ void concern_destroy(struct concern *concern)
 	if (!concern)
 		return;
 	model_destroy(concern->model);
+	array_free(&concern->node_said);
+	array_free(&concern->topic_said);
 	map_free(&concern->owners);
 	pool_free(&concern->pool);
 	free(concern->reference);

@@ -302,6 +302,10 @@ void model_rmw_publish(struct model *model, const struct now *now)
 		thread->publish.message = 0;
 		return;
 	}
+	if (model->without_messages) {
+		thread->publish.message = 0;
+		return;
+	}
 	sent = model_sent_begin(model, now, publisher, chained);
 	if (!sent)
 		return;

@@ -263,6 +263,8 @@ struct model {
 	unsigned wants;			/* enum want, of all listeners */
 	bool bind_all;			/* model_want_all() */
 	bool only_runs;                 /* model_only_runs() */
+	bool without_messages;          /* model_only_objects() */
+	bool only_inits;                /* the same */
 	bool without_startup;           /* model_without_startup() */
 
 	struct map callers;		/* (first eight bytes of the gid, 0) -> struct caller */
