@@ -19,39 +19,42 @@ struct owner {
 	uint32_t index;
 	const struct model_node *node;
 	const char *kind, *name;
+	int64_t period_ns;		/* of a timer, which has no other name */
 };
 
 static struct owner of_subscription(const struct model_subscription *subscription)
 {
 	return (struct owner){ ENTITY_CALLBACK, BY_RUNS, subscription->index, subscription->node, "callback",
-			       subscription->topic ? subscription->topic->name : "" };
+			       subscription->topic ? subscription->topic->name : "", 0 };
 }
 
-static struct owner of_timer(const struct model_timer *timer, char period[32])
+static struct owner of_timer(const struct model_timer *timer)
 {
-	snprintf(period, 32, "%g ms", (double)timer->period_ns / 1e6);
-	return (struct owner){ ENTITY_TIMER, BY_TIMER, timer->index, timer->node, "timer", period };
+	return (struct owner){ ENTITY_TIMER, BY_TIMER, timer->index, timer->node, "timer", NULL,
+			       timer->period_ns };
 }
 
 static struct owner of_service(const struct model_service *service)
 {
 	return (struct owner){ ENTITY_SERVICE, BY_SERVICE, service->index, service->node, "service",
-			       service->name };
+			       service->name, 0 };
 }
 
 static struct owner of_client(const struct model_service *client)
 {
 	return (struct owner){ ENTITY_CLIENT, BY_CLIENT, client->index, client->node, "client",
-			       client->name };
+			       client->name, 0 };
 }
 
 static struct pft_track *lane_make(struct exporter *exporter, const struct owner *owner,
 				   struct pft_track *first)
 {
-	char name[LABEL_MAX];
+	char name[LABEL_MAX], period[32];
 	struct pft_look look = { .name = name, .has_lanes = !first, .lane_of = first };
 
-	snprintf(name, sizeof(name), "%s %s %s", export_node_name(owner->node), owner->kind, owner->name);
+	snprintf(period, sizeof(period), "%g ms", (double)owner->period_ns / 1e6);
+	snprintf(name, sizeof(name), "%s %s %s", export_node_name(owner->node), owner->kind,
+		 owner->name ? owner->name : period);
 	return export_entity(exporter, owner->node, owner->entity, owner->index, &look);
 }
 
@@ -124,12 +127,11 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 	const struct model_callback *callback = instance->callback;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct pft_event event = { .name = call->name, .category = exporter->words.timer };
-	char period[32];
 	struct owner owner;
 	struct pft_track *track;
 
 	if (callback->timer) {
-		owner = of_timer(callback->timer, period);
+		owner = of_timer(callback->timer);
 	} else if (callback->service && !instance->call &&
 		   callback->kind == MODEL_CALLBACK_SERVICE) {
 		owner = of_service(callback->service);

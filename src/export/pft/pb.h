@@ -14,6 +14,7 @@
 #ifndef KYMO_EXPORT_PB_H
 #define KYMO_EXPORT_PB_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,11 +37,8 @@ int pb_grow(struct pb *pb, size_t bytes);
 /** pb_free() - release the buffer; @pb is empty and usable afterwards. */
 void pb_free(struct pb *pb);
 
-/** pb_open() - begin message @field; at most PB_DEPTH_MAX deep (asserted). */
-void pb_open(struct pb *pb, uint32_t field);
-
-/** pb_close() - end the message opened last. */
-void pb_close(struct pb *pb);
+/* For pb_close(): the length of the message at @at takes more than the one byte it has. */
+void pb_close_long(struct pb *pb, size_t at, size_t length);
 
 /** pb_bytes() - @field with @size bytes as they are. */
 void pb_bytes(struct pb *pb, uint32_t field, const void *data, size_t size);
@@ -75,6 +73,36 @@ static inline void pb_uint(struct pb *pb, uint32_t field, uint64_t value)
 
 		pb->size = (size_t)(pb_store(at, value) - pb->data);
 	}
+}
+
+/** pb_open() - begin message @field; at most PB_DEPTH_MAX deep (asserted). */
+static inline void pb_open(struct pb *pb, uint32_t field)
+{
+	assert(pb->depth < PB_DEPTH_MAX);
+	if (pb_ready(pb, PB_VARINT_MAX + 1)) {
+		uint8_t *at = pb_store(pb->data + pb->size, (uint64_t)field << 3 | 2);
+
+		*at = 0;
+		pb->open[pb->depth] = (size_t)(at - pb->data);
+		pb->size = pb->open[pb->depth] + 1;
+	}
+	pb->depth++;
+}
+
+/** pb_close() - end the message opened last. */
+static inline void pb_close(struct pb *pb)
+{
+	size_t at, length;
+
+	assert(pb->depth > 0);
+	at = pb->open[--pb->depth];
+	if (pb->failed)
+		return;
+	length = pb->size - at - 1;
+	if (length < 0x80)
+		pb->data[at] = (uint8_t)length;
+	else
+		pb_close_long(pb, at, length);
 }
 
 /** pb_fixed64() - @field as eight bytes, little endian. */

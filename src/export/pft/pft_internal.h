@@ -104,6 +104,8 @@ struct pft {
 /* Kinds of interned strings, each with numbers of its own. */
 enum pft_interned { PFT_CATEGORY, PFT_NAME, PFT_ARG_NAME, PFT_ARG_TEXT, PFT_INTERNED_KINDS };
 
+#define PFT_RECENT 32u /* a power of two */
+
 struct pft_open {
 	uint32_t name, category;
 };
@@ -132,6 +134,10 @@ struct pft_track {
 	uint8_t prefix[3 * (2 + PB_VARINT_MAX)];
 	uint8_t prefix_size, start_prefix_size;
 	struct map sent; /* (string, kind) that this sequence has sent -> its short number */
+	struct pft_sent {
+		uint32_t what; /* string and kind; 0: free */
+		uint32_t iid;
+	} recent[PFT_RECENT]; /* of sent, by the low bits of what */
 	uint32_t next_iid[PFT_INTERNED_KINDS];
 };
 

@@ -106,7 +106,7 @@ static void define(struct pft_track *track, enum pft_interned kind, uint32_t str
 	pb_close(fresh);
 }
 
-uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t string)
+static uint32_t intern(struct pft_track *track, enum pft_interned kind, uint32_t string)
 {
 	uint32_t iid = (uint32_t)(uintptr_t)map_get(&track->sent, string, kind);
 
@@ -122,8 +122,19 @@ uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t st
 	return iid;
 }
 
+uint32_t pft_intern(struct pft_track *track, enum pft_interned kind, uint32_t string)
+{
+	const uint32_t what = string * PFT_INTERNED_KINDS + kind;
+	struct pft_sent *recent = &track->recent[what % PFT_RECENT];
+
+	if (!string || recent->what != what)
+		*recent = (struct pft_sent){ what, intern(track, kind, string) };
+	return recent->iid;
+}
+
 void pft_intern_reset(struct pft_track *track)
 {
 	map_free(&track->sent);
+	memset(track->recent, 0, sizeof(track->recent));
 	memset(track->next_iid, 0, sizeof(track->next_iid));
 }
