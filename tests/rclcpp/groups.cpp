@@ -45,8 +45,11 @@ static void group_added(const Executor *executor, const GroupPtr &group, bool is
 	const char *type = group->type() == CallbackGroupType::Reentrant ? "reentrant" : "mutually_exclusive";
 #ifdef JAZZY
 	(void)is_static;
-	expect("callback_group_to_executor_entity_collector", "entities_collector_addr", executor->collector(),
-	       "callback_group_addr", group.get(), "group_type_name", type);
+	if (dynamic_cast<const executors::EventsCBGExecutor *>(executor))
+		expect("add_callback_group", "executor_addr", executor, "callback_group_addr", group.get(), "group_type_name", type);
+	else
+		expect("callback_group_to_executor_entity_collector", "entities_collector_addr", executor->collector(),
+		       "callback_group_addr", group.get(), "group_type_name", type);
 #else
 	if (is_static)
 		expect("add_callback_group_static_executor", "entities_collector_addr", executor->collector(),
@@ -142,6 +145,11 @@ int main(int argc, char **argv)
 	if (!events.timers_in_thread)
 		throw std::runtime_error("arguments do not come through");
 	executors.push_back(&events);
+	executors::EventsCBGExecutor cbg(ExecutorOptions(), 3, std::chrono::nanoseconds(55));
+	executor_made(&cbg, "events_cbg_executor", false);
+	if (cbg.threads != 3 || cbg.timeout.count() != 55)
+		throw std::runtime_error("arguments do not come through");
+	executors.push_back(&cbg);
 #endif
 
 	std::vector<std::shared_ptr<void>> kept;
@@ -152,6 +160,7 @@ int main(int argc, char **argv)
 			for (const auto &entity : members(group))
 				kept.push_back(entity);
 		executor->add_node(node);
+		executor->spin();
 		for (const auto &group : node->groups)
 			group_added(executor, group, executor == &fixed);
 		kept.push_back(node);

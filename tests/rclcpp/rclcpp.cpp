@@ -117,7 +117,34 @@ const void *StaticSingleThreadedExecutor::collector() const { return collector_.
 #endif
 }
 
+void CallbackGroup::collect_all_ptrs(EntityFunction<SubscriptionBase>, EntityFunction<ServiceBase>, EntityFunction<ClientBase>,
+				     EntityFunction<TimerBase>, EntityFunction<Waitable> waitable) const
+{
+	if (waitable)
+		waitable(nullptr);
+}
+
 #ifdef JAZZY
+namespace executors
+{
+EventsCBGExecutor::EventsCBGExecutor(const ExecutorOptions &options, size_t number_of_threads, std::chrono::nanoseconds next)
+: Executor(options), threads(number_of_threads), timeout(next)
+{
+}
+EventsCBGExecutor::~EventsCBGExecutor() {}
+void EventsCBGExecutor::spin() { sync_callback_groups(); }
+void EventsCBGExecutor::add_callback_group(GroupPtr group, NodePtr, bool) { groups_.push_back(group); }
+void EventsCBGExecutor::sync_callback_groups()
+{
+	unsigned waitables = 0;
+
+	for (const auto &group : groups_)
+		group->collect_all_ptrs(nullptr, nullptr, nullptr, nullptr, [&waitables](auto &) { waitables++; });
+	if (waitables != groups_.size())
+		throw std::runtime_error("the last argument does not come through");
+}
+}
+
 namespace experimental
 {
 namespace executors

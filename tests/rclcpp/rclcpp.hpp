@@ -6,6 +6,7 @@
  */
 #pragma once
 #include <chrono>
+#include <functional>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -38,6 +39,9 @@ ENTITY(SubscriptionBase, subscription, )
 ENTITY(ServiceBase, service, )
 ENTITY(ClientBase, client, )
 
+class Waitable;
+template<class Entity> using EntityFunction = std::function<void(const std::shared_ptr<Entity> &)>;
+
 class CallbackGroup {
 public:
 	explicit CallbackGroup(CallbackGroupType type);
@@ -47,6 +51,9 @@ public:
 	void add_subscription(const std::shared_ptr<SubscriptionBase> subscription);
 	void add_service(const std::shared_ptr<ServiceBase> service);
 	void add_client(const std::shared_ptr<ClientBase> client);
+	void collect_all_ptrs(EntityFunction<SubscriptionBase> subscription, EntityFunction<ServiceBase> service,
+			      EntityFunction<ClientBase> client, EntityFunction<TimerBase> timer,
+			      EntityFunction<Waitable> waitable) const;
 private:
 	CallbackGroupType type_;
 	std::vector<std::weak_ptr<void>> members_;
@@ -142,6 +149,26 @@ private:
 #endif
 };
 }
+
+#ifdef JAZZY
+namespace executors
+{
+/* It has its groups in a list of its own, and looks at them later. */
+class EventsCBGExecutor : public Executor {
+public:
+	explicit EventsCBGExecutor(const ExecutorOptions &options = ExecutorOptions(), size_t number_of_threads = 0,
+				   std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
+	virtual ~EventsCBGExecutor();
+	void spin() override;
+	void add_callback_group(GroupPtr group, NodePtr node, bool notify = true) override;
+	void sync_callback_groups();
+	size_t threads;
+	std::chrono::nanoseconds timeout;
+private:
+	std::vector<GroupPtr> groups_;
+};
+}
+#endif
 
 /* It has a collector beside the one of its base class. */
 #ifdef JAZZY

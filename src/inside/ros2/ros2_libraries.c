@@ -68,7 +68,7 @@ void kymo_nothing(struct kymo_call *call)
 #define SYMBOL(symbol, library, from, to, before, after, tells, text)                         \
 	KYMO_EXPORT kymo_function symbol;                                                     \
 	KYMO_EXPORT uintptr_t symbol(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,      \
-				     uintptr_t e)                                             \
+				     uintptr_t e, uintptr_t f)                                \
 	{                                                                                     \
 		static void *known;                                                           \
 		const void *caller = __builtin_return_address(0);                             \
@@ -84,7 +84,7 @@ void kymo_nothing(struct kymo_call *call)
 		if (!real) /* impossible: the caller was linked with it */                    \
 			__builtin_trap();                                                     \
 		kymo_##before(&call);                                                         \
-		call.result = real(a, b, c, d, e);                                            \
+		call.result = real(a, b, c, d, e, f);                                         \
 		kymo_##after(&call);                                                          \
 		return call.result;                                                           \
 	}

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A wrapped function. None of them has more than five words of arguments; surplus words just pass through the registers. */
-typedef uintptr_t kymo_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
+/* A wrapped function. None of them has more than six words of arguments; surplus words just pass through the registers. */
+typedef uintptr_t kymo_function(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f);
 
 /* A call of a hook. */
 struct kymo_call {

@@ -17,6 +17,10 @@
  *                                                                                   up to Iron
  *
  * An EventsExecutor makes a collector of its own, after its base class is complete: from Jazzy on, that of the base class stays empty.
+ *
+ * An EventsCBGExecutor has no collector. When its nodes or their groups have changed, it asks each of its groups for its members:
+ *
+ *   EventsCBGExecutor::sync_callback_groups()  ──▶ CallbackGroup::collect_all_ptrs()
  */
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
@@ -36,6 +40,7 @@ static __thread struct {
 	uintptr_t begun;		/* an executor under construction whose collector is not known yet */
 	uintptr_t events;		/* an EventsExecutor under construction */
 	uintptr_t executor, collector;	/* the last known pair */
+	uintptr_t syncs;		/* an EventsCBGExecutor that looks at its groups */
 	uintptr_t adds;			/* a static executor that is adding groups to its collector */
 } here;
 
@@ -43,6 +48,7 @@ static const char single_threaded[] = "single_threaded_executor";
 static const char multi_threaded[] = "multi_threaded_executor";
 static const char static_single_threaded[] = "static_single_threaded_executor";
 static const char events[] = "events_executor";
+static const char events_cbg[] = "events_cbg_executor";
 
 static const void *pointer(uintptr_t word)
 {
@@ -97,6 +103,11 @@ void kymo_events_made(struct kymo_call *call)
 	kymo_emit_construct_executor(pointer(call->self), events);
 }
 
+void kymo_cbg_made(struct kymo_call *call)
+{
+	kymo_emit_construct_executor(pointer(call->self), events_cbg);
+}
+
 void kymo_static_made(struct kymo_call *call)
 {
 	if (here.executor == call->self)	/* otherwise kymo_group_to_static() emits the event, with the first group */
@@ -110,6 +121,8 @@ void kymo_executor_ends(struct kymo_call *call)
 		here.executor = 0;
 	if (here.events == call->self)
 		here.events = 0;	/* its constructor threw */
+	if (here.syncs == call->self)
+		here.syncs = 0;
 	kymo__log_gone(KYMO_ENTITY_EXECUTOR, call->self);
 }
 
@@ -138,6 +151,25 @@ void kymo_group_to_collector(struct kymo_call *call)
 	const void *group = pointee(call->first);
 
 	kymo_emit_callback_group_to_executor_entity_collector(pointer(call->self), group, type_of(group, call));
+}
+
+void kymo_cbg_syncs(struct kymo_call *call)
+{
+	here.syncs = call->self;
+}
+
+void kymo_cbg_synced(struct kymo_call *call)
+{
+	(void)call;
+	here.syncs = 0;
+}
+
+void kymo_group_collected(struct kymo_call *call)
+{
+	const void *group = pointer(call->self);
+
+	if (here.syncs)
+		kymo_emit_add_callback_group(pointer(here.syncs), group, type_of(group, call));
 }
 
 void kymo_static_adds(struct kymo_call *call)

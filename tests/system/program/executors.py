@@ -86,7 +86,7 @@ def main(work):
     for generation in ("humble", "jazzy"):
         library = compiled(work, generation)
         trace, count = check(work, generation, "program", [f"{library}/groups", "3000"])
-        check_model(trace, *(["events"] if generation == "jazzy" else []))
+        check_model(trace, *(["events_cbg", "events"] if generation == "jazzy" else []))
         plugin = f"import ctypes; ctypes.CDLL('{library}/libgroups.so').main(1, (ctypes.c_char_p * 2)(b'groups'))"
         check(work, generation, "plugin", ["/usr/bin/python3", "-c", plugin])
         check_doctor(f"{library}/groups", {"humble": "15 of 15 functions", "jazzy": "14 of 14 functions"}[generation])

@@ -40,9 +40,11 @@ static const char *type_of(const void *executor, const void *caller)
 		{ "_ZTVN6rclcpp9executors21MultiThreadedExecutorE", NULL, false },
 		{ "_ZTVN6rclcpp9executors28StaticSingleThreadedExecutorE", NULL, false },
 		{ "_ZTVN6rclcpp12experimental9executors14EventsExecutorE", NULL, false },
+		{ "_ZTVN6rclcpp9executors17EventsCBGExecutorE", NULL, false },
 	};
 	static const char *const type[] = { "single_threaded_executor", "multi_threaded_executor",
-					    "static_single_threaded_executor", "events_executor" };
+					    "static_single_threaded_executor", "events_executor",
+					    "events_cbg_executor" };
 	const uintptr_t table = *(const uintptr_t *)executor;
 
 	for (unsigned i = 0; i < sizeof type / sizeof *type; i++) {
