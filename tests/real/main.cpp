@@ -7,8 +7,22 @@
 
 #include "zoo.hpp"
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
-#define EVENTS 1
+#define EVENTS "|events|events-timers"
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
+#else
+#define EVENTS ""
+#endif
+#if __has_include(<rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>)
+#define EVENTS_CBG "|events-cbg"
+#include <rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>
+using rclcpp::executors::EventsCBGExecutor;
+#elif __has_include(<cm_executors/events_cbg_executor.hpp>)
+#define EVENTS_CBG "|events-cbg"
+#include <cm_executors/events_cbg_executor.hpp>
+using rclcpp::executors::EventsCBGExecutor;
+#else
+#define EVENTS_CBG ""
+using EventsCBGExecutor = rclcpp::executors::MultiThreadedExecutor;	/* never made */
 #endif
 
 static std::unique_ptr<rclcpp::Executor> executor_of(const char *kind)
@@ -21,7 +35,9 @@ static std::unique_ptr<rclcpp::Executor> executor_of(const char *kind)
 		return std::make_unique<rclcpp::executors::MultiThreadedExecutor>(options, 4);
 	if (!std::strcmp(kind, "static"))
 		return std::make_unique<rclcpp::executors::StaticSingleThreadedExecutor>();
-#ifdef EVENTS
+	if (*EVENTS_CBG && !std::strcmp(kind, "events-cbg"))
+		return std::make_unique<EventsCBGExecutor>(options, 4);
+#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
 	using rclcpp::experimental::executors::EventsExecutor;
 	using rclcpp::experimental::executors::SimpleEventsQueue;
 
@@ -68,7 +84,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !groups)
 		executors.push_back(executor_of(argv[1]));
 	if (argc != 2 || (!groups && !executors[0])) {
-		(void)std::fprintf(stderr, "usage: zoo single|multi|static|events|events-timers|groups\n");
+		(void)std::fprintf(stderr, "usage: zoo single|multi|static|groups" EVENTS EVENTS_CBG "\n");
 		return 2;
 	}
 	for (const auto &node : zoo::all_nodes()) {

@@ -3,12 +3,13 @@
 """
 Compares kymo with a real installation of ROS 2.
 
-usage: real.py --ros DIR [--rmw NAME] [--only EXECUTOR]... [--seconds N] [--rounds N] [--keep DIR] [--write FILE] [-v]
+usage: real.py --ros DIR [--more DIR] [--rmw NAME] [--only EXECUTOR]... [--seconds N] [--rounds N] [--keep DIR] [--write FILE] [-v]
 
 Compiles the programs of this directory against DIR, runs them in each kind of executor, and records them unmodified: started with
 kymo, and attached to later. The programs write down what they have and do (zoo.hpp); this prints whether the traces say the same, for
 each kind of entity: right, absent, or wrong. Exits with 1 if anything is wrong.
 
+  --more DIR     packages that are not in DIR: cm_executors, which has the EventsCBGExecutor where rclcpp has none
   --rounds N     instead: attach to each program and detach N times at random moments, and see that it ends with its own result
   --keep DIR     leave programs, logs and traces there; programs that are there already are not compiled again
   --write FILE   write the table into this page, between its two marks
@@ -34,7 +35,8 @@ from zoo_log import KINDS, Comparison, Score
 # Kinds of executors: the type that they must have, and how a program gets one.
 EXECUTORS = {
     "single": "single_threaded_executor", "multi": "multi_threaded_executor", "static": "static_single_threaded_executor",
-    "events": "events_executor", "events-timers": "events_executor", "groups": "single_threaded_executor",
+    "events": "events_executor", "events-timers": "events_executor", "events-cbg": "events_cbg_executor",
+    "groups": "single_threaded_executor",
     "component_container": "single_threaded_executor", "component_container_mt": "multi_threaded_executor",
     "component_container_isolated": "single_threaded_executor",
     "rclpy-single": "single_threaded_executor", "rclpy-multi": "multi_threaded_executor",
@@ -44,14 +46,18 @@ EXECUTORS = {
 COMPONENTS = ("Talker", "Listener", "Within", "Generic", "Server", "Asker", "Living")
 QUESTIONS = ("events", "names", "latencies", "groups", "losses", "blocked")
 HOWS = {"run": "kymo run", "attach": "kymo attach"}
+# It lists neither its nodes nor their groups: after an attach, the names of most objects stay unknown.
+WITHOUT_ATTACH = ("events-cbg",)
 
 
 class Installation:
     """Programs for an installation of ROS 2, compiled into @directory."""
-    def __init__(self, ros, directory, rmw):
+    def __init__(self, ros, more, directory, rmw):
+        both = f"{more}:{ros}" if more else ros
         self.ros, self.directory, self.zoo = ros, directory, os.path.join(directory, "install")
         self.environment = dict(
-            os.environ, AMENT_PREFIX_PATH=f"{self.zoo}:{ros}", CMAKE_PREFIX_PATH=ros, LD_LIBRARY_PATH=f"{self.zoo}/lib:{ros}/lib",
+            os.environ, AMENT_PREFIX_PATH=f"{self.zoo}:{both}", CMAKE_PREFIX_PATH=both,
+            LD_LIBRARY_PATH=":".join(f"{prefix}/lib" for prefix in (self.zoo, *both.split(":"))),
             PYTHONPATH=f"{ros}/lib/python3.{sys.version_info[1]}/site-packages", RMW_IMPLEMENTATION=rmw, ROS_LOG_DIR=directory,
             ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST", ROS_DOMAIN_ID=str(ros_domain()),
             KYMO_DIR=os.path.join(directory, "run"), KYMO_PAGER="")
@@ -76,7 +82,8 @@ class Installation:
     def executors(self):
         """The kinds of executors that it has."""
         rclpy = os.path.isdir(f"{self.environment['PYTHONPATH']}/rclpy")
-        return [name for name in EXECUTORS if rclpy or not name.startswith("rclpy-")]
+        usage = run(f"{self.zoo}/lib/kymo_zoo/zoo", env=self.environment, status=2).stderr.strip().split(" ")[-1].split("|")
+        return [name for name in EXECUTORS if (rclpy if name.startswith("rclpy-") else name.startswith("component") or name in usage)]
 
     @contextlib.contextmanager
     def running(self, executor, log, preloaded):
@@ -177,7 +184,7 @@ def complain(results, verbose):
 def matrix(its, options):
     results = {}
     for executor in options.only or its.executors():
-        for how in HOWS:
+        for how in HOWS if executor not in WITHOUT_ATTACH else ("run",):
             results[executor, how] = compare(its, executor, how, options)
             wrong = complain({(executor, how): results[executor, how]}, options.verbose)
             print(f"{executor}, {how}: {wrong} wrong cells", flush=True)
@@ -206,6 +213,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2].partition("\n")[0], description=__doc__.partition("\n\n")[2],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ros", required=True)
+    parser.add_argument("--more")
     parser.add_argument("--rmw", default="rmw_cyclonedds_cpp")
     parser.add_argument("--only", action="append", choices=EXECUTORS)
     parser.add_argument("--seconds", type=float, default=3)
@@ -217,7 +225,7 @@ def main():
     with contextlib.ExitStack() as stack:
         directory = options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="kymo-real."))
         os.makedirs(directory, exist_ok=True)
-        its = Installation(os.path.abspath(options.ros), os.path.abspath(directory), options.rmw)
+        its = Installation(os.path.abspath(options.ros), options.more and os.path.abspath(options.more), os.path.abspath(directory), options.rmw)
         its.compile()
         if options.rounds:
             rounds(its, options)
