@@ -166,4 +166,21 @@ void text_put_json(FILE *out, const char *text);
  */
 void text_put_csv(FILE *out, const char *text, bool row_start);
 
+/* ---- hosts in addresses ---- */
+
+/** host_is_loopback() - whether @host, a name or a numeric address, is this machine for certain.
+ * Context: does not look up names. */
+bool host_is_loopback(const char *host);
+
+/** host_is_numeric() - an IPv4 or IPv6 address, not a name. */
+bool host_is_numeric(const char *host);
+
+/**
+ * host_of_url() - the host of "SCHEME://HOST:PORT/PATH", "SCHEME://[::1]:PORT"; without brackets
+ * @size: of @host; a longer one is cut
+ *
+ * Return: @host; "" if @url has none.
+ */
+char *host_of_url(const char *url, char *host, size_t size);
+
 #endif

@@ -5,6 +5,8 @@
  */
 #include "base/text.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,4 +232,44 @@ void text_put_csv(FILE *out, const char *text, bool row_start)
 		put_csv_character(out, text, length, kind);
 	}
 	putc_unlocked('"', out);
+}
+
+/* ---- hosts in addresses ---- */
+
+bool host_is_loopback(const char *host)
+{
+	struct in_addr four;
+	struct in6_addr six;
+
+	if (inet_pton(AF_INET, host, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, host, &six) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&six);
+	return strcmp(host, "localhost") == 0;
+}
+
+bool host_is_numeric(const char *host)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
+}
+
+char *host_of_url(const char *url, char *host, size_t size)
+{
+	const char *begin = strstr(url, "://"), *at;
+	size_t length;
+
+	begin = begin ? begin + 3 : "";
+	length = strcspn(begin, "/?#");
+	at = memrchr(begin, '@', length);
+	if (at) {
+		length -= (size_t)(at + 1 - begin);
+		begin = at + 1;
+	}
+	if (*begin == '[')
+		snprintf(host, size, "%.*s", (int)strcspn(begin + 1, "]/?#"), begin + 1);
+	else
+		snprintf(host, size, "%.*s", (int)strcspn(begin, ":/?#"), begin);
+	return host;
 }

@@ -104,7 +104,7 @@ static int check(const struct options *options, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE, "--expire cannot be negative");
 	if (!options->certificate != !options->key)
 		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key require each other");
-	if (url_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
+	if (host_is_loopback(options->bind) || options->insecure || (options->certificate && options->token_file))
 		return 0;
 	return err_set(err, KYMO_EXIT_USAGE, "anybody who reaches %s could read and write traces; use TLS and a token (--tls-cert, "
 		       "--tls-key, --token-file), or listen at 127.0.0.1 and forward it with ssh -L; --insecure allows it "

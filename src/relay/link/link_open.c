@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "relay/link/link_internal.h"
 
 #define KEEPALIVE_S	60
@@ -142,7 +143,7 @@ struct link *link_open(uv_loop_t *loop, const struct link_options *options, stru
 	struct link *link;
 
 	if (options->token && options->token->size && !options->tls &&
-	    !url_is_loopback(options->host)) {
+	    !host_is_loopback(options->host)) {
 		(void)err_set(err, KYMO_EXIT_USAGE, "the token would be sent to %s unencrypted; use TLS (nets://)",
 			      options->host);
 		return NULL;

@@ -32,18 +32,6 @@ bool url_is_one(const char *text)
 	return length && strncmp(text + length, "://", 3) == 0;
 }
 
-bool url_is_loopback(const char *host)
-{
-	struct in_addr four;
-	struct in6_addr six;
-
-	if (inet_pton(AF_INET, host, &four) == 1)
-		return ntohl(four.s_addr) >> 24 == 127;
-	if (inet_pton(AF_INET6, host, &six) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&six);
-	return strcmp(host, "localhost") == 0;
-}
-
 /* Skips the scheme. Return: what follows it; NULL: unknown scheme. */
 static const char *take_scheme(const char *text, struct url *url)
 {

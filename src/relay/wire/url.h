@@ -52,7 +52,4 @@ int url_parse(const char *text, enum url_role role, struct url *url, struct kymo
 /** url_is_one() - whether @text begins like a URL: SCHEME://, with any scheme. */
 bool url_is_one(const char *text);
 
-/** url_is_loopback() - whether @host, a name or a numeric address, is this machine for certain. */
-bool url_is_loopback(const char *host);
-
 #endif

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "relay/wire/token.h"
 #include "relay/wire/url.h"
 #include "base/array.h"
@@ -117,14 +118,14 @@ static void long_ones(void **state)
 static void loopback(void **state)
 {
 	(void)state;
-	assert_true(url_is_loopback("127.0.0.1"));
-	assert_true(url_is_loopback("127.9.9.9"));
-	assert_true(url_is_loopback("::1"));
-	assert_true(url_is_loopback("localhost"));
-	assert_false(url_is_loopback("127.evil.example"));
-	assert_false(url_is_loopback("0.0.0.0"));
-	assert_false(url_is_loopback("::"));
-	assert_false(url_is_loopback("robot"));
+	assert_true(host_is_loopback("127.0.0.1"));
+	assert_true(host_is_loopback("127.9.9.9"));
+	assert_true(host_is_loopback("::1"));
+	assert_true(host_is_loopback("localhost"));
+	assert_false(host_is_loopback("127.evil.example"));
+	assert_false(host_is_loopback("0.0.0.0"));
+	assert_false(host_is_loopback("::"));
+	assert_false(host_is_loopback("robot"));
 	assert_true(url_is_one("net://x"));
 	assert_true(url_is_one("http://x"));
 	assert_false(url_is_one("://x"));
