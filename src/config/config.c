@@ -196,7 +196,12 @@ int config_set(struct config *config, const char *key, const char *value, struct
 
 bool config_is_set(const struct config *config, const char *key)
 {
-	return config->line[config_find(key) - config_key] != 0;
+	return config_line(config, key) != 0;
+}
+
+unsigned config_line(const struct config *config, const char *key)
+{
+	return config->line[config_find(key) - config_key];
 }
 
 static const char *as_text(const struct config *config, const struct config_key *key, char *out,
@@ -228,29 +233,42 @@ static const char *as_text(const struct config *config, const struct config_key 
 
 /* ---- all keys ---- */
 
+/* Return: 0: @key names no file, or one that can be read; -1 with @err. */
+static int try_file(const struct config *config, const struct config_key *key, struct kymo_err *err)
+{
+	char unused[64];
+	const char *path = as_text(config, key, unused, sizeof(unused));
+	int fd;
+
+	if (key->kind != KIND_FILE || !*path)
+		return 0;
+	fd = file_open(path);
+	if (fd < 0)
+		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: %s: cannot read %s: %s", config->path,
+			       config->line[key - config_key], key->key, path, file_why(fd));
+	(void)close(fd);
+	return 0;
+}
+
 unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context)
 {
+	struct kymo_err err;
 	unsigned wrongs = 0;
-	char unused[64];
 
 	for (unsigned i = 0; i < CONFIG_KEYS; i++) {
-		const char *path = as_text(config, &config_key[i], unused, sizeof(unused));
-		struct kymo_err err;
-		int fd;
-
-		if (config_key[i].kind != KIND_FILE || !*path)
+		if (!try_file(config, &config_key[i], &err))
 			continue;
-		fd = file_open(path);
-		if (fd >= 0) {
-			(void)close(fd);
-			continue;
-		}
-		(void)err_set(&err, KYMO_EXIT_INPUT, "%s:%u: %s: cannot read %s: %s", config->path, config->line[i],
-			      config_key[i].key, path, file_why(fd));
 		wrong(context, &err);
 		wrongs++;
 	}
 	return wrongs;
+}
+
+bool config_can_read(const struct config *config, const char *key)
+{
+	struct kymo_err unused;
+
+	return !try_file(config, config_find(key), &unused);
 }
 
 void config_each(const struct config *config,

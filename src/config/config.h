@@ -40,6 +40,7 @@ enum {
 /* Where windows are pushed to, and incidents are uploaded. "": not given. */
 struct config_target {
 	const char *url, *secret_file, *ca, *cert, *key;
+	int unencrypted; /* not 0: secrets may go there without TLS */
 };
 
 enum config_encoding { CONFIG_PROTOBUF, CONFIG_JSON };
@@ -52,6 +53,7 @@ struct config {
 	unsigned labels;
 	const char *labels_json; /* all labels as an object; "": none */
 	const char *listen, *tls_cert, *tls_key, *token_file;
+	int everybody; /* not 0: may read without TLS and token */
 	int64_t window_ns;
 	uint64_t series;
 	int count; /* not 0: programs that nobody records only count */
@@ -96,6 +98,12 @@ bool config_is_set(const struct config *config, const char *key);
 
 /** config_files() - call @wrong with each file that @config names and that cannot be read. Return: how many. */
 unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context);
+
+/** config_line() - the line of the file that sets @key of config.def; 0: none does. */
+unsigned config_line(const struct config *config, const char *key);
+
+/** config_can_read() - false: @key of config.def names a file that cannot be read. */
+bool config_can_read(const struct config *config, const char *key);
 
 /** config_each() - call @take with each key, its value as text, the line that sets it (0: none
  * does) and its meaning; labels come as "labels.NAME" */

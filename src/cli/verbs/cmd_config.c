@@ -7,6 +7,9 @@
 #include "base/text.h"
 #include "cli/common/common.h"
 #include "config/config.h"
+#include "fleet/push/push.h"
+#include "fleet/upload/upload.h"
+#include "serve/serve_rules.h"
 
 struct options {
 	int format;
@@ -52,6 +55,42 @@ static void show_wrong(void *context, const struct kymo_err *err)
 	(void)cli_fail("config", err);
 }
 
+/* @context: the configuration. A file that cannot be read was shown by config_files(). */
+static void show_wrong_key(void *context, const char *key, const struct kymo_err *err)
+{
+	const struct config *config = context;
+	struct kymo_err with_place;
+
+	if (!config_can_read(config, key))
+		return;
+	(void)err_set(&with_place, KYMO_EXIT_INPUT, "%s:%u: %s", config->path,
+		      config_line(config, key), err->text);
+	(void)cli_fail("config", &with_place);
+}
+
+/* What `kymo serve` and the upload would refuse, by their own rules. Return: how many. */
+static unsigned check_verbs(struct config *config)
+{
+	const struct serve_rules rules = { .listen = config->listen,
+					   .tls_cert = config->tls_cert,
+					   .tls_key = config->tls_key,
+					   .token_file = config->token_file,
+					   .everybody = config->everybody != 0,
+					   .window_ns = config->window_ns,
+					   .sample_ns = config->sample_ns,
+					   .series = config->series };
+	unsigned wrongs = serve_rules_check(&rules, show_wrong_key, config) +
+			  push_check(config, show_wrong_key, config);
+	struct kymo_err err;
+	const char *key;
+
+	if (upload_check(config, &key, &err)) {
+		show_wrong_key(config, key, &err);
+		wrongs++;
+	}
+	return wrongs;
+}
+
 static int check(const char *path, struct kymo_err *err)
 {
 	struct config *config;
@@ -61,6 +100,8 @@ static int check(const char *path, struct kymo_err *err)
 	if (config_check(&config, path, show_wrong, NULL, err))
 		return -1;
 	wrongs = config_files(config, show_wrong, NULL);
+	if (*config->path)
+		wrongs += check_verbs(config);
 	text_clean(clean, sizeof(clean), config->path);
 	config_free(config);
 	if (wrongs)
@@ -100,7 +141,8 @@ const struct verb verb_config = {
 	.description =
 		"check reads FILE, or without it the file that `kymo serve` would read, and says "
 		"what is wrong in it: the line, the key, and the nearest key that exists. It also "
-		"tries to read each file that the configuration names.\n\n"
+		"tries to read each file that the configuration names, and asks the rules of `kymo serve` "
+		"and of the upload.\n\n"
 		"show prints all keys with their values and the line that sets them.\n\n"
 		"One file is read: $KYMO_CONFIG, else ~/.config/kymo/kymo.yaml, else "
 		"/etc/kymo/kymo.yaml. Options on the command line override it. The file contains "

@@ -7,9 +7,7 @@
 #include "cli/verbs/incidents/incidents_finish.h"
 #include "config/config.h"
 #include "serve/serve.h"
-#include "summary/summary_windows.h"
-
-#define SAMPLE_LEAST_NS 100000000ll
+#include "serve/serve_rules.h"
 
 struct options {
 	const char *listen, *certificate, *key, *token_file, *clickhouse, *otlp;
@@ -54,43 +52,7 @@ static const struct opt opts[] = {
 	CLI_OPT_END,
 };
 
-/* "127.0.0.1:9465", "[::1]:9465", ":9465", "127.0.0.1". */
-static int read_address(const char *text, char address[64], unsigned *port, struct kymo_err *err)
-{
-	const char *end = strrchr(text, ':');
-	unsigned long number = SERVE_PORT;
-	size_t length;
-	char *rest;
-
-	if (*text == '[') {
-		const char *bracket = strchr(text, ']');
-
-		text++;
-		length = bracket ? (size_t)(bracket - text) : 0;
-		end = bracket && bracket[1] == ':' ? bracket + 1 : NULL;
-	} else {
-		length = end ? (size_t)(end - text) : strlen(text);
-	}
-	if (end) {
-		number = strtoul(end + 1, &rest, 10);
-		if (!end[1] || *rest || number > 65535)
-			return err_set(err, KYMO_EXIT_USAGE, "--listen: invalid port '%s'",
-				       end + 1);
-	}
-	snprintf(address, 64, "%.*s", (int)(length < 63 ? length : 63), text);
-	if (!length)
-		snprintf(address, 64, "127.0.0.1");
-	*port = (unsigned)number;
-	return 0;
-}
-
-static bool is_loopback(const char *address)
-{
-	return !strncmp(address, "127.", 4) || !strcmp(address, "::1");
-}
-
-static int check(const struct options *options, const char *address, int operands,
-		 struct kymo_err *err)
+static int check(const struct options *options, int operands, struct kymo_err *err)
 {
 	if (operands > 1)
 		return err_set(err, KYMO_EXIT_USAGE,
@@ -98,34 +60,36 @@ static int check(const struct options *options, const char *address, int operand
 	if (options->count && operands)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--count is for programs that run; a trace already has its events");
-	if (options->sample_ns && operands)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--sample is for programs that run; a trace already has its events");
-	if (options->sample_ns && options->count)
-		return err_set(err, KYMO_EXIT_USAGE,
-			       "--sample also counts, outside the samples; leave out --count");
-	if (options->sample_ns && (options->sample_ns < SAMPLE_LEAST_NS ||
-				   options->sample_ns > options->window_ns / 2))
-		return err_set(
-			err, KYMO_EXIT_USAGE,
-			"--sample (serve.sample) must be from 100ms to %gs, half of the window; a "
-			"longer --window (serve.window) has room for more",
-			(double)options->window_ns / 2e9);
 	if (options->once && !operands)
 		return err_set(err, KYMO_EXIT_USAGE, "--once reads a complete trace: kymo serve --once TRACE");
-	if (options->window_ns < SUMMARY_WINDOWS_LEAST_NS)
-		return err_set(err, KYMO_EXIT_USAGE, "--window must be at least 100ms");
-	if (!options->certificate != !options->key)
-		return err_set(err, KYMO_EXIT_USAGE, "--tls-cert and --tls-key require each other");
-	if (!is_loopback(address) && !options->unprotected &&
-	    (!options->certificate || !options->token_file))
-		return err_set(
-			err, KYMO_EXIT_USAGE,
-			"--listen %s: others than this machine could read it; protect it with "
-			"--tls-cert, "
-			"--tls-key and --token-file, or accept that with --everybody-may-read",
-			address);
 	return 0;
+}
+
+/* @context: the first error. */
+static void on_wrong(void *context, const char *key, const struct kymo_err *err)
+{
+	struct kymo_err *first = context;
+
+	(void)key;
+	if (!*first->text)
+		*first = *err;
+}
+
+static int check_rules(const struct options *options, bool has_trace, struct kymo_err *err)
+{
+	const struct serve_rules rules = { .listen = options->listen,
+					   .tls_cert = options->certificate ? options->certificate : "",
+					   .tls_key = options->key ? options->key : "",
+					   .token_file = options->token_file ? options->token_file : "",
+					   .everybody = options->unprotected,
+					   .count = options->count,
+					   .has_trace = has_trace,
+					   .window_ns = options->window_ns,
+					   .sample_ns = options->sample_ns,
+					   .series = options->series };
+
+	err->text[0] = 0;
+	return serve_rules_check(&rules, on_wrong, err) ? -1 : 0;
 }
 
 static void print_address(const struct serve_options *serve, unsigned port)
@@ -166,8 +130,8 @@ static int configure(struct options *options, struct config *config, bool has_tr
 		options->key = config->tls_key;
 	if (!options->token_file && *config->token_file)
 		options->token_file = config->token_file;
-	return options->series > UINT32_MAX ? err_set(err, KYMO_EXIT_USAGE, "--max-series: too large")
-					    : 0;
+	options->unprotected |= config->everybody != 0;
+	return 0;
 }
 
 static int serve_by(struct options options, struct config *config, int argc, char **argv,
@@ -178,12 +142,12 @@ static int serve_by(struct options options, struct config *config, int argc, cha
 				       .say = cli_say,
 				       .say_context = (void *)"serve" };
 	struct token token = { 0 };
-	char address[64], incidents[CLI_PATH_MAX];
+	char address[SERVE_ADDRESS_MAX], incidents[CLI_PATH_MAX];
 	int status = -1;
 
-	if (configure(&options, config, argc, err) ||
-	    read_address(options.listen, address, &serve.port, err) ||
-	    check(&options, address, argc, err) ||
+	if (configure(&options, config, argc, err) || check(&options, argc, err) ||
+	    check_rules(&options, argc, err) ||
+	    serve_rules_address(options.listen, address, &serve.port, err) ||
 	    (options.token_file && token_read(options.token_file, &token, err)))
 		return -1;
 	if (options.certificate) {

@@ -13,6 +13,7 @@
 #include <curl/curl.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
@@ -234,6 +235,7 @@ static void set_options(struct post *post, const struct post_request *request,
 	const struct post_options *options = post->options;
 	const uint64_t rate = options->bandwidth;
 	CURL *easy = post->easy;
+	char host[256];
 
 	(void)set(easy, CURLOPT_URL, request->url);
 	(void)set(easy, CURLOPT_NOSIGNAL, 1L);
@@ -244,6 +246,8 @@ static void set_options(struct post *post, const struct post_request *request,
 	(void)set(easy, CURLOPT_LOW_SPEED_TIME, STALL_S);
 	if (rate)
 		(void)set(easy, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)rate);
+	if (host_is_loopback(host_of_url(request->url, host, sizeof(host))))
+		(void)set(easy, CURLOPT_NOPROXY, "*"); /* a proxy is another machine */
 	if (*options->ca)
 		(void)set(easy, CURLOPT_CAINFO, options->ca);
 	if (*options->cert)

@@ -20,6 +20,7 @@ struct push_target {
 	const struct config *config;
 	const char *version;
 	const struct push_options *to; /* for say() */
+	const char *key;              /* of kymo.yaml, which an error is about */
 	char url[2048];		      /* without what depends on the request */
 	char incidents_url[2048];     /* of ClickHouse */
 	char secret[PUSH_SECRET_MAX]; /* header with a token or password; "": none */

@@ -117,6 +117,7 @@ static int configure_clickhouse(struct push_target *target, struct kymo_err *err
 	const char *url = config->clickhouse.url;
 	char database[256], user[256];
 
+	target->key = "clickhouse.url";
 	if (!*url)
 		return 0;
 	use(target, &config->clickhouse);
@@ -134,8 +135,14 @@ static int configure_clickhouse(struct push_target *target, struct kymo_err *err
 		return err_set(err, KYMO_EXIT_INPUT,
 			       "clickhouse.url: write only http://HOST:PORT/; the database is "
 			       "clickhouse.database");
-	return read_secret(target, config->clickhouse.secret_file, "X-ClickHouse-Key: ", err) ? -1
-											      : 1;
+	target->key = "clickhouse.password-file";
+	if (read_secret(target, config->clickhouse.secret_file, "X-ClickHouse-Key: ", err))
+		return -1;
+	target->key = "clickhouse.url";
+	return *target->secret && secret_may_go(url, "the password", "clickhouse.unencrypted",
+						config->clickhouse.unencrypted, err)
+		       ? -1
+		       : 1;
 }
 
 static int configure_otlp(struct push_target *target, struct kymo_err *err)
@@ -146,6 +153,7 @@ static int configure_otlp(struct push_target *target, struct kymo_err *err)
 		   *preference = getenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE");
 	size_t length;
 
+	target->key = "otlp.url";
 	if (!url || !*url)
 		url = config->otlp.url;
 	if (!*url)
@@ -169,16 +177,44 @@ static int configure_otlp(struct push_target *target, struct kymo_err *err)
 	length = strlen(url);
 	while (length && url[length - 1] == '/')
 		length--;
+	if (length >= sizeof(target->url))
+		return err_set(err, KYMO_EXIT_INPUT, "otlp.url is too long");
 	snprintf(target->url, sizeof(target->url), "%.*s", (int)length, url);
-	if (read_secret(target, config->otlp.secret_file, "Authorization: Bearer ", err) ||
-	    read_headers(target, err))
+	target->key = "otlp.token-file";
+	if (read_secret(target, config->otlp.secret_file, "Authorization: Bearer ", err))
 		return -1;
-	return 1;
+	target->key = "otlp.url";
+	if (read_headers(target, err))
+		return -1;
+	return (*target->secret || target->headers) &&
+			       secret_may_go(url, *target->secret ? "the token" : "OTEL_EXPORTER_OTLP_HEADERS",
+					     "otlp.unencrypted", config->otlp.unencrypted, err)
+		       ? -1
+		       : 1;
 }
 
 int push_target_configure(struct push_target *target, struct kymo_err *err)
 {
 	return target->is_otlp ? configure_otlp(target, err) : configure_clickhouse(target, err);
+}
+
+unsigned push_check(const struct config *config,
+		    void (*wrong)(void *context, const char *key, const struct kymo_err *err),
+		    void *context)
+{
+	unsigned wrongs = 0;
+
+	for (unsigned i = 0; i < PUSH_TARGETS; i++) {
+		struct push_target target = { .is_otlp = i == 1, .config = config };
+		struct kymo_err err;
+
+		if (push_target_configure(&target, &err) < 0) {
+			wrong(context, target.key, &err);
+			wrongs++;
+		}
+		push_target_free(&target);
+	}
+	return wrongs;
 }
 
 void push_target_free(struct push_target *target)

@@ -44,6 +44,10 @@ int upload_place_open(struct upload_place **place, const struct config *config,
 		      const atomic_bool *stop, struct kymo_err *err);
 void upload_place_close(struct upload_place *place);
 
+/** upload_check() - would upload_place_open() accept @config, apart from variables with the access
+ * key? @key: of kymo.yaml that an error is about. Return: 0; -1 with @err. */
+int upload_check(const struct config *config, const char **key, struct kymo_err *err);
+
 /** upload_place_name() - as marks have it: upload.to without a slash at its end. */
 const char *upload_place_name(const struct upload_place *place);
 

@@ -155,7 +155,8 @@ static int set_region(struct upload_place *place, struct kymo_err *err)
 	return 0;
 }
 
-static int open_bucket(struct upload_place *place, struct kymo_err *err)
+/* All but the access key. */
+static int set_bucket(struct upload_place *place, const char **key, struct kymo_err *err)
 {
 	const struct config_target *from = &place->config->upload;
 	const char *address = place->name + strlen("s3+"), *host = strstr(address, "://") + 3;
@@ -169,35 +170,69 @@ static int open_bucket(struct upload_place *place, struct kymo_err *err)
 	place->options.cert = from->cert;
 	place->options.key = from->key;
 	place->options.bandwidth = place->config->upload_bandwidth;
-	if (set_region(place, err) || upload_credentials(place, err) ||
-	    post_open(&place->post, &place->options, err))
+	*key = "upload.to";
+	if (secret_may_go(place->name, "incidents, signed with the access key,", "upload.unencrypted",
+			  from->unencrypted, err))
+		return -1;
+	*key = "upload.region";
+	return set_region(place, err);
+}
+
+static int open_bucket(struct upload_place *place, struct kymo_err *err)
+{
+	if (upload_credentials(place, err) || post_open(&place->post, &place->options, err))
 		return -1;
 	return post_signs(place->post, err);
+}
+
+/* Return: 0; -1 with @err and the @key of kymo.yaml that it is about. */
+static int set_place(struct upload_place *place, const struct config *config, const char **key,
+		     struct kymo_err *err)
+{
+	size_t length = strlen(config->upload.url);
+
+	*key = "upload.to";
+	place->config = config;
+	while (length && config->upload.url[length - 1] == '/')
+		length--;
+	if (length >= sizeof(place->name))
+		return err_set(err, KYMO_EXIT_INPUT, "upload.to is too long");
+	snprintf(place->name, sizeof(place->name), "%.*s", (int)length, config->upload.url);
+	place->is_bucket = !strncmp(place->name, "s3+", 3);
+	if (place->is_bucket)
+		return set_bucket(place, key, err);
+	place->path = length < strlen("file:///") ? "/" : place->name + strlen("file://");
+	return 0;
+}
+
+int upload_check(const struct config *config, const char **key, struct kymo_err *err)
+{
+	struct upload_place *place = calloc(1, sizeof(*place));
+	int status;
+
+	*key = "upload.to";
+	if (!place)
+		return err_no_memory(err);
+	status = *config->upload.url ? set_place(place, config, key, err) : 0;
+	if (!status && place->is_bucket && *config->upload.secret_file) {
+		*key = "upload.credentials-file";
+		status = read_file(place, config->upload.secret_file, err);
+	}
+	upload_place_close(place);
+	return status;
 }
 
 int upload_place_open(struct upload_place **out, const struct config *config,
 		      const atomic_bool *stop, struct kymo_err *err)
 {
 	struct upload_place *place = calloc(1, sizeof(*place));
-	size_t length = strlen(config->upload.url);
-	int status = 0;
+	const char *unused;
 
 	if (!place)
 		return err_no_memory(err);
-	place->config = config;
 	place->options.stop = stop ? stop : &place->unset;
-	while (length && config->upload.url[length - 1] == '/')
-		length--;
-	snprintf(place->name, sizeof(place->name), "%.*s",
-		 (int)(length < sizeof(place->name) ? length : 0), config->upload.url);
-	place->is_bucket = !strncmp(place->name, "s3+", 3);
-	if (length >= sizeof(place->name))
-		status = err_set(err, KYMO_EXIT_INPUT, "upload.to is too long");
-	else if (place->is_bucket)
-		status = open_bucket(place, err);
-	else
-		place->path = length < strlen("file:///") ? "/" : place->name + strlen("file://");
-	if (status) {
+	if (set_place(place, config, &unused, err) ||
+	    (place->is_bucket && open_bucket(place, err))) {
 		upload_place_close(place);
 		return -1;
 	}

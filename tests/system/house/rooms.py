@@ -249,7 +249,7 @@ DOORS = {
     "analysis/tables": "tables",
     "summary": "findings summary summary_collect summary_file summary_own summary_window summary_windows",
     "fleet/window": "window",
-    "serve": "serve",
+    "serve": "serve serve_rules",
     "incident": "incident",
     "page": "page_file",
     "report/flow": "flow flow_text",
