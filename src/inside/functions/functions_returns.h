@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where functions that were built with -pg or -mfentry return to: a copy of each thread's stack,
+ * at a constant distance, that has the return addresses which functions_pg.c has replaced.
+ */
+#ifndef KYMO_FUNCTIONS_RETURNS_H
+#define KYMO_FUNCTIONS_RETURNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Literal, because assembler reads them, too: bytes from the return address of a function on the
+ * stack down to the original one, and down to the address of the function. */
+#define FUNCTIONS_RETURN_BELOW 0x200000000000
+#define FUNCTIONS_NAME_BELOW 0x400000000000
+
+/* The part of this thread's stack that has a copy. */
+struct functions_stack {
+	uintptr_t begin, end;
+	bool is_known; /* it was looked for; without a copy, begin is end */
+};
+
+extern __thread struct functions_stack functions_stack;
+
+/** functions_find_stack() - the slow path of functions_has_copy(). Context: system calls; no
+ * cancellation point, no memory of libc, no lock of others. */
+void functions_find_stack(uintptr_t address);
+
+/** functions_has_copy() - does the place @address on the stack have a copy? Context: wait-free but
+ * for the first call of a thread. */
+static inline bool functions_has_copy(uintptr_t address)
+{
+	if (!functions_stack.is_known)
+		functions_find_stack(address);
+	return address >= functions_stack.begin && address < functions_stack.end;
+}
+
+/** functions_stacks_in_child() - after fork(), in the child: the thread that had the lock may not
+ * be there. */
+void functions_stacks_in_child(void);
+
+static inline uintptr_t *functions_return_of(uintptr_t address)
+{
+	return (uintptr_t *)(address - FUNCTIONS_RETURN_BELOW);
+}
+
+static inline uintptr_t *functions_name_of(uintptr_t address)
+{
+	return (uintptr_t *)(address - FUNCTIONS_NAME_BELOW);
+}
+
+#endif
