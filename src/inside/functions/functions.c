@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entry and exit of functions, in programs that were built with -finstrument-functions: the
- * compiler calls the two functions of this file at the begin and end of each function. Names and
- * fields of the events are those of LTTng's liblttng-ust-cyg-profile.so.
+ * compiler calls the two functions of this file at the begin and end of each function. For -pg see
+ * functions_pg.c. Names and fields of the events are those of LTTng's
+ * liblttng-ust-cyg-profile.so.
  *
  * An address has a name only together with the file that it belongs to. So before the first
  * function of a file is recorded, the init log gets the fact where that file was loaded;
@@ -13,36 +14,32 @@
  */
 #include "abi/points.h"
 #include "inside/functions/functions_files.h"
+#include "inside/functions/functions_pg.h"
 #include "inside/tracer/tracer_guest.h"
 
-static __thread struct kymo_guest guest;
-
-/* An event as recorded. */
-struct function_call {
-	uint64_t address, site;
-};
+__thread struct kymo_guest functions_guest;
 
 KYMO_EXPORT void __cyg_profile_func_enter(void *function, void *site);
 KYMO_EXPORT void __cyg_profile_func_exit(void *function, void *site);
 
 KYMO_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 {
-	const struct function_call call = { (uintptr_t)function, (uintptr_t)site };
+	const struct functions_call call = { (uintptr_t)function, (uintptr_t)site };
 
 	if (!kymo_unlikely(kymo_enable_byte(KYMO_POINT_func_entry)) ||
-	    !kymo_guest_may_emit(&guest, false))
+	    !kymo_guest_may_emit(&functions_guest, false))
 		return;
-	functions_know_file(&guest, function);
-	kymo_guest_emit(&guest, KYMO_POINT_func_entry, &call, sizeof(call));
+	functions_know_file(&functions_guest, function);
+	kymo_guest_emit(&functions_guest, KYMO_POINT_func_entry, &call, sizeof(call));
 }
 
 KYMO_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 {
-	const struct function_call call = { (uintptr_t)function, (uintptr_t)site };
+	const struct functions_call call = { (uintptr_t)function, (uintptr_t)site };
 
 	if (kymo_unlikely(kymo_enable_byte(KYMO_POINT_func_exit)) &&
-	    kymo_guest_may_emit(&guest, false))
-		kymo_guest_emit(&guest, KYMO_POINT_func_exit, &call, sizeof(call));
+	    kymo_guest_may_emit(&functions_guest, false))
+		kymo_guest_emit(&functions_guest, KYMO_POINT_func_exit, &call, sizeof(call));
 }
 
 KYMO_GUEST_CHECKS_LAYOUT()
@@ -51,5 +48,6 @@ KYMO_GUEST_CHECKS_LAYOUT()
  * about its file registers it. */
 __attribute__((constructor(102))) static void load(void)
 {
-	functions_begin(&guest);
+	functions_pg_begin();
+	functions_begin(&functions_guest);
 }
