@@ -62,7 +62,7 @@
 	{                                                                                      \
 		"functions", 0, OPT_FLAG, offsetof(type, functions), NULL,                     \
 			"also record entry and exit of each function, in programs built with " \
-			"-finstrument-functions",                                              \
+			"-finstrument-functions, -pg or -mfentry",                                              \
 			NULL                                                                   \
 	}
 /* bool strict */

@@ -127,9 +127,9 @@ int section_read_profile(struct report *report, struct profile *profile, bool sa
 	return status;
 }
 
-#define NO_FUNCTIONS                                                                                         \
-	"The trace has no functions: record call stacks with kymo record --stacks, or entries "              \
-	"and exits (func_entry) of programs built with -finstrument-functions with kymo record --functions " \
+#define NO_FUNCTIONS                                                                                                \
+	"The trace has no functions: record call stacks with kymo record --stacks, or entries "                     \
+	"and exits (func_entry) of programs built with -finstrument-functions or -pg with kymo record --functions " \
 	"(or preload liblttng-ust-cyg-profile-fast.so)."
 
 void section_profile_notes(struct report *report, const struct profile *profile)
