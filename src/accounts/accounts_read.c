@@ -39,7 +39,9 @@ static void read_group(struct accounts *a, struct json_object *object, enum acco
 
 		switch (field->kind) {
 		case KIND_U64:
-			*(uint64_t *)at = json_object_is_type(value, json_type_int) ? json_object_get_uint64(value) : 0;
+			*(uint64_t *)at = json_object_is_type(value, json_type_int)
+						  ? json_object_get_uint64(value)
+						  : 0;
 			break;
 		case KIND_I64:
 		case KIND_NS:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on aarch64: see attach_code.h. Compiled, and its code disassembled; not run: the emulator has no ptrace. */
+/*
+ * What depends on aarch64: see attach_code.h. Compiled, and its code disassembled; not run: the
+ * emulator has no ptrace.
+ */
 #if defined(__aarch64__)
 #include "attach/attach_code.h"
 
@@ -101,7 +104,10 @@ uint64_t registers_sp(const struct registers *registers)
 	return registers->general.sp;
 }
 
-/* The kernel has moved pc back to the call that it will make again; a call that has returned is before pc. */
+/*
+ * The kernel has moved pc back to the call that it will make again; a call that has returned is
+ * before pc.
+ */
 long registers_call(const struct registers *registers, const uint8_t code[8])
 {
 	return word_at(code) == SVC || word_at(code + 4) == SVC ? (long)registers->general.regs[8]
@@ -113,7 +119,9 @@ uint64_t registers_argument(const struct registers *registers, unsigned index)
 	return registers->general.regs[index];
 }
 
-/* x0 holds the result, so the first argument is lost: the program sees EINTR, as below a debugger. */
+/*
+ * x0 holds the result, so the first argument is lost: the program sees EINTR, as below a debugger.
+ */
 void registers_interrupted(struct registers *registers)
 {
 	(void)registers;

@@ -13,8 +13,8 @@
 #define AT(name) TEXT(KYMO_ATTACH_AT_##name) "(%rbx)"
 
 /*
- * The first part runs in a thread of the program: rbx is the block. It creates the new thread on the stack of the block, keeps
- * errno, and stops. The second part is the new thread.
+ * The first part runs in a thread of the program: rbx is the block. It creates the new thread on
+ * the stack of the block, keeps errno, and stops. The second part is the new thread.
  */
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"

@@ -123,8 +123,8 @@ void array_free(struct array *array);
 })
 
 /**
- * array_fit() - for ARRAY_FIT(), and for elements whose @size only the caller knows: @items moved to
- * where @needed fit, twice as many as now, and at least 16
+ * array_fit() - for ARRAY_FIT(), and for elements whose @size only the caller knows: @items moved
+ * to where @needed fit, twice as many as now, and at least 16
  * Return: the elements; NULL without memory.
  */
 void *array_fit(void *items, size_t needed, size_t *capacity, size_t size);

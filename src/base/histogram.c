@@ -10,7 +10,8 @@ static uint64_t middle_of(unsigned group, unsigned bucket)
 {
 	if (!group)
 		return bucket;
-	return ((uint64_t)(bucket + HISTOGRAM_BUCKETS) << (group - 1)) + ((1ull << (group - 1)) >> 1);
+	return ((uint64_t)(bucket + HISTOGRAM_BUCKETS) << (group - 1)) +
+	       ((1ull << (group - 1)) >> 1);
 }
 
 __extension__ typedef unsigned __int128 wide;

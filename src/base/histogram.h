@@ -28,7 +28,9 @@ struct histogram {
 	uint32_t *group[HISTOGRAM_GROUPS];
 };
 
-/* Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit. */
+/*
+ * Group 0 is [0, 512), group g >= 1 is [512 << (g - 1), 512 << g): the position of the highest bit.
+ */
 static inline unsigned histogram_group(uint64_t value)
 {
 	return 64 - 9 - (unsigned)__builtin_clzll(value | HISTOGRAM_BUCKETS >> 1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON written directly into memory, where json-c would be too slow. The layout is json-c's PRETTY: a line per member, two
- * spaces per level; or everything in one line.
+ * JSON written directly into memory, where json-c would be too slow. The layout is json-c's PRETTY:
+ * a line per member, two spaces per level; or everything in one line.
  *
- * Context of all functions: allocate when the text grows. Without memory nothing is added, and `failed` is set.
+ * Context of all functions: allocate when the text grows. Without memory nothing is added, and
+ * `failed` is set.
  */
 #ifndef KYMO_BASE_JSON_TEXT_H
 #define KYMO_BASE_JSON_TEXT_H
@@ -19,7 +20,8 @@ struct json_text {
 	size_t size, room;
 	unsigned depth;
 	bool one_line;
-	bool inside;			/* the object or array has a member: a comma comes before the next */
+	/* the object or array has a member: a comma comes before the next */
+	bool inside;
 	bool failed;
 };
 
@@ -41,7 +43,10 @@ void json_text_put_i64(struct json_text *json, int64_t value);
 /* "." and the nine digits of @ns, which is below 10^9. */
 void json_text_put_fraction(struct json_text *json, uint32_t ns);
 
-/** json_text_open() - begin an object or an array. @key: NULL: in an array, or the outermost; @bracket: '{' or '['. */
+/**
+ * json_text_open() - begin an object or an array. @key: NULL: in an array, or the outermost;
+ * @bracket: '{' or '['.
+ */
 void json_text_open(struct json_text *json, const char *key, char bracket);
 void json_text_close(struct json_text *json, char bracket);
 

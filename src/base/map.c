@@ -46,7 +46,10 @@ int map_put(struct map *map, uint64_t key, uint64_t scope, void *value)
 	return 0;
 }
 
-/* A search ends at a free slot: move back each later entry of the run that would lie behind the hole. */
+/*
+ * A search ends at a free slot: move back each later entry of the run that would lie behind the
+ * hole.
+ */
 static void close_hole(struct map *map, size_t hole)
 {
 	size_t at, home;

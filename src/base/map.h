@@ -24,7 +24,9 @@ struct map {
 };
 #define MAP_INIT { NULL, 0, 0 }
 
-/** map_free() - release the slots; values are the caller's. The map is empty and usable afterwards. */
+/**
+ * map_free() - release the slots; values are the caller's. The map is empty and usable afterwards.
+ */
 void map_free(struct map *map);
 
 /* Addresses differ in their middle bits and scopes in their low ones; both must reach all bits. */

@@ -26,8 +26,8 @@ static const char *value_of(const struct opt *opt)
 }
 
 /*
- * One paragraph of @length bytes, with lines filled up to HELP_WIDTH wherever the source breaks them. Its first line begins
- * in column @column, the others behind @indent blanks.
+ * One paragraph of @length bytes, with lines filled up to HELP_WIDTH wherever the source breaks
+ * them. Its first line begins in column @column, the others behind @indent blanks.
  */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
 {
@@ -121,7 +121,8 @@ static void block(FILE *out, const char *indent, const char *text)
 		if (*indent || stays_as_it_is(text)) {
 			fprintf(out, "%s%.*s\n", length ? indent : "", (int)length, text);
 		} else {
-			while (text[length] && text[length + 1] && !stays_as_it_is(text + length + 1))
+			while (text[length] && text[length + 1] &&
+			       !stays_as_it_is(text + length + 1))
 				length += 1 + strcspn(text + length + 1, "\n");
 			wrap(out, text, length, 0, 0);
 		}
@@ -275,7 +276,10 @@ void opt_help_short(const struct verb *verb, FILE *out)
 
 /* ---- roff, the man(7) macros ---- */
 
-/* Escapes characters that roff treats as commands, or prints as others that do not work when copied into a shell. */
+/*
+ * Escapes characters that roff treats as commands, or prints as others that do not work when copied
+ * into a shell.
+ */
 static void roff_character(FILE *out, char c)
 {
 	static const struct {

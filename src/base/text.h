@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text for people and from people: writes and reads quantities with units, finds the most similar known word, measures
- * widths on a terminal, and makes strings from other programs safe to print.
+ * Text for people and from people: writes and reads quantities with units, finds the most similar
+ * known word, measures widths on a terminal, and makes strings from other programs safe to print.
  */
 #ifndef KYMO_BASE_TEXT_H
 #define KYMO_BASE_TEXT_H
@@ -30,8 +30,8 @@ char *text_period(char out[TEXT_QUANTITY_MAX], int64_t ns);
 char *text_f64_exact(char out[TEXT_QUANTITY_MAX], double value);
 
 /*
- * Quantities from text. Each reads all of @text. Return: true; false: @text is not such a quantity, or
- * does not fit; *out is not changed.
+ * Quantities from text. Each reads all of @text. Return: true; false: @text is not such a quantity,
+ * or does not fit; *out is not changed.
  *   text_read_u64    decimal, or hexadecimal behind 0x
  *   text_read_size   64K, 4M, 1G, 2T (powers of 1024; KiB, MiB, ... too), a bare number is bytes
  *   text_read_time   250us, 1.5ms, 30s, 5min, 2h, 1d, 10ns; a bare number is seconds

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of budgets: what a robot has to keep, in names of its own. docs/answers/check.md defines the file.
+ * A file of budgets: what a robot has to keep, in names of its own. docs/answers/check.md defines
+ * the file.
  *
  *   topics:
  *     /scan:

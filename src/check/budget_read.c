@@ -79,7 +79,8 @@ static void read_budget(struct reading *r, const yaml_node_t *node, void *contex
 		yaml_wrong(&r->yaml, node, why.text);
 		return;
 	}
-	if (yaml_kept(&r->yaml, ARRAY_ROOM(to->budget, to->count, to->capacity) ? to->budget : NULL))
+	if (yaml_kept(&r->yaml,
+		      ARRAY_ROOM(to->budget, to->count, to->capacity) ? to->budget : NULL))
 		to->budget[to->count++] = budget;
 }
 
@@ -117,7 +118,8 @@ static void read_base(struct reading *r, const yaml_node_t *node, void *context)
 		return;
 	/* Beside the file of budgets, wherever that is read from. */
 	path = yaml_kept(&r->yaml, pool_new(&to->pool, directory + strlen(base) + 1));
-	if (!path || !yaml_kept(&r->yaml, ARRAY_ROOM(to->base, to->bases, to->bases_size) ? to->base : NULL))
+	if (!path ||
+	    !yaml_kept(&r->yaml, ARRAY_ROOM(to->base, to->bases, to->bases_size) ? to->base : NULL))
 		return;
 	memcpy(path, to->path, directory);
 	memcpy(path + directory, base, strlen(base));

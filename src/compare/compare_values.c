@@ -68,7 +68,8 @@ static bool metric_exists(const struct comparing *c, const struct metric *metric
 		const struct summary_entity *entity = found[r].entity;
 
 		if (metric->unit == COMPARE_PER_RUN || metric->unit == COMPARE_NS_PER_RUN
-			    ? metric_count(metric, c->run[r], entity) && entity->count[metric->other]
+			    ? metric_count(metric, c->run[r], entity) &&
+				      entity->count[metric->other]
 			    : metric->unit != COMPARE_NS || entity->histogram[metric->of].count)
 			return true;
 	}

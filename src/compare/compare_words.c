@@ -82,8 +82,9 @@ char *compare_size(char out[COMPARE_CHANGE_MAX], const struct compare_row *row)
 		(void)with_sign(
 			out, (row->unit == COMPARE_SHARE ? 100 : 1) * (row->new - row->base), 2);
 	else
-		(void)snprintf(out, COMPARE_CHANGE_MAX, "%s %%",
-			       percent(number, (row->is_less_worse ? -1 : 1) * row->change.estimate));
+		(void)snprintf(
+			out, COMPARE_CHANGE_MAX, "%s %%",
+			percent(number, (row->is_less_worse ? -1 : 1) * row->change.estimate));
 	return out;
 }
 

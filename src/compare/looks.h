@@ -10,8 +10,8 @@
  * sum of what they spent. The same holds for the ends of intervals and their 5 of 100.
  *
  * Six pairs are looked at once: of five, no p is below 1/32. But often it is known long before that
- * nothing can be found any more, whatever the pairs will be that are still to come (looks_are_open).
- * Who stops then finds exactly what all pairs would have found.
+ * nothing can be found any more, whatever the pairs will be that are still to come
+ * (looks_are_open). Who stops then finds exactly what all pairs would have found.
  *
  * Context of all functions: wait-free.
  */

@@ -10,7 +10,9 @@
 #include "compare/change.h"
 
 struct rearrangements {
-	/* [count][bytes], bit i of byte i / 8: run i counts as new; paired: pair i is turned round */
+	/*
+	 * [count][bytes], bit i of byte i / 8: run i counts as new; paired: pair i is turned round
+	 */
 	uint8_t *mask;
 	unsigned *moves; /* [count]: how many runs leave "new"; paired: how many pairs are turned */
 	unsigned count;  /* the first one is how the runs really were */

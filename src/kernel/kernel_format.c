@@ -22,7 +22,8 @@
 /* clang-format off */
 #define KEVENT(system, raw, name, fields) { #system, #raw, #name, 0, false, 0, { fields } },
 #define KCOUNTER(counter, id, name, fields) { NULL, NULL, #name, counter, false, 0, { fields } },
-#define KCOUNT(type, counter, id, name, fields) { NULL, NULL, #name, counter, true, type, { fields } },
+#define KCOUNT(type, counter, id, name, fields) \
+	{ NULL, NULL, #name, counter, true, type, { fields } },
 #define KFIELD(name, raw, kind) { #name, #raw, kind },
 /* clang-format on */
 const struct kevent kevents[] = {

@@ -78,7 +78,9 @@ static int kept_add(struct kkept *kept, uint64_t begin_ns, uint64_t end_ns, uint
 
 	if (!packet)
 		return -ENOMEM;
-	*packet = (struct kpacket){ .begin_ns = begin_ns, .end_ns = end_ns, .lost = lost, .count = count, .size = size };
+	*packet = (struct kpacket){
+		.begin_ns = begin_ns, .end_ns = end_ns, .lost = lost, .count = count, .size = size,
+	};
 	memcpy(packet->events, events, size);
 	if (kept->last)
 		kept->last->next = packet;
@@ -110,7 +112,9 @@ static void name_stream(struct kstream *stream)
 
 int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16])
 {
-	*stream = (struct kstream){ .dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE };
+	*stream = (struct kstream){
+		.dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE,
+	};
 	name_stream(stream);
 	stream->fd = create_file(dir_fd, stream->name);
 	stream->events = malloc(stream->room);
@@ -126,7 +130,9 @@ int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t 
 
 int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept)
 {
-	*stream = (struct kstream){ .dir_fd = -1, .fd = -1, .cpu = cpu, .kept = kept, .room = 2 * PACKET_SIZE };
+	*stream = (struct kstream){
+		.dir_fd = -1, .fd = -1, .cpu = cpu, .kept = kept, .room = 2 * PACKET_SIZE,
+	};
 	stream->events = malloc(stream->room);
 	return stream->events ? 0 : -ENOMEM;
 }
@@ -134,7 +140,10 @@ int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept)
 int stream_store(struct kstream *stream, const struct ctf_store *store, uint32_t cpu,
 		 const uint8_t uuid[16])
 {
-	*stream = (struct kstream){ .dir_fd = -1, .fd = -1, .cpu = cpu, .store = store, .uuid = uuid, .room = 2 * PACKET_SIZE };
+	*stream = (struct kstream){
+		.dir_fd = -1, .fd = -1, .cpu = cpu, .store = store, .uuid = uuid,
+		.room = 2 * PACKET_SIZE,
+	};
 	name_stream(stream);
 	stream->events = malloc(stream->room);
 	return stream->events ? 0 : -ENOMEM;

@@ -38,7 +38,9 @@ static bool bound_of(const struct live_stream *stream, const struct kymo_ctf_rea
 		cache->trace = stream->trace;
 		cache->index = trace_index(reader, stream->trace);
 	}
-	*ns = cache->index < 0 ? INT64_MIN : kymo_ctf_epoch(reader, (unsigned)cache->index, stream->class, stream->bound);
+	*ns = INT64_MIN;
+	if (cache->index >= 0)
+		*ns = kymo_ctf_epoch(reader, (unsigned)cache->index, stream->class, stream->bound);
 	return *ns > INT64_MIN;
 }
 

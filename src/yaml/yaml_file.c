@@ -8,9 +8,9 @@
 #include "base/file.h"
 
 /*
- * Limits of what libyaml gets to read. Its time grows with the square of anchors and tags, and of the depth; and a file of a
- * kilobyte can name a million things, where each of a few lists contains the one before ten times. Files for kymo need little of
- * all that.
+ * Limits of what libyaml gets to read. Its time grows with the square of anchors and tags, and of
+ * the depth; and a file of a kilobyte can name a million things, where each of a few lists contains
+ * the one before ten times. Files for kymo need little of all that.
  */
 #define DEPTH_MAX 64u
 #define MARKS_MAX 4096u
@@ -90,7 +90,10 @@ static bool is_within(struct marks *marks, const yaml_token_t *token)
 	}
 }
 
-/* Before the parser reads the text, in time that grows with its size. What the scanner refuses, the parser refuses, too. */
+/*
+ * Before the parser reads the text, in time that grows with its size. What the scanner refuses, the
+ * parser refuses, too.
+ */
 static int check_text(struct yaml_file *file, const char *text, size_t size)
 {
 	struct marks marks = { 0, 0 };
@@ -117,8 +120,8 @@ static int check_text(struct yaml_file *file, const char *text, size_t size)
 }
 
 /*
- * How many nodes item @number is, with all below it. @sizes: of the items that are known; 0: not known. Return: 0: an alias stands
- * for a list that it is in, or there is no end near.
+ * How many nodes item @number is, with all below it. @sizes: of the items that are known; 0: not
+ * known. Return: 0: an alias stands for a list that it is in, or there is no end near.
  */
 static uint64_t count_nodes(struct yaml_file *file, uint64_t *sizes, int number, unsigned depth)
 {
@@ -130,12 +133,14 @@ static uint64_t count_nodes(struct yaml_file *file, uint64_t *sizes, int number,
 	if (depth == 0)
 		return 0;
 	if (node->type == YAML_SEQUENCE_NODE) {
-		for (const yaml_node_item_t *i = node->data.sequence.items.start; some && i < node->data.sequence.items.top; i++) {
+		for (const yaml_node_item_t *i = node->data.sequence.items.start;
+		     some && i < node->data.sequence.items.top; i++) {
 			some = count_nodes(file, sizes, *i, depth - 1);
 			sum += some;
 		}
 	} else if (node->type == YAML_MAPPING_NODE) {
-		for (const yaml_node_pair_t *i = node->data.mapping.pairs.start; some && i < node->data.mapping.pairs.top; i++) {
+		for (const yaml_node_pair_t *i = node->data.mapping.pairs.start;
+		     some && i < node->data.mapping.pairs.top; i++) {
 			const uint64_t key = count_nodes(file, sizes, i->key, depth - 1);
 
 			some = key ? count_nodes(file, sizes, i->value, depth - 1) : 0;

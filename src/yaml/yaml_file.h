@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file in YAML as a tree of libyaml's nodes. Its reader goes through the tree; the first error counts, with file and
- * line, and the rest is passed over, unless the reader wants all errors.
+ * A file in YAML as a tree of libyaml's nodes. Its reader goes through the tree; the first error
+ * counts, with file and line, and the rest is passed over, unless the reader wants all errors.
  */
 #ifndef KYMO_YAML_FILE_H
 #define KYMO_YAML_FILE_H
@@ -24,7 +24,8 @@ struct yaml_file {
 	const char *path;	/* lent */
 	const char *remedy;	/* behind each error of the content; NULL: none */
 	struct kymo_err *err;	/* lent; receives the first error */
-	struct yaml_errors *all; /* lent; receives all errors of the content. NULL: the first ends reading */
+	/* lent; receives all errors of the content. NULL: the first ends reading */
+	struct yaml_errors *all;
 	bool failed;		/* @err is set */
 	bool broken;		/* and nothing more can be read */
 	yaml_document_t document;
@@ -33,7 +34,8 @@ struct yaml_file {
 /**
  * yaml_file_load() - read file->path, of at most @most bytes
  *
- * Depth and aliases have limits: what a reader goes through is not much more than what the file contains, and ends.
+ * Depth and aliases have limits: what a reader goes through is not much more than what the file
+ * contains, and ends.
  * Return: 0, then yaml_document_delete(&file->document); -1 with file->err.
  * Context: allocates and blocks.
  */

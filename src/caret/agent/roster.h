@@ -81,8 +81,8 @@ int roster_open(struct roster *roster, const char *runtime_dir, struct kymo_err 
 
 /**
  * roster_update() - find out what has changed, and call @calls
- * @thorough: also check whether each process lives, and which nodes it has; otherwise only words in memory,
- *	and the directory if it has changed
+ * @thorough: also check whether each process lives, and which nodes it has; otherwise only words in
+ *	memory, and the directory if it has changed
  *
  * Context: allocates; reads files.
  */

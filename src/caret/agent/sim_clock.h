@@ -23,7 +23,8 @@
 #include <stdint.h>
 
 #define SIM_CLOCK_RATE_MAX 1000u	/* pairs a second */
-#define SIM_CLOCK_PAIRS_MAX (2 * SIM_CLOCK_RATE_MAX) /* with those of bends: where two simulators publish one /clock, each message is a bend */
+/* with those of bends: where two simulators publish one /clock, each message is a bend */
+#define SIM_CLOCK_PAIRS_MAX (2 * SIM_CLOCK_RATE_MAX)
 
 struct sim_clock_point {
 	int64_t ns;		/* CLOCK_MONOTONIC */
@@ -45,7 +46,8 @@ struct sim_clock {
 	bool heard, rate_known, stands, silent;
 	int64_t second_ns;		/* since when pairs are counted, */
 	unsigned in_second;		/* and how many there were */
-	uint64_t skipped;		/* pairs beyond SIM_CLOCK_PAIRS_MAX a second, which were not kept; for anyone to read */
+	/* pairs beyond SIM_CLOCK_PAIRS_MAX a second, which were not kept; for anyone to read */
+	uint64_t skipped;
 };
 
 /** sim_clock_init() - @rate: pairs a second, 1 to SIM_CLOCK_RATE_MAX */

@@ -60,8 +60,8 @@ uint32_t bus_domain(const struct bus *bus);
 /**
  * bus_reader() - read @topic
  * @depth: samples of all writers that are kept until they are read; BUS_ALL
- * @on_data: there is something to read. On a thread of CycloneDDS: call only uv_async_send(). May be
- *	NULL: then poll.
+ * @on_data: there is something to read. On a thread of CycloneDDS: call only uv_async_send(). May
+ *	be NULL: then poll.
  *
  * Return: the reader; -1 with @err.
  */
@@ -70,8 +70,8 @@ dds_entity_t bus_reader(struct bus *bus, enum bus_topic topic, int depth,
 
 /**
  * bus_writer() - write @topic
- * @depth: samples that are kept for readers that do not have them yet; BUS_ALL: dds_write() waits for
- *	these readers, at most a tenth of a second
+ * @depth: samples that are kept for readers that do not have them yet; BUS_ALL: dds_write() waits
+ *	for these readers, at most a tenth of a second
  *
  * Return: the writer; -1 with @err.
  */

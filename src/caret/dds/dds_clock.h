@@ -33,7 +33,10 @@ void dds_clock_want(struct dds_clock *clock, bool wanted);
  * thread. */
 bool dds_clock_has_time(const struct dds_clock *clock);
 
-/** dds_clock_is_torn() - whether /clock jumped so often that not all of it was kept: several programs publish it. Context: wait-free; any thread. */
+/**
+ * dds_clock_is_torn() - whether /clock jumped so often that not all of it was kept: several
+ * programs publish it. Context: wait-free; any thread.
+ */
 bool dds_clock_is_torn(const struct dds_clock *clock);
 
 /** dds_clock_close() - end the thread. NULL: nothing. Context: blocks. */

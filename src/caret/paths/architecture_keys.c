@@ -8,7 +8,8 @@
 #include "caret/paths/architecture.h"
 
 /* clang-format off */
-#define MAP(of, ...) { (const struct arch_key[]){ __VA_ARGS__, { .name = NULL } }, sizeof(struct of) }
+#define MAP(of, ...) \
+	{ (const struct arch_key[]){ __VA_ARGS__, { .name = NULL } }, sizeof(struct of) }
 #define KEY(key, kind, of, member) .name = key, .type = kind, .at = offsetof(struct of, member)
 #define LIST(key, of, member, counted, item) \
 	KEY(key, OBJECTS, of, member), .count = offsetof(struct of, counted), .object = item

@@ -25,7 +25,8 @@ struct arch_key {
 	size_t at, count;			/* offsets of the member, and of its count */
 	const struct arch_map *object;		/* of OBJECTS */
 	bool (*has)(const void *object);	/* whether the key is written; NULL: always */
-	const char *required;			/* the error when the file does not have it; NULL: none */
+	/* the error when the file does not have it; NULL: none */
+	const char *required;
 	bool optional;				/* an empty list is not written */
 	bool one_undefined;			/* an empty list is written with one UNDEFINED */
 };

@@ -128,7 +128,9 @@ static void on_publish_step(void *context, const struct model_publish_step *step
 		return;
 	}
 	pending_flush(caret, pending);
-	*pending = (struct caret_pending){ step->publisher, step->address, step->ns, step->thread->tid };
+	*pending = (struct caret_pending){
+		step->publisher, step->address, step->ns, step->thread->tid,
+	};
 }
 
 static void on_published(void *context, const struct model_message *message)
@@ -176,7 +178,9 @@ static void on_started(void *context, const struct model_instance *instance)
 				      log_add(caret, log, sizeof(*row)) : NULL;
 
 	if (row)
-		*row = (struct run_row){ instance->id, instance->start_ns, 0, instance->thread->tid };
+		*row = (struct run_row){
+			instance->id, instance->start_ns, 0, instance->thread->tid,
+		};
 }
 
 static void on_instance(void *context, const struct model_instance *instance)
