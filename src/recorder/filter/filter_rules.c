@@ -29,7 +29,8 @@ static int add_rule(struct filter_rules *rules, struct filter_rule rule, struct 
 	return 0;
 }
 
-int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text, struct kymo_err *err)
+int filter_rules_add(struct filter_rules *rules, enum filter_kind kind, const char *text,
+		     struct kymo_err *err)
 {
 	struct filter_rule rule = { .kind = kind, .exclude = *text == '!' };
 	const char *glob = text + rule.exclude;
@@ -57,7 +58,8 @@ static enum filter_kind kind_of(const char *word, size_t length)
 {
 	unsigned kind = 0;
 
-	while (kind < FILTER_KINDS && (strlen(kind_name[kind]) != length || memcmp(kind_name[kind], word, length) != 0))
+	while (kind < FILTER_KINDS &&
+	       (strlen(kind_name[kind]) != length || memcmp(kind_name[kind], word, length) != 0))
 		kind++;
 	return (enum filter_kind)kind;
 }
@@ -191,12 +193,13 @@ static bool matches(const struct filter_rule *rule, const char *name)
 {
 	if (!name)
 		return false;
-	return rule->kind == FILTER_NODE || rule->kind == FILTER_TOPIC ? text_ros_glob(rule->glob, name) :
-	       fnmatch(rule->glob, name, 0) == 0;
+	return rule->kind == FILTER_NODE || rule->kind == FILTER_TOPIC
+		       ? text_ros_glob(rule->glob, name)
+		       : fnmatch(rule->glob, name, 0) == 0;
 }
 
-bool filter_rules_want_any(const struct filter_rules *rules, enum filter_kind kind, const char *const *name,
-			   unsigned count)
+bool filter_rules_want_any(const struct filter_rules *rules, enum filter_kind kind,
+			   const char *const *name, unsigned count)
 {
 	bool included = !rules->includes[kind];
 

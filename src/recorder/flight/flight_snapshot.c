@@ -43,7 +43,9 @@ void flight_fire(void *context, const struct trigger_hit *hit)
 		flight->suppressed++;
 		return;
 	}
-	*asked = (struct flight_asked){ .any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns };
+	*asked = (struct flight_asked){
+		.any = true, .cause = FLIGHT_TRIGGER, .hit = *hit, .asked_ns = hit->at_ns,
+	};
 	/* A program may record an event with any time; a time in the future would delay this and
 	 * all other snapshots. */
 	now = (uint64_t)now_ns();

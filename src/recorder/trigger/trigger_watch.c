@@ -235,7 +235,9 @@ int watch_join(struct trigger_process *process)
 
 	if (!own)
 		return -1;
-	*own = (struct watch_process){ .watch = watch, .process = process, .entity = -1, .next = watch->processes };
+	*own = (struct watch_process){
+		.watch = watch, .process = process, .entity = -1, .next = watch->processes,
+	};
 	watch->processes = own;
 	process->watch = own;
 	return 0;
@@ -266,7 +268,10 @@ int trigger_thread(struct trigger_process *process, struct trigger_lane *lane, i
 	thread = calloc(1, sizeof *thread);
 	if (!thread)
 		return -1;
-	*thread = (struct watch_thread){ .process = own, .next = own->watch->threads, .tid = tid, .publishes = -1, .took = -1 };
+	*thread = (struct watch_thread){
+		.process = own, .next = own->watch->threads, .tid = tid, .publishes = -1,
+		.took = -1,
+	};
 	(void)snprintf(thread->name, sizeof thread->name, "%s", name);
 	own->watch->threads = thread;
 	lane->watch = thread;

@@ -190,7 +190,10 @@ static void on_start(struct trigger_watch *watch, const struct watch_note *note)
 	if (thread->depth == WATCH_RUNS_MAX)
 		thread->depth = 0;	/* exceptions left callbacks without an end */
 	run = &thread->run[thread->depth++];
-	*run = (struct watch_run){ .address = note->a, .callback = callback, .start_ns = note->ns, .counted_ns = note->ns };
+	*run = (struct watch_run){
+		.address = note->a, .callback = callback, .start_ns = note->ns,
+		.counted_ns = note->ns,
+	};
 	if (callback->topic >= 0 && callback->topic == thread->took) {
 		const struct watch_topic *topic = &watch->topic[thread->took];
 		const uint32_t mask =
@@ -263,8 +266,10 @@ static void on_store(struct trigger_watch *watch, const struct watch_note *note)
 		return;
 	*stored = (struct stored){ .topic = -1 };
 	if (topic)
-		*stored = (struct stored){ .carry = thread->sent, .published_ns = thread->published_ns,
-					   .topic = thread->publishes };
+		*stored = (struct stored){
+			.carry = thread->sent, .published_ns = thread->published_ns,
+			.topic = thread->publishes,
+		};
 }
 
 static void on_fetch(struct trigger_watch *watch, const struct watch_note *note)

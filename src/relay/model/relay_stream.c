@@ -323,8 +323,10 @@ int relay_metadata(struct relay_stream *stream, const uint8_t *bytes, size_t siz
 	if (!piece)
 		return -1;
 	declared_add(&stream->declared, bytes, size);
-	*piece = (struct metadata_piece){ stream, stream->begun, stream->received + size + padding, declared_is_whole(&stream->declared),
-				 declared_streams(&stream->declared) };
+	*piece = (struct metadata_piece){
+		stream, stream->begun, stream->received + size + padding,
+		declared_is_whole(&stream->declared), declared_streams(&stream->declared),
+	};
 	if (store_write(stream->file, stream->received, bytes, size, padding, metadata_stored,
 			piece) < 0) {
 		free(piece);

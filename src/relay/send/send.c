@@ -19,7 +19,10 @@ static int answered(void *context, uint32_t command, void *about, struct wire_in
 
 void send_init(struct send *send, struct spool *spool, const struct send_options *options)
 {
-	*send = (struct send){ .options = *options, .spool = spool, .producer.ops = { answered, send, WIRE_MINOR_LEAST } };
+	*send = (struct send){
+		.options = *options, .spool = spool,
+		.producer.ops = { answered, send, WIRE_MINOR_LEAST },
+	};
 	if (getrandom(send->uuid, sizeof(send->uuid), 0) != sizeof(send->uuid))
 		memset(send->uuid, 0x5a, sizeof(send->uuid));
 	send->uuid[6] = (send->uuid[6] & 0x0f) | 0x40;	/* a random UUID is not nil */

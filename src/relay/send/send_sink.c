@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sink of a recording session that goes to a relay: packets go into the spool, a sender sends them. See send_sink.h. */
+/*
+ * The sink of a recording session that goes to a relay: packets go into the spool, a sender sends
+ * them. See send_sink.h.
+ */
 #include "relay/send/send_sink_internal.h"
 
 #include <errno.h>
@@ -17,8 +20,11 @@
 static struct sender_options sender_options(const struct relay_sink *to)
 {
 	return (struct sender_options){
-		.url = to->options.at, .tls = to->options.tls, .token = to->options.token,
-		.send = { to->name, to->traces.hostname, to->options.live_timer_ns, to->options.at.datagrams },
+		.url = to->options.at,
+		.tls = to->options.tls,
+		.token = to->options.token,
+		.send = { to->name, to->traces.hostname, to->options.live_timer_ns,
+			  to->options.at.datagrams },
 	};
 }
 
@@ -37,7 +43,8 @@ static int relay_join(struct sink *sink, struct sink_process *at)
 	return traces_join(&relay_of(sink)->traces, at);
 }
 
-static int relay_declare(struct sink *sink, struct sink_process *at, enum ctf_class class, unsigned id)
+static int relay_declare(struct sink *sink, struct sink_process *at, enum ctf_class class,
+			 unsigned id)
 {
 	return traces_declare(&relay_of(sink)->traces, at, class, id);
 }
@@ -50,7 +57,8 @@ static int relay_facts(struct sink *sink, struct sink_process *at, const struct 
 	return traces_facts(&to->traces, at, facts);
 }
 
-static int relay_packet(struct sink *sink, struct sink_process *at, const struct sink_packet *packet)
+static int relay_packet(struct sink *sink, struct sink_process *at,
+			const struct sink_packet *packet)
 {
 	struct relay_sink *to = relay_of(sink);
 
@@ -86,7 +94,8 @@ static void relay_horizon(struct sink *sink, uint64_t ns)
 
 /* ---- a trace that another writer fills ---- */
 
-static const struct ctf_store *relay_store(struct sink *sink, const char *name, const struct sink_beside *beside)
+static const struct ctf_store *relay_store(struct sink *sink, const char *name,
+					   const struct sink_beside *beside)
 {
 	struct relay_sink *to = (struct relay_sink *)sink;
 	struct sink_trace *trace = relay_make_store(to, name);
@@ -159,7 +168,9 @@ static void relay_tell(const struct sink *sink, struct json_object *root)
 	const struct relay_sink *to = (const struct relay_sink *)sink;
 	struct json_object *object = json_object_new_object();
 	struct sender_stats stats = {
-		.state = SEND_DONE, .lost_packets = to->rest.lost_packets, .lost_events = to->rest.lost_events,
+		.state = SEND_DONE,
+		.lost_packets = to->rest.lost_packets,
+		.lost_events = to->rest.lost_events,
 	};
 
 	if (to->sender)
@@ -198,7 +209,10 @@ static void say_lost(const struct relay_sink *to, const struct sender_rest *rest
 	to->options.say(to->options.context, text);
 }
 
-/* How long the relay gets at the end. For a session without an event, nobody waits until a relay can be reached. */
+/*
+ * How long the relay gets at the end. For a session without an event, nobody waits until a relay
+ * can be reached.
+ */
 static uint64_t patience_of(const struct relay_sink *to)
 {
 	struct sender_stats stats;
@@ -220,7 +234,8 @@ static void finish(struct relay_sink *to)
 			       rest.packets, rest.events, spool_path(to->spool));
 		to->options.say(to->options.context, text);
 	}
-	spool_close(to->spool, !rest.is_stored && rest.packets);	/* metadata alone is useless */
+	/* metadata alone is useless */
+	spool_close(to->spool, !rest.is_stored && rest.packets);
 	to->spool = NULL;
 	send_left_end(&to->left, to->options.patience_ns);
 	rest.lost_packets += to->left.lost_packets;
@@ -301,7 +316,8 @@ static const struct sink_ops relay_ops = {
 
 static int choose_name(struct relay_sink *to, struct kymo_err *err)
 {
-	const char *wish = to->options.session && *to->options.session ? to->options.session : to->options.at.path;
+	const char *wish = to->options.session && *to->options.session ? to->options.session
+								       : to->options.at.path;
 	const time_t now = time(NULL);
 	struct tm tm;
 
@@ -347,14 +363,16 @@ static int begin(struct relay_sink *to, struct kymo_err *err)
 	return sender_start(to->spool, &sender, &to->sender, err);
 }
 
-int send_sink_create(const struct send_sink_options *options, struct sink **sink, struct kymo_err *err)
+int send_sink_create(const struct send_sink_options *options, struct sink **sink,
+		     struct kymo_err *err)
 {
 	struct relay_sink *to = calloc(1, sizeof *to);
 
 	if (!to)
 		return err_no_memory(err);
 	to->options = *options;
-	to->options.live_timer_ns = options->live_timer_ns ? options->live_timer_ns : SEND_LIVE_TIMER_NS;
+	to->options.live_timer_ns =
+		options->live_timer_ns ? options->live_timer_ns : SEND_LIVE_TIMER_NS;
 	to->options.spool_size = options->spool_size ? options->spool_size : SEND_SPOOL_SIZE;
 	to->options.patience_ns = options->patience_ns ? options->patience_ns : SEND_PATIENCE_NS;
 	to->sink.ops = &relay_ops;

@@ -83,10 +83,17 @@ struct sink_trace {
 	char name[NAME_MAX + 1];
 };
 
-/** relay_make_store() - a store for trace @name in the spool, which frees it. Return: NULL: out of memory. */
+/**
+ * relay_make_store() - a store for trace @name in the spool, which frees it. Return: NULL: out of
+ * memory.
+ */
 struct sink_trace *relay_make_store(struct relay_sink *to, const char *name);
 
-/** relay_make_trace() - for traces.begin: a writer for trace @name into the spool of @context, a struct relay_sink. */
-int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err);
+/**
+ * relay_make_trace() - for traces.begin: a writer for trace @name into the spool of @context, a
+ * struct relay_sink.
+ */
+int relay_make_trace(void *context, const char *name, struct ctf_writer **writer,
+		     struct kymo_err *err);
 
 #endif

@@ -14,7 +14,8 @@ static int begin_trace(struct sink_trace *trace, const uint8_t uuid[16])
 
 	memcpy(body.uuid, uuid, sizeof body.uuid);
 	memcpy(body.name, trace->name, sizeof body.name);
-	rc = spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
+	rc = spool_add(trace->to->spool, SPOOL_FACTS, &record,
+		       &(struct iovec){ &body, sizeof body }, 1, NULL);
 	trace->begun = rc == 0;
 	return rc;
 }
@@ -28,7 +29,8 @@ static int keep_metadata(void *context, const uint8_t uuid[16], const char *text
 	if (rc < 0)
 		return rc;
 	trace->to->news = true;
-	return spool_add(trace->to->spool, SPOOL_FACTS, &record, &(struct iovec){ (void *)text, size }, 1, NULL);
+	return spool_add(trace->to->spool, SPOOL_FACTS, &record,
+			 &(struct iovec){ (void *)text, size }, 1, NULL);
 }
 
 /* The writer's handle of a stream is the stream's id plus 1, so that it is not NULL. */
@@ -45,7 +47,8 @@ static int begin_stream(struct sink_trace *trace, const struct ctf_framed *packe
 	int rc;
 
 	(void)snprintf(body.name, sizeof body.name, "%s", packet->name);
-	rc = spool_add(to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1, NULL);
+	rc = spool_add(to->spool, SPOOL_FACTS, &record, &(struct iovec){ &body, sizeof body }, 1,
+		       NULL);
 	if (rc == 0)
 		*packet->stream = (void *)(uintptr_t)(++to->stream_count);
 	return rc;
@@ -54,10 +57,12 @@ static int begin_stream(struct sink_trace *trace, const struct ctf_framed *packe
 static void before_write(void *context, const char *dir, const char *file, uint64_t offset)
 {
 	const struct ctf_framed *packet = context;
+	const struct ctf_place place = {
+		dir, file, offset, packet->head_size + packet->size,
+		packet->head, packet->head_size,
+	};
 
-	packet->watch(packet->watch_context, &(struct ctf_place){
-		dir, file, offset, packet->head_size + packet->size, packet->head, packet->head_size,
-	});
+	packet->watch(packet->watch_context, &place);
 }
 
 static uint32_t events_of(const struct sink_trace *trace, const struct ctf_framed *packet)
@@ -74,7 +79,9 @@ static int keep_packet(void *context, const struct ctf_framed *packet)
 	const struct iovec part[] = {
 		{ (void *)packet->head, packet->head_size }, { (void *)packet->events, packet->size },
 	};
-	struct spool_record record = { .kind = SPOOL_PACKET, .events = events_of(trace, packet), .entry = *packet->entry };
+	struct spool_record record = { .kind = SPOOL_PACKET,
+				       .events = events_of(trace, packet),
+				       .entry = *packet->entry };
 	int rc = *packet->stream ? 0 : begin_stream(trace, packet);
 
 	if (rc < 0)
@@ -82,7 +89,8 @@ static int keep_packet(void *context, const struct ctf_framed *packet)
 	record.id = id_of(*packet->stream);
 	trace->to->news = true;
 	trace->to->has_events |= packet->size > 0;
-	return spool_add(trace->to->spool, packet->class == CTF_CLASS_INIT ? SPOOL_FACTS : SPOOL_RUN, &record, part,
+	return spool_add(trace->to->spool,
+			 packet->class == CTF_CLASS_INIT ? SPOOL_FACTS : SPOOL_RUN, &record, part,
 			 packet->size ? 2 : 1, packet->watch ? &watch : NULL);
 }
 
@@ -92,7 +100,8 @@ static void end_stream(void *context, void *stream)
 	struct spool_record record = { .kind = SPOOL_END, .id = id_of(stream) };
 
 	record.entry.offset = spool_end(trace->to->spool, SPOOL_RUN);
-	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);	/* on failure it ends with the session */
+	/* on failure it ends with the session */
+	(void)spool_add(trace->to->spool, SPOOL_FACTS, &record, NULL, 0, NULL);
 	trace->to->news = true;
 }
 
@@ -120,7 +129,8 @@ struct sink_trace *relay_make_store(struct relay_sink *to, const char *name)
 }
 
 /* A trace that fails halfway, parts of which may be in the spool, stays empty. */
-int relay_make_trace(void *context, const char *name, struct ctf_writer **writer, struct kymo_err *err)
+int relay_make_trace(void *context, const char *name, struct ctf_writer **writer,
+		     struct kymo_err *err)
 {
 	struct relay_sink *to = context;
 	struct sink_trace *trace = relay_make_store(to, name);

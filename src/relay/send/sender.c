@@ -170,7 +170,9 @@ static void count_rest(struct send *send, struct sender_rest *rest)
 	uint64_t at = send->stored.at[SPOOL_RUN];
 	struct spool_record record;
 
-	*rest = (struct sender_rest){ .lost_packets = send->lost_packets, .lost_events = send->lost_events };
+	*rest = (struct sender_rest){
+		.lost_packets = send->lost_packets, .lost_events = send->lost_events,
+	};
 	while (at < end) {
 		at = spool_read(send->spool, SPOOL_RUN, at, &record, &send->body, &send->body_room);
 		if (!at)

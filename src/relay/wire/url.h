@@ -8,8 +8,8 @@
  *   nets, nets6   TLS over TCP
 *   udp, udp6     packets as datagrams, the rest over TCP    udps, udps6: the rest over TLS
  *
- * A producer's URL has two ports, for control and data. A viewer's URL has one port, and its path is
- * host/TARGET[/SESSION], or SESSION alone.
+ * A producer's URL has two ports, for control and data. A viewer's URL has one port, and its path
+ * is host/TARGET[/SESSION], or SESSION alone.
  */
 #ifndef KYMO_RELAY_URL_H
 #define KYMO_RELAY_URL_H
