@@ -131,7 +131,9 @@ int ctf_sync_read(int fd, struct ctf_sync *sync)
 	if (got != sizeof(bytes) || be32toh(bytes.magic) != CTF_SYNC_MAGIC ||
 	    be32toh(bytes.version) != CTF_SYNC_VERSION)
 		return -EINVAL;
-	*sync = (struct ctf_sync){ be64toh(bytes.number), be64toh(bytes.time), be64toh(bytes.streams) };
+	*sync = (struct ctf_sync){
+		be64toh(bytes.number), be64toh(bytes.time), be64toh(bytes.streams),
+	};
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packet headers and contexts: decoded by walk() once per packet. The values are kept for all events of the packet. Sizes
- * are checked against each other and against the file: whatever the packet says is input.
+ * Packet headers and contexts: decoded by walk() once per packet. The values are kept for all
+ * events of the packet. Sizes are checked against each other and against the file: whatever the
+ * packet says is input.
  */
 #include <string.h>
 
@@ -103,7 +104,8 @@ static void gather_text(void *arg, const struct ctf_node *node, const char *byte
 		plan_text(&g->stream->context_out, plan_role(node), bytes, size, false);
 }
 
-static const struct visitor gather = { gather_open, gather_close, gather_number, gather_text, false };
+static const struct visitor gather = { gather_open, gather_close, gather_number, gather_text,
+				       false };
 
 /* Walk @node behind what was read so far; fetches more of the file until it fits. */
 static int read_scope(struct ctf_stream *s, struct gather *g, const struct ctf_node *node,
@@ -185,7 +187,10 @@ static int check_header(struct ctf_stream *s, struct ctf_trace *trace, const str
 	return 0;
 }
 
-/* Fill in the sizes that the packet does not have; check them against each other and against the file. */
+/*
+ * Fill in the sizes that the packet does not have; check them against each other and against the
+ * file.
+ */
 static int check_sizes(struct ctf_stream *s, struct packet *p)
 {
 	uint64_t left = s->file[s->file_index].size - s->packet_offset;
@@ -208,10 +213,12 @@ static int check_sizes(struct ctf_stream *s, struct packet *p)
 	if (s->cut_off) {
 		s->content_end = left * 8;
 		if (!s->quiet)
-			reader_warn(s->reader, "%s: byte %llu: the last packet is cut off: %llu of %llu "
+			reader_warn(s->reader,
+				    "%s: byte %llu: the last packet is cut off: %llu of %llu "
 				    "bytes exist; their events are read",
-				    s->file[s->file_index].path, (unsigned long long)s->packet_offset,
-				    (unsigned long long)left, (unsigned long long)s->packet_bytes);
+				    s->file[s->file_index].path,
+				    (unsigned long long)s->packet_offset, (unsigned long long)left,
+				    (unsigned long long)s->packet_bytes);
 	}
 	s->packet_bytes = left;
 	return 0;

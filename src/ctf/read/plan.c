@@ -2,9 +2,10 @@
 /*
  * Compiles the scopes of an event class into a plan, see plan.h; plan_run.c runs it.
  *
- * add() goes through the fields in their order. A field of fixed size makes the present run longer, and gets a load if
- * its value is needed. A field without a fixed size ends the run, and a new step begins behind it. There only the
- * alignment to a byte is known; begins() ends a run early when a field needs a stricter alignment than is known.
+ * add() goes through the fields in their order. A field of fixed size makes the present run longer,
+ * and gets a load if its value is needed. A field without a fixed size ends the run, and a new step
+ * begins behind it. There only the alignment to a byte is known; begins() ends a run early when a
+ * field needs a stricter alignment than is known.
  */
 #include "ctf/read/plan.h"
 
@@ -63,10 +64,12 @@ static void add_load(struct builder *b, const struct ctf_node *node, int target)
 		b->failed = true;
 		return;
 	}
-	plan->load[plan->load_count++] = (struct plan_load) {
-		.node = node, .bit = (uint32_t)b->bit, .target = (int8_t)target,
-		.simple = node->type->kind <= CTF_KIND_FLOAT && !node->big_endian && !(b->bit & 7) &&
-			  !node->type->is_reversed && !node->type->is_bool &&
+	plan->load[plan->load_count++] = (struct plan_load){
+		.node = node,
+		.bit = (uint32_t)b->bit,
+		.target = (int8_t)target,
+		.simple = node->type->kind <= CTF_KIND_FLOAT && !node->big_endian &&
+			  !(b->bit & 7) && !node->type->is_reversed && !node->type->is_bool &&
 			  (size == 8 || size == 16 || size == 32 || size == 64),
 	};
 	b->step.load_count++;
@@ -174,8 +177,9 @@ static void add(struct builder *b, const struct ctf_node *node)
 		break;
 	case CTF_KIND_ARRAY:
 		begins(b, node->type->align);
-		if (!node->plain || node->type->unit > 1 || node->fixed > RUN_MAX || b->bit + node->fixed > RUN_MAX ||
-		    (target >= 0 && b->bit & 7) || wanted(&node->child[0])) {
+		if (!node->plain || node->type->unit > 1 || node->fixed > RUN_MAX ||
+		    b->bit + node->fixed > RUN_MAX || (target >= 0 && b->bit & 7) ||
+		    wanted(&node->child[0])) {
 			if (b->bit & 7)
 				b->failed = true;
 			add_dynamic(b, node, PLAN_WALK);
@@ -201,7 +205,10 @@ static void add(struct builder *b, const struct ctf_node *node)
 	}
 }
 
-/* What walk() decodes may end inside a byte, and runs begin on bytes: a class with such a part has no steps. */
+/*
+ * What walk() decodes may end inside a byte, and runs begin on bytes: a class with such a part has
+ * no steps.
+ */
 bool plan_ends_on_byte(const struct ctf_node *node)
 {
 	switch (node->type->kind) {
@@ -227,7 +234,10 @@ static bool walks_end_on_bytes(const struct plan *plan)
 	return true;
 }
 
-/* Move the contexts that most LTTng traces have from the loads of the first step to vpid_at and so on. */
+/*
+ * Move the contexts that most LTTng traces have from the loads of the first step to vpid_at and so
+ * on.
+ */
 static void lift_contexts(struct plan *plan)
 {
 	struct plan_step *step = &plan->step[0];
@@ -311,7 +321,8 @@ static int make_fetches(struct plan *plan)
 	plan->wanted = plan->fetch_count || plan->contexts;
 	plan->simple = !plan->contexts;
 	for (uint32_t i = 0; i < plan->fetch_count; i++)
-		plan->simple &= plan->fetch[i].kind <= FETCH_I32 && plan->fetch[i].target < KYMO_CTF_BIND_FIELDS;
+		plan->simple &= plan->fetch[i].kind <= FETCH_I32 &&
+				plan->fetch[i].target < KYMO_CTF_BIND_FIELDS;
 	return 0;
 }
 

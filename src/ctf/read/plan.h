@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan says how to skip one event of a class and where its values are. It is compiled once per class, and then runs
- * for each event without looking at types.
+ * A plan says how to skip one event of a class and where its values are. It is compiled once per
+ * class, and then runs for each event without looking at types.
  *
- * The bytes behind the event header are cut into steps. A step is a run of bytes of fixed size, with values at constant
- * offsets, and then one thing without a fixed size: a string, a sequence, or anything else, which walk() decodes:
+ * The bytes behind the event header are cut into steps. A step is a run of bytes of fixed size,
+ * with values at constant offsets, and then one thing without a fixed size: a string, a sequence,
+ * or anything else, which walk() decodes:
  *
  *   | vpid vtid procname[17] handle | topic... 0 | depth |
  *   '----------- run --------------'--- string --'- run -'
  *
- * A class of fixed size is one run: one comparison and one addition skip an event. A class with parts that do not begin
- * and end on bytes has no steps; walk() decodes all of it.
+ * A class of fixed size is one run: one comparison and one addition skip an event. A class with
+ * parts that do not begin and end on bytes has no steps; walk() decodes all of it.
  */
 #ifndef KYMO_CTF_PLAN_H
 #define KYMO_CTF_PLAN_H
@@ -18,7 +19,10 @@
 #include "ctf/read/reader.h"
 #include "ctf/read/walk.h"
 
-/* Where a value goes: 0..KYMO_CTF_BIND_FIELDS-1 are kymo_ctf_event.value[]; these are members that every event has. */
+/*
+ * Where a value goes: 0..KYMO_CTF_BIND_FIELDS-1 are kymo_ctf_event.value[]; these are members that
+ * every event has.
+ */
 enum plan_target {
 	TARGET_VPID = KYMO_CTF_BIND_FIELDS, TARGET_VTID, TARGET_PROCNAME, TARGET_CPU, TARGET_INIT,
 	TARGET_COUNT,
@@ -58,19 +62,27 @@ struct plan_step {
 };
 
 struct plan {
-	bool fixed;			/* one run that begins on any byte: @size is all that is needed to skip it */
+	/* one run that begins on any byte: @size is all that is needed to skip it */
+	bool fixed;
 	bool walked;			/* no steps: walk() decodes all scopes */
 	uint32_t size;
-	/* Offsets of the contexts that most LTTng traces have, in the first run; -1: not there. No load has them, too. */
+	/*
+	 * Offsets of the contexts that most LTTng traces have, in the first run; -1: not there. No
+	 * load has them, too.
+	 */
 	int32_t vpid_at, vtid_at, procname_at;
 	uint32_t procname_size;
 	bool contexts;			/* at least one of them exists */
 	struct plan_step *step;
 	struct plan_load *load;
 	uint32_t step_count, load_count;
-	/* fetches: all bound values are at constant offsets, so plan_fetch() is enough. wanted: there are such values. */
+	/*
+	 * fetches: all bound values are at constant offsets, so plan_fetch() is enough. wanted:
+	 * there are such values.
+	 */
 	bool fetches, wanted;
-	bool simple;		/* ... and all are bound fields of 32 or 64 bits, without contexts */
+	/* ... and all are bound fields of 32 or 64 bits, without contexts */
+	bool simple;
 	struct plan_fetch *fetch;
 	uint32_t fetch_count;
 };
@@ -99,7 +111,10 @@ void plan_free(struct plan *plan);
 enum walk_result plan_run(const struct plan *plan, struct ctf_node *const scope[3],
 			  struct cursor *c, struct plan_out *out);
 
-/** plan_fetch() - the bound values of an event whose plan has @fetches; @at: the byte behind its header */
+/**
+ * plan_fetch() - the bound values of an event whose plan has @fetches; @at: the byte behind its
+ * header
+ */
 void plan_fetch(const struct plan *plan, const uint8_t *at, struct plan_out *out);
 
 /** plan_ends_on_byte() - whether what begins on a byte as @node always ends on one. */
@@ -108,7 +123,10 @@ bool plan_ends_on_byte(const struct ctf_node *node);
 /** plan_role() - which enum plan_target a context field of this name is, or -1. */
 int plan_role(const struct ctf_node *node);
 
-/** plan_target() - where the value of @node goes: its binding, else its role when it is in a context; or -1. */
+/**
+ * plan_target() - where the value of @node goes: its binding, else its role when it is in a
+ * context; or -1.
+ */
 int plan_target(const struct ctf_node *node);
 
 /** plan_number(), plan_text() - store one value. Also for the contexts of packets, see packet.c. */

@@ -116,7 +116,9 @@ static void pick_text(void *arg, const struct ctf_node *node, const char *bytes,
 	plan_text(arg, plan_target(node), bytes, size, terminated);
 }
 
-static const struct visitor pick = { .open = pick_open, .number = pick_number, .text = pick_text, .picks = true };
+static const struct visitor pick = {
+	.open = pick_open, .number = pick_number, .text = pick_text, .picks = true
+};
 
 static enum walk_result walk_all(struct ctf_node *const scope[3], struct cursor *c,
 				 struct plan_out *out)
@@ -176,7 +178,8 @@ static void contexts(const struct plan *plan, const uint8_t *run, struct plan_ou
 		if (!name[plan->procname_size - 1])
 			event->procname = name;
 		else
-			plan_text(out, TARGET_PROCNAME, name, strnlen(name, plan->procname_size), false);
+			plan_text(out, TARGET_PROCNAME, name, strnlen(name, plan->procname_size),
+				  false);
 	}
 }
 
@@ -202,7 +205,8 @@ static enum walk_result dynamic(const struct plan_step *step, struct cursor *c, 
 		if (begin > c->end >> 3 || count > ((c->end >> 3) - begin) / step->stride)
 			return WALK_SHORT;
 		if (step->target >= 0)
-			put_elements(out, step->target, step->node, (const char *)c->base + begin, count);
+			put_elements(out, step->target, step->node, (const char *)c->base + begin,
+				     count);
 		*at = begin + count * step->stride;
 		return WALK_OK;
 	case PLAN_WALK:
@@ -304,7 +308,8 @@ void fetch_rare(const struct plan_fetch *fetch, const uint8_t *at, struct plan_o
 		value.size = 32;
 		break;
 	default:
-		put_elements(out, fetch->target, fetch->node, (const char *)at, fetch->node->type->length);
+		put_elements(out, fetch->target, fetch->node, (const char *)at,
+			     fetch->node->type->length);
 		return;
 	}
 	if (fetch->target < KYMO_CTF_BIND_FIELDS)

@@ -38,9 +38,10 @@
 #include "ctf/format/index.h"
 
 /*
- * The chunk of a recording that a trace is in: .../archives/BEGIN[-END]-NUMBER. The name of a chunk changes when the
- * chunk is complete. A chunk can be read alone, so it repeats facts of the chunk before it, in stream files of their
- * own. The reader leaves these files out when it reads both chunks.
+ * The chunk of a recording that a trace is in: .../archives/BEGIN[-END]-NUMBER. The name of a chunk
+ * changes when the chunk is complete. A chunk can be read alone, so it repeats facts of the chunk
+ * before it, in stream files of their own. The reader leaves these files out when it reads both
+ * chunks.
  */
 struct chunk_of {
 	unsigned long number;		/* 0: it is in no chunk */
@@ -85,9 +86,11 @@ struct event_class {
 	int bound;			/* index into the bind table, or KYMO_CTF_UNBOUND */
 	uint8_t absent;			/* bit per value: the class has no such field */
 	uint8_t maybe;			/* bit per value: some events do not have it */
-	const struct ctf_type *label[KYMO_CTF_BIND_FIELDS];	/* the type of values that are enums, or NULL */
+	/* the type of values that are enums, or NULL */
+	const struct ctf_type *label[KYMO_CTF_BIND_FIELDS];
 	bool fetches;			/* plan_fetch() gives all that is wanted */
-	int8_t packet_value[KYMO_CTF_BIND_FIELDS];	/* index into ctf_stream.packet_value, or -1 */
+	/* index into ctf_stream.packet_value, or -1 */
+	int8_t packet_value[KYMO_CTF_BIND_FIELDS];
 };
 
 struct stream_class {
@@ -104,7 +107,8 @@ struct stream_class {
 	struct event_class **by_id;	/* dense up to by_id_count */
 	uint64_t by_id_count;
 	struct scan_entry *scan;	/* by id; NULL: general headers */
-	uint32_t usual[2];		/* the two most common sizes of events with their header, bytes */
+	/* the two most common sizes of events with their header, bytes */
+	uint32_t usual[2];
 	struct event_class **class;	/* all, by id */
 	uint32_t class_count;
 };
@@ -117,8 +121,10 @@ struct scan_entry {
 #define SCAN_NOT UINT32_MAX
 #define SCAN_BOUND (UINT32_C(1) << 31)
 
-/* An event that was found: time, class and place. The place is where its body begins (with HEADER_GENERAL: its header),
- * in bits from the beginning of the window. */
+/*
+ * An event that was found: time, class and place. The place is where its body begins (with
+ * HEADER_GENERAL: its header), in bits from the beginning of the window.
+ */
 struct event_record {
 	int64_t key;			/* epoch ns */
 	uint64_t what;
@@ -161,13 +167,16 @@ struct window {
 	int fd;				/* -1: not open */
 	bool is_packed;			/* what is open is compressed */
 	struct packed *packed;		/* it, when it was needed */
-	bool failed;			/* the file could not be opened or read; a warning says so */
+	/* the file could not be opened or read; a warning says so */
+	bool failed;
 };
 
 struct ctf_stream {
-	struct event_record *next;	/* in the batch: the event to return next, or that was returned last */
+	/* in the batch: the event to return next, or that was returned last */
+	struct event_record *next;
 	struct event_record *batch_end;
-	struct event_record *batch;	/* events that were found; all are in one packet and in the window */
+	/* events that were found; all are in one packet and in the window */
+	struct event_record *batch;
 	uint32_t batch_capacity;
 	uint32_t index;
 	struct cursor at;		/* behind the last event that was found */
@@ -187,10 +196,12 @@ struct ctf_stream {
 	uint8_t *head_bytes;		/* header and context of the packet, for printing */
 	size_t head_capacity;
 	uint64_t head_number;		/* of head_bytes; unique in the reader and its copies */
-	struct kymo_ctf_event context;	/* vpid, vtid, cpu, procname, values of the packet context */
+	/* vpid, vtid, cpu, procname, values of the packet context */
+	struct kymo_ctf_event context;
 	struct plan_out context_out;
 	struct kymo_ctf_value packet_value[KYMO_CTF_BIND_FIELDS];
-	const char *packet_names[KYMO_CTF_BIND_FIELDS];	/* fields of the packet context that are bound */
+	/* fields of the packet context that are bound */
+	const char *packet_names[KYMO_CTF_BIND_FIELDS];
 	const struct stream_class *named;	/* the class whose names these are; NULL: not yet */
 	/* the packet before */
 	bool has_before;
@@ -229,29 +240,34 @@ struct kymo_ctf_reader {
 	unsigned heap_count, heap_room;
 	bool started;
 	struct ctf_stream *last;	/* of the event that kymo_ctf_next() returned last */
-	int64_t run_until;		/* events of @last up to this time come before those of all other streams */
+	/* events of @last up to this time come before those of all other streams */
+	int64_t run_until;
 	struct pool bound;		/* of @bind and its texts */
 	const struct kymo_ctf_bind *bind;	/* a copy */
 	unsigned bind_count;
 	int64_t window_begin, window_end;
-	int64_t (*map_time)(const void *context, int64_t ns);	/* see kymo_ctf_map_time(); NULL: none */
+	/* see kymo_ctf_map_time(); NULL: none */
+	int64_t (*map_time)(const void *context, int64_t ns);
 	const void *map_context;
 	bool only_bound;
 	bool growing;
 	bool refreshing;		/* inside kymo_ctf_refresh() */
 	bool plans_stale;		/* a refresh found metadata or streams that no plan knows */
-	unsigned look_at;		/* the trace that a walk through the directories probably meets next */
+	/* the trace that a walk through the directories probably meets next */
+	unsigned look_at;
 	struct plan_out out;
 	pthread_mutex_t warning_lock;
 	char *warning[WARNINGS_MAX];
 	unsigned warning_count;
-	char **retired;			/* old names of files; the user may still have pointers to them */
+	/* old names of files; the user may still have pointers to them */
+	char **retired;
 	unsigned retired_count, retired_capacity;
 	unsigned open_files;		/* atomic */
 	uint64_t heads;			/* atomic: the last head_number of a stream */
 	unsigned threads;		/* that may find events ahead */
 	struct ahead *ahead;		/* NULL: none does */
-	struct printer *printer;	/* of kymo_ctf_print_event(), made when it is first called */
+	/* of kymo_ctf_print_event(), made when it is first called */
+	struct printer *printer;
 };
 
 /* ---- reader_state.c ---- */
@@ -260,8 +276,10 @@ __attribute__((format(printf, 2, 3)))
 void reader_warn(struct kymo_ctf_reader *reader, const char *format, ...);
 
 /* ---- reader.c ---- */
-/* Streams and classes may be added between these two. reader_settle() gives up the event that was returned last,
- * reader_resume() merges all streams again. */
+/*
+ * Streams and classes may be added between these two. reader_settle() gives up the event that was
+ * returned last, reader_resume() merges all streams again.
+ */
 void reader_settle(struct kymo_ctf_reader *reader);
 int reader_resume(struct kymo_ctf_reader *reader, struct kymo_err *err);
 
@@ -273,26 +291,34 @@ void chunk_free(struct chunk_of *chunk);
 bool chunk_is_same(const struct chunk_of *a, const struct chunk_of *b);
 /* Whether the reader has a trace of the chunk before @chunk. */
 bool chunk_goes_on(const struct kymo_ctf_reader *reader, const struct chunk_of *chunk);
-/* Whether a number is missing right before the chunk of a trace from @first on; and warn of each. */
+/*
+ * Whether a number is missing right before the chunk of a trace from @first on; and warn of each.
+ */
 bool chunk_is_missing(const struct kymo_ctf_reader *reader, unsigned first);
 void chunk_warn_of_missing(struct kymo_ctf_reader *reader, unsigned first);
 /* Whether stream file @name only repeats facts of the chunk before. */
 bool chunk_repeats(const char *name);
-/* The present name of @path, which does not exist: its chunk may be complete now. NULL: it was removed. */
+/*
+ * The present name of @path, which does not exist: its chunk may be complete now. NULL: it was
+ * removed.
+ */
 char *chunk_moved(const char *path);
 /* The same for a stream file, which may also have been compressed. */
 char *chunk_file_now(const char *path);
 
 /* ---- reader_tree.c ---- */
 int tree_open(struct kymo_ctf_reader *reader, const char *path, struct kymo_err *err);
-/* Add every trace below @path; inside kymo_ctf_refresh() only those that the reader does not have. */
-int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth, struct kymo_err *err);
+/*
+ * Add every trace below @path; inside kymo_ctf_refresh() only those that the reader does not have.
+ */
+int tree_walk(struct kymo_ctf_reader *reader, const char *path, unsigned depth,
+	      struct kymo_err *err);
 char *path_join(const char *directory, const char *name);
 
 /* ---- reader_files.c ---- */
 /*
- * What is new in a trace's directory. The sizes of files are read before the metadata: then the metadata describes every
- * byte that is counted here, even while another program writes the trace.
+ * What is new in a trace's directory. The sizes of files are read before the metadata: then the
+ * metadata describes every byte that is counted here, even while another program writes the trace.
  */
 struct file_list {
 	struct listed {
@@ -318,7 +344,10 @@ struct ctf_stream *stream_new(struct kymo_ctf_reader *reader, const struct ctf_t
 			      char *path, uint64_t size);
 int files_stream(struct kymo_ctf_reader *reader, struct ctf_stream *stream);
 
-/* Bytes of the file at @path that its writer lets others read; of @size, and not below @from, which was readable. */
+/*
+ * Bytes of the file at @path that its writer lets others read; of @size, and not below @from, which
+ * was readable.
+ */
 uint64_t file_readable(const char *path, uint64_t from, uint64_t size);
 
 /* Fill trace->info from the metadata. */
@@ -349,8 +378,10 @@ int64_t window_need(struct ctf_stream *stream, uint64_t offset, uint64_t size);
 void window_close(struct ctf_stream *stream);
 
 /* ---- packet.c ---- */
-/* Parse the packet at packet_offset. Return: 0; -1: nothing usable begins there (a warning says why);
- * PACKET_NOT_YET: the trace is growing, and the packet is not complete. */
+/*
+ * Parse the packet at packet_offset. Return: 0; -1: nothing usable begins there (a warning says
+ * why); PACKET_NOT_YET: the trace is growing, and the packet is not complete.
+ */
 #define PACKET_NOT_YET 1
 int packet_open(struct ctf_stream *stream);
 
@@ -410,11 +441,16 @@ void stream_clone_free(struct ctf_stream *clone);
 bool stream_continue(struct ctf_stream *to, struct ctf_stream *from);
 
 /* ---- stream_batch.c ---- */
-/* Add events at the cursor to the batch. Ends when the batch is full, or the packet ends, or when the next event is not in
- * memory: loading it would overwrite what the batch refers to. */
+/*
+ * Add events at the cursor to the batch. Ends when the batch is full, or the packet ends, or when
+ * the next event is not in memory: loading it would overwrite what the batch refers to.
+ */
 void batch_fill(struct ctf_stream *stream);
-/* The event at the cursor: sets event_begin, event and clock, and goes behind it. @body: behind its header.
- * Return: what stopped it; the cursor is then where it was. */
+/*
+ * The event at the cursor: sets event_begin, event and clock, and goes behind it. @body: behind its
+ * header.
+ * Return: what stopped it; the cursor is then where it was.
+ */
 enum walk_result stream_event(struct ctf_stream *stream, uint64_t *body);
 /* Position behind the header of @record; sets stream->event. */
 uint64_t record_body(struct ctf_stream *stream, const struct event_record *record, bool *readable);

@@ -7,7 +7,8 @@
  *
  * Scopes that an event does not have are left out. An enum is {"label":..,"value":..}, a bit
  * map with names {"flags":[..],"value":..}, a variant
- * the value it holds, an optional field that is absent null; floats that JSON does not know are null.
+ * the value it holds, an optional field that is absent null; floats that JSON does not know are
+ * null.
  */
 #include <math.h>
 #include <string.h>
@@ -176,7 +177,8 @@ static void print_class(struct printer *p, const struct kymo_ctf_reader *reader,
 	printer_learn(p, s, &json, before);
 }
 
-void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
+void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
+			       FILE *out)
 {
 	static const char *const keys[SCOPE_COUNT] = {
 		[SCOPE_PACKET_CONTEXT] = ",\"packet\":", [SCOPE_STREAM_CONTEXT] = ",\"context\":",
@@ -191,9 +193,10 @@ void kymo_ctf_print_event_json(struct kymo_ctf_reader *reader, const struct kymo
 	printer_text(p, "{\"ts_ns\":");
 	json_text_put_i64(&p->line, event->ns);
 	printer_text(p, ",\"clock_ns\":");
-	json_text_put_u64(&p->line, trace_clock(reader->trace[s->info.trace],
-						(int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
-						s->class->offset_ns));
+	json_text_put_u64(&p->line,
+			  trace_clock(reader->trace[s->info.trace],
+				      (int64_t)(event->clock_ns + (uint64_t)s->class->offset_ns),
+				      s->class->offset_ns));
 	print_class(p, reader, s);
 	printer_text(p, ",\"stream\":");
 	json_text_put_u64(&p->line, event->stream);

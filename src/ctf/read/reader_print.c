@@ -81,7 +81,8 @@ void printer_learn(struct printer *p, const struct ctf_stream *s, const struct v
 void printer_flush(struct printer *p, FILE *out)
 {
 	if (!p->line.failed)
-		(void)fwrite_unlocked(p->line.text, 1, p->line.size, out);	/* the caller looks at ferror(out) */
+		/* the caller looks at ferror(out) */
+		(void)fwrite_unlocked(p->line.text, 1, p->line.size, out);
 	p->line.size = 0;
 }
 
@@ -128,8 +129,8 @@ void printer_clean(struct printer *p, const char *text)
 
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node)
 {
-	const uint16_t hidden = ROLE_TIME | ROLE_END_TIME | ROLE_CONTENT_SIZE | ROLE_PACKET_SIZE | ROLE_SEQUENCE |
-				ROLE_DISCARDED;
+	const uint16_t hidden = ROLE_TIME | ROLE_END_TIME | ROLE_CONTENT_SIZE | ROLE_PACKET_SIZE |
+				ROLE_SEQUENCE | ROLE_DISCARDED;
 
 	return node->scope == SCOPE_PACKET_CONTEXT && p->depth == 1 && node->roles & hidden;
 }
@@ -145,8 +146,8 @@ static bool shows_something(struct printer *p, const struct ctf_node *node)
 	return shown;
 }
 
-struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
-				  uint64_t *pos)
+struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader,
+				  const struct kymo_ctf_event *event, uint64_t *pos)
 {
 	struct ctf_stream *s = reader->last;
 	bool readable;
@@ -163,7 +164,8 @@ static struct printed_head *head_of(struct printer *p, const struct ctf_stream *
 	return ARRAY_AT(p->head, p->heads, s->index);
 }
 
-static bool print_scope(struct cursor *c, const struct ctf_node *node, const struct visitor *visitor, struct printer *p)
+static bool print_scope(struct cursor *c, const struct ctf_node *node,
+			const struct visitor *visitor, struct printer *p)
 {
 	if (!node || !shows_something(p, node))
 		return false;
@@ -175,8 +177,11 @@ static bool print_scope(struct cursor *c, const struct ctf_node *node, const str
 
 static bool print_packet(struct ctf_stream *s, const struct visitor *visitor, struct printer *p)
 {
-	struct cursor c = { .base = s->head_bytes, .pos = s->packet.context_begin, .end = s->packet.first_event,
-		.slot = s->slot, .budget = WALK_BUDGET };
+	struct cursor c = { .base = s->head_bytes,
+			    .pos = s->packet.context_begin,
+			    .end = s->packet.first_event,
+			    .slot = s->slot,
+			    .budget = WALK_BUDGET };
 	struct printed_head *head = head_of(p, s);
 	const size_t before = p->line.size;
 	bool shown;

@@ -95,7 +95,7 @@ bool printer_scope(struct ctf_stream *s, const struct event_class *event, enum c
 bool printer_is_hidden(const struct printer *p, const struct ctf_node *node);
 
 /* The stream of the event last returned, and @pos behind its header. NULL: it was no event. */
-struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
-				  uint64_t *pos);
+struct ctf_stream *printer_stream(struct kymo_ctf_reader *reader,
+				  const struct kymo_ctf_event *event, uint64_t *pos);
 
 #endif

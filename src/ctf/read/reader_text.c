@@ -153,7 +153,8 @@ static void print_labels(struct printer *p, const struct ctf_type *type, uint64_
 	unsigned labels = 0, printed = 0;
 
 	for (uint32_t i = 0; i < type->range_count; i++)
-		labels += walk_in_range(type, &type->range[i], value) && !labelled_before(type, i, value);
+		labels += walk_in_range(type, &type->range[i], value) &&
+			  !labelled_before(type, i, value);
 	printer_text(p, "( ");
 	if (!labels)
 		printer_text(p, type->is_flags ? "<none>" : "<unknown>");
@@ -278,7 +279,8 @@ static void print_class(struct printer *p, const struct kymo_ctf_reader *reader,
 	printer_learn(p, s, &text, before);
 }
 
-void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event, FILE *out)
+void kymo_ctf_print_event(struct kymo_ctf_reader *reader, const struct kymo_ctf_event *event,
+			  FILE *out)
 {
 	struct printer *p = printer_get(reader);
 	bool any = false;

@@ -42,6 +42,7 @@ static enum walk_result take_leb128(struct cursor *c, const struct ctf_type *typ
 static enum walk_result take_number(struct cursor *c, const struct ctf_node *node, uint64_t *value)
 {
 	const struct ctf_type *type = node->type;
+	uint64_t bits;
 
 	if (align_to(c, type->align))
 		return WALK_SHORT;
@@ -49,8 +50,8 @@ static enum walk_result take_number(struct cursor *c, const struct ctf_node *nod
 		return take_leb128(c, type, value);
 	if (c->end - c->pos < type->size)
 		return WALK_SHORT;
-	*value = bits_extend(walk_bits(node, bits_load(c->base, c->pos, type->size, node->big_endian)), type->size,
-			     type->is_signed);
+	bits = bits_load(c->base, c->pos, type->size, node->big_endian);
+	*value = bits_extend(walk_bits(node, bits), type->size, type->is_signed);
 	c->bits = type->size;
 	c->pos += type->size;
 	return WALK_OK;
