@@ -2,8 +2,8 @@
 /*
  * Matches captured packets with messages; see capture.h.
  *
- * The idea: the publisher's source timestamp is in the message's event and in its packets. So of all
- * messages only those are kept whose timestamp a packet has. At the end, each packet finds its
+ * The idea: the publisher's source timestamp is in the message's event and in its packets. So of
+ * all messages only those are kept whose timestamp a packet has. At the end, each packet finds its
  * message by timestamp and, if two writers have messages of the same nanosecond, by the GUID.
  */
 #include "analysis/capture/capture_internal.h"
@@ -24,7 +24,8 @@ struct capture {
 	const struct captures *captures;
 	const struct align *align;
 	int host[CAPTURE_FILES_MAX];	/* of align, of each file; -1: none */
-	int64_t first_ns[CAPTURE_FILES_MAX], last_ns[CAPTURE_FILES_MAX];	/* in the trace's time */
+	/* in the trace's time */
+	int64_t first_ns[CAPTURE_FILES_MAX], last_ns[CAPTURE_FILES_MAX];
 	struct message *message;
 	uint64_t count, size;
 	struct map by_stamp;	/* source timestamp -> number of the first message + 1 */
@@ -42,7 +43,8 @@ int64_t capture_time(const struct capture *capture, const struct capture_packet 
 {
 	const int host = capture->host[packet->file];
 
-	return packet->ns + (host >= 0 ? align_shift(capture->align, (unsigned)host, packet->ns) : 0);
+	return packet->ns +
+	       (host >= 0 ? align_shift(capture->align, (unsigned)host, packet->ns) : 0);
 }
 
 static void find_hosts(struct capture *capture)
@@ -59,8 +61,10 @@ static void find_hosts(struct capture *capture)
 		capture->first_ns[file] = source->first_ns;
 		capture->last_ns[file] = source->last_ns;
 		if (capture->host[file] >= 0) {
-			capture->first_ns[file] += align_shift(capture->align, (unsigned)capture->host[file], source->first_ns);
-			capture->last_ns[file] += align_shift(capture->align, (unsigned)capture->host[file], source->last_ns);
+			capture->first_ns[file] += align_shift(
+				capture->align, (unsigned)capture->host[file], source->first_ns);
+			capture->last_ns[file] += align_shift(
+				capture->align, (unsigned)capture->host[file], source->last_ns);
 		}
 	}
 }
@@ -93,16 +97,20 @@ static struct message *message_of(struct capture *capture, const struct model_me
 	}
 	first = (uintptr_t)map_get(&capture->by_stamp, (uint64_t)message->source_ns, 0);
 	capture->message[capture->count] = (struct message){
-		.pub = { .id = message->id, .publisher = message->publisher, .source_ns = message->source_ns },
+		.pub = { .id = message->id,
+			 .publisher = message->publisher,
+			 .source_ns = message->source_ns },
 		.next = first ? first - 1 : NOBODY,
 	};
 	number = ++capture->count;
-	capture->failed |= map_put(&capture->by_stamp, (uint64_t)message->source_ns, 0, (void *)number) ||
-			   map_put(&capture->by_id, message->id, 0, (void *)number);
+	capture->failed |=
+		map_put(&capture->by_stamp, (uint64_t)message->source_ns, 0, (void *)number) ||
+		map_put(&capture->by_id, message->id, 0, (void *)number);
 	return &capture->message[number - 1];
 }
 
-static void count(struct capture *capture, struct array *array, const struct model_publisher *publisher)
+static void count(struct capture *capture, struct array *array,
+		  const struct model_publisher *publisher)
 {
 	uint64_t *number = array_at(array, publisher->index, sizeof(*number));
 
@@ -150,7 +158,8 @@ static void on_taken(void *context, const struct model_message *message)
 	its->pub.send_ns = message->send_ns;
 	if (message->dds.sent_ns)
 		its->pub.given_ns = message->dds.sent_ns;
-	if (message->dds.received_ns && (!its->pub.received_ns || message->dds.received_ns < its->pub.received_ns))
+	if (message->dds.received_ns &&
+	    (!its->pub.received_ns || message->dds.received_ns < its->pub.received_ns))
 		its->pub.received_ns = message->dds.received_ns;
 }
 
@@ -165,7 +174,9 @@ static bool has_guid(const struct model_publisher *publisher)
 	return publisher->gid.size >= 16 && memcmp(publisher->gid.bytes + 8, zero, 8) != 0;
 }
 
-/* The message of @packet. Where a publisher's gid is no GUID, as on Humble, the timestamp must do. */
+/*
+ * The message of @packet. Where a publisher's gid is no GUID, as on Humble, the timestamp must do.
+ */
 static struct message *find_message(struct capture *capture, const struct capture_packet *packet)
 {
 	struct message *only = NULL;
@@ -175,7 +186,8 @@ static struct message *find_message(struct capture *capture, const struct captur
 	for (int64_t ns = packet->source_ns - 1; ns <= packet->source_ns + 1; ns++) {
 		const uintptr_t first = (uintptr_t)map_get(&capture->by_stamp, (uint64_t)ns, 0);
 
-		for (uint64_t i = first ? first - 1 : NOBODY; i != NOBODY; i = capture->message[i].next) {
+		for (uint64_t i = first ? first - 1 : NOBODY; i != NOBODY;
+		     i = capture->message[i].next) {
 			struct message *message = &capture->message[i];
 
 			if (!has_guid(message->pub.publisher))
@@ -198,14 +210,16 @@ static void later(int64_t *most, int64_t ns)
 }
 
 /* Without hosts, the capture is of the one host that there is: the sender's, and the receiver's. */
-static bool is_of_host(const struct capture *capture, const struct capture_packet *packet, const struct model_publisher *publisher)
+static bool is_of_host(const struct capture *capture, const struct capture_packet *packet,
+		       const struct model_publisher *publisher)
 {
 	const char *host = captures_host(capture->captures, packet);
 
 	return !host || !strcmp(host, publisher->process->hostname);
 }
 
-static void add_packet(struct capture *capture, struct message *message, const struct capture_packet *packet)
+static void add_packet(struct capture *capture, struct message *message,
+		       const struct capture_packet *packet)
 {
 	struct capture_message *its = &message->pub;
 	const int64_t ns = capture_time(capture, packet);
@@ -228,22 +242,25 @@ static void add_packet(struct capture *capture, struct message *message, const s
 }
 
 /*
- * How many copies of @packet left the sender's host and are not in the capture of the host that they
- * went to. Captures of hosts that nothing went to say nothing.
+ * How many copies of @packet left the sender's host and are not in the capture of the host that
+ * they went to. Captures of hosts that nothing went to say nothing.
  */
-static unsigned lost_copies(const struct capture *capture, const struct capture_packet *packet, const struct model_publisher *publisher)
+static unsigned lost_copies(const struct capture *capture, const struct capture_packet *packet,
+			    const struct model_publisher *publisher)
 {
 	const struct captures *captures = capture->captures;
 	int64_t sent, least = 0, there;
 	bool is_known = false;
 
-	if (!packet->is_first_to || !captures_host(captures, packet) || !is_of_host(capture, packet, publisher))
+	if (!packet->is_first_to || !captures_host(captures, packet) ||
+	    !is_of_host(capture, packet, publisher))
 		return 0;
 	sent = captures_copies(captures, packet, packet->file);
 	for (unsigned file = 0; file < captures->sources; file++) {
 		const struct capture_packet other = { .file = (uint8_t)file };
 
-		if (is_of_host(capture, &other, publisher) || !was_capturing(capture, file, capture_time(capture, packet)))
+		if (is_of_host(capture, &other, publisher) ||
+		    !was_capturing(capture, file, capture_time(capture, packet)))
 			continue;
 		there = captures_copies(captures, packet, file);
 		if (there < 0)
@@ -254,7 +271,8 @@ static unsigned lost_copies(const struct capture *capture, const struct capture_
 	return least > 0 ? (unsigned)least : 0;
 }
 
-static void note_writer(struct capture *capture, const struct capture_packet *packet, const struct model_publisher *publisher)
+static void note_writer(struct capture *capture, const struct capture_packet *packet,
+			const struct model_publisher *publisher)
 {
 	uint64_t words[2];
 
@@ -262,7 +280,8 @@ static void note_writer(struct capture *capture, const struct capture_packet *pa
 	capture->failed |= map_put(&capture->of_writer, words[0], words[1], (void *)publisher);
 }
 
-const struct model_publisher *capture_publisher(const struct capture *capture, const struct capture_packet *packet)
+const struct model_publisher *capture_publisher(const struct capture *capture,
+						const struct capture_packet *packet)
 {
 	uint64_t words[2];
 
@@ -276,7 +295,8 @@ void capture_finish(struct capture *capture)
 
 	for (uint64_t i = 0; i < captures->count; i++) {
 		const struct capture_packet *packet = &captures->packet[i];
-		struct message *message = packet->kind == CAPTURE_REQUEST ? NULL : find_message(capture, packet);
+		struct message *message =
+			packet->kind == CAPTURE_REQUEST ? NULL : find_message(capture, packet);
 
 		if (!message)
 			continue;
@@ -289,7 +309,8 @@ void capture_finish(struct capture *capture)
 
 /* ---- answers ---- */
 
-const struct capture_message *capture_message(const struct capture *capture, const struct capture_packet *packet)
+const struct capture_message *capture_message(const struct capture *capture,
+					      const struct capture_packet *packet)
 {
 	const uint64_t number = capture->of_packet[packet - capture->captures->packet];
 
@@ -312,15 +333,17 @@ const struct capture_message *capture_publication(const struct capture *capture,
 	return message && message->packets ? message : NULL;
 }
 
-const struct capture_message *capture_before(const struct capture *capture, const struct model_publisher *publisher,
+const struct capture_message *capture_before(const struct capture *capture,
+					     const struct model_publisher *publisher,
 					     uint64_t publication, int64_t from_ns, int64_t to_ns)
 {
 	const struct capture_message *found = NULL, *its;
 
 	for (uint64_t i = 0; i < capture->count; i++) {
 		its = &capture->message[i].pub;
-		if (its->publisher == publisher && its->id < publication && its->again_ns >= from_ns &&
-		    its->again_ns <= to_ns && its->again_ns && (!found || its->again_ns > found->again_ns))
+		if (its->publisher == publisher && its->id < publication &&
+		    its->again_ns >= from_ns && its->again_ns <= to_ns && its->again_ns &&
+		    (!found || its->again_ns > found->again_ns))
 			found = its;
 	}
 	return found;
@@ -339,8 +362,8 @@ bool capture_failed(const struct capture *capture)
 	return capture->failed;
 }
 
-int capture_create(struct capture **result, const struct captures *captures, struct model *model, const struct align *align,
-		   struct kymo_err *err)
+int capture_create(struct capture **result, const struct captures *captures, struct model *model,
+		   const struct align *align, struct kymo_err *err)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 

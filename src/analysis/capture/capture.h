@@ -8,9 +8,9 @@
  *   capture_finish(capture);
  *   capture_message(capture, packet)				which message it carried
  *
- * A message and its packets have the same writer (GUID) and source timestamp; parts of a message that
- * have no timestamp have the writer and the sequence number of one that has. Only packets of DATA and
- * DATA_FRAG submessages of programs' writers count, and requests to send something again.
+ * A message and its packets have the same writer (GUID) and source timestamp; parts of a message
+ * that have no timestamp have the writer and the sequence number of one that has. Only packets of
+ * DATA and DATA_FRAG submessages of programs' writers count, and requests to send something again.
  *
  * Captures have times of CLOCK_REALTIME, as trace clocks have, so one is compared with the other.
  *
@@ -42,18 +42,21 @@ struct capture_address {
 enum capture_kind {
 	CAPTURE_DATA,		/* a message */
 	CAPTURE_FRAGMENT,	/* a part of a message */
-	CAPTURE_REQUEST,	/* a reader asks for messages that it did not get (ACKNACK, NACK_FRAG) */
+	/* a reader asks for messages that it did not get (ACKNACK, NACK_FRAG) */
+	CAPTURE_REQUEST,
 };
 
 /* A submessage of a packet. */
 struct capture_packet {
 	int64_t ns;		/* when it was captured: CLOCK_REALTIME of that host */
 	int64_t source_ns;	/* source timestamp of its message; 0: not known */
-	uint64_t sequence;	/* number of the message; of a request: of the first one that is missing */
+	/* number of the message; of a request: of the first one that is missing */
+	uint64_t sequence;
 	struct capture_address from, to;
 	uint8_t writer[16];	/* GUID */
 	uint32_t bytes;		/* of the packet on the wire, with all its submessages */
-	uint32_t fragment, fragments;	/* the first one, from 1, and how many are in it; 0: not in parts */
+	/* the first one, from 1, and how many are in it; 0: not in parts */
+	uint32_t fragment, fragments;
 	uint8_t file;
 	enum capture_kind kind;
 	/* A copy was captured before, and somebody asked for it; or it went the same way before. */
@@ -79,7 +82,10 @@ void captures_free(struct captures *captures);
 /** captures_read_stream() - the same for one open file; for tests. */
 int captures_read_stream(struct captures **captures, FILE *stream, struct kymo_err *err);
 
-/** captures_count() - the number of packets, in order of files and times; captures_packet(): one of them. */
+/**
+ * captures_count() - the number of packets, in order of files and times; captures_packet(): one of
+ * them.
+ */
 uint64_t captures_count(const struct captures *captures);
 const struct capture_packet *captures_packet(const struct captures *captures, uint64_t index);
 
@@ -109,10 +115,12 @@ struct capture_message {
 	unsigned takes;			/* subscriptions of other processes that received it */
 	unsigned packets, again;
 	uint64_t bytes;
-	int64_t first_ns, last_ns;	/* at the sender's host: first packet, last one that was new */
+	/* at the sender's host: first packet, last one that was new */
+	int64_t first_ns, last_ns;
 	int64_t arrived_ns;		/* at the receiver's host: last packet that was new */
 	int64_t again_ns;		/* at the sender's host: last packet that was sent again */
-	unsigned lost;			/* packets, also those sent again, that the capture of their host does not have */
+	/* packets, also those sent again, that the capture of their host does not have */
+	unsigned lost;
 };
 
 struct capture;
@@ -128,7 +136,8 @@ void capture_finish(struct capture *capture);
 bool capture_failed(const struct capture *capture);
 
 /** capture_message() - which message @packet carried; NULL: none of the trace. */
-const struct capture_message *capture_message(const struct capture *capture, const struct capture_packet *packet);
+const struct capture_message *capture_message(const struct capture *capture,
+					      const struct capture_packet *packet);
 
 /** capture_publication() - the message with this number; NULL: it has no packet. */
 const struct capture_message *capture_publication(const struct capture *capture, uint64_t id);
@@ -137,16 +146,19 @@ const struct capture_message *capture_publication(const struct capture *capture,
 bool capture_covers(const struct capture *capture, int64_t ns);
 
 /**
- * capture_before() - the earlier message of the same publisher that was last sent again in [@from_ns, @to_ns]
+ * capture_before() - the earlier message of the same publisher that was last sent again in
+ * [@from_ns, @to_ns]
  *
  * A reliable reader gets messages in order: until that one arrives, it holds @publication back.
  * Return: NULL: none.
  */
-const struct capture_message *capture_before(const struct capture *capture, const struct model_publisher *publisher,
+const struct capture_message *capture_before(const struct capture *capture,
+					     const struct model_publisher *publisher,
 					     uint64_t publication, int64_t from_ns, int64_t to_ns);
 
 /** capture_publisher() - whose packet it is, or whom a request asks; NULL: none of the trace. */
-const struct model_publisher *capture_publisher(const struct capture *capture, const struct capture_packet *packet);
+const struct model_publisher *capture_publisher(const struct capture *capture,
+						const struct capture_packet *packet);
 
 /** capture_next() - all messages with packets, @at: 0 to begin. Return: NULL after the last. */
 const struct capture_message *capture_next(const struct capture *capture, uint64_t *at);

@@ -116,7 +116,9 @@ static void on_interface(struct file *file, struct capture_bytes body)
 	if (file->interfaces == INTERFACES_MAX || body.size < 8)
 		return;
 	interface = &file->interface[file->interfaces++];
-	*interface = (struct interface){ .link = get16(body.at, file->little), .per_second = 1000000 };
+	*interface = (struct interface){
+		.link = get16(body.at, file->little), .per_second = 1000000,
+	};
 	(void)skip(&body, 8);
 	while (body.size >= 4) {
 		const unsigned code = get16(body.at, file->little),
@@ -253,7 +255,10 @@ int capture_read_file(struct captures *captures, unsigned number, FILE *stream,
 	int status = 0;
 
 	if (file)
-		*file = (struct file){ .captures = captures, .number = number, .stream = stream, .buffer = malloc(FRAME_MAX) };
+		*file = (struct file){
+			.captures = captures, .number = number, .stream = stream,
+			.buffer = malloc(FRAME_MAX),
+		};
 	if (!file || !file->buffer) {
 		free(file);
 		return err_no_memory(err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A datagram of RTPS: a header with the sender's participant, then submessages. Those that say which
- * participant or which time is meant hold for the ones behind them.
+ * A datagram of RTPS: a header with the sender's participant, then submessages. Those that say
+ * which participant or which time is meant hold for the ones behind them.
  *
  *	0  "RTPS", version, vendor	submessage:  0  kind
  *	8  participant of the sender		     1  flags; bit 0: little endian
