@@ -45,7 +45,9 @@ static struct costs_self *self_at(struct costs *costs, int64_t tid, uint32_t hos
 
 static void on_fault(void *context, const struct fault *fault)
 {
-	const struct costs_use use = { .count = { [COSTS_FAULT] = 1, [COSTS_MAJOR] = fault->is_major } };
+	const struct costs_use use = {
+		.count = { [COSTS_FAULT] = 1, [COSTS_MAJOR] = fault->is_major }
+	};
 	struct costs *costs = context;
 	struct costs_self *self = fault->tid > 0 ? self_at(costs, fault->tid, fault->host) : NULL;
 
@@ -95,7 +97,8 @@ static int on_memory(struct costs *costs, struct costs_self *self,
  * Finds the thread that holds the mutex, and what that thread is running. A thread of @host is just
  * beginning to wait for the mutex.
  */
-static void find_holder(struct costs *costs, const struct kymo_ctf_event *event, uint32_t host, struct costs_holder *holder)
+static void find_holder(struct costs *costs, const struct kymo_ctf_event *event, uint32_t host,
+			struct costs_holder *holder)
 {
 	const struct kymo_ctf_value *owner = &event->value[OWNER_FIELD];
 	const struct model_thread *thread;
@@ -127,7 +130,8 @@ static void on_lock(struct costs *costs, struct costs_self *self,
 		find_holder(costs, event, host, &self->holder);
 	} else if (self->lock_ns) {
 		/* In a damaged trace the time may be anything. */
-		if (__builtin_sub_overflow(event->ns, self->lock_ns, &use.lock_ns) || use.lock_ns < 0)
+		if (__builtin_sub_overflow(event->ns, self->lock_ns, &use.lock_ns) ||
+		    use.lock_ns < 0)
 			use.lock_ns = 0;
 		use.holder = self->holder;
 		use.holder.ns = use.lock_ns;
@@ -142,24 +146,30 @@ int costs_event(struct costs *costs, const struct kymo_ctf_event *event)
 	struct costs_self *self;
 	uint32_t host;
 
-	if (event->bound != KYMO_CTF_LOSS && (event->bound < 0 || row < costs->first || row >= costs->end))
+	if (event->bound != KYMO_CTF_LOSS &&
+	    (event->bound < 0 || row < costs->first || row >= costs->end))
 		return costs->failed ? -1 : 0;
 	host = host_named(costs, kymo_ctf_trace(costs->reader, event->trace)->hostname);
 	if (event->bound == KYMO_CTF_LOSS || row >= costs->call_first) {
 		costs->saw_calls |= event->bound != KYMO_CTF_LOSS;
-		return calls_event(&costs->calls, event, costs->call_first, host, 0) || costs->failed ? -1 : 0;
+		if (calls_event(&costs->calls, event, costs->call_first, host, 0))
+			return -1;
+		return costs->failed ? -1 : 0;
 	}
 	costs->saw_faults |= row >= costs->fault_first;
 	costs->saw_libc |= row < costs->fault_first;
-	if (row >= costs->fault_first)
-		return faults_event(&costs->faults, event, costs->fault_first, host, 0) || costs->failed ? -1 : 0;
+	if (row >= costs->fault_first) {
+		if (faults_event(&costs->faults, event, costs->fault_first, host, 0))
+			return -1;
+		return costs->failed ? -1 : 0;
+	}
 	if (!event->vtid)
 		return 0;
 	self = self_at(costs, event->vtid, host);
 	if (!self)
 		return -1;
-	costs_claim(costs, self, host, kymo_ctf_trace(costs->reader, event->trace)->hostname, event->vpid, event->procname,
-		    event->vtid == event->vpid);
+	costs_claim(costs, self, host, kymo_ctf_trace(costs->reader, event->trace)->hostname,
+		    event->vpid, event->procname, event->vtid == event->vpid);
 	if (event->procname && *event->procname)
 		costs_keep_name(self->name, event->procname);
 	if (row >= costs->lock_first)
@@ -187,7 +197,8 @@ static struct costs_self *self_of(struct costs *costs, const struct model_thread
 		costs->failed = true;
 		return self;
 	}
-	costs_claim(costs, self, host, process->hostname, process->pid, process->name, thread->tid == process->pid);
+	costs_claim(costs, self, host, process->hostname, process->pid, process->name,
+		    thread->tid == process->pid);
 	*known = (struct known){ self, process->name };
 	return self;
 }
@@ -243,7 +254,8 @@ static void on_end(void *context, const struct model_instance *instance)
 	struct costs_self *self = self_of(costs, instance->thread);
 	struct costs_open *its, **at, *open;
 
-	for (its = self ? self->open : NULL; its && (its->span || its->id != instance->id); its = its->outer)
+	for (its = self ? self->open : NULL; its && (its->span || its->id != instance->id);
+	     its = its->outer)
 		;
 	if (!its)
 		return;
@@ -261,7 +273,9 @@ static void on_end(void *context, const struct model_instance *instance)
 	open_free(costs, its);
 }
 
-static const struct model_listener listener = { .started = on_started, .instance = on_end, .unfinished = on_end };
+static const struct model_listener listener = { .started = on_started,
+						.instance = on_end,
+						.unfinished = on_end };
 
 static void on_span_begin(void *context, const struct spans_event *event)
 {
@@ -279,7 +293,8 @@ static void on_span_end(void *context, const struct spans_event *event)
 
 	/* Compare the thread as well: another thread may have the same number. */
 	for (at = self ? &self->open : NULL; at && (its = *at); at = &its->outer) {
-		if (its->span != event->name || its->begin_ns != event->begin_ns || its->thread != event->thread)
+		if (its->span != event->name || its->begin_ns != event->begin_ns ||
+		    its->thread != event->thread)
 			continue;
 		if (!event->unfinished)
 			costs_span_ran(costs, event, its);
@@ -317,7 +332,9 @@ static void costs_window(struct costs *costs, int64_t begin_ns, int64_t end_ns)
 }
 
 void costs_listen(struct costs *costs,
-		  void (*run)(void *context, const struct model_instance *instance, const struct costs_use *use), void *context)
+		  void (*run)(void *context, const struct model_instance *instance,
+			      const struct costs_use *use),
+		  void *context)
 {
 	costs->run = run;
 	costs->run_context = context;
@@ -384,7 +401,8 @@ void costs_destroy(struct costs *costs)
 	free(costs);
 }
 
-int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_reader *reader, struct kymo_err *err)
+int costs_create(struct costs **out, struct model *model, const struct kymo_ctf_reader *reader,
+		 struct kymo_err *err)
 {
 	struct costs *costs = calloc(1, sizeof(*costs));
 
@@ -408,7 +426,11 @@ PASS_WINDOW(costs)
 PASS_FINISH(costs)
 PASS_DESTROY(costs)
 const struct pass_ops costs_pass = {
-	.turn = PASS_BEFORE_SPANS, .window = costs_pass_window, .rows = costs_pass_rows, .event = costs_pass_event, .finish = costs_pass_finish,
+	.turn = PASS_BEFORE_SPANS,
+	.window = costs_pass_window,
+	.rows = costs_pass_rows,
+	.event = costs_pass_event,
+	.finish = costs_pass_finish,
 	.destroy = costs_pass_destroy,
 };
 
@@ -431,7 +453,8 @@ bool costs_seen(const struct costs *costs, enum costs_kind kind)
  * Is one of @rows an event class of the trace? Kymo declares all tracepoints of programs, but the
  * kernel's only if they are recorded. LTTng declares only recorded events.
  */
-static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *rows, unsigned count)
+static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_ctf_bind *rows,
+			unsigned count)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++)
 		for (unsigned row = 0; row < count; row++)
@@ -440,7 +463,8 @@ static bool is_declared(const struct kymo_ctf_reader *reader, const struct kymo_
 	return false;
 }
 
-int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls, struct kymo_err *err)
+int costs_look(struct kymo_ctf_reader *reader, bool *libc, bool *faults, bool *calls,
+	       struct kymo_err *err)
 {
 	unsigned count;
 	const struct kymo_ctf_bind *rows = faults_bind(&count);

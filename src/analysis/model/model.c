@@ -22,7 +22,8 @@ static void doubt(struct model *model, struct thread *thread)
 /* ---- one event ---- */
 
 /* Out of line: it is rare, and model_event() would save the registers that it needs. */
-static __attribute__((noinline)) int on_loss(struct model *model, const struct kymo_ctf_event *event)
+static __attribute__((noinline)) int on_loss(struct model *model,
+					     const struct kymo_ctf_event *event)
 {
 	struct stream *stream = model_stream_at(model, event->stream);
 	const struct list *threads = &model->list[MODEL_THREAD];
@@ -57,7 +58,8 @@ static __attribute__((noinline)) int on_loss(struct model *model, const struct k
 
 		loss.is_elsewhere &= thread->trace != event->trace;
 		if (thread->stream == event->stream ||
-		    (thread->many_streams && thread->trace == event->trace && thread->process->pub.host == host))
+		    (thread->many_streams && thread->trace == event->trace &&
+		     thread->process->pub.host == host))
 			doubt(model, thread);
 	}
 	if (!loss.is_elsewhere && loss.end_ns > model->lost_end_ns)
@@ -179,7 +181,8 @@ static unsigned wants_of(const struct model_listener *listener)
 {
 	return (listener->started ? WANT_STARTED : 0) |
 	       (listener->publish_step ? WANT_PUBLISH_STEPS : 0) |
-	       (listener->take_step ? WANT_TAKE_STEPS : 0) | (listener->call || listener->call_step ? WANT_CALLS : 0) |
+	       (listener->take_step ? WANT_TAKE_STEPS : 0) |
+	       (listener->call || listener->call_step ? WANT_CALLS : 0) |
 	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
 	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
 }
@@ -238,6 +241,9 @@ PASS_EVENT(model)
 PASS_FINISH(model)
 PASS_DESTROY(model)
 const struct pass_ops model_pass = {
-	.turn = PASS_MODEL, .bind = model_pass_bind, .event = model_pass_event, .finish = model_pass_finish,
+	.turn = PASS_MODEL,
+	.bind = model_pass_bind,
+	.event = model_pass_event,
+	.finish = model_pass_finish,
 	.destroy = model_pass_destroy,
 };

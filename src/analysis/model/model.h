@@ -106,10 +106,13 @@ const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *coun
  *
  * Return: 0, or -1: more than MODEL_BIND_ALSO_MAX rows in total.
  */
-int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first);
+int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count,
+		    unsigned *first);
 #define MODEL_BIND_ALSO_MAX 64u
 
-/** model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err. */
+/**
+ * model_attach() - bind @reader to model_bind() and learn its hosts. Return: 0, or -1 with @err.
+ */
 int model_attach(struct model *model, struct kymo_ctf_reader *reader, struct kymo_err *err);
 
 /**
@@ -140,14 +143,16 @@ int64_t model_process_last(const struct model_process *process);
  *
  * Return: 0, or -ENOMEM.
  */
-int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift, unsigned shifts);
+int model_set_clock(struct model *model, uint32_t trace, const struct kymo_ctf_shift *shift,
+		    unsigned shifts);
 
 /**
  * model_set_host() - trace @trace was recorded on @hostname, see kymo_ctf_trace_info.
  *
  * Return: 0, or -ENOMEM.
  */
-int model_set_host(struct model *model, uint32_t trace, const char *hostname, int64_t clock_offset_ns);
+int model_set_host(struct model *model, uint32_t trace, const char *hostname,
+		   int64_t clock_offset_ns);
 
 /**
  * model_event() - process one event; call it in time order
@@ -196,7 +201,8 @@ const struct model_callback_group *model_callback_group_of(const struct model_ca
  *
  * Return: true: both are in one group that is not reentrant; or, assumed, both belong to one node.
  */
-bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by, bool *assumed);
+bool model_callback_excludes(const struct model_callback *callback, const struct model_callback *by,
+			     bool *assumed);
 
 /** model_layer_name() - "rclcpp", "rcl", "rmw", "intra", "dds". */
 const char *model_layer_name(enum model_layer layer);
@@ -216,7 +222,8 @@ const char *model_callback_kind_name(const struct model_callback *callback);
  * @buffer, @size: space for composed texts; 64 bytes are enough
  * Return: a text, "" when unknown. Valid as long as @buffer and the model.
  */
-const char *model_callback_source(const struct model_callback *callback, char *buffer, unsigned size);
+const char *model_callback_source(const struct model_callback *callback, char *buffer,
+				  unsigned size);
 
 /**
  * model_callback_label() - one readable name: "/planner /scan" or "/planner timer 10 ms", else the
@@ -237,7 +244,8 @@ struct model_facts {
 	uint64_t publishes_without_timestamp;	/* rmw_publish of Iron and older releases */
 	uint64_t takes_without_timestamp;	/* takes of a message with source_timestamp 0 */
 	uint64_t intra_publishes;	/* rclcpp_intra_publish */
-	uint64_t intra_unknown;		/* runs of intra-process callbacks whose message is unknown */
+	/* runs of intra-process callbacks whose message is unknown */
+	uint64_t intra_unknown;
 	/*
 	 * An event whose fields differ from ROS 2's event of the same name; it is ignored; NULL:
 	 * none.

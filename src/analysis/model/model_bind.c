@@ -139,7 +139,8 @@ const struct kymo_ctf_bind *model_bind(const struct model *model, unsigned *coun
 	return model->bind;
 }
 
-int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count, unsigned *first)
+int model_bind_also(struct model *model, const struct kymo_ctf_bind *rows, unsigned count,
+		    unsigned *first)
 {
 	if (count > MODEL_BIND_ALSO_MAX - model->bind_also)
 		return -1;

@@ -146,7 +146,8 @@ struct model_timer {
 	uint64_t handle;
 	int64_t period_ns;
 	const struct model_node *node;		/* NULL: rclcpp_timer_link_node not in the trace */
-	int64_t linked_ns;			/* time of the link to the node; 0: not in the trace */
+	/* time of the link to the node; 0: not in the trace */
+	int64_t linked_ns;
 	const struct model_callback_group *group;	/* NULL: not in the trace */
 	int32_t tid;
 	int64_t born_ns;

@@ -186,10 +186,16 @@ static void publish_layer(struct model *model, const struct now *now, enum model
 
 	if (thread->unstamped)
 		model_unstamped_flush(model, thread);
-	if (model->wants & WANT_PUBLISH_STEPS)
-		model_publish_step(model, now, &(struct model_publish_step){
-			.layer = layer, .address = message, .handle = handle,
-			.publisher = thread->publish.publisher ? &thread->publish.publisher->pub : NULL });
+	if (model->wants & WANT_PUBLISH_STEPS) {
+		const struct publisher *publisher = thread->publish.publisher;
+
+		model_publish_step(model, now,
+				   &(struct model_publish_step){
+					   .layer = layer,
+					   .address = message,
+					   .handle = handle,
+					   .publisher = publisher ? &publisher->pub : NULL });
+	}
 }
 
 static void on_rclcpp_publish(struct model *model, const struct now *now)
@@ -373,7 +379,8 @@ void model_take(struct model *model, const struct now *now, struct subscription 
 	message.subscription = &subscription->pub;
 	message.take_ns = now->ns;
 	message.dds.is_through = true;
-	message.dds.is_local = message.publisher && message.publisher->process == subscription->pub.process;
+	message.dds.is_local =
+		message.publisher && message.publisher->process == subscription->pub.process;
 	model_path_taken(model, &message);
 	model_taken_set(model, now->thread, &message);
 }
@@ -382,8 +389,8 @@ static void on_rmw_take(struct model *model, const struct now *now)
 {
 	ARGS(rmw_take, now->event);
 	/* A subscription without rcl_subscription_init belongs to the middleware itself. */
-	struct subscription *subscription = model_handle(model, now->process, HANDLE_RMW_SUBSCRIPTION,
-							 args->rmw_subscription_handle.u);
+	struct subscription *subscription = model_handle(
+		model, now->process, HANDLE_RMW_SUBSCRIPTION, args->rmw_subscription_handle.u);
 
 	if (model->wants & WANT_TAKE_STEPS)
 		model_take_step(model, now, &(struct model_take_step){
@@ -435,4 +442,7 @@ static const handler handlers[KYMO_POINTS_TABLE] = {
 	ON(rmw_take),
 };
 
-const struct model_part model_flow = { .handlers = handlers, .doubt = doubt_messages, .thread_end = flush_messages, .finish = forget_sent };
+const struct model_part model_flow = { .handlers = handlers,
+				       .doubt = doubt_messages,
+				       .thread_end = flush_messages,
+				       .finish = forget_sent };

@@ -149,13 +149,15 @@ struct thread {
 		uint64_t from_instance;
 	} intra;
 
-	bool has_taken;			/* a message was received, and its callback has not begun yet */
+	/* a message was received, and its callback has not begun yet */
+	bool has_taken;
 	struct model_message taken;
 
 	bool has_state;			/* the state of its executor is known */
 	struct model_executor_interval state;
 
-	struct call *request;		/* a request was received, and its callback has not begun yet */
+	/* a request was received, and its callback has not begun yet */
+	struct call *request;
 	uint64_t request_id;
 	struct call *
 		response; /* a response was received, and the client's callback has not begun yet */
@@ -238,7 +240,8 @@ struct model {
 	struct map threads;		/* (tid, process index) */
 	struct map topics;		/* (hash of the name, probe) */
 	struct map words;		/* likewise: texts that occur again and again */
-	struct map ways;		/* model_path.c: (source timestamp, process or reader) -> struct way */
+	/* model_path.c: (source timestamp, process or reader) -> struct way */
+	struct map ways;
 	struct ways *way_ring;		/* created with the first one */
 	struct map sent;		/* (source timestamp, topic index) -> struct sent */
 	struct map places;		/* (index, buffer number) -> struct place */
@@ -324,7 +327,8 @@ bool model_is_born_here(const struct model *model, int64_t born_ns);
 /* model_store.c */
 struct thread *model_thread_find(struct model *model, const struct kymo_ctf_event *event);
 /* Most events of a stream follow an event of the same thread, so this thread is checked first. */
-static inline struct thread *model_thread_of(struct model *model, const struct kymo_ctf_event *event)
+static inline struct thread *model_thread_of(struct model *model,
+					     const struct kymo_ctf_event *event)
 {
 	struct thread *thread =
 		event->stream < model->stream_count ? model->stream[event->stream].last : NULL;
@@ -387,7 +391,8 @@ struct frame *model_frame_of(struct thread *thread);
 /* model_steps.c */
 void model_publish_step(struct model *model, const struct now *now,
 			const struct model_publish_step *step);
-void model_take_step(struct model *model, const struct now *now, const struct model_take_step *step);
+void model_take_step(struct model *model, const struct now *now,
+		     const struct model_take_step *step);
 
 /* model_lifecycle.c */
 struct service *model_service_waiting(struct process *process);
@@ -443,8 +448,8 @@ struct sent *model_sent_begin(struct model *model, const struct now *now,
 			      struct publisher *publisher, bool chained);
 void model_sent_finish(struct model *model, struct sent *sent, int64_t source_ns, uint64_t address);
 void model_unstamped_flush(struct model *model, struct thread *thread);
-struct sent *model_sent_unstamped(struct model *model, const struct now *now, const struct topic *topic,
-				  int64_t source_ns);			/* model_caret.c */
+struct sent *model_sent_unstamped(struct model *model, const struct now *now,
+				  const struct topic *topic, int64_t source_ns); /* model_caret.c */
 void model_take(struct model *model, const struct now *now, struct subscription *subscription,
 		int64_t source_ns, uint64_t address);
 void model_taken_flush(struct model *model, struct thread *thread);

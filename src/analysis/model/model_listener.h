@@ -54,7 +54,8 @@ struct model_message {
 	const struct model_thread *take_thread;
 	struct model_dds dds;
 	int64_t take_ns;	/* rmw_take, or the dequeue; 0: not yet received */
-	const struct model_callback *callback;	/* the callback that received it; NULL: none (yet) */
+	/* the callback that received it; NULL: none (yet) */
+	const struct model_callback *callback;
 	int64_t callback_ns;	/* start of the callback; 0: none */
 	uint64_t to_instance;	/* id of that callback run; 0: none */
 	enum model_lost lost;	/* in dropped(), MODEL_DROP_UNTAKEN */
@@ -124,7 +125,8 @@ struct model_instance {
 	uint64_t call;		/* id of the service call that it serves; 0: none or unknown */
 	uint64_t
 		answered; /* id of the service call whose response it handles; 0: none or unknown */
-	unsigned published;	/* publish calls inside this run, without those inside nested runs */
+	/* publish calls inside this run, without those inside nested runs */
+	unsigned published;
 	uint64_t parent;	/* id of the run in which it began; 0: depth is 0 */
 };
 
@@ -133,7 +135,8 @@ enum model_layer {
 	MODEL_LAYER_RCLCPP,
 	MODEL_LAYER_RCL,
 	MODEL_LAYER_RMW,
-	MODEL_LAYER_INTRA,	/* rclcpp_intra_publish; for takes: the dequeue from a ring buffer */
+	/* rclcpp_intra_publish; for takes: the dequeue from a ring buffer */
+	MODEL_LAYER_INTRA,
 	MODEL_LAYER_DDS,	/* CARET's dds_bind_addr_to_stamp; not for takes */
 };
 
@@ -142,7 +145,8 @@ struct model_publish_step {
 	const struct model_thread *thread;
 	int64_t ns;
 	uint64_t address;	/* of the message object */
-	uint64_t handle;	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not in the trace */
+	/* rcl (RCL, INTRA) or rmw (RMW) publisher as recorded; 0: not in the trace */
+	uint64_t handle;
 	/* NULL: not in the trace, or a publisher of the middleware itself */
 	const struct model_publisher *publisher;
 	int64_t source_ns;	/* RMW from Jazzy on, DDS; 0: not in the trace */
@@ -153,7 +157,8 @@ struct model_take_step {
 	const struct model_thread *thread;
 	int64_t ns;
 	uint64_t address;	/* of the message object; 0: not in the trace */
-	uint64_t handle;	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not in the trace */
+	/* rmw subscription (RMW) as recorded, or ring buffer (INTRA); 0: not in the trace */
+	uint64_t handle;
 	const struct model_subscription *subscription;	/* RMW, INTRA; NULL: unknown */
 	int64_t source_ns;	/* RMW; 0: unknown */
 	bool taken;		/* RMW: did the take return a message? The other layers: true */
@@ -209,8 +214,10 @@ struct model_state {
 	const struct model_state_machine *machine;	/* NULL: unknown */
 	const struct model_node *node;			/* NULL: unknown */
 	const char *label;		/* stays valid */
-	int64_t start_ns;		/* of the first state: when the node was created; 0: unknown */
-	int64_t end_ns;			/* 0: the node was still in this state when the trace ended */
+	/* of the first state: when the node was created; 0: unknown */
+	int64_t start_ns;
+	/* 0: the node was still in this state when the trace ended */
+	int64_t end_ns;
 };
 
 /* The states of an executor's thread. */

@@ -170,7 +170,8 @@ static struct process *process_of(struct model *model, const struct kymo_ctf_eve
 	process->pub.tracetools = "";
 	process->pub.rmw = "";
 	process->pub.distribution = "";
-	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL : process;
+	return map_put(&model->processes, (uint32_t)event->vpid, trace->host, process) ? NULL
+										       : process;
 }
 
 static struct thread *thread_new(struct model *model, const struct kymo_ctf_event *event,
@@ -230,7 +231,8 @@ struct thread *model_thread_at(const struct model *model, const struct kymo_ctf_
 
 	if (event->trace >= model->trace_count || !model->trace[event->trace].known)
 		return NULL;
-	process = map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
+	process =
+		map_get(&model->processes, (uint32_t)event->vpid, model->trace[event->trace].host);
 	return process ? map_get(&model->threads, (uint32_t)event->vtid, process->pub.index) : NULL;
 }
 
@@ -313,21 +315,24 @@ const struct model_facts *model_facts(const struct model *model)
 
 /* ---- for analyses that read the same events, see model_events.h ---- */
 
-const struct model_thread *model_event_thread(struct model *model, const struct kymo_ctf_event *event)
+const struct model_thread *model_event_thread(struct model *model,
+					      const struct kymo_ctf_event *event)
 {
 	struct thread *thread = model_thread_of(model, event);
 
 	return thread ? &thread->pub : NULL;
 }
 
-const struct model_thread *model_event_thread_known(const struct model *model, const struct kymo_ctf_event *event)
+const struct model_thread *model_event_thread_known(const struct model *model,
+						    const struct kymo_ctf_event *event)
 {
 	const struct thread *thread = model_thread_at(model, event);
 
 	return thread ? &thread->pub : NULL;
 }
 
-int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name, size_t length)
+int model_thread_rename(struct model *model, const struct model_thread *thread, const char *name,
+			size_t length)
 {
 	struct thread *own = model->list[MODEL_THREAD].item[thread->index];
 
@@ -335,7 +340,8 @@ int model_thread_rename(struct model *model, const struct model_thread *thread, 
 	return model->out_of_memory ? -ENOMEM : 0;
 }
 
-bool model_event_init(const struct model *model, const struct kymo_ctf_event *event, unsigned *point)
+bool model_event_init(const struct model *model, const struct kymo_ctf_event *event,
+		      unsigned *point)
 {
 	const struct bound_row *bound;
 
@@ -352,11 +358,12 @@ const void *model_object(const struct model *model, enum model_kind kind, unsign
 	return AT(model, kind, index);
 }
 
-const void *model_object_of(const struct model *model, const struct model_process *process, enum model_kind kind,
-			    uint64_t address)
+const void *model_object_of(const struct model *model, const struct model_process *process,
+			    enum model_kind kind, uint64_t address)
 {
-	const enum handle handle = kind == MODEL_NODE ? HANDLE_NODE :
-				   kind == MODEL_SUBSCRIPTION ? HANDLE_SUBSCRIPTION : HANDLE_CALLBACK;
+	const enum handle handle = kind == MODEL_NODE           ? HANDLE_NODE
+				   : kind == MODEL_SUBSCRIPTION ? HANDLE_SUBSCRIPTION
+								: HANDLE_CALLBACK;
 
 	return model_handle(model, (const struct process *)process, handle, address);
 }

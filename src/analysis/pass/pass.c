@@ -37,7 +37,8 @@ void passes_free(struct passes *passes)
 	while (passes->count) {
 		passes->count--;
 		if (passes->pass[passes->count].ops->destroy)
-			passes->pass[passes->count].ops->destroy(passes->pass[passes->count].analysis);
+			passes->pass[passes->count].ops->destroy(
+				passes->pass[passes->count].analysis);
 	}
 }
 
@@ -48,7 +49,8 @@ static int bind(const struct passes *passes, struct kymo_ctf_reader *reader, str
 		for (unsigned i = 0; i < passes->count; i++) {
 			const struct pass_ops *ops = passes->pass[i].ops;
 
-			if (ops->turn == turn && ops->bind && ops->bind(passes->pass[i].analysis, reader, err))
+			if (ops->turn == turn && ops->bind &&
+			    ops->bind(passes->pass[i].analysis, reader, err))
 				return -1;
 		}
 	return 0;
@@ -93,8 +95,8 @@ static inline uint32_t receivers_of(const struct receivers *list, int bound)
 	return bound == KYMO_CTF_LOSS ? list->everyone : wanted_by(list, bound);
 }
 
-static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options,
-		    struct kymo_err *err)
+static int read_all(const struct passes *passes, struct kymo_ctf_reader *reader,
+		    const struct pass_options *options, struct kymo_err *err)
 {
 	struct receivers list;
 	struct kymo_ctf_event event;
@@ -123,16 +125,19 @@ int pass_end(const struct passes *passes, struct kymo_err *err)
 		for (unsigned i = 0; i < passes->count; i++) {
 			const struct pass_ops *ops = passes->pass[i].ops;
 
-			if (ops->turn == turn && ops->finish && ops->finish(passes->pass[i].analysis, err))
+			if (ops->turn == turn && ops->finish &&
+			    ops->finish(passes->pass[i].analysis, err))
 				return -1;
 		}
 	for (unsigned i = 0; i < passes->count; i++)
-		if (passes->pass[i].ops->failed && passes->pass[i].ops->failed(passes->pass[i].analysis))
+		if (passes->pass[i].ops->failed &&
+		    passes->pass[i].ops->failed(passes->pass[i].analysis))
 			return err_no_memory(err);
 	return 0;
 }
 
-int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const struct pass_options *options, struct kymo_err *err)
+int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader,
+	     const struct pass_options *options, struct kymo_err *err)
 {
 	static const struct pass_options none;
 
@@ -142,6 +147,7 @@ int pass_run(const struct passes *passes, struct kymo_ctf_reader *reader, const 
 		return -1;
 	for (unsigned i = 0; options->has_window && i < passes->count; i++)
 		if (passes->pass[i].ops->window)
-			passes->pass[i].ops->window(passes->pass[i].analysis, options->begin_ns, options->end_ns);
+			passes->pass[i].ops->window(passes->pass[i].analysis, options->begin_ns,
+						    options->end_ns);
 	return read_all(passes, reader, options, err) || pass_end(passes, err) ? -1 : 0;
 }
