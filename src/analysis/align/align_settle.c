@@ -297,7 +297,9 @@ static int leave(struct aligned_host *host)
 	if (!host->shift)
 		return -1;
 	host->shifts = 1;
-	*host->shift = (struct kymo_ctf_shift){ .by_ns = -host->pub.ahead_ns, .error_ns = KYMO_CTF_ERROR_UNKNOWN };
+	*host->shift = (struct kymo_ctf_shift){
+		.by_ns = -host->pub.ahead_ns, .error_ns = KYMO_CTF_ERROR_UNKNOWN,
+	};
 	host->pub.error_min_ns = host->pub.error_max_ns = KYMO_CTF_ERROR_UNKNOWN;
 	return 0;
 }

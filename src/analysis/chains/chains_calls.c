@@ -46,9 +46,12 @@ static struct calls_client *client_of(struct chains *chains, const struct model_
 	client->sends = (struct model_publisher){ .index = index, .process = service->process,
 						  .node = service->node, .topic = &client->topic };
 	client->answers = (struct model_publisher){ .index = index + 1, .topic = &client->topic };
-	client->callback = (struct model_callback){ .index = index, .process = service->process,
-						    .kind = MODEL_CALLBACK_CLIENT, .service = service,
-						    .raw_symbol = "", .symbol = "" };
+	client->callback = (struct model_callback){ .index = index,
+						    .process = service->process,
+						    .kind = MODEL_CALLBACK_CLIENT,
+						    .service = service,
+						    .raw_symbol = "",
+						    .symbol = "" };
 	*slot = client;
 	return client;
 }
@@ -88,7 +91,8 @@ static void on_request(struct chains *chains, const struct model_call_step *step
 		step->call->client ? client_of(chains, step->call->client) : NULL;
 	struct chains_publication *publication;
 
-	publication = thread && client ? message_new(chains, step, &client->sends, SCOPE_REQUESTS) : NULL;
+	publication =
+		thread && client ? message_new(chains, step, &client->sends, SCOPE_REQUESTS) : NULL;
 	if (!publication)
 		return;
 	if (thread->run ? thread->run->tokens : thread->answered.tokens)
@@ -217,7 +221,8 @@ void chains_served(struct chains *chains, struct chains_run *run, int64_t end_ns
 	if (!chains->options.calls || !run->call || !run->tokens)
 		return;
 	window->most = CALLS_MAX;
-	served = chains_publication(chains, window, &chains_nobody, run->call, SCOPE_SERVED, end_ns);
+	served =
+		chains_publication(chains, window, &chains_nobody, run->call, SCOPE_SERVED, end_ns);
 	if (!served)
 		return;
 	served->tokens = run->tokens;

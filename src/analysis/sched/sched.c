@@ -22,9 +22,11 @@ void sched_seen_on(struct sched *sched, uint32_t host, int32_t tid, int32_t cpu,
 		sched_is_cpu(host, cpu) && at < sched->cpu_room ? sched->cpu[at] : NULL;
 	struct task *task = map_get(&sched->tasks, (uint32_t)tid, host), *other;
 
-	if (!task || !its || (task->state == SCHED_ON_CPU && task->cpu == cpu && its->known && its->tid == tid))
+	if (!task || !its ||
+	    (task->state == SCHED_ON_CPU && task->cpu == cpu && its->known && its->tid == tid))
 		return;
-	other = its->known && its->tid != tid ? map_get(&sched->tasks, (uint32_t)its->tid, host) : NULL;
+	other = its->known && its->tid != tid ? map_get(&sched->tasks, (uint32_t)its->tid, host)
+					      : NULL;
 	if (other && other->state == SCHED_ON_CPU && other->cpu == cpu)
 		other->state = SCHED_UNKNOWN;
 	task->state = SCHED_UNKNOWN;
@@ -39,8 +41,9 @@ int32_t sched_running(const struct sched *sched, uint32_t host, int32_t cpu)
 {
 	uint64_t at = (uint64_t)host * CPUS_MAX + (uint32_t)cpu;
 
-	return sched_is_cpu(host, cpu) && at < sched->cpu_room && sched->cpu[at] && sched->cpu[at]->known ?
-	       sched->cpu[at]->tid : -1;
+	if (!sched_is_cpu(host, cpu) || at >= sched->cpu_room || !sched->cpu[at])
+		return -1;
+	return sched->cpu[at]->known ? sched->cpu[at]->tid : -1;
 }
 
 const char *sched_state_name(enum sched_state state)
@@ -61,7 +64,8 @@ static uint32_t host_of(const struct kymo_ctf_reader *reader, uint32_t trace)
 
 	/* Traces with the same host name are of one host, as in the model. */
 	for (i = 0; i < trace; i++)
-		if (strcmp(kymo_ctf_trace(reader, i)->hostname, kymo_ctf_trace(reader, trace)->hostname) == 0)
+		if (strcmp(kymo_ctf_trace(reader, i)->hostname,
+			   kymo_ctf_trace(reader, trace)->hostname) == 0)
 			break;
 	return i;
 }
@@ -263,7 +267,8 @@ static void put_on(struct sched *sched, struct task *task)
 	task->is_listed = true;
 }
 
-void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu, int64_t ns)
+void sched_become(struct sched *sched, struct task *task, enum sched_state state, int32_t cpu,
+		  int64_t ns)
 {
 	pass(sched, task, ns);
 	take_off(sched, task);
@@ -290,7 +295,8 @@ void sched_forget(struct sched *sched, struct task *task)
 
 /* ---- queries ---- */
 
-bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage)
+bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns,
+		 struct sched_usage *usage)
 {
 	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
 
@@ -302,7 +308,8 @@ bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t 
 	return true;
 }
 
-bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid, struct sched_usage *usage)
+bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid,
+			struct sched_usage *usage)
 {
 	const struct task *task = map_get(&sched->tasks, (uint32_t)tid, host);
 

@@ -78,8 +78,8 @@ struct sched;
  *
  * Return: 0, or -1: out of memory.
  */
-int sched_create(struct sched **sched, const struct kymo_ctf_reader *reader, const struct sched_listener *listener,
-		 void *context);
+int sched_create(struct sched **sched, const struct kymo_ctf_reader *reader,
+		 const struct sched_listener *listener, void *context);
 void sched_destroy(struct sched *sched);
 
 /**
@@ -118,14 +118,16 @@ uint32_t sched_trace_host(const struct sched *sched, uint32_t trace);
  *
  * Return: whether the trace has events of this thread.
  */
-bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns, struct sched_usage *usage);
+bool sched_usage(const struct sched *sched, uint32_t host, int32_t tid, int64_t ns,
+		 struct sched_usage *usage);
 
 /**
  * sched_usage_inside() - the totals of @tid inside the window, without the state in progress.
  *
  * Return: whether the trace has events of this thread.
  */
-bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid, struct sched_usage *usage);
+bool sched_usage_inside(const struct sched *sched, uint32_t host, int32_t tid,
+			struct sched_usage *usage);
 
 /**
  * sched_state_of() - the state of @tid at the latest event; SCHED_UNKNOWN also for an unknown

@@ -111,8 +111,8 @@ static void add_latency(struct stats *stats, struct stats_topic *topic,
 			const struct model_message *message)
 {
 	int64_t latency = message->callback_ns - message->publish_ns;
-	int64_t error = model_clock_error(message->publish_thread->process, message->take_thread->process,
-					  message->take_ns);
+	int64_t error = model_clock_error(message->publish_thread->process,
+					  message->take_thread->process, message->take_ns);
 
 	if (error == KYMO_CTF_ERROR_UNKNOWN) {
 		topic->other_host++;

@@ -63,7 +63,8 @@ struct stats_topic {
 	/* Deliveries without latency: between hosts whose clocks cannot be compared. */
 	uint64_t other_host;
 	struct histogram latency;
-	int64_t latency_error_ns;	/* largest error of the latencies; 0: all are within one host */
+	/* largest error of the latencies; 0: all are within one host */
+	int64_t latency_error_ns;
 };
 
 #define STATS_RANGES_MAX 32

@@ -29,7 +29,8 @@ struct stats {
 	int64_t begin_ns, end_ns;
 	struct array callbacks;		/* of struct stats_callback, by callback index */
 	struct array topics;		/* of struct stats_topic, by topic index */
-	struct array last_ids;		/* of uint64_t, by publisher index: its latest publish call */
+	/* of uint64_t, by publisher index: its latest publish call */
+	struct array last_ids;
 	struct array histories;		/* of struct history *, by thread index */
 	struct array losses;		/* of struct stats_loss *, by stream */
 	unsigned loss_count;

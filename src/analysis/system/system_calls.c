@@ -120,7 +120,10 @@ void calls_exit(struct calls *calls, uint32_t host, int32_t tid, uint32_t trace,
 		return;
 	if (!thread->in_call || !is_end_of(call, name) || ns < call->start_ns) {
 		tell(calls, thread, ns);
-		*call = (struct system_call){ .host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns, .is_ended = true };
+		*call = (struct system_call){
+			.host = host, .tid = tid, .name = name, .start_ns = ns, .end_ns = ns,
+			.is_ended = true,
+		};
 		thread->in_call = true;
 	} else if (ns - call->start_ns <= CALLS_SURE_NS ||
 		   !was_loss(calls, trace, call->start_ns)) {

@@ -71,9 +71,12 @@ static void on_spell(void *context, const struct sched_spell *spell)
 		return;
 	}
 	*kept = (struct cpu_kept){
-		.host = spell->host, .tid = spell->tid,
-		.spell = { .state = spell->state == SCHED_BLOCKED ? WHY_ASLEEP : WHY_READY, .from_ns = spell->from_ns,
-			   .to_ns = spell->to_ns, .by_tid = spell->by_tid },
+		.host = spell->host,
+		.tid = spell->tid,
+		.spell = { .state = spell->state == SCHED_BLOCKED ? WHY_ASLEEP : WHY_READY,
+			   .from_ns = spell->from_ns,
+			   .to_ns = spell->to_ns,
+			   .by_tid = spell->by_tid },
 	};
 	memcpy(kept->spell.by, spell->by, strnlen(spell->by, WHY_COMM_SIZE - 1));
 }
@@ -84,7 +87,8 @@ static void take_fault(void *context, const struct fault *fault)
 {
 	struct why_cpu *cpu = context;
 
-	if (!is_inside(cpu, fault->start_ns, fault->end_ns) || !map_get(&cpu->threads, (uint32_t)fault->tid, fault->host))
+	if (!is_inside(cpu, fault->start_ns, fault->end_ns) ||
+	    !map_get(&cpu->threads, (uint32_t)fault->tid, fault->host))
 		return;
 	if (!ARRAY_ROOM(cpu->fault, cpu->fault_count, cpu->fault_size)) {
 		cpu->failed = true;
@@ -98,7 +102,8 @@ static void take_call(void *context, const struct system_call *call)
 {
 	struct why_cpu *cpu = context;
 
-	if (!call->is_begun || (!call->has_ret && call->told_ns != INT64_MAX) || !is_inside(cpu, call->start_ns, call->told_ns) ||
+	if (!call->is_begun || (!call->has_ret && call->told_ns != INT64_MAX) ||
+	    !is_inside(cpu, call->start_ns, call->told_ns) ||
 	    !map_get(&cpu->threads, (uint32_t)call->tid, call->host))
 		return;
 	if (!ARRAY_ROOM(cpu->call, cpu->call_count, cpu->call_size)) {
@@ -112,7 +117,8 @@ static void bind_all(struct why_cpu *cpu)
 {
 	const struct kymo_ctf_bind *calls;
 	unsigned more, i;
-	const struct kymo_ctf_bind *bind = sched_bind(&cpu->sched_binds), *faults = faults_bind(&more);
+	const struct kymo_ctf_bind *bind = sched_bind(&cpu->sched_binds),
+				   *faults = faults_bind(&more);
 
 	for (i = 0; i < cpu->sched_binds && cpu->binds < BIND_MAX; i++)
 		cpu->bind[cpu->binds++] = bind[i];
@@ -153,8 +159,9 @@ static void why_cpu_destroy(struct why_cpu *cpu)
 	free(cpu);
 }
 
-int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, const struct model *model,
-		   const struct why_window *window, unsigned windows, struct kymo_err *err)
+int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader,
+		   const struct model *model, const struct why_window *window, unsigned windows,
+		   struct kymo_err *err)
 {
 	struct why_cpu *cpu = calloc(1, sizeof(*cpu));
 
@@ -166,7 +173,8 @@ int why_cpu_create(struct why_cpu **out, const struct kymo_ctf_reader *reader, c
 	calls_init(&cpu->calls, take_call, cpu);
 	bind_all(cpu);
 	cpu->window = malloc((windows ? windows : 1) * sizeof(*window));
-	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) || know_threads(cpu, model)) {
+	if (!cpu->window || sched_create(&cpu->sched, reader, &listener, cpu) ||
+	    know_threads(cpu, model)) {
 		why_cpu_destroy(cpu);
 		return err_no_memory(err);
 	}
@@ -190,18 +198,22 @@ const struct sched *why_cpu_sched(const struct why_cpu *cpu)
 static int why_cpu_event(struct why_cpu *cpu, const struct kymo_ctf_event *event)
 {
 	uint32_t host = 0;
-	int32_t tid;
+	int32_t tid, running;
 
 	if (event->bound >= 0 && (unsigned)event->bound >= cpu->sched_binds) {
-		(void)sched_host(cpu->sched, kymo_ctf_trace(cpu->reader, event->trace)->hostname, &host);
-		if ((unsigned)event->bound >= cpu->call_first)
-			return calls_event(&cpu->calls, event, cpu->call_first, host,
-					   sched_running(cpu->sched, host, event->cpu)) || cpu->failed ? -1 : 0;
+		(void)sched_host(cpu->sched, kymo_ctf_trace(cpu->reader, event->trace)->hostname,
+				 &host);
+		if ((unsigned)event->bound >= cpu->call_first) {
+			running = sched_running(cpu->sched, host, event->cpu);
+			return calls_event(&cpu->calls, event, cpu->call_first, host, running) ||
+			       cpu->failed ? -1 : 0;
+		}
 		tid = faults_whose(event, cpu->sched_binds);
 		if (tid > 0)
 			sched_seen_on(cpu->sched, host, tid, event->cpu, event->ns);
-		return faults_event(&cpu->faults, event, cpu->sched_binds, host,
-				    sched_running(cpu->sched, host, event->cpu)) || cpu->failed ? -1 : 0;
+		running = sched_running(cpu->sched, host, event->cpu);
+		return faults_event(&cpu->faults, event, cpu->sched_binds, host, running) ||
+		       cpu->failed ? -1 : 0;
 	}
 	return sched_event(cpu->sched, event, 0) || cpu->failed ? -1 : 0;
 }
@@ -252,7 +264,8 @@ static void finish_faults(struct why_cpu *cpu)
 	if (cpu->fault_count)
 		qsort(cpu->fault, cpu->fault_count, sizeof(*cpu->fault), by_start);
 	for (size_t i = 0; i < cpu->fault_count; i++) {
-		struct fault *fault = &cpu->fault[i], *next = i + 1 < cpu->fault_count ? fault + 1 : NULL;
+		struct fault *fault = &cpu->fault[i],
+			     *next = i + 1 < cpu->fault_count ? fault + 1 : NULL;
 		bool has_next = next && next->host == fault->host && next->tid == fault->tid;
 
 		if (fault->end_ns == fault->start_ns)
@@ -289,7 +302,10 @@ PASS_EVENT(why_cpu)
 PASS_FINISH(why_cpu)
 PASS_DESTROY(why_cpu)
 const struct pass_ops why_cpu_pass = {
-	.turn = PASS_BEFORE_SPANS, .bind = why_cpu_bind, .event = why_cpu_pass_event, .finish = why_cpu_pass_finish,
+	.turn = PASS_BEFORE_SPANS,
+	.bind = why_cpu_bind,
+	.event = why_cpu_pass_event,
+	.finish = why_cpu_pass_finish,
 	.destroy = why_cpu_pass_destroy,
 };
 
@@ -311,8 +327,9 @@ static size_t lower_bound(const struct why_cpu *cpu, const struct cpu_kept *key)
 	return low;
 }
 
-void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-		void (*take)(void *context, const struct why_spell *spell), void *context)
+void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		int64_t to_ns, void (*take)(void *context, const struct why_spell *spell),
+		void *context)
 {
 	struct cpu_kept key = { .tid = (int32_t)thread->tid, .spell.from_ns = INT64_MIN };
 	struct why_spell spell, on = { .state = WHY_ON_CPU, .by_tid = -1 };
@@ -320,7 +337,8 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 
 	if (sched_host(cpu->sched, thread->process->hostname, &key.host))
 		at = lower_bound(cpu, &key);
-	for (; at < cpu->count && cpu->item[at].host == key.host && cpu->item[at].tid == key.tid; at++) {
+	for (; at < cpu->count && cpu->item[at].host == key.host && cpu->item[at].tid == key.tid;
+	     at++) {
 		spell = cpu->item[at].spell;
 		spell.from_ns = spell.from_ns > from_ns ? spell.from_ns : from_ns;
 		spell.to_ns = spell.to_ns < to_ns ? spell.to_ns : to_ns;
@@ -339,8 +357,8 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
 		take(context, &on);
 }
 
-size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-		  const struct fault **first)
+size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		  int64_t to_ns, const struct fault **first)
 {
 	struct fault key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
 	size_t low = 0, high = cpu->fault_count, end;
@@ -369,7 +387,8 @@ size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, 
 	return end - low;
 }
 
-const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns)
+const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		     int64_t to_ns)
 {
 	struct system_call key = { .tid = (int32_t)thread->tid, .start_ns = from_ns };
 	size_t low = 0, high = cpu->call_count;
@@ -386,5 +405,7 @@ const char *why_call(const struct why_cpu *cpu, const struct model_thread *threa
 			high = middle;
 	}
 	latest = low ? &cpu->call[low - 1] : NULL;
-	return latest && latest->host == key.host && latest->tid == key.tid && latest->told_ns >= to_ns ? latest->name : NULL;
+	if (!latest || latest->host != key.host || latest->tid != key.tid)
+		return NULL;
+	return latest->told_ns >= to_ns ? latest->name : NULL;
 }

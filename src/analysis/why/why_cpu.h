@@ -29,8 +29,9 @@ struct why_cpu;
  *
  * Return: 0, or -1 with @err.
  */
-int why_cpu_create(struct why_cpu **cpu, const struct kymo_ctf_reader *reader, const struct model *model,
-		   const struct why_window *window, unsigned windows, struct kymo_err *err);
+int why_cpu_create(struct why_cpu **cpu, const struct kymo_ctf_reader *reader,
+		   const struct model *model, const struct why_window *window, unsigned windows,
+		   struct kymo_err *err);
 
 /**
  * why_cpu_also() - report the spells of all threads of the machine, not only in windows, to @spell;
@@ -64,8 +65,9 @@ struct why_spell {
  * why_spells() - report the states of @thread in [@from_ns, @to_ns]
  * @take: called for each spell, in order, without gaps between spells
  */
-void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-		void (*take)(void *context, const struct why_spell *spell), void *context);
+void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		int64_t to_ns, void (*take)(void *context, const struct why_spell *spell),
+		void *context);
 
 /**
  * why_idle_until() - the end of the last sleep of an executor on @thread in [@from_ns, @to_ns]
@@ -76,8 +78,8 @@ void why_spells(const struct why_cpu *cpu, const struct model_thread *thread, in
  * delay the message that the executor received afterwards.
  * Return: @from_ns if the thread did not sleep.
  */
-int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu, const struct model_thread *thread,
-		       int64_t from_ns, int64_t to_ns);
+int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cpu,
+		       const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
 
 /**
  * why_faults() - find the page faults of @thread that overlap [@from_ns, @to_ns), ordered by start
@@ -86,14 +88,15 @@ int64_t why_idle_until(const struct why_others *others, const struct why_cpu *cp
  *
  * Return: their number.
  */
-size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns,
-		  const struct fault **first);
+size_t why_faults(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		  int64_t to_ns, const struct fault **first);
 
 /**
  * why_call() - the name of the system call that @thread was in during all of [@from_ns, @to_ns];
  * NULL: none, or unknown.
  */
-const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns, int64_t to_ns);
+const char *why_call(const struct why_cpu *cpu, const struct model_thread *thread, int64_t from_ns,
+		     int64_t to_ns);
 
 /* For pass_add(): in a pass of its own, because it binds other events than the model. */
 extern const struct pass_ops why_cpu_pass;

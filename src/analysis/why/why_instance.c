@@ -11,7 +11,9 @@ int why_of_arrival(struct why_instance *out, const struct chains_path *path,
 	const struct chains_path *step[CHAINS_STEPS_MAX];
 	unsigned count = chains_steps(path, step), i;
 
-	*out = (struct why_instance){ .begin_ns = arrival->begin_ns, .total_ns = arrival->total_ns, .hops = count };
+	*out = (struct why_instance){
+		.begin_ns = arrival->begin_ns, .total_ns = arrival->total_ns, .hops = count,
+	};
 	out->hop = calloc(count ? count : 1, sizeof(*out->hop));
 	if (!out->hop)
 		return -1;
