@@ -16,7 +16,8 @@ enum kymo_exit {
 
 struct kymo_err {
 	enum kymo_exit status;
-	char text[1024];	/* what failed, where, why, and what to do; one line without a newline */
+	/* what failed, where, why, and what to do; one line without a newline */
+	char text[1024];
 };
 
 #endif

@@ -13,8 +13,8 @@
  *             KYMO_COUNTER("control", "queue", depth);
  *     }
  *
- * Link with -lkymo (pkg-config kymo). Start `kymo record` at any time; without a recorder the events
- * are skipped.
+ * Link with -lkymo (pkg-config kymo). Start `kymo record` at any time; without a recorder the
+ * events are skipped.
  *
  * The macros, and the events that they write to the trace:
  *     KYMO_SPAN(category, name, fields...)            category:name_begin with the fields; category:name_end when the scope ends
@@ -25,22 +25,22 @@
  *     KYMO_COUNTER(category, name, value, fields...)  category:name with value, an integer or a double
  *     KYMO_TRACEPOINT(provider, name, fields...)      provider:name, an event of your own
  *
- * Category and name are string literals; a name may also be __func__ or __PRETTY_FUNCTION__. The compiler puts a static description of each such place into
- * the section kymo_sites, and libkymo registers it when the program or library is loaded. This costs
- * nothing at run time.
+ * Category and name are string literals; a name may also be __func__ or __PRETTY_FUNCTION__. The
+ * compiler puts a static description of each such place into the section kymo_sites, and libkymo
+ * registers it when the program or library is loaded. This costs nothing at run time.
  *
  * Fields are up to KYMO_EVENT_FIELDS_MAX pairs ("name", value). The type follows from the value: integers of
- * any width, bool, float, double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes). Values
- * are evaluated only if the event is recorded.
+ * any width, bool, float, double, pointers, and strings (char *, cut after KYMO_TEXT_MAX bytes).
+ * Values are evaluated only if the event is recorded.
  *
  * These fields have a special meaning:
  *     ("flow", id)       an arrow connects all events of the same u64 id, across threads and processes
  *     ("track", id)      the event belongs to the custom track of kymo_track(), not to the thread
  *     ("at_ns", ns)      the time of the event, CLOCK_MONOTONIC, instead of now
  *
- * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call, after the
- * first event of the thread (or after kymo_thread_ready()). A full ring drops the event and counts it.
- * If the begin of a span was dropped or disabled, the span has no end either.
+ * Context of all macros: wait-free, async-signal-safe, no allocation, no lock, no system call,
+ * after the first event of the thread (or after kymo_thread_ready()). A full ring drops the event
+ * and counts it. If the begin of a span was dropped or disabled, the span has no end either.
  *
  * -DKYMO_COMPILE_OUT: the macros are empty, the functions do nothing (kymo_now() still returns the
  * time), and the program does not need libkymo.
@@ -90,7 +90,8 @@ struct kymo_site_field {
 /* ---- functions ---- */
 
 /**
- * kymo_thread_ready() - prepare the calling thread, so that its first event is as cheap as the others
+ * kymo_thread_ready() - prepare the calling thread, so that its first event is as cheap as the
+ * others
  *
  * Registers the thread and gives it a prefaulted ring. Without this call the first event does both.
  * Context: allocates, makes system calls. Return: false: this process can't be traced.
@@ -118,8 +119,8 @@ uint64_t kymo_track(const char *name, uint64_t parent);
  * @name: a span of this process as "category:name", a node ("/imu_driver"), or a callback as `kymo report`
  *        prints it. * and ? are wildcards; a leading ! excludes a name. Copied, cut after KYMO_TEXT_MAX bytes
  *
- * Call it once, at any time: before the span exists, and also without a recorder. A child of fork() calls
- * it again. Context: emits an init event; not for a real-time path.
+ * Call it once, at any time: before the span exists, and also without a recorder. A child of fork()
+ * calls it again. Context: emits an init event; not for a real-time path.
  */
 void kymo_realtime(const char *name);
 
@@ -132,9 +133,9 @@ uint64_t kymo_now(void);
 /**
  * kymo_set_enabled() - switch all events of this process off or on, those of ROS 2 included
  *
- * Open spans still end. An event that is off costs as much as without a recorder. One-time facts (nodes,
- * tracks, declarations) are kept in any case. This switch is independent of kymo_set_category() and of
- * the recorder. After fork() a child has the switch of its parent.
+ * Open spans still end. An event that is off costs as much as without a recorder. One-time facts
+ * (nodes, tracks, declarations) are kept in any case. This switch is independent of
+ * kymo_set_category() and of the recorder. After fork() a child has the switch of its parent.
  *
  * Context: wait-free, async-signal-safe.
  */
@@ -143,8 +144,8 @@ void kymo_set_enabled(bool on);
 /**
  * kymo_set_category() - switch a category off or on in this process; NULL: all of them
  *
- * Applies to libraries that are loaded later, and to kymo_begin_named() and the like. Open spans still
- * end. An event that is off costs as much as without a recorder.
+ * Applies to libraries that are loaded later, and to kymo_begin_named() and the like. Open spans
+ * still end. An event that is off costs as much as without a recorder.
  *
  * Context: takes a lock; any thread, but not a signal handler.
  * Return: false: 64 categories have a switch of their own already; nothing changed.
@@ -161,8 +162,9 @@ bool kymo_set_category(const char *category, bool on);
 void kymo_snapshot(void);
 
 /*
- * The same with names that are known only at run time. Names are copied, and cut after KYMO_TEXT_MAX bytes.
- * kymo_begin_named() returns whether the begin was recorded: call kymo_end_named() only if it was.
+ * The same with names that are known only at run time. Names are copied, and cut after
+ * KYMO_TEXT_MAX bytes. kymo_begin_named() returns whether the begin was recorded: call
+ * kymo_end_named() only if it was.
  * Context: as the macros.
  */
 bool kymo_begin_named(const char *category, const char *name);
@@ -172,16 +174,24 @@ void kymo_counter_named(const char *category, const char *name, double value);
 
 /* ---- below here: what the macros need ---- */
 
-/* One byte per event id, written by the recorder. kymo_set_enabled() points it to these bytes, or to zeroes. */
+/*
+ * One byte per event id, written by the recorder. kymo_set_enabled() points it to these bytes, or
+ * to zeroes.
+ */
 extern const uint8_t *kymo__enable;
 
-/* Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded. */
+/*
+ * Emit one event of @site with a payload packed as its fields say. Return: whether it was recorded.
+ */
 bool kymo__event(struct kymo_site *site, const void *payload, size_t size);
 /* Count a string that was cut because it did not fit. */
 void kymo__text_cut(void);
 /* Register the sites of one program or library, when it is loaded. A second call is harmless. */
 void kymo__register(struct kymo_site *begin, struct kymo_site *end);
-/* Say, before the first event, that this process belongs to every ROS domain (kymo agent itself does). */
+/*
+ * Say, before the first event, that this process belongs to every ROS domain (kymo agent itself
+ * does).
+ */
 void kymo__of_every_ros_domain(void);
 /* Forget the sites of a library that is unloaded. */
 void kymo__unregister(struct kymo_site *begin);
@@ -381,7 +391,10 @@ static inline uint8_t *kymo__put_pointer(uint8_t *at, const volatile void *value
 							       __func__,                     \
 							       site##_fields }
 
-/* Declare the site, and emit its event if it is enabled. The value of the expression: whether it was recorded. */
+/*
+ * Declare the site, and emit its event if it is enabled. The value of the expression: whether it
+ * was recorded.
+ */
 #define KYMO__EMIT(shape, category, name, ...)                                            \
 	({                                                                                \
 		KYMO__CHECK(category, name __VA_OPT__(, ) __VA_ARGS__);                   \

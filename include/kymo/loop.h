@@ -48,17 +48,22 @@ struct kymo_loop_sites {
 	struct kymo_site *begin, *end, *sleep_begin, *sleep_end, *latency, *missed, *overrun;
 };
 
-/* You may read the members between two calls of kymo_loop_wait(). Times are CLOCK_MONOTONIC in ns. */
+/*
+ * You may read the members between two calls of kymo_loop_wait(). Times are CLOCK_MONOTONIC in ns.
+ */
 struct kymo_loop {
-	uint64_t period_ns, deadline_ns;	/* the deadline is relative to the time when the cycle was due */
-	uint64_t due_ns;		/* when this cycle was due; after its end, when the next one is */
+	/* the deadline is relative to the time when the cycle was due */
+	uint64_t period_ns, deadline_ns;
+	/* when this cycle was due; after its end, when the next one is */
+	uint64_t due_ns;
 	uint64_t woke_ns;		/* when this cycle began */
 	uint64_t latency_ns;		/* woke - due */
 	uint64_t busy_ns;		/* duration of the last cycle that ended, events included */
 	uint64_t cycles;		/* number of cycles that began */
 	uint64_t missed, overruns, skipped;	/* sums; see the events */
 	bool running;			/* a cycle is open */
-	bool recorded;			/* the begin of the open cycle was recorded, so its end will be, too */
+	/* the begin of the open cycle was recorded, so its end will be, too */
+	bool recorded;
 	struct kymo_loop_sites site;
 };
 
@@ -72,7 +77,8 @@ static inline uint64_t kymo__loop_now(void)
 
 #ifndef KYMO_COMPILE_OUT
 /* Emit an event with the first @count of the two values. Return: whether it was recorded. */
-static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first,
+				   uint64_t second)
 {
 	const uint64_t payload[2] = { first, second };
 
@@ -84,7 +90,8 @@ static inline void kymo__loop_finish(struct kymo_site *end)
 	(void)kymo__event(end, "", 0);
 }
 #else
-static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first, uint64_t second)
+static inline bool kymo__loop_emit(struct kymo_site *site, unsigned count, uint64_t first,
+				   uint64_t second)
 {
 	(void)site;
 	(void)count;
@@ -121,7 +128,8 @@ static inline void kymo_loop_end(struct kymo_loop *loop)
 	loop->busy_ns = now - loop->woke_ns;
 	if (now > loop->due_ns + loop->deadline_ns) {
 		loop->missed++;
-		(void)kymo__loop_emit(loop->site.missed, 1, now - loop->due_ns - loop->deadline_ns, 0);
+		(void)kymo__loop_emit(loop->site.missed, 1, now - loop->due_ns - loop->deadline_ns,
+				      0);
 	}
 	if (now > next) {
 		const uint64_t skipped = (now - next) / loop->period_ns;
@@ -178,7 +186,8 @@ static inline void kymo_loop_wait(struct kymo_loop *loop)
  * Context: wait-free; emits nothing.
  */
 #ifdef KYMO_COMPILE_OUT
-#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns) kymo__loop_init(loop, period_ns, deadline_ns)
+#define KYMO_LOOP_INIT(loop, category, name, period_ns, deadline_ns)				\
+	kymo__loop_init(loop, period_ns, deadline_ns)
 #elif defined(__cplusplus)
 #define KYMO__LOOP_SITE(member, shape, category, name, ...)					\
 	do {											\

@@ -53,37 +53,52 @@ struct kymo_session;
 struct kymo_sink; /* sink.h */
 
 enum kymo_session_message {
-	KYMO_SESSION_NOTE,		/* for example: a corrupt ring, a full disk, a disk that works again */
+	/* for example: a corrupt ring, a full disk, a disk that works again */
+	KYMO_SESSION_NOTE,
 };
 
-/* Set size, and zero the rest for the defaults. NULL instead of the options means the defaults, too. */
+/*
+ * Set size, and zero the rest for the defaults. NULL instead of the options means the defaults,
+ * too.
+ */
 struct kymo_session_options {
 	size_t size;			/* sizeof(struct kymo_session_options) */
 	const char *runtime_dir;	/* NULL: $KYMO_DIR, else /dev/shm/kymo-<uid> */
-	int all;			/* 1: record all processes of the runtime directory, as `kymo record` does */
+	/* 1: record all processes of the runtime directory, as `kymo record` does */
+	int all;
 	int nice;			/* nice value of the session's thread: 0 to 19 */
-	unsigned poll_ms;		/* the thread empties the rings this often, 1 to 1000; 0: every 1 to 4 ms */
+	/* the thread empties the rings this often, 1 to 1000; 0: every 1 to 4 ms */
+	unsigned poll_ms;
 	const char *thread_name;	/* at most 15 bytes; NULL: kymo-session */
-	const int *cpus;		/* [cpu_count] CPUs for the thread; NULL: those of the caller */
+	/* [cpu_count] CPUs for the thread; NULL: those of the caller */
+	const int *cpus;
 	unsigned cpu_count;
 	/*
-	 * Called on the session's thread with a text about something that happened. It must not call
-	 * functions of this header for its session, except kymo_session_error(). NULL: no messages.
+	 * Called on the session's thread with a text about something that happened. It must not
+	 * call functions of this header for its session, except kymo_session_error(). NULL: no
+	 * messages.
 	 */
 	void (*message)(void *context, enum kymo_session_message kind, const char *text);
 	void *context;
 	/*
 	 * "topic !/rosout; event callback_*": what is recorded. One rule a line, or semicolons between
-	 * them, as in a --filter-file of `kymo record`. NULL: everything. $KYMO_FILTER also applies.
+	 * them, as in a --filter-file of `kymo record`. NULL: everything. $KYMO_FILTER also
+	 * applies.
 	 */
 	const char *rules;
-	/* How traces are stored, also those of kymo_session_add_sink(). All 0: one trace that grows. */
+	/*
+	 * How traces are stored, also those of kymo_session_add_sink(). All 0: one trace that
+	 * grows.
+	 */
 	uint64_t rotate_size;		/* bytes after which a new chunk begins; at least 64 KiB */
 	uint64_t rotate_ns;		/* age after which a new chunk begins; at least 100 ms */
-	uint64_t max_size;		/* bytes of a trace: the oldest complete chunks are removed to stay below.
-					   At least 512 KiB and twice rotate_size. Without rotate_size and
-					   rotate_ns, a chunk has an eighth of it */
-	int compress;			/* 1: another thread, of nice 10 or more, compresses what is complete */
+	/*
+	 * bytes of a trace: the oldest complete chunks are removed to stay below. At least 512 KiB
+	 * and twice rotate_size. Without rotate_size and rotate_ns, a chunk has an eighth of it
+	 */
+	uint64_t max_size;
+	/* 1: another thread, of nice 10 or more, compresses what is complete */
+	int compress;
 	struct kymo_sink *sink; /* a sink of your own, from the beginning (sink.h); NULL: none */
 	/* Sinks that are relays: net://HOST/NAME. */
 	const char *relay_token_file;	/* as kymo relay --token-file; NULL: none */
@@ -93,9 +108,11 @@ struct kymo_session_options {
 
 struct kymo_session_stats {
 	uint64_t recorded;		/* runtime events */
-	uint64_t dropped;		/* runtime events for which the program's rings had no room */
+	/* runtime events for which the program's rings had no room */
+	uint64_t dropped;
 	uint64_t unwritten;		/* events that could not be written to the disk */
-	uint64_t filtered;		/* runtime events that the rules exclude, and that were emitted all the same */
+	/* runtime events that the rules exclude, and that were emitted all the same */
+	uint64_t filtered;
 	uint64_t init_events, init_dropped;
 	uint64_t bytes;			/* in stream files */
 	uint64_t duration_ns;
@@ -210,13 +227,22 @@ public:
 		handle_ = nullptr;
 		return !handle || keep(kymo_session_stop(handle, stats));
 	}
-	bool add_sink(const std::string &path) { return keep(kymo_session_add_sink(handle_, path.c_str())); }
+	bool add_sink(const std::string &path)
+	{
+		return keep(kymo_session_add_sink(handle_, path.c_str()));
+	}
 	bool remove_sink(const std::string &path, kymo_session_stats *stats = nullptr)
 	{
 		return keep(kymo_session_remove_sink(handle_, path.c_str(), stats));
 	}
-	bool set_rules(const std::string &rules) { return keep(kymo_session_set_rules(handle_, rules.c_str())); }
-	bool statistics(kymo_session_stats &stats) { return keep(kymo_session_statistics(handle_, nullptr, &stats)); }
+	bool set_rules(const std::string &rules)
+	{
+		return keep(kymo_session_set_rules(handle_, rules.c_str()));
+	}
+	bool statistics(kymo_session_stats &stats)
+	{
+		return keep(kymo_session_statistics(handle_, nullptr, &stats));
+	}
 
 private:
 	bool keep(int result)
