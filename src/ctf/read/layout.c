@@ -19,11 +19,6 @@ struct layout_frame {
 	uint32_t made;			/* its children that exist already */
 };
 
-static const char *const scope_names[SCOPE_COUNT] = {
-	"trace.packet.header", "stream.packet.context", "stream.event.header",
-	"stream.event.context", "event.context", "event.fields",
-};
-
 static void settle_struct(struct ctf_node *node)
 {
 	uint64_t at = 0;
@@ -135,9 +130,9 @@ static struct ctf_node *absolute(struct layout *l, const struct layout_frame *in
 	while (root && root->outer)
 		root = root->outer;
 	for (unsigned i = 0; i < SCOPE_COUNT; i++) {
-		size_t size = strlen(scope_names[i]);
+		size_t size = strlen(ctf_scope_name[i]);
 
-		if (strncmp(path, scope_names[i], size) || path[size] != '.')
+		if (strncmp(path, ctf_scope_name[i], size) || path[size] != '.')
 			continue;
 		if (l->scope[i])
 			return descend(l->scope[i], l->scope[i]->child_count, path + size + 1);
@@ -392,7 +387,7 @@ int layout_scope(struct layout *l, enum ctf_scope which, const struct ctf_type *
 		return 0;
 	node = arena_alloc(&l->metadata->arena, sizeof *node);
 	if (!node)
-		return failed(l, "the metadata needs too much memory at", scope_names[which]);
+		return failed(l, "the metadata needs too much memory at", ctf_scope_name[which]);
 	if (fill(l, NULL, node, type, ""))
 		return -1;
 	l->scope[which] = node;

@@ -11,13 +11,9 @@
 #ifndef KYMO_CTF_LAYOUT_H
 #define KYMO_CTF_LAYOUT_H
 
+#include "ctf/tsdl/scope.h"
 #include "ctf/tsdl/tsdl_metadata.h"
 
-/* The dynamic scopes of an event, in the order they are decoded. */
-enum ctf_scope {
-	SCOPE_PACKET_HEADER, SCOPE_PACKET_CONTEXT, SCOPE_EVENT_HEADER,
-	SCOPE_STREAM_CONTEXT, SCOPE_EVENT_CONTEXT, SCOPE_FIELDS, SCOPE_COUNT,
-};
 /* Scopes up to here are the same for a whole stream class; the others are those of an event
  * class. */
 #define SCOPE_SHARED SCOPE_EVENT_HEADER

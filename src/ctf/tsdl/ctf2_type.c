@@ -12,169 +12,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "ctf/tsdl/role.h"
-
-/* Scopes by their name, in the order of enum ctf_scope of read/layout.h. */
-static const char *const origins[] = { "packet-header", "packet-context", "event-record-header",
-	"event-record-common-context", "event-record-specific-context", "event-record-payload" };
-
-/* ---- parts of classes ---- */
-
-/* A power of two in bits. A missing one leaves *@out. */
-static int alignment(struct ctf2 *p, json_object *class, const char *key, uint32_t *out)
-{
-	uint64_t value = *out;
-
-	if (ctf2_unsigned(p, class, key, false, &value))
-		return -1;
-	if (!value || value & (value - 1) || value > UINT32_C(1) << 30)
-		return ctf2_error(p, "\"%s\" is %llu; expected a power of two", key, (unsigned long long)value);
-	*out = (uint32_t)value;
-	return 0;
-}
-
-static int byte_order(struct ctf2 *p, json_object *class, struct ctf_type *type)
-{
-	const char *bytes = "", *bits = NULL, *usual;
-
-	if (ctf2_text(p, class, "byte-order", true, &bytes) || ctf2_text(p, class, "bit-order", false, &bits))
-		return -1;
-	if (strcmp(bytes, "little-endian") && strcmp(bytes, "big-endian"))
-		return ctf2_error(p, "\"byte-order\" is neither little-endian nor big-endian");
-	type->order = *bytes == 'l' ? CTF_ORDER_LE : CTF_ORDER_BE;
-	usual = *bytes == 'l' ? "first-to-last" : "last-to-first";
-	type->is_reversed = bits && strcmp(bits, usual);
-	return 0;
-}
-
-static int read_roles(struct ctf2 *p, json_object *class, struct ctf_type *type)
-{
-	json_object *list;
-
-	if (ctf2_get(p, class, "roles", json_type_array, &list))
-		return -1;
-	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
-		const char *name = json_object_get_string(json_object_array_get_idx(list, i));
-
-		type->roles |= name ? role_named(name) : 0;
-	}
-	return 0;
-}
-
-/* One bound of a range; numbers above 2^63 keep their bits. */
-static uint64_t bound(json_object *range, size_t index)
-{
-	json_object *value = json_object_array_get_idx(range, index);
-	int64_t number = json_object_get_int64(value);
-
-	return number < 0 ? (uint64_t)number : json_object_get_uint64(value);
-}
-
-/* "[[1, 3], [7, 7]]" as ranges of @type, all with the same @label. */
-static int ranges(struct ctf2 *p, json_object *list, const char *label, struct ctf_type *type)
-{
-	if (!json_object_is_type(list, json_type_array))
-		return ctf2_error(p, "the ranges of \"%s\" are not a list", label);
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		json_object *range = json_object_array_get_idx(list, i);
-
-		if (!json_object_is_type(range, json_type_array) ||
-		    json_object_array_length(range) != 2)
-			return ctf2_error(p, "a range of \"%s\" is not a list of two numbers", label);
-		if (CTF2_ROOM(p, type->range, type->range_count))
-			return -1;
-		type->range[type->range_count++] =
-			(struct ctf_range) { label, bound(range, 0), bound(range, 1) };
-		/* A variant's ranges do not say whether the field that chooses has a sign. */
-		if (json_object_get_int64(json_object_array_get_idx(range, 0)) < 0)
-			type->is_signed = 1;
-	}
-	return 0;
-}
-
-/* The names in @all, each with its ranges. */
-static int named_ranges(struct ctf2 *p, json_object *all, struct ctf_type *type)
-{
-	json_object_object_foreach(all, key, list)
-	{
-		const uint8_t is_signed = type->is_signed;
-		const char *label = arena_text(&p->metadata->arena, key, strlen(key));
-
-		if (!label)
-			return ctf2_no_memory(p);
-		if (ranges(p, list, label, type))
-			return -1;
-		type->is_signed = is_signed;
-	}
-	return 0;
-}
-
-static int mappings(struct ctf2 *p, json_object *class, struct ctf_type *type)
-{
-	json_object *all;
-
-	if (ctf2_get(p, class, "mappings", json_type_object, &all))
-		return -1;
-	if (!all || !json_object_object_length(all))
-		return 0;
-	type->kind = CTF_KIND_ENUM;
-	return named_ranges(p, all, type);
-}
-
-static int location(struct ctf2 *p, json_object *class, const char *key, struct ctf_type *type)
-{
-	struct ctf_location *to = arena_alloc(&p->metadata->arena, sizeof *to);
-	json_object *object, *path;
-	const char *origin = NULL;
-
-	if (!to)
-		return ctf2_no_memory(p);
-	if (ctf2_get(p, class, key, json_type_object, &object))
-		return -1;
-	if (!object)
-		return ctf2_error(p, "\"%s\" is missing", key);
-	if (ctf2_text(p, object, "origin", false, &origin) ||
-	    ctf2_get(p, object, "path", json_type_array, &path))
-		return -1;
-	to->scope = -1;
-	for (size_t i = 0; origin && i < COUNT_OF(origins); i++)
-		if (!strcmp(origin, origins[i]))
-			to->scope = (int8_t)i;
-	if (origin && to->scope < 0)
-		return ctf2_error(p, "\"%s\" has an unknown origin \"%.60s\"", key, origin);
-	for (size_t i = 0; path && i < json_object_array_length(path); i++) {
-		json_object *step = json_object_array_get_idx(path, i);
-
-		if (!step && to->count) {
-			to->count--;		/* a name and back again */
-		} else if (!step) {
-			to->up++;
-		} else if (!json_object_is_type(step, json_type_string)) {
-			return ctf2_error(p, "a step of \"%s\" is neither a name nor null", key);
-		} else {
-			if (CTF2_ROOM(p, to->name, to->count))
-				return -1;
-			to->name[to->count] =
-				arena_text(&p->metadata->arena, json_object_get_string(step),
-					   (size_t)json_object_get_string_len(step));
-			if (!to->name[to->count++])
-				return ctf2_no_memory(p);
-		}
-	}
-	if (!to->count)
-		return ctf2_error(p, "the path of \"%s\" names no field", key);
-	type->location = to;
-	return 0;
-}
-
-/* ---- the classes ---- */
 
 static int fixed(struct ctf2 *p, json_object *class, struct ctf_type *type)
 {
 	uint64_t length = 0;
 
-	if (ctf2_unsigned(p, class, "length", true, &length) || byte_order(p, class, type) ||
-	    alignment(p, class, "alignment", &type->align))
+	if (ctf2_unsigned(p, class, "length", true, &length) || ctf2_byte_order(p, class, type) ||
+	    ctf2_alignment(p, class, "alignment", &type->align))
 		return -1;
 	if (!length || length > 64)
 		return ctf2_error(p, "a number of %llu bits; kymo reads 1 to 64", (unsigned long long)length);
@@ -189,7 +33,7 @@ static int integer(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	if (ctf2_unsigned(p, class, "preferred-display-base", false, &base))
 		return -1;
 	type->base = base == 2 || base == 8 || base == 16 ? (uint8_t)base : 10;
-	return read_roles(p, class, type) || mappings(p, class, type) ? -1 : 0;
+	return ctf2_roles(p, class, type) || ctf2_mappings(p, class, type) ? -1 : 0;
 }
 
 static int bits(struct ctf2 *p, json_object *class, struct ctf_type *type)
@@ -205,7 +49,7 @@ static int bit_map(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	if (bits(p, class, type) || ctf2_get(p, class, "flags", json_type_object, &all))
 		return -1;
 	type->is_flags = all && json_object_object_length(all);
-	return type->is_flags ? named_ranges(p, all, type) : 0;
+	return type->is_flags ? ctf2_named_ranges(p, all, type) : 0;
 }
 
 static int boolean(struct ctf2 *p, json_object *class, struct ctf_type *type)
@@ -295,7 +139,7 @@ static int bytes(struct ctf2 *p, json_object *class, struct ctf_type *type, bool
 	if (is_text && encoding(p, class, type))
 		return -1;
 	if (type->kind == CTF_KIND_SEQUENCE)
-		return location(p, class, "length-field-location", type);
+		return ctf2_location(p, class, "length-field-location", type);
 	return ctf2_unsigned(p, class, "length", true, &type->length);
 }
 
@@ -314,7 +158,7 @@ static int dynamic_string(struct ctf2 *p, json_object *class, struct ctf_type *t
 static int static_blob(struct ctf2 *p, json_object *class, struct ctf_type *type)
 {
 	type->kind = CTF_KIND_ARRAY;
-	return bytes(p, class, type, false) || read_roles(p, class, type) ? -1 : 0;
+	return bytes(p, class, type, false) || ctf2_roles(p, class, type) ? -1 : 0;
 }
 
 static int dynamic_blob(struct ctf2 *p, json_object *class, struct ctf_type *type)
@@ -325,13 +169,13 @@ static int dynamic_blob(struct ctf2 *p, json_object *class, struct ctf_type *typ
 
 static int array(struct ctf2 *p, json_object *class, struct ctf_type *type)
 {
-	if (alignment(p, class, "minimum-alignment", &type->align) ||
+	if (ctf2_alignment(p, class, "minimum-alignment", &type->align) ||
 	    ctf2_type(p, class, "element-field-class", true, &type->element))
 		return -1;
 	if (type->element->align > type->align)
 		type->align = type->element->align;
 	if (type->kind == CTF_KIND_SEQUENCE)
-		return location(p, class, "length-field-location", type);
+		return ctf2_location(p, class, "length-field-location", type);
 	return ctf2_unsigned(p, class, "length", true, &type->length);
 }
 
@@ -352,7 +196,7 @@ static int structure(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	json_object *list;
 
 	type->kind = CTF_KIND_STRUCT;
-	if (alignment(p, class, "minimum-alignment", &type->align) ||
+	if (ctf2_alignment(p, class, "minimum-alignment", &type->align) ||
 	    ctf2_get(p, class, "member-classes", json_type_array, &list))
 		return -1;
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
@@ -388,7 +232,7 @@ static int option(struct ctf2 *p, json_object *from, struct ctf_type *type, stru
 		return ctf2_no_memory(p);
 	type->member[type->member_count++] = new;
 	if (list)
-		return ranges(p, list, new.name, tag);
+		return ctf2_ranges(p, list, new.name, tag);
 	if (!type->is_optional)
 		return ctf2_error(p, "\"selector-field-ranges\" is missing");
 	if (CTF2_ROOM(p, tag->range, tag->range_count))
@@ -415,7 +259,7 @@ static int optional(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	struct ctf_type *tag = choice(p, type);
 
 	type->is_optional = true;
-	return !tag || location(p, class, "selector-field-location", type) || option(p, class, type, tag) ? -1 : 0;
+	return !tag || ctf2_location(p, class, "selector-field-location", type) || option(p, class, type, tag) ? -1 : 0;
 }
 
 static int variant(struct ctf2 *p, json_object *class, struct ctf_type *type)
@@ -423,7 +267,7 @@ static int variant(struct ctf2 *p, json_object *class, struct ctf_type *type)
 	struct ctf_type *tag = choice(p, type);
 	json_object *list;
 
-	if (!tag || location(p, class, "selector-field-location", type) ||
+	if (!tag || ctf2_location(p, class, "selector-field-location", type) ||
 	    ctf2_get(p, class, "options", json_type_array, &list))
 		return -1;
 	for (size_t i = 0; list && i < json_object_array_length(list); i++)

@@ -13,7 +13,7 @@
 /**
  * role_of() - CTF 1.8: the role of the field called @name (without LTTng's underscore) of @type in
  * @scope, or 0
- * @scope: enum ctf_scope of read/layout.h
+ * @scope: enum ctf_scope of scope.h
  */
 uint16_t role_of(unsigned scope, const char *name, const struct ctf_type *type);
 

@@ -13,15 +13,13 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "ctf/tsdl/role.h"
-
-static const char *const scope_names[] = { "trace.packet.header", "stream.packet.context", "stream.event.header",
-	"stream.event.context", "event.context", "event.fields" };
+#include "ctf/tsdl/scope.h"
 
 struct out {
 	const struct ctf_metadata *m;
 	FILE *to;
 	unsigned scope;			/* the one being written */
-	const struct ctf_type *root[COUNT_OF(scope_names)];
+	const struct ctf_type *root[SCOPE_COUNT];
 	struct kymo_err *err;
 };
 
@@ -33,7 +31,7 @@ struct around {
 
 static int refused(struct out *o, const char *name, const char *what)
 {
-	return err_set(o->err, KYMO_EXIT_INPUT, "the field \"%s\" of %s is %s", name, scope_names[o->scope], what);
+	return err_set(o->err, KYMO_EXIT_INPUT, "the field \"%s\" of %s is %s", name, ctf_scope_name[o->scope], what);
 }
 
 static bool is_identifier(const char *name)

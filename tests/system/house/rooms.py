@@ -197,7 +197,7 @@ DOORS = {
     "cli/verbs/query": "query_print query_prompt",
     "cli/verbs/record": "nothing_traced record_agent record_finish record_flight record_hosts record_perfetto record_relay record_show record_users record_wishes recorded",
     "ctf/format": "arena bits framing index lock packed tail",
-    "ctf/tsdl": "ctf2_form ctf2_write role tsdl_metadata tsdl_write",
+    "ctf/tsdl": "ctf2_form ctf2_write role scope tsdl_metadata tsdl_write",
     "ctf/write": "metadata writer",
     "ctf/read": "copy reader",
     "recorder/runtime": "agent_lock alive claim counts_left domain elsewhere initlog_cursor region_view ros_domains rundir say states status",
