@@ -1,374 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CTF 1.8 as CTF 2, see ctf2_write.h. All field types of CTF 1.8 exist in CTF 2 with the same
- * bytes, so packets stay as they are. Two things that CTF 1.8 leaves to names are said outright:
- * roles, and where a length or a choice stands. The second is found here as layout.c finds it, but
- * among types: frames are the structures around the present field.
+ * bytes, so packets stay as they are. Here are the fragments; ctf2_write_class.c has their fields.
  */
-#include "ctf/tsdl/ctf2_write.h"
-
-#include <json-c/json.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/err.h"
-#include "ctf/tsdl/role.h"
-
-#define NSEC_PER_SEC 1000000000
-
-static const char *const scope_names[] = { "trace.packet.header", "stream.packet.context", "stream.event.header",
-	"stream.event.context", "event.context", "event.fields" };
-static const char *const origins[] = { "packet-header", "packet-context", "event-record-header",
-	"event-record-common-context", "event-record-specific-context", "event-record-payload" };
-#define SCOPES COUNT_OF(origins)
-
-/* A structure or variant around the present field. */
-struct ctf2_frame {
-	const struct ctf2_frame *outer;
-	const struct ctf_type *type;
-	const char *name;		/* of the member that leads to it; NULL: the scope itself */
-	uint32_t made;			/* members in front of the present one */
-};
-
-struct out {
-	const struct ctf_metadata *m;
-	const struct ctf_type *scope[SCOPES];	/* that are in front of the present one */
-	unsigned making;
-	struct kymo_err *err;
-};
-
-static json_object *class_of(struct out *o, const struct ctf2_frame *outer, const char *name,
-			     const struct ctf_type *type);
-
-static const char *shown(const char *name)
-{
-	return name[0] == '_' && name[1] ? name + 1 : name;
-}
-
-static void add_text(json_object *to, const char *key, const char *text)
-{
-	json_object_object_add(to, key, json_object_new_string(text));
-}
-
-static void add_number(json_object *to, const char *key, uint64_t number)
-{
-	json_object_object_add(to, key, json_object_new_uint64(number));
-}
-
-static json_object *object_of(const char *type)
-{
-	json_object *object = json_object_new_object();
-
-	add_text(object, "type", type);
-	return object;
-}
-
-/* ---- where a length or a choice stands ---- */
-
-static const struct ctf_member *member_named(const struct ctf_type *type, uint32_t count,
-					     const char *name, size_t size)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (strlen(type->member[i].name) == size &&
-		    !memcmp(type->member[i].name, name, size))
-			return &type->member[i];
-	return NULL;
-}
-
-/* Follow "a.b.c" from @type, which has @count members so far; its names go to @path. NULL: it leads
- * nowhere. */
-static const struct ctf_type *descend(const struct ctf_type *type, uint32_t count, const char *to,
-				      json_object *path)
-{
-	for (;;) {
-		const size_t size = strcspn(to, ".");
-		const struct ctf_member *member;
-
-		if (type->kind != CTF_KIND_STRUCT && type->kind != CTF_KIND_VARIANT)
-			return NULL;
-		member = member_named(type, count, to, size);
-		if (!member)
-			return NULL;
-		/* CTF 2 names no options on the way. */
-		if (type->kind == CTF_KIND_STRUCT)
-			json_object_array_add(path, json_object_new_string(shown(member->name)));
-		if (!to[size])
-			return member->type;
-		to += size + 1;
-		type = member->type;
-		count = type->member_count;
-	}
-}
-
-static void put_names(const struct ctf2_frame *frame, json_object *path)
-{
-	if (!frame || !frame->name)
-		return;
-	put_names(frame->outer, path);
-	if (frame->outer->type->kind == CTF_KIND_STRUCT)
-		json_object_array_add(path, json_object_new_string(shown(frame->name)));
-}
-
-/* One attempt. @frame: the structure to begin in; NULL: @scope. Frees the path when it leads
- * nowhere. */
-static const struct ctf_type *attempt(const struct out *o, const struct ctf2_frame *frame,
-				      unsigned scope, const char *to, json_object **path)
-{
-	const struct ctf_type *from = frame ? frame->type : o->scope[scope], *found = NULL;
-
-	*path = json_object_new_array();
-	put_names(frame, *path);
-	if (from)
-		found = descend(from, frame ? frame->made : from->member_count, to, *path);
-	if (!found)
-		json_object_put(*path);
-	return found;
-}
-
-/* The field that gives length or choice of @type, and its location. */
-static const struct ctf_type *locate(struct out *o, const struct ctf2_frame *inner,
-				     const struct ctf_type *type, json_object **location)
-{
-	const struct ctf2_frame *root = inner;
-	const struct ctf_type *found = NULL;
-	const char *to = type->path ? type->path : "";
-	unsigned scope = o->making;
-	json_object *path = NULL;
-
-	while (root && root->outer)
-		root = root->outer;
-	for (unsigned i = 0; i < SCOPES && !found; i++) {
-		const size_t size = strlen(scope_names[i]);
-
-		if (strncmp(to, scope_names[i], size) || to[size] != '.')
-			continue;
-		scope = i;
-		found = attempt(o, i == o->making ? root : NULL, i, to + size + 1, &path);
-	}
-	for (const struct ctf2_frame *f = inner; f && !found; f = f->outer) {
-		scope = o->making;
-		found = attempt(o, f, scope, to, &path);
-	}
-	for (unsigned i = o->making; i-- > 0 && !found;) {
-		scope = i;
-		found = attempt(o, NULL, i, to, &path);
-	}
-	if (!found) {
-		(void)err_set(o->err, KYMO_EXIT_INPUT, "there is no field \"%s\" in front of the one that needs it", to);
-		return NULL;
-	}
-	*location = json_object_new_object();
-	add_text(*location, "origin", origins[scope]);
-	json_object_object_add(*location, "path", path);
-	return found;
-}
-
-/* ---- field classes ---- */
-
-static json_object *number(const struct out *o, const struct ctf_type *type, const char *name)
-{
-	const bool big =
-		(type->order == CTF_ORDER_NATIVE ? o->m->order : type->order) == CTF_ORDER_BE;
-	json_object *class = object_of(name);
-
-	add_number(class, "length", type->size);
-	add_text(class, "byte-order", big ? "big-endian" : "little-endian");
-	add_number(class, "alignment", type->align);
-	return class;
-}
-
-/* All ranges of @label, or of an option of a variant of that name. */
-static json_object *ranges_of(const struct ctf_type *type, const char *label)
-{
-	json_object *list = json_object_new_array();
-
-	for (uint32_t i = 0; i < type->range_count; i++) {
-		const struct ctf_range *range = &type->range[i];
-		json_object *pair;
-
-		if (strcmp(range->label, label) && strcmp(range->label, shown(label)))
-			continue;
-		pair = json_object_new_array();
-		json_object_array_add(pair, type->is_signed
-						    ? json_object_new_int64((int64_t)range->begin)
-						    : json_object_new_uint64(range->begin));
-		json_object_array_add(pair, type->is_signed
-						    ? json_object_new_int64((int64_t)range->end)
-						    : json_object_new_uint64(range->end));
-		json_object_array_add(list, pair);
-	}
-	return list;
-}
-
-static json_object *integer(const struct out *o, const char *name, const struct ctf_type *type)
-{
-	json_object *class = number(o, type, type->is_signed ? "fixed-length-signed-integer" :
-							       "fixed-length-unsigned-integer");
-	const char *role =
-		type->is_signed ? NULL : role_name(role_of(o->making, shown(name), type));
-
-	if (type->base != 10)
-		add_number(class, "preferred-display-base", type->base);
-	if (type->kind == CTF_KIND_ENUM) {
-		json_object *mappings = json_object_new_object();
-
-		for (uint32_t i = 0; i < type->range_count; i++)
-			if (!json_object_object_get_ex(mappings, type->range[i].label, NULL))
-				json_object_object_add(mappings, type->range[i].label,
-						       ranges_of(type, type->range[i].label));
-		json_object_object_add(class, "mappings", mappings);
-	}
-	if (role) {
-		json_object *roles = json_object_new_array();
-
-		json_object_array_add(roles, json_object_new_string(role));
-		json_object_object_add(class, "roles", roles);
-	}
-	return class;
-}
-
-static bool is_text(const struct ctf_type *type)
-{
-	const struct ctf_type *element = type->element;
-
-	return element->kind == CTF_KIND_INTEGER && element->is_text && element->size == 8 &&
-	       element->align == 8;
-}
-
-static json_object *array(struct out *o, const struct ctf2_frame *outer, const char *name,
-			  const struct ctf_type *type)
-{
-	const bool dynamic = type->kind == CTF_KIND_SEQUENCE;
-	const bool uuid = !dynamic && type->length == 16 &&
-			  role_of(o->making, shown(name), type) == ROLE_UUID;
-	json_object *class, *element, *location = NULL;
-
-	if (dynamic && !locate(o, outer, type, &location))
-		return NULL;
-	if (uuid) {
-		class = object_of("static-length-blob");
-		element = json_object_new_array();
-		json_object_array_add(element, json_object_new_string(role_name(ROLE_UUID)));
-		json_object_object_add(class, "roles", element);
-	} else if (is_text(type)) {
-		class = object_of(dynamic ? "dynamic-length-string" : "static-length-string");
-	} else {
-		class = object_of(dynamic ? "dynamic-length-array" : "static-length-array");
-		element = class_of(o, outer, name, type->element);
-		json_object_object_add(class, "element-field-class", element);
-		if (!element) {
-			json_object_put(class);
-			json_object_put(location);
-			return NULL;
-		}
-	}
-	if (dynamic)
-		json_object_object_add(class, "length-field-location", location);
-	else
-		add_number(class, "length", type->length);
-	return class;
-}
-
-/* Members of a structure or options of a variant, which the ranges of @tag choose. */
-static json_object *list_of(struct out *o, const struct ctf2_frame *frame,
-			    const struct ctf_type *type, const struct ctf_type *tag)
-{
-	struct ctf2_frame inner = *frame;
-	json_object *list = json_object_new_array();
-
-	for (uint32_t i = 0; i < type->member_count; i++) {
-		const struct ctf_member *member = &type->member[i];
-		json_object *item = json_object_new_object(), *class;
-
-		inner.made = tag ? 0 : i;
-		class = class_of(o, &inner, member->name, member->type);
-		add_text(item, "name", shown(member->name));
-		json_object_object_add(item, "field-class", class);
-		if (tag)
-			json_object_object_add(item, "selector-field-ranges", ranges_of(tag, member->name));
-		json_object_array_add(list, item);
-		if (!class) {
-			json_object_put(list);
-			return NULL;
-		}
-	}
-	return list;
-}
-
-static json_object *structure(struct out *o, const struct ctf2_frame *frame,
-			      const struct ctf_type *type)
-{
-	json_object *list = list_of(o, frame, type, NULL), *class = list ? object_of("structure") : NULL;
-
-	if (!list)
-		return NULL;
-	add_number(class, "minimum-alignment", type->align);
-	json_object_object_add(class, "member-classes", list);
-	return class;
-}
-
-static json_object *variant(struct out *o, const struct ctf2_frame *frame,
-			    const struct ctf_type *type)
-{
-	json_object *location, *list, *class;
-	const struct ctf_type *tag = locate(o, frame->outer, type, &location);
-
-	list = tag ? list_of(o, frame, type, tag) : NULL;
-	if (!list) {
-		json_object_put(tag ? location : NULL);
-		return NULL;
-	}
-	class = object_of("variant");
-	json_object_object_add(class, "selector-field-location", location);
-	json_object_object_add(class, "options", list);
-	return class;
-}
-
-/* Return: NULL with the error set. */
-static json_object *class_of(struct out *o, const struct ctf2_frame *outer, const char *name,
-			     const struct ctf_type *type)
-{
-	const struct ctf2_frame frame = { outer, type, name, 0 };
-
-	switch (type->kind) {
-	case CTF_KIND_INTEGER:
-	case CTF_KIND_ENUM:
-		return integer(o, name ? name : "", type);
-	case CTF_KIND_FLOAT:
-		return number(o, type, "fixed-length-floating-point-number");
-	case CTF_KIND_STRING:
-		return object_of("null-terminated-string");
-	case CTF_KIND_ARRAY:
-	case CTF_KIND_SEQUENCE:
-		return array(o, outer, name ? name : "", type);
-	case CTF_KIND_STRUCT:
-		return structure(o, &frame, type);
-	case CTF_KIND_VARIANT:
-		return variant(o, &frame, type);
-	}
-	return NULL;
-}
-
-/* ---- fragments ---- */
-
-/* Put the structure of @which into @fragment as @key, if there is one. */
-static int add_scope(struct out *o, json_object *fragment, const char *key, unsigned which,
-		     const struct ctf_type *type)
-{
-	json_object *class;
-
-	for (unsigned i = which; i < SCOPES; i++)
-		o->scope[i] = NULL;
-	o->making = which;
-	if (!type)
-		return 0;
-	class = class_of(o, NULL, NULL, type);
-	if (!class)
-		return -1;
-	json_object_object_add(fragment, key, class);
-	o->scope[which] = type;
-	return 0;
-}
+#include "ctf/tsdl/ctf2_write_internal.h"
 
 /* Takes @fragment. @result: not 0: it is not to be written. */
 static int put(FILE *out, json_object *fragment, int result)
@@ -379,11 +14,11 @@ static int put(FILE *out, json_object *fragment, int result)
 	return result;
 }
 
-static int put_preamble(const struct out *o, FILE *out)
+static int put_preamble(const struct ctf2_out *o, FILE *out)
 {
-	json_object *fragment = object_of("preamble"), *uuid;
+	json_object *fragment = ctf2_object_of("preamble"), *uuid;
 
-	add_number(fragment, "version", 2);
+	ctf2_add_number(fragment, "version", 2);
 	if (o->m->has_uuid) {
 		uuid = json_object_new_array();
 		for (size_t i = 0; i < sizeof o->m->uuid; i++)
@@ -393,9 +28,9 @@ static int put_preamble(const struct out *o, FILE *out)
 	return put(out, fragment, 0);
 }
 
-static int put_trace(struct out *o, FILE *out)
+static int put_trace(struct ctf2_out *o, FILE *out)
 {
-	json_object *fragment = object_of("trace-class"), *environment = json_object_new_object();
+	json_object *fragment = ctf2_object_of("trace-class"), *environment = json_object_new_object();
 
 	for (uint32_t i = 0; i < o->m->env_count; i++)
 		json_object_object_add(environment, o->m->env[i].name,
@@ -403,23 +38,23 @@ static int put_trace(struct out *o, FILE *out)
 					       ? json_object_new_string(o->m->env[i].text)
 					       : json_object_new_int64(o->m->env[i].number));
 	json_object_object_add(fragment, "environment", environment);
-	return put(out, fragment, add_scope(o, fragment, "packet-header-field-class", 0, o->m->packet_header));
+	return put(out, fragment, ctf2_add_scope(o, fragment, "packet-header-field-class", 0, o->m->packet_header));
 }
 
 static int put_clock(FILE *out, const struct ctf_clock *clock)
 {
-	json_object *fragment = object_of("clock-class"), *offset = json_object_new_object();
+	json_object *fragment = ctf2_object_of("clock-class"), *offset = json_object_new_object();
 
-	add_text(fragment, "id", clock->name);
-	add_text(fragment, "name", clock->name);
+	ctf2_add_text(fragment, "id", clock->name);
+	ctf2_add_text(fragment, "name", clock->name);
 	if (clock->uuid)
-		add_text(fragment, "uid", clock->uuid);
-	add_number(fragment, "frequency", clock->freq);
-	add_text(fragment, "origin", "unix-epoch");
+		ctf2_add_text(fragment, "uid", clock->uuid);
+	ctf2_add_number(fragment, "frequency", clock->freq);
+	ctf2_add_text(fragment, "origin", "unix-epoch");
 	json_object_object_add(
 		offset, "seconds",
 		json_object_new_int64(clock->offset_s + (int64_t)(clock->offset / clock->freq)));
-	add_number(offset, "cycles", clock->offset % clock->freq);
+	ctf2_add_number(offset, "cycles", clock->offset % clock->freq);
 	json_object_object_add(fragment, "offset-from-origin", offset);
 	return put(out, fragment, 0);
 }
@@ -434,9 +69,9 @@ static const char *mapped_clock(const struct ctf_type *type)
 	return found;
 }
 
-static int put_stream(struct out *o, FILE *out, const struct ctf_stream_decl *stream)
+static int put_stream(struct ctf2_out *o, FILE *out, const struct ctf_stream_decl *stream)
 {
-	json_object *fragment = object_of("data-stream-class");
+	json_object *fragment = ctf2_object_of("data-stream-class");
 	const char *clock = mapped_clock(stream->event_header);
 	int result;
 
@@ -444,18 +79,18 @@ static int put_stream(struct out *o, FILE *out, const struct ctf_stream_decl *st
 		clock = mapped_clock(stream->packet_context);
 	if (!clock && o->m->clock_count == 1)
 		clock = o->m->clock[0].name;
-	add_number(fragment, "id", stream->id);
+	ctf2_add_number(fragment, "id", stream->id);
 	if (clock)
-		add_text(fragment, "default-clock-class-id", clock);
-	result = add_scope(o, fragment, "packet-context-field-class", 1, stream->packet_context) ||
-		 add_scope(o, fragment, "event-record-header-field-class", 2, stream->event_header) ||
-		 add_scope(o, fragment, "event-record-common-context-field-class", 3, stream->event_context);
+		ctf2_add_text(fragment, "default-clock-class-id", clock);
+	result = ctf2_add_scope(o, fragment, "packet-context-field-class", 1, stream->packet_context) ||
+		 ctf2_add_scope(o, fragment, "event-record-header-field-class", 2, stream->event_header) ||
+		 ctf2_add_scope(o, fragment, "event-record-common-context-field-class", 3, stream->event_context);
 	return put(out, fragment, result ? -1 : 0);
 }
 
-static int put_event(struct out *o, FILE *out, const struct ctf_event_decl *event)
+static int put_event(struct ctf2_out *o, FILE *out, const struct ctf_event_decl *event)
 {
-	json_object *fragment = object_of("event-record-class"), *own = json_object_new_object(), *all;
+	json_object *fragment = ctf2_object_of("event-record-class"), *own = json_object_new_object(), *all;
 	int result;
 
 	for (uint32_t i = 0; i < o->m->stream_count; i++) {
@@ -465,13 +100,13 @@ static int put_event(struct out *o, FILE *out, const struct ctf_event_decl *even
 		o->scope[2] = o->m->stream[i].event_header;
 		o->scope[3] = o->m->stream[i].event_context;
 	}
-	add_text(fragment, "name", event->name);
-	add_number(fragment, "id", event->id);
-	add_number(fragment, "data-stream-class-id", event->stream_id);
+	ctf2_add_text(fragment, "name", event->name);
+	ctf2_add_number(fragment, "id", event->id);
+	ctf2_add_number(fragment, "data-stream-class-id", event->stream_id);
 	if (event->loglevel >= 0)
 		json_object_object_add(own, "log-level", json_object_new_int(event->loglevel));
 	if (event->uri)
-		add_text(own, "emf-uri", event->uri);
+		ctf2_add_text(own, "emf-uri", event->uri);
 	if (json_object_object_length(own)) {
 		all = json_object_new_object();
 		json_object_object_add(all, "kymo", own);
@@ -479,15 +114,15 @@ static int put_event(struct out *o, FILE *out, const struct ctf_event_decl *even
 	} else {
 		json_object_put(own);
 	}
-	result = add_scope(o, fragment, "specific-context-field-class", 4, event->context) ||
-		 add_scope(o, fragment, "payload-field-class", 5, event->fields);
+	result = ctf2_add_scope(o, fragment, "specific-context-field-class", 4, event->context) ||
+		 ctf2_add_scope(o, fragment, "payload-field-class", 5, event->fields);
 	return put(out, fragment, result ? -1 : 0);
 }
 
 int ctf2_write(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err)
 {
 	static const struct ctf_stream_decl nothing;
-	struct out o = { .m = metadata, .err = err };
+	struct ctf2_out o = { .m = metadata, .err = err };
 	int result = put_preamble(&o, out);
 
 	if (!result)
@@ -503,7 +138,7 @@ int ctf2_write(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *
 
 int ctf2_write_events(const struct ctf_metadata *metadata, FILE *out, struct kymo_err *err)
 {
-	struct out o = { .m = metadata, .scope = { metadata->packet_header }, .err = err };
+	struct ctf2_out o = { .m = metadata, .scope = { metadata->packet_header }, .err = err };
 	int result = 0;
 
 	for (uint32_t i = 0; i < metadata->event_count && !result; i++)
