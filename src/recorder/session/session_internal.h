@@ -14,6 +14,7 @@
 #include "recorder/session/session.h"
 
 #define REFUSED_MAX 256		/* region files; later ones are not remembered */
+#define PERIOD_MIN_MS 1		/* between two rounds */
 #define CLOCKS_MAX 4096		/* snapshots: 11 hours at 10 s, then sparser */
 
 /* From a pause to the resume; end 0: it has not ended. */
