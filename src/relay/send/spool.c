@@ -3,9 +3,8 @@
  * Files of a spool. See spool.h. Writer and reader share the ends of the logs, under the lock: a
  * record is written first, then the end moves behind it, so the reader only sees complete records.
  */
-#include "relay/send/spool.h"
+#include "relay/send/spool_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,28 +18,10 @@
 #include "base/array.h"
 #include "base/io.h"
 
-#define MAGIC		0x6b73706fu
-#define RECORD SPOOL_RECORD
 #define DISCARDED_LEN 64u               /* bits of the counter in packets of our recorders */
 #define SEGMENTS	16u		/* number of segments that the limit is divided into */
 #define SEGMENT_MAX	((uint64_t)16 << 20)
 #define PARTS_MAX	3u
-
-struct segment {
-	int fd;				/* -1: released */
-	uint64_t begin, size;		/* bytes: position in the log, and written so far */
-};
-
-struct spool {
-	char path[PATH_MAX];
-	int dir, facts, stored;
-	uint64_t limit, segment_size;
-	pthread_mutex_t lock; /* of the following; files are read and written without it */
-	uint64_t facts_end, run_end;
-	struct spool_stored released;
-	struct segment *segment;	/* [count] not released, in order */
-	unsigned count, room;
-};
 
 /* ---- life ---- */
 
@@ -88,7 +69,7 @@ static int make_files(struct spool *spool, const char *parent)
 	return 0;
 }
 
-static struct spool *spool_new(void)
+struct spool *spool_new(void)
 {
 	struct spool *spool = calloc(1, sizeof *spool);
 
@@ -196,8 +177,8 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 int spool_add(struct spool *spool, enum spool_log log, struct spool_record *record,
 	      const struct iovec *part, unsigned parts, const struct spool_watch *watch)
 {
-	struct iovec all[PARTS_MAX + 1] = { { record, RECORD } };
-	uint64_t size = RECORD, begin = 0, offset;
+	struct iovec all[PARTS_MAX + 1] = { { record, SPOOL_RECORD } };
+	uint64_t size = SPOOL_RECORD, begin = 0, offset;
 	char name[32] = "facts";
 	int fd, rc;
 
@@ -205,9 +186,9 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 		all[i + 1] = part[i];
 		size += part[i].iov_len;
 	}
-	record->magic = MAGIC;
-	record->size = (uint32_t)(size - RECORD);
-	if (size - RECORD > SPOOL_BODY_MAX)
+	record->magic = SPOOL_MAGIC;
+	record->size = (uint32_t)(size - SPOOL_RECORD);
+	if (size - SPOOL_RECORD > SPOOL_BODY_MAX)
 		return -EMSGSIZE;
 	(void)pthread_mutex_lock(&spool->lock);
 	offset = spool->facts_end;
@@ -218,7 +199,7 @@ int spool_add(struct spool *spool, enum spool_log log, struct spool_record *reco
 	if (log == SPOOL_RUN)
 		segment_name(name, begin);
 	if (watch)
-		watch->before(watch->context, spool->path, name, offset + RECORD);
+		watch->before(watch->context, spool->path, name, offset + SPOOL_RECORD);
 	rc = pwritev_all(fd, all, parts + 1,
 			 (off_t)offset); /* after a failure the next record overwrites it */
 	if (rc < 0)
@@ -274,8 +255,8 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position,
 	int fd = place_of(spool, log, position, &offset);
 	void *grown;
 
-	if (fd < 0 || pread(fd, record, RECORD, (off_t)offset) != (ssize_t)RECORD ||
-	    record->magic != MAGIC || record->size > SPOOL_BODY_MAX)
+	if (fd < 0 || pread(fd, record, SPOOL_RECORD, (off_t)offset) != (ssize_t)SPOOL_RECORD ||
+	    record->magic != SPOOL_MAGIC || record->size > SPOOL_BODY_MAX)
 		return 0;
 	if (record->size > *room) {
 		grown = array_fit(*body, record->size, room, 1);
@@ -284,11 +265,11 @@ uint64_t spool_read(struct spool *spool, enum spool_log log, uint64_t position,
 		*body = grown;
 	}
 	if (record->size &&
-	    pread(fd, *body, record->size, (off_t)(offset + RECORD)) != (ssize_t)record->size)
+	    pread(fd, *body, record->size, (off_t)(offset + SPOOL_RECORD)) != (ssize_t)record->size)
 		return 0;
 	record->entry.events_discarded_len = DISCARDED_LEN;
 	record->entry.events = record->events;
-	return position + RECORD + record->size;
+	return position + SPOOL_RECORD + record->size;
 }
 
 void spool_release(struct spool *spool, const struct spool_stored *stored)
@@ -331,124 +312,4 @@ struct spool_stored spool_stored(struct spool *spool)
 	stored = spool->released;
 	(void)pthread_mutex_unlock(&spool->lock);
 	return stored;
-}
-
-/* ---- taking over ---- */
-
-int spool_note(struct spool *spool, const char *text)
-{
-	int fd = openat(spool->dir, "note.part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, text, strlen(text));
-	(void)close(fd);
-	if (rc == 0 && renameat(spool->dir, "note.part", spool->dir, "note") < 0)
-		rc = -errno;
-	return rc;
-}
-
-void spool_noted(const struct spool *spool, char *text, size_t size)
-{
-	int fd = openat(spool->dir, "note", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
-
-	text[got > 0 ? got : 0] = 0;
-	if (fd >= 0)
-		(void)close(fd);
-}
-
-/* How many bytes of the file @fd are complete records. */
-static uint64_t whole_records(int fd)
-{
-	struct spool_record record;
-	struct stat st;
-	uint64_t at = 0;
-
-	if (fstat(fd, &st) < 0)
-		return 0;
-	while (pread(fd, &record, RECORD, (off_t)at) == (ssize_t)RECORD && record.magic == MAGIC &&
-	       record.size <= SPOOL_BODY_MAX && at + RECORD + record.size <= (uint64_t)st.st_size)
-		at += RECORD + record.size;
-	return at;
-}
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct segment *left = a, *right = b;
-
-	return left->begin < right->begin ? -1 : left->begin > right->begin;
-}
-
-static int adopt_segment(struct spool *spool, const char *name)
-{
-	char *end;
-	const uint64_t begin = strtoull(name + 4, &end, 10);
-	int fd;
-
-	if (*end)
-		return 0;
-	if (!ARRAY_ROOM(spool->segment, spool->count, spool->room))
-		return -ENOMEM;
-	fd = openat(spool->dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	spool->segment[spool->count++] =
-		(struct segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
-	return 0;
-}
-
-static int adopt_segments(struct spool *spool)
-{
-	int fd = openat(spool->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!list)
-		return -errno;
-	while (rc == 0 && (entry = readdir(list)))
-		if (strncmp(entry->d_name, "run-", 4) == 0)
-			rc = adopt_segment(spool, entry->d_name);
-	(void)closedir(list);
-	if (rc < 0 || !spool->count)
-		return rc;
-	qsort(spool->segment, spool->count, sizeof *spool->segment, by_begin);
-	spool->run_end =
-		spool->segment[spool->count - 1].begin + spool->segment[spool->count - 1].size;
-	if (spool->released.position < spool->segment[0].begin ||
-	    spool->released.position > spool->run_end)
-		spool->released = (struct spool_stored){ .position = spool->segment[0].begin };
-	return 0;
-}
-
-static int adopt_files(struct spool *spool)
-{
-	spool->dir = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (spool->dir < 0)
-		return -errno;
-	spool->facts = openat(spool->dir, "facts", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (spool->facts < 0 || flock(spool->facts, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	spool->stored = openat(spool->dir, "stored", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (spool->stored < 0 ||
-	    pread(spool->stored, &spool->released, sizeof spool->released, 0) < 0)
-		return -errno;
-	spool->facts_end = whole_records(spool->facts);
-	return adopt_segments(spool);
-}
-
-int spool_adopt(const char *parent, const char *name, struct spool **result)
-{
-	struct spool *spool = spool_new();
-	int rc = spool ? 0 : -ENOMEM;
-
-	if (spool && snprintf(spool->path, sizeof spool->path, "%s/%s", parent, name) >= (int)sizeof spool->path)
-		rc = -ENAMETOOLONG;
-	if (rc == 0)
-		rc = adopt_files(spool);
-	if (rc == 0)
-		*result = spool;
-	else
-		spool_close(spool, true);
-	return rc;
 }
