@@ -16,7 +16,8 @@
  * A fact ceases to hold if
  *
  *   - a later fact has the same key, or
- *   - a later record KYMO_LOG_GONE names the object of the fact, or an object that contains that object.
+ *   - a later record KYMO_LOG_GONE names the object of the fact, or an object that contains that
+ *     object.
  *
  * "Later" compares origins. The algorithm has two steps. Each key and each object gets a slot in a
  * hash table, with the origin of the newest fact about it and of the newest KYMO_LOG_GONE. Then, in

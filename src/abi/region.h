@@ -260,7 +260,8 @@ static_assert(offsetof(struct kymo_region, tracetools) == KYMO_PAGE / 4, "identi
  * writes first, and then reads the other side's writes:
  *
  *   recorder         1. write the proposal; 2. full fence; 3. read the init log to its end, where no hole may be; 4. if the log has
- *                    no new fact about the address, compare-exchange the slot to `address`, else to 1
+ *                    no new fact about the address, compare-exchange the slot to `address`, else
+ *                    to 1
  *   traced process   1. commit the init event; 2. full fence; 3. compare-exchange each slot that holds a pointer of the
  *                    event, with or without | 1, to 1
  *

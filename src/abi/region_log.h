@@ -44,10 +44,13 @@
  * tail, then moves the head past it. The other facts are forgotten. A copy keeps its origin: the
  * position where the fact was written first. So
  *
- *   - a reader that has read everything up to a position skips every record whose origin is not the record's own position;
- *   - a reader that begins at the head, or that the head has overtaken, reads facts by their origin, each origin once: a process
- *     that dies while it cleans leaves some facts twice, but loses none;
- *   - bytes that were read at a position are valid if log_head has not passed that position afterwards.
+ *   - a reader that has read everything up to a position skips every record whose origin is not the
+ *     record's own position;
+ *   - a reader that begins at the head, or that the head has overtaken, reads facts by their
+ *     origin, each origin once: a process that dies while it cleans leaves some facts twice, but
+ *     loses none;
+ *   - bytes that were read at a position are valid if log_head has not passed that position
+ *     afterwards.
  *
  * A fact is kept while a reader may still read events about it. A process forgets facts that ceased
  * to hold before

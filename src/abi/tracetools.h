@@ -6,7 +6,8 @@
  * functions, but their ros_trace_rmw_publish has different arguments. To distinguish the two, four
  * sources are asked in this order:
  *
- *   1. LTTng's probe of that function, if the library has one: the probe contains the names of the arguments
+ *   1. LTTng's probe of that function, if the library has one: the probe contains the names of the
+ *      arguments
  *   2. the installed package.xml
  *   3. $ROS_DISTRO
  *   4. none of these: Jazzy is assumed

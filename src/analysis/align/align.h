@@ -16,7 +16,7 @@
  * this, the allowed deviation from the rate is doubled until no message contradicts it, and then
  * doubled once more.
  *
- *   align_find(&align, reader, NULL, NULL, &err);	reads the whole trace; NULL for a trace of one host
+ *   align_find(&align, reader, NULL, NULL, &err);	reads all of it; NULL: a trace of one host
  *   align_apply(align, reader, &err);			also for other readers of the same traces
  *
  * Context of all functions: not thread-safe; allocate and block. Memory does not grow with the

@@ -4,7 +4,8 @@
  * documentation, and the source of each value.
  *
  *   tables_open(&tables, paths, count, &err);
- *   tables_scan(tables, &(struct tables_request){ .tables = TABLES_BIT(TABLE_messages) }, &scan, &err);
+ *   request.tables = TABLES_BIT(TABLE_messages);
+ *   tables_scan(tables, &request, &scan, &err);
  *   while ((more = tables_next(scan, &row, &err)) > 0)
  *       tables_value(row, tables_column(TABLE_messages, "latency_ns"), &value);
  *   tables_scan_end(scan);

@@ -8,7 +8,8 @@
  * "received" (or "start") is waiting time. It is explained in three levels:
  *
  *   1. the thread that then ran the callback ran other callbacks: queued behind the thread
- *   2. in the remaining time, another thread ran a callback of the same callback group: queued behind the group
+ *   2. in the remaining time, another thread ran a callback of the same callback group: queued
+ *      behind the group
  *   3. the remaining time is transport (for a timer: late)
  *
  * At last, each part that is not queued is compared with the scheduler's states of its thread: the
