@@ -15,6 +15,7 @@ import sys
 import bt2
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_bt2
 from lib_perfetto import with_reader
 from lib_test import KYMO, SHARED, fewer, kymo, report, skip
 
@@ -40,12 +41,12 @@ class Truth:
         self.taken = {}
         self.topic_of, self.callback_of = {}, {}    # (pid, handle) -> topic, callback
         self.sent = set()
-        for message in bt2.TraceCollectionMessageIterator(path):
+        for message in lib_bt2.read(path):
             if type(message) is bt2._DiscardedEventsMessageConst:
                 self.lost += message.count or 0
-            elif type(message) is bt2._EventMessageConst:
+            elif isinstance(message, lib_bt2.Event):
                 self.events += 1
-                self.event(message.event, message.default_clock_snapshot.ns_from_origin)
+                self.event(message, message.ns())
 
     def event(self, event, ns):
         handler = getattr(self, event.name.replace("ros2:", "on_"), None)

@@ -27,16 +27,10 @@ def needs_bt2():
 
 
 def events_of(trace):
-    import bt2
-    for message in bt2.TraceCollectionMessageIterator(trace):
-        if type(message) is bt2._EventMessageConst:
-            event = message.event
-            try:
-                pid, tid = int(event["vpid"]), int(event["vtid"])
-            except KeyError:
-                continue
-            fields = {str(k): v for k, v in event.payload_field.items()} if event.payload_field else {}
-            yield (message.default_clock_snapshot.ns_from_origin, event.name, pid, tid, fields)
+    import lib_bt2
+    for event in lib_bt2.events(trace):
+        if "vpid" in event and "vtid" in event:
+            yield event.ns(), event.name, event["vpid"], event["vtid"], event.payload()
 
 
 class Reading:

@@ -12,6 +12,7 @@ import sys
 
 import bt2
 
+import lib_bt2
 from lib_test import SOURCE, waited
 
 PROVIDER = 'ros2:'
@@ -89,38 +90,27 @@ def read_calllog(path, table, version, wanted=None):
     return lanes
 
 
-def plain(name, field):
-    """A bt2 field as a plain value; a gid as its real bytes."""
-    if isinstance(field, bt2._ArrayFieldConst):
-        values = tuple(int(x) for x in field)
-        return values[:GID_REAL] if name.endswith('gid') else values
-    if isinstance(field, bt2._StringFieldConst):
-        return str(field)
-    return int(field)
+def plain(name, found):
+    """A value; of a gid its real bytes."""
+    return found[:GID_REAL] if name.endswith('gid') and isinstance(found, tuple) else found
 
 
 def read_trace(path, prefix=PROVIDER):
     """{(vpid, vtid): Lane} of a CTF trace. Of events with the context field init_timestamp
     that is the time. Events whose name does not start with prefix are left out."""
     lanes = {}
-    for message in bt2.TraceCollectionMessageIterator(path):
-        if isinstance(message, (bt2._DiscardedEventsMessageConst, bt2._DiscardedPacketsMessageConst)):
+    for event in lib_bt2.read(path):
+        if isinstance(event, (bt2._DiscardedEventsMessageConst, bt2._DiscardedPacketsMessageConst)):
             raise Mismatch('%s: the trace says that events were discarded' % path)
-        if not isinstance(message, bt2._EventMessageConst):
+        if not isinstance(event, lib_bt2.Event) or not event.name.startswith(prefix):
             continue
-        event = message.event
-        if not event.name.startswith(prefix):
-            continue
-        key = int(event['vpid']), int(event['vtid'])
-        lane = lanes.setdefault(key, Lane(str(event['procname']), [], []))
-        try:
-            time = int(event['init_timestamp'])
-        except KeyError:
-            time = message.default_clock_snapshot.value
-        payload = event.payload_field
-        fields = tuple((name, plain(name, payload[name])) for name in payload) if payload else ()
+        key = event['vpid'], event['vtid']
+        lane = lanes.get(key)
+        if not lane:
+            lane = lanes[key] = Lane(event['procname'], [], [])
+        fields = tuple((name, plain(name, found)) for name, found in event.payload().items())
         lane.events.append(Event(event.name, fields))
-        lane.times.append(time)
+        lane.times.append(event['init_timestamp'] if 'init_timestamp' in event else event.cycles())
     return lanes
 
 

@@ -17,6 +17,7 @@ import tempfile
 import time
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_bt2
 from lib_perfetto import Checks
 from lib_test import KYMO, TESTS, lossless, sanitized, stop, until_lossless, waited
 
@@ -85,18 +86,17 @@ class Trace:
 
     def __init__(self, path):
         self.counts, self.nodes, self.facts, self.discarded = collections.Counter(), [], collections.Counter(), 0
-        for message in bt2.TraceCollectionMessageIterator(path):
-            if isinstance(message, bt2._DiscardedEventsMessageConst):
-                self.discarded += message.count or 0
-            if not isinstance(message, bt2._EventMessageConst):
+        for event in lib_bt2.read(path):
+            if isinstance(event, bt2._DiscardedEventsMessageConst):
+                self.discarded += event.count or 0
+            if not isinstance(event, lib_bt2.Event):
                 continue
-            event = message.event
             name = event.name.split(":")[1]
-            context = event.common_context_field
+            payload = event.payload()
             self.counts[name] += 1
-            self.facts[name, int(context["init_timestamp"]), int(context["vtid"]), str(event.payload_field)] += 1
+            self.facts[name, event["init_timestamp"], event["vtid"], *payload.values()] += 1
             if name == "rcl_node_init":
-                self.nodes.append(int(str(event.payload_field["node_name"])[1:]))
+                self.nodes.append(int(payload["node_name"][1:]))
         with open(os.path.join(path, "kymo.json")) as file:
             self.dropped = json.load(file)["totals"]["init_dropped"]
         shutil.rmtree(path)

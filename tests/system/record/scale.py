@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_bt2
 from lib_perfetto import with_checks
 from lib_test import KYMO, SOURCE, TESTS, sanitized
 
@@ -40,11 +41,10 @@ unsigned say(void)
 def count_events(path):
     """(events, discarded) of a trace as babeltrace2 reads it, and events by their number in its name."""
     events, discarded, names = 0, 0, {}
-    for message in bt2.TraceCollectionMessageIterator(path):
-        if isinstance(message, bt2._EventMessageConst):
+    for message in lib_bt2.read(path):
+        if isinstance(message, lib_bt2.Event):
             events += 1
-            name = message.event.name
-            names[name] = names.get(name, 0) + 1
+            names[message.name] = names.get(message.name, 0) + 1
         elif isinstance(message, bt2._DiscardedEventsMessageConst):
             discarded += message.count or 0
     return events, discarded, names

@@ -7,9 +7,8 @@ import os
 import re
 import sys
 
-import bt2
-
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+import lib_bt2
 from lib_test import BUILD, KYMO, SHARED, answer, check, in_directory, record, report, run
 
 TRACES = os.path.join(SHARED, "data", "ros2-traces")
@@ -66,12 +65,8 @@ def naive(trace):
     """(pid, tid, state) -> durations; node -> its states: from babeltrace2's events."""
     executors, states, nodes = collections.defaultdict(list), [], {}
     running, machines, now = {}, {}, {}
-    for message in bt2.TraceCollectionMessageIterator(trace):
-        if not isinstance(message, bt2._EventMessageConst):
-            continue
-        event, ns = message.event, message.default_clock_snapshot.ns_from_origin
-        context, payload = event.common_context_field, event.payload_field
-        pid, tid = int(context["vpid"]), int(context["vtid"])
+    for event in lib_bt2.events(trace):
+        pid, tid, ns, payload = event["vpid"], event["vtid"], event.ns(), event.payload()
         if event.name.startswith(EXECUTOR):
             if (pid, tid) in running:
                 state, since = running[pid, tid]

@@ -149,14 +149,9 @@ def compare_objects(trace, r):
 
 
 def events_of(trace):
-    import bt2
-    for message in bt2.TraceCollectionMessageIterator(os.path.join(TRACES, trace, "ctf")):
-        if type(message) is bt2._EventMessageConst:
-            event = message.event
-            context = event.common_context_field
-            fields = {str(k): v for k, v in event.payload_field.items()} if event.payload_field else {}
-            yield (message.default_clock_snapshot.ns_from_origin, event.name.split(":")[1],
-                   int(context["vpid"]), int(context["vtid"]), fields)
+    import lib_bt2
+    for event in lib_bt2.events(os.path.join(TRACES, trace, "ctf")):
+        yield event.ns(), event.name.split(":")[1], event["vpid"], event["vtid"], event.payload()
 
 
 def second_opinion(trace):
