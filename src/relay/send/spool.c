@@ -109,7 +109,7 @@ static void segment_name(char name[32], uint64_t begin)
 	(void)snprintf(name, 32, "run-%020llu", (unsigned long long)begin);
 }
 
-static void segment_close(struct spool *spool, const struct segment *segment, bool keep)
+static void segment_close(struct spool *spool, const struct spool_segment *segment, bool keep)
 {
 	char name[32];
 
@@ -151,7 +151,7 @@ void spool_close(struct spool *spool, bool keep)
  * -errno. */
 static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint64_t *offset)
 {
-	struct segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL;
+	struct spool_segment *last = spool->count ? &spool->segment[spool->count - 1] : NULL;
 	char name[32];
 	int fd;
 
@@ -168,7 +168,9 @@ static int segment_for(struct spool *spool, uint64_t size, uint64_t *begin, uint
 	fd = openat(spool->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	spool->segment[spool->count++] = (struct segment){ .fd = fd, .begin = spool->run_end };
+	spool->segment[spool->count++] = (struct spool_segment){
+		.fd = fd, .begin = spool->run_end,
+	};
 	*begin = spool->run_end;
 	*offset = 0;
 	return fd;
@@ -237,7 +239,7 @@ static int place_of(struct spool *spool, enum spool_log log, uint64_t position, 
 		return spool->facts;
 	(void)pthread_mutex_lock(&spool->lock);
 	for (unsigned i = 0; i < spool->count; i++) {
-		const struct segment *segment = &spool->segment[i];
+		const struct spool_segment *segment = &spool->segment[i];
 
 		if (position < segment->begin || position >= segment->begin + segment->size)
 			continue;

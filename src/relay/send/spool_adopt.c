@@ -56,7 +56,7 @@ static uint64_t whole_records(int fd)
 
 static int by_begin(const void *a, const void *b)
 {
-	const struct segment *left = a, *right = b;
+	const struct spool_segment *left = a, *right = b;
 
 	return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
@@ -75,7 +75,7 @@ static int adopt_segment(struct spool *spool, const char *name)
 	if (fd < 0)
 		return -errno;
 	spool->segment[spool->count++] =
-		(struct segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
+		(struct spool_segment){ .fd = fd, .begin = begin, .size = whole_records(fd) };
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #define SPOOL_MAGIC		0x6b73706fu
 
-struct segment {
+struct spool_segment {
 	int fd;				/* -1: released */
 	uint64_t begin, size;		/* bytes: position in the log, and written so far */
 };
@@ -22,7 +22,7 @@ struct spool {
 	pthread_mutex_t lock; /* of the following; files are read and written without it */
 	uint64_t facts_end, run_end;
 	struct spool_stored released;
-	struct segment *segment;	/* [count] not released, in order */
+	struct spool_segment *segment;	/* [count] not released, in order */
 	unsigned count, room;
 };
 
