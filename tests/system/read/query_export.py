@@ -16,7 +16,7 @@ from lib_test import SHARED, SOURCE, answer, check, existing, fewer, in_director
 DATA = os.path.join(SHARED, "data")
 TRACES = [os.path.join(SOURCE, "tests", "fixtures", "lifecycle")] + \
     [os.path.join(DATA, name, "ctf") for name in
-     ("ros2-traces/pair_intra", "ros2-traces/pair_pipeline_mt", "ros2-traces/discarded",
+     ("ros2-traces/discarded", "ros2-traces/pair_pipeline_mt", "ros2-traces/pair_intra",
       "ros2-traces/rotated_files", "ros2-traces/streamed_relayd", "ros2-traces/caret_runtime", "caret-demo")]
 
 
