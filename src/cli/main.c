@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command: finds the verb in the table and runs it. Everything that is printed here about verbs (help, manual
- * pages, completion, suggestions) comes from the verbs' own tables.
+ * The command: finds the verb in the table and runs it. Everything that is printed here about verbs
+ * (help, manual pages, completion, suggestions) comes from the verbs' own tables.
  */
 #include <errno.h>
 #include <json-c/json_c_version.h>

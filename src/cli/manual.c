@@ -142,7 +142,8 @@ static void chapter(const char *names, const struct verb *const *verbs, FILE *ou
 		size_t length = strcspn(names, " ");
 
 		for (unsigned i = 0; verbs[i]; i++)
-			if (strlen(verbs[i]->name) == length && !strncmp(verbs[i]->name, names, length))
+			if (strlen(verbs[i]->name) == length &&
+			    !strncmp(verbs[i]->name, names, length))
 				verb_line(verbs[i], out);
 		names += length + (names[length] == ' ');
 	}

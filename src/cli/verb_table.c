@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs, their options and conventions as tables, so that a program that wraps the command (`ros2 kymo`) needs no copy. */
+/*
+ * The verbs, their options and conventions as tables, so that a program that wraps the command
+ * (`ros2 kymo`) needs no copy.
+ */
 #include "cli/verb_table.h"
 
 #include "cli/common/common.h"
@@ -45,7 +48,8 @@ static void conventions(struct table *table)
 #undef VARIABLE
 	table_section(table, "variables", "Environment", variable_columns, COUNT_OF(variable_columns));
 #define STATUS(status, meaning)
-#define VARIABLE(name, reader, meaning) table_text(table, name), table_text(table, reader), table_text(table, meaning);
+#define VARIABLE(name, reader, meaning) \
+	table_text(table, name), table_text(table, reader), table_text(table, meaning);
 #include "cli/conventions.def"
 #undef VARIABLE
 #undef PLACE
@@ -71,7 +75,8 @@ static void option_row(struct table *table, const struct verb *verb, const struc
 	table_text(table, opt->help);
 }
 
-int verb_table_print(const struct verb *const *verbs, const struct verb *only, enum table_format format)
+int verb_table_print(const struct verb *const *verbs, const struct verb *only,
+		     enum table_format format)
 {
 	struct table *table;
 

@@ -17,7 +17,8 @@
  * Return: exit status.
  * Context: one thread; allocates, may block on stdout.
  */
-int verb_table_print(const struct verb *const *verbs, const struct verb *only, enum table_format format);
+int verb_table_print(const struct verb *const *verbs, const struct verb *only,
+		     enum table_format format);
 
 /**
  * complete_print() - print the completion script for @shell: "bash", "zsh" or "fish"

@@ -21,8 +21,8 @@ int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err)
 	return rc;
 }
 
-int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
-	    struct json_object **reply, struct kymo_err *err)
+int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what,
+	    int64_t timeout_ns, struct json_object **reply, struct kymo_err *err)
 {
 	struct json_object *request = json_object_new_object();
 	int rc;

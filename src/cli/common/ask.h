@@ -23,7 +23,7 @@ int ask_open(struct rundir *dir, struct domain_info *info, struct kymo_err *err)
  *
  * Return: 0; -1 with @err. Context: blocks.
  */
-int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what, int64_t timeout_ns,
-	    struct json_object **reply, struct kymo_err *err);
+int ask_for(const struct rundir *dir, const struct domain_info *info, const char *what,
+	    int64_t timeout_ns, struct json_object **reply, struct kymo_err *err);
 
 #endif

@@ -106,7 +106,8 @@ int cli_close(const char *verb, struct table *table, int status)
 	return cli_fail(verb, &err);
 }
 
-static int join(char path[CLI_PATH_MAX], const char *directory, const char *name, struct kymo_err *err)
+static int join(char path[CLI_PATH_MAX], const char *directory, const char *name,
+		struct kymo_err *err)
 {
 	int length = snprintf(path, CLI_PATH_MAX, "%s%s", directory, name);
 

@@ -78,7 +78,8 @@ void detach_ready(struct detach *detach)
 		return;
 	(void)dup2(detach->log_fd, STDOUT_FILENO);
 	(void)dup2(detach->log_fd, STDERR_FILENO);
-	(void)!write(detach->ready_fd, &byte, 1);	/* a parent that has ended needs no answer */
+	/* a parent that has ended needs no answer */
+	(void)!write(detach->ready_fd, &byte, 1);
 	(void)close(detach->ready_fd);
 	detach->ready_fd = -1;
 }

@@ -20,10 +20,10 @@ struct detach {
  * detach() - fork; the child goes on, in a session of its own without input
  * @log: file for its messages, which is created; the directory must exist
  *
- * The child still has the terminal for its errors, until it calls detach_ready(). Call this before any
- * thread is created.
- * Return: 0: in the child; 1: in the parent, when the child is ready or has ended, with *@status: its
- * exit status, 0 when it runs; -1 with @err. Context: blocks.
+ * The child still has the terminal for its errors, until it calls detach_ready(). Call this before
+ * any thread is created.
+ * Return: 0: in the child; 1: in the parent, when the child is ready or has ended, with *@status:
+ * its exit status, 0 when it runs; -1 with @err. Context: blocks.
  */
 int detach(struct detach *detach, const char *log, int *status, struct kymo_err *err);
 

@@ -33,7 +33,8 @@ struct access {
  *
  * Return: 0; -1 with @err. Context: reads files.
  */
-int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access, struct kymo_err *err);
+int access_wish(const struct access_wishes *wishes, const struct url *url, struct access *access,
+		struct kymo_err *err);
 void access_free(struct access *access);
 
 #endif

@@ -30,7 +30,8 @@ struct answer {
 	struct cli_traces traces;
 	struct kymo_ctf_reader *reader;
 	struct align *align;		/* NULL: the traces are of one host */
-	struct simclock *clock;		/* that the reader is attached to; NULL: times are the system's */
+	/* that the reader is attached to; NULL: times are the system's */
+	struct simclock *clock;
 	int64_t begin_ns, end_ns;	/* INT64_MIN, INT64_MAX: all */
 	struct table *table;		/* NULL: before answer_begin() */
 	struct progress progress;	/* of reading; for progress_trace() */
@@ -70,7 +71,8 @@ bool answer_recall(struct answer_kept *kept, int argc, char **argv);
  *
  * Return: 0; -1 with @err filled, and nothing is open.
  */
-int answer_open(struct answer *answer, const char *verb, int argc, char **argv, const struct cli_times *times, struct kymo_err *err);
+int answer_open(struct answer *answer, const char *verb, int argc, char **argv,
+		const struct cli_times *times, struct kymo_err *err);
 
 /**
  * answer_open_about() - the same; if there is no trace, the error is about the operand, too
@@ -84,7 +86,10 @@ int answer_open_about(struct answer *answer, const char *verb, int argc, char **
 int answer_follow(struct answer *answer, const char *verb, int argc, char **argv,
 		  const struct cli_times *times, struct kymo_err *err);
 
-/** answer_begin() - begin the table on stdout, and the progress. @format: enum table_format. Return: 0; -1 with @err: no memory. */
+/**
+ * answer_begin() - begin the table on stdout, and the progress. @format: enum table_format. Return:
+ * 0; -1 with @err: no memory.
+ */
 int answer_begin(struct answer *answer, int format, struct kymo_err *err);
 
 /**

@@ -21,7 +21,8 @@ static bool wanted(struct event_print *print, const struct kymo_ctf_event *event
 
 static void report_loss(struct event_print *print, const struct kymo_ctf_event *event)
 {
-	const char *path = kymo_ctf_stream(print->events->reader, event->stream)->path + print->root;
+	const char *path =
+		kymo_ctf_stream(print->events->reader, event->stream)->path + print->root;
 	struct events_loss loss = events_loss(print->events, event);
 	char begin[CLI_TIME_MAX], end[CLI_TIME_MAX];
 

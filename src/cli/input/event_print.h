@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events on standard output, as text or as JSON: those whose name matches, up to a number of them. Losses go to
- * stderr.
+ * Events on standard output, as text or as JSON: those whose name matches, up to a number of them.
+ * Losses go to stderr.
  *
  * Context: not thread-safe; blocks.
  */

@@ -50,11 +50,14 @@ static int64_t moment_of(enum moment moment, uint64_t value, int64_t at_ns)
 {
 	if (value > (uint64_t)at_ns || moment == AT_END || moment == IN_SECOND)
 		return at_ns;
-	/* The next cycle begins when this one should have ended: be nearer to the end of this one. */
+	/*
+	 * The next cycle begins when this one should have ended: be nearer to the end of this one.
+	 */
 	return at_ns - (int64_t)(moment == AT_LATE ? value / 4 : value);
 }
 
-void fired_of(struct fired *fired, const char *trigger, const char *what, uint64_t value, int64_t at_ns)
+void fired_of(struct fired *fired, const char *trigger, const char *what, uint64_t value,
+	      int64_t at_ns)
 {
 	const size_t length = trigger ? strcspn(trigger, "( >") : 0;
 
@@ -63,7 +66,8 @@ void fired_of(struct fired *fired, const char *trigger, const char *what, uint64
 	if (!length || !what || !*what || strstr(trigger, " and ") || strncmp(what, "callback 0x", 11) == 0)
 		return;
 	for (unsigned i = 0; i < COUNT_OF(explained); i++) {
-		if (strlen(explained[i].word) != length || strncmp(trigger, explained[i].word, length) != 0)
+		if (strlen(explained[i].word) != length ||
+		    strncmp(trigger, explained[i].word, length) != 0)
 			continue;
 		fired->is_chain = i == 0;
 		fired->window_ns = explained[i].moment == IN_SECOND ? SECOND_NS : 0;

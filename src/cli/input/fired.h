@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trigger of the flight recorder fired on, as `kymo why` and the page find it in the snapshot. */
+/*
+ * What a trigger of the flight recorder fired on, as `kymo why` and the page find it in the
+ * snapshot.
+ */
 #ifndef KYMO_CLI_INPUT_FIRED_H
 #define KYMO_CLI_INPUT_FIRED_H
 
@@ -14,18 +17,24 @@ struct fired {
 	char name[FIRED_NAME_MAX];	/* a chain, or a glob of callbacks, a loop or a span; "": the trigger is about no instance */
 	bool is_chain;
 	int64_t at_ns;			/* when the instance is under way, since 1970 */
-	int64_t window_ns;		/* or: it begins in the time of this length before at_ns; 0: not so */
+	/* or: it begins in the time of this length before at_ns; 0: not so */
+	int64_t window_ns;
 };
 
 /**
  * fired_of() - the instance that a trigger fired on
- * @trigger: as it was written; NULL: none fired. @what, @value: of the hit, NULL and 0: not known. @at_ns: of the hit, since 1970
+ * @trigger: as it was written; NULL: none fired. @what, @value: of the hit, NULL and 0: not known.
+ *   @at_ns: of the hit, since 1970
  *
  * Context: no allocation.
  */
-void fired_of(struct fired *fired, const char *trigger, const char *what, uint64_t value, int64_t at_ns);
+void fired_of(struct fired *fired, const char *trigger, const char *what, uint64_t value,
+	      int64_t at_ns);
 
-/** fired_read() - the same of a snapshot. Return: false: @accounts are of no snapshot. Context: no allocation. */
+/**
+ * fired_read() - the same of a snapshot. Return: false: @accounts are of no snapshot. Context: no
+ * allocation.
+ */
 bool fired_read(struct fired *fired, const struct accounts *accounts);
 
 #endif

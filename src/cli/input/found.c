@@ -44,7 +44,9 @@ void found_close(struct found_keeper *keeper)
 	kept_close(&keeper->kept);
 }
 
-/* Copies a line without its end. Return: what follows; NULL: there is no line, or it is too long. */
+/*
+ * Copies a line without its end. Return: what follows; NULL: there is no line, or it is too long.
+ */
 static const char *line(const char *from, char *to, size_t size)
 {
 	const char *end = from ? strchr(from, '\n') : NULL;

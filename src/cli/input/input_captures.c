@@ -4,7 +4,8 @@
 #include "cli/common/common.h"
 #include "cli/input/input_captures.h"
 
-int cli_captures(const char *verb, const struct opt_list *files, struct captures **captures, struct kymo_err *err)
+int cli_captures(const char *verb, const struct opt_list *files, struct captures **captures,
+		 struct kymo_err *err)
 {
 	const char *warning;
 

@@ -14,6 +14,7 @@ struct captures;
  *
  * Context: allocates; blocks as the files and stderr do. Return: 0, or -1 with @err.
  */
-int cli_captures(const char *verb, const struct opt_list *files, struct captures **captures, struct kymo_err *err);
+int cli_captures(const char *verb, const struct opt_list *files, struct captures **captures,
+		 struct kymo_err *err);
 
 #endif

@@ -15,8 +15,8 @@ bool events_limited(const struct events *events)
 }
 
 /*
- * Without a selection the reader itself keeps to the window, and need not read what is outside. With a selection all is
- * read: the fact that says what an event belongs to may be much older.
+ * Without a selection the reader itself keeps to the window, and need not read what is outside.
+ * With a selection all is read: the fact that says what an event belongs to may be much older.
  */
 int events_open(struct events *events, struct kymo_err *err)
 {
@@ -35,8 +35,10 @@ struct events_loss events_loss(const struct events *events, const struct kymo_ct
 	const struct kymo_ctf_reader *reader = events->reader;
 
 	return (struct events_loss){
-		.begin_ns = kymo_ctf_mapped(reader, kymo_ctf_time_of(reader, event->trace, event->loss_begin_ns)),
-		.end_ns = kymo_ctf_mapped(reader, kymo_ctf_time_of(reader, event->trace, event->loss_end_ns)),
+		.begin_ns = kymo_ctf_mapped(
+			reader, kymo_ctf_time_of(reader, event->trace, event->loss_begin_ns)),
+		.end_ns = kymo_ctf_mapped(
+			reader, kymo_ctf_time_of(reader, event->trace, event->loss_end_ns)),
 	};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events of a trace that the options choose, one after the other: between --begin and --end, of --node,
- * --topic and --process. Shows the progress on the terminal.
+ * The events of a trace that the options choose, one after the other: between --begin and --end, of
+ * --node, --topic and --process. Shows the progress on the terminal.
  *
  *   struct events events = { .reader = reader, .selection = &o.selection, .times = o.times };
  *   if (!events_open(&events, &err))
@@ -29,7 +29,8 @@ struct events {
 	const struct selection *selection;
 	int64_t begin_ns,
 		end_ns; /* events between these, both included; INT64_MIN, INT64_MAX: all */
-	const struct simclock *clock;	/* that the reader is attached to; NULL: times are those of the system */
+	/* that the reader is attached to; NULL: times are those of the system */
+	const struct simclock *clock;
 	bool growing;			/* the trace is still recorded, see kymo_ctf_growing() */
 	bool quiet;			/* no progress */
 

@@ -66,14 +66,16 @@ int cli_traces_distinct(const struct cli_traces *traces, struct kymo_err *err)
 				       "cannot open the trace %s: %s; name a trace directory (\"kymo ls\" lists them)",
 				       traces->path[i], strerror(errno));
 		for (unsigned k = 0; k < i; k++)
-			if (status[k].st_dev == status[i].st_dev && status[k].st_ino == status[i].st_ino)
+			if (status[k].st_dev == status[i].st_dev &&
+			    status[k].st_ino == status[i].st_ino)
 				return err_set(err, KYMO_EXIT_USAGE, "%s and %s are the same trace: each event would be counted twice",
 					       traces->path[k], traces->path[i]);
 	}
 	return 0;
 }
 
-int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align, struct kymo_err *err)
+int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align,
+	      struct kymo_err *err)
 {
 	struct progress progress;
 	int status;
@@ -91,11 +93,12 @@ int cli_align(struct kymo_ctf_reader *reader, bool quiet, struct align **align, 
 	return status;
 }
 
-int cli_traces_open(const struct cli_traces *traces, const char *verb, struct kymo_ctf_reader **reader, struct align **align,
-		    struct kymo_err *err)
+int cli_traces_open(const struct cli_traces *traces, const char *verb,
+		    struct kymo_ctf_reader **reader, struct align **align, struct kymo_err *err)
 {
 	*align = NULL;
-	if (cli_traces_distinct(traces, err) || kymo_ctf_open_all(traces->path, traces->count, reader, err))
+	if (cli_traces_distinct(traces, err) ||
+	    kymo_ctf_open_all(traces->path, traces->count, reader, err))
 		return -1;
 	if (!cli_align(*reader, !verb, align, err))
 		return 0;
@@ -117,8 +120,10 @@ void cli_print_hosts(const char *verb, const struct align *align)
 			fprintf(stderr, "kymo %s: %s has the same clock as %s\n", verb, align_host_name(align, i),
 				align_host_name(align, host->to));
 		else if (host->how == ALIGN_MESSAGES)
-			fprintf(stderr, "kymo %s: times of %s were converted by %llu messages; they are wrong by up to %s\n", verb,
-				align_host_name(align, i), (unsigned long long)(host->messages_in + host->messages_out),
+			fprintf(stderr,
+				"kymo %s: times of %s were converted by %llu messages; they are wrong by up to %s\n",
+				verb, align_host_name(align, i),
+				(unsigned long long)(host->messages_in + host->messages_out),
 				text_ns(ns, host->error_max_ns));
 		else if (align_remark(align, i, remark, sizeof(remark)))
 			fprintf(stderr, "kymo %s: %s\n", verb, remark);

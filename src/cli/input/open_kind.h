@@ -31,7 +31,10 @@ static inline bool open_is_loadable(enum open_kind kind)
 	return kind <= OPEN_COMPRESSED;
 }
 
-/** open_remedy() - the words after the name of a file: of which kind it is, and what to do instead. Context: wait-free. */
+/**
+ * open_remedy() - the words after the name of a file: of which kind it is, and what to do instead.
+ * Context: wait-free.
+ */
 const char *open_remedy(enum open_kind kind);
 
 #endif

@@ -16,7 +16,8 @@
 
 /* ---- rules ---- */
 
-static int add_all(struct filter_rules *rules, enum filter_kind kind, const struct opt_list *list, struct kymo_err *err)
+static int add_all(struct filter_rules *rules, enum filter_kind kind, const struct opt_list *list,
+		   struct kymo_err *err)
 {
 	int rc = 0;
 
@@ -25,7 +26,8 @@ static int add_all(struct filter_rules *rules, enum filter_kind kind, const stru
 	return rc;
 }
 
-int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err)
+int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules,
+		struct kymo_err *err)
 {
 	int rc = 0;
 
@@ -40,10 +42,12 @@ int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, 
 
 bool sink_files_any(const struct sink_wishes *wishes)
 {
-	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress || wishes->ctf;
+	return wishes->rotate_size || wishes->rotate_time || wishes->max_size || wishes->compress ||
+	       wishes->ctf;
 }
 
-int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err)
+int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files,
+		    struct kymo_err *err)
 {
 	static const struct sink_files_names names = { "--rotate-size", "--rotate-time", "--max-size" };
 

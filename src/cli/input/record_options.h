@@ -39,7 +39,8 @@ struct filter_wishes {
 	  "more rules, one per line, such as: topic !/rosout", NULL }
 
 /** filter_wish() - add the rules of the options to @rules. Return: 0; -1 with @err. */
-int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules, struct kymo_err *err);
+int filter_wish(const struct filter_wishes *wishes, struct filter_rules *rules,
+		struct kymo_err *err);
 
 /* ---- trace directories ---- */
 
@@ -63,8 +64,12 @@ struct sink_wishes {
 	{ "ctf", 0, OPT_CHOICE, offsetof(type, member.ctf), NULL, \
 	  "the version of CTF (default: 1.8, which all tools read)", "1.8|2" }
 
-/** sink_files_read() - from options to @files. Return: 0; -1 with @err: options that exclude each other. */
-int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files, struct kymo_err *err);
+/**
+ * sink_files_read() - from options to @files. Return: 0; -1 with @err: options that exclude each
+ * other.
+ */
+int sink_files_read(const struct sink_wishes *wishes, struct sink_files *files,
+		    struct kymo_err *err);
 
 /** sink_files_any() - is any of the options given? */
 bool sink_files_any(const struct sink_wishes *wishes);

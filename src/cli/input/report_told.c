@@ -30,7 +30,8 @@ static void warn(const struct accounts *accounts, const char *problem)
 		fprintf(stderr,
 			"kymo report: the recorder paused %" PRIu64 " times, for %s in all: "
 			"nothing was recorded then\n",
-			accounts->root.pause_count, text_ns(time, (int64_t)accounts->root.paused_ns));
+			accounts->root.pause_count,
+			text_ns(time, (int64_t)accounts->root.paused_ns));
 	cli_warn_unseen("report", accounts);
 }
 
@@ -52,9 +53,11 @@ void report_told(const char *path, struct accounts *accounts, struct report_opti
 	}
 }
 
-void report_told_fired(const struct accounts *accounts, struct fired *fired, struct report_options *report)
+void report_told_fired(const struct accounts *accounts, struct fired *fired,
+		       struct report_options *report)
 {
-	if (report->traces > 1 || report->clock || !fired_read(fired, accounts) || !*fired->name || fired->window_ns)
+	if (report->traces > 1 || report->clock || !fired_read(fired, accounts) || !*fired->name ||
+	    fired->window_ns)
 		return;
 	report->told_fired = fired->name;
 	report->told_fired_chain = fired->is_chain;

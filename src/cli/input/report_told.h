@@ -22,7 +22,8 @@ void report_told(const char *path, struct accounts *accounts, struct report_opti
  * report_told_fired() - for the page of a snapshot: the instance that fired, into @report
  * @fired: keeps its name, as long as @report
  */
-void report_told_fired(const struct accounts *accounts, struct fired *fired, struct report_options *report);
+void report_told_fired(const struct accounts *accounts, struct fired *fired,
+		       struct report_options *report);
 
 /* For report_options.explain_context. */
 struct report_explainer {

@@ -69,8 +69,8 @@ static bool read_epoch(const char *text, int64_t *out)
 	return true;
 }
 
-int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
-		   int64_t *out_ns, struct kymo_err *err)
+int cli_read_point(const char *option, const char *text, int64_t first_ns,
+		   const struct simclock *clock, int64_t *out_ns, struct kymo_err *err)
 {
 	int64_t day_ns = clock ? simclock_stamp(clock, first_ns) : first_ns, offset;
 
@@ -98,8 +98,9 @@ int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kym
 	return more < 0 ? -1 : kymo_ctf_rewind(reader, err);
 }
 
-int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const struct cli_times *times,
-		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err)
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock,
+		    const struct cli_times *times, int64_t *begin_ns, int64_t *end_ns,
+		    struct kymo_err *err)
 {
 	const char *begin = times->begin, *end = times->end;
 	int64_t first_ns;
@@ -118,7 +119,8 @@ int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock
 	return 0;
 }
 
-int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock, struct kymo_err *err)
+int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock,
+	      struct kymo_err *err)
 {
 	*clock = NULL;
 	if (choice == CLI_CLOCK_SYSTEM)
@@ -135,8 +137,9 @@ int64_t cli_stamp(const void *clock, int64_t ns)
 }
 
 /* What has to be known of the traces before rows are selected, from a reader of its own. */
-static int read_times(const struct tables *tables, const char *path, const struct cli_times *times, struct simclock **clock,
-		      int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err)
+static int read_times(const struct tables *tables, const char *path, const struct cli_times *times,
+		      struct simclock **clock, int64_t *begin_ns, int64_t *end_ns,
+		      struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 	int status;
@@ -150,8 +153,8 @@ static int read_times(const struct tables *tables, const char *path, const struc
 	return status;
 }
 
-int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection, const struct cli_times *times,
-		      struct simclock **clock, struct kymo_err *err)
+int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection,
+		      const struct cli_times *times, struct simclock **clock, struct kymo_err *err)
 {
 	int64_t begin_ns = INT64_MIN, end_ns = INT64_MAX;
 

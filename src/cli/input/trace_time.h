@@ -29,13 +29,13 @@
  * cli_read_point() - a point in time from a command line
  * @first_ns: epoch time of the trace's first event: the base of +DURATION, and the day of a time
  *            without date
- * @clock: NULL: of the system; else @first_ns and *@out_ns are elapsed times of this one, and what is
- *         no +DURATION is a stamp
+ * @clock: NULL: of the system; else @first_ns and *@out_ns are elapsed times of this one, and what
+ *         is no +DURATION is a stamp
  *
  * Return: 0, or -1 with @err filled (KYMO_EXIT_USAGE).
  */
-int cli_read_point(const char *option, const char *text, int64_t first_ns, const struct simclock *clock,
-		   int64_t *out_ns, struct kymo_err *err);
+int cli_read_point(const char *option, const char *text, int64_t first_ns,
+		   const struct simclock *clock, int64_t *out_ns, struct kymo_err *err);
 
 /**
  * cli_first_time() - time of the first event of @reader, 0 when it has none
@@ -53,29 +53,34 @@ int cli_first_time(struct kymo_ctf_reader *reader, int64_t *first_ns, struct kym
  * Return: 0, or -1 with @err filled: KYMO_EXIT_USAGE, also if the end is before the begin, or what
  * reading gave.
  */
-int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock, const struct cli_times *times,
-		    int64_t *begin_ns, int64_t *end_ns, struct kymo_err *err);
+int cli_read_window(struct kymo_ctf_reader *reader, const struct simclock *clock,
+		    const struct cli_times *times, int64_t *begin_ns, int64_t *end_ns,
+		    struct kymo_err *err);
 
 /**
- * cli_select_tables() - tables_clock() and tables_select() with the options --clock, --begin, --end, --node, ...
+ * cli_select_tables() - tables_clock() and tables_select() with the options --clock, --begin,
+ * --end, --node, ...
  * @path: of the traces, for messages
- * @clock: NULL for the system's times; it must live as long as @tables, and is to be freed also after a failure
+ * @clock: NULL for the system's times; it must live as long as @tables, and is to be freed also
+ *   after a failure
  *
  * Return: 0, or -1 with @err filled.
  */
-int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection, const struct cli_times *times,
-		      struct simclock **clock, struct kymo_err *err);
+int cli_select_tables(struct tables *tables, const char *path, const struct selection *selection,
+		      const struct cli_times *times, struct simclock **clock, struct kymo_err *err);
 
 /* The choices of CLI_OPT_CLOCK(). */
 enum cli_clock { CLI_CLOCK_SYSTEM, CLI_CLOCK_SIM };
 
 /**
- * cli_clock() - --clock: with CLI_CLOCK_SIM the clock of @reader's trace, and @reader attached to it
+ * cli_clock() - --clock: with CLI_CLOCK_SIM the clock of @reader's trace, and @reader attached to
+ * it
  * @clock: NULL for CLI_CLOCK_SYSTEM; to be freed
  *
  * Return: 0, or -1 with @err filled (KYMO_EXIT_INPUT: the trace has no time of a simulation).
  */
-int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock, struct kymo_err *err);
+int cli_clock(int choice, struct kymo_ctf_reader *reader, const char *path, struct simclock **clock,
+	      struct kymo_err *err);
 
 /** cli_stamp() - simclock_stamp() for table_clock(); @clock: NULL: the time itself. */
 int64_t cli_stamp(const void *clock, int64_t ns);

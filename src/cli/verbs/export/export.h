@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exporters of `kymo export`, one for each kind of output; some are used by other verbs, too. */
+/*
+ * The exporters of `kymo export`, one for each kind of output; some are used by other verbs, too.
+ */
 #ifndef KYMO_CLI_EXPORT_H
 #define KYMO_CLI_EXPORT_H
 
@@ -32,13 +34,17 @@ enum export_format { /* as the choices of --format */
 		     EXPORT_FORMATS
 };
 
-enum export_ctf_version { EXPORT_CTF_KEEP = -1, EXPORT_CTF_1_8, EXPORT_CTF_2 }; /* as the choices of --ctf */
+/* as the choices of --ctf */
+enum export_ctf_version { EXPORT_CTF_KEEP = -1, EXPORT_CTF_1_8, EXPORT_CTF_2 };
 
 struct behaviours;
 struct kymo_ctf_reader;
 struct summary_windows_options;
 
-/* What is to be exported, and where to. Members that an exporter does not mention mean nothing to it. */
+/*
+ * What is to be exported, and where to. Members that an exporter does not mention mean nothing to
+ * it.
+ */
 struct export_request {
 	const char *verb;		/* that prints messages */
 	int format;                     /* enum export_format */
@@ -51,7 +57,8 @@ struct export_request {
 	bool quiet;			/* no progress, no summary */
 	bool strict;                    /* the verb's: losses change its exit status */
 
-	bool all;			/* graph: also /rosout, /parameter_events and unused services */
+	/* graph: also /rosout, /parameter_events and unused services */
+	bool all;
 	struct opt_list table;          /* tables: only these; none: all but events */
 
 	int of;				/* flame graph: 1: of functions */
@@ -68,7 +75,8 @@ struct export_request {
 	int level;			/* of compression */
 	uint64_t split;			/* bytes of a part, about; 0: one file */
 	bool follow;			/* go on with what is being recorded */
-	int until_closed;		/* with follow: a descriptor that is closed when the recording ends; -1: signals end it */
+	/* with follow: a descriptor that is closed when the recording ends; -1: signals end it */
+	int until_closed;
 	const struct archive_member *member;	/* place in an archive; NULL: a file of its own */
 };
 
@@ -80,7 +88,10 @@ struct export_request {
  * Context: allocate, block.
  */
 
-/** export_perfetto() - a file for Perfetto or Chrome; of several traces one file. With follow: until the recording ends. */
+/**
+ * export_perfetto() - a file for Perfetto or Chrome; of several traces one file. With follow: until
+ * the recording ends.
+ */
 int export_perfetto(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /** export_archive() - a Perfetto file of each trace, all in one archive. */
@@ -99,14 +110,18 @@ int export_otlp(const struct export_request *request, bool *lost, struct kymo_er
 
 #define EXPORT_WINDOW_NS 60000000000ll /* without --window */
 
-/** export_each_window() - read the trace, with progress; @options: who takes the windows. Return: 0,
- * or -1 with @err. */
+/**
+ * export_each_window() - read the trace, with progress; @options: who takes the windows. Return: 0,
+ * or -1 with @err.
+ */
 int export_each_window(const struct export_request *request, struct kymo_ctf_reader *reader,
 		       const struct summary_windows_options *options, struct kymo_err *err);
 
 struct window_source;
 struct config;
-/** export_source() - whose windows they are; the texts are those of @request, @config and @reader. */
+/**
+ * export_source() - whose windows they are; the texts are those of @request, @config and @reader.
+ */
 void export_source(const struct export_request *request, const struct config *config,
 		   const struct kymo_ctf_reader *reader, struct window_source *source);
 
@@ -126,13 +141,18 @@ int export_flame(const struct export_request *request, bool *lost, struct kymo_e
 /** export_architecture() - CARET's architecture file, of the nodes of all traces. */
 int export_architecture(const struct export_request *request, bool *lost, struct kymo_err *err);
 
-/** export_ctf() - plain CTF of one trace, in a new directory. After a failure what was written stays. */
+/**
+ * export_ctf() - plain CTF of one trace, in a new directory. After a failure what was written
+ * stays.
+ */
 int export_ctf(const struct export_request *request, bool *lost, struct kymo_err *err);
 
 /**
- * export_caret() - what caret_analyze reads, in a new directory. After a failure what was written stays.
+ * export_caret() - what caret_analyze reads, in a new directory. After a failure what was written
+ * stays.
  *
- * Of several traces, each of one host, it writes a directory for each below the output, with times of the first host's clock.
+ * Of several traces, each of one host, it writes a directory for each below the output, with times
+ * of the first host's clock.
  */
 int export_caret(const struct export_request *request, bool *lost, struct kymo_err *err);
 
@@ -141,8 +161,12 @@ int export_caret(const struct export_request *request, bool *lost, struct kymo_e
 /** export_name() - the last part of the path of @trace; "." has a name, too. Return: 0; -1 with @err. */
 int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err);
 
-/** export_output() - the path that @request says, or its name with @suffix. Return: @made or the path. */
-const char *export_output(const struct export_request *request, const char *suffix, char made[CLI_PATH_MAX + 16]);
+/**
+ * export_output() - the path that @request says, or its name with @suffix. Return: @made or the
+ * path.
+ */
+const char *export_output(const struct export_request *request, const char *suffix,
+			  char made[CLI_PATH_MAX + 16]);
 
 /** export_is_stdout() - is @path "-"? */
 bool export_is_stdout(const char *path);

@@ -55,7 +55,8 @@ static int write_file(const struct architecture *architecture, const char *path,
 	return status;
 }
 
-static void summary(const struct kymo_ctf_reader *reader, const char *path, const struct architecture *a)
+static void summary(const struct kymo_ctf_reader *reader, const char *path,
+		    const struct architecture *a)
 {
 	unsigned callbacks = 0;
 
@@ -83,7 +84,8 @@ int export_architecture(const struct export_request *request, bool *lost, struct
 	if (kymo_ctf_open_all(request->traces.path, request->traces.count, &reader, err))
 		return -1;
 	kymo_ctf_threads(reader, 0);
-	if (!read_model(reader, &model, request->quiet, lost, err) && !architecture_of(&architecture, model, err))
+	if (!read_model(reader, &model, request->quiet, lost, err) &&
+	    !architecture_of(&architecture, model, err))
 		status = write_file(architecture, path, request->force, err);
 	if (!status && !request->quiet)
 		summary(reader, path, architecture);

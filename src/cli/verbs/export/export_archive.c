@@ -8,7 +8,8 @@
 #include "cli/verbs/export/export.h"
 #include "export/archive/archive.h"
 
-static int write_members(struct archive *archive, const struct export_request *request, bool *lost, struct kymo_err *err)
+static int write_members(struct archive *archive, const struct export_request *request, bool *lost,
+			 struct kymo_err *err)
 {
 	struct export_request one = *request;
 	struct archive_member member;
@@ -43,7 +44,8 @@ int export_archive(const struct export_request *request, bool *lost, struct kymo
 		archive_free(archive);
 		return -1;
 	}
-	status = archive_begin(archive, fd, err) || write_members(archive, request, lost, err) ? -1 : 0;
+	status = archive_begin(archive, fd, err) || write_members(archive, request, lost, err) ? -1
+											       : 0;
 	if (close(fd) && !status)
 		status = err_set(err, KYMO_EXIT_FAILED, "cannot write it: %s", strerror(errno));
 	archive_free(archive);

@@ -25,13 +25,16 @@ static void warn(const struct caret_exported *done)
 		fprintf(stderr, "kymo export: warning: %" PRIu64 " events were lost while recording\n", done->lost);
 }
 
-static int write_caret(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
-		       struct kymo_err *err)
+static int write_caret(struct kymo_ctf_reader *reader, const struct export_request *request,
+		       const char *output, bool *lost, struct kymo_err *err)
 {
 	char bytes[TEXT_QUANTITY_MAX], directory[CLI_PATH_MAX];
 	struct caret_exported done;
 
-	/* caret_analyze writes a file of its own into @output, which readers would take for a stream there. */
+	/*
+	 * caret_analyze writes a file of its own into @output, which readers would take for a
+	 * stream there.
+	 */
 	if (snprintf(directory, sizeof(directory), "%s/ust", output) >= (int)sizeof(directory))
 		return err_set(err, KYMO_EXIT_USAGE, "the path of the output is too long; choose a shorter one with -o");
 	if (mkdir(directory, 0777))
@@ -51,7 +54,8 @@ static int write_caret(struct kymo_ctf_reader *reader, const struct export_reque
 /* ---- several hosts ---- */
 
 /* "DIR/HOST", or "DIR/HOST-2" if that exists. */
-static int place(char path[CLI_PATH_MAX], const char *directory, const char *host, struct kymo_err *err)
+static int place(char path[CLI_PATH_MAX], const char *directory, const char *host,
+		 struct kymo_err *err)
 {
 	char name[128];
 	struct stat status;
@@ -73,8 +77,9 @@ static int place(char path[CLI_PATH_MAX], const char *directory, const char *hos
 	return err_set(err, KYMO_EXIT_USAGE, "cannot create a directory for the host %s in %s; choose another place with -o", host, directory);
 }
 
-static int write_hosts(const struct export_request *request, const struct kymo_ctf_reader *joint, const struct align *align,
-		       const char *directory, bool *lost, struct kymo_err *err)
+static int write_hosts(const struct export_request *request, const struct kymo_ctf_reader *joint,
+		       const struct align *align, const char *directory, bool *lost,
+		       struct kymo_err *err)
 {
 	struct export_host host = { .align = align };
 	struct export_request one = *request;
@@ -88,7 +93,8 @@ static int write_hosts(const struct export_request *request, const struct kymo_c
 
 		cli_traces_one(&one.traces, trace);
 		if (host.first_trace >= kymo_ctf_trace_count(joint) ||
-		    place(path, directory, kymo_ctf_trace(joint, host.first_trace)->hostname, err) ||
+		    place(path, directory, kymo_ctf_trace(joint, host.first_trace)->hostname,
+			  err) ||
 		    export_ctf_as(&one, &host, "", write_caret, &lost_in_one, err))
 			return -1;
 		*lost |= lost_in_one;

@@ -28,8 +28,8 @@ static void copy_accounts(const char *trace, const char *output)
 	free(text);
 }
 
-static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *copied, const char *output, bool quiet,
-		    bool ctf2)
+static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *copied,
+		    const char *output, bool quiet, bool ctf2)
 {
 	char bytes[TEXT_QUANTITY_MAX];
 
@@ -46,8 +46,8 @@ static void summary(struct kymo_ctf_reader *reader, const struct ctf_copied *cop
 			text_bytes(bytes, copied->bytes), ctf2 ? "kymo dump" : "babeltrace2", output);
 }
 
-static int copy(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output, bool *lost,
-		struct kymo_err *err)
+static int copy(struct kymo_ctf_reader *reader, const struct export_request *request,
+		const char *output, bool *lost, struct kymo_err *err)
 {
 	int64_t begin, end;
 	struct ctf_copied copied;
@@ -64,8 +64,8 @@ static int copy(struct kymo_ctf_reader *reader, const struct export_request *req
 	return 0;
 }
 
-int export_ctf_as(const struct export_request *request, const struct export_host *host, const char *suffix, export_ctf_fn *write,
-		  bool *lost, struct kymo_err *err)
+int export_ctf_as(const struct export_request *request, const struct export_host *host,
+		  const char *suffix, export_ctf_fn *write, bool *lost, struct kymo_err *err)
 {
 	char made[CLI_PATH_MAX + 16], *absolute = NULL;
 	const char *output = export_output(request, suffix, made);

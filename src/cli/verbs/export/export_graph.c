@@ -27,8 +27,9 @@ static int open_output(const char *path, bool force, struct kymo_err *err)
 }
 
 /* Into the file, or into graphviz that writes the file. Closes @fd. */
-static int write_graph(struct kymo_ctf_reader *reader, bool svg, int fd, const struct dot_options *options,
-		       struct dot_result *result, struct kymo_err *err)
+static int write_graph(struct kymo_ctf_reader *reader, bool svg, int fd,
+		       const struct dot_options *options, struct dot_result *result,
+		       struct kymo_err *err)
 {
 	struct svg *drawing = NULL;
 	FILE *out = svg ? svg_open(&drawing, fd, err) : fdopen(fd, "w");
@@ -51,7 +52,8 @@ static int write_graph(struct kymo_ctf_reader *reader, bool svg, int fd, const s
 	return status;
 }
 
-static void summary(const struct kymo_ctf_reader *reader, const char *output, const struct dot_result *result)
+static void summary(const struct kymo_ctf_reader *reader, const char *output,
+		    const struct dot_result *result)
 {
 	answer_warn("export", reader, UINT_MAX);
 	fprintf(stderr, "%s: %u callbacks and %u topics, %u of them marked as unexpected\n", export_shown(output), result->callbacks,
@@ -62,8 +64,9 @@ static void summary(const struct kymo_ctf_reader *reader, const char *output, co
 }
 
 /* The traces are open; the graph of what was asked for goes to @output. */
-static int draw(struct kymo_ctf_reader *reader, const struct export_request *request, const char *output,
-		struct dot_options *options, struct dot_result *result, struct kymo_err *err)
+static int draw(struct kymo_ctf_reader *reader, const struct export_request *request,
+		const char *output, struct dot_options *options, struct dot_result *result,
+		struct kymo_err *err)
 {
 	struct progress progress;
 	int fd = open_output(output, request->force, err), status;
@@ -103,7 +106,8 @@ int export_graph(const struct export_request *request, bool *lost, struct kymo_e
 		cli_print_hosts("export", align);
 	align_destroy(align);
 	if (!cli_clock(request->times.clock, reader, request->traces.name, &clock, err) &&
-	    !cli_read_window(reader, clock, &request->times, &options.begin_ns, &options.end_ns, err))
+	    !cli_read_window(reader, clock, &request->times, &options.begin_ns, &options.end_ns,
+			     err))
 		status = draw(reader, request, output, &options, &result, err);
 	if (!status) {
 		*lost = result.lost_events || result.lost_packets;

@@ -19,7 +19,8 @@ static int on_tick(void *context, uint64_t events, double done)
 	return 0;
 }
 
-static void summary(const struct tables *tables, const char *output, const struct mcap_result *result)
+static void summary(const struct tables *tables, const char *output,
+		    const struct mcap_result *result)
 {
 	char bytes[TEXT_QUANTITY_MAX];
 
@@ -32,21 +33,22 @@ static void summary(const struct tables *tables, const char *output, const struc
 }
 
 /* The window of the chains and findings, which no tables contain. */
-static int read_window(struct tables *tables, const struct export_request *request, struct mcap_options *options,
-		       struct kymo_err *err)
+static int read_window(struct tables *tables, const struct export_request *request,
+		       struct mcap_options *options, struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 	int status;
 
 	if (tables_reader(tables, &reader, err))
 		return -1;
-	status = cli_read_window(reader, NULL, &request->times, &options->begin_ns, &options->end_ns, err);
+	status = cli_read_window(reader, NULL, &request->times, &options->begin_ns,
+				 &options->end_ns, err);
 	kymo_ctf_close(reader);
 	return status;
 }
 
-static int write_file(struct tables *tables, const struct export_request *request, const char *output,
-		      struct mcap_result *result, struct kymo_err *err)
+static int write_file(struct tables *tables, const struct export_request *request,
+		      const char *output, struct mcap_result *result, struct kymo_err *err)
 {
 	struct progress progress;
 	struct mcap_options options = { .version = KYMO_VERSION, .trace = request->name,
@@ -82,7 +84,8 @@ int export_mcap(const struct export_request *request, bool *lost, struct kymo_er
 
 	if (tables_open(&tables, request->traces.path, request->traces.count, err))
 		return -1;
-	status = cli_select_tables(tables, request->traces.name, &request->selection, &request->times, &clock, err);
+	status = cli_select_tables(tables, request->traces.name, &request->selection,
+				   &request->times, &clock, err);
 	if (!status)
 		status = write_file(tables, request, output, &result, err);
 	if (!status && !request->quiet) {

@@ -128,7 +128,8 @@ int export_otlp(const struct export_request *request, bool *lost, struct kymo_er
 	struct config *config = NULL;
 	struct job job = { .request = request,
 			   .of = { .version = KYMO_VERSION },
-			   .length_ns = request->window_ns ? request->window_ns : EXPORT_WINDOW_NS };
+			   .length_ns =
+				   request->window_ns ? request->window_ns : EXPORT_WINDOW_NS };
 	int status;
 
 	if (check(request, err) || config_read(&config, NULL, err))

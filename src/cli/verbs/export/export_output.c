@@ -25,7 +25,8 @@ int export_name(const char *trace, char name[CLI_PATH_MAX], struct kymo_err *err
 	return 0;
 }
 
-const char *export_output(const struct export_request *request, const char *suffix, char made[CLI_PATH_MAX + 16])
+const char *export_output(const struct export_request *request, const char *suffix,
+			  char made[CLI_PATH_MAX + 16])
 {
 	if (request->output)
 		return request->output;

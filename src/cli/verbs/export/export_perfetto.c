@@ -118,7 +118,8 @@ static void ask_recorder(const struct export_request *request, struct perfetto_o
 
 /* ---- parts ---- */
 
-static int name_part(const char *output, unsigned number, char path[CLI_PATH_MAX], struct kymo_err *err)
+static int name_part(const char *output, unsigned number, char path[CLI_PATH_MAX],
+		     struct kymo_err *err)
 {
 	size_t length = strlen(output), suffix = strlen(SUFFIX);
 	bool has = length > suffix && !strcmp(output + length - suffix, SUFFIX);
@@ -150,7 +151,8 @@ static int open_part(struct export *export, unsigned number, struct kymo_err *er
 
 static int close_part(const struct export *export, struct kymo_err *err)
 {
-	if (!export_is_stdout(export->output) && !export->request->member && close(export->options.fd))
+	if (!export_is_stdout(export->output) && !export->request->member &&
+	    close(export->options.fd))
 		return err_set(err, KYMO_EXIT_FAILED, "cannot write it: %s", strerror(errno));
 	return 0;
 }
@@ -224,8 +226,8 @@ static void show_progress(void *context, uint64_t events, uint64_t clock_ns)
 	progress_trace(&export->progress, events, clock_ns);
 }
 
-static int write_out(struct export *export, struct kymo_ctf_reader *reader, struct perfetto_result *result,
-		     struct kymo_err *err)
+static int write_out(struct export *export, struct kymo_ctf_reader *reader,
+		     struct perfetto_result *result, struct kymo_err *err)
 {
 	const struct export_request *request = export->request;
 	int status;
@@ -239,7 +241,9 @@ static int write_out(struct export *export, struct kymo_ctf_reader *reader, stru
 	retire(export);
 	if (close_part(export, status ? NULL : err))
 		status = -1;
-	/* A part of it would look like the whole; but of a running recording it is all that exists. */
+	/*
+	 * A part of it would look like the whole; but of a running recording it is all that exists.
+	 */
 	if (status && export->made && !request->follow && !export_is_stdout(export->output))
 		(void)unlink(export->output);
 	if (status)
@@ -249,7 +253,8 @@ static int write_out(struct export *export, struct kymo_ctf_reader *reader, stru
 	return 0;
 }
 
-static int open_traces(const struct export_request *request, struct kymo_ctf_reader **reader, struct kymo_err *err)
+static int open_traces(const struct export_request *request, struct kymo_ctf_reader **reader,
+		       struct kymo_err *err)
 {
 	struct align *align = NULL;
 	int status = kymo_ctf_open_all(request->traces.path, request->traces.count, reader, err);
@@ -297,8 +302,10 @@ int export_perfetto(const struct export_request *request, bool *lost, struct kym
 		export.options.machine = request->member->machine;
 		export.options.offset_ns = &request->member->offset_ns;
 	}
-	status = cli_clock(request->times.clock, reader, request->traces.path[0], &clock, err) ||
-		 cli_read_window(reader, clock, &request->times, &export.options.begin_ns, &export.options.end_ns, err) ? -1 : 0;
+	status = cli_clock(request->times.clock, reader, request->traces.path[0], &clock, err);
+	if (!status)
+		status = cli_read_window(reader, clock, &request->times, &export.options.begin_ns,
+					 &export.options.end_ns, err);
 	export.options.simulation = clock;
 	if (!status) {
 		ask_recorder(request, &export.options);

@@ -131,7 +131,8 @@ static int on_tick(void *context, uint64_t events, double done)
 }
 
 static int write_tables(struct tables *tables, const struct export_request *request,
-			const struct rows_options *options, struct rows_result *result, struct kymo_err *err)
+			const struct rows_options *options, struct rows_result *result,
+			struct kymo_err *err)
 {
 	struct progress progress;
 	int status;
@@ -144,7 +145,8 @@ static int write_tables(struct tables *tables, const struct export_request *requ
 	return status;
 }
 
-static void summary(const struct tables *tables, const char *output, const struct rows_result *result)
+static void summary(const struct tables *tables, const char *output,
+		    const struct rows_result *result)
 {
 	char clean[4096];
 	unsigned filled = 0;
@@ -234,7 +236,8 @@ int export_tables(const struct export_request *request, bool *lost, struct kymo_
 	int status;
 
 	for (unsigned i = 0; i < request->table.count; i++)
-		if (request->format == EXPORT_PARQUET && !strcmp(request->table.item[i], EXPORT_WINDOWS))
+		if (request->format == EXPORT_PARQUET &&
+		    !strcmp(request->table.item[i], EXPORT_WINDOWS))
 			return export_windows(request, lost, err);
 	if (choose_tables(&request->table, &options.tables, err) ||
 	    tables_open(&tables, request->traces.path, request->traces.count, err))

@@ -183,7 +183,9 @@ static bool ends_with(const char *text, const char *end)
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* The trace may be of another robot than this one: only what the file sets itself is a name of it. */
+/*
+ * The trace may be of another robot than this one: only what the file sets itself is a name of it.
+ */
 void export_source(const struct export_request *request, const struct config *config,
 		   const struct kymo_ctf_reader *reader, struct window_source *source)
 {
@@ -206,7 +208,8 @@ int export_windows(const struct export_request *request, bool *lost, struct kymo
 	struct kymo_ctf_reader *reader;
 	struct job job = { .request = request,
 			   .output = export_output(request, "-windows", made_up),
-			   .length_ns = request->window_ns ? request->window_ns : EXPORT_WINDOW_NS };
+			   .length_ns =
+				   request->window_ns ? request->window_ns : EXPORT_WINDOW_NS };
 	int status;
 
 	if (request->format == EXPORT_ROWBINARY && !request->output)

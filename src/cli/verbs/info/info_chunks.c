@@ -34,7 +34,8 @@ static struct info_chunk *find_chunk(struct info_chunk *list, unsigned *count,
 	char *path = path_of(trace->path);
 	struct info_chunk *chunk = list;
 
-	while (chunk < list + *count && (chunk->number != trace->chunk || !path || strcmp(chunk->path, path) != 0))
+	while (chunk < list + *count &&
+	       (chunk->number != trace->chunk || !path || strcmp(chunk->path, path) != 0))
 		chunk++;
 	if (chunk < list + *count || !path) {
 		free(path);
@@ -70,7 +71,8 @@ static void print_chunk(struct table *table, const struct info_chunk *chunk, int
 	table_text(table, chunk->path);
 }
 
-unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_t begin_ns, unsigned most)
+unsigned info_chunks(struct table *table, struct kymo_ctf_reader *reader, int64_t begin_ns,
+		     unsigned most)
 {
 	static const struct table_column columns[] = {
 		{ "chunk", "#" }, { "begin_ns", "FROM" }, { "end_ns", "TO" }, { "bytes", "BYTES" },

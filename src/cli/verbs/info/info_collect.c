@@ -60,7 +60,8 @@ static void keep_name(char out[32], const char *name)
 }
 
 /* The name of the main thread is the process's; the first one seen until that comes. */
-static void count_event(struct info *info, struct info_thread *t, const struct kymo_ctf_event *event)
+static void count_event(struct info *info, struct info_thread *t,
+			const struct kymo_ctf_event *event)
 {
 	struct info_process *p = t->process;
 
@@ -85,7 +86,8 @@ static void count_fact(struct info *info, const struct kymo_ctf_event *event)
 	info->inferred += !strcmp(event->class->name, "ros2_kymo:inferred_afterwards");
 }
 
-static void keep_loss(struct info *info, const struct events *events, const struct kymo_ctf_event *event)
+static void keep_loss(struct info *info, const struct events *events,
+		      const struct kymo_ctf_event *event)
 {
 	struct events_loss where = events_loss(events, event);
 
@@ -118,7 +120,8 @@ static uint64_t host_number(struct kymo_ctf_reader *reader, uint32_t trace)
 	return trace;
 }
 
-static int pass(struct info *info, struct events *events, const uint64_t *hosts, struct kymo_err *err)
+static int pass(struct info *info, struct events *events, const uint64_t *hosts,
+		struct kymo_err *err)
 {
 	struct kymo_ctf_event event;
 	struct info_thread *last = NULL;
@@ -132,7 +135,8 @@ static int pass(struct info *info, struct events *events, const uint64_t *hosts,
 		}
 		if (!last || last->vtid != event.vtid || last->process->vpid != event.vpid ||
 		    last_trace != event.trace)
-			last = thread_of(info, kymo_ctf_trace(events->reader, event.trace)->hostname,
+			last = thread_of(info,
+					 kymo_ctf_trace(events->reader, event.trace)->hostname,
 					 hosts[event.trace], &event);
 		last_trace = event.trace;
 		if (last)

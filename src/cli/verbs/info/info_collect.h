@@ -46,7 +46,8 @@ struct info {
 	struct info_loss *loss;
 	unsigned loss_count, loss_capacity;
 	uint64_t events, lost, lost_packets, lost_in_packets;
-	uint64_t asked, inferred;	/* facts about objects that existed before kymo was attached */
+	/* facts about objects that existed before kymo was attached */
+	uint64_t asked, inferred;
 	int64_t begin_ns, end_ns;	/* epoch; of the first and last event */
 	bool failed;			/* out of memory */
 };

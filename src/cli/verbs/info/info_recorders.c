@@ -39,15 +39,16 @@ static void add_counts(struct accounts *all, const struct accounts *one)
 	all->root.paused_ns += one->root.paused_ns;
 }
 
-int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct kymo_ctf_reader *reader,
-		   char problem[512], struct kymo_err *err)
+int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
+		   const struct kymo_ctf_reader *reader, char problem[512], struct kymo_err *err)
 {
 	char more[512];
 
 	*problem = '\0';
 	*recorders = (struct recorders){ .traces = traces, .all = { .kernel.source = "", .snapshot.cause = "" } };
 	recorders->of = calloc(traces->count, sizeof(*recorders->of));
-	recorders->of_trace = calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
+	recorders->of_trace =
+		calloc(kymo_ctf_trace_count(reader) + 1, sizeof(*recorders->of_trace));
 	if (!recorders->of || !recorders->of_trace)
 		return err_no_memory(err);
 	for (unsigned i = 0; i < kymo_ctf_trace_count(reader); i++)
@@ -78,7 +79,8 @@ static const struct accounts *accounts_of(const struct recorders *recorders, uns
 	return &recorders->of[recorders->of_trace[trace]];
 }
 
-const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace, int32_t vpid)
+const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace,
+						int32_t vpid)
 {
 	const struct accounts *a = accounts_of(recorders, trace);
 
@@ -88,13 +90,15 @@ const struct account_process *recorders_process(const struct recorders *recorder
 	return NULL;
 }
 
-const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid, int32_t vtid)
+const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace,
+					       int32_t vpid, int32_t vtid)
 {
 	const struct accounts *a = accounts_of(recorders, trace);
 
 	/* A pid that was used again has several entries. */
 	for (unsigned i = 0; i < a->process_count; i++)
-		for (unsigned k = 0; k < a->process[i].thread_count && a->process[i].is.pid == (uint64_t)vpid; k++)
+		for (unsigned k = 0;
+		     k < a->process[i].thread_count && a->process[i].is.pid == (uint64_t)vpid; k++)
 			if (a->process[i].thread[k].tid == vtid)
 				return &a->process[i].thread[k];
 	return NULL;

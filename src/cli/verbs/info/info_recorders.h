@@ -11,7 +11,10 @@ struct recorders {
 	const struct cli_traces *traces;
 	struct accounts *of;		/* of each of the traces */
 	unsigned *of_trace;		/* which of them each of the reader's traces is in */
-	/* Sums. Of several traces: only counts; present if one has accounts, ended if all recorders ended in order. */
+	/*
+	 * Sums. Of several traces: only counts; present if one has accounts, ended if all recorders
+	 * ended in order.
+	 */
 	struct accounts all;
 };
 
@@ -21,16 +24,20 @@ struct recorders {
  *
  * Context: allocates and blocks. Return: 0, or -1 with @err: no memory.
  */
-int recorders_read(struct recorders *recorders, const struct cli_traces *traces, const struct kymo_ctf_reader *reader,
-		   char problem[512], struct kymo_err *err);
+int recorders_read(struct recorders *recorders, const struct cli_traces *traces,
+		   const struct kymo_ctf_reader *reader, char problem[512], struct kymo_err *err);
 void recorders_free(struct recorders *recorders);
 
 /** recorders_process() - the account of a process in the reader's trace @trace; NULL: none. */
-const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace, int32_t vpid);
-const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace, int32_t vpid,
-					      int32_t vtid);
+const struct account_process *recorders_process(const struct recorders *recorders, unsigned trace,
+						int32_t vpid);
+const struct accounts_thread *recorders_thread(const struct recorders *recorders, unsigned trace,
+					       int32_t vpid, int32_t vtid);
 
-/** recorders_ended() - did the recorder of the reader's trace @trace end in order? Otherwise its losses are not known. */
+/**
+ * recorders_ended() - did the recorder of the reader's trace @trace end in order? Otherwise its
+ * losses are not known.
+ */
 bool recorders_ended(const struct recorders *recorders, unsigned trace);
 
 /** recorders_show() - print a row for each of several traces; nothing for one trace. */
