@@ -57,7 +57,8 @@ static void print_line(void *context, const char *text)
 	(void)fflush(stdout);
 }
 
-static int add_domain(struct agent_options *agent, const char *text, const char *from, struct kymo_err *err)
+static int add_domain(struct agent_options *agent, const char *text, const char *from,
+		      struct kymo_err *err)
 {
 	uint64_t number;
 
@@ -72,12 +73,14 @@ static int add_domain(struct agent_options *agent, const char *text, const char 
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct options *options, struct agent_options *agent, struct kymo_err *err)
+static int parse(int argc, char **argv, struct options *options, struct agent_options *agent,
+		 struct kymo_err *err)
 {
 	const char *domain = getenv("ROS_DOMAIN_ID");
 	int rc = 0;
 
-	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
 		return -1;
 	for (unsigned i = 0; rc == 0 && i < options->domains.count; i++)
 		rc = add_domain(agent, options->domains.item[i], "--domain", err);

@@ -20,7 +20,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct enable_place place;
 	int rc;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
 		return -1;
 	if (enable_for_place(&o.whom, &place, err) < 0)
 		return -1;

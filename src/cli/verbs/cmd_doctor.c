@@ -44,7 +44,10 @@ static void found(void *context, const struct doctor_found *found)
 
 	if (findings->count < FINDINGS_MAX)
 		findings->item[findings->count++] = (struct finding){
-			found->result, strdup(found->name), strdup(found->text), found->remedy ? strdup(found->remedy) : NULL,
+			found->result,
+			strdup(found->name),
+			strdup(found->text),
+			found->remedy ? strdup(found->remedy) : NULL,
 		};
 }
 

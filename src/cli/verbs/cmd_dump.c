@@ -61,7 +61,10 @@ static int follow(struct dump *d, struct kymo_err *err)
 	}
 }
 
-/* Why nothing was printed. A trace without events was still shown whole; otherwise the options left out everything. */
+/*
+ * Why nothing was printed. A trace without events was still shown whole; otherwise the options left
+ * out everything.
+ */
 static int explain_nothing(const struct dump *d)
 {
 	const struct dump_options *o = d->options;

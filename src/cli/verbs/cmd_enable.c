@@ -51,7 +51,8 @@ static void found(void *context, const struct doctor_found *found)
 		(void)err_set(context, KYMO_EXIT_FAILED, "%s: %s", found->text, found->remedy ? found->remedy : "ask kymo doctor");
 }
 
-static int write_switch(const struct options *o, const struct enable_place *place, struct kymo_err *err)
+static int write_switch(const struct options *o, const struct enable_place *place,
+			struct kymo_err *err)
 {
 	struct doctor doctor = { .libdir = KYMO_LIBDIR, .found = found, .context = err };
 	int rc;
@@ -80,7 +81,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct options o = { 0 };
 	struct enable_place place;
 
-	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
+	if (opt_parse(opts, &o, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
 		return -1;
 	if (enable_for_place(&o.whom, &place, err) < 0)
 		return -1;

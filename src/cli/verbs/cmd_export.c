@@ -166,7 +166,8 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 
 	if (options->table.count && !tables && options->format != EXPORT_ROWBINARY)
 		return err_set(err, KYMO_EXIT_USAGE, "--table requires --format sqlite, csv, json or parquet");
-	if (is_selection(options) && (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
+	if (is_selection(options) &&
+	    (options->format == EXPORT_ARCHITECTURE || options->format == EXPORT_CARET))
 		return err_set(err, KYMO_EXIT_USAGE, "--begin, --end, --node and --topic do not work with --format "
 			       "caret and caret-architecture");
 	if (selection_any(&options->selection) && options->format == EXPORT_HTML)
@@ -199,7 +200,8 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 		return err_set(err, KYMO_EXIT_USAGE, "--of requires --format flamegraph");
 	if (options->ctf != EXPORT_CTF_KEEP && options->format != EXPORT_CTF)
 		return err_set(err, KYMO_EXIT_USAGE, "--ctf requires --format ctf");
-	if (options->executors && options->format != EXPORT_PERFETTO && options->format != EXPORT_CHROME)
+	if (options->executors && options->format != EXPORT_PERFETTO &&
+	    options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE, "--executors requires --format perfetto or chrome");
 	if (options->model && options->format > EXPORT_PARQUET && options->format != EXPORT_CHROME)
 		return err_set(err, KYMO_EXIT_USAGE,
@@ -227,7 +229,8 @@ static int check(const struct export_request *options, int traces, struct kymo_e
 }
 
 /* A file has all traces, an archive (the default for several) has a file of each. */
-static int export_perfetto_or_archive(const struct export_request *request, bool *lost, struct kymo_err *err)
+static int export_perfetto_or_archive(const struct export_request *request, bool *lost,
+				      struct kymo_err *err)
 {
 	const char *output = request->output ? request->output : "";
 	const bool one_file = request->traces.count == 1 ? !ends_with(output, ".tar")
@@ -269,7 +272,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	int status;
 
 	if (opt_parse(opts, &request, &argc, &argv, NULL, err) || choose_format(&request, err) ||
-	    check(&request, argc, err) || check_windows(&request, err) || cli_traces(&request.traces, argc, argv, err) ||
+	    check(&request, argc, err) || check_windows(&request, err) ||
+	    cli_traces(&request.traces, argc, argv, err) ||
 	    (request.format != EXPORT_PERFETTO && cli_traces_distinct(&request.traces, err)) ||
 	    (!request.times.merge && cli_one_run_below("export", &request.traces, err)) ||
 	    export_name(request.traces.path[0], request.name, err))

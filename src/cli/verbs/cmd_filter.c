@@ -29,14 +29,16 @@ static struct json_object *request_of(const char *what, const struct filter_rule
 	char text[FILTER_TEXT_MAX];
 
 	for (unsigned i = 0; i < rules->count; i++)
-		json_object_array_add(array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
+		json_object_array_add(
+			array, json_object_new_string(filter_rule_text(&rules->rule[i], text)));
 	json_object_object_add(request, "request", json_object_new_string("filter"));
 	json_object_object_add(request, "do", json_object_new_string(what));
 	json_object_object_add(request, "rules", array);
 	return request;
 }
 
-static int ask(const char *what, const struct filter_rules *rules, struct json_object **reply, struct kymo_err *err)
+static int ask(const char *what, const struct filter_rules *rules, struct json_object **reply,
+	       struct kymo_err *err)
 {
 	struct json_object *request;
 	struct domain_info info;
@@ -125,12 +127,13 @@ static int show(struct json_object *reply, const struct options *options)
 
 /* ---- the verb ---- */
 
-static int parse(int argc, char **argv, struct options *options, const char **what, struct filter_rules *rules,
-		 struct kymo_err *err)
+static int parse(int argc, char **argv, struct options *options, const char **what,
+		 struct filter_rules *rules, struct kymo_err *err)
 {
 	bool takes_rules;
 
-	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 || filter_wish(&options->filter, rules, err) < 0)
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 ||
+	    filter_wish(&options->filter, rules, err) < 0)
 		return -1;
 	*what = argc ? argv[0] : "show";
 	takes_rules = strcmp(*what, "set") == 0 || strcmp(*what, "add") == 0;

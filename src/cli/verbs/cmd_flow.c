@@ -118,7 +118,8 @@ static int check_suggest(const struct options *o, const char *pattern, struct ky
 	return 0;
 }
 
-static int read_at(const struct answer *answer, const char *at, int64_t *at_ns, struct kymo_err *err)
+static int read_at(const struct answer *answer, const char *at, int64_t *at_ns,
+		   struct kymo_err *err)
 {
 	int64_t first_ns;
 
@@ -149,7 +150,9 @@ static int try_spans(struct answer *answer, const struct options *o,
 		.format = flow->format,
 		.callback = span,
 		.at_ns = flow->at_ns == INT64_MIN ? 0 : flow->at_ns,
-		.worst = !flow->worst ? 1 : flow->worst < WHY_WORST_MAX ? flow->worst : WHY_WORST_MAX,
+		.worst = !flow->worst                  ? 1
+			 : flow->worst < WHY_WORST_MAX ? flow->worst
+						       : WHY_WORST_MAX,
 		.begin_ns = flow->begin_ns,
 		.end_ns = flow->end_ns,
 		.clock = flow->clock,
@@ -175,7 +178,8 @@ static int show(struct answer *answer, const struct options *o, const struct flo
 
 	if (status)
 		return status < 0 ? -1 : status == 1 ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY;
-	return flow_run(answer->reader, answer->traces.name, flow, answer->table, &answer->lost, err);
+	return flow_run(answer->reader, answer->traces.name, flow, answer->table, &answer->lost,
+			err);
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)

@@ -83,7 +83,8 @@ static int list(const struct options *o, const char *directory, const struct inc
 	return cli_close("incidents", table, incidents->count ? KYMO_EXIT_OK : KYMO_EXIT_EMPTY);
 }
 
-static int unknown(const struct incidents *incidents, const char *directory, const char *name, struct kymo_err *err)
+static int unknown(const struct incidents *incidents, const char *directory, const char *name,
+		   struct kymo_err *err)
 {
 	struct text_nearest nearest = { 0 };
 
@@ -137,7 +138,8 @@ static int show(const struct options *o, const struct incident *incident)
 					       { "Process", "process" }, { "Command", "command" } };
 
 	if (o->format == TABLE_JSON) {
-		puts(json_object_to_json_string_ext(incident->json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		puts(json_object_to_json_string_ext(
+			incident->json, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 		return KYMO_EXIT_OK;
 	}
 	print_line("Incident", incident->name);
@@ -156,7 +158,8 @@ static int show(const struct options *o, const struct incident *incident)
 	return KYMO_EXIT_OK;
 }
 
-static int export(const struct options *o, const char *directory, const struct incident *incident, struct kymo_err *err)
+static int export(const struct options *o, const char *directory, const struct incident *incident,
+		  struct kymo_err *err)
 {
 	char name[INCIDENT_NAME_MAX + 8];
 	const char *output = o->output ? o->output : name;
@@ -189,8 +192,8 @@ static int check_names(const char *directory, const struct incidents *incidents,
 	return 0;
 }
 
-static int drop(const struct options *o, const char *directory, const struct incidents *incidents, int argc, char **argv,
-		struct kymo_err *err)
+static int drop(const struct options *o, const char *directory, const struct incidents *incidents,
+		int argc, char **argv, struct kymo_err *err)
 {
 	if (!argc && !o->all)
 		return err_set(err, KYMO_EXIT_USAGE, "rm: which incident? Name one, or --all");
@@ -207,8 +210,8 @@ static int drop(const struct options *o, const char *directory, const struct inc
 	return KYMO_EXIT_OK;
 }
 
-static int act(const struct options *o, const char *directory, const struct incidents *incidents, const char *word, int argc,
-	       char **argv, struct kymo_err *err)
+static int act(const struct options *o, const char *directory, const struct incidents *incidents,
+	       const char *word, int argc, char **argv, struct kymo_err *err)
 {
 	const bool shows = strcmp(word, "show") == 0;
 	const struct incident *incident;
@@ -231,7 +234,8 @@ static int act(const struct options *o, const char *directory, const struct inci
 	if (argc > 1 || (argc == 0 && !incidents->count))
 		return err_set(err, argc ? KYMO_EXIT_USAGE : KYMO_EXIT_INPUT,
 			       argc ? "%s: name one incident" : "%s: there are no incidents", word);
-	incident = argc ? incidents_find(incidents, argv[0]) : &incidents->item[incidents->count - 1];
+	incident =
+		argc ? incidents_find(incidents, argv[0]) : &incidents->item[incidents->count - 1];
 	if (!incident)
 		return unknown(incidents, directory, argv[0], err);
 	return shows ? show(o, incident) : export(o, directory, incident, err);
@@ -250,7 +254,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	finishes = argc && strcmp(argv[0], "finish") == 0;
 	if (finishes && argc == 2)
 		o.directory = argv[1];
-	if ((o.directory ? cli_absolute(directory, sizeof directory, o.directory, err) : incidents_directory(directory, err)) < 0)
+	if ((o.directory ? cli_absolute(directory, sizeof directory, o.directory, err)
+			 : incidents_directory(directory, err)) < 0)
 		return -1;
 	if (finishes)
 		return incidents_finish(directory, o.command, o.limit_ns, err);

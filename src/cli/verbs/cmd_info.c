@@ -107,8 +107,9 @@ static double counter_rate(const struct accounts *a, unsigned from, unsigned to)
 }
 
 /*
- * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate itself says nothing: it is
- * compared between the first and the second half of the recording, and the difference is what NTP slewed meanwhile.
+ * How the other clocks ran against CLOCK_MONOTONIC, without steps. The counter's rate itself says
+ * nothing: it is compared between the first and the second half of the recording, and the
+ * difference is what NTP slewed meanwhile.
  */
 static void show_drift(const struct show *s)
 {
@@ -119,8 +120,8 @@ static void show_drift(const struct show *s)
 	if (!last)
 		return;
 	ns = (double)(a->clock[last].monotonic_ns - a->clock[0].monotonic_ns);
-	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns - (double)a->clock_changes.set_ns -
-		(double)a->clock_changes.slept_ns;
+	ahead = (double)(a->clock[last].realtime_ns - a->clock[0].realtime_ns) - ns -
+		(double)a->clock_changes.set_ns - (double)a->clock_changes.slept_ns;
 	if (ns < DRIFT_LEAST_NS)
 		return;
 	table_value_f64(s->table, "wall_drift_ppm", "Wall clock runs ahead", ahead / ns * 1e6, "ppm");
@@ -253,7 +254,8 @@ static void show_traces(const struct show *s)
 static void show_chunks(const struct show *s)
 {
 	bool people = s->options->format == TABLE_TEXT;
-	unsigned count = info_chunks(s->table, s->reader, people ? s->info->begin_ns : 0, limit(s, UINT_MAX));
+	unsigned count = info_chunks(s->table, s->reader, people ? s->info->begin_ns : 0,
+				     limit(s, UINT_MAX));
 
 	if (count)
 		note_more_rows(s, count);
@@ -270,7 +272,8 @@ static void show_processes(const struct show *s)
 	table_section(s->table, "processes", "Processes", columns, COUNT_OF(columns));
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_process *p = s->info->process[i];
-		const struct account_process *account = recorders_process(s->recorders, p->trace, p->vpid);
+		const struct account_process *account =
+			recorders_process(s->recorders, p->trace, p->vpid);
 		bool ended;
 
 		table_text(s->table, p->host);
@@ -302,7 +305,8 @@ static void show_threads(const struct show *s)
 	for (unsigned i = 0; i < limit(s, count); i++) {
 		const struct info_thread *t = s->info->thread[i];
 		const struct info_process *p = t->process;
-		const struct accounts_thread *account = recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
+		const struct accounts_thread *account =
+			recorders_thread(s->recorders, p->trace, p->vpid, t->vtid);
 		bool ended;
 
 		table_text(s->table, p->host);
@@ -431,7 +435,10 @@ static int info_run(int argc, char **argv, struct kymo_err *err)
 	struct info_options options = { 0 };
 	struct recorders recorders = { 0 };
 	struct info info = { 0 };
-	struct show show = { .options = &options, .info = &info, .recorders = &recorders, .accounts = &recorders.all };
+	struct show show = { .options = &options,
+			     .info = &info,
+			     .recorders = &recorders,
+			     .accounts = &recorders.all };
 	struct events events = { .selection = &options.selection };
 	struct answer answer;
 	char problem[512];

@@ -78,7 +78,8 @@ static const struct table_column columns[] = {
 	{ "live_timer_ns", "live timer" }, { "id", NULL },
 };
 
-static int list_session(void *context, const struct wire_listed_session *session, struct kymo_err *err)
+static int list_session(void *context, const struct wire_listed_session *session,
+			struct kymo_err *err)
 {
 	const struct viewing *watch = context;
 
@@ -128,9 +129,18 @@ static int watch_session(struct viewing *watch, struct kymo_err *err)
 {
 	const struct options *options = watch->options;
 	struct live_options live = {
-		.url = &watch->url, .tls = watch->access.tls, .token = &watch->access.token, .output = options->output, .from_now = options->now,
-		.reconnect = options->reconnect, .session = list_session, .update = on_data, .tick = options->top ? on_tick : NULL, .period_ns = options->interval,
-		.say = say, .context = watch,
+		.url = &watch->url,
+		.tls = watch->access.tls,
+		.token = &watch->access.token,
+		.output = options->output,
+		.from_now = options->now,
+		.reconnect = options->reconnect,
+		.session = list_session,
+		.update = on_data,
+		.tick = options->top ? on_tick : NULL,
+		.period_ns = options->interval,
+		.say = say,
+		.context = watch,
 	};
 
 	return live_run(&live, err);
@@ -166,7 +176,8 @@ static int show_events(struct viewing *watch, struct kymo_err *err)
 	};
 	watch->show.from_now = options->now;
 	if (watch->directory) {
-		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet, err);
+		rc = live_dir(watch->directory, &watch->show, options->interval, options->quiet,
+			      err);
 	} else {
 		watch->show.print.stop = live_stopped();
 		rc = watch_session(watch, err);
@@ -219,7 +230,8 @@ static int check(struct viewing *watch, int argc, char **argv, struct kymo_err *
 		return err_set(err, KYMO_EXIT_USAGE, "--all requires --top");
 	if (options->top && (options->count || options->event.count))
 		return err_set(err, KYMO_EXIT_USAGE, "--top counts all events; leave out --count and --event");
-	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV && !options->top)
+	if ((watch->directory || watch->url.session[0]) && options->format == FORMAT_CSV &&
+	    !options->top)
 		return err_set(err, KYMO_EXIT_USAGE, "--format csv requires --top; choose text or json for events");
 	return 0;
 }
@@ -239,7 +251,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	access_free(&watch.access);
 	if (rc < 0)
 		return -1;
-	return options.strict && watch.show.print.lost + watch.counts.missed ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
+	return options.strict && watch.show.print.lost + watch.counts.missed ? KYMO_EXIT_LOSS
+									     : KYMO_EXIT_OK;
 }
 
 const struct verb verb_live = {

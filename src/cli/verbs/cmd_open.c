@@ -107,7 +107,8 @@ static int read_page(const char *path, char **page, size_t *size, struct kymo_er
 	return text.failed ? err_no_memory(err) : 0;
 }
 
-static void print_words(const struct open_wishes *options, const struct open_shown *shown, const struct ui_server *server)
+static void print_words(const struct open_wishes *options, const struct open_shown *shown,
+			const struct ui_server *server)
 {
 	if (options->quiet) {
 		printf("%s\n", ui_server_address(server));
@@ -125,7 +126,8 @@ static void print_words(const struct open_wishes *options, const struct open_sho
 }
 
 /* Return: 0; -1 with @err: a browser was wanted. */
-static int start_browser(const struct open_wishes *options, const struct ui_server *server, struct kymo_err *err)
+static int start_browser(const struct open_wishes *options, const struct ui_server *server,
+			 struct kymo_err *err)
 {
 	const char *problem;
 
@@ -144,9 +146,13 @@ static int start_browser(const struct open_wishes *options, const struct ui_serv
 	return 0;
 }
 
-/* The page that is served: the report, or what hands over the trace. @policy: set to lines of its head. */
-static int prepare_page(const struct open_wishes *options, const struct open_shown *shown, struct ui_server_options *server,
-			char policy[1024], char **page, struct kymo_err *err)
+/*
+ * The page that is served: the report, or what hands over the trace. @policy: set to lines of its
+ * head.
+ */
+static int prepare_page(const struct open_wishes *options, const struct open_shown *shown,
+			struct ui_server_options *server, char policy[1024], char **page,
+			struct kymo_err *err)
 {
 	if (!shown->is_page) {
 		set_policy(policy, options->ui);
@@ -159,7 +165,8 @@ static int prepare_page(const struct open_wishes *options, const struct open_sho
 	return read_page(shown->file, page, &server->page_size, err);
 }
 
-static int serve(const struct open_wishes *options, const struct open_shown *shown, struct kymo_err *err)
+static int serve(const struct open_wishes *options, const struct open_shown *shown,
+		 struct kymo_err *err)
 {
 	const volatile sig_atomic_t *stop = cli_stop_signals();
 	char policy[1024], *page = NULL;

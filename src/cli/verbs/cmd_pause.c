@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo pause` and `kymo resume`: the recorder of the runtime directory keeps no runtime events, or records again. */
+/*
+ * `kymo pause` and `kymo resume`: the recorder of the runtime directory keeps no runtime events, or
+ * records again.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

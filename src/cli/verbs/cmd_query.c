@@ -101,7 +101,8 @@ static int fail(const struct kymo_err *err)
 	return err->status ? (int)err->status : KYMO_EXIT_FAILED;
 }
 
-static int ask(struct query *query, const char *path, const char *sql, const struct options *options)
+static int ask(struct query *query, const char *path, const char *sql,
+	       const struct options *options)
 {
 	struct progress progress;
 	struct kymo_err err = { 0 };

@@ -18,9 +18,12 @@
 #include "recorder/filter/filter.h"
 #include "recorder/launch/launch.h"
 
-static int make_remote(void *context, struct json_object *request, struct sink **sink, struct kymo_err *err)
+static int make_remote(void *context, struct json_object *request, struct sink **sink,
+		       struct kymo_err *err)
 {
-	const struct session_options session = { .version = KYMO_VERSION, .say = record_say, .context = context };
+	const struct session_options session = { .version = KYMO_VERSION,
+						 .say = record_say,
+						 .context = context };
 
 	return record_relay_remote(&session, request, sink, err);
 }
@@ -32,9 +35,13 @@ static void on_started(void *context)
 	detach_ready(&show->detach);
 }
 
-/* Return: 0: go on, here or in the background; 1: a child goes on, or has ended, with *@status; -1 with @err. */
-static int go_into_background(const struct record_wishes *wishes, const struct record_options *record,
-			      struct detach *into, int *status, struct kymo_err *err)
+/*
+ * Return: 0: go on, here or in the background; 1: a child goes on, or has ended, with *@status; -1
+ * with @err.
+ */
+static int go_into_background(const struct record_wishes *wishes,
+			      const struct record_options *record, struct detach *into, int *status,
+			      struct kymo_err *err)
 {
 	const char *output = wishes->output.count ? wishes->output.item[0] : record->session.output;
 	char session[CLI_PATH_MAX], log[CLI_PATH_MAX];
@@ -60,8 +67,9 @@ static int go_into_background(const struct record_wishes *wishes, const struct r
 	return rc;
 }
 
-static int record(const struct record_wishes *wishes, struct record_options *record, struct flight_show *flight,
-		  struct record_relay *relay, struct record_show *show, struct kymo_err *err)
+static int record(const struct record_wishes *wishes, struct record_options *record,
+		  struct flight_show *flight, struct record_relay *relay, struct record_show *show,
+		  struct kymo_err *err)
 {
 	struct record_perfetto perfetto = { 0 };
 	struct record_agent agent = { 0 };
@@ -76,10 +84,13 @@ static int record(const struct record_wishes *wishes, struct record_options *rec
 		record_agent_end(&agent);
 		return -1;
 	}
-	/* A reader of our messages that went away, or a limit on files, must not end the recording. */
+	/*
+	 * A reader of our messages that went away, or a limit on files, must not end the recording.
+	 */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
-	show->terminal = flight->terminal = !show->detach.active && !wishes->quiet && isatty(STDERR_FILENO);
+	show->terminal = flight->terminal =
+		!show->detach.active && !wishes->quiet && isatty(STDERR_FILENO);
 	record->progress = show->terminal ? record_progress : NULL;
 	show->record = record;
 	show->result = &result;

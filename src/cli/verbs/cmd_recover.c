@@ -22,7 +22,9 @@ static const struct opt opts[] = {
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char verb[] = "recover";
-	struct session_options session = { .version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb };
+	struct session_options session = {
+		.version = KYMO_VERSION, .only_dead = true, .say = cli_say, .context = verb
+	};
 	struct options options = { 0 };
 	struct session_stats stats;
 	char output[CLI_PATH_MAX];
@@ -41,7 +43,8 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	}
 	status = recorded_print("recover", &stats, NULL, NULL, session.output, options.format,
 				options.quiet);
-	return status == KYMO_EXIT_OK && options.strict && recorded_lossy(&stats) ? KYMO_EXIT_LOSS : status;
+	return status == KYMO_EXIT_OK && options.strict && recorded_lossy(&stats) ? KYMO_EXIT_LOSS
+										  : status;
 }
 
 const struct verb verb_recover = {

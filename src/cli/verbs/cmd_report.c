@@ -100,7 +100,8 @@ static const struct opt opts[] = {
 };
 
 /* The names of --realtime and of the files of --realtime-file. */
-static int read_realtime(struct realtime_names *names, const struct options *o, struct kymo_err *err)
+static int read_realtime(struct realtime_names *names, const struct options *o,
+			 struct kymo_err *err)
 {
 	for (unsigned i = 0; i < o->realtime.count; i++)
 		if (realtime_names_add(names, o->realtime.item[i], err))
@@ -112,10 +113,12 @@ static int read_realtime(struct realtime_names *names, const struct options *o, 
 }
 
 /* Everything that options and their files say. */
-static int read_options(const struct options *o, struct report_options *report, struct realtime_names *realtime,
-			struct report_paths *paths, struct kymo_err *err)
+static int read_options(const struct options *o, struct report_options *report,
+			struct realtime_names *realtime, struct report_paths *paths,
+			struct kymo_err *err)
 {
-	if (read_realtime(realtime, o, err) || report_paths_read(paths, o->architecture, &o->path, err))
+	if (read_realtime(realtime, o, err) ||
+	    report_paths_read(paths, o->architecture, &o->path, err))
 		return -1;
 	report->realtime = (const char *const *)realtime->name;
 	report->realtimes = realtime->count;
@@ -171,7 +174,8 @@ static bool wants_first(const struct report_options *report, const struct option
 	       !report->expect && !report->realtimes && !report->behaviours && !report->captures;
 }
 
-static int print_report(struct answer *answer, struct report_options *report, const struct options *o, struct kymo_err *err)
+static int print_report(struct answer *answer, struct report_options *report,
+			const struct options *o, struct kymo_err *err)
 {
 	struct report_explainer explainer = { answer, report };
 	struct why_said said;
@@ -187,12 +191,13 @@ static int print_report(struct answer *answer, struct report_options *report, co
 	answer->progress.on &= !o->quiet && (!report->sections || !isatty(STDOUT_FILENO));
 	report->progress = progress_trace;
 	report->progress_context = &answer->progress;
-	return report_run(answer->reader, answer->traces.name, report, answer->table, &answer->lost, err);
+	return report_run(answer->reader, answer->traces.name, report, answer->table, &answer->lost,
+			  err);
 }
 
 /* With the traces open. Return: exit status. */
-static int answer_report(struct answer *answer, struct report_options *report, struct report_paths *paths, const struct options *o,
-			 struct kymo_err *err)
+static int answer_report(struct answer *answer, struct report_options *report,
+			 struct report_paths *paths, const struct options *o, struct kymo_err *err)
 {
 	struct accounts accounts[CLI_TRACES_MAX];
 	struct found_keeper found;
@@ -208,7 +213,10 @@ static int answer_report(struct answer *answer, struct report_options *report, s
 	report->clock = answer->clock;
 	report->trace = answer->traces.path;
 	report->traces = answer->traces.count;
-	/* Init events are needed wherever they are, so the window is the report's, not the reader's. */
+	/*
+	 * Init events are needed wherever they are, so the window is the report's, not the
+	 * reader's.
+	 */
 	report->begin_ns = paths->caret.begin_ns = answer->begin_ns;
 	report->end_ns = paths->caret.end_ns = answer->end_ns;
 	for (unsigned i = 0; i < answer->traces.count; i++)
@@ -241,8 +249,8 @@ static int check_html(const struct options *o, struct kymo_err *err)
 	if (o->format)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html is a format of its own; leave out --format");
-	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model || o->capture.count ||
-	    o->path.count || o->architecture || o->expect.count || o->window_ns)
+	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
+	    o->capture.count || o->path.count || o->architecture || o->expect.count || o->window_ns)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html writes a page of everything; it takes --begin, --end, "
 			       "--clock, --realtime and --merge, and no section, node or path");
@@ -319,8 +327,8 @@ static int list_sections(int format)
 /* What depends on no file but the traces, and is short. */
 static bool is_kept(const struct options *o)
 {
-	return !o->section.count && !o->output && !o->model && !o->capture.count && !o->path.count && !o->architecture &&
-	       !o->expect.count && !o->realtime_file.count;
+	return !o->section.count && !o->output && !o->model && !o->capture.count &&
+	       !o->path.count && !o->architecture && !o->expect.count && !o->realtime_file.count;
 }
 
 static int run(int argc, char **argv, struct kymo_err *err)

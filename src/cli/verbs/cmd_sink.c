@@ -16,7 +16,8 @@
 #include "recorder/runtime/states.h"
 
 #define ASK_MS 60000	/* the recorder flushes and completes before it answers */
-#define REMOVE_MS 3600000	/* a relay may be slow: as long as it makes progress the recorder waits */
+/* a relay may be slow: as long as it makes progress the recorder waits */
+#define REMOVE_MS 3600000
 #define CONNECT_MS 5000	/* how long to wait for a relay's answer */
 #define POLL_MS 20
 
@@ -51,7 +52,8 @@ static struct json_object *request(const char *what)
 }
 
 /* Takes @object. Return: 0 and *@reply; -1 with @err. */
-static int ask(struct json_object *object, int timeout_ms, struct json_object **reply, struct kymo_err *err)
+static int ask(struct json_object *object, int timeout_ms, struct json_object **reply,
+	       struct kymo_err *err)
 {
 	struct rundir dir;
 	int rc = rundir_open(&dir, NULL, false, err);
@@ -110,7 +112,9 @@ static int list_sinks(const struct options *options, struct kymo_err *err)
 		return KYMO_EXIT_FAILED;
 	}
 	table_section(table, "sinks", NULL, columns, COUNT_OF(columns));
-	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
+	for (size_t i = 0;
+	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
+	     i++)
 		put_sink(table, json_object_array_get_idx(sinks, i));
 	json_object_put(reply);
 	return cli_close("sink", table, KYMO_EXIT_OK);
@@ -124,7 +128,8 @@ static void put_number(struct json_object *object, const char *key, uint64_t val
 		json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
-static int put_directory(const struct options *options, const char *path, struct json_object *object, struct kymo_err *err)
+static int put_directory(const struct options *options, const char *path,
+			 struct json_object *object, struct kymo_err *err)
 {
 	char output[PATH_MAX + CLI_PATH_MAX];
 	struct sink_files files;
@@ -145,7 +150,8 @@ static int put_directory(const struct options *options, const char *path, struct
 }
 
 /* Errors in the options are reported here already; the recorder checks them again. */
-static int put_url(const struct options *options, const char *url, struct json_object *object, struct kymo_err *err)
+static int put_url(const struct options *options, const char *url, struct json_object *object,
+		   struct kymo_err *err)
 {
 	struct relay_wishes wishes = options->relay;
 	struct record_relay relay;
@@ -161,7 +167,8 @@ static int put_url(const struct options *options, const char *url, struct json_o
 }
 
 /* How sink @id describes its relay. Return: 0 and the reply that it is in; -1 with @err. */
-static int read_relay(uint64_t id, struct json_object **reply, struct json_object **relay, struct kymo_err *err)
+static int read_relay(uint64_t id, struct json_object **reply, struct json_object **relay,
+		      struct kymo_err *err)
 {
 	struct json_object *sinks;
 
@@ -169,7 +176,9 @@ static int read_relay(uint64_t id, struct json_object **reply, struct json_objec
 	if (ask(request("sink_list"), ASK_MS, reply, err) < 0)
 		return -1;
 	sinks = json_get(*reply, "sinks");
-	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++)
+	for (size_t i = 0;
+	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
+	     i++)
 		if (json_get_u64(json_object_array_get_idx(sinks, i), "number") == id)
 			*relay = json_get(json_object_array_get_idx(sinks, i), "relay");
 	return 0;

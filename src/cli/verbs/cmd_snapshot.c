@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo snapshot`: the last events of everything, from a flight recorder or from the programs' own memory. */
+/*
+ * `kymo snapshot`: the last events of everything, from a flight recorder or from the programs' own
+ * memory.
+ */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -125,7 +128,8 @@ static int nothing_kept(const struct session_options *session, struct kymo_err *
 		       "--flight 30s\" keep the events of all programs");
 }
 
-static int read_pids(const struct opt_list *list, struct session_options *session, struct kymo_err *err)
+static int read_pids(const struct opt_list *list, struct session_options *session,
+		     struct kymo_err *err)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		uint64_t pid;
@@ -166,7 +170,8 @@ static int from_memory(const struct rundir *dir, const struct options *options,
 static int parse(int argc, char **argv, struct options *options, struct session_options *session,
 		 struct kymo_err *err)
 {
-	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 || cli_no_operands(argc, argv, err) < 0)
+	if (opt_parse(opts, options, &argc, &argv, NULL, err) < 0 ||
+	    cli_no_operands(argc, argv, err) < 0)
 		return -1;
 	if (options->last < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--last cannot be negative");
@@ -177,7 +182,9 @@ static int parse(int argc, char **argv, struct options *options, struct session_
 static int run(int argc, char **argv, struct kymo_err *err)
 {
 	char verb[] = "snapshot";
-	struct session_options session = { .version = KYMO_VERSION, .frozen = true, .say = cli_say, .context = verb };
+	struct session_options session = {
+		.version = KYMO_VERSION, .frozen = true, .say = cli_say, .context = verb
+	};
 	struct options options = { 0 };
 	struct rundir dir;
 	int rc;

@@ -85,11 +85,13 @@ static const char *state_name(const struct process_status *status)
 }
 
 /* The recorder of a process. Return: NULL: none. */
-static const char *recorder_of(const struct process_status *status, const struct domain_info *domain, char text[16])
+static const char *recorder_of(const struct process_status *status,
+			       const struct domain_info *domain, char text[16])
 {
 	if (!status->recorder_pid)
 		return status->state == KYMO_STATE_WAIT || status->mode == KYMO_MODE_OVERWRITE ? NULL : "died";
-	if (status->recorder_pid == status->pid && !(domain->active && domain->generation == status->generation))
+	if (status->recorder_pid == status->pid &&
+	    !(domain->active && domain->generation == status->generation))
 		return "itself";
 	(void)snprintf(text, 16, "%u", status->recorder_pid);
 	return text;
@@ -107,7 +109,9 @@ static void print_rate(struct table *table, const struct status_list *before,
 		    then->birth_ns != now->birth_ns || !ns)
 			continue;
 		events = now->produced + now->dropped - then->produced - then->dropped;
-		table_u64(table, events < UINT64_MAX / 2 ? (uint64_t)((double)events * 1e9 / (double)ns + 0.5) : 0);
+		table_u64(table, events < UINT64_MAX / 2
+					 ? (uint64_t)((double)events * 1e9 / (double)ns + 0.5)
+					 : 0);
 		return;
 	}
 	table_none(table);
@@ -178,7 +182,9 @@ static void print_relays(struct table *table, struct json_object *sinks)
 {
 	bool any = false;
 
-	for (size_t i = 0; json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks); i++) {
+	for (size_t i = 0;
+	     json_object_is_type(sinks, json_type_array) && i < json_object_array_length(sinks);
+	     i++) {
 		struct json_object *sink = json_object_array_get_idx(sinks, i), *relay = json_get(sink, "relay");
 
 		if (!relay)

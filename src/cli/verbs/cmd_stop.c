@@ -14,7 +14,8 @@
 
 #define ASK_NS	5000000000
 #define POLL_MS	20
-#define ENDS_NS	3000000000	/* for a recorder that no longer listens because it is about to end */
+/* for a recorder that no longer listens because it is about to end */
+#define ENDS_NS	3000000000
 
 struct options {
 	int64_t timeout;
@@ -41,15 +42,16 @@ static bool still_runs(const struct rundir *dir, const struct domain_info *asked
 	       info.generation == asked->generation;
 }
 
-static int stop(const struct rundir *dir, const struct options *options, const struct domain_info *info,
-		struct kymo_err *err)
+static int stop(const struct rundir *dir, const struct options *options,
+		const struct domain_info *info, struct kymo_err *err)
 {
 	const int64_t timeout = options->timeout ? options->timeout : 30000000000;
 	const int64_t until = now_ns() + timeout;
 	struct json_object *reply = NULL;
 	int process, rc;
 
-	process = info->pid > 0 && !info->elsewhere ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
+	process =
+		info->pid > 0 && !info->elsewhere ? (int)syscall(SYS_pidfd_open, info->pid, 0) : -1;
 	rc = ask_for(dir, info, "stop", timeout < ASK_NS ? timeout : ASK_NS, &reply, err);
 	json_object_put(reply);
 	if (rc < 0) {

@@ -42,7 +42,10 @@ static const struct opt opts[] = {
 	CLI_OPT_END
 };
 
-/* ---- operands: a trace exists, a chain has an arrow, a message is a number, everything else is a callback ---- */
+/*
+ * ---- operands: a trace exists, a chain has an arrow, a message is a number, everything else is a
+ * callback ----
+ */
 
 static int read_operand(struct why_options *why, const char *operand, struct kymo_err *err)
 {
@@ -94,7 +97,8 @@ static int read_operands(int *argc, char **argv, struct why_options *why, struct
 }
 
 /* --at: a time, or "trigger", which names what fired, too. @fired: keeps the name. */
-static int read_at(struct answer *answer, const char *at, struct why_options *why, struct fired *fired, struct kymo_err *err)
+static int read_at(struct answer *answer, const char *at, struct why_options *why,
+		   struct fired *fired, struct kymo_err *err)
 {
 	struct accounts accounts;
 	char problem[512];
@@ -144,7 +148,8 @@ static int explain(struct answer *answer, const struct answer_kept *kept, const 
 	why->context = &answer->progress;
 	why->summarized = found_put;
 	why->summarized_context = &found;
-	status = (o->at && read_at(answer, o->at, why, &fired, err)) || answer_begin(answer, o->format, err)
+	status = (o->at && read_at(answer, o->at, why, &fired, err)) ||
+				 answer_begin(answer, o->format, err)
 			 ? -1
 			 : why_run(answer->reader, answer->traces.name, why, answer->table,
 				   &answer->lost, err);

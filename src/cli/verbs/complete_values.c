@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `kymo --complete KIND [WORD...]`: what a shell offers for a value, one per line. Names come from
- * the trace that was typed, else from the newest. A shell waits for this while the user types, so it prints nothing if something fails, and
- * gives up after a second.
+ * the trace that was typed, else from the newest. A shell waits for this while the user types, so
+ * it prints nothing if something fails, and gives up after a second.
  */
 #include <stdio.h>
 #include <string.h>

@@ -18,6 +18,7 @@ struct enable_for {
 
 /** enable_for_place() - what the options name. Context: blocks as the disk does. Return: 0; -1 with
  * @err: both options, or no such place. */
-int enable_for_place(const struct enable_for *wanted, struct enable_place *place, struct kymo_err *err);
+int enable_for_place(const struct enable_for *wanted, struct enable_place *place,
+		     struct kymo_err *err);
 
 #endif

@@ -169,7 +169,9 @@ static int read_one(struct summary **summary, const char *verb, const char *path
 	return err->text[0] ? err_wrap(err, "%s", path) : -1;
 }
 
-/* Where the kernel's events have a gap, runs of callbacks have no own time; all else is complete. */
+/*
+ * Where the kernel's events have a gap, runs of callbacks have no own time; all else is complete.
+ */
 static bool has_losses(const struct summary *summary)
 {
 	const struct summary_trust *trust = &summary->trust;

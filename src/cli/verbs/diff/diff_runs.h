@@ -68,7 +68,9 @@ int diff_pairs_read(struct diff_runs *base, struct diff_runs *new, const char *v
 int diff_runs_alike(const struct diff_runs *base, const struct diff_runs *runs,
 		    struct kymo_err *err);
 
-/** diff_runs_left_out() - those that are not judged, in order. @out: [left_out]. Return: how many. */
+/**
+ * diff_runs_left_out() - those that are not judged, in order. @out: [left_out]. Return: how many.
+ */
 unsigned diff_runs_left_out(const struct diff_runs *runs, bool is_new,
 			    struct compare_left_out *out);
 void diff_runs_free(struct diff_runs *runs);

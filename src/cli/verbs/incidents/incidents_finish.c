@@ -56,15 +56,16 @@ static int move(const char *path, int flags, int to)
 static void become(char *const *argv, const char *directory, const char *input, const char *output)
 {
 	(void)setpgid(0, 0);
-	if (chdir(directory) < 0 || move(input, O_RDONLY, 0) < 0 || move(output, O_WRONLY | O_CREAT | O_TRUNC, 1) < 0 ||
-	    move("/dev/null", O_WRONLY, 2) < 0)
+	if (chdir(directory) < 0 || move(input, O_RDONLY, 0) < 0 ||
+	    move(output, O_WRONLY | O_CREAT | O_TRUNC, 1) < 0 || move("/dev/null", O_WRONLY, 2) < 0)
 		_exit(127);
 	(void)execv(argv[0], argv);
 	_exit(127);
 }
 
 /* Return: what waitpid() says; -1: it was ended after @limit_ns, or could not begin. */
-static int run_program(char *const *argv, const char *directory, const char *input, const char *output, int64_t limit_ns)
+static int run_program(char *const *argv, const char *directory, const char *input,
+		       const char *output, int64_t limit_ns)
 {
 	const int64_t begun = (int64_t)now_ns();
 	const pid_t child = fork();
@@ -235,7 +236,8 @@ static int lock(const char *directory, struct kymo_err *err)
 	return fd;
 }
 
-int incidents_finish(const char *directory, const char *command, int64_t limit_ns, struct kymo_err *err)
+int incidents_finish(const char *directory, const char *command, int64_t limit_ns,
+		     struct kymo_err *err)
 {
 	struct incidents incidents;
 	int rc, fd;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is added to an incident after its snapshot: the finding, the page, the summary, and the command of --on-incident. */
+/*
+ * What is added to an incident after its snapshot: the finding, the page, the summary, and the
+ * command of --on-incident.
+ */
 #ifndef KYMO_CLI_INCIDENTS_FINISH_H
 #define KYMO_CLI_INCIDENTS_FINISH_H
 
@@ -17,9 +20,12 @@ int incidents_directory(char path[CLI_PATH_MAX], struct kymo_err *err);
  *
  * Return: 0; -1 with @err. Context: blocks; starts processes, and waits for them.
  */
-int incidents_finish(const char *directory, const char *command, int64_t limit_ns, struct kymo_err *err);
+int incidents_finish(const char *directory, const char *command, int64_t limit_ns,
+		     struct kymo_err *err);
 
-/** incidents_finish_later() - the same in another process with low priority. It outlives this one. */
+/**
+ * incidents_finish_later() - the same in another process with low priority. It outlives this one.
+ */
 void incidents_finish_later(const char *directory, const char *command, int64_t limit_ns);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/now.h"
 
 /* Return: 1: it is over; 0; -1 with @err. */
-static int check_directory(struct watch *watch, const char *path, struct live_show *show, struct kymo_err *err)
+static int check_directory(struct watch *watch, const char *path, struct live_show *show,
+			   struct kymo_err *err)
 {
 	int grew, enough = 0;
 
@@ -25,7 +26,8 @@ static int check_directory(struct watch *watch, const char *path, struct live_sh
 	return enough ? enough : watch->over;
 }
 
-int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet, struct kymo_err *err)
+int live_dir(const char *path, struct live_show *show, int64_t period_ns, bool quiet,
+	     struct kymo_err *err)
 {
 	const struct timespec pause = { .tv_nsec = WATCH_PERIOD_NS };
 	struct watch watch = { 0 };

@@ -102,7 +102,8 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 	cli_print_point(when, running_until(show->running));
 	table_value_text(table, "until", "Until", when);
 	rc = running_write(show->running, table, rows_that_fit(show), err);
-	(void)table_close(table);	/* what is wrong with the output is seen at the next flush */
+	/* what is wrong with the output is seen at the next flush */
+	(void)table_close(table);
 	if (!screen && show->format == TABLE_TEXT)
 		(void)putchar('\n');
 	show->print.lost = running_lost(show->running);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo live` does with a growing trace directory: opens it when it has a trace, follows it, prints. */
+/*
+ * What `kymo live` does with a growing trace directory: opens it when it has a trace, follows it,
+ * prints.
+ */
 #ifndef KYMO_CLI_LIVE_SHOW_H
 #define KYMO_CLI_LIVE_SHOW_H
 
@@ -29,14 +32,21 @@ struct live_show {
  * @path: the directory
  * @news: its files changed
  *
- * Opens @show->reader if the trace can be read. Return: 1: there is new data; 0; -1 with @err filled.
+ * Opens @show->reader if the trace can be read. Return: 1: there is new data; 0; -1 with @err
+ * filled.
  */
 int live_show_refresh(struct live_show *show, const char *path, bool news, struct kymo_err *err);
 
-/** live_show_block() - print the tables of what happened since the last time. Return: as live_show_until(). */
+/**
+ * live_show_block() - print the tables of what happened since the last time. Return: as
+ * live_show_until().
+ */
 int live_show_block(struct live_show *show, struct kymo_err *err);
 
-/** live_show_until() - print events up to @until. Return: 1: enough was printed; 0; -1 with @err filled. */
+/**
+ * live_show_until() - print events up to @until. Return: 1: enough was printed; 0; -1 with @err
+ * filled.
+ */
 int live_show_until(struct live_show *show, int64_t until, struct kymo_err *err);
 
 /** live_show_end() - print the reader's warnings, close it. */

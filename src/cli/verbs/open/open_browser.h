@@ -17,7 +17,9 @@ bool open_has_display(void);
  */
 const char *open_browser(const char *address);
 
-/** open_print_tunnel() - how to reach @port of this machine from the desk: a command line of ssh. */
+/**
+ * open_print_tunnel() - how to reach @port of this machine from the desk: a command line of ssh.
+ */
 void open_print_tunnel(FILE *out, unsigned port);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that is shown: which kind a given file is, and a new one, temporary or kept, from a trace. */
+/*
+ * The file that is shown: which kind a given file is, and a new one, temporary or kept, from a
+ * trace.
+ */
 #include "cli/verbs/open/open_shown.h"
 
 #include <errno.h>
@@ -49,8 +52,9 @@ static int no_temporary(const char *path, struct kymo_err *err)
 }
 
 /*
- * A trace may be large: its file has no name, so that nothing stays behind whatever happens. The page is written
- * under a name and renamed, so it gets a folder, until it has been read. Return: 0; -1 with @err.
+ * A trace may be large: its file has no name, so that nothing stays behind whatever happens. The
+ * page is written under a name and renamed, so it gets a folder, until it has been read. Return: 0;
+ * -1 with @err.
  */
 static int make_temporary(struct open_shown *shown, struct kymo_err *err)
 {
@@ -86,7 +90,8 @@ void open_shown_remove(struct open_shown *shown)
 	*shown->folder = 0;
 }
 
-static int make_file(const struct open_wishes *options, const char *trace, struct open_shown *shown, struct kymo_err *err)
+static int make_file(const struct open_wishes *options, const char *trace, struct open_shown *shown,
+		     struct kymo_err *err)
 {
 	struct export_request request = {
 		.verb = "open",
@@ -148,7 +153,8 @@ static bool has_page(const char *file)
 }
 
 /* A file that was written before. */
-static int use_file(const struct open_wishes *options, const char *path, struct open_shown *shown, struct kymo_err *err)
+static int use_file(const struct open_wishes *options, const char *path, struct open_shown *shown,
+		    struct kymo_err *err)
 {
 	if (options->output)
 		return err_set(err, KYMO_EXIT_USAGE, "%s is already a file for the UI; -o requires a trace", path);
@@ -165,7 +171,8 @@ static int use_file(const struct open_wishes *options, const char *path, struct 
 	return 0;
 }
 
-static int use_trace(const struct open_wishes *options, const char *trace, struct open_shown *shown, struct kymo_err *err)
+static int use_trace(const struct open_wishes *options, const char *trace, struct open_shown *shown,
+		     struct kymo_err *err)
 {
 	struct cli_traces traces;
 	char name[CLI_PATH_MAX + sizeof(".pftrace")];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo open` shows: a page, or a file for the Perfetto UI, which it writes from a trace if necessary. */
+/*
+ * What `kymo open` shows: a page, or a file for the Perfetto UI, which it writes from a trace if
+ * necessary.
+ */
 #ifndef KYMO_CLI_OPEN_SHOWN_H
 #define KYMO_CLI_OPEN_SHOWN_H
 
@@ -34,7 +37,8 @@ struct open_shown {
  * open_shown_find() - what @path is, and write the file of a trace
  * @shown: zeroed, with a temporary of -1; end it with open_shown_remove(), also after an error
  *
- * A directory is a trace, anything else a page, or a file that the UI may load. Return: 0; -1 with @err.
+ * A directory is a trace, anything else a page, or a file that the UI may load. Return: 0; -1 with
+ * @err.
  * Context: allocates, blocks.
  */
 int open_shown_find(const struct open_wishes *options, const char *path, struct open_shown *shown,

@@ -99,8 +99,8 @@ static void put_names(struct pattern *pattern, const struct names *names)
 	put(pattern, ")");
 }
 
-static void add_pin(struct open_view *view, const char *before, const struct names *left, const char *between,
-		    const struct names *right, const char *after)
+static void add_pin(struct open_view *view, const char *before, const struct names *left,
+		    const char *between, const struct names *right, const char *after)
 {
 	struct pattern pattern = { .text = view->pin[view->pins] };
 
@@ -116,7 +116,8 @@ static void add_pin(struct open_view *view, const char *before, const struct nam
 }
 
 /* Threads first: what ran. Then what came and went. */
-static void set_pins(struct open_view *view, const struct names *words, const struct names *processes)
+static void set_pins(struct open_view *view, const struct names *words,
+		     const struct names *processes)
 {
 	add_pin(view, "^", processes, " \\d+$", NULL, "");
 	add_pin(view, "^", words, " timer ", NULL, "");
@@ -127,7 +128,8 @@ static void set_pins(struct open_view *view, const struct names *words, const st
 /* ---- the worst instance ---- */
 
 /* The processes whose callbacks the finding names. */
-static void add_processes(struct names *processes, const struct summary *summary, const struct names *words)
+static void add_processes(struct names *processes, const struct summary *summary,
+			  const struct names *words)
 {
 	for (unsigned i = 0; i < summary->entities; i++) {
 		const struct summary_entity *entity = summary->entity[i];
@@ -167,7 +169,8 @@ static void use_finding(struct open_view *view, const struct summary *summary,
 	(void)summary_finding_text(summary, finding, view->what, sizeof(view->what));
 }
 
-static int find_worst(struct open_view *view, struct kymo_ctf_reader *reader, bool quiet, struct kymo_err *err)
+static int find_worst(struct open_view *view, struct kymo_ctf_reader *reader, bool quiet,
+		      struct kymo_err *err)
 {
 	const int64_t offset_ns = perfetto_offset(reader);
 	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
@@ -194,7 +197,8 @@ static int find_worst(struct open_view *view, struct kymo_ctf_reader *reader, bo
 	return status;
 }
 
-static int find_point(struct open_view *view, const char *at, struct kymo_ctf_reader *reader, struct kymo_err *err)
+static int find_point(struct open_view *view, const char *at, struct kymo_ctf_reader *reader,
+		      struct kymo_err *err)
 {
 	int64_t first_ns, at_ns;
 
@@ -207,7 +211,8 @@ static int find_point(struct open_view *view, const char *at, struct kymo_ctf_re
 	return 0;
 }
 
-int open_view(const char *trace, const char *at, bool quiet, struct open_view *view, struct kymo_err *err)
+int open_view(const char *trace, const char *at, bool quiet, struct open_view *view,
+	      struct kymo_err *err)
 {
 	struct kymo_ctf_reader *reader;
 	struct cli_traces traces;

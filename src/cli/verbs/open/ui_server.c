@@ -111,7 +111,8 @@ static int set_folder(struct ui_place *place, const char *folder, struct kymo_er
 	return 0;
 }
 
-static int set_place(struct ui_place *place, const struct ui_server_options *options, struct kymo_err *err)
+static int set_place(struct ui_place *place, const struct ui_server_options *options,
+		     struct kymo_err *err)
 {
 	const char *trace = options->trace ? options->trace : "";
 	uint64_t key;
@@ -291,10 +292,12 @@ static bool reply(struct ui_server *server, struct ui_connection *connection)
 	if (reply->file >= 0)
 		size = sendfile(connection->socket, reply->file, &connection->body_sent, part);
 	else
-		size = send(connection->socket, reply->text + connection->body_sent, part, MSG_NOSIGNAL);
+		size = send(connection->socket, reply->text + connection->body_sent, part,
+			    MSG_NOSIGNAL);
 	if (size > 0 && reply->file < 0)
 		connection->body_sent += size;
-	if (size > 0 && (uint64_t)connection->body_sent == reply->size && reply->is_page && server->page_is_all) {
+	if (size > 0 && (uint64_t)connection->body_sent == reply->size && reply->is_page &&
+	    server->page_is_all) {
 		server->was_shown = true;
 		server->busy_ns = now_ns();
 	}
@@ -358,10 +361,11 @@ int ui_server_run(struct ui_server *server, const volatile sig_atomic_t *stop, s
 			if (connection->socket < 0)
 				continue;
 			of[count++] = i;
-			waited[count] =
-				(struct pollfd){ .fd = connection->socket,
-						 .events = connection->replies && !stays_now(connection)
-								   ? POLLOUT : POLLIN };
+			waited[count] = (struct pollfd){
+				.fd = connection->socket,
+				.events = connection->replies && !stays_now(connection) ? POLLOUT
+											: POLLIN
+			};
 		}
 		if (poll(waited, 1 + count, CHECK_MS) < 0) {
 			if (errno == EINTR)

@@ -60,7 +60,8 @@ static enum look look_of(const struct query_statement *statement, unsigned colum
 }
 
 /* Names of columns are keys in JSON, so each must be different. */
-static void name_column(const struct query_statement *statement, struct names *names, unsigned column)
+static void name_column(const struct query_statement *statement, struct names *names,
+			unsigned column)
 {
 	const char *name = query_column(statement, column);
 	char *own = names->name[column];

@@ -29,8 +29,9 @@ struct prompt {
 /*
  * ---- Ctrl-C ----
  *
- * Ctrl-C stops the running statement. At the prompt it drops the line. There the signal is blocked except in ppoll(),
- * so that it never interrupts the line editor, as a jump out of the handler would.
+ * Ctrl-C stops the running statement. At the prompt it drops the line. There the signal is blocked
+ * except in ppoll(), so that it never interrupts the line editor, as a jump out of the handler
+ * would.
  */
 
 static struct query *running;		/* NULL: at the prompt */
@@ -85,7 +86,8 @@ static void history_save(struct prompt *prompt)
 		if (*slash != '/')
 			continue;
 		*slash = 0;
-		(void)mkdir(prompt->history, 0700);	/* write_history() reports nothing if it fails */
+		/* write_history() reports nothing if it fails */
+		(void)mkdir(prompt->history, 0700);
 		*slash = '/';
 	}
 	stifle_history(1000);

@@ -50,7 +50,8 @@ static void on_found(void *context, const struct doctor_found *found)
 }
 
 /* Return: whether there is one. */
-static bool of_words(char *const *command, const char *verb, struct prefixes *found, struct reason *reason)
+static bool of_words(char *const *command, const char *verb, struct prefixes *found,
+		     struct reason *reason)
 {
 	prefixes_parse(command, verb, found);
 	if (*found->problem)
@@ -65,7 +66,9 @@ static bool of_program(const char *program, bool all, struct reason *reason)
 	struct kymo_err err;
 
 	reason->starts_others = is_shell(program);
-	if ((all ? doctor_program(&doctor, program, &err) : doctor_loads(&doctor, program, &err)) < 0 || !*reason->text)
+	if ((all ? doctor_program(&doctor, program, &err) : doctor_loads(&doctor, program, &err)) <
+		    0 ||
+	    !*reason->text)
 		return false;
 	(void)snprintf(text, sizeof text, "%.200s: %.400s", program, reason->text);
 	memcpy(reason->text, text, sizeof text);
@@ -85,7 +88,8 @@ static void print(const char *verb, const char *what, const struct reason *reaso
 	}
 }
 
-static void find_reason(const struct record_result *result, char *const *command, struct reason *reason)
+static void find_reason(const struct record_result *result, char *const *command,
+			struct reason *reason)
 {
 	const char *disabled = getenv("KYMO_DISABLE");
 	char dir[PATH_MAX], text[sizeof reason->text];

@@ -14,7 +14,10 @@ static int outcome(const struct record_result *result, const struct record_wishe
 		return result->command_status;
 	if (result->command_left)
 		return KYMO_EXIT_FAILED;
-	return wishes->strict && (recorded_lossy(&result->stats) || result->kernel.lost || result->stacks.lost) ? KYMO_EXIT_LOSS : KYMO_EXIT_OK;
+	if (wishes->strict &&
+	    (recorded_lossy(&result->stats) || result->kernel.lost || result->stacks.lost))
+		return KYMO_EXIT_LOSS;
+	return KYMO_EXIT_OK;
 }
 
 int record_finish_trace(const struct record_result *result, const struct record_options *record,
@@ -36,7 +39,10 @@ int record_finish_trace(const struct record_result *result, const struct record_
 	if (status != KYMO_EXIT_OK)
 		return status;
 	status = outcome(result, wishes);
-	return status == KYMO_EXIT_OK && (relay->rest.events || relay->rest.lost_events) && wishes->strict ? KYMO_EXIT_LOSS : status;
+	if (status == KYMO_EXIT_OK && (relay->rest.events || relay->rest.lost_events) &&
+	    wishes->strict)
+		return KYMO_EXIT_LOSS;
+	return status;
 }
 
 int record_finish_flight(const struct record_result *result, const struct record_options *record,

@@ -21,7 +21,8 @@
 /* ---- where to ---- */
 
 /* With -o DIR: DIR/1, DIR/2, ... */
-static int name_snapshot(void *context, unsigned number, char *path, unsigned size, struct kymo_err *err)
+static int name_snapshot(void *context, unsigned number, char *path, unsigned size,
+			 struct kymo_err *err)
 {
 	const struct flight_show *show = context;
 	char output[CLI_PATH_MAX];
@@ -62,7 +63,8 @@ static int make_output(struct flight_show *show, struct kymo_err *err)
 
 /* ---- what happened ---- */
 
-static void describe_value(const struct trigger *trigger, const struct trigger_hit *hit, char *value, size_t size)
+static void describe_value(const struct trigger *trigger, const struct trigger_hit *hit,
+			   char *value, size_t size)
 {
 	char time[TEXT_QUANTITY_MAX];
 
@@ -140,7 +142,8 @@ static void print_json(const struct flight_report *report, const char *why)
 	json_object_object_add(object, "dropped", json_object_new_uint64(report->dropped));
 	json_object_object_add(object, "bytes", json_object_new_uint64(report->bytes));
 	json_object_object_add(object, "suppressed", json_object_new_uint64(report->suppressed));
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(object);
 }
 
@@ -208,7 +211,8 @@ bool flight_help(const struct flight_wishes *wishes)
 
 static int check(const struct flight_wishes *wishes, struct kymo_err *err)
 {
-	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots || wishes->triggers.count || incident_wished(&wishes->incident)))
+	if (wishes->window < 0 && (wishes->post >= 0 || wishes->memory || wishes->snapshots ||
+				   wishes->triggers.count || incident_wished(&wishes->incident)))
 		return err_set(err, KYMO_EXIT_USAGE, "--trigger, --post, --flight-memory, --snapshots and --incidents require --flight TIME: "
 			       "how much to keep");
 	if (wishes->window == 0)
@@ -259,7 +263,8 @@ void flight_tidy(const struct flight_show *show)
 		(void)rmdir(show->output);	/* unless other files are in it */
 }
 
-int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet)
+int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict,
+		   bool quiet)
 {
 	char time[TEXT_QUANTITY_MAX], clean[2 * sizeof result->unmet];
 

@@ -62,7 +62,10 @@ bool flight_help(const struct flight_wishes *wishes);
 /** flight_tidy() - remove the directory that was created for snapshots, if there are none. */
 void flight_tidy(const struct flight_show *show);
 
-/** flight_summary() - print the result on stderr. Return: exit status, if the command did not fail. */
-int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict, bool quiet);
+/**
+ * flight_summary() - print the result on stderr. Return: exit status, if the command did not fail.
+ */
+int flight_summary(const struct flight_show *show, const struct record_result *result, bool strict,
+		   bool quiet);
 
 #endif

@@ -132,7 +132,8 @@ static void print_step(struct show *show, enum remote_phase phase, const struct 
 		return;
 	if (phase == REMOTE_WATCHING && show->phase != phase)
 		fprintf(stderr, "starting %u processes on %u hosts\n", all.processes, all.hosts);
-	if (phase == REMOTE_WATCHING && !show->all_told && all.processes && all.state[MACHINE_RECORD] == all.processes) {
+	if (phase == REMOTE_WATCHING && !show->all_told && all.processes &&
+	    all.state[MACHINE_RECORD] == all.processes) {
 		fprintf(stderr, "all %u processes on %u hosts record; Ctrl-C ends it\n", all.processes, all.hosts);
 		show->all_told = true;
 	}
@@ -158,7 +159,8 @@ bool record_hosts_any(const struct hosts_wishes *wishes)
 	return wishes->expect || wishes->frequency || wishes->domain;
 }
 
-static int options_of(const struct hosts_wishes *wishes, struct remote_options *options, struct kymo_err *err)
+static int options_of(const struct hosts_wishes *wishes, struct remote_options *options,
+		      struct kymo_err *err)
 {
 	const char *variable = getenv("ROS_DOMAIN_ID"), *distribution = getenv("ROS_DISTRO");
 	const char *text = wishes->domain ? wishes->domain : variable && *variable ? variable : "0";
@@ -197,8 +199,12 @@ int record_hosts(const struct hosts_wishes *wishes, int64_t duration_ns, int for
 		 struct kymo_err *err)
 {
 	static struct hosts hosts;
-	struct show show = { .format = format, .quiet = quiet, .clear = format == TABLE_TEXT && !quiet && isatty(STDOUT_FILENO) };
-	struct remote_options options = { .duration_ns = duration_ns, .changed = changed, .say = say, .context = &show };
+	struct show show = { .format = format,
+			     .quiet = quiet,
+			     .clear = format == TABLE_TEXT && !quiet && isatty(STDOUT_FILENO) };
+	struct remote_options options = {
+		.duration_ns = duration_ns, .changed = changed, .say = say, .context = &show
+	};
 	int status = -1;
 
 	(void)signal(SIGPIPE, SIG_IGN);

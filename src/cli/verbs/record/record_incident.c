@@ -16,13 +16,15 @@
 #define SCHEMA 1
 #define TRACE "/trace"
 
-int record_incident_prepare(const struct incident_wishes *wishes, const char *output, char directory[4096], struct kymo_err *err)
+int record_incident_prepare(const struct incident_wishes *wishes, const char *output,
+			    char directory[4096], struct kymo_err *err)
 {
 	char inside[CLI_PATH_MAX + 2];
 
 	if (!wishes->count || !wishes->bytes)
 		return err_set(err, KYMO_EXIT_USAGE, "--incident-count and --incident-size must be above 0");
-	if ((output ? cli_absolute(directory, CLI_PATH_MAX, output, err) : incidents_directory(directory, err)) < 0)
+	if ((output ? cli_absolute(directory, CLI_PATH_MAX, output, err)
+		    : incidents_directory(directory, err)) < 0)
 		return -1;
 	(void)snprintf(inside, sizeof inside, "%s/x", directory);
 	make_parents(inside);
@@ -44,12 +46,15 @@ int record_incident_name(const char *directory, char *path, unsigned size, struc
 	return 0;
 }
 
-/* The directory around the trace. Return: false: it is somewhere else, as `kymo snapshot -o` asked. */
+/*
+ * The directory around the trace. Return: false: it is somewhere else, as `kymo snapshot -o` asked.
+ */
 static bool incident_of(const struct flight_report *report, char path[INCIDENT_PATH_MAX])
 {
 	const size_t length = strlen(report->path);
 
-	if (length < sizeof TRACE || length >= INCIDENT_PATH_MAX || strcmp(report->path + length - strlen(TRACE), TRACE) != 0)
+	if (length < sizeof TRACE || length >= INCIDENT_PATH_MAX ||
+	    strcmp(report->path + length - strlen(TRACE), TRACE) != 0)
 		return false;
 	(void)snprintf(path, INCIDENT_PATH_MAX, "%.*s", (int)(length - strlen(TRACE)), report->path);
 	return true;
@@ -88,7 +93,8 @@ static struct json_object *describe(const struct flight_report *report, const ch
 {
 	static const char *const names[] = { [FLIGHT_TRIGGER] = "trigger", [FLIGHT_REQUEST] = "request",
 					     [FLIGHT_SIGNAL] = "signal", [FLIGHT_PROGRAM] = "program" };
-	const uint64_t at = (report->hit ? report->hit->at_ns : report->end_ns) + (uint64_t)report->clock_offset_ns;
+	const uint64_t at = (report->hit ? report->hit->at_ns : report->end_ns) +
+			    (uint64_t)report->clock_offset_ns;
 	const time_t seconds = (time_t)(at / 1000000000);
 	struct json_object *json = json_object_new_object();
 	char host[256] = "", text[64] = "";
@@ -123,8 +129,8 @@ static struct json_object *describe(const struct flight_report *report, const ch
 	return json;
 }
 
-void record_incident_written(const struct incident_wishes *wishes, const char *directory, const struct flight_report *report,
-			     const char *cause)
+void record_incident_written(const struct incident_wishes *wishes, const char *directory,
+			     const struct flight_report *report, const char *cause)
 {
 	struct json_object *json;
 	char path[INCIDENT_PATH_MAX];

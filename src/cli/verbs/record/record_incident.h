@@ -44,14 +44,15 @@ static inline bool incident_wished(const struct incident_wishes *wishes)
  * @output: -o DIR; NULL: the usual place. @directory: receives the path
  * Return: 0; -1 with @err.
  */
-int record_incident_prepare(const struct incident_wishes *wishes, const char *output, char directory[4096], struct kymo_err *err);
+int record_incident_prepare(const struct incident_wishes *wishes, const char *output,
+			    char directory[4096], struct kymo_err *err);
 
 /** record_incident_name() - a new incident, and the path of its trace. Return: 0; -1 with @err. */
 int record_incident_name(const char *directory, char *path, unsigned size, struct kymo_err *err);
 
 /** record_incident_written() - its trace is complete. @cause: what fired, in a sentence */
-void record_incident_written(const struct incident_wishes *wishes, const char *directory, const struct flight_report *report,
-			     const char *cause);
+void record_incident_written(const struct incident_wishes *wishes, const char *directory,
+			     const struct flight_report *report, const char *cause);
 
 /** record_incident_failed() - the trace could not be written: remove what there is. */
 void record_incident_failed(const struct flight_report *report);

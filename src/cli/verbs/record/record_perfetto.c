@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child reads the trace while the recorder writes it, as any reader may. So it can neither delay nor harm the
- * recording. It ends when the recorder has ended, even if that was killed: then the pipe between them is closed.
+ * The child reads the trace while the recorder writes it, as any reader may. So it can neither
+ * delay nor harm the recording. It ends when the recorder has ended, even if that was killed: then
+ * the pipe between them is closed.
  */
 #include "cli/verbs/record/record_perfetto.h"
 
@@ -65,8 +66,8 @@ static int child(const char *file, const char *trace, bool quiet, int closed)
 	return KYMO_EXIT_OK;
 }
 
-int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
-			  struct kymo_err *err)
+int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace,
+			  bool quiet, struct kymo_err *err)
 {
 	int ends[2], status;
 
@@ -106,6 +107,9 @@ int record_perfetto_end(struct record_perfetto *perfetto)
 		ended = waitpid(perfetto->child, &status, 0);
 	while (ended < 0 && errno == EINTR);
 	perfetto->child = 0;
-	/* If another part of the program already collected the child, it has reported its error itself. */
+	/*
+	 * If another part of the program already collected the child, it has reported its error
+	 * itself.
+	 */
 	return ended > 0 && status ? -1 : 0;
 }

@@ -14,15 +14,17 @@ struct record_perfetto {
 };
 
 /**
- * record_perfetto_begin() - write @file from the trace that a recorder will write into the directory @trace
+ * record_perfetto_begin() - write @file from the trace that a recorder will write into the
+ * directory @trace
  * @quiet: say nothing but errors
  *
- * The file must not exist. It can be opened at any time, and contains what was recorded until some 300 ms before,
- * also when the recorder or the child is killed. Call this before any thread is created.
+ * The file must not exist. It can be opened at any time, and contains what was recorded until some
+ * 300 ms before, also when the recorder or the child is killed. Call this before any thread is
+ * created.
  * Return: 0, or -1 with @err.
  */
-int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace, bool quiet,
-			  struct kymo_err *err);
+int record_perfetto_begin(struct record_perfetto *perfetto, const char *file, const char *trace,
+			  bool quiet, struct kymo_err *err);
 
 /**
  * record_perfetto_end() - the recording is over: the file is completed

@@ -11,15 +11,16 @@
 
 bool record_relay_any(const struct relay_wishes *wishes)
 {
-	return wishes->live_timer || wishes->linger || wishes->spool || wishes->access.ca || wishes->access.pin ||
-	       wishes->access.token_file;
+	return wishes->live_timer || wishes->linger || wishes->spool || wishes->access.ca ||
+	       wishes->access.pin || wishes->access.token_file;
 }
 
 static int check(const struct relay_wishes *wishes, struct kymo_err *err)
 {
 	if (!wishes->url && record_relay_any(wishes))
 		return err_set(err, KYMO_EXIT_USAGE, "--live-timer, --linger, --spool, --tls-ca, --tls-pin and --token-file require --relay URL");
-	if (wishes->live_timer && (wishes->live_timer < LIVE_TIMER_LEAST || wishes->live_timer > LIVE_TIMER_MOST))
+	if (wishes->live_timer &&
+	    (wishes->live_timer < LIVE_TIMER_LEAST || wishes->live_timer > LIVE_TIMER_MOST))
 		return err_set(err, KYMO_EXIT_USAGE, "--live-timer must be from 1ms to 1min");
 	if (wishes->linger < 0)
 		return err_set(err, KYMO_EXIT_USAGE, "--linger cannot be negative");
@@ -28,7 +29,8 @@ static int check(const struct relay_wishes *wishes, struct kymo_err *err)
 	return 0;
 }
 
-int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct kymo_err *err)
+int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay,
+			 struct kymo_err *err)
 {
 	*relay = (struct record_relay){ .url = wishes->url };
 	if (check(wishes, err) < 0)
@@ -40,18 +42,27 @@ int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay 
 	return access_wish(&wishes->access, &relay->at, &relay->access, err);
 }
 
-static struct send_sink_options sink_options(const struct relay_wishes *wishes, struct record_relay *relay,
+static struct send_sink_options sink_options(const struct relay_wishes *wishes,
+					     struct record_relay *relay,
 					     const struct session_options *session)
 {
 	return (struct send_sink_options){
-		.url = relay->url, .at = relay->at, .live_timer_ns = (uint64_t)wishes->live_timer,
-		.patience_ns = (uint64_t)wishes->linger, .spool_size = wishes->spool, .tls = relay->access.tls, .token = &relay->access.token,
-		.version = session->version, .say = session->say, .context = session->context, .rest = &relay->rest,
+		.url = relay->url,
+		.at = relay->at,
+		.live_timer_ns = (uint64_t)wishes->live_timer,
+		.patience_ns = (uint64_t)wishes->linger,
+		.spool_size = wishes->spool,
+		.tls = relay->access.tls,
+		.token = &relay->access.token,
+		.version = session->version,
+		.say = session->say,
+		.context = session->context,
+		.rest = &relay->rest,
 	};
 }
 
-int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay, struct record_options *record,
-		       struct kymo_err *err)
+int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay,
+		       struct record_options *record, struct kymo_err *err)
 {
 	const struct send_sink_options options = sink_options(wishes, relay, &record->session);
 
@@ -72,7 +83,8 @@ static void put_time(struct json_object *request, const char *key, int64_t ns)
 }
 
 /* The recorder has another working directory. */
-static int put_file(struct json_object *request, const char *key, const char *file, struct kymo_err *err)
+static int put_file(struct json_object *request, const char *key, const char *file,
+		    struct kymo_err *err)
 {
 	char path[PATH_MAX + CLI_PATH_MAX];
 
@@ -84,7 +96,8 @@ static int put_file(struct json_object *request, const char *key, const char *fi
 	return 0;
 }
 
-int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct kymo_err *err)
+int record_relay_request(const struct relay_wishes *wishes, struct json_object *request,
+			 struct kymo_err *err)
 {
 	json_object_object_add(request, "url", json_object_new_string(wishes->url));
 	put_time(request, "live_timer_ns", wishes->live_timer);
@@ -103,7 +116,8 @@ static void release(void *owned)
 	free(owned);
 }
 
-int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct kymo_err *err)
+int record_relay_remote(const struct session_options *session, struct json_object *request,
+			struct sink **sink, struct kymo_err *err)
 {
 	const struct relay_wishes wishes = {
 		.url = json_get_text(request, "url"), .live_timer = (int64_t)json_get_u64(request, "live_timer_ns"),

@@ -45,26 +45,33 @@ struct record_relay {
 };
 
 /** record_relay_prepare() - check the options. Return: 0; -1 with @err. Free it in both cases. */
-int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay, struct kymo_err *err);
+int record_relay_prepare(const struct relay_wishes *wishes, struct record_relay *relay,
+			 struct kymo_err *err);
 
-/** record_relay_begin() - create the sink, @record->session.sink; it starts a thread. Return: 0; -1 with @err. */
-int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay, struct record_options *record,
-		       struct kymo_err *err);
+/**
+ * record_relay_begin() - create the sink, @record->session.sink; it starts a thread. Return: 0; -1
+ * with @err.
+ */
+int record_relay_begin(const struct relay_wishes *wishes, struct record_relay *relay,
+		       struct record_options *record, struct kymo_err *err);
 
 /** record_relay_any() - is any of the options given, except for the URL? */
 bool record_relay_any(const struct relay_wishes *wishes);
 
 /**
- * record_relay_request() - put what was asked for, and checked, into @request for a running recorder
+ * record_relay_request() - put what was asked for, and checked, into @request for a running
+ * recorder
  * Return: 0; -1 with @err: a file's path is too long.
  */
-int record_relay_request(const struct relay_wishes *wishes, struct json_object *request, struct kymo_err *err);
+int record_relay_request(const struct relay_wishes *wishes, struct json_object *request,
+			 struct kymo_err *err);
 
 /**
  * record_relay_remote() - as record_options.remote, of such a @request
  * @session: how the session reports something
  */
-int record_relay_remote(const struct session_options *session, struct json_object *request, struct sink **sink, struct kymo_err *err);
+int record_relay_remote(const struct session_options *session, struct json_object *request,
+			struct sink **sink, struct kymo_err *err);
 
 void record_relay_free(struct record_relay *relay);
 

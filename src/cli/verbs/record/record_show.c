@@ -42,8 +42,8 @@ static void tell_nothing(struct record_show *show)
 }
 
 /*
- * A command writes to the same terminal: what it prints would be appended to a line that changes. So
- * there are lines of their own, after 1, 2, 4, 8 ... seconds. Return: false: not yet.
+ * A command writes to the same terminal: what it prints would be appended to a line that changes.
+ * So there are lines of their own, after 1, 2, 4, 8 ... seconds. Return: false: not yet.
  */
 static bool begins_line(struct record_show *show, uint64_t duration_ns)
 {

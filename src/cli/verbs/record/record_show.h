@@ -19,7 +19,10 @@ struct record_show {
 /** record_say() - a message of the recorder. @context: struct record_show */
 void record_say(void *context, const char *text);
 
-/** record_progress() - the line that changes, and once a hint if nothing is recorded. @context: struct record_show */
+/**
+ * record_progress() - the line that changes, and once a hint if nothing is recorded. @context:
+ * struct record_show
+ */
 void record_progress(void *context, const struct session_stats *stats);
 
 #endif

@@ -25,7 +25,8 @@ static int find_user(const char *text, struct session_user *user, struct kymo_er
 	return 0;
 }
 
-int record_users(const struct opt_list *users, struct session_options *session, struct kymo_err *err)
+int record_users(const struct opt_list *users, struct session_options *session,
+		 struct kymo_err *err)
 {
 	static char path[SESSION_USERS_MAX][32];
 

@@ -12,7 +12,11 @@
 	  "as root: also record the processes of USER: a name, a number, or the path of a runtime directory; may be " \
 	  "repeated", NULL }
 
-/** record_users() - enter @users into the session's options. Return: 0; -1 with @err. Context: allocates. */
-int record_users(const struct opt_list *users, struct session_options *session, struct kymo_err *err);
+/**
+ * record_users() - enter @users into the session's options. Return: 0; -1 with @err. Context:
+ * allocates.
+ */
+int record_users(const struct opt_list *users, struct session_options *session,
+		 struct kymo_err *err);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the options, which options exclude each other, and what each sets in the options of the recorder. */
+/*
+ * The table of the options, which options exclude each other, and what each sets in the options of
+ * the recorder.
+ */
 #include "cli/verbs/record/record_wishes.h"
 
 #include <sys/random.h>
@@ -121,7 +124,8 @@ static int prepare_command(const struct record_wishes *wishes, char **command,
 }
 
 /* Also without rules: programs may have rules, and "kymo filter" may set some. */
-static int prepare_filter(const struct record_wishes *wishes, struct record_options *record, struct kymo_err *err)
+static int prepare_filter(const struct record_wishes *wishes, struct record_options *record,
+			  struct kymo_err *err)
 {
 	struct filter_rules rules = { 0 };
 	int rc = filter_wish(&wishes->filter, &rules, err);
@@ -233,8 +237,8 @@ static int prepare_stacks(const struct record_wishes *wishes, struct record_opti
 	return 0;
 }
 
-int record_wishes_read(int argc, char **argv, struct record_wishes *wishes, struct record_options *record,
-		       struct kymo_err *err)
+int record_wishes_read(int argc, char **argv, struct record_wishes *wishes,
+		       struct record_options *record, struct kymo_err *err)
 {
 	int dashdash;
 
@@ -274,7 +278,8 @@ static int check_flight(const struct record_wishes *wishes, const struct record_
 }
 
 int record_wishes_output(const struct record_wishes *wishes, struct record_options *record,
-			 struct flight_show *flight, char output[CLI_PATH_MAX], struct kymo_err *err)
+			 struct flight_show *flight, char output[CLI_PATH_MAX],
+			 struct kymo_err *err)
 {
 	const struct opt_list *given = &wishes->output;
 
@@ -288,7 +293,8 @@ int record_wishes_output(const struct record_wishes *wishes, struct record_optio
 		return -1;
 	if (record->flight)
 		return check_flight(wishes, record, err);
-	if (wishes->relay.url && !given->count && (wishes->perfetto || sink_files_any(&wishes->files)))
+	if (wishes->relay.url && !given->count &&
+	    (wishes->perfetto || sink_files_any(&wishes->files)))
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--perfetto, --rotate-size, --rotate-time, --max-size, --compress and --ctf require a "
 			       "trace on this machine; choose its directory with -o DIR");

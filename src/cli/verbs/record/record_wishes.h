@@ -38,19 +38,21 @@ extern const struct opt record_opts[];
  * record_wishes_read() - parse the command line into @wishes, and set @record to what they ask for
  * @wishes: zeroed, with FLIGHT_NO_WISHES and the verb
  *
- * Attaches programs if --attach is given. @record gets an environment and a filter, which the caller frees, also
- * after an error. Return: 0; -1 with @err. Context: allocates, blocks.
+ * Attaches programs if --attach is given. @record gets an environment and a filter, which the
+ * caller frees, also after an error. Return: 0; -1 with @err. Context: allocates, blocks.
  */
-int record_wishes_read(int argc, char **argv, struct record_wishes *wishes, struct record_options *record,
-		       struct kymo_err *err);
+int record_wishes_read(int argc, char **argv, struct record_wishes *wishes,
+		       struct record_options *record, struct kymo_err *err);
 
 /**
  * record_wishes_output() - where the trace goes
  * @output: storage for the path of a new session
  *
- * A flight recorder asks for a place when it has something. Return: 0; -1 with @err. Context: blocks.
+ * A flight recorder asks for a place when it has something. Return: 0; -1 with @err. Context:
+ * blocks.
  */
 int record_wishes_output(const struct record_wishes *wishes, struct record_options *record,
-			 struct flight_show *flight, char output[CLI_PATH_MAX], struct kymo_err *err);
+			 struct flight_show *flight, char output[CLI_PATH_MAX],
+			 struct kymo_err *err);
 
 #endif

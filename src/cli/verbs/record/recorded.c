@@ -165,8 +165,9 @@ static void print_stacks(const char *verb, const struct stacks_stats *stacks, bo
 			stacks->user_only ? ", without the kernel's functions" : "");
 }
 
-static int print_table(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		       const struct stacks_stats *stacks, const char *output, int format)
+static int print_table(const char *verb, const struct session_stats *stats,
+		       const struct kernel_stats *kernel, const struct stacks_stats *stacks,
+		       const char *output, int format)
 {
 	struct table *table;
 
@@ -206,7 +207,8 @@ static int print_table(const char *verb, const struct session_stats *stats, cons
 	return cli_close(verb, table, KYMO_EXIT_OK);
 }
 
-int recorded_once(const struct session_options *options, struct session_stats *stats, struct kymo_err *err)
+int recorded_once(const struct session_options *options, struct session_stats *stats,
+		  struct kymo_err *err)
 {
 	struct session *session;
 	int rc;
@@ -225,8 +227,9 @@ bool recorded_lossy(const struct session_stats *stats)
 	return stats->dropped || stats->init_dropped || stats->unwritten || stats->lost_bytes;
 }
 
-int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		   const struct stacks_stats *stacks, const char *output, int format, bool quiet)
+int recorded_print(const char *verb, const struct session_stats *stats,
+		   const struct kernel_stats *kernel, const struct stacks_stats *stacks,
+		   const char *output, int format, bool quiet)
 {
 	char word[4 * CLI_PATH_MAX];
 	int status = KYMO_EXIT_OK;

@@ -13,7 +13,8 @@
  *
  * Return: 0; -1 with @err. @stats is filled if the session could begin. Context: blocks.
  */
-int recorded_once(const struct session_options *options, struct session_stats *stats, struct kymo_err *err);
+int recorded_once(const struct session_options *options, struct session_stats *stats,
+		  struct kymo_err *err);
 
 /** recorded_lossy() - is anything missing in the trace? */
 bool recorded_lossy(const struct session_stats *stats);
@@ -25,8 +26,9 @@ bool recorded_lossy(const struct session_stats *stats);
  * @quiet: losses only
  * Return: exit status.
  */
-int recorded_print(const char *verb, const struct session_stats *stats, const struct kernel_stats *kernel,
-		   const struct stacks_stats *stacks, const char *output, int format, bool quiet);
+int recorded_print(const char *verb, const struct session_stats *stats,
+		   const struct kernel_stats *kernel, const struct stacks_stats *stacks,
+		   const char *output, int format, bool quiet);
 
 /** recorded_kernel() - summary and losses of the kernel's events on stderr. @quiet: losses only */
 void recorded_kernel(const char *verb, const struct kernel_stats *kernel, bool quiet);
