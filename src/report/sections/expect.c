@@ -58,8 +58,9 @@ static enum result judge(const struct series *s, double expected, double ratio)
 		return DONT_CARE;
 	if (!is_measured(s))
 		return NOT_MEASURED;
-	return (double)s->low > ratio * (double)s->count || (double)s->high > ratio * (double)s->count ||
-	       s->burst_low > BURST_MAX || s->burst_high > BURST_MAX ? FAILED : PASS;
+	if ((double)s->low > ratio * (double)s->count || (double)s->high > ratio * (double)s->count)
+		return FAILED;
+	return s->burst_low > BURST_MAX || s->burst_high > BURST_MAX ? FAILED : PASS;
 }
 
 /* ---- while the trace is read: how long timers' callbacks take ---- */
@@ -83,7 +84,8 @@ static void on_instance(void *context, const struct model_instance *instance)
 
 static const struct model_listener listener = { .instance = on_instance };
 
-int report_expect_create(struct report_expect **out, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err)
+int report_expect_create(struct report_expect **out, struct model *model, int64_t begin_ns,
+			 int64_t end_ns, struct kymo_err *err)
 {
 	struct report_expect *expect = calloc(1, sizeof(*expect));
 
@@ -203,7 +205,8 @@ static bool is_of(const struct expectation *e, const struct model_callback *call
 }
 
 /* The first one that fits, as in caret_report. */
-static struct expectation *expected_of(struct expectations *all, const struct model_callback *callback)
+static struct expectation *expected_of(struct expectations *all,
+				       const struct model_callback *callback)
 {
 	for (unsigned i = 0; i < all->count; i++)
 		if (is_of(&all->item[i], callback))
@@ -237,7 +240,8 @@ static void callback_rows(struct report *report, struct expectations *all, unsig
 		row(report, counts, &v);
 		if (e)
 			e->measured = true;
-		if (!e || e->kind != EXPECT_TIMER || e->value <= 0 || i >= report->report_expect->latency.count)
+		if (!e || e->kind != EXPECT_TIMER || e->value <= 0 ||
+		    i >= report->report_expect->latency.count)
 			continue;
 		v.what = "callback latency";
 		v.unit = "ms";
@@ -250,8 +254,8 @@ static void callback_rows(struct report *report, struct expectations *all, unsig
 
 /* ---- topics ---- */
 
-static void topic_row(struct report *report, unsigned *counts, struct expectation *e, const char *object,
-		      const struct activity_frequency *frequency)
+static void topic_row(struct report *report, unsigned *counts, struct expectation *e,
+		      const char *object, const struct activity_frequency *frequency)
 {
 	struct verdict v = {
 		.what = "topic frequency",
@@ -277,18 +281,21 @@ static void topic_rows(struct report *report, unsigned *counts, struct expectati
 
 	for (unsigned i = 0; i < activity_link_count(report->activity); i++) {
 		const struct activity_link *link = activity_link(report->activity, i);
-		const struct model_node *from = link->publisher->node, *to = link->subscription->node;
+		const struct model_node *from = link->publisher->node,
+					*to = link->subscription->node;
 
 		if (strcmp(link->publisher->topic->name, e->name) != 0)
 			continue;
 		(void)snprintf(object, sizeof(object), "%s -> %s", from ? from->full_name : "?", to ? to->full_name : "?");
-		topic_row(report, counts, e, object, activity_publications(report->activity, link->publisher->index));
+		topic_row(report, counts, e, object,
+			  activity_publications(report->activity, link->publisher->index));
 	}
 	for (unsigned i = 0; !e->measured && i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct model_callback *callback = model_callback(report->model, i);
 		const struct model_node *to = model_callback_node(callback);
 
-		if (!callback->subscription || strcmp(callback->subscription->topic->name, e->name) != 0)
+		if (!callback->subscription ||
+		    strcmp(callback->subscription->topic->name, e->name) != 0)
 			continue;
 		(void)snprintf(object, sizeof(object), "? -> %s", to ? to->full_name : "?");
 		topic_row(report, counts, e, object, activity_runs(report->activity, i));
@@ -315,9 +322,11 @@ static void path_row(struct report *report, unsigned *counts, struct expectation
 			continue;
 		for (size_t k = 0; k < path->count[e->which]; k++)
 			/* Between hosts whose clocks do not compare nothing is measured. */
-			if (caret_path_error(path, 0, path->records.columns - 1, path->response[e->which][k].start_ns) !=
+			if (caret_path_error(path, 0, path->records.columns - 1,
+					     path->response[e->which][k].start_ns) !=
 			    KYMO_CTF_ERROR_UNKNOWN)
-				series_add(&v.series, (double)path->response[e->which][k].value_ns / 1e6);
+				series_add(&v.series,
+					   (double)path->response[e->which][k].value_ns / 1e6);
 		if (!is_measured(&v.series))
 			continue;
 		v.result = judge(&v.series, v.expected, RATIO_MAX);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a robot is expected to do, as a file says it, and whether it did: the validations of
- * caret_report, out of its own lists, and bounds of response times. docs/answers/validation.md defines them.
+ * caret_report, out of its own lists, and bounds of response times. docs/answers/validation.md
+ * defines them.
  *
  * Context of all functions: not thread-safe; allocate; expectations_read() blocks.
  */

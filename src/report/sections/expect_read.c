@@ -52,7 +52,8 @@ static double number(const char *text)
 	return end == text || *end || !isfinite(value) ? 0 : value;
 }
 
-static int read_period(struct expectation *e, const char *text, const char *file, unsigned line, struct kymo_err *err)
+static int read_period(struct expectation *e, const char *text, const char *file, unsigned line,
+		       struct kymo_err *err)
 {
 	char *end;
 
@@ -64,7 +65,8 @@ static int read_period(struct expectation *e, const char *text, const char *file
 	return 0;
 }
 
-static int read_case(struct expectation *e, const char *text, const char *file, unsigned line, struct kymo_err *err)
+static int read_case(struct expectation *e, const char *text, const char *file, unsigned line,
+		     struct kymo_err *err)
 {
 	for (unsigned i = 0; i < CARET_CASES; i++) {
 		e->which = (enum caret_case)i;
@@ -126,7 +128,9 @@ static int take(struct expectations *all, const char *text, char *const *field, 
 	}
 	if (!strcmp(field[1], "timer_callback")) {
 		e->kind = EXPECT_TIMER;
-		return read_period(e, field[2], file, line, err) || read_node(e, file, line, err) ? -1 : 0;
+		if (read_period(e, field[2], file, line, err))
+			return -1;
+		return read_node(e, file, line, err);
 	}
 	if (strcmp(field[1], "subscription_callback") != 0)
 		return err_set(err, KYMO_EXIT_INPUT, "%s:%u: '%.100s' is not one of timer_callback, subscription_callback and "

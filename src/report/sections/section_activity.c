@@ -87,7 +87,8 @@ struct frequency_of {
 };
 
 static void frequency_rows(struct report *report, const struct frequency_of *of,
-			   const struct activity_frequency *frequency, unsigned *shown, unsigned *all)
+			   const struct activity_frequency *frequency, unsigned *shown,
+			   unsigned *all)
 {
 	struct table *t = report->table;
 
@@ -126,16 +127,18 @@ void report_frequency(struct report *report)
 					   NULL };
 
 		if (report_wants_callback(report, c))
-			frequency_rows(report, &of, activity_runs(report->activity, i), &shown, &all);
+			frequency_rows(report, &of, activity_runs(report->activity, i), &shown,
+				       &all);
 	}
 	for (unsigned i = 0; i < model_count(report->model, MODEL_PUBLISHER); i++) {
 		const struct model_publisher *p = model_publisher(report->model, i);
 		struct frequency_of of = { "publisher", p->topic->name, p->node,
 					   p->process,  NULL,           p->topic };
 
-		if (report_wants_node(report, p->process, p->node) && report_wants_topic(report, p->topic))
-			frequency_rows(report, &of, activity_publications(report->activity, i), &shown,
-				       &all);
+		if (report_wants_node(report, p->process, p->node) &&
+		    report_wants_topic(report, p->topic))
+			frequency_rows(report, &of, activity_publications(report->activity, i),
+				       &shown, &all);
 	}
 	report_more(report, shown, all);
 	report->rows += all;
@@ -269,12 +272,14 @@ void report_lifecycles(struct report *report)
 	for (unsigned i = 0; i < count; i++) {
 		const struct activity_state *s = activity_state(report->activity, i);
 
-		if (!report_wants_node(report, s->machine->process, s->node) || all++ >= report_limit(report))
+		if (!report_wants_node(report, s->machine->process, s->node) ||
+		    all++ >= report_limit(report))
 			continue;
 		shown++;
 		cell_node(t, s->node);
 		table_text(t, s->label);
-		table_text(t, s->start_ns ? report_offset(report, s->start_ns, text, sizeof(text)) : NULL);
+		table_text(t, s->start_ns ? report_offset(report, s->start_ns, text, sizeof(text))
+					  : NULL);
 		CELL_IF(t, s->start_ns && s->end_ns, table_ns(t, s->end_ns - s->start_ns));
 		CELL_IF(t, s->start_ns, table_time(t, s->start_ns));
 		CELL_IF(t, s->end_ns, table_time(t, s->end_ns));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nodes and processes cost that real-time programs avoid: the sections node-costs and process-costs.
+ * What nodes and processes cost that real-time programs avoid: the sections node-costs and
+ * process-costs.
  */
 #include "analysis/costs/costs.h"
 
@@ -60,8 +61,8 @@ static bool is_any(const struct costs_use *use)
 
 static double sort_key(const struct costs_use *use)
 {
-	return (double)use->count[COSTS_ALLOCATION] + (double)use->count[COSTS_FAULT] + (double)use->count[COSTS_LOCK] +
-	       (double)use->count[COSTS_CALL];
+	return (double)use->count[COSTS_ALLOCATION] + (double)use->count[COSTS_FAULT] +
+	       (double)use->count[COSTS_LOCK] + (double)use->count[COSTS_CALL];
 }
 
 /* ---- nodes ---- */
@@ -144,7 +145,8 @@ void report_process_costs(struct report *report)
 	table_section(report->table, "process-costs", "Costs of processes, in callbacks or not: allocations, lock waits, page faults, system calls",
 		      process_columns, COUNT_OF(process_columns));
 	for (unsigned i = 0; (process = costs_process(report->costs, i)); i++)
-		if (is_any(&process->use) && selection_process(report->options->selection, process->name, process->pid))
+		if (is_any(&process->use) &&
+		    selection_process(report->options->selection, process->name, process->pid))
 			REPORT_ROW(&rows, .index = i, .of = process, .key = sort_key(&process->use),
 				   .name = process->name);
 	report_rows_print(report, &rows, process_row);

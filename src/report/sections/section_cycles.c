@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section cycles: what callbacks, and the threads that run them, had of a counter of perf. A pass of its own, as the events are others. */
+/*
+ * The section cycles: what callbacks, and the threads that run them, had of a counter of perf. A
+ * pass of its own, as the events are others.
+ */
 #include "analysis/cycles/cycles.h"
 
 #include <stdlib.h>
@@ -14,8 +17,9 @@ static const struct table_column columns[] = {
 	{ "per_ns", "Per ns" },
 };
 
-static void row(struct report *report, const char *what, const char *name, const struct model_node *node,
-		const struct model_process *process, const struct model_thread *thread, const struct cycles_sum *sum)
+static void row(struct report *report, const char *what, const char *name,
+		const struct model_node *node, const struct model_process *process,
+		const struct model_thread *thread, const struct cycles_sum *sum)
 {
 	struct table *t = report->table;
 	char text[128];
@@ -72,7 +76,8 @@ static unsigned show_threads(struct report *report, const struct cycles *cycles)
 	return unknown;
 }
 
-static void show(struct report *report, const struct model *model, const struct cycles *cycles, const char *name)
+static void show(struct report *report, const struct model *model, const struct cycles *cycles,
+		 const char *name)
 {
 	struct report_rows callbacks = { 0 };
 	unsigned unknown, shown;

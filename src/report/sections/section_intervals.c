@@ -76,7 +76,8 @@ void report_publications(struct report *report)
 	table_section(report->table, "publications", "What each callback publishes",
 		      publication_columns, COUNT_OF(publication_columns));
 	for (unsigned i = 0; i < intervals_publications_count(report->intervals); i++) {
-		const struct intervals_publications *p = intervals_publications(report->intervals, i);
+		const struct intervals_publications *p =
+			intervals_publications(report->intervals, i);
 
 		if (report_wants_node(report, p->publisher->process, p->publisher->node) &&
 		    report_wants_topic(report, p->publisher->topic) &&

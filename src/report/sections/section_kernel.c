@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections about what the kernel's scheduler did: callback-cpu, node-cpu, process-cpu, preemptions. */
+/*
+ * The sections about what the kernel's scheduler did: callback-cpu, node-cpu, process-cpu,
+ * preemptions.
+ */
 #include "report/report_internal.h"
 #include "base/array.h"
 
@@ -60,7 +63,8 @@ static void tell_unknown(struct report *report)
 {
 	uint64_t runs = 0, known = 0;
 
-	for (unsigned i = 0; report->totals && i < model_count(report->model, MODEL_CALLBACK); i++) {
+	for (unsigned i = 0; report->totals && i < model_count(report->model, MODEL_CALLBACK);
+	     i++) {
 		runs += sched_totals_callback(report->totals, i)->runs;
 		known += sched_totals_callback(report->totals, i)->known;
 	}
@@ -114,7 +118,8 @@ static struct sched_callback *sum_nodes(const struct report *report, unsigned no
 
 	for (unsigned i = 0; sum && i < model_count(report->model, MODEL_CALLBACK); i++) {
 		const struct sched_callback *of = sched_totals_callback(report->totals, i);
-		const struct model_node *node = model_callback_node(model_callback(report->model, i));
+		const struct model_node *node =
+			model_callback_node(model_callback(report->model, i));
 
 		if (!node)
 			continue;

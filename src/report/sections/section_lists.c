@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sections that list: processes, nodes, callback runs, messages and every other table of `kymo query`.
+ * Sections that list: processes, nodes, callback runs, messages and every other table of `kymo
+ * query`.
  *
- * Names, types and values of all columns come from analysis/tables/tables.def, so that a section has the columns that SQL
- * has. JSON and CSV have all of them; text has those that `lists` below names, or the first ones of a table that it does
- * not name. Objects come from the model that the report has read; rows of what happened are read from the trace again,
- * one at a time.
+ * Names, types and values of all columns come from analysis/tables/tables.def, so that a section
+ * has the columns that SQL has. JSON and CSV have all of them; text has those that `lists` below
+ * names, or the first ones of a table that it does not name. Objects come from the model that the
+ * report has read; rows of what happened are read from the trace again, one at a time.
  */
 #include "report/report_internal.h"
 
@@ -88,7 +89,9 @@ static const struct section_list lists[] = {
 	    { "outcome", "Outcome" } } },
 };
 
-/* The columns of a list in the order in which they are printed: those that text shows come first. */
+/*
+ * The columns of a list in the order in which they are printed: those that text shows come first.
+ */
 struct list_order {
 	unsigned count;
 	uint8_t column[COLUMNS_MAX];
@@ -112,7 +115,9 @@ static void add_column(struct list_order *order, unsigned table, unsigned column
 	if (order->count == COLUMNS_MAX)
 		return;
 	order->column[order->count] = (uint8_t)column;
-	order->head[order->count++] = (struct table_column){ tables_table[table].column[column].name, heading };
+	order->head[order->count++] = (struct table_column){
+		tables_table[table].column[column].name, heading,
+	};
 }
 
 static void find_order(struct list_order *order, unsigned table, const struct section_list *list)
@@ -121,7 +126,8 @@ static void find_order(struct list_order *order, unsigned table, const struct se
 
 	order->count = 0;
 	for (unsigned i = 0; list && i < SHOWN_MAX && list->shown[i].column; i++)
-		add_column(order, table, (unsigned)tables_column(table, list->shown[i].column), list->shown[i].heading);
+		add_column(order, table, (unsigned)tables_column(table, list->shown[i].column),
+			   list->shown[i].heading);
 	for (unsigned i = 0; i < t->columns; i++)
 		add_column(order, table, i, !list && i < SHOWN_MAX ? t->column[i].name : NULL);
 }
@@ -148,7 +154,8 @@ static void print_value(struct report *report, enum tables_type type,
 		 !report->options->clock)
 		table_text(t, report_offset(report, value->integer, offset, sizeof(offset)));
 	else
-		table_i64(t, value->integer);	/* times, too: they are on the tables_clock() already */
+		/* times, too: they are on the tables_clock() already */
+		table_i64(t, value->integer);
 }
 
 /* ---- where the rows come from ---- */
@@ -185,7 +192,8 @@ int report_list(struct report *report, const char *name)
 	if (open_tables(report) || tables_scan(report->tables, &request, &scan, report->err))
 		return -1;
 	find_order(&order, table, list);
-	table_section(report->table, tables_table[table].name, list ? list->title : tables_table[table].name, order.head, order.count);
+	table_section(report->table, tables_table[table].name,
+		      list ? list->title : tables_table[table].name, order.head, order.count);
 	while ((more = tables_next(scan, &row, report->err)) > 0) {
 		if (all++ >= report_limit(report))
 			continue;

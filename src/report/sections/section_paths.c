@@ -32,12 +32,14 @@ static const char *problem(const struct caret_path *path)
 /* Where a path begins on one host and ends on another: how far its times can be trusted. */
 static void hosts_of_path(struct report *report, const struct caret_path *path)
 {
-	const struct model_process *first = path->process[0], *last = path->process[path->records.columns - 1];
+	const struct model_process *first = path->process[0],
+				   *last = path->process[path->records.columns - 1];
 	char ns[TEXT_QUANTITY_MAX];
 	int64_t error_ns = 0;
 
 	for (size_t i = 0; i < path->count[CARET_ALL]; i++) {
-		int64_t one = caret_path_error(path, 0, path->records.columns - 1, path->response[CARET_ALL][i].start_ns);
+		int64_t one = caret_path_error(path, 0, path->records.columns - 1,
+					       path->response[CARET_ALL][i].start_ns);
 
 		error_ns = one > error_ns ? one : error_ns;
 	}
@@ -88,7 +90,9 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is. */
+/*
+ * Between hosts: what is not longer than the error of their clocks is no fact; unknown: nothing is.
+ */
 static void cell_within(struct table *t, int64_t ns, int64_t error_ns)
 {
 	CELL_IF(t, error_ns != KYMO_CTF_ERROR_UNKNOWN, table_ns_within(t, ns, error_ns));
@@ -129,7 +133,8 @@ static void cells_exact(struct table *t, int64_t *value, size_t count, int64_t e
 	cell_error(t, error_ns);
 }
 
-static void response_row(struct report *report, const struct caret_path *path, enum caret_case which)
+static void response_row(struct report *report, const struct caret_path *path,
+			 enum caret_case which)
 {
 	size_t count = path->count[which];
 	int64_t *value = malloc((count + 1) * sizeof(*value));
@@ -167,7 +172,8 @@ void report_responses(struct report *report)
 		report->rows++;
 	}
 	for (unsigned i = 0; i < caret_path_count(report->caret); i++)
-		if (!caret_path(report->caret, i)->problem && caret_path(report->caret, i)->complete)
+		if (!caret_path(report->caret, i)->problem &&
+		    caret_path(report->caret, i)->complete)
 			hosts_of_path(report, caret_path(report->caret, i));
 	problems(report);
 }
@@ -181,7 +187,8 @@ static const struct table_column segment_columns[] = {
 };
 
 /* Of the segment that begins at column @at of a stack, about @ns. */
-static int64_t segment_error(const struct caret_path *path, enum caret_case which, unsigned at, int64_t ns)
+static int64_t segment_error(const struct caret_path *path, enum caret_case which, unsigned at,
+			     int64_t ns)
 {
 	bool external = which == CARET_WORST_WITH_EXTERNAL;
 
@@ -196,7 +203,8 @@ static const char *segment_name(const struct caret_path *path, enum caret_case w
 	return external && !at ? "[worst - best] response time" : path->column[at - external];
 }
 
-static void segment_rows(struct report *report, const struct caret_path *path, enum caret_case which)
+static void segment_rows(struct report *report, const struct caret_path *path,
+			 enum caret_case which)
 {
 	const struct records *stack = &path->stack[which];
 	int64_t *value = malloc((stack->rows + 1) * sizeof(*value));
@@ -243,7 +251,8 @@ static const struct table_column row_columns[] = {
 };
 
 static void one_row(struct report *report, const struct caret_path *path, enum caret_case which,
-		    int64_t start_ns, unsigned position, const char *segment, int64_t duration_ns, int64_t error_ns)
+		    int64_t start_ns, unsigned position, const char *segment, int64_t duration_ns,
+		    int64_t error_ns)
 {
 	struct table *t = report->table;
 
@@ -266,7 +275,8 @@ static void all_rows(struct report *report, const struct caret_path *path, enum 
 		if ((*all)++ < report_limit(report)) {
 			one_row(report, path, which, path->response[which][i].start_ns, 0, "",
 				path->response[which][i].value_ns,
-				caret_path_error(path, 0, path->records.columns - 1, path->response[which][i].start_ns));
+				caret_path_error(path, 0, path->records.columns - 1,
+						 path->response[which][i].start_ns));
 			(*shown)++;
 		}
 	for (size_t i = 0; i < stack->rows; i++)

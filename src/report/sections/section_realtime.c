@@ -33,8 +33,12 @@ struct subject {
 	const struct costs_sum *its;
 };
 
-/* By number: callbacks of the model, then spans. Return: false behind the last one; subject->its NULL: it did not run. */
-static bool subject_at(const struct model *model, const struct costs *costs, unsigned i, struct subject *subject)
+/*
+ * By number: callbacks of the model, then spans. Return: false behind the last one; subject->its
+ * NULL: it did not run.
+ */
+static bool subject_at(const struct model *model, const struct costs *costs, unsigned i,
+		       struct subject *subject)
 {
 	unsigned callbacks = model_count(model, MODEL_CALLBACK);
 
@@ -77,7 +81,8 @@ struct named {
 };
 
 /* Return: false behind the last one. */
-static bool named_at(const struct report *report, const struct costs *costs, unsigned i, struct named *named)
+static bool named_at(const struct report *report, const struct costs *costs, unsigned i,
+		     struct named *named)
 {
 	const struct report_options *options = report->options;
 	const struct spans_realtime *own = options->realtimes ? NULL : costs_realtime(costs, i);
@@ -103,7 +108,8 @@ static bool is_named(const struct named *named, const struct subject *subject)
 	       text_ros_glob(named->glob, label_of(subject, label, sizeof(label)));
 }
 
-static bool is_asked(const struct report *report, const struct costs *costs, const struct subject *subject)
+static bool is_asked(const struct report *report, const struct costs *costs,
+		     const struct subject *subject)
 {
 	bool asked = false, all = true;
 	struct named named;
@@ -135,7 +141,8 @@ static bool has_run(const struct model *model, const struct costs *costs, const 
 
 /* ---- rows ---- */
 
-static void cell_if(struct table *t, bool is_there, int64_t value, void (*put)(struct table *, int64_t))
+static void cell_if(struct table *t, bool is_there, int64_t value,
+		    void (*put)(struct table *, int64_t))
 {
 	if (is_there)
 		put(t, value);
@@ -154,7 +161,8 @@ static void put_count(struct table *t, int64_t count)
 }
 
 /* "name (tid) in what", of the thread that had the mutex that was waited for longest. */
-static const char *holder_of(const struct model *model, const struct costs_holder *holder, char *text, unsigned size)
+static const char *holder_of(const struct model *model, const struct costs_holder *holder,
+			     char *text, unsigned size)
 {
 	char label[LABEL_MAX] = "", thread[64];
 
@@ -165,7 +173,8 @@ static const char *holder_of(const struct model *model, const struct costs_holde
 	else
 		snprintf(thread, sizeof(thread), "thread %d", holder->tid);
 	if (holder->callback)
-		(void)model_callback_label(model_callback(model, holder->callback - 1), label, sizeof(label));
+		(void)model_callback_label(model_callback(model, holder->callback - 1), label,
+					   sizeof(label));
 	else if (holder->span)
 		snprintf(label, sizeof(label), "%s:%s", holder->span->category, holder->span->name);
 	snprintf(text, size, "%s%s%s", thread, *label ? " in " : "", label);
@@ -181,9 +190,11 @@ struct finding {
 	int64_t first_ns;
 };
 
-static void cells_of_kind(struct table *t, const struct model *model, const struct costs_sum *its, const struct finding *found)
+static void cells_of_kind(struct table *t, const struct model *model, const struct costs_sum *its,
+			  const struct finding *found)
 {
-	const bool is_allocation = found->kind == COSTS_ALLOCATION, is_lock = found->kind == COSTS_LOCK;
+	const bool is_allocation = found->kind == COSTS_ALLOCATION,
+		   is_lock = found->kind == COSTS_LOCK;
 	const struct costs_holder *holder = &its->sum.holder;
 	char text[LABEL_MAX];
 
@@ -198,7 +209,8 @@ static void cells_of_kind(struct table *t, const struct model *model, const stru
 	cell_if(t, found->call, found->call ? found->call->longest_ns : 0, put_ns);
 }
 
-static void put_finding(struct report *report, const struct model *model, const struct subject *subject, const struct finding *found)
+static void put_finding(struct report *report, const struct model *model,
+			const struct subject *subject, const struct finding *found)
 {
 	const struct model_node *node = node_of(subject);
 	struct table *t = report->table;
@@ -222,7 +234,8 @@ static void put_finding(struct report *report, const struct model *model, const 
 }
 
 /* Return: did it do any of it? */
-static bool put_findings(struct report *report, const struct model *model, const struct subject *subject)
+static bool put_findings(struct report *report, const struct model *model,
+			 const struct subject *subject)
 {
 	const struct costs_sum *its = subject->its;
 	bool any = false;
@@ -230,19 +243,30 @@ static bool put_findings(struct report *report, const struct model *model, const
 	for (enum costs_kind kind = 0; kind < COSTS_KINDS; kind++) {
 		if (!what[kind] || !its->with[kind])
 			continue;
-		put_finding(report, model, subject, &(struct finding){
-			.kind = kind, .thread = its->thread[kind], .in_runs = its->with[kind], .times = its->sum.count[kind],
-			.most = its->most[kind], .first_ns = its->first_ns[kind],
-		});
+		put_finding(report, model, subject,
+			    &(struct finding){
+				    .kind = kind,
+				    .thread = its->thread[kind],
+				    .in_runs = its->with[kind],
+				    .times = its->sum.count[kind],
+				    .most = its->most[kind],
+				    .first_ns = its->first_ns[kind],
+			    });
 		any = true;
 	}
 	for (uint32_t i = 0; i < its->calls.count; i++) {
 		const struct costs_call *call = &its->calls.call[i];
 
-		put_finding(report, model, subject, &(struct finding){
-			.kind = COSTS_CALL, .call = call, .thread = call->thread, .in_runs = call->with, .times = call->count,
-			.most = call->most, .first_ns = call->first_ns,
-		});
+		put_finding(report, model, subject,
+			    &(struct finding){
+				    .kind = COSTS_CALL,
+				    .call = call,
+				    .thread = call->thread,
+				    .in_runs = call->with,
+				    .times = call->count,
+				    .most = call->most,
+				    .first_ns = call->first_ns,
+			    });
 		any = true;
 	}
 	return any;
@@ -261,7 +285,8 @@ static bool print(struct report *report, const struct model *model, const struct
 
 static const char *looked_at(const struct costs *costs, char text[LABEL_MAX])
 {
-	const bool libc = costs_seen(costs, COSTS_ALLOCATION), faults = costs_seen(costs, COSTS_FAULT);
+	const bool libc = costs_seen(costs, COSTS_ALLOCATION),
+		   faults = costs_seen(costs, COSTS_FAULT);
 	const bool calls = costs_seen(costs, COSTS_CALL);
 
 	if (!libc && !faults && !calls)
@@ -285,13 +310,15 @@ static bool is_question(const struct report *report, const struct costs *costs)
 }
 
 /* What could not be looked at is no all-clear. */
-static void print_notes(struct report *report, const struct model *model, const struct costs *costs, bool any)
+static void print_notes(struct report *report, const struct model *model, const struct costs *costs,
+			bool any)
 {
 	bool missing = false;
 	struct named named;
 
 	for (unsigned i = 0; named_at(report, costs, i, &named); i++) {
-		if (named.leaves_out || (named.process && !report_wants_process(report, named.process)) ||
+		if (named.leaves_out ||
+		    (named.process && !report_wants_process(report, named.process)) ||
 		    has_run(model, costs, &named))
 			continue;
 		table_note(report->table, "No callback or span that matches '%s' ran.", named.glob);
@@ -360,7 +387,9 @@ static void print_own_names(struct report *report, const struct costs *costs)
 	for (unsigned i = 0; (own = costs_realtime(costs, i)); i++) {
 		size_t used = strlen(text);
 
-		for (j = 0; j < i && (before = costs_realtime(costs, j)) && strcmp(before->name, own->name) != 0; j++)
+		for (j = 0; j < i && (before = costs_realtime(costs, j)) &&
+			    strcmp(before->name, own->name) != 0;
+		     j++)
 			;
 		if (j == i)
 			snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "", own->name);

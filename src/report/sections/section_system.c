@@ -84,7 +84,8 @@ int report_cputime(struct report *report)
 	for (unsigned i = 0; i < cputime.threads.count; i++) {
 		const struct cputime_thread *thread = cputime_thread(&cputime, i);
 
-		if (thread->slice.count && section_wants_thread(report, &cputime.threads, &thread->os))
+		if (thread->slice.count &&
+		    section_wants_thread(report, &cputime.threads, &thread->os))
 			REPORT_ROW(&rows, .index = i, .key = (double)thread->slice.sum,
 				   .of = &cputime);
 	}

@@ -8,7 +8,8 @@
 #include "analysis/model/model_symbol.h"
 #include "base/array.h"
 
-double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate)
+double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count,
+		       double rate)
 {
 	switch (sort) {
 	case REPORT_SORT_MAX:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section about captured packets: by publisher, how long its messages were on the wire, what was sent again or lost. */
+/*
+ * The section about captured packets: by publisher, how long its messages were on the wire, what
+ * was sent again or lost.
+ */
 #include "report/report_internal.h"
 #include "report/report_wire.h"
 
