@@ -39,7 +39,8 @@ static bool is_wanted(const struct report_options *options, const struct report_
 static bool is_shown(const struct report *report, const struct report_section *section)
 {
 	const struct report_options *options = report->options;
-	bool ros = model_facts(report->model)->ros_events, programs = spans_facts(report->spans)->events;
+	bool ros = model_facts(report->model)->ros_events,
+	     programs = spans_facts(report->spans)->events;
 
 	if (options->sections)
 		return true;
@@ -86,8 +87,8 @@ static unsigned needs_of(const struct report_options *options)
 	if (options->summary)
 		return REPORT_SUMMARY;
 	if (options->page)
-		return REPORT_SUMMARY | REPORT_PAGE | REPORT_WAITS | REPORT_TOTALS | REPORT_ACTIVITY |
-		       REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW;
+		return REPORT_SUMMARY | REPORT_PAGE | REPORT_WAITS | REPORT_TOTALS |
+		       REPORT_ACTIVITY | REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW;
 	for (unsigned i = 0; (section = report_section(i)); i++)
 		needs |= is_wanted(options, section) ? section->needs : 0;
 	return needs;
@@ -121,7 +122,10 @@ static bool is_said(const struct report *report, const struct report_section *se
 	       !model_facts(report->model)->ros_events;
 }
 
-/* A file instead of tables, or the first screen. Return: exit status; -1 with @report->err; NOT_ALL: tables are asked for. */
+/*
+ * A file instead of tables, or the first screen. Return: exit status; -1 with @report->err;
+ * NOT_ALL: tables are asked for.
+ */
 #define NOT_ALL (-2)
 
 static int print_other(struct report *report)
@@ -129,7 +133,8 @@ static int print_other(struct report *report)
 	const struct report_options *options = report->options;
 
 	if (options->summary)
-		return summary_write(report->summary, options->summary, report->err) ? -1 : KYMO_EXIT_OK;
+		return summary_write(report->summary, options->summary, report->err) ? -1
+										     : KYMO_EXIT_OK;
 	if (options->page)
 		return report_page(report) ? -1 : KYMO_EXIT_OK;
 	return options->first && report_first(report) ? KYMO_EXIT_OK : NOT_ALL;
@@ -198,8 +203,9 @@ static int print_all(struct report *report)
 	return KYMO_EXIT_OK;
 }
 
-int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
-	       struct table *table, bool *lost, struct kymo_err *err)
+int report_run(struct kymo_ctf_reader *reader, const char *path,
+	       const struct report_options *options, struct table *table, bool *lost,
+	       struct kymo_err *err)
 {
 	struct report report = {
 		.options = options, .path = path, .reader = reader, .table = table,

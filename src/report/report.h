@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report: what `kymo report` answers, as sections of tables. report.c names the sections in one table; each table
- * of `kymo query` is a section, too.
+ * The report: what `kymo report` answers, as sections of tables. report.c names the sections in one
+ * table; each table of `kymo query` is a section, too.
  */
 #ifndef KYMO_REPORT_REPORT_H
 #define KYMO_REPORT_REPORT_H
@@ -56,30 +56,46 @@ struct report_options {
 	int64_t window_ns; /* length of the rows of the section windows; 0: one second */
 	uint64_t limit;			/* rows of a section; 0: 20 as text, all otherwise */
 	bool unlimited;			/* all rows as text, too */
-	int64_t begin_ns, end_ns;	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
-	const struct simclock *clock;	/* that @reader was attached to; NULL: none, times are those of the system */
+	/* as @reader gives times; INT64_MIN, INT64_MAX: not limited */
+	int64_t begin_ns, end_ns;
+	/* that @reader was attached to; NULL: none, times are those of the system */
+	const struct simclock *clock;
 	const struct caret_options *paths;	/* NULL: none were named */
-	const char *const *realtime;	/* globs of callbacks and spans that are to be real-time, '!GLOB' are not; none: what programs name */
+	/*
+	 * globs of callbacks and spans that are to be real-time, '!GLOB' are not; none: what
+	 * programs name
+	 */
+	const char *const *realtime;
 	unsigned realtimes;
 	struct report_realtime
 		*told_realtime;         /* [realtimes] filled by the section realtime; NULL: not */
 	bool *not_realtime;		/* set: one of them is not, or none was looked at */
 	const struct behaviours *behaviours; /* for the section behaviour; NULL: none */
-	const struct captures *captures; /* for the section wire and the table packets; NULL: none */
+	/* for the section wire and the table packets; NULL: none */
+	const struct captures *captures;
 	bool *behaviour_failed; /* set: it did not keep its budgets, or nothing was measured */
 	struct expectations *expect;	/* for the section validation; NULL: none */
-	const char *const *trace;	/* [traces] paths that @reader reads; sections that list open them again */
+	/* [traces] paths that @reader reads; sections that list open them again */
+	const char *const *trace;
 	unsigned traces;
-	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
+	/* how the clocks of the hosts compare; NULL: there is one */
+	const struct align *align;
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
-	/* Called now and then with how far it is, clock_ns on the trace clock, and with 0 events before
-	 * anything is printed; may be NULL. */
+	/*
+	 * Called now and then with how far it is, clock_ns on the trace clock, and with 0 events
+	 * before anything is printed; may be NULL.
+	 */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
 	void *progress_context;
-	const char *told_rules;		/* by which the recorder left events out; NULL: it did not */
-	const char *told_snapshot;	/* why the flight recorder wrote the trace; NULL: it did not */
+	/* by which the recorder left events out; NULL: it did not */
+	const char *told_rules;
+	/* why the flight recorder wrote the trace; NULL: it did not */
+	const char *told_snapshot;
 	int64_t told_snapshot_ns;	/* when that was, since the trace's start */
-	/* What fired: a chain, or a glob of callbacks, and when it was under way, since 1970. NULL: that is not known. */
+	/*
+	 * What fired: a chain, or a glob of callbacks, and when it was under way, since 1970. NULL:
+	 * that is not known.
+	 */
 	const char *told_fired;
 	bool told_fired_chain;
 	int64_t told_fired_ns;
@@ -126,10 +142,12 @@ const char *report_section_name(unsigned number);
  * @lost: set to whether the trace says that events were lost
  *
  * Context: allocates and blocks. Memory does not depend on the number of events.
- * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1
+ * with @err.
  */
-int report_run(struct kymo_ctf_reader *reader, const char *path, const struct report_options *options,
-	       struct table *table, bool *lost, struct kymo_err *err);
+int report_run(struct kymo_ctf_reader *reader, const char *path,
+	       const struct report_options *options, struct table *table, bool *lost,
+	       struct kymo_err *err);
 
 /**
  * report_page_of_summary() - write the page options->page of what a summary has: no values over
@@ -141,7 +159,10 @@ int report_run(struct kymo_ctf_reader *reader, const char *path, const struct re
 int report_page_of_summary(struct summary *summary, const char *name,
 			   const struct report_options *options, struct kymo_err *err);
 
-/** report_print_hosts() - the section hosts: how their clocks compare, and how far that can be trusted; @align NULL: nothing. */
+/**
+ * report_print_hosts() - the section hosts: how their clocks compare, and how far that can be
+ * trusted; @align NULL: nothing.
+ */
 void report_print_hosts(struct table *table, const struct align *align);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report's pass over the trace: the analyses that its sections need, as rows of one table, created in that order. An
- * analysis without a section that needs it is not created.
+ * The report's pass over the trace: the analyses that its sections need, as rows of one table,
+ * created in that order. An analysis without a section that needs it is not created.
  */
 #include <stddef.h>
 #include <string.h>
@@ -50,8 +50,10 @@ static int new_totals(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
 
-	return sched_is_there(report->reader) ?
-		       sched_totals_create(&report->totals, report->model, report->reader, o->begin_ns, o->end_ns, err) : 0;
+	return sched_is_there(report->reader)
+		       ? sched_totals_create(&report->totals, report->model, report->reader,
+					     o->begin_ns, o->end_ns, err)
+		       : 0;
 }
 
 /* May programs of the trace have named what is real-time? */
@@ -138,7 +140,9 @@ static int new_collect(struct report *report, struct kymo_err *err)
 
 static int new_caret(struct report *report, struct kymo_err *err)
 {
-	return report->options->paths ? caret_create(&report->caret, report->model, report->options->paths, err) : 0;
+	return report->options->paths
+		       ? caret_create(&report->caret, report->model, report->options->paths, err)
+		       : 0;
 }
 
 static int new_behaviour(struct report *report, struct kymo_err *err)
@@ -158,7 +162,9 @@ static int new_capture(struct report *report, struct kymo_err *err)
 {
 	const struct report_options *o = report->options;
 
-	return o->captures ? capture_create(&report->capture, o->captures, report->model, o->align, err) : 0;
+	return o->captures
+		       ? capture_create(&report->capture, o->captures, report->model, o->align, err)
+		       : 0;
 }
 
 static const struct analysis {

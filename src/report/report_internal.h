@@ -58,7 +58,8 @@ struct report {
 	struct tables *tables;		/* of sections that list; NULL: none did yet */
 	unsigned hosts;
 	struct kymo_err *err;
-	const char *missing;		/* events that a section would have needed, and how to get them */
+	/* events that a section would have needed, and how to get them */
+	const char *missing;
 	const char *none;		/* why the last section without rows may have none */
 	char none_text[256];            /* for it */
 	uint64_t rows;			/* shown in the sections that look for what is slow */
@@ -95,15 +96,22 @@ struct report_section {
 	bool expected;			/* usual when something is expected */
 	bool behaviour;                 /* usual when a model is given */
 	bool capture;                   /* usual when a capture is given */
-	bool realtime;			/* usual when something was named as real-time, by a program itself, too */
-	bool of_kernel;			/* not shown unasked when the trace has no events of the scheduler */
+	/* usual when something was named as real-time, by a program itself, too */
+	bool realtime;
+	/* not shown unasked when the trace has no events of the scheduler */
+	bool of_kernel;
 	bool of_ros, of_programs;	/* not shown unasked when the trace has only the other */
 	unsigned needs;			/* enum report_need */
-	const char *none;		/* what it means that it has no rows, when it was asked for */
+	/* what it means that it has no rows, when it was asked for */
+	const char *none;
 	void (*print)(struct report *report);
-	/* Sections of other events than those of ROS 2 read the trace again. 0, or -1 with report->err. */
+	/*
+	 * Sections of other events than those of ROS 2 read the trace again. 0, or -1 with
+	 * report->err.
+	 */
 	int (*again)(struct report *report);
-	bool list;			/* the table of `kymo query` with this name; see section_lists.c */
+	/* the table of `kymo query` with this name; see section_lists.c */
+	bool list;
 };
 
 /** report_section() - section @number of the table, from 0; NULL behind the last. */
@@ -140,7 +148,8 @@ void report_topics(struct report *report);
 bool report_topic_is_of_node(const struct report *report, const struct model_topic *topic);
 
 /* What a row with these durations is sorted by; 0 for REPORT_SORT_NODE. */
-double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count, double rate);
+double report_sort_key(enum report_sort sort, const struct histogram *h, uint64_t count,
+		       double rate);
 
 /* section_spans.c */
 void report_loops(struct report *report);
@@ -207,7 +216,10 @@ void report_waits(struct report *report);
 void report_loss(struct report *report);
 
 /* section_lists.c */
-/* The rows of the table of `kymo query` named @name, which exists. Return: 0, or -1 with report->err. */
+/*
+ * The rows of the table of `kymo query` named @name, which exists. Return: 0, or -1 with
+ * report->err.
+ */
 int report_list(struct report *report, const char *name);
 
 /* section_hosts.c */
@@ -215,7 +227,8 @@ void report_hosts(struct report *report);
 
 /* expect.c */
 struct report_expect;
-int report_expect_create(struct report_expect **expect, struct model *model, int64_t begin_ns, int64_t end_ns, struct kymo_err *err);
+int report_expect_create(struct report_expect **expect, struct model *model, int64_t begin_ns,
+			 int64_t end_ns, struct kymo_err *err);
 extern const struct pass_ops report_expect_pass;
 void report_validation(struct report *report);
 
@@ -252,10 +265,16 @@ void report_next(struct report *report);
 
 /* report_gather.c */
 
-/* Read the trace with the analyses of @needs, which struct report has afterwards; @rows, if any, hears the model. 0, or -1 with @err. */
+/*
+ * Read the trace with the analyses of @needs, which struct report has afterwards; @rows, if any,
+ * hears the model. 0, or -1 with @err.
+ */
 int report_gather(struct report *report, unsigned needs, struct kymo_err *err);
 void report_forget(struct report *report);
-/* A pass with the report's window and progress, for sections that read the trace again. 0, or -1 with @err. */
+/*
+ * A pass with the report's window and progress, for sections that read the trace again. 0, or -1
+ * with @err.
+ */
 int report_read(struct report *report, const struct passes *passes, struct kymo_err *err);
 
 /* report_rows.c */

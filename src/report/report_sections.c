@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the report's sections: what each is called, what it needs, and which function prints it. */
+/*
+ * The table of the report's sections: what each is called, what it needs, and which function prints
+ * it.
+ */
 #include <string.h>
 
 #include "analysis/tables/tables.h"
@@ -17,7 +20,9 @@
 
 #define NONE_OF_KERNEL "The trace has no events of the kernel's scheduler; %s."
 
-#define OF_KERNEL .usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, .none = NONE_OF_KERNEL
+#define OF_KERNEL                                                                    \
+	.usual = true, .may_be_empty = true, .of_kernel = true, .needs = REPORT_TOTALS, \
+	.none = NONE_OF_KERNEL
 
 static const struct report_section sections[] = {
 	{ .name = "findings",

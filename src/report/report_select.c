@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all sections of the report ask: which rows are wanted, how many, and how processes and times are written. */
+/*
+ * What all sections of the report ask: which rows are wanted, how many, and how processes and times
+ * are written.
+ */
 #include <stdio.h>
 
 #include "report/report_internal.h"
@@ -152,7 +155,8 @@ char *report_process(const struct report *report, const struct model_process *pr
 char *report_offset(const struct report *report, int64_t ns, char *buffer, unsigned size)
 {
 	const struct simclock *clock = report->options->clock;
-	int64_t offset = clock ? simclock_stamp(clock, ns) : ns - model_facts(report->model)->first_ns;
+	int64_t offset =
+		clock ? simclock_stamp(clock, ns) : ns - model_facts(report->model)->first_ns;
 
 	snprintf(buffer, size, "%.6f s", (double)offset / 1e9);
 	return buffer;

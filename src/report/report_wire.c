@@ -50,7 +50,8 @@ static int add_message(struct wire *wire, const struct capture_message *message)
 	wire->bytes += message->bytes;
 	wire->again += message->again;
 	wire->lost += message->lost;
-	return add(&wire->to, message->send_ns, message->first_ns) | add(&wire->on, message->first_ns, message->arrived_ns) |
+	return add(&wire->to, message->send_ns, message->first_ns) |
+	       add(&wire->on, message->first_ns, message->arrived_ns) |
 	       add(&wire->from, message->arrived_ns, message->received_ns);
 }
 
@@ -60,8 +61,8 @@ static void two(struct table *t, const struct histogram *histogram)
 	CELL_IF(t, histogram->count, table_ns(t, (int64_t)histogram->max));
 }
 
-static void publisher_row(struct table *t, const struct capture *capture, const struct model_publisher *publisher,
-			  const struct wire *wire)
+static void publisher_row(struct table *t, const struct capture *capture,
+			  const struct model_publisher *publisher, const struct wire *wire)
 {
 	table_text(t, publisher->topic ? publisher->topic->name : NULL);
 	cell_name(t, publisher->node ? publisher->node->full_name : NULL);
@@ -91,9 +92,10 @@ static int collect(struct array *wires, const struct capture *capture)
 	return 0;
 }
 
-int wire_publishers(struct table *table, const char *title, const struct capture *capture, const struct model *model,
-		    bool (*wanted)(const void *context, const struct model_publisher *publisher), const void *context,
-		    struct kymo_err *err)
+int wire_publishers(struct table *table, const char *title, const struct capture *capture,
+		    const struct model *model,
+		    bool (*wanted)(const void *context, const struct model_publisher *publisher),
+		    const void *context, struct kymo_err *err)
 {
 	struct array wires = { 0 };
 	int rows = collect(&wires, capture);

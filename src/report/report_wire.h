@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of captured packets (analysis/capture), by publisher and by message: for the section wire of
- * the report, for flow and for why. Context: as base/table.h.
+ * Tables of captured packets (analysis/capture), by publisher and by message: for the section wire
+ * of the report, for flow and for why. Context: as base/table.h.
  */
 #ifndef KYMO_REPORT_WIRE_H
 #define KYMO_REPORT_WIRE_H
@@ -18,9 +18,10 @@
  *
  * Return: the number of rows, or -1 with @err (no memory).
  */
-int wire_publishers(struct table *table, const char *title, const struct capture *capture, const struct model *model,
-		    bool (*wanted)(const void *context, const struct model_publisher *publisher), const void *context,
-		    struct kymo_err *err);
+int wire_publishers(struct table *table, const char *title, const struct capture *capture,
+		    const struct model *model,
+		    bool (*wanted)(const void *context, const struct model_publisher *publisher),
+		    const void *context, struct kymo_err *err);
 
 /* Columns of single messages; the caller may put its own columns before them. */
 #define WIRE_MESSAGE_COLUMNS \

@@ -17,7 +17,9 @@
 unsigned first_width(const struct table *table);
 unsigned first_lines(const struct table *table);
 
-/* @text in lines of up to first_width() columns, @indent before each but the first. Return: lines. */
+/*
+ * @text in lines of up to first_width() columns, @indent before each but the first. Return: lines.
+ */
 unsigned first_fold(struct table *table, const char *first, const char *indent, const char *text,
 		    bool print);
 /* Names that are longer than @width lose their middle. Return: @buffer. */

@@ -28,7 +28,8 @@ const struct model_listener flow_loss_listener = { .loss = on_loss };
 
 static int pass(struct flow *flow, const struct chains_options *chains, struct kymo_err *err)
 {
-	const struct pass_options progress = { .progress = flow->options->progress, .context = flow->options->context };
+	const struct pass_options progress = { .progress = flow->options->progress,
+					       .context = flow->options->context };
 
 	passes_free(&flow->passes);
 	flow->capture = NULL;
@@ -39,8 +40,8 @@ static int pass(struct flow *flow, const struct chains_options *chains, struct k
 	if (chains_create(&flow->chains, flow->model, chains, err))
 		return -1;
 	pass_add(&flow->passes, &chains_pass, flow->chains);
-	if (flow->options->captures &&
-	    capture_create(&flow->capture, flow->options->captures, flow->model, flow->options->align, err))
+	if (flow->options->captures && capture_create(&flow->capture, flow->options->captures,
+						      flow->model, flow->options->align, err))
 		return -1;
 	if (flow->capture)
 		pass_add(&flow->passes, &capture_pass, flow->capture);
@@ -74,7 +75,8 @@ static bool is_wanted(const struct flow *flow, const struct chains_path *path)
 		const struct model_callback *callback = path->callback;
 		const struct model_node *node = callback ? model_callback_node(callback) :
 							   path->publisher->node;
-		const struct model_process *of = callback ? callback->process : path->publisher->process;
+		const struct model_process *of =
+			callback ? callback->process : path->publisher->process;
 		const struct model_topic *topic = callback && callback->subscription ?
 						  callback->subscription->topic :
 						  path->publisher ? path->publisher->topic : NULL;
@@ -201,7 +203,8 @@ static void chain_row(struct flow *flow, unsigned number, const struct chains_pa
 	table_u64(t, first->count);
 	table_u64(t, path->callback ? path->ended : path->count);
 	table_u64(t, path->between_hosts);
-	cells_of(t, path->stats ? &path->stats->total : NULL, path->stats ? path->stats->error_ns : 0);
+	cells_of(t, path->stats ? &path->stats->total : NULL,
+		 path->stats ? path->stats->error_ns : 0);
 	table_u64(t, path->is_loop);
 	table_ns(t, path->stats ? path->stats->error_ns : 0);
 	table_text(t, chains_label(path, label, sizeof(label)));

@@ -22,13 +22,17 @@ struct flow_options {
 	unsigned worst;			/* arrivals per chain */
 	bool all_topics, latest;
 	bool suggest;			/* instead of chains: links that the times suggest */
-	int64_t begin_ns, end_ns;	/* of what begins, as @reader gives times; INT64_MIN, INT64_MAX: not limited */
+	/* of what begins, as @reader gives times; INT64_MIN, INT64_MAX: not limited */
+	int64_t begin_ns, end_ns;
 	uint64_t message;		/* follow this publication; 0: none */
 	int64_t at_ns;			/* or the first chain from here on; INT64_MIN: none */
-	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
+	/* that @reader was attached to; NULL: times are those of the system */
+	const struct simclock *clock;
 	bool several;			/* traces: there is no path that names all of them */
-	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
-	const struct captures *captures;	/* what was on the wire meanwhile; NULL: not known */
+	/* how the clocks of the hosts compare; NULL: there is one */
+	const struct align *align;
+	/* what was on the wire meanwhile; NULL: not known */
+	const struct captures *captures;
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
@@ -41,7 +45,8 @@ struct flow_options {
  * @lost: set to whether events were lost
  *
  * Context: allocates and blocks. Reads the trace twice when it has very many paths.
- * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1
+ * with @err.
  */
 int flow_run(struct kymo_ctf_reader *reader, const char *path, const struct flow_options *options,
 	     struct table *table, bool *lost, struct kymo_err *err);

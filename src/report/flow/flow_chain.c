@@ -119,8 +119,10 @@ static void chain_inside(struct flow *flow, unsigned at, bool *opened)
 		const bool is_far = piece == MODEL_DDS_NETWORK || piece == MODEL_DDS_UNSPLIT;
 
 		if (stats->inside[i].count)
-			segment_row(flow->table, at + 1, (int)stats->part[part].step, model_dds_part_name(piece),
-				    chains_step_label(where_of(step, &stats->part[part]), label, sizeof(label)),
+			segment_row(flow->table, at + 1, (int)stats->part[part].step,
+				    model_dds_part_name(piece),
+				    chains_step_label(where_of(step, &stats->part[part]), label,
+						      sizeof(label)),
 				    &stats->inside[i], is_far ? stats->part_error_ns[part] : 0);
 	}
 }
@@ -290,7 +292,8 @@ static void print_parts(struct flow *flow, unsigned at)
 
 static bool has_worst(const struct flow *flow, unsigned at)
 {
-	return flow_is_detailed(flow, at) && flow->chain[at]->stats && flow->chain[at]->stats->parts;
+	return flow_is_detailed(flow, at) && flow->chain[at]->stats &&
+	       flow->chain[at]->stats->parts;
 }
 
 void flow_print_worst(struct flow *flow)
@@ -304,7 +307,8 @@ void flow_print_worst(struct flow *flow)
 		      COUNT_OF(worst_columns));
 	table_rank(flow->table, "chain total_ns most_ns most_segment most_where message at");
 	for (i = 0; i < flow->chains_shown; i++)
-		for (rank = 0; has_worst(flow, i) && rank < flow->chain[i]->stats->worst_count; rank++) {
+		for (rank = 0; has_worst(flow, i) && rank < flow->chain[i]->stats->worst_count;
+		     rank++) {
 			worst_row(flow, i, rank);
 			id = id ? id : flow->chain[i]->stats->worst[rank].id;
 		}

@@ -82,7 +82,8 @@ static void cells_way(struct table *t, const struct chains_tree_step *step,
 	int64_t error_ns = KYMO_CTF_ERROR_UNKNOWN, sent_ns;
 
 	if (is_way)
-		error_ns = model_clock_error(parent->publisher->process, step->callback->process, step->take_ns);
+		error_ns = model_clock_error(parent->publisher->process, step->callback->process,
+					     step->take_ns);
 	if (error_ns == KYMO_CTF_ERROR_UNKNOWN) {
 		cells_none(t, 4);
 		return;

@@ -54,7 +54,8 @@ static void on_published(void *context, const struct model_message *message)
 static void on_taken(void *context, const struct model_message *message)
 {
 	struct running *running = context;
-	struct running_tally *tally = message->topic ? tally_of(running, &running->topics, message->topic->index) : NULL;
+	struct running_tally *tally =
+		message->topic ? tally_of(running, &running->topics, message->topic->index) : NULL;
 
 	if (!tally)
 		return;
@@ -98,9 +99,11 @@ static void count_process(struct running *running, const struct kymo_ctf_event *
 static void tell_hosts(struct running *running)
 {
 	for (; running->traces < kymo_ctf_trace_count(running->reader); running->traces++) {
-		const struct kymo_ctf_trace_info *info = kymo_ctf_trace(running->reader, running->traces);
+		const struct kymo_ctf_trace_info *info =
+			kymo_ctf_trace(running->reader, running->traces);
 
-		if (model_set_host(running->model, running->traces, info->hostname, info->clock_offset_ns))
+		if (model_set_host(running->model, running->traces, info->hostname,
+				   info->clock_offset_ns))
 			running->no_memory = true;
 	}
 }
@@ -186,7 +189,8 @@ int running_create(struct running **out, struct kymo_ctf_reader *reader,
 	running->reader = reader;
 	running->selection = selection;
 	running->hides = !all && !selection_any(selection);
-	if (model_create(&running->model, err) < 0 || model_listen(running->model, &listener, running) < 0 ||
+	if (model_create(&running->model, err) < 0 ||
+	    model_listen(running->model, &listener, running) < 0 ||
 	    model_attach(running->model, reader, err) < 0) {
 		running_destroy(running);
 		return -1;

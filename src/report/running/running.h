@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of what happened a moment ago, while a trace is still read: rates of events, processes and topics, durations
- * of callbacks, latencies of messages, losses. Each block is about the events since the block before; its rates are of
- * the trace's time, so that a block about a minute that was read in a second tells the truth.
+ * Tables of what happened a moment ago, while a trace is still read: rates of events, processes and
+ * topics, durations of callbacks, latencies of messages, losses. Each block is about the events
+ * since the block before; its rates are of the trace's time, so that a block about a minute that
+ * was read in a second tells the truth.
  *
- * Context of all functions: not thread-safe; memory depends on the number of objects, not of events.
+ * Context of all functions: not thread-safe; memory depends on the number of objects, not of
+ * events.
  */
 #ifndef KYMO_REPORT_RUNNING_H
 #define KYMO_REPORT_RUNNING_H
@@ -28,8 +30,11 @@ int running_create(struct running **running, struct kymo_ctf_reader *reader,
 		   const struct selection *selection, bool all, struct kymo_err *err);
 void running_destroy(struct running *running);
 
-/** running_event() - the next event or loss of the reader. Return: 0, or -1 with @err: no memory. */
-int running_event(struct running *running, const struct kymo_ctf_event *event, struct kymo_err *err);
+/**
+ * running_event() - the next event or loss of the reader. Return: 0, or -1 with @err: no memory.
+ */
+int running_event(struct running *running, const struct kymo_ctf_event *event,
+		  struct kymo_err *err);
 
 /** running_is_empty() - nothing came since the last block. */
 bool running_is_empty(const struct running *running);
@@ -43,7 +48,8 @@ int64_t running_until(const struct running *running);
  *
  * Return: 0, or -1 with @err: no memory.
  */
-int running_write(struct running *running, struct table *table, unsigned rows, struct kymo_err *err);
+int running_write(struct running *running, struct table *table, unsigned rows,
+		  struct kymo_err *err);
 
 /** running_lost() - events and packets, since the beginning. */
 uint64_t running_lost(const struct running *running);

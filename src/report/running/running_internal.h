@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the running tables share: each kind of object has an array of what happened to it in this block. */
+/*
+ * What the files of the running tables share: each kind of object has an array of what happened to
+ * it in this block.
+ */
 #ifndef KYMO_REPORT_RUNNING_INTERNAL_H
 #define KYMO_REPORT_RUNNING_INTERNAL_H
 

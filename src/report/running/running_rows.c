@@ -117,7 +117,8 @@ static void note_hidden(struct running *running, struct table *table)
 	running->hidden = 0;
 }
 
-static void callback_row(const struct running *running, struct table *table, const struct model_callback *callback)
+static void callback_row(const struct running *running, struct table *table,
+			 const struct model_callback *callback)
 {
 	const struct running_tally *tally = &running->callbacks.of[callback->index];
 	const double span = span_s(running);
@@ -145,11 +146,14 @@ static void callbacks(struct running *running, struct table *table, struct runni
 	table_section(table, "callbacks", "Callbacks, busiest first", callback_columns, COUNT_OF(callback_columns));
 	for (unsigned i = 0; i < running->callbacks.count; i++) {
 		const struct running_tally *tally = &running->callbacks.of[i];
-		const struct model_callback *callback = tally->count ? model_callback(running->model, i) : NULL;
+		const struct model_callback *callback =
+			tally->count ? model_callback(running->model, i) : NULL;
 
 		if (callback && wants_callback(running, callback) &&
 		    !hides(running, topic_of(callback)))
-			row[count++] = (struct running_row){ (double)tally->times.sum, callback, node_name(callback), 0 };
+			row[count++] = (struct running_row){
+				(double)tally->times.sum, callback, node_name(callback), 0,
+			};
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++)
@@ -170,11 +174,14 @@ static void topics(struct running *running, struct table *table, struct running_
 	table_section(table, "topics", "Topics, most messages first", topic_columns, COUNT_OF(topic_columns));
 	for (unsigned i = 0; i < running->topics.count; i++) {
 		const struct running_tally *tally = &running->topics.of[i];
-		const struct model_topic *topic = tally->count + tally->taken ? model_topic(running->model, i) : NULL;
+		const struct model_topic *topic =
+			tally->count + tally->taken ? model_topic(running->model, i) : NULL;
 
 		if (topic && selection_topic(running->selection, topic->name) &&
 		    !hides(running, topic))
-			row[count++] = (struct running_row){ (double)(tally->count + tally->taken), topic, topic->name, 0 };
+			row[count++] = (struct running_row){
+				(double)(tally->count + tally->taken), topic, topic->name, 0,
+			};
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++) {
@@ -205,8 +212,11 @@ static void processes(struct running *running, struct table *table, struct runni
 	while ((slot = map_next(&running->processes, &at))) {
 		const struct running_process *process = slot->value;
 
-		if (process->count && selection_process(running->selection, process->name, process->pid))
-			row[count++] = (struct running_row){ (double)process->count, process, process->name, 0 };
+		if (process->count &&
+		    selection_process(running->selection, process->name, process->pid))
+			row[count++] = (struct running_row){
+				(double)process->count, process, process->name, 0,
+			};
 	}
 	count = order(row, count, most);
 	for (unsigned i = 0; i < count; i++) {
@@ -248,8 +258,10 @@ static void events(struct running *running, struct table *table, struct running_
 	table_section(table, "events_by_name", "Events, most frequent first", event_columns, COUNT_OF(event_columns));
 	for (unsigned i = 0; i < running->class_count; i++)
 		if (running->classes[i])
-			row[count++] = (struct running_row){ (double)running->classes[i], NULL, kymo_ctf_class(running->reader, i)->name,
-						     running->classes[i] };
+			row[count++] = (struct running_row){
+				(double)running->classes[i], NULL,
+				kymo_ctf_class(running->reader, i)->name, running->classes[i],
+			};
 	count = order(row, join_names(row, count), most);
 	for (unsigned i = 0; i < count; i++) {
 		cell_name(table, row[i].name);
@@ -262,8 +274,8 @@ static void events(struct running *running, struct table *table, struct running_
 
 static size_t rows_most(const struct running *running)
 {
-	const size_t counts[] = { running->callbacks.count, running->topics.count, running->processes.count,
-				  running->class_count };
+	const size_t counts[] = { running->callbacks.count, running->topics.count,
+				  running->processes.count, running->class_count };
 	size_t most = 1;
 
 	for (unsigned i = 0; i < COUNT_OF(counts); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `kymo why`: the passes. The first finds whose instances are taken apart and what is usual for them, the second keeps the
- * worst and a usual one, the third all that ran while they were under way. Paths and callbacks have the
- * same numbers in each.
+ * `kymo why`: the passes. The first finds whose instances are taken apart and what is usual for
+ * them, the second keeps the worst and a usual one, the third all that ran while they were under
+ * way. Paths and callbacks have the same numbers in each.
  */
 #include "report/why/report_why.h"
 
@@ -30,14 +30,18 @@ static void on_loss(void *context, const struct model_loss *loss)
 static const struct model_listener loss_listener = { .loss = on_loss };
 
 /* A new set of analyses for the next pass. */
-static int create_all(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
-		      unsigned windows, struct kymo_err *err)
+static int create_all(struct why_answer *answer, struct chains_options *chains,
+		      const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
 	const struct why_options *o = answer->options;
 	const uint64_t *ids = answer->ids ? answer->ids : &o->message;
 	unsigned id_count = answer->ids ? answer->id_count : o->message != 0;
 	struct why_callbacks_options runs = {
-		.worst = o->worst, .named_id = o->message, .at_ns = o->at_ns, .begin_ns = o->begin_ns, .end_ns = o->end_ns,
+		.worst = o->worst,
+		.named_id = o->message,
+		.at_ns = o->at_ns,
+		.begin_ns = o->begin_ns,
+		.end_ns = o->end_ns,
 		.near_index = answer->target.index,
 		.near_ns = answer->target.is_chain ? 0 : answer->target.usual_ns,
 	};
@@ -63,7 +67,8 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 		return -1;
 	if (answer->others)
 		pass_add(&answer->passes, &why_others_pass, answer->others);
-	if (o->captures && capture_create(&answer->capture, o->captures, answer->model, o->align, err))
+	if (o->captures &&
+	    capture_create(&answer->capture, o->captures, answer->model, o->align, err))
 		return -1;
 	if (answer->capture)
 		pass_add(&answer->passes, &capture_pass, answer->capture);
@@ -74,10 +79,11 @@ static int create_all(struct why_answer *answer, struct chains_options *chains, 
 	return model_listen(answer->model, &loss_listener, answer) ? err_no_memory(err) : 0;
 }
 
-static int pass(struct why_answer *answer, struct chains_options *chains, const struct why_window *window,
-		unsigned windows, struct kymo_err *err)
+static int pass(struct why_answer *answer, struct chains_options *chains,
+		const struct why_window *window, unsigned windows, struct kymo_err *err)
 {
-	const struct pass_options progress = { .progress = answer->options->progress, .context = answer->options->context };
+	const struct pass_options progress = { .progress = answer->options->progress,
+					       .context = answer->options->context };
 
 	if (create_all(answer, chains, window, windows, err))
 		return -1;
@@ -118,7 +124,8 @@ static int take_arrivals(struct why_answer *answer)
 	if (!stats)
 		return 0;
 	if (answer->options->message && stats->named.hop)
-		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->named);
+		failed |=
+			why_of_arrival(&answer->instance[answer->instances++], path, &stats->named);
 	else if (answer->options->at_ns && stats->at.hop)
 		failed |= why_of_arrival(&answer->instance[answer->instances++], path, &stats->at);
 	else if (!answer->options->at_ns)
@@ -169,10 +176,15 @@ static int take_instances(struct why_answer *answer, struct kymo_err *err)
 	return 0;
 }
 
-/* Who had the CPUs meanwhile, if the trace contains that. A pass of its own, as these are other events than the model's. */
-static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows, struct kymo_err *err)
+/*
+ * Who had the CPUs meanwhile, if the trace contains that. A pass of its own, as these are other
+ * events than the model's.
+ */
+static int cpu_pass(struct why_answer *answer, const struct why_window *window, unsigned windows,
+		    struct kymo_err *err)
 {
-	const struct pass_options progress = { .progress = answer->options->progress, .context = answer->options->context };
+	const struct pass_options progress = { .progress = answer->options->progress,
+					       .context = answer->options->context };
 
 	if (!sched_is_there(answer->reader))
 		return 0;
@@ -186,19 +198,22 @@ static int cpu_pass(struct why_answer *answer, const struct why_window *window, 
 static int cut_usual(struct why_answer *answer)
 {
 	struct why_parts usual;
-	int failed = why_cut(&usual, &answer->usual_because, &answer->usual, answer->others, answer->cpu);
+	int failed = why_cut(&usual, &answer->usual_because, &answer->usual, answer->others,
+			     answer->cpu);
 
 	for (unsigned i = 0; !failed && i < answer->instances; i++) {
 		failed = why_parts_copy(&answer->usual_parts[i], &usual);
 		for (unsigned hop = 0; !failed && hop < answer->usual.hops; hop++)
-			answer->joined |= why_join_ways(&answer->parts[i], &answer->usual_parts[i], hop);
+			answer->joined |=
+				why_join_ways(&answer->parts[i], &answer->usual_parts[i], hop);
 	}
 	why_parts_free(&usual);
 	return failed;
 }
 
 /* The second pass and those behind it. */
-static int take_apart(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
+static int take_apart(struct why_answer *answer, struct chains_options *chains,
+		      struct kymo_err *err)
 {
 	struct why_window window[WHY_WORST_MAX + 1];
 	unsigned windows = 0, i;
@@ -209,8 +224,9 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	if (why_lost_ids(answer))
 		return err_no_memory(err);
 	for (i = 0; i < answer->instances; i++)
-		window[windows++] = (struct why_window){
-			answer->instance[i].begin_ns, answer->instance[i].begin_ns + answer->instance[i].total_ns };
+		window[windows++] = (struct why_window){ answer->instance[i].begin_ns,
+							 answer->instance[i].begin_ns +
+								 answer->instance[i].total_ns };
 	if (answer->usual.total_ns >= 0)
 		window[windows++] = (struct why_window){
 			answer->usual.begin_ns, answer->usual.begin_ns + answer->usual.total_ns };
@@ -219,14 +235,15 @@ static int take_apart(struct why_answer *answer, struct chains_options *chains, 
 	if (cpu_pass(answer, window, windows, err))
 		return -1;
 	for (i = 0; i < answer->instances; i++)
-		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i], answer->others,
-				  answer->cpu);
+		failed |= why_cut(&answer->parts[i], &answer->because[i], &answer->instance[i],
+				  answer->others, answer->cpu);
 	if (!failed && answer->usual.total_ns >= 0)
 		failed = cut_usual(answer);
 	return failed ? err_no_memory(err) : 0;
 }
 
-static int only_target(struct why_answer *answer, struct chains_options *chains, struct kymo_err *err)
+static int only_target(struct why_answer *answer, struct chains_options *chains,
+		       struct kymo_err *err)
 {
 	uint32_t bits = chains_path_count(answer->chains), index = answer->target.index;
 	uint8_t *collect = calloc(bits / 8 + 1, 1);
@@ -236,7 +253,8 @@ static int only_target(struct why_answer *answer, struct chains_options *chains,
 		return err_no_memory(err);
 	if (answer->target.is_chain) {
 		/* And the steps before, for what got lost on the way. */
-		for (const struct chains_path *path = chains_path(answer->chains, index); path; path = path->parent)
+		for (const struct chains_path *path = chains_path(answer->chains, index); path;
+		     path = path->parent)
 			collect[path->index / 8] |= (uint8_t)(1u << path->index % 8);
 		chains->near_ns = answer->target.usual_ns;
 	}

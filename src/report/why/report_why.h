@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kymo why` answers: the worst instances of a chain or a callback, taken apart, and one sentence. */
+/*
+ * What `kymo why` answers: the worst instances of a chain or a callback, taken apart, and one
+ * sentence.
+ */
 #ifndef KYMO_REPORT_WHY_H
 #define KYMO_REPORT_WHY_H
 
@@ -21,14 +24,19 @@ struct why_options {
 	enum table_format format;
 	const char *pattern;		/* a chain; NULL: none was named */
 	const char *callback;		/* glob: node, or "/node timer 10 ms"; NULL: none was named */
-	uint64_t message;		/* the chain that this publication is in; 0: none was named */
-	int64_t at_ns;			/* explain what is under way then rather than the worst; 0: not */
+	/* the chain that this publication is in; 0: none was named */
+	uint64_t message;
+	/* explain what is under way then rather than the worst; 0: not */
+	int64_t at_ns;
 	unsigned worst;			/* instances to take apart, 1 to WHY_WORST_MAX */
 	bool all_topics, latest;	/* as for flow */
 	int64_t begin_ns, end_ns;	/* of what begins; INT64_MIN, INT64_MAX: not limited */
-	const struct simclock *clock;	/* that @reader was attached to; NULL: times are those of the system */
-	const struct align *align;	/* how the clocks of the hosts compare; NULL: there is one */
-	const struct captures *captures;	/* what was on the wire meanwhile; NULL: not known */
+	/* that @reader was attached to; NULL: times are those of the system */
+	const struct simclock *clock;
+	/* how the clocks of the hosts compare; NULL: there is one */
+	const struct align *align;
+	/* what was on the wire meanwhile; NULL: not known */
+	const struct captures *captures;
 	uint64_t told_lost;		/* events lost as the recorder counted them; 0: not known */
 	/* Called now and then with how far the reading is; events 0: it is over. May be NULL. */
 	void (*progress)(void *context, uint64_t events, uint64_t clock_ns);
@@ -39,19 +47,21 @@ struct why_options {
 };
 
 /**
- * why_run() - read the trace three times (whose instances, which of them, what ran meanwhile) and write the answer
+ * why_run() - read the trace three times (whose instances, which of them, what ran meanwhile) and
+ * write the answer
  * @path: of the trace, as the user named it
  * @lost: set to whether events were lost
  *
  * Context: allocates and blocks.
- * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1 with @err.
+ * Return: KYMO_EXIT_OK; KYMO_EXIT_EMPTY when there was nothing to show (the output says why); -1
+ * with @err.
  */
 int why_run(struct kymo_ctf_reader *reader, const char *path, const struct why_options *options,
 	    struct table *table, bool *lost, struct kymo_err *err);
 
 /**
- * why_flow_spans() - what `kymo flow` shows of a program of kymo.h: the worst instances of a loop or
- * span, with each span inside
+ * why_flow_spans() - what `kymo flow` shows of a program of kymo.h: the worst instances of a loop
+ * or span, with each span inside
  * @options: callback is the loop or span; NULL: the worst loop, else the worst span
  *
  * Context: allocates and blocks.

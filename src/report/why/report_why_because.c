@@ -26,8 +26,12 @@ static bool is_same_reason(const struct why_part *a, const struct why_part *b)
 	return a->kind == b->kind && (a->kind != WHY_PREEMPTED || a->by_tid == b->by_tid);
 }
 
-/* Return: the longest of what the culprit of @cause did beside executing and that is less than @below_ns. */
-static struct reason next_reason(const struct why_parts *because, const struct why_cause *cause, int64_t below_ns)
+/*
+ * Return: the longest of what the culprit of @cause did beside executing and that is less than
+ * @below_ns.
+ */
+static struct reason next_reason(const struct why_parts *because, const struct why_cause *cause,
+				 int64_t below_ns)
 {
 	struct reason best = { 0 };
 
@@ -39,7 +43,8 @@ static struct reason next_reason(const struct why_parts *because, const struct w
 		for (unsigned k = 0; k < because->count; k++) {
 			const struct why_part *part = &because->part[k];
 
-			if (part->callback != cause->part->callback || part->is_group != cause->part->is_group ||
+			if (part->callback != cause->part->callback ||
+			    part->is_group != cause->part->is_group ||
 			    !is_same_reason(part, reason.part))
 				continue;
 			reason.ns += part->ns;
@@ -77,8 +82,8 @@ static void reason_text(const struct reason *reason, char *buffer, size_t size)
 		snprintf(buffer, size, "kept waiting %s by %s%s", time, why_by(reason->part, by, sizeof(by)), times);
 }
 
-char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
-		       size_t size)
+char *why_because_text(const struct why_answer *answer, unsigned rank,
+		       const struct why_cause *cause, char *buffer, size_t size)
 {
 	struct reason reason = { .ns = INT64_MAX };
 	char text[160];
@@ -125,7 +130,9 @@ static void because_row(const struct why_answer *answer, unsigned rank, const st
 	table_text(t, why_where(answer, part, text, sizeof(text)));
 	table_u64(t, part->is_group);
 	table_text(t, why_kind_name(part->kind));
-	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED
+			      ? why_by(part, text, sizeof(text))
+			      : NULL);
 	table_text(t, part->call);
 	table_ns(t, part->ns);
 	table_u64(t, part->pieces);

@@ -7,7 +7,10 @@
 #include "analysis/pass/under_way.h"
 #include "report/why/report_why_internal.h"
 
-/* The chain is taken rather than the callback in it, unless it explains less than this share of its excess. */
+/*
+ * The chain is taken rather than the callback in it, unless it explains less than this share of its
+ * excess.
+ */
 #define CHAIN_SHARE 0.9
 
 bool why_is_asked(const struct why_answer *answer, const struct model_callback *callback)
@@ -16,7 +19,8 @@ bool why_is_asked(const struct why_answer *answer, const struct model_callback *
 	const struct model_node *node = model_callback_node(callback);
 	char label[WHY_LABEL_MAX];
 
-	return (node && text_ros_glob(glob, node->full_name)) || text_ros_glob(glob, callback->symbol) ||
+	return (node && text_ros_glob(glob, node->full_name)) ||
+	       text_ros_glob(glob, callback->symbol) ||
 	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
 }
 
@@ -29,9 +33,11 @@ static int64_t excess(const struct histogram *total, int64_t worst_ns)
 }
 
 /*
- * What is under way at the moment asked for: if something was named, what fits best; else, how far it is above the usual one.
+ * What is under way at the moment asked for: if something was named, what fits best; else, how far
+ * it is above the usual one.
  */
-static int64_t at_value(const struct why_answer *answer, int64_t begin_ns, int64_t total_ns, const struct histogram *total)
+static int64_t at_value(const struct why_answer *answer, int64_t begin_ns, int64_t total_ns,
+			const struct histogram *total)
 {
 	const struct why_options *o = answer->options;
 	const int64_t rank = under_way(begin_ns, begin_ns + total_ns, o->at_ns);
@@ -48,10 +54,13 @@ static int64_t chain_value(const struct why_answer *answer, const struct chains_
 		return excess(&stats->total, stats->worst_count && !stats->worst->is_startup
 						     ? stats->worst->total_ns
 						     : 0);
-	return stats->at.part_ns ? at_value(answer, stats->at.begin_ns, stats->at.total_ns, &stats->total) : -1;
+	return stats->at.part_ns
+		       ? at_value(answer, stats->at.begin_ns, stats->at.total_ns, &stats->total)
+		       : -1;
 }
 
-static void set(struct why_target *target, bool is_chain, uint32_t index, const struct histogram *total)
+static void set(struct why_target *target, bool is_chain, uint32_t index,
+		const struct histogram *total)
 {
 	*target = (struct why_target){
 		.is_found = true, .is_chain = is_chain, .index = index, .count = total->count,
@@ -95,7 +104,8 @@ static bool is_startup(const struct model_callback *callback, const struct why_c
 				      : publisher && chains_is_infrastructure(publisher->topic);
 }
 
-static int64_t callback_value(const struct why_answer *answer, const struct model_callback *callback)
+static int64_t callback_value(const struct why_answer *answer,
+			      const struct model_callback *callback)
 {
 	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
 	char label[WHY_LABEL_MAX];
@@ -112,13 +122,16 @@ static int64_t callback_value(const struct why_answer *answer, const struct mode
 		return -1;
 	if (answer->options->at_ns)
 		return runs->at.total_ns < 0 ? -1
-					     : at_value(answer, why_run_begin(&runs->at), runs->at.total_ns, &runs->total);
+					     : at_value(answer, why_run_begin(&runs->at),
+							runs->at.total_ns, &runs->total);
 	return excess(&runs->total, runs->worst_count && !runs->worst->is_startup
 					    ? runs->worst->total_ns
 					    : 0);
 }
 
-/* How long its instance took that is under way at the moment that was asked for; 0: no moment was. */
+/*
+ * How long its instance took that is under way at the moment that was asked for; 0: no moment was.
+ */
 static int64_t at_total(const struct why_answer *answer, const struct model_callback *callback)
 {
 	const struct why_callback *runs = why_callback(answer->callbacks, callback->index);
@@ -126,7 +139,10 @@ static int64_t at_total(const struct why_answer *answer, const struct model_call
 	return answer->options->at_ns && runs ? runs->at.total_ns : 0;
 }
 
-/* Several subscriptions receive one message, which begins at the same time for all: the slowest counts. */
+/*
+ * Several subscriptions receive one message, which begins at the same time for all: the slowest
+ * counts.
+ */
 static const struct model_callback *worst_callback(const struct why_answer *answer, int64_t *most)
 {
 	const struct model_callback *best = NULL;
@@ -136,7 +152,8 @@ static const struct model_callback *worst_callback(const struct why_answer *answ
 		const struct model_callback *callback = model_callback(answer->model, i);
 		int64_t value = callback_value(answer, callback);
 
-		if (value > *most || (best && value == *most && at_total(answer, callback) > at_total(answer, best))) {
+		if (value > *most || (best && value == *most &&
+				      at_total(answer, callback) > at_total(answer, best))) {
 			*most = value;
 			best = callback;
 		}
@@ -157,5 +174,6 @@ void why_choose(struct why_answer *answer)
 	if (chain)
 		set(&answer->target, true, chain->index, &chain->stats->total);
 	else if (callback)
-		set(&answer->target, false, callback->index, &why_callback(answer->callbacks, callback->index)->total);
+		set(&answer->target, false, callback->index,
+		    &why_callback(answer->callbacks, callback->index)->total);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kymo why`: single messages that did not come to where they should have: between which two points they were lost, and why. */
+/*
+ * `kymo why`: single messages that did not come to where they should have: between which two points
+ * they were lost, and why.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,7 +153,8 @@ static void reason_of_trace(const struct fate *fate, char *buffer, size_t size)
 }
 
 /* What the trace and the captures say. */
-static char *reason(const struct why_answer *answer, const struct fate *fate, char *buffer, size_t size)
+static char *reason(const struct why_answer *answer, const struct fate *fate, char *buffer,
+		    size_t size)
 {
 	size_t used;
 
@@ -209,7 +213,8 @@ static const char *by_whom(const struct fate *fate)
 /* Is it one of those that did not come to @path? */
 static bool is_of(const struct fate *fate, const struct chains_path *path)
 {
-	if (fate->subscription != path->callback->subscription || fate->publisher != path->parent->publisher)
+	if (fate->subscription != path->callback->subscription ||
+	    fate->publisher != path->parent->publisher)
 		return false;
 	for (unsigned i = 0; i < path->untaken_count; i++)
 		if (path->untaken[i] == fate->id)
@@ -229,7 +234,8 @@ uint64_t why_fate_lost(const struct why_answer *answer, const struct chains_path
 	return lost;
 }
 
-char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer, size_t size)
+char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer,
+		     size_t size)
 {
 	unsigned count[FATE_WHYS] = { 0 };
 	const struct fate *fate;
@@ -338,13 +344,17 @@ static void fate_sentence(const struct why_answer *answer, char *buffer, size_t 
 	}
 	used = (size_t)snprintf(buffer, size, "message %" PRIu64 " of %s, published by %s, ", fate->id, fate->publisher->topic->name,
 				by_whom(fate));
-	for (unsigned i = 0; (fate = fates_at(answer->fates, i)) && i < SAID_MAX && used < size; i++)
+	for (unsigned i = 0; (fate = fates_at(answer->fates, i)) && i < SAID_MAX && used < size;
+	     i++)
 		if (fate->why == FATE_CAME)
 			used += (size_t)snprintf(buffer + used, size - used, "%sreached %s, whose callback has no end in the trace",
 						 i ? "; it " : "", to_whom(fate));
 		else
-			used += (size_t)snprintf(buffer + used, size - used, "%snever reached %s: lost between %s and %s: %s", i ? "; it " : "",
-						 to_whom(fate), from_point(fate), to_point(fate), reason(answer, fate, text, sizeof(text)));
+			used += (size_t)snprintf(buffer + used, size - used,
+						 "%snever reached %s: lost between %s and %s: %s",
+						 i ? "; it " : "", to_whom(fate), from_point(fate),
+						 to_point(fate),
+						 reason(answer, fate, text, sizeof(text)));
 }
 
 void why_print_fate(struct why_answer *answer)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of `kymo why`: report_why.c (passes), report_why_choose.c (whose instances), report_why_print.c, report_why_text.c. */
+/*
+ * Shared by the files of `kymo why`: report_why.c (passes), report_why_choose.c (whose instances),
+ * report_why_print.c, report_why_text.c.
+ */
 #ifndef KYMO_REPORT_WHY_INTERNAL_H
 #define KYMO_REPORT_WHY_INTERNAL_H
 
@@ -38,7 +41,8 @@ struct why_answer {
 	struct why_others *others;
 	struct capture *capture;	/* NULL: no captures were given */
 	struct fates *fates;		/* of ids; NULL: of none */
-	uint64_t *ids;			/* of messages that were lost, and of the one asked for; NULL: not known yet */
+	/* of messages that were lost, and of the one asked for; NULL: not known yet */
+	uint64_t *ids;
 	unsigned id_count;
 	struct passes cpu_passes;	/* of the last one: */
 	struct why_cpu *cpu;		/* NULL: the trace has no events of the kernel */
@@ -51,10 +55,12 @@ struct why_answer {
 	unsigned instances;
 	struct why_instance usual;	/* total_ns < 0: none */
 	struct why_parts usual_because;
-	struct why_parts usual_parts[WHY_WORST_MAX];	/* of the usual one, next to each instance */
+	/* of the usual one, next to each instance */
+	struct why_parts usual_parts[WHY_WORST_MAX];
 	bool is_known;		/* something has the name that was asked for, ... */
 	char near[1024];	/* ... or, "": nothing has nearly that name */
-	bool joined;		/* the way of a message is transport because only one of two is split */
+	/* the way of a message is transport because only one of two is split */
+	bool joined;
 };
 
 #define WHY_LABEL_MAX 512
@@ -74,7 +80,10 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 
 /* report_why_text.c */
 
-/* What took the most time above the usual: a part, or all parts of an instance that the same one is to blame for. */
+/*
+ * What took the most time above the usual: a part, or all parts of an instance that the same one is
+ * to blame for.
+ */
 struct why_cause {
 	const struct why_part *part;	/* the longest of them; NULL: there are none */
 	int64_t ns, usual_ns;
@@ -87,19 +96,21 @@ struct why_cause why_cause(const struct why_answer *answer, unsigned rank);
 /* "143.2 ms, usually 38.1 ms: queued ..." Return: @buffer. */
 char *why_sentence(const struct why_answer *answer, unsigned rank, char *buffer, size_t size);
 /* Who did it, or what: a callback, "/scan to /planner", a topic. Return: @buffer. */
-char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size);
+char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer,
+	      size_t size);
 /* PREEMPTED: who had the CPU; BLOCKED: who woke it. Return: @buffer. */
 char *why_by(const struct why_part *part, char *buffer, size_t size);
 /* "thread 123 of container", of several hosts " on robot", too. Return: @buffer. */
-char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size);
+char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer,
+		size_t size);
 /* The chain's steps, or the callback. Return: @buffer. */
 char *why_target_label(const struct why_answer *answer, char *buffer, unsigned size);
 
 /* report_why_because.c: why the one took so long behind whom an instance was queued */
 
 /* "; meanwhile it was preempted 30 ms by hog (77)", behind the sentence about @cause; or "". Return: @buffer. */
-char *why_because_text(const struct why_answer *answer, unsigned rank, const struct why_cause *cause, char *buffer,
-		       size_t size);
+char *why_because_text(const struct why_answer *answer, unsigned rank,
+		       const struct why_cause *cause, char *buffer, size_t size);
 void why_print_because(struct why_answer *answer);
 
 /* report_why_lost.c: messages of the chain that were published and never taken */
@@ -117,7 +128,8 @@ const struct chains_path *why_next_link(const struct why_answer *answer, unsigne
 /* Of those that did not come to @path, how many are lost. */
 uint64_t why_fate_lost(const struct why_answer *answer, const struct chains_path *path);
 /* " (3 before its first one, 2 underway)", of what did not come to @path; or "". Return: @buffer. */
-char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer, size_t size);
+char *why_fate_kinds(const struct why_answer *answer, const struct chains_path *path, char *buffer,
+		     size_t size);
 /* What was lost on the way of the chain, and where the message asked for did not come. */
 void why_print_lost(struct why_answer *answer);
 /* The whole answer about a message that came to nobody. */
@@ -128,10 +140,11 @@ char *why_offset(const struct why_answer *answer, int64_t ns, char *buffer, size
 /* report_why_wire.c: captured packets */
 
 /* ": a packet of it was lost, and sent again 38.2 ms after the first one", of a part before the message was in the reader's cache; or "". Return: @buffer. */
-char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance, const struct why_part *part, char *buffer,
-		    size_t size);
+char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance,
+		    const struct why_part *part, char *buffer, size_t size);
 /* "; the captures have no packet of it", of a message that was lost; or "". Return: @buffer. */
-char *why_wire_lost(const struct why_answer *answer, const struct fate *fate, char *buffer, size_t size);
+char *why_wire_lost(const struct why_answer *answer, const struct fate *fate, char *buffer,
+		    size_t size);
 void why_print_wire(struct why_answer *answer);
 
 /* report_why_print.c */

@@ -35,7 +35,10 @@ static bool next_link(const struct why_answer *answer, unsigned from, struct los
 
 	if (!path)
 		return false;
-	*link = (struct lost_link){ .step = path->depth, .path = path, .messages = path->parent->count, .lost = why_fate_lost(answer, path) };
+	*link = (struct lost_link){
+		.step = path->depth, .path = path, .messages = path->parent->count,
+		.lost = why_fate_lost(answer, path),
+	};
 	chains_step_label(path->parent, link->topic, sizeof(link->topic));
 	chains_step_label(path, link->to, sizeof(link->to));
 	return true;
@@ -50,10 +53,11 @@ char *why_lost_text(const struct why_answer *answer, char *buffer, size_t size)
 	*buffer = '\0';
 	while (used < size && next_link(answer, link.step, &link))
 		if (link.lost)
-			used += (size_t)snprintf(buffer + used, size - used,
-						 "%s%" PRIu64 " of %" PRIu64 " messages of %s never reached %s%s", used ? "; " : "",
-						 link.lost, link.messages, link.topic, link.to,
-						 why_fate_kinds(answer, link.path, kinds, sizeof(kinds)));
+			used += (size_t)snprintf(
+				buffer + used, size - used,
+				"%s%" PRIu64 " of %" PRIu64 " messages of %s never reached %s%s",
+				used ? "; " : "", link.lost, link.messages, link.topic, link.to,
+				why_fate_kinds(answer, link.path, kinds, sizeof(kinds)));
 	return buffer;
 }
 
@@ -73,7 +77,8 @@ int why_lost_ids(struct why_answer *answer)
 		answer->ids[answer->id_count++] = answer->options->message;
 	for (path = why_next_link(answer, 0); path; path = why_next_link(answer, path->depth)) {
 		if (path->untaken_count)
-			memcpy(answer->ids + answer->id_count, path->untaken, path->untaken_count * sizeof(*path->untaken));
+			memcpy(answer->ids + answer->id_count, path->untaken,
+			       path->untaken_count * sizeof(*path->untaken));
 		answer->id_count += path->untaken_count;
 	}
 	return 0;

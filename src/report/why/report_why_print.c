@@ -45,7 +45,9 @@ static void by_cell(struct table *t, const struct why_part *part)
 {
 	char text[64];
 
-	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED ? why_by(part, text, sizeof(text)) : NULL);
+	table_text(t, part->kind == WHY_PREEMPTED || part->kind == WHY_BLOCKED
+			      ? why_by(part, text, sizeof(text))
+			      : NULL);
 }
 
 static void part_row(struct why_answer *answer, unsigned rank, const struct why_part *part)
@@ -125,7 +127,8 @@ static void sum_row(struct why_answer *answer, unsigned rank)
 	table_text(t, "= all");
 	table_text(t, "");
 	cells_none(t, 4);
-	table_ns_within(t, answer->instance[rank].total_ns, why_total_error(&answer->instance[rank]));
+	table_ns_within(t, answer->instance[rank].total_ns,
+			why_total_error(&answer->instance[rank]));
 	CELL_IF(t, answer->usual.total_ns >= 0,
 		table_ns_within(t, answer->usual.total_ns, why_total_error(&answer->usual)));
 	cells_none(t, 8);
@@ -144,7 +147,10 @@ void why_print_parts(struct why_answer *answer)
 		const struct why_parts *parts = &answer->parts[rank];
 		unsigned i, next = 0;
 
-		/* As text each instance has a table of its own; elsewhere one has them all, by rank. */
+		/*
+		 * As text each instance has a table of its own; elsewhere one has them all, by
+		 * rank.
+		 */
 		if (rank && answer->options->format == TABLE_TEXT)
 			snprintf(title, sizeof(title), "The parts of number %u", rank + 1);
 		else
@@ -262,7 +268,8 @@ static void print_remarks(struct why_answer *answer)
 			   "blocked; record with kymo record --kernel.");
 }
 
-static void value_within(const struct why_answer *answer, const char *key, const char *title, int64_t ns, int64_t error_ns)
+static void value_within(const struct why_answer *answer, const char *key, const char *title,
+			 int64_t ns, int64_t error_ns)
 {
 	char text[TEXT_QUANTITY_MAX + 1], quantity[TEXT_QUANTITY_MAX];
 	struct table *t = answer->table;

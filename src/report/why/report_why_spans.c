@@ -282,7 +282,8 @@ static void look_for_name(struct why_answer *answer, const struct span_answer *s
 		text_nearest_try(&nearest, colon ? colon + 1 : typed,
 				 spans_stats_row(spans->stats, SPANS_OF_SPANS, i)->name->name);
 	for (unsigned i = 0; i < loops_count(spans->loops); i++)
-		text_nearest_try(&nearest, colon ? colon + 1 : typed, loops_at(spans->loops, i)->name->name);
+		text_nearest_try(&nearest, colon ? colon + 1 : typed,
+				 loops_at(spans->loops, i)->name->name);
 	if (nearest.name)
 		(void)snprintf(answer->near, sizeof(answer->near), "%s", nearest.name);
 }

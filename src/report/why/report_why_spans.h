@@ -4,8 +4,8 @@
  * apart. Shared by report_why_spans.c (passes), report_why_spans_cut.c (parts),
  * report_why_spans_print.c.
  *
- * Context: not thread-safe. why_spans_answer() and why_spans_find() read the trace: they allocate and
- * block.
+ * Context: not thread-safe. why_spans_answer() and why_spans_find() read the trace: they allocate
+ * and block.
  */
 #ifndef KYMO_REPORT_WHY_SPANS_H
 #define KYMO_REPORT_WHY_SPANS_H

@@ -145,7 +145,10 @@ int why_flow_spans(struct kymo_ctf_reader *reader, const char *path,
 	answer->options = options;
 	answer->reader = reader;
 	answer->path = path;
-	status = why_spans_find(answer, err) ? -1 : !answer->is_found ? 0 : answer->instances ? 1 : 2;
+	status = why_spans_find(answer, err) ? -1
+		 : !answer->is_found         ? 0
+		 : answer->instances         ? 1
+					     : 2;
 	if (status == 1)
 		print(answer, table);
 	else if (status == 2)

@@ -17,12 +17,14 @@ static bool is_same_culprit(const struct why_part *a, const struct why_part *b)
 	if (a->kind == WHY_QUEUED)
 		return a->callback == b->callback && a->is_group == b->is_group;
 	if (a->kind == WHY_PREEMPTED)
-		return a->by_tid == b->by_tid && a->thread->process->host == b->thread->process->host;
+		return a->by_tid == b->by_tid &&
+		       a->thread->process->host == b->thread->process->host;
 	return a->hop == b->hop;
 }
 
 /* All that is to be blamed on whom @part is. */
-static struct why_cause cause_of(const struct why_answer *answer, unsigned rank, const struct why_part *part)
+static struct why_cause cause_of(const struct why_answer *answer, unsigned rank,
+				 const struct why_part *part)
 {
 	const struct why_instance *instance = &answer->instance[rank];
 	const struct why_parts *parts = &answer->parts[rank];
@@ -92,7 +94,8 @@ char *why_by(const struct why_part *part, char *buffer, size_t size)
 	return buffer;
 }
 
-char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer, size_t size)
+char *why_who(const struct why_instance *instance, const struct why_part *part, char *buffer,
+	      size_t size)
 {
 	const struct why_hop *hop = &instance->hop[part->hop];
 	char topic[WHY_LABEL_MAX / 2], node[WHY_LABEL_MAX / 2];
@@ -127,7 +130,8 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 	return buffer;
 }
 
-char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer, size_t size)
+char *why_where(const struct why_answer *answer, const struct why_part *part, char *buffer,
+		size_t size)
 {
 	const struct model_process *process = part->thread ? part->thread->process : NULL;
 	bool several = answer->options->align && process && *process->hostname;
@@ -162,8 +166,8 @@ static void times_where(const struct why_cause *cause, char *buffer, size_t size
 		snprintf(buffer, size, "%s", where);
 }
 
-static void queued_text(const struct why_instance *instance, const struct why_cause *cause, const char *time,
-			char *buffer, size_t size)
+static void queued_text(const struct why_instance *instance, const struct why_cause *cause,
+			const char *time, char *buffer, size_t size)
 {
 	const struct why_part *part = cause->part;
 	char who[WHY_LABEL_MAX], where[160];
@@ -178,8 +182,8 @@ static void queued_text(const struct why_instance *instance, const struct why_ca
 			 who, part->is_group ? "callback group" : "executor", where);
 }
 
-static void preempted_text(const struct why_instance *instance, const struct why_cause *cause, const char *time,
-			   char *buffer, size_t size)
+static void preempted_text(const struct why_instance *instance, const struct why_cause *cause,
+			   const char *time, char *buffer, size_t size)
 {
 	const char *others = cause->parts > 1 ? " and others" : "";
 	char who[WHY_LABEL_MAX], node[WHY_LABEL_MAX / 2], where[160];
@@ -197,8 +201,8 @@ static void preempted_text(const struct why_instance *instance, const struct why
 		snprintf(buffer, size, "%s%s waited %s for an idle CPU to wake up (%s)", node, others, time, where);
 }
 
-static void blocked_text(const struct why_cause *cause, const char *who, const char *time, const char *usual, char *buffer,
-			 size_t size)
+static void blocked_text(const struct why_cause *cause, const char *who, const char *time,
+			 const char *usual, char *buffer, size_t size)
 {
 	char woke[64], by[96] = "", call[64] = "";
 
@@ -210,7 +214,8 @@ static void blocked_text(const struct why_cause *cause, const char *who, const c
 	snprintf(buffer, size, "%s was blocked %s%s while it ran%s, usually %s", who, time, call, by, usual);
 }
 
-static void cause_text(const struct why_instance *instance, const struct why_cause *cause, char *buffer, size_t size)
+static void cause_text(const struct why_instance *instance, const struct why_cause *cause,
+		       char *buffer, size_t size)
 {
 	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
 	char major[64];
@@ -301,5 +306,6 @@ char *why_target_label(const struct why_answer *answer, char *buffer, unsigned s
 	if (answer->target.is_chain)
 		return chains_label(chains_path(answer->chains, answer->target.index), buffer,
 				    size);
-	return model_callback_label(model_callback(answer->model, answer->target.index), buffer, size);
+	return model_callback_label(model_callback(answer->model, answer->target.index), buffer,
+				    size);
 }

@@ -8,19 +8,24 @@
 #include "report/why/report_why_internal.h"
 
 /* The packets of the message that came to step @hop. */
-static const struct capture_message *captured(const struct why_answer *answer, const struct why_instance *instance, unsigned hop)
+static const struct capture_message *captured(const struct why_answer *answer,
+					      const struct why_instance *instance, unsigned hop)
 {
-	return hop && instance->hop[hop - 1].publisher ? capture_publication(answer->capture, instance->hop[hop - 1].at.id) : NULL;
+	return hop && instance->hop[hop - 1].publisher
+		       ? capture_publication(answer->capture, instance->hop[hop - 1].at.id)
+		       : NULL;
 }
 
-/* Is it time before the message was in the reader's cache? Packets do not explain the time after. */
+/*
+ * Is it time before the message was in the reader's cache? Packets do not explain the time after.
+ */
 static bool is_before_cache(const struct why_part *part)
 {
 	return why_is_way(part->kind) && part->kind != WHY_CACHE;
 }
 
-char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance, const struct why_part *part, char *buffer,
-		    size_t size)
+char *why_wire_text(const struct why_answer *answer, const struct why_instance *instance,
+		    const struct why_part *part, char *buffer, size_t size)
 {
 	const struct capture_message *message, *before;
 	const struct why_hop *from;
@@ -37,19 +42,22 @@ char *why_wire_text(const struct why_answer *answer, const struct why_instance *
 		return buffer;
 	}
 	from = &instance->hop[part->hop - 1];
-	before = capture_before(answer->capture, from->publisher, message->id, part->begin_ns, part->end_ns);
+	before = capture_before(answer->capture, from->publisher, message->id, part->begin_ns,
+				part->end_ns);
 	if (before)
 		snprintf(buffer, size, ": the earlier message %" PRIu64 " was sent again meanwhile", before->id);
 	return buffer;
 }
 
-char *why_wire_lost(const struct why_answer *answer, const struct fate *fate, char *buffer, size_t size)
+char *why_wire_lost(const struct why_answer *answer, const struct fate *fate, char *buffer,
+		    size_t size)
 {
 	const struct capture_message *message;
 	char text[WHY_LABEL_MAX];
 
 	*buffer = '\0';
-	if (!answer->capture || fate->why == FATE_CAME || fate->why == FATE_OVERWRITTEN || fate->why == FATE_CLEARED)
+	if (!answer->capture || fate->why == FATE_CAME || fate->why == FATE_OVERWRITTEN ||
+	    fate->why == FATE_CLEARED)
 		return buffer;
 	message = capture_publication(answer->capture, fate->id);
 	if (!message && capture_covers(answer->capture, fate->publish_ns))
