@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wraps malloc() and its family, of whatever allocator the program uses. Names and fields of the events are those of LTTng's
- * liblttng-ust-libc-wrapper. LTTng has no event for aligned_alloc(), so it is recorded as memalign; reallocarray() is recorded as
- * realloc.
+ * Wraps malloc() and its family, of whatever allocator the program uses. Names and fields of the
+ * events are those of LTTng's liblttng-ust-libc-wrapper. LTTng has no event for aligned_alloc(), so
+ * it is recorded as memalign; reallocarray() is recorded as realloc.
  *
- * dlsym() finds the allocator, but dlsym() may itself allocate. Until the allocator is found, memory comes from a small arena that
- * is never freed. A program whose executable has its own malloc() does not call these functions at all.
+ * dlsym() finds the allocator, but dlsym() may itself allocate. Until the allocator is found,
+ * memory comes from a small arena that is never freed. A program whose executable has its own
+ * malloc() does not call these functions at all.
  *
  * Context: that of the functions themselves, and of kymo__reserve().
  */
@@ -61,17 +62,24 @@ static void *arena_take(size_t size, size_t align)
 	at = __atomic_fetch_add(&arena_used, whole, __ATOMIC_RELAXED);
 	if (at > ARENA_SIZE - whole)
 		return NULL;
-	return (void *)(((uintptr_t)arena + at + align - 1) & ~((uintptr_t)align - 1));	/* never used before: all zero */
+	/* never used before: all zero */
+	return (void *)(((uintptr_t)arena + at + align - 1) & ~((uintptr_t)align - 1));
 }
 
-/* The union avoids a conversion from an object pointer to a function pointer, which ISO C does not have. */
+/*
+ * The union avoids a conversion from an object pointer to a function pointer, which ISO C does not
+ * have.
+ */
 #define FIND(name) ({							\
 		union { void *object; __typeof__(below.name) function; } found_;	\
 		found_.object = dlsym(RTLD_NEXT, #name);			\
 		below.name = found_.function;					\
 	})
 
-/* Find the allocator. Two threads may run this at once: they find the same functions. Return: false: this thread is in dlsym(). */
+/*
+ * Find the allocator. Two threads may run this at once: they find the same functions. Return:
+ * false: this thread is in dlsym().
+ */
 static bool find(void)
 {
 	if (finding)
@@ -145,7 +153,9 @@ KYMO_EXPORT void *malloc(size_t size)
 	return ptr;
 }
 
-/* The event is recorded before the call: after it, another thread may already have the same memory. */
+/*
+ * The event is recorded before the call: after it, another thread may already have the same memory.
+ */
 KYMO_EXPORT void free(void *ptr)
 {
 	RECORD(libc_free, malloc_count(NULL, 0, ptr, size_of(ptr)), NUMBER(ptr));
@@ -168,7 +178,10 @@ KYMO_EXPORT void *calloc(size_t nmemb, size_t size)
 	return ptr;
 }
 
-/* Copy a block of the arena to new memory. The block's size is unknown, so bytes after the block may be copied, too: harmless. */
+/*
+ * Copy a block of the arena to new memory. The block's size is unknown, so bytes after the block
+ * may be copied, too: harmless.
+ */
 static void *from_arena(const char *in_ptr, size_t size)
 {
 	size_t left = (size_t)(arena + ARENA_SIZE - in_ptr);
@@ -187,7 +200,8 @@ static void *resize(void *in_ptr, size_t size)
 	if (is_arena(in_ptr))
 		ptr = from_arena(in_ptr, size);
 	else
-		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);	/* not ready: then in_ptr is NULL */
+		/* not ready: then in_ptr is NULL */
+		ptr = ready() ? below.realloc(in_ptr, size) : arena_take(size, 0);
 	/* If it fails, the old block stays. */
 	RECORD(libc_realloc,
 	       malloc_count(ptr, size_of(ptr), ptr || !size ? in_ptr : NULL,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of calls to libc, e.g. malloc(). They are emitted inside of malloc() itself, so nothing here may allocate memory. */
+/*
+ * Events of calls to libc, e.g. malloc(). They are emitted inside of malloc() itself, so nothing
+ * here may allocate memory.
+ */
 #ifndef KYMO_MALLOC_EMIT_H
 #define KYMO_MALLOC_EMIT_H
 
@@ -39,8 +42,9 @@ bool malloc_may_emit(void);
 /**
  * malloc_emit() - record an event with @size bytes of @payload
  *
- * Nothing is recorded inside of another event (the tracer's own calls of libc), in a process that is not registered, and on a
- * thread that has begun to end. errno is preserved. Context: as kymo__reserve().
+ * Nothing is recorded inside of another event (the tracer's own calls of libc), in a process that
+ * is not registered, and on a thread that has begun to end. errno is preserved. Context: as
+ * kymo__reserve().
  */
 void malloc_emit(unsigned id, const void *payload, size_t size);
 

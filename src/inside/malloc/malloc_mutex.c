@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records when pthread_mutex_lock() has to wait. Names and fields of the events are those of LTTng's liblttng-ust-pthread-wrapper,
- * but only locks that another thread holds are recorded, and the events contain that thread. Locks that libc acquires itself, and
- * those of std::condition_variable after a wait, do not call this function.
+ * Records when pthread_mutex_lock() has to wait. Names and fields of the events are those of
+ * LTTng's liblttng-ust-pthread-wrapper, but only locks that another thread holds are recorded, and
+ * the events contain that thread. Locks that libc acquires itself, and those of
+ * std::condition_variable after a wait, do not call this function.
  *
  * Context: that of pthread_mutex_lock(), and of kymo__reserve().
  */
@@ -12,7 +13,10 @@
 
 #include "inside/malloc/malloc_emit.h"
 
-/* The owner that glibc stores in a mutex: a tid in the process's own pid namespace. 0: no owner now, or a libc other than glibc. */
+/*
+ * The owner that glibc stores in a mutex: a tid in the process's own pid namespace. 0: no owner
+ * now, or a libc other than glibc.
+ */
 static int32_t owner_of(pthread_mutex_t *mutex)
 {
 #ifdef __GLIBC__
@@ -42,8 +46,14 @@ static void find(void)
 KYMO_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	const uint64_t address = (uint64_t)(uintptr_t)mutex;
-	struct __attribute__((packed)) { uint64_t mutex; int32_t owner; } wanted = { .mutex = address };
-	struct __attribute__((packed)) { uint64_t mutex; int32_t status; } acquired = { .mutex = address };
+	struct __attribute__((packed)) {
+		uint64_t mutex;
+		int32_t owner;
+	} wanted = { .mutex = address };
+	struct __attribute__((packed)) {
+		uint64_t mutex;
+		int32_t status;
+	} acquired = { .mutex = address };
 	lock_function *lock = __atomic_load_n(&below_lock, __ATOMIC_ACQUIRE);
 
 	if (kymo_unlikely(!lock)) {

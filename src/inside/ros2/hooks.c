@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hooks of libtracetools' functions, for every row of tracepoints.def whose shape does not depend on the version. A tracepoint X
- * of tracetools has up to three functions:
+ * The hooks of libtracetools' functions, for every row of tracepoints.def whose shape does not
+ * depend on the version. A tracepoint X of tracetools has up to three functions:
  *
  *     ros_trace_X(args)          checks whether the event is wanted, and emits it
  *     ros_trace_enabled_X()      returns whether the event is wanted, so that the caller prepares the arguments

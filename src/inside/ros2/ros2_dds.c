@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time at which the middleware writes a message, for versions of tracetools that do not report it; see ros2_libraries.h. */
+/*
+ * The time at which the middleware writes a message, for versions of tracetools that do not report
+ * it; see ros2_libraries.h.
+ */
 
 #include <dlfcn.h>
 #include <string.h>
@@ -27,9 +30,10 @@ typedef int64_t time_function(void);
 KYMO_EXPORT write_function dds_write;
 
 /*
- * dds_write() reads the time itself and does not return it. So the hook reads the time and passes it to dds_write_ts(). The event is
- * recorded before the write: after the write, another thread may already have received the message, and a reader that reads the
- * events in order would not yet know the message's time.
+ * dds_write() reads the time itself and does not return it. So the hook reads the time and passes
+ * it to dds_write_ts(). The event is recorded before the write: after the write, another thread may
+ * already have received the message, and a reader that reads the events in order would not yet know
+ * the message's time.
  */
 static bool write_at(int32_t writer, const void *data, const void *caller, int32_t *result)
 {
@@ -68,7 +72,9 @@ KYMO_EXPORT int32_t dds_write(int32_t writer, const void *data)
 
 /* ---- Fast DDS ---- */
 
-/* Byte offset of sourceTimestamp in an eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines. */
+/*
+ * Byte offset of sourceTimestamp in an eprosima::fastrtps::rtps::CacheChange_t, on 64-bit machines.
+ */
 static const struct {
 	const char *library;
 	unsigned at;
@@ -78,7 +84,8 @@ static const struct {
 	{ "libfastrtps.so.2.10", 108 },	/* Iron */
 };
 
-#define WRITER_BEFORE_STAMP 96u		/* bytes from writerGUID to sourceTimestamp, in all of them */
+/* bytes from writerGUID to sourceTimestamp, in all of them */
+#define WRITER_BEFORE_STAMP 96u
 
 struct stamp {
 	int32_t seconds;
@@ -86,7 +93,10 @@ struct stamp {
 	uint32_t nanoseconds;
 };
 
-/* The offset of sourceTimestamp in the library that contains @function. Return: 0: an unknown library. */
+/*
+ * The offset of sourceTimestamp in the library that contains @function. Return: 0: an unknown
+ * library.
+ */
 static unsigned stamp_at(const void *function)
 {
 	const char *base;
@@ -99,7 +109,8 @@ static unsigned stamp_at(const void *function)
 	for (unsigned i = 0; i < sizeof stamps / sizeof *stamps; i++) {
 		const size_t length = strlen(stamps[i].library);
 
-		if (!strncmp(base, stamps[i].library, length) && (!base[length] || base[length] == '.'))
+		if (!strncmp(base, stamps[i].library, length) &&
+		    (!base[length] || base[length] == '.'))
 			return stamps[i].at;
 	}
 	return 0;
@@ -120,7 +131,10 @@ bool kymo_change_read(struct kymo_change *its, const struct kymo_call *call, con
 	return stamp.seconds > 0 && stamp.nanoseconds < 1000000000;
 }
 
-/* WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can read the time. */
+/*
+ * WriterHistory sets the time of the change just before it calls set_fragments(), so this hook can
+ * read the time.
+ */
 void kymo_change_written(struct kymo_call *call)
 {
 	struct kymo_change its;

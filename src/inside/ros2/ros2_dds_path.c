@@ -7,14 +7,16 @@
  *   dds_receive   nn_defrag_rsample() has the whole message     change_received() of a reader
  *   dds_cached    dds_reader_data_available_cb()                DataReaderImpl::on_new_cache_change_added()
  *
- * Functions of Fast DDS have the message as argument. Of CycloneDDS, only ddsi_tkmap_lookup_instance_ref() has: it is called for each
- * message that is written, before it is sent, and for each message that was received, before it is put into the caches of readers.
- * So the thread remembers the time of this message.
+ * Functions of Fast DDS have the message as argument. Of CycloneDDS, only
+ * ddsi_tkmap_lookup_instance_ref() has: it is called for each message that is written, before it is
+ * sent, and for each message that was received, before it is put into the caches of readers. So the
+ * thread remembers the time of this message.
  *
- * What the middleware writes for itself (discovery) is not recorded: the entity ids of such writers and readers have the two
- * highest bits set.
+ * What the middleware writes for itself (discovery) is not recorded: the entity ids of such writers
+ * and readers have the two highest bits set.
  *
- * Context: as kymo__reserve(); the first message of a reader of CycloneDDS acquires the lock of its table of entities.
+ * Context: as kymo__reserve(); the first message of a reader of CycloneDDS acquires the lock of its
+ * table of entities.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -47,7 +49,8 @@ static bool is_zero(const uint8_t gid[GID_BYTES])
 
 static __thread struct {
 	bool writes;		/* in a write of the program */
-	int64_t source_ns;	/* of the message that is written, or that was received last; 0: none */
+	/* of the message that is written, or that was received last; 0: none */
+	int64_t source_ns;
 } cyclone;
 
 /* As dds/ddsi/ddsi_serdata.h documents it: programs may define their own. */
@@ -74,7 +77,8 @@ struct sample_info {
 void kymo_write_begins(struct kymo_call *call)
 {
 	(void)call;
-	cyclone.writes = kymo_enable_byte(KYMO_POINT_dds_send) || kymo_enable_byte(KYMO_POINT_dds_cached);
+	cyclone.writes =
+		kymo_enable_byte(KYMO_POINT_dds_send) || kymo_enable_byte(KYMO_POINT_dds_cached);
 	cyclone.source_ns = 0;
 }
 
@@ -93,7 +97,8 @@ void kymo_instance_looked_up(struct kymo_call *call)
 		cyclone.source_ns = data->source_ns;
 }
 
-static __thread int64_t sent_ns;	/* source timestamp of the last message that dds_send reports */
+/* source timestamp of the last message that dds_send reports */
+static __thread int64_t sent_ns;
 
 void kymo_packet_sent(struct kymo_call *call)
 {
@@ -112,7 +117,8 @@ static bool plausible_sample(const struct sample_info *info)
 	struct timespec now;
 
 	if (!is && !clock_gettime(CLOCK_REALTIME, &now)) {
-		const int64_t late_ns = (now.tv_sec - info->received_ns / 1000000000) * 1000000000ll;
+		const int64_t late_ns =
+			(now.tv_sec - info->received_ns / 1000000000) * 1000000000ll;
 
 		is = late_ns >= 0 && late_ns < 60000000000ll ? 1 : -1;
 		__atomic_store_n(&known, is, __ATOMIC_RELAXED);
@@ -120,7 +126,10 @@ static bool plausible_sample(const struct sample_info *info)
 	return is > 0;
 }
 
-/* Only the first part of a message has its source timestamp. Here are the messages whose parts this thread received last. */
+/*
+ * Only the first part of a message has its source timestamp. Here are the messages whose parts this
+ * thread received last.
+ */
 #define PARTED 16u
 static __thread struct {
 	const struct proxy_writer *writer;
@@ -129,7 +138,8 @@ static __thread struct {
 
 static int64_t source_of_parts(const struct sample_info *info)
 {
-	const unsigned at = (unsigned)((uint64_t)info->number ^ (uintptr_t)info->writer >> 6) % PARTED;
+	const unsigned at =
+		(unsigned)((uint64_t)info->number ^ (uintptr_t)info->writer >> 6) % PARTED;
 
 	if (info->source_ns > 0 && info->source_ns < INT64_MAX) {
 		parted[at].writer = info->writer;
@@ -137,7 +147,9 @@ static int64_t source_of_parts(const struct sample_info *info)
 		parted[at].source_ns = info->source_ns;
 		return info->source_ns;
 	}
-	return parted[at].writer == info->writer && parted[at].number == info->number ? parted[at].source_ns : 0;
+	return parted[at].writer == info->writer && parted[at].number == info->number
+		       ? parted[at].source_ns
+		       : 0;
 }
 
 void kymo_sample_completed(struct kymo_call *call)
@@ -146,11 +158,13 @@ void kymo_sample_completed(struct kymo_call *call)
 	uint8_t gid[GID_BYTES];
 	int64_t source_ns;
 
-	if (!info || !kymo_enable_byte(KYMO_POINT_dds_receive) || !plausible_sample(info) || !info->writer)
+	if (!info || !kymo_enable_byte(KYMO_POINT_dds_receive) || !plausible_sample(info) ||
+	    !info->writer)
 		return;
 	source_ns = source_of_parts(info);
 	if (!call->result || !source_ns)
-		return;			/* parts are missing, or the message has no source timestamp */
+		/* parts are missing, or the message has no source timestamp */
+		return;
 	for (unsigned i = 0; i < 4; i++) {
 		const uint32_t word = __builtin_bswap32(info->writer->guid[i]);
 
@@ -160,7 +174,9 @@ void kymo_sample_completed(struct kymo_call *call)
 		RECORD(dds_receive, gid, source_ns);
 }
 
-/* The gids of the readers that this thread used last. A struct dds_reader begins with its handle. */
+/*
+ * The gids of the readers that this thread used last. A struct dds_reader begins with its handle.
+ */
 #define READERS 16u
 static __thread struct {
 	const void *reader;
@@ -211,8 +227,10 @@ void kymo_change_sent(struct kymo_call *call)
 {
 	struct kymo_change its;
 
-	if (!kymo_enable_byte(KYMO_POINT_dds_send) || !is_message(&its, call) || its.source_ns == sent_ns)
-		return;			/* not wanted, or another part of the message, or to another reader */
+	if (!kymo_enable_byte(KYMO_POINT_dds_send) || !is_message(&its, call) ||
+	    its.source_ns == sent_ns)
+		/* not wanted, or another part of the message, or to another reader */
+		return;
 	sent_ns = its.source_ns;
 	RECORD(dds_send, its.writer, its.source_ns);
 }

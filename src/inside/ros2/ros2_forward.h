@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * KYMO_HOOK() defines the functions of one tracepoint of libtracetools. With KYMO_FORWARD=1, the hooks also call the wrapped
- * functions of the real libtracetools, so that a user's own LTTng session still records.
+ * KYMO_HOOK() defines the functions of one tracepoint of libtracetools. With KYMO_FORWARD=1, the
+ * hooks also call the wrapped functions of the real libtracetools, so that a user's own LTTng
+ * session still records.
  *
  * Context of the hooks: as tracer_ring.h for runtime events, as tracer_initlog.h for facts. With
  * KYMO_FORWARD=1 the first call of each takes the loader's lock, and all do what the real ones do.
@@ -12,8 +13,8 @@
 #include "inside/ros2/ros2_tracetools.h"
 
 /*
- * Defines `real`: the wrapped function of this name, looked up once; NULL: libtracetools has no such function. `real` has the type
- * of the hook.
+ * Defines `real`: the wrapped function of this name, looked up once; NULL: libtracetools has no
+ * such function. `real` has the type of the hook.
  */
 #define KYMO_REAL(function)								\
 	static __typeof__(&function) real;						\
@@ -42,11 +43,14 @@
 	})
 
 /*
- * The three functions of one tracepoint. Forwarding, and events whose object is looked up, are in functions of their own that are
- * reached by a tail call, so that the usual path saves no registers for them.
+ * The three functions of one tracepoint. Forwarding, and events whose object is looked up, are in
+ * functions of their own that are reached by a tail call, so that the usual path saves no registers
+ * for them.
  *
- * @enable: expression: whether to record, enum kymo_enable; @count: function that counts the event by its object, false if such
- * events are not counted; @left_out: function that returns whether the object is left out; @emit: function that records;
+ * @enable: expression: whether to record, enum kymo_enable; @count: function that counts the event
+ *   by its object, false if such
+ * events are not counted; @left_out: function that returns whether the object is left out; @emit:
+ * function that records;
  * @params, @args: parameters and arguments, each in parentheses
  */
 #define KYMO_HOOK(name, enable, count, left_out, emit, params, args)			\

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of functions whose shape depends on the tracetools version, and of rcl_init, which also reports the middleware.
+ * Hooks of functions whose shape depends on the tracetools version, and of rcl_init, which also
+ * reports the middleware.
  *
- * ros_trace_rmw_publish has the same name in all versions, but other arguments: (message) up to 7.x, (rmw_publisher_handle, message,
- * timestamp) from 8.0. If the caller passes one argument, the registers of the other two contain garbage, and the hook does not
- * read them.
+ * ros_trace_rmw_publish has the same name in all versions, but other arguments: (message) up to
+ * 7.x, (rmw_publisher_handle, message, timestamp) from 8.0. If the caller passes one argument, the
+ * registers of the other two contain garbage, and the hook does not read them.
  */
 #include "inside/ros2/ros2_emit.h"
 #include "inside/ros2/ros2_libraries.h"
 #include "inside/ros2/ros2_forward.h"
 
-/* The process has loaded the middleware by now. Its name comes from the library that librcl, the caller, is linked with. */
+/*
+ * The process has loaded the middleware by now. Its name comes from the library that librcl, the
+ * caller, is linked with.
+ */
 static inline __attribute__((always_inline)) void emit_rcl_init(const void *context)
 {
 	static void *known;
@@ -36,8 +40,9 @@ static inline void emit_rmw_publish(const void *first, const void *message, int6
 static inline bool left_out_rmw_publish(const void *first, const void *message, int64_t timestamp)
 {
 	kymo_tracetools_known();
-	return kymo_tracetools.publish_has_handle ? kymo_left_out_rmw_publish(first, message, timestamp) :
-	       kymo_left_out_rmw_publish_message(first);
+	return kymo_tracetools.publish_has_handle
+		       ? kymo_left_out_rmw_publish(first, message, timestamp)
+		       : kymo_left_out_rmw_publish_message(first);
 }
 
 static inline void emit_rmw_publisher_init(const void *handle, const uint8_t *gid)
@@ -58,12 +63,18 @@ static inline void emit_rmw_subscription_init(const void *handle, const uint8_t 
 		kymo_emit_rmw_subscription_init(handle, gid);
 }
 
-KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_counted, kymo_never_left_out, emit_rcl_init,
-	  (const void *context), (context))
-/* The recorder switches both shapes of rmw_publish together, so the hook tests the byte of one shape. */
-KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), kymo_never_counted, left_out_rmw_publish, emit_rmw_publish,
-	  (const void *first, const void *message, int64_t timestamp), (first, message, timestamp))
-KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_counted, kymo_never_left_out,
-	  emit_rmw_publisher_init, (const void *handle, const uint8_t *gid), (handle, gid))
-KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_counted, kymo_never_left_out,
-	  emit_rmw_subscription_init, (const void *handle, const uint8_t *gid), (handle, gid))
+KYMO_HOOK(rcl_init, KYMO_WANTED_INIT(rcl_init), kymo_never_counted, kymo_never_left_out,
+	  emit_rcl_init, (const void *context), (context))
+/*
+ * The recorder switches both shapes of rmw_publish together, so the hook tests the byte of one
+ * shape.
+ */
+KYMO_HOOK(rmw_publish, KYMO_WANTED_RUN(rmw_publish), kymo_never_counted, left_out_rmw_publish,
+	  emit_rmw_publish, (const void *first, const void *message, int64_t timestamp),
+	  (first, message, timestamp))
+KYMO_HOOK(rmw_publisher_init, KYMO_WANTED_INIT(rmw_publisher_init), kymo_never_counted,
+	  kymo_never_left_out, emit_rmw_publisher_init, (const void *handle, const uint8_t *gid),
+	  (handle, gid))
+KYMO_HOOK(rmw_subscription_init, KYMO_WANTED_INIT(rmw_subscription_init), kymo_never_counted,
+	  kymo_never_left_out, emit_rmw_subscription_init, (const void *handle, const uint8_t *gid),
+	  (handle, gid))

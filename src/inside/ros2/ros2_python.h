@@ -8,8 +8,8 @@
 #include "abi/attach.h"
 
 /**
- * kymo_python_order() - load the hook for rclpy into the interpreter of this process, or take it out
- * of the way
+ * kymo_python_order() - load the hook for rclpy into the interpreter of this process, or take it
+ * out of the way
  *
  * Context: on the thread that an order started; waits for the interpreter's lock; as malloc().
  */

@@ -35,7 +35,10 @@ static void *original(const char *name)
 	return kymo_tracetools.has_lttng ? kymo_tracetools_symbol(name) : NULL;
 }
 
-/* Demangle with the process's own C++ runtime. Return: memory from malloc(); NULL only if out of memory. */
+/*
+ * Demangle with the process's own C++ runtime. Return: memory from malloc(); NULL only if out of
+ * memory.
+ */
 static char *demangle(const char *mangled)
 {
 	char *(*cxa_demangle)(const char *, char *, size_t *, int *) =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Determines the version of the libtracetools in this process. abi/tracetools.h has the decision; this file collects the evidence. */
+/*
+ * Determines the version of the libtracetools in this process. abi/tracetools.h has the decision;
+ * this file collects the evidence.
+ */
 #include "inside/ros2/ros2_tracetools.h"
 #include "inside/tracer/tracer_ring.h"
 
@@ -17,7 +20,8 @@
 struct kymo_tracetools kymo_tracetools;
 bool kymo_forward;
 
-static void *library;			/* handle of libtracetools; NULL: no such library is loaded, its functions are elsewhere */
+/* handle of libtracetools; NULL: no such library is loaded, its functions are elsewhere */
+static void *library;
 static char library_path[4096];
 static uint32_t decided; /* the version; 0: not decided yet */
 
@@ -42,12 +46,16 @@ void *kymo_tracetools_symbol(const char *name)
 void kymo_tracetools_late(void)
 {
 	if (!library)
-		library = dlopen(NULL, RTLD_LAZY);	/* RTLD_NEXT begins behind this library, which came last */
+		/* RTLD_NEXT begins behind this library, which came last */
+		library = dlopen(NULL, RTLD_LAZY);
 	if (kymo_tracetools.has_lttng)
 		kymo_forward = true;
 }
 
-/* The first family whose symbol the library exports; the oldest family if the library exports none of the symbols. */
+/*
+ * The first family whose symbol the library exports; the oldest family if the library exports none
+ * of the symbols.
+ */
 static enum kymo_tracetools_family by_symbols(void)
 {
 	for (unsigned i = 0; i < KYMO_TRACETOOLS_HUMBLE; i++)
@@ -112,7 +120,11 @@ void kymo_tracetools_probe(void)
 	static __thread bool probing;
 
 	if (probing)
-		return;		/* in a signal handler that interrupted probe(): its event uses the values known so far */
+		/*
+		 * in a signal handler that interrupted probe(): its event uses the values known so
+		 * far
+		 */
+		return;
 	probing = true;
 	(void)pthread_once(&once, probe);
 	probing = false;

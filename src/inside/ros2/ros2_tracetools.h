@@ -33,7 +33,10 @@ void kymo_tracetools_probe(void);
  */
 void kymo_tracetools_late(void);
 
-/** kymo_tracetools_symbol() - the function or variable @name of the real libtracetools; NULL: it has none. */
+/**
+ * kymo_tracetools_symbol() - the function or variable @name of the real libtracetools; NULL: it has
+ * none.
+ */
 void *kymo_tracetools_symbol(const char *name);
 
 static inline void kymo_tracetools_known(void)

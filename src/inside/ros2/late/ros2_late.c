@@ -120,7 +120,8 @@ static void event_begins(uintptr_t key)
 		here.waitable = (const void *)key;
 	} else if (kymo_seen_kind(seen) == SEEN_TIMER_OBJECT) {
 		timer = kymo_seen_find((uintptr_t)seen->object);
-		if (timer && kymo_seen_kind(timer) == SEEN_TIMER && timer->object == (const void *)key) {
+		if (timer && kymo_seen_kind(timer) == SEEN_TIMER &&
+		    timer->object == (const void *)key) {
 			here.owner = timer;
 			here.node = timer->node;
 		}

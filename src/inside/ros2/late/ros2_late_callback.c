@@ -221,7 +221,8 @@ static void look_into(struct kymo_seen *seen, void *context)
 	struct search *search = context;
 	uintptr_t word[OWNER_WORDS];
 	const unsigned count =
-		search->owner ? 0 : kymo_cxx_read_some((const void *)seen->address, word, OWNER_WORDS);
+		search->owner ? 0
+			      : kymo_cxx_read_some((const void *)seen->address, word, OWNER_WORDS);
 
 	for (unsigned i = 0; i < count; i++)
 		if (leads_to(word[i], search->buffer)) {

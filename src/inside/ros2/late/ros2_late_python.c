@@ -28,7 +28,10 @@ static enum kymo_seen_kind seen_kind(char kind)
 /* rclpy says which node has the object, and keeps it alive during the call. */
 void kymo__python_exists(char kind, const void *handle, const void *node)
 {
-	/* In librcl: rclpy's own library, and so all that it was linked with, has a scope of its own. */
+	/*
+	 * In librcl: rclpy's own library, and so all that it was linked with, has a scope of its
+	 * own.
+	 */
 	const void *caller = kymo_slots_original("rcl_wait_set_add_timer");
 	struct kymo_seen *seen = kymo_seen_add((uintptr_t)handle, seen_kind(kind));
 

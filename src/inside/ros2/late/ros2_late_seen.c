@@ -96,7 +96,9 @@ void kymo_seen_gone(uintptr_t address)
 		__atomic_store_n(&seen->state, 0, __ATOMIC_RELEASE);
 }
 
-/* A thread that entered a hook before kymo was detached may still have an entry: its address stays. */
+/*
+ * A thread that entered a hook before kymo was detached may still have an entry: its address stays.
+ */
 void kymo_seen_forget(void)
 {
 	for (unsigned i = 0; i < ENTRIES; i++)

@@ -34,9 +34,12 @@ struct kymo_seen {
 	int64_t since;      /* CLOCK_MONOTONIC, ns, when it was first seen */
 	const void *node;   /* rcl_node_t to which it belongs; NULL: not known; of SEEN_BUFFER: when
 			     * its owner was searched */
-	const void *object; /* rclcpp's object; of SEEN_WITHIN: its subscription; of SEEN_BUFFER: its
-			     * SEEN_WITHIN; of SEEN_TIMER_OBJECT: rcl_timer_t; of SEEN_EXECUTOR:
-			     * when it was looked at (is_time()); NULL: not known */
+	/*
+	 * rclcpp's object; of SEEN_WITHIN: its subscription; of SEEN_BUFFER: its SEEN_WITHIN; of
+	 * SEEN_TIMER_OBJECT: rcl_timer_t; of SEEN_EXECUTOR: when it was looked at (is_time());
+	 * NULL: not known
+	 */
+	const void *object;
 };
 
 /** kymo_seen_find() - the entry of @address; NULL: never seen. Context: wait-free. */
