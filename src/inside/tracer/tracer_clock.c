@@ -2,16 +2,17 @@
 /*
  * CLOCK_MONOTONIC computed from the CPU's counter. abi/clock.h has the formula.
  *
- * A clock pair is the counter and the vDSO clock, read at one moment. A thread's newest pair becomes its anchor. Two pairs yield the
- * rate, in nanoseconds per tick; the time between the two is the baseline. A thread renews its anchor when an event finds the anchor
- * older than its span.
+ * A clock pair is the counter and the vDSO clock, read at one moment. A thread's newest pair
+ * becomes its anchor. Two pairs yield the rate, in nanoseconds per tick; the time between the two
+ * is the baseline. A thread renews its anchor when an event finds the anchor older than its span.
  *
- * The baseline is 10 to 20 s long, so the rate follows NTP's slewing. Right after the start, the baseline is short and the rate
- * is less exact, so the span is short, too: a pair is exact to about 30 ns, so over a span of twice the baseline the error is
- * about 60 ns.
+ * The baseline is 10 to 20 s long, so the rate follows NTP's slewing. Right after the start, the
+ * baseline is short and the rate is less exact, so the span is short, too: a pair is exact to about
+ * 30 ns, so over a span of twice the baseline the error is about 60 ns.
  *
- * While a machine is suspended, CLOCK_MONOTONIC stops, but the counter may continue or restart. So an anchor is never used
- * beyond its span, and if a baseline's rate differs from the last rate, a new baseline begins.
+ * While a machine is suspended, CLOCK_MONOTONIC stops, but the counter may continue or restart. So
+ * an anchor is never used beyond its span, and if a baseline's rate differs from the last rate, a
+ * new baseline begins.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,8 @@
 #define BASELINE_NS	10000000000ull	/* a new pair for the rate every 10 s */
 #define SPAN_NS_MIN	20000ull
 #define RATE_KNOWN_NS	10000000ull	/* a baseline of this length gives a rate good to 10 ppm */
-#define RATE_SHIFT	9		/* rates fit if they differ by less than a part in 2^9: NTP slews by 1 in 2000 */
+/* rates fit if they differ by less than a part in 2^9: NTP slews by 1 in 2000 */
+#define RATE_SHIFT	9
 #define PAIR_TRIES	8		/* of about 40 ns each; usually one is enough */
 
 uint64_t kymo_clock_ns(void)
@@ -53,7 +55,10 @@ static bool kernel_uses_counter(const char *name)
 	return got > 0 && !strncmp(text, name, strlen(name));
 }
 
-/* The counter is usable if the kernel uses the counter as its clock source, and user space may read it. */
+/*
+ * The counter is usable if the kernel uses the counter as its clock source, and user space may read
+ * it.
+ */
 bool kymo_clock_counter_usable(void)
 {
 	if (kymo_settings.clock)
@@ -75,8 +80,9 @@ bool kymo_clock_counter_usable(void)
 }
 
 /*
- * Read a clock pair. The counter is read before and after the clock; the ticks in between are the pair's width. An interruption makes
- * a pair wide and inexact, so the narrowest of a few tries is returned. Return: width in ticks.
+ * Read a clock pair. The counter is read before and after the clock; the ticks in between are the
+ * pair's width. An interruption makes a pair wide and inexact, so the narrowest of a few tries is
+ * returned. Return: width in ticks.
  */
 static uint64_t read_pair(uint64_t good_width, uint64_t *counter, uint64_t *ns)
 {
@@ -116,13 +122,16 @@ static uint64_t ticks_of(uint64_t ns, uint64_t mult)
 	return (uint64_t)(((unsigned __int128)ns << 32) / mult);
 }
 
-/* The latest time that @anchor can have produced until now. No time beyond its span was computed. */
+/*
+ * The latest time that @anchor can have produced until now. No time beyond its span was computed.
+ */
 static uint64_t latest(const struct kymo_anchor *anchor, uint64_t counter)
 {
 	uint64_t ticks = counter - anchor->counter;
 
 	if (anchor->counter - counter < anchor->span)
-		ticks = 0;	/* the counter of this core is a little behind that of another core */
+		/* the counter of this core is a little behind that of another core */
+		ticks = 0;
 	return kymo_anchor_ns(anchor, ticks < anchor->span ? ticks : anchor->span);
 }
 
@@ -148,14 +157,18 @@ void kymo_clock_start_thread(struct kymo_thread *thread)
 	thread->vdso_clock = !process->use_counter;
 	restart_baseline(thread, process->first_counter, process->first_ns);
 	thread->pair_width = process->pair_width;
-	/* Span 0: the first event renews the anchor. Without a usable counter, the anchor is never used. */
+	/*
+	 * Span 0: the first event renews the anchor. Without a usable counter, the anchor is never
+	 * used.
+	 */
 	set_anchor(thread, &(struct kymo_anchor){ .ns = 0 });
 }
 
 /*
- * Whether the baseline that ends with this pair has the same rate as the last baseline of any thread. If not, or if no rate is known
- * yet, the process remembers the new rate and the caller begins a new baseline. So a wrong rate, the old or the new one, is
- * replaced by a later measurement.
+ * Whether the baseline that ends with this pair has the same rate as the last baseline of any
+ * thread. If not, or if no rate is known yet, the process remembers the new rate and the caller
+ * begins a new baseline. So a wrong rate, the old or the new one, is replaced by a later
+ * measurement.
  */
 static bool baseline_holds(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
 {
@@ -186,10 +199,12 @@ static void keep_baseline(struct kymo_thread *thread, uint64_t counter, uint64_t
 }
 
 /*
- * The new anchor for a pair. If the old anchor's time is ahead of the clock, the new anchor continues from that time, and runs slower
- * for one span, until the clock has caught up. So time never steps back.
+ * The new anchor for a pair. If the old anchor's time is ahead of the clock, the new anchor
+ * continues from that time, and runs slower for one span, until the clock has caught up. So time
+ * never steps back.
  */
-static struct kymo_anchor next_anchor(const struct kymo_thread *thread, uint64_t counter, uint64_t ns)
+static struct kymo_anchor next_anchor(const struct kymo_thread *thread, uint64_t counter,
+				      uint64_t ns)
 {
 	struct kymo_anchor next = { .counter = counter, .ns = ns };
 	uint64_t baseline = ns - thread->old_ns;
@@ -224,10 +239,12 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 	struct kymo_anchor next;
 
 	if (thread->in_slow)
-		return false;		/* a signal handler that interrupted this function or another slow path */
+		/* a signal handler that interrupted this function or another slow path */
+		return false;
 	/*
-	 * The caller's reservation may have failed for another reason: a handler reserved a record. Then the anchor is still valid and
-	 * stays. Handlers go on using it while this function works, and a new anchor could begin before their times.
+	 * The caller's reservation may have failed for another reason: a handler reserved a record.
+	 * Then the anchor is still valid and stays. Handlers go on using it while this function
+	 * works, and a new anchor could begin before their times.
 	 */
 	if (kymo_counter() - thread->anchor->counter < thread->anchor->span)
 		return true;
@@ -240,7 +257,8 @@ bool kymo_clock_renew(struct kymo_thread *thread)
 		if (!baseline_holds(thread, counter, ns))
 			restart_baseline(thread, counter, ns);
 		next = next_anchor(thread, counter, ns);
-	} while (!next.span);		/* right after the start: wait for a baseline of a few hundred nanoseconds */
+		/* right after the start: wait for a baseline of a few hundred nanoseconds */
+	} while (!next.span);
 	keep_baseline(thread, counter, ns);
 	set_anchor(thread, &next);
 	kymo_signal_fence();
@@ -260,7 +278,9 @@ uint64_t kymo_clock_read(struct kymo_thread *thread)
 		ticks = kymo_counter() - anchor->counter;
 		if (ticks < anchor->span)
 			return kymo_anchor_ns(anchor, ticks);
-		if (!kymo_clock_renew(thread))	/* in another slow path: use the end of the old anchor's span */
-			return anchor->mult ? kymo_anchor_ns(anchor, anchor->span) : kymo_clock_ns();
+		/* in another slow path: use the end of the old anchor's span */
+		if (!kymo_clock_renew(thread))
+			return anchor->mult ? kymo_anchor_ns(anchor, anchor->span)
+					    : kymo_clock_ns();
 	}
 }

@@ -33,13 +33,15 @@ static inline uint64_t kymo_counter(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
 	return value;
 #else
-	return 0;	/* unused: kymo_clock_counter_usable() returns false, so the tracer reads the vDSO clock */
+	/* unused: kymo_clock_counter_usable() returns false, so the tracer reads the vDSO clock */
+	return 0;
 #endif
 }
 
 /*
- * Only this thread and its signal handlers write *word. So on x86-64 a single instruction without LOCK prefix is enough, which saves
- * about 5 ns. Other CPUs, and TSan, which cannot see into asm, use the atomic builtin.
+ * Only this thread and its signal handlers write *word. So on x86-64 a single instruction without
+ * LOCK prefix is enough, which saves about 5 ns. Other CPUs, and TSan, which cannot see into asm,
+ * use the atomic builtin.
  */
 static inline bool kymo_local_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 {

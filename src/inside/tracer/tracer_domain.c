@@ -19,10 +19,15 @@
 #include "abi/points.h"
 #include "inside/tracer/tracer_process.h"
 
-#define FLIGHTS_MAX	1024u		/* files of dead flight recorders that a sweep keeps at most */
-#define FLIGHT_BYTES_MAX (256ull << 20)	/* bytes of these files at most; also at most a quarter of the file system */
+/* files of dead flight recorders that a sweep keeps at most */
+#define FLIGHTS_MAX	1024u
+/* bytes of these files at most; also at most a quarter of the file system */
+#define FLIGHT_BYTES_MAX (256ull << 20)
 
-/* The runtime events of the table. Events that a process declares are switched on with their declaration. */
+/*
+ * The runtime events of the table. Events that a process declares are switched on with their
+ * declaration.
+ */
 static const uint8_t is_runtime[KYMO_POINTS_TABLE] = {
 #define POINT(provider, id, name, phase, ...) KYMO_PHASE_##phase == KYMO_PHASE_RUN,
 #include "abi/tracepoints.def"
@@ -79,10 +84,14 @@ static bool is_of(const struct kymo_domain *domain)
 
 	for (unsigned i = 0; i < KYMO_ROS_WORDS; i++)
 		any |= domain->ros_domains[i];
-	return !any || number == KYMO_ROS_EVERY || domain->ros_domains[number / 64] >> number % 64 & 1;
+	return !any || number == KYMO_ROS_EVERY ||
+	       domain->ros_domains[number / 64] >> number % 64 & 1;
 }
 
-/* If the session records other ROS domains than that of this process, the process is only in PREPARE. */
+/*
+ * If the session records other ROS domains than that of this process, the process is only in
+ * PREPARE.
+ */
 static void narrow(struct kymo_domain *domain)
 {
 	if (domain->state == KYMO_STATE_RECORD && !is_of(domain))
@@ -125,9 +134,9 @@ static void set_state(struct kymo_process *process, struct aim aim, uint32_t gen
 }
 
 /*
- * The recorder may change the domain while the process joins it. A recorder that ends writes the domain first and the regions
- * afterwards. So the process sets its state, reads the domain again, and repeats both while the domain changes. Then the
- * later decision holds.
+ * The recorder may change the domain while the process joins it. A recorder that ends writes the
+ * domain first and the regions afterwards. So the process sets its state, reads the domain again,
+ * and repeats both while the domain changes. Then the later decision holds.
  */
 void kymo_domain_join(struct kymo_process *process)
 {
@@ -135,7 +144,10 @@ void kymo_domain_join(struct kymo_process *process)
 
 	read_domain(process, domain);
 	narrow(domain);
-	/* The domain has not changed since the first join. Keep the state: the recorder may have changed it in the region. */
+	/*
+	 * The domain has not changed since the first join. Keep the state: the recorder may have
+	 * changed it in the region.
+	 */
 	if (process->joined && domain->generation == process->joined_generation &&
 	    domain->state == process->joined_state)
 		return;
@@ -188,7 +200,10 @@ struct sweep {
 	alignas(8) char entries[32 << 10];
 };
 
-/* @owed: a recorder was killed, so the next recorder must also report dropped events: the ring is empty only without any. */
+/*
+ * @owed: a recorder was killed, so the next recorder must also report dropped events: the ring is
+ *   empty only without any.
+ */
 static bool ring_is_empty(struct sweep *sweep, int fd, uint32_t page, bool owed)
 {
 	const struct kymo_ring *ring = &sweep->ring;
@@ -277,7 +292,10 @@ static void flights_add(struct sweep *sweep, const char *name, int fd)
 	flights->bytes += new.bytes;
 }
 
-/* Keep the newest files for `kymo snapshot` and `kymo recover`, as far as the limits allow; remove the others. */
+/*
+ * Keep the newest files for `kymo snapshot` and `kymo recover`, as far as the limits allow; remove
+ * the others.
+ */
 static void flights_trim(struct dead_flights *flights, int dir)
 {
 	uint64_t allowed = FLIGHT_BYTES_MAX;
@@ -307,7 +325,10 @@ static void sweep_one(struct sweep *sweep, const char *name)
 	(void)close(fd);
 }
 
-/* Remove an incomplete region whose process was killed while it created the region. Only the name of such a file is valid. */
+/*
+ * Remove an incomplete region whose process was killed while it created the region. Only the name
+ * of such a file is valid.
+ */
 static void sweep_unborn(const struct sweep *sweep, const char *name)
 {
 	unsigned long long start, space;

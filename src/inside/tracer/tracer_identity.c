@@ -39,8 +39,8 @@ uint64_t kymo_start_time(const char *pid)
 }
 
 /*
- * Emulators fake /proc/self/stat, with a start time that is wrong by a tick. They do not fake the file of the main thread, so that
- * file is read first.
+ * Emulators fake /proc/self/stat, with a start time that is wrong by a tick. They do not fake the
+ * file of the main thread, so that file is read first.
  */
 uint64_t kymo_own_start_time(void)
 {
@@ -106,6 +106,7 @@ void kymo_region_identify(struct kymo_region *region)
 		       ? strcspn(name, "\n") : sizeof region->procname - 1);
 	length = readlink("/proc/self/exe", region->exe, sizeof region->exe - 1);
 	region->exe[length > 0 ? length : 0] = 0;
-	region->flags = KYMO_REGION_COUNTS | KYMO_REGION_COUNTS_SPANS | (kymo_settings.flight ? KYMO_REGION_FLIGHT : 0);
+	region->flags = KYMO_REGION_COUNTS | KYMO_REGION_COUNTS_SPANS |
+			(kymo_settings.flight ? KYMO_REGION_FLIGHT : 0);
 	tell_tracetools(region);
 }

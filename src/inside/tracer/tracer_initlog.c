@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing to the init log. All threads share the log, so a writer reserves its bytes by moving log_tail with a compare-exchange, and
- * marks the record as complete with the stamp. The recorder may read at any time. abi/region.h draws the log.
+ * Writing to the init log. All threads share the log, so a writer reserves its bytes by moving
+ * log_tail with a compare-exchange, and marks the record as complete with the stamp. The recorder
+ * may read at any time. abi/region.h draws the log.
  */
 #include "inside/tracer/tracer_initlog_internal.h"
 
@@ -75,11 +76,13 @@ static void pad(struct kymo_process *process, uint64_t position, uint64_t rest)
 }
 
 /*
- * A claim protects the bytes that the thread writes: the cleaner stops at an incomplete record if a claim is at or before it. If a
- * signal handler interrupts a writer, the claim of the interrupted writer is at an earlier position, and protects the handler's
- * record, too. The cleaner's own copies need no claim.
+ * A claim protects the bytes that the thread writes: the cleaner stops at an incomplete record if a
+ * claim is at or before it. If a signal handler interrupts a writer, the claim of the interrupted
+ * writer is at an earlier position, and protects the handler's record, too. The cleaner's own
+ * copies need no claim.
  */
-static void claim(struct kymo_thread *thread, uint64_t outer, uint64_t position, enum log_writer writer)
+static void claim(struct kymo_thread *thread, uint64_t outer, uint64_t position,
+		  enum log_writer writer)
 {
 	if (!outer && writer != LOG_CLEANER)
 		__atomic_store_n(&thread->log_claim, position + 1, __ATOMIC_RELAXED);
@@ -99,13 +102,15 @@ uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread,
 		if (!chunk_ready(process, thread, at / KYMO_LOG_CHUNK, writer))
 			return UINT64_MAX;
 		claim(thread, outer, at, writer);
-		*ns = kymo_clock_read(thread);	/* after the load of tail: so the order of positions is the order of times */
+		/* after the load of tail: so the order of positions is the order of times */
+		*ns = kymo_clock_read(thread);
 		if (!__atomic_compare_exchange_n(tail, &at, at + take, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
 		/*
-		 * Pairs with a reader's acquire fence. This memory may have been an older chunk: a reader of the older chunk that
-		 * reads the new bytes also sees that log_head has passed the older chunk.
+		 * Pairs with a reader's acquire fence. This memory may have been an older chunk: a
+		 * reader of the older chunk that reads the new bytes also sees that log_head has
+		 * passed the older chunk.
 		 */
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (take == size)
@@ -172,14 +177,18 @@ static bool reserve(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, 
 	record->payload_size = (uint32_t)payload;
 	if (key == KYMO_LOG_KEY_THREAD)
 		thread->named = 1;
-	/* Wait until the clock advances, so that the thread's next event has a later time: at most one step of the counter, 10 to 40 ns. */
+	/*
+	 * Wait until the clock advances, so that the thread's next event has a later time: at most
+	 * one step of the counter, 10 to 40 ns.
+	 */
 	for (int i = 0; i < 1000 && kymo_clock_read(thread) <= ns; i++)
 		;
 	*fact = (struct kymo_fact){ record->payload, at, outer };
 	return true;
 }
 
-bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload)
+bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key,
+			  size_t payload)
 {
 	return reserve(fact, id, key, payload, LOG_FACT) || drop_fact(kymo_process);
 }
@@ -193,22 +202,30 @@ void kymo__log_commit(const struct kymo_fact *fact)
 {
 	struct kymo_process *process = kymo_process;
 
-	/* The writer was so slow that the cleaner skipped its record as a hole. The bytes may belong to another record by now. */
-	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) > fact->position))
+	/*
+	 * The writer was so slow that the cleaner skipped its record as a hole. The bytes may
+	 * belong to another record by now.
+	 */
+	if (kymo_unlikely(__atomic_load_n(&process->region->log_head, __ATOMIC_ACQUIRE) >
+			  fact->position))
 		(void)drop_fact(process);
 	else
 		commit_at(kymo_log_at(process, fact->position), fact->position);
 	__atomic_store_n(&kymo__thread->log_claim, fact->outer, __ATOMIC_RELEASE);
 }
 
-/* A lost record of this kind is not counted as dropped: the log then only keeps a few facts too many. */
+/*
+ * A lost record of this kind is not counted as dropped: the log then only keeps a few facts too
+ * many.
+ */
 void kymo__log_gone(enum kymo_entity entity, uint64_t handle)
 {
 	const struct kymo_gone gone = { handle, entity };
 	struct kymo_process *process = kymo_process;
 	struct kymo_fact fact;
 
-	if (!process || __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
+	if (!process ||
+	    __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
 		return;
 	if (!reserve(&fact, KYMO_LOG_GONE, KYMO_LOG_KEY_TABLE, sizeof gone, LOG_GONE))
 		return;

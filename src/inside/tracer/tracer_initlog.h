@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Append one-time facts to the process's init log. Cleaning, which forgets facts that no longer hold, happens as a part of appending.
- * Layout and rules of the log: abi/region.h.
+ * Append one-time facts to the process's init log. Cleaning, which forgets facts that no longer
+ * hold, happens as a part of appending. Layout and rules of the log: abi/region.h.
  */
 #ifndef KYMO_TRACER_INITLOG_H
 #define KYMO_TRACER_INITLOG_H
@@ -16,7 +16,8 @@
 struct kymo_fact {
 	uint8_t *payload;
 	uint64_t position;
-	uint64_t outer;			/* in a signal handler: the claim of the interrupted event; else 0 */
+	/* in a signal handler: the claim of the interrupted event; else 0 */
+	uint64_t outer;
 };
 
 /**
@@ -32,22 +33,28 @@ struct kymo_fact {
  * and counted. Return: false: the fact is dropped. Otherwise kymo__log_commit() must follow.
  */
 KYMO_EXPORT bool kymo__log_reserve(struct kymo_fact *fact, unsigned id, size_t payload);
-/** kymo__log_reserve_as() - as kymo__log_reserve(), with another key: a later fact with the same id and key replaces this one. */
-KYMO_EXPORT bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key, size_t payload);
+/**
+ * kymo__log_reserve_as() - as kymo__log_reserve(), with another key: a later fact with the same id
+ * and key replaces this one.
+ */
+KYMO_EXPORT bool kymo__log_reserve_as(struct kymo_fact *fact, unsigned id, enum kymo_log_key key,
+				      size_t payload);
 /** kymo__log_commit() - make the record visible to readers. Context: wait-free. */
 KYMO_EXPORT void kymo__log_commit(const struct kymo_fact *fact);
 /**
  * kymo__log_gone() - record that the object @entity at @handle is about to be destroyed
  *
- * Call it before the object's memory is freed: afterwards another thread may create an object at the same address. In a
- * process that is not registered, the call does nothing. Context: as kymo__log_reserve().
+ * Call it before the object's memory is freed: afterwards another thread may create an object at
+ * the same address. In a process that is not registered, the call does nothing. Context: as
+ * kymo__log_reserve().
  */
 KYMO_EXPORT void kymo__log_gone(enum kymo_entity entity, uint64_t handle);
 
 /**
  * kymo__log_forget() - record of all objects in the log that they are gone
  *
- * For a process that did not report for a while which objects it destroyed. Context: as kymo__log_reserve(), for each object.
+ * For a process that did not report for a while which objects it destroyed. Context: as
+ * kymo__log_reserve(), for each object.
  */
 KYMO_EXPORT void kymo__log_forget(void);
 

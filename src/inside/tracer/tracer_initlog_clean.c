@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleaning the init log: forget the facts that no longer hold, so that the log of a program that creates and destroys objects stays
- * small. A writer cleans when it finds that the log has grown. The cleaner goes through the log from the head, copies each fact
- * that still holds to the tail, and then moves the head past the originals:
+ * Cleaning the init log: forget the facts that no longer hold, so that the log of a program that
+ * creates and destroys objects stays small. A writer cleans when it finds that the log has grown.
+ * The cleaner goes through the log from the head, copies each fact that still holds to the tail,
+ * and then moves the head past the originals:
  *
  *   before   head|a b c d|tail                  b and d no longer hold
  *   copies   head|a b c d|a c|tail
  *   after             head|a c|tail             the memory of "a b c d" is free
  *
- * Cleaning proceeds chunk by chunk, so it needs at most two chunks of extra room. The cleaner goes through the facts three times: to
- * count them, to decide which facts hold (src/abi/life.h), and to copy those.
+ * Cleaning proceeds chunk by chunk, so it needs at most two chunks of extra room. The cleaner goes
+ * through the facts three times: to count them, to decide which facts hold (src/abi/life.h), and to
+ * copy those.
  *
- * The order of stores protects readers, and a process that dies while it cleans: first the copies with their stamps, then the new
- * head, then the reuse of the memory.
+ * The order of stores protects readers, and a process that dies while it cleans: first the copies
+ * with their stamps, then the new head, then the reuse of the memory.
  *
- * If less than a quarter of the records can be forgotten, the cleaner leaves the log as it is. The next cleaning begins when the log
- * has doubled. So the cost of cleaning per fact is constant.
+ * If less than a quarter of the records can be forgotten, the cleaner leaves the log as it is. The
+ * next cleaning begins when the log has doubled. So the cost of cleaning per fact is constant.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -24,15 +26,18 @@
 #include "inside/tracer/tracer_initlog_internal.h"
 
 #define WAIT_TRIES 300                  /* of 0.1 ms, later of 1 ms */
-#define CLEAN_FIRST	(256u << 10)	/* bytes; a smaller log is not cleaned, unless $KYMO_LOG_SIZE allows no larger log */
+/* bytes; a smaller log is not cleaned, unless $KYMO_LOG_SIZE allows no larger log */
+#define CLEAN_FIRST	(256u << 10)
 
 struct cleaner {
 	struct kymo_process *process;
 	struct kymo_thread *thread;
 	struct kymo_region *region;
 	uint64_t head, limit;		/* the positions between which the cleaner works */
-	uint64_t unread;		/* the recorder has not read facts from here on: if forgotten, they count as dropped */
-	size_t records;			/* facts, declarations and records KYMO_LOG_GONE between head and limit */
+	/* the recorder has not read facts from here on: if forgotten, they count as dropped */
+	uint64_t unread;
+	/* facts, declarations and records KYMO_LOG_GONE between head and limit */
+	size_t records;
 	bool gone;			/* some of the records are KYMO_LOG_GONE */
 	uint64_t blocked; /* 1 + position of a record that a thread writes, which became the limit;
 			     0: none */
@@ -47,7 +52,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static void choose_limit(struct cleaner *cleaner)
 {
 	const struct kymo_region *region = cleaner->region;
-	const uint64_t tail = __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE), used = tail - cleaner->head;
+	const uint64_t tail = __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE),
+		       used = tail - cleaner->head;
 	const uint64_t keep = smaller(KYMO_LOG_KEEP, kymo_settings.log_size / 4);
 	uint64_t limit;
 
@@ -68,14 +74,17 @@ static void choose_limit(struct cleaner *cleaner)
 		cleaner->limit = limit > cleaner->head ? limit : cleaner->head;
 }
 
-/* The position of the next record after an incomplete record at @at that will never be completed. */
+/*
+ * The position of the next record after an incomplete record at @at that will never be completed.
+ */
 __attribute__((no_sanitize("thread")))
 static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 {
 	uint64_t end = smaller((at / KYMO_LOG_CHUNK + 1) * KYMO_LOG_CHUNK, cleaner->limit);
 
 	for (at += 8; at + LOG_HEADER <= end; at += 8)
-		if (__atomic_load_n(&kymo_log_at(cleaner->process, at)->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at))
+		if (__atomic_load_n(&kymo_log_at(cleaner->process, at)->stamp, __ATOMIC_ACQUIRE) ==
+		    (KYMO_LOG_STAMP ^ at))
 			return at;
 	return end;
 }
@@ -83,28 +92,35 @@ static uint64_t behind_hole(struct cleaner *cleaner, uint64_t at)
 uint64_t kymo_log_patience_ns = KYMO_LOG_PATIENCE_NS;
 
 /*
- * Whether a writer may still complete the record at @position: a writer whose claim is at or before @position. Claims older than
- * kymo_log_patience_ns do not count: a writer that ended by a long jump never releases its claim.
+ * Whether a writer may still complete the record at @position: a writer whose claim is at or before
+ * @position. Claims older than kymo_log_patience_ns do not count: a writer that ended by a long
+ * jump never releases its claim.
  */
 static bool is_claimed(const struct cleaner *cleaner, uint64_t position)
 {
 	const uint64_t now = kymo_clock_read(cleaner->thread);
 
 	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
-		const struct kymo_thread *slab = __atomic_load_n(&cleaner->process->slab[s], __ATOMIC_ACQUIRE);
+		const struct kymo_thread *slab =
+			__atomic_load_n(&cleaner->process->slab[s], __ATOMIC_ACQUIRE);
 
 		for (unsigned i = 0; slab && i < KYMO_THREADS_PER_SLAB; i++) {
-			const uint64_t claim = __atomic_load_n(&slab[i].log_claim, __ATOMIC_ACQUIRE);
+			const uint64_t claim =
+				__atomic_load_n(&slab[i].log_claim, __ATOMIC_ACQUIRE);
 
 			if (claim && claim - 1 <= position &&
-			    now < __atomic_load_n(&slab[i].log_claim_ns, __ATOMIC_RELAXED) + kymo_log_patience_ns)
+			    now < __atomic_load_n(&slab[i].log_claim_ns, __ATOMIC_RELAXED) +
+					    kymo_log_patience_ns)
 				return true;
 		}
 	}
 	return false;
 }
 
-/* The record is complete and valid. A very slow writer may have overwritten it, so all sizes are checked. */
+/*
+ * The record is complete and valid. A very slow writer may have overwritten it, so all sizes are
+ * checked.
+ */
 static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 {
 	return __atomic_load_n(&record->stamp, __ATOMIC_ACQUIRE) == (KYMO_LOG_STAMP ^ at) &&
@@ -114,8 +130,9 @@ static bool is_whole(const struct kymo_log_record *record, uint64_t at)
 }
 
 /*
- * The next record from @at on; padding and abandoned records are skipped. NULL: no record up to the limit. If a writer may still
- * complete a record before the limit, the position of that record becomes the limit.
+ * The next record from @at on; padding and abandoned records are skipped. NULL: no record up to the
+ * limit. If a writer may still complete a record before the limit, the position of that record
+ * becomes the limit.
  */
 static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at)
 {
@@ -134,7 +151,8 @@ static struct kymo_log_record *next_record(struct cleaner *cleaner, uint64_t *at
 		} else if (is_claimed(cleaner, *at)) {
 			cleaner->blocked = *at + 1;
 			break;
-		} else if (!is_whole(record, *at)) {	/* check again: the writer may have completed the record before is_claimed() */
+		} else if (!is_whole(record, *at)) {
+			/* check again: the writer may have completed the record before is_claimed() */
 			*at = behind_hole(cleaner, *at);
 		}
 	}
@@ -146,7 +164,8 @@ static void count(struct cleaner *cleaner)
 {
 	const struct kymo_log_record *record;
 
-	for (uint64_t at = cleaner->head; (record = next_record(cleaner, &at)); at += record->size) {
+	for (uint64_t at = cleaner->head; (record = next_record(cleaner, &at));
+	     at += record->size) {
 		cleaner->records++;
 		cleaner->gone |= record->id == KYMO_LOG_GONE;
 	}
@@ -161,14 +180,18 @@ static void look(struct cleaner *cleaner, struct kymo_lives *lives)
 	kymo_lives_decide(lives);
 }
 
-/* Move the head to @position: everything before it is forgotten. The memory of whole chunks becomes free. */
+/*
+ * Move the head to @position: everything before it is forgotten. The memory of whole chunks becomes
+ * free.
+ */
 static void head_to(struct cleaner *cleaner, uint64_t position)
 {
 	struct kymo_process *process = cleaner->process;
 
 	__atomic_store_n(&cleaner->region->log_head, position, __ATOMIC_RELEASE);
 	if (process->log_freed >= position / KYMO_LOG_CHUNK || !kymo_region_lock(process))
-		return;			/* the lock was busy for a second: the next call frees these chunks, too */
+		/* the lock was busy for a second: the next call frees these chunks, too */
+		return;
 	while (process->log_freed < position / KYMO_LOG_CHUNK)
 		kymo_region_free_log_chunk(process, process->log_freed++);
 	kymo_region_unlock(process);
@@ -207,12 +230,16 @@ static void move(struct cleaner *cleaner, const struct kymo_lives *lives)
 			break;
 	}
 	head_to(cleaner, i < lives->count ? lives->fact[i].position : cleaner->limit);
-	cleaner->process->log_copied = __atomic_load_n(&cleaner->region->log_tail, __ATOMIC_ACQUIRE);
+	cleaner->process->log_copied =
+		__atomic_load_n(&cleaner->region->log_tail, __ATOMIC_ACQUIRE);
 	if (forgotten)
-		(void)__atomic_fetch_add(&cleaner->region->log_dropped, forgotten, __ATOMIC_RELAXED);
+		(void)__atomic_fetch_add(&cleaner->region->log_dropped, forgotten,
+					 __ATOMIC_RELAXED);
 }
 
-/* Clean the log, if at least one in @share records can be forgotten; else leave the log as it is. */
+/*
+ * Clean the log, if at least one in @share records can be forgotten; else leave the log as it is.
+ */
 static void clean(struct cleaner *cleaner, unsigned share)
 {
 	struct kymo_lives lives;
@@ -248,7 +275,10 @@ static uint64_t used_bytes(const struct kymo_region *region)
 	return __atomic_load_n(&region->log_tail, __ATOMIC_ACQUIRE) - head;
 }
 
-/* Clean next when the log has twice the bytes in use now; if the log may not grow so far, when half of its free room is used. */
+/*
+ * Clean next when the log has twice the bytes in use now; if the log may not grow so far, when half
+ * of its free room is used.
+ */
 static void choose_next(struct kymo_process *process)
 {
 	const uint64_t used = used_bytes(process->region), all = kymo_settings.log_size;
@@ -259,10 +289,14 @@ static void choose_next(struct kymo_process *process)
 	__atomic_store_n(&process->log_clean_at, next, __ATOMIC_RELAXED);
 }
 
-/* Clean, unless another thread is cleaning. @share: see clean(). Return: this thread has cleaned. */
+/*
+ * Clean, unless another thread is cleaning. @share: see clean(). Return: this thread has cleaned.
+ */
 static bool clean_once(struct kymo_process *process, struct kymo_thread *thread, unsigned share)
 {
-	struct cleaner cleaner = { .process = process, .thread = thread, .region = process->region };
+	struct cleaner cleaner = { .process = process,
+				   .thread = thread,
+				   .region = process->region };
 	struct kymo_calm calm;
 	uint64_t freed;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the writer (tracer_initlog.c) and the cleaner (tracer_initlog_clean.c) of the init log. Private to src/inside/tracer. */
+/*
+ * Shared by the writer (tracer_initlog.c) and the cleaner (tracer_initlog_clean.c) of the init log.
+ * Private to src/inside/tracer.
+ */
 #ifndef KYMO_TRACER_INITLOG_INTERNAL_H
 #define KYMO_TRACER_INITLOG_INTERNAL_H
 
@@ -9,25 +12,32 @@
 #define LOG_HEADER sizeof(struct kymo_log_record)
 
 /*
- * Kinds of writers. Facts leave KYMO_LOG_SPARE free chunks, records of destroyed objects leave one, the cleaner may use all: so
- * the cleaner can still copy in a full log.
+ * Kinds of writers. Facts leave KYMO_LOG_SPARE free chunks, records of destroyed objects leave one,
+ * the cleaner may use all: so the cleaner can still copy in a full log.
  */
 enum log_writer { LOG_FACT, LOG_GONE, LOG_CLEANER };
 
-/** kymo_log_take() - reserve @size bytes inside one chunk. @ns: time of the record. Return: position; UINT64_MAX: the log is full. */
+/**
+ * kymo_log_take() - reserve @size bytes inside one chunk. @ns: time of the record. Return:
+ * position; UINT64_MAX: the log is full.
+ */
 uint64_t kymo_log_take(struct kymo_process *process, struct kymo_thread *thread, uint64_t size,
 		       enum log_writer writer, uint64_t *ns);
 
 static inline struct kymo_log_record *kymo_log_at(struct kymo_process *process, uint64_t position)
 {
-	return (struct kymo_log_record *)
-		(process->log_chunk[position / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX].at + position % KYMO_LOG_CHUNK);
+	return (struct kymo_log_record
+			*)(process->log_chunk[position / KYMO_LOG_CHUNK % KYMO_LOG_CHUNKS_MAX].at +
+			   position % KYMO_LOG_CHUNK);
 }
 
 /* Time after which an incomplete record counts as abandoned; tests set a shorter time. */
 extern uint64_t kymo_log_patience_ns;
 
-/** kymo_log_clean_if_due() - forget facts that no longer hold, if the log has grown enough since the last cleaning. */
+/**
+ * kymo_log_clean_if_due() - forget facts that no longer hold, if the log has grown enough since the
+ * last cleaning.
+ */
 void kymo_log_clean_if_due(struct kymo_process *process, struct kymo_thread *thread);
 
 /**

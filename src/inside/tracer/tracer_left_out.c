@@ -10,7 +10,8 @@ static uint64_t *left_out_set(void)
 {
 	const struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE);
 
-	if (!process || __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
+	if (!process ||
+	    __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) != KYMO_REGISTERED)
 		return NULL;
 	return (uint64_t *)((uint8_t *)process->region + KYMO_LEFT_OUT_PAGE * KYMO_PAGE);
 }
@@ -37,7 +38,8 @@ static bool in_set(const void *object)
 }
 
 /*
- * Whether the record may have the earlier time @ns. All earlier records are published, the record is not the first of its block, and
+ * Whether the record may have the earlier time @ns. All earlier records are published, the record
+ * is not the first of its block, and
  * @ns is not before the last published time: so the order of times still holds.
  */
 static bool may_be_earlier(const struct kymo_record *record, uint64_t ns)
@@ -71,7 +73,10 @@ bool kymo__left_out(const void *object, const void *message)
 
 	if (!thread)
 		return false;
-	/* The recorder switches the enable bytes of events that have only a message before the bytes of other events. */
+	/*
+	 * The recorder switches the enable bytes of events that have only a message before the
+	 * bytes of other events.
+	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!object)
 		return message && message == thread->left_out_message;
@@ -92,7 +97,8 @@ bool kymo__hold_publish(const void *message)
 
 	if (!thread || !message)
 		return false;
-	if (thread->held_message)	/* no event named the publisher of the earlier message: record that event */
+	/* no event named the publisher of the earlier message: record that event */
+	if (thread->held_message)
 		tell_held(thread);
 	thread->held_ns = kymo_clock_read(thread);
 	thread->held_message = message;
@@ -106,7 +112,10 @@ void kymo__made_anew(const void *object)
 
 	if (!set || !address)
 		return;
-	/* The init event is committed before this fence, the proposals are read after it: see region.h. */
+	/*
+	 * The init event is committed before this fence, the proposals are read after it: see
+	 * region.h.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < KYMO_LEFT_OUT_PROBES; i++) {
 		uint64_t *slot = slot_of(set, address, i);
@@ -114,7 +123,10 @@ void kymo__made_anew(const void *object)
 
 		if (there == KYMO_LEFT_OUT_FREE)
 			return;
-		/* Two tries suffice: the recorder may turn the proposal into the address meanwhile, but gives the slot to no other address. */
+		/*
+		 * Two tries suffice: the recorder may turn the proposal into the address meanwhile,
+		 * but gives the slot to no other address.
+		 */
 		for (int try = 0; try < 2 && (there | 1) == (address | 1); try++)
 			(void)__atomic_compare_exchange_n(slot, &there, KYMO_LEFT_OUT_USED, false,
 							  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);

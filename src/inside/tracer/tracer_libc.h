@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* libkymo.a belongs to the program that it is linked into; there, nothing would link a weak symbol. */
+/*
+ * libkymo.a belongs to the program that it is linked into; there, nothing would link a weak symbol.
+ */
 #ifdef KYMO_IS_SHARED
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registration of the process and its threads. Apart from the growth of the region, the tracer allocates memory only here.
+ * Registration of the process and its threads. Apart from the growth of the region, the tracer
+ * allocates memory only here.
  *
- * A process registers with its first event: it creates its region and reads the domain's state. A program without events gets no
- * region. Each thread gets a private slot (struct kymo_thread) with its own first event, and gives the slot back when it ends.
+ * A process registers with its first event: it creates its region and reads the domain's state. A
+ * program without events gets no region. Each thread gets a private slot (struct kymo_thread) with
+ * its own first event, and gives the slot back when it ends.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -123,7 +125,10 @@ static uint64_t log_size_setting(void)
 	return bytes < KYMO_LOG_SIZE_MIN ? KYMO_LOG_SIZE_MIN : bytes;
 }
 
-/* The default of $KYMO_RING_MEMORY. With a large $KYMO_RING_SIZE, it has room for KYMO_ASKED_RINGS rings. */
+/*
+ * The default of $KYMO_RING_MEMORY. With a large $KYMO_RING_SIZE, it has room for KYMO_ASKED_RINGS
+ * rings.
+ */
 static uint64_t default_ring_memory(uint64_t ring_bytes)
 {
 	const uint64_t some = KYMO_ASKED_RINGS * (ring_bytes + KYMO_PAGE);
@@ -148,14 +153,16 @@ static uint32_t ros_domain_setting(void)
 	if (!text || !*text)
 		return 1;
 	number = strtoul(text, &end, 0);
-	return (number || !*end) && number <= KYMO_ROS_DOMAIN_MAX ? (uint32_t)number + 1 : KYMO_ROS_UNKNOWN;
+	return (number || !*end) && number <= KYMO_ROS_DOMAIN_MAX ? (uint32_t)number + 1
+								  : KYMO_ROS_UNKNOWN;
 }
 
 static void thread_end(void *slot);
 
 /*
- * The kernel wipes the private pages in a forked child, whichever call created the child. Emulators may not wipe them: then this
- * function ensures that a child of fork() does not write to its parent's rings.
+ * The kernel wipes the private pages in a forked child, whichever call created the child. Emulators
+ * may not wipe them: then this function ensures that a child of fork() does not write to its
+ * parent's rings.
  */
 static void forked(void)
 {
@@ -196,7 +203,10 @@ static void read_settings(void)
 		kymo_settings.spare_bytes = KYMO_SPARE_BYTES;
 }
 
-/* The priority 101 lets this run before the constructors of a program's static objects, also if the program links libkymo.a. */
+/*
+ * The priority 101 lets this run before the constructors of a program's static objects, also if the
+ * program links libkymo.a.
+ */
 __attribute__((constructor(101)))
 static void load(void)
 {
@@ -228,7 +238,10 @@ static void unload(void)
 	if (!process || process->registration != KYMO_REGISTERED)
 		return;
 	kymo_calm_begin(&calm);
-	/* Other threads, and destructors of other libraries, still run and may emit events: so the region stays mapped. */
+	/*
+	 * Other threads, and destructors of other libraries, still run and may emit events: so the
+	 * region stays mapped.
+	 */
 	kymo_region_leave(process);
 	kymo_calm_end(&calm);
 }
@@ -241,7 +254,8 @@ static void *private_pages(size_t bytes)
 	if (at == MAP_FAILED)
 		return NULL;
 	if (madvise(at, bytes, MADV_WIPEONFORK)) {
-		(void)munmap(at, bytes);	/* Linux < 4.14: a child would write to its parent's rings */
+		/* Linux < 4.14: a child would write to its parent's rings */
+		(void)munmap(at, bytes);
 		return NULL;
 	}
 	return at;
@@ -251,7 +265,8 @@ bool kymo__is_registered(void)
 {
 	const struct kymo_process *process = kymo_process;
 
-	return process && __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED;
+	return process &&
+	       __atomic_load_n(&process->registration, __ATOMIC_ACQUIRE) == KYMO_REGISTERED;
 }
 
 /* A registered process keeps what it has. */
@@ -274,7 +289,8 @@ static void make_inert(struct kymo_process *process)
 
 struct kymo_process *kymo_process_get(void)
 {
-	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE), *none = NULL;
+	struct kymo_process *process = __atomic_load_n(&kymo_process, __ATOMIC_ACQUIRE),
+			    *none = NULL;
 
 	if (process)
 		return process;
@@ -292,7 +308,8 @@ struct kymo_process *kymo_process_get(void)
 static struct kymo_thread *take_slot(struct kymo_process *process)
 {
 	for (unsigned s = 0; s < KYMO_SLABS_MAX; s++) {
-		struct kymo_thread *slab = __atomic_load_n(&process->slab[s], __ATOMIC_ACQUIRE), *none = NULL;
+		struct kymo_thread *slab = __atomic_load_n(&process->slab[s], __ATOMIC_ACQUIRE),
+				   *none = NULL;
 
 		if (!slab) {
 			const size_t bytes = KYMO_THREADS_PER_SLAB * sizeof *slab;
@@ -309,8 +326,8 @@ static struct kymo_thread *take_slot(struct kymo_process *process)
 		for (unsigned i = 0; i < KYMO_THREADS_PER_SLAB; i++) {
 			uint32_t was = 0;
 
-			if (__atomic_compare_exchange_n(&slab[i].used, &was, 1, false, __ATOMIC_ACQUIRE,
-							__ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(&slab[i].used, &was, 1, false,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return &slab[i];
 		}
 	}
@@ -318,8 +335,9 @@ static struct kymo_thread *take_slot(struct kymo_process *process)
 }
 
 /*
- * The address of the word in which the kernel stores the calling thread's CPU: in the thread's rseq area, which glibc registers from
- * 2.35 on. Reading the word is one load; the vDSO's getcpu() also reads pages that nothing else uses.
+ * The address of the word in which the kernel stores the calling thread's CPU: in the thread's rseq
+ * area, which glibc registers from 2.35 on. Reading the word is one load; the vDSO's getcpu() also
+ * reads pages that nothing else uses.
  */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -354,8 +372,9 @@ static void enter(struct kymo_thread *slot)
 }
 
 /*
- * Meanwhile, all other threads that emit events wait. A forked child declares its parent's tracepoints again before these threads
- * continue: otherwise the enable bytes of the tracepoints would still be 0, and the threads' events would be lost.
+ * Meanwhile, all other threads that emit events wait. A forked child declares its parent's
+ * tracepoints again before these threads continue: otherwise the enable bytes of the tracepoints
+ * would still be 0, and the threads' events would be lost.
  */
 static void register_process(struct kymo_process *process)
 {
@@ -420,7 +439,8 @@ struct kymo_thread *kymo_thread_slot(void)
 	if (kymo_likely(__atomic_load_n(&slot->used, __ATOMIC_RELAXED)))
 		return slot;
 	if (registering || kymo_settings.disabled || !kymo_settings.loaded)
-		return NULL;	/* not loaded: the call comes from .preinit_array, before the settings are read */
+		/* not loaded: the call comes from .preinit_array, before the settings are read */
+		return NULL;
 	kymo_calm_begin(&calm);
 	slot = kymo__thread; /* a signal handler may have registered the thread */
 	if (!__atomic_load_n(&slot->used, __ATOMIC_RELAXED)) {
@@ -435,8 +455,9 @@ struct kymo_thread *kymo_thread_slot(void)
 }
 
 /*
- * The thread ends. Its ring becomes RETIRED, so that the consumer reads and then frees it; a ring without unread records becomes FREE
- * at once. If a later destructor of the thread emits events, the thread registers once more.
+ * The thread ends. Its ring becomes RETIRED, so that the consumer reads and then frees it; a ring
+ * without unread records becomes FREE at once. If a later destructor of the thread emits events,
+ * the thread registers once more.
  */
 static void thread_end(void *argument)
 {
@@ -450,7 +471,8 @@ static void thread_end(void *argument)
 	kymo__thread = &no_thread;
 	kymo_signal_fence();
 	if (ring) {
-		bool empty = KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
+		bool empty =
+			KYMO_WORD_POS(ring->wpos) == __atomic_load_n(&ring->rpos, __ATOMIC_ACQUIRE);
 
 		kymo_process->last_block[slot->number] = slot->data;
 		slot->ring = NULL;

@@ -2,8 +2,8 @@
 /*
  * The traced process's private state, beside the shared region. Private to src/inside/tracer.
  *
- * The state lives in pages that the kernel wipes in a forked child. So the child starts as a process that has not registered yet,
- * and gets a region of its own.
+ * The state lives in pages that the kernel wipes in a forked child. So the child starts as a
+ * process that has not registered yet, and gets a region of its own.
  */
 #ifndef KYMO_TRACER_PROCESS_H
 #define KYMO_TRACER_PROCESS_H
@@ -16,7 +16,8 @@
 
 #define KYMO_THREADS_PER_SLAB	64u
 #define KYMO_SLABS_MAX		512u
-#define KYMO_PREFAULT_RINGS	2u		/* created at registration, ready for the first threads */
+/* created at registration, ready for the first threads */
+#define KYMO_PREFAULT_RINGS	2u
 #define KYMO_FIRST_RING_BYTES (128u << 10)      /* their blocks have KYMO_SPARE_BLOCK bytes */
 #define KYMO_SECOND_RING_BYTES (64u << 10)
 #define KYMO_LATER_RING_BYTES	(32u << 10)
@@ -26,13 +27,19 @@
 #define KYMO_BLOCK_NS_MAX 1000000000u           /* ns, of $KYMO_BLOCK */
 #define KYMO_RING_BYTES_MIN	(16u << 10)	/* of $KYMO_RING_SIZE */
 #define KYMO_RING_BYTES_MAX	(1u << 30)
-#define KYMO_RING_MEMORY	(64ull << 20)	/* bytes of all rings of a process, by default ... */
-#define KYMO_RETIRED_KEPT	16u		/* mode OVERWRITE: rings of ended threads that no new thread reuses */
-#define KYMO_ASKED_RINGS	16u		/* ... or this many rings of $KYMO_RING_SIZE, if that is more */
-#define KYMO_LOG_SPARE		2u		/* chunks that facts leave free for KYMO_LOG_GONE records and for cleaning */
+/* bytes of all rings of a process, by default ... */
+#define KYMO_RING_MEMORY	(64ull << 20)
+/* mode OVERWRITE: rings of ended threads that no new thread reuses */
+#define KYMO_RETIRED_KEPT	16u
+/* ... or this many rings of $KYMO_RING_SIZE, if that is more */
+#define KYMO_ASKED_RINGS	16u
+/* chunks that facts leave free for KYMO_LOG_GONE records and for cleaning */
+#define KYMO_LOG_SPARE		2u
 #define KYMO_LOG_SIZE_MIN	(256u << 10)	/* smallest $KYMO_LOG_SIZE */
-#define KYMO_LOG_SIZE		((KYMO_LOG_CHUNKS_MAX - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK)	/* the largest, and the default */
-#define KYMO_LOG_STRING_MAX	8192u		/* bytes of a string in an init event; longer strings are cut */
+/* the largest, and the default */
+#define KYMO_LOG_SIZE		((KYMO_LOG_CHUNKS_MAX - KYMO_LOG_SPARE) * KYMO_LOG_CHUNK)
+/* bytes of a string in an init event; longer strings are cut */
+#define KYMO_LOG_STRING_MAX	8192u
 
 enum kymo_registration {
 	KYMO_UNREGISTERED,
@@ -64,7 +71,8 @@ struct kymo_process {
 	uint64_t ring_memory;		/* bytes of rings so far */
 	uint64_t first_counter, first_ns;	/* clock pair of the registration */
 	uint64_t pair_width;		/* ticks that reading this pair lasted */
-	uint64_t rate;			/* ns per tick, 32.32, as the last thread measured it; 0: not measured yet */
+	/* ns per tick, 32.32, as the last thread measured it; 0: not measured yet */
+	uint64_t rate;
 	uint64_t dev, ino;		/* of the region's file */
 	bool joined;			/* the process has joined the domain ... */
 	uint32_t joined_generation, joined_state;	/* ... which then had these */
@@ -76,18 +84,24 @@ struct kymo_process {
 	uint32_t spare_count;
 	uint32_t spare_next; /* where the next search for a free one begins */
 	uint64_t spare_use[KYMO_SPARES_MAX];
-	struct kymo_log_memory log_chunk[KYMO_LOG_CHUNKS_MAX];	/* chunk n is at n % KYMO_LOG_CHUNKS_MAX */
-	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];	/* memory without a chunk; under the growth lock */
+	/* chunk n is at n % KYMO_LOG_CHUNKS_MAX */
+	struct kymo_log_memory log_chunk[KYMO_LOG_CHUNKS_MAX];
+	/* memory without a chunk; under the growth lock */
+	struct kymo_log_memory log_free[KYMO_LOG_CHUNKS_MAX];
 	uint32_t log_free_count;
-	uint32_t log_memory;		/* number of chunks that have memory, the free ones included */
+	/* number of chunks that have memory, the free ones included */
+	uint32_t log_memory;
 	struct kymo_lock log_cleaning;
-	uint32_t log_failed;		/* facts that found no room since the last cleaning that freed some */
+	/* facts that found no room since the last cleaning that freed some */
+	uint32_t log_failed;
 	bool log_futile;      /* the last cleaning freed nothing: the facts in the log hold */
 	uint64_t log_blocked; /* 1 + position of the record at which it stopped, because a thread
 				 writes it; 0: none */
-	uint64_t log_clean_at;		/* clean when the bytes between head and tail reach this number */
+	/* clean when the bytes between head and tail reach this number */
+	uint64_t log_clean_at;
 	uint64_t log_copied;		/* position where the copies of the last cleaning end */
-	uint64_t log_freed;		/* the memory of chunks below this number is free or reused */
+	/* the memory of chunks below this number is free or reused */
+	uint64_t log_freed;
 	struct kymo_thread *slab[KYMO_SLABS_MAX];
 	char path[PATH_MAX];		/* of the region's file */
 	char directory[PATH_MAX];
@@ -130,13 +144,15 @@ struct kymo_process *kymo_process_get(void);
 struct kymo_settings {
 	bool loaded;			/* the other fields are valid */
 	bool disabled;			/* KYMO_DISABLE=1, a setuid program, or another libc */
-	bool verbose;			/* KYMO_VERBOSE=1: print on stderr why the process is not traced */
+	/* KYMO_VERBOSE=1: print on stderr why the process is not traced */
+	bool verbose;
 	uint64_t ring_bytes;		/* KYMO_RING_SIZE; 0: the sizes above */
 	uint64_t ring_memory;		/* KYMO_RING_MEMORY */
 	uint64_t spare_bytes;           /* KYMO_RING_SPARE */
 	uint64_t log_size;		/* KYMO_LOG_SIZE */
 	uint64_t block_ns;              /* KYMO_BLOCK: wait so long for room; 0: never */
-	bool flight;			/* KYMO_FLIGHT=1: RECORD and OVERWRITE while no recorder runs */
+	/* KYMO_FLIGHT=1: RECORD and OVERWRITE while no recorder runs */
+	bool flight;
 	uint64_t session_tag;		/* KYMO_SESSION, hex */
 	uint32_t ros_domain;		/* ROS_DOMAIN_ID, as the value of kymo_region.ros_domain */
 	int clock;			/* KYMO_CLOCK: 0 choose, 1 counter, 2 vDSO */
@@ -147,7 +163,10 @@ extern struct kymo_settings kymo_settings;
 
 #define KYMO_GIVEN_MAX 1024	/* bytes */
 
-/** kymo_setting() - the setting @name, as `kymo attach` gave it, else from the environment; NULL: not set. */
+/**
+ * kymo_setting() - the setting @name, as `kymo attach` gave it, else from the environment; NULL:
+ * not set.
+ */
 const char *kymo_setting(const char *name);
 
 /**
@@ -164,11 +183,17 @@ struct kymo_thread *kymo_thread_slot(void);
 /** kymo_drop() - count a dropped event. @thread: the thread; NULL: it has no ring. Return: false.
  * Context: wait-free, async-signal-safe. */
 bool kymo_drop(struct kymo_thread *thread);
-/** kymo_drop_hand_over() - add the events that were dropped before the region existed to the region's count. */
+/**
+ * kymo_drop_hand_over() - add the events that were dropped before the region existed to the
+ * region's count.
+ */
 void kymo_drop_hand_over(struct kymo_process *process);
 void kymo_drop_forget(void);		/* in a forked child: the parent reports these events */
 
-/** kymo_thread_with_ring() - the calling thread with a ring; NULL: no ring available, or in a signal handler in a slow path. */
+/**
+ * kymo_thread_with_ring() - the calling thread with a ring; NULL: no ring available, or in a signal
+ * handler in a slow path.
+ */
 struct kymo_thread *kymo_thread_with_ring(void);
 
 /* tracer_owner.c */
@@ -185,18 +210,28 @@ int kymo_ring_get(struct kymo_thread *thread);
 /* The enable bytes of the recorder; before registration, an array in which all bytes are 1. */
 extern const uint8_t *kymo_recorder_bytes;
 
-/** kymo_recorder_wants() - enum kymo_enable: whether the recorder wants event @id; the program's own switches do not count. */
+/**
+ * kymo_recorder_wants() - enum kymo_enable: whether the recorder wants event @id; the program's own
+ * switches do not count.
+ */
 static inline uint8_t kymo_recorder_wants(unsigned id)
 {
-	return __atomic_load_n(&__atomic_load_n(&kymo_recorder_bytes, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
+	return __atomic_load_n(&__atomic_load_n(&kymo_recorder_bytes, __ATOMIC_RELAXED)[id],
+			       __ATOMIC_RELAXED);
 }
 
-/** kymo_switch_bytes() - set the recorder's enable bytes; NULL: the process records nothing any more. Context: wait-free. */
+/**
+ * kymo_switch_bytes() - set the recorder's enable bytes; NULL: the process records nothing any
+ * more. Context: wait-free.
+ */
 void kymo_switch_bytes(const uint8_t *bytes);
 void kymo_switch_forget(void);	/* in a forked child: forget the parent's enable bytes */
 /** kymo_switch_off() - whether the program has switched everything off. Context: wait-free. */
 bool kymo_switch_off(void);
-/** kymo_switch_is_end() - events of @id end a span: they pass kymo_enabled() also while the program has switched everything off. */
+/**
+ * kymo_switch_is_end() - events of @id end a span: they pass kymo_enabled() also while the program
+ * has switched everything off.
+ */
 void kymo_switch_is_end(unsigned id);
 /**
  * kymo_category_set() - remember the switch of the category @name; NULL: of all categories
@@ -205,7 +240,10 @@ void kymo_switch_is_end(unsigned id);
 bool kymo_category_set(const char *name, bool on);
 /** kymo_category_off() - whether the program has switched a category off. Context: wait-free. */
 bool kymo_category_off(const char *name);
-/** kymo_snapshot_hand_over() - add the snapshots that were requested before the region existed to the region's count. */
+/**
+ * kymo_snapshot_hand_over() - add the snapshots that were requested before the region existed to
+ * the region's count.
+ */
 void kymo_snapshot_hand_over(struct kymo_process *process);
 void kymo_snapshot_forget(void);	/* in a forked child: the parent reports these requests */
 
@@ -216,7 +254,10 @@ void kymo_snapshot_forget(void);	/* in a forked child: the parent reports these 
  * Context: while the process registers, on a thread that has its slot.
  */
 void kymo_user_declare_again(void);
-/** kymo_user_fork_begin() - before fork(): wait until no other thread changes the list of sites, and lock the list. */
+/**
+ * kymo_user_fork_begin() - before fork(): wait until no other thread changes the list of sites, and
+ * lock the list.
+ */
 void kymo_user_fork_begin(void);
 void kymo_user_fork_end(void);		/* in the parent */
 void kymo_user_forked(void);		/* in the child */
@@ -262,7 +303,10 @@ int kymo_region_add_counts(struct kymo_process *process, unsigned index);
  * Return: 0; -ENOSPC: the log has its size; another -errno: the file cannot grow.
  */
 int kymo_region_add_log_chunk(struct kymo_process *process, unsigned leave);
-/** kymo_region_free_log_chunk() - log_head has passed chunk @number: the chunk's memory is free for reuse. Lock held. */
+/**
+ * kymo_region_free_log_chunk() - log_head has passed chunk @number: the chunk's memory is free for
+ * reuse. Lock held.
+ */
 void kymo_region_free_log_chunk(struct kymo_process *process, uint64_t number);
 
 /* tracer_domain.c */
@@ -274,16 +318,23 @@ void kymo_domain_join(struct kymo_process *process);
 bool kymo_domain_recording(struct kymo_process *process);
 /**
  * kymo_domain_sweep() - remove the files of dead processes that no recorder needs
- * @all: also complete regions that contain nothing unread; else only regions that were never complete
+ * @all: also complete regions that contain nothing unread; else only regions that were never
+ *   complete
  */
 void kymo_domain_sweep(const struct kymo_process *process, bool all);
 
 /* tracer_vdso.c */
 
-/** kymo_gettime_find() - from now on, kymo_gettime() is the kernel's function. Context: once, before threads exist. */
+/**
+ * kymo_gettime_find() - from now on, kymo_gettime() is the kernel's function. Context: once, before
+ * threads exist.
+ */
 void kymo_gettime_find(void);
 
-/** kymo_gettime() - clock_gettime(2), also where a library of the program defines another one. Context: wait-free. */
+/**
+ * kymo_gettime() - clock_gettime(2), also where a library of the program defines another one.
+ * Context: wait-free.
+ */
 int kymo_gettime(clockid_t clock, struct timespec *now);
 
 /* tracer_clock.c */
@@ -292,9 +343,15 @@ bool kymo_clock_counter_usable(void);
 uint64_t kymo_clock_ns(void);
 void kymo_clock_first_pair(struct kymo_process *process);
 void kymo_clock_start_thread(struct kymo_thread *thread);
-/** kymo_clock_renew() - renew the anchor of the thread's clock, if it has expired. Return: false: in another slow path. */
+/**
+ * kymo_clock_renew() - renew the anchor of the thread's clock, if it has expired. Return: false: in
+ * another slow path.
+ */
 bool kymo_clock_renew(struct kymo_thread *thread);
-/** kymo_clock_read() - the thread's time, in nanoseconds; works also in a signal handler in a slow path. */
+/**
+ * kymo_clock_read() - the thread's time, in nanoseconds; works also in a signal handler in a slow
+ * path.
+ */
 uint64_t kymo_clock_read(struct kymo_thread *thread);
 
 /* tracer_identity.c: system calls, no allocation */

@@ -18,19 +18,22 @@ static uint64_t dropped_early;		/* events dropped before the region existed */
 
 static bool is_registered(const struct kymo_process *process)
 {
-	return process && __atomic_load_n(&process->registration, __ATOMIC_SEQ_CST) == KYMO_REGISTERED;
+	return process &&
+	       __atomic_load_n(&process->registration, __ATOMIC_SEQ_CST) == KYMO_REGISTERED;
 }
 
 /*
- * Early drops count only if the process registers into state RECORD: otherwise no recorder wanted the events. Both the registration
- * and a drop call this function, so that the later of the two moves the count to the region.
+ * Early drops count only if the process registers into state RECORD: otherwise no recorder wanted
+ * the events. Both the registration and a drop call this function, so that the later of the two
+ * moves the count to the region.
  */
 void kymo_drop_hand_over(struct kymo_process *process)
 {
 	const uint64_t count = __atomic_exchange_n(&dropped_early, 0, __ATOMIC_SEQ_CST);
 
 	if (__atomic_load_n(&process->region->state, __ATOMIC_RELAXED) == KYMO_STATE_RECORD)
-		(void)__atomic_fetch_add(&process->region->dropped_no_ring, count, __ATOMIC_RELAXED);
+		(void)__atomic_fetch_add(&process->region->dropped_no_ring, count,
+					 __ATOMIC_RELAXED);
 }
 
 /* The counters are atomic, because a signal handler may increment them at the same time. */
@@ -78,11 +81,11 @@ static uint64_t close_block(struct kymo_thread *thread, uint64_t word)
 }
 
 /*
- * Begin the block after that of thread->word. A handler cannot move the word meanwhile: end is 0, so the handler finds no room, and
- * in_slow is set, so its event is dropped.
+ * Begin the block after that of thread->word. A handler cannot move the word meanwhile: end is 0,
+ * so the handler finds no room, and in_slow is set, so its event is dropped.
  *
- * The new seq is stored before any other byte of the block changes. So a reader that copies the old block reads a different seq after
- * the copy, and discards the copy.
+ * The new seq is stored before any other byte of the block changes. So a reader that copies the old
+ * block reads a different seq after the copy, and discards the copy.
  */
 static bool next_block(struct kymo_thread *thread)
 {
@@ -127,7 +130,8 @@ static bool make_room(struct kymo_thread *thread, size_t record_size)
 	if (KYMO_WORD_POS(thread->word) + record_size <= thread->end) {
 		room = true;		/* a handler has begun the next block meanwhile */
 	} else {
-		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);	/* no more records in this block */
+		/* no more records in this block */
+		__atomic_store_n(&thread->end, 0, __ATOMIC_RELAXED);
 		kymo_signal_fence();
 		room = record_size + sizeof(struct kymo_block) <= thread->mask &&
 		       next_block(thread);
@@ -153,8 +157,8 @@ static bool try_reserve_vdso(struct kymo_record *record, struct kymo_thread *thr
 }
 
 /*
- * A handler that interrupted a failed attempt left its records unpublished. Publish them now, not together with the next record; see
- * kymo__publish_nested().
+ * A handler that interrupted a failed attempt left its records unpublished. Publish them now, not
+ * together with the next record; see kymo__publish_nested().
  */
 static void catch_up(struct kymo_thread *thread)
 {
@@ -162,7 +166,10 @@ static void catch_up(struct kymo_thread *thread)
 		kymo__publish_nested(thread);
 }
 
-/* The thread with a ring. NULL: the process is not traced, no ring is available, or a signal handler interrupted a slow path. */
+/*
+ * The thread with a ring. NULL: the process is not traced, no ring is available, or a signal
+ * handler interrupted a slow path.
+ */
 static struct kymo_thread *with_ring(struct kymo_thread *thread)
 {
 	struct kymo_calm calm;
@@ -213,17 +220,22 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 
 	if (kymo_unlikely(!thread->ring)) {
 		thread = kymo_thread_slot();
-		/* Before registration every event counts as enabled; now the recorder's enable byte decides. */
+		/*
+		 * Before registration every event counts as enabled; now the recorder's enable byte
+		 * decides.
+		 */
 		if (thread && !kymo_recorder_wants(id))
 			return false;
 		thread = with_ring(thread);
 		if (!thread)
 			return kymo_drop(NULL);
 	}
-	for (;;) {			/* the loop ends: it repeats only after progress of this thread or of a handler */
+	/* the loop ends: it repeats only after progress of this thread or of a handler */
+	for (;;) {
 		catch_up(thread);
-		if (kymo_likely(!thread->vdso_clock) ? kymo_try_reserve_sp(record, id, payload)
-						     : try_reserve_vdso(record, thread, id, payload))
+		if (kymo_likely(!thread->vdso_clock)
+			    ? kymo_try_reserve_sp(record, id, payload)
+			    : try_reserve_vdso(record, thread, id, payload))
 			return true;
 		if (KYMO_WORD_POS(thread->word) + size > thread->end) {
 			if (make_room(thread, size) ||
@@ -232,18 +244,21 @@ bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload)
 		} else if (thread->vdso_clock || kymo_clock_renew(thread)) {
 			continue;
 		}
-		/* A handler may have written records during the attempt above. This event will not publish them: it has no record. */
+		/*
+		 * A handler may have written records during the attempt above. This event will not
+		 * publish them: it has no record.
+		 */
 		catch_up(thread);
 		return kymo_drop(thread);
 	}
 }
 
 /*
- * Publish several records at once. lastts gets a new reading of the clock: that time is not earlier than any reserved record, and not
- * later than any following record.
+ * Publish several records at once. lastts gets a new reading of the clock: that time is not earlier
+ * than any reserved record, and not later than any following record.
  *
- * nseq is odd while lastts and wpos change. Without nseq, a consumer could read the new lastts with the old wpos, and would write a
- * packet whose end time is after the start of the next packet.
+ * nseq is odd while lastts and wpos change. Without nseq, a consumer could read the new lastts with
+ * the old wpos, and would write a packet whose end time is after the start of the next packet.
  */
 void kymo__publish_nested(struct kymo_thread *thread)
 {
@@ -270,8 +285,9 @@ void kymo__publish_nested(struct kymo_thread *thread)
 }
 
 /*
- * Something is between the published records and @record: records of handlers, or the start of a block. A consumer that read the new
- * lastts with the old wpos would use lastts as the bound of the records in between. So both change while nseq is odd.
+ * Something is between the published records and @record: records of handlers, or the start of a
+ * block. A consumer that read the new lastts with the old wpos would use lastts as the bound of the
+ * records in between. So both change while nseq is odd.
  */
 void kymo__publish_behind(const struct kymo_record *record)
 {

@@ -2,9 +2,9 @@
 /*
  * The fast path: write one event to the calling thread's ring. Inlined into every hook.
  *
- * Each thread writes only to its own ring, so the only competitor is a signal handler on the same thread. A private word holds the
- * reserved position; the ring's wpos holds the published position. An event moves the word (reserve), writes its bytes, and then
- * moves wpos (publish):
+ * Each thread writes only to its own ring, so the only competitor is a signal handler on the same
+ * thread. A private word holds the reserved position; the ring's wpos holds the published position.
+ * An event moves the word (reserve), writes its bytes, and then moves wpos (publish):
  *
  *     w = word                      position and record count, private to the thread
  *     no room in the block: slow path
@@ -15,13 +15,15 @@
  *     write id, ts, payload
  *     if nest was 0: publish up to w', nest = 0, check that word still is w'
  *
- * An event in a handler that interrupts another event is nested: the handler reserves and writes its records, but does not publish
- * them. Two cases follow. If the handler reserved after the outer event, the handler's records follow the outer record, and the last
- * check of word finds them. If the handler reserved first, the outer event's exchange fails, and kymo__reserve() finds the handler's
- * records before the next attempt. In both cases kymo__publish_nested() publishes the handler's records. No other function publishes
- * them together with another record.
+ * An event in a handler that interrupts another event is nested: the handler reserves and writes
+ * its records, but does not publish them. Two cases follow. If the handler reserved after the outer
+ * event, the handler's records follow the outer record, and the last check of word finds them. If
+ * the handler reserved first, the outer event's exchange fails, and kymo__reserve() finds the
+ * handler's records before the next attempt. In both cases kymo__publish_nested() publishes the
+ * handler's records. No other function publishes them together with another record.
  *
- * tests/model/ring.pml is this protocol for a model checker; tests/model/overwrite.pml models blocks that overwrite older blocks.
+ * tests/model/ring.pml is this protocol for a model checker; tests/model/overwrite.pml models
+ * blocks that overwrite older blocks.
  *
  * Context of everything here: wait-free, async-signal-safe, no allocation, no system call. Only a
  * thread's very first event allocates its ring, in kymo__reserve().
@@ -46,27 +48,35 @@
 #define KYMO_RING_STRING_MAX 1024u
 
 /*
- * Private state of one thread. It lives in pages that the kernel wipes in a forked child. So the child sees zeros, which mean: no
- * ring and no room. Its first event then runs the slow path, which creates a region for the child.
+ * Private state of one thread. It lives in pages that the kernel wipes in a forked child. So the
+ * child sees zeros, which mean: no ring and no room. Its first event then runs the slow path, which
+ * creates a region for the child.
  */
 struct kymo_thread {
-	uint64_t word;			/* reserved so far: KYMO_WORD(position, records of the block) */
+	/* reserved so far: KYMO_WORD(position, records of the block) */
+	uint64_t word;
 	uint64_t end;			/* position where the current block ends; 0: no room */
 	uint8_t *data; /* the block of the word; read between a load of the word and its exchange */
 	uint64_t mask; /* block bytes - 1 */
 	struct kymo_ring *ring;		/* shared page of the ring; NULL: none yet */
 	const struct kymo_anchor *anchor;	/* the valid entry of anchors[] */
-	uint16_t in_slow;		/* a slow path is in progress: nested events that need one are dropped */
+	/* a slow path is in progress: nested events that need one are dropped */
+	uint16_t in_slow;
 	uint16_t vdso_clock;		/* the CPU's counter is not usable: read the vDSO clock */
-	uint32_t open_spans;		/* spans of kymo.h whose begin is recorded and whose end is not */
+	/* spans of kymo.h whose begin is recorded and whose end is not */
+	uint32_t open_spans;
 	uint64_t left;			/* the word at the end of the previous block */
 	struct kymo_anchor anchors[2];
 	struct kymo_count *counts; /* of the ring, for KYMO_ENABLE_COUNT; NULL: none yet */
-	/* The fast path does not use the fields from here on; this cache line is used once per block. */
+	/*
+	 * The fast path does not use the fields from here on; this cache line is used once per
+	 * block.
+	 */
 	uint64_t free_until;		/* blocks below this position are known to be free */
 	const uint32_t *mode;		/* of the region */
 	uint8_t *stirred;		/* the ring's byte in the region */
-	const int32_t *cpu;		/* the word in which the kernel stores the thread's CPU; NULL: call sched_getcpu() */
+	/* the word in which the kernel stores the thread's CPU; NULL: call sched_getcpu() */
+	const int32_t *cpu;
 	uint32_t number;                /* of the ring */
 	uint8_t *home;                  /* the ring's own blocks */
 	uint64_t home_mask;             /* bytes of these - 1 */
@@ -75,15 +85,20 @@ struct kymo_thread {
 	bool gave_up;                   /* the last wait for room was in vain, ... */
 	uint64_t gave_up_rpos;          /* ... when the recorder had read up to here */
 	uint64_t wanted; /* bytes of the ring that the thread asked for; 0: as usual */
-	uint64_t old_counter, old_ns;	/* clock pair of 10 to 20 s ago: the start of the rate's baseline */
-	uint64_t new_counter, new_ns;	/* clock pair of 0 to 10 s ago: the start of the next baseline */
+	/* clock pair of 10 to 20 s ago: the start of the rate's baseline */
+	uint64_t old_counter, old_ns;
+	/* clock pair of 0 to 10 s ago: the start of the next baseline */
+	uint64_t new_counter, new_ns;
 	uint64_t pair_width;		/* ticks that reading the best clock pair lasted */
 	/* For events whose object is looked up; see tracer_left_out.c. */
-	const void *left_out_message;	/* message of the last event with an object, if the event was left out */
-	const void *held_message;	/* message of a rclcpp_publish whose publisher is not known yet */
+	/* message of the last event with an object, if the event was left out */
+	const void *left_out_message;
+	/* message of a rclcpp_publish whose publisher is not known yet */
+	const void *held_message;
 	uint64_t held_ns;		/* time of that event */
 	/* For the init log; see tracer_initlog.c. */
-	uint64_t log_claim, log_claim_ns;	/* 1 + position from which on the thread writes, and since when; 0: it does not write */
+	/* 1 + position from which on the thread writes, and since when; 0: it does not write */
+	uint64_t log_claim, log_claim_ns;
 	uint32_t named;			/* the log has facts about this thread */
 	uint32_t tid;
 	uint32_t used;			/* the slot belongs to a thread */
@@ -92,7 +107,8 @@ struct kymo_thread {
 
 /* Exported for libkymo-ros2 and libkymo-malloc; not part of the public interface. */
 extern KYMO_EXPORT __thread struct kymo_thread *kymo__thread;	/* never NULL */
-extern KYMO_EXPORT const uint8_t *kymo__enable;			/* one byte per event id; see tracer_switch.c */
+/* one byte per event id; see tracer_switch.c */
+extern KYMO_EXPORT const uint8_t *kymo__enable;
 
 /* A reserved record; filled by a reserve function, consumed by kymo_commit_sp(). */
 struct kymo_record {
@@ -107,19 +123,25 @@ struct kymo_record {
 /**
  * kymo__reserve() - the slow path of kymo_try_reserve_sp()
  *
- * Provides what the fast path lacks (a slot, a ring, the next block, a new clock anchor) and repeats the attempt.
+ * Provides what the fast path lacks (a slot, a ring, the next block, a new clock anchor) and
+ * repeats the attempt.
  *
  * Return: false: the event is dropped and counted.
  */
 KYMO_EXPORT bool kymo__reserve(struct kymo_record *record, unsigned id, size_t payload);
-/** kymo__publish_nested() - publish all reserved records, if some of them were written by signal handlers. */
+/**
+ * kymo__publish_nested() - publish all reserved records, if some of them were written by signal
+ * handlers.
+ */
 KYMO_EXPORT void kymo__publish_nested(struct kymo_thread *thread);
-/** kymo__publish_behind() - publish a record that does not directly follow the published records. */
+/**
+ * kymo__publish_behind() - publish a record that does not directly follow the published records.
+ */
 KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 
 /*
- * What the inlined code of libkymo-ros2, libkymo-malloc and libkymo-functions shares with libkymo, as a number. With
- * LD_LIBRARY_PATH, a program may load a libkymo of another version.
+ * What the inlined code of libkymo-ros2, libkymo-malloc and libkymo-functions shares with libkymo,
+ * as a number. With LD_LIBRARY_PATH, a program may load a libkymo of another version.
  */
 #define KYMO_INLINE_LAYOUT                                                                        \
 	((uint32_t)sizeof(struct kymo_thread) << 20 ^                                             \
@@ -127,7 +149,10 @@ KYMO_EXPORT void kymo__publish_behind(const struct kymo_record *record);
 	 (uint32_t)offsetof(struct kymo_thread, anchors) << 6 ^                                   \
 	 (uint32_t)offsetof(struct kymo_thread, free_until) ^ KYMO_ABI_VERSION << 28)
 
-/** kymo__guest_begins() - a library with inlined code is loaded; if its @layout is another one, the process is not traced. */
+/**
+ * kymo__guest_begins() - a library with inlined code is loaded; if its @layout is another one, the
+ * process is not traced.
+ */
 KYMO_EXPORT __attribute__((weak)) void kymo__guest_begins(uint32_t layout);
 
 /* For one file of such a library. A libkymo from before this check does not have the function. */
@@ -143,10 +168,14 @@ KYMO_EXPORT __attribute__((weak)) void kymo__guest_begins(uint32_t layout);
 /** kymo_enable_byte() - the enable byte of a runtime event: enum kymo_enable. */
 static inline uint8_t kymo_enable_byte(unsigned id)
 {
-	return __atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id], __ATOMIC_RELAXED);
+	return __atomic_load_n(&__atomic_load_n(&kymo__enable, __ATOMIC_RELAXED)[id],
+			       __ATOMIC_RELAXED);
 }
 
-/** kymo_enabled() - whether a runtime event is wanted; its object may still be left out. One load and a branch. */
+/**
+ * kymo_enabled() - whether a runtime event is wanted; its object may still be left out. One load
+ * and a branch.
+ */
 static inline bool kymo_enabled(unsigned id)
 {
 	return kymo_unlikely(kymo_enable_byte(id));
@@ -158,8 +187,9 @@ static inline uint64_t kymo_anchor_ns(const struct kymo_anchor *anchor, uint64_t
 }
 
 /*
- * The deciding step: move the word from @before to @after, and write the record's header. @nest: the ring's nest before this event
- * raised it. Return: false: a handler has moved the word since the load of @before; nest is restored.
+ * The deciding step: move the word from @before to @after, and write the record's header. @nest:
+ * the ring's nest before this event raised it. Return: false: a handler has moved the word since
+ * the load of @before; nest is restored.
  */
 static inline __attribute__((always_inline))
 bool kymo_claim_sp(struct kymo_record *record, struct kymo_thread *thread, unsigned id,
@@ -226,7 +256,8 @@ bool kymo_try_reserve_sp(struct kymo_record *record, unsigned id, size_t payload
 		__atomic_store_n(&ring->nest, nest, __ATOMIC_RELAXED);
 		return false;
 	}
-	return kymo_claim_sp(record, thread, id, before, after, kymo_anchor_ns(anchor, ticks), nest);
+	return kymo_claim_sp(record, thread, id, before, after, kymo_anchor_ns(anchor, ticks),
+			     nest);
 }
 
 /** kymo_commit_sp() - make the record visible to the consumer. */
@@ -240,15 +271,17 @@ static inline __attribute__((always_inline)) void kymo_commit_sp(const struct ky
 		return;
 	}
 	/*
-	 * A handler's unpublished record is in front of this record, or this record begins a block. The two stores below would be
-	 * wrong then: a consumer that reads between them would use this record's time as the bound of earlier records.
+	 * A handler's unpublished record is in front of this record, or this record begins a block.
+	 * The two stores below would be wrong then: a consumer that reads between them would use
+	 * this record's time as the bound of earlier records.
 	 */
 	if (kymo_unlikely(__atomic_load_n(&ring->wpos, __ATOMIC_RELAXED) != record->before)) {
 		kymo__publish_behind(record);
 		return;
 	}
 	__atomic_store_n(&ring->lastts, record->ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->wpos, record->word, __ATOMIC_RELEASE);	/* pairs with the consumer's acquire */
+	/* pairs with the consumer's acquire */
+	__atomic_store_n(&ring->wpos, record->word, __ATOMIC_RELEASE);
 	kymo_signal_fence();
 	__atomic_store_n(&ring->nest, 0, __ATOMIC_RELAXED);
 	kymo_signal_fence();

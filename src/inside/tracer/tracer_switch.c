@@ -2,17 +2,20 @@
 /*
  * The program's own switches, beside the recorder's.
  *
- * An event is recorded if both the recorder and the program want it, but an event should test only one byte. So the recorder writes
- * the enable bytes of the region, and the program's switches decide which byte an event tests:
+ * An event is recorded if both the recorder and the program want it, but an event should test only
+ * one byte. So the recorder writes the enable bytes of the region, and the program's switches
+ * decide which byte an event tests:
  *
  *     kymo_set_enabled()     on:  kymo__enable points to the region's bytes
- *                            off: kymo__enable points to a private array in which only the ends of spans are set
+ *                            off: kymo__enable points to a private array in which only the ends of
+ *                            spans are set
  *     kymo_set_category()    on:  a place in the code tests the byte of its own id
- *                            off: the place tests a byte that is never set; the end of a span, a byte that is always set
+ *                            off: the place tests a byte that is never set; the end of a span, a
+ *                            byte that is always set
  *
- * The program never writes the bytes of the recorder, and the recorder never sees the program's switches. So neither undoes the
- * other's switch, in any order. The end of a span that passes this test is recorded only if the thread has an open span: see
- * kymo__event().
+ * The program never writes the bytes of the recorder, and the recorder never sees the program's
+ * switches. So neither undoes the other's switch, in any order. The end of a span that passes this
+ * test is recorded only if the thread has an open span: see kymo__event().
  */
 #include "inside/tracer/tracer_process.h"
 
@@ -35,10 +38,15 @@ static const uint8_t *wanted_bytes(void)
 {
 	const uint8_t *bytes = __atomic_load_n(&kymo_recorder_bytes, __ATOMIC_SEQ_CST);
 
-	return bytes != enable_none && __atomic_load_n(&switched_off, __ATOMIC_SEQ_CST) ? enable_ends : bytes;
+	return bytes != enable_none && __atomic_load_n(&switched_off, __ATOMIC_SEQ_CST)
+		       ? enable_ends
+		       : bytes;
 }
 
-/* Set kymo__enable. Two threads may store at the same time, so each thread checks afterwards whether its value is still right. */
+/*
+ * Set kymo__enable. Two threads may store at the same time, so each thread checks afterwards
+ * whether its value is still right.
+ */
 static void choose(void)
 {
 	const uint8_t *bytes;
@@ -55,7 +63,10 @@ void kymo_switch_bytes(const uint8_t *bytes)
 	choose();
 }
 
-/* A forked child has no enable bytes of its own yet: like any process before registration, it enables every event. */
+/*
+ * A forked child has no enable bytes of its own yet: like any process before registration, it
+ * enables every event.
+ */
 void kymo_switch_forget(void)
 {
 	if (kymo_recorder_bytes != enable_none)
@@ -108,7 +119,8 @@ bool kymo_category_off(const char *name)
 	if (kymo_likely(!__atomic_load_n(&categories.any_off, __ATOMIC_RELAXED)))
 		return false;
 	at = find(name);
-	return __atomic_load_n(at < categories.count ? &categories.entry[at].off : &categories.others_off,
+	return __atomic_load_n(at < categories.count ? &categories.entry[at].off
+						     : &categories.others_off,
 			       __ATOMIC_RELAXED);
 }
 
@@ -136,7 +148,8 @@ bool kymo_category_set(const char *name, bool on)
 			set(&categories.entry[i].off, !on);
 	} else if (at < categories.count) {
 		set(&categories.entry[at].off, !on);
-	} else if (on == categories.others_off) {	/* otherwise the category is like all others and needs no entry */
+	} else if (on == categories.others_off) {
+		/* otherwise the category is like all others and needs no entry */
 		if (at == CATEGORIES_MAX)
 			return false;
 		(void)strncpy(categories.entry[at].name, name, KYMO_TEXT_MAX);
@@ -161,13 +174,17 @@ void kymo_snapshot_forget(void)
 	__atomic_store_n(&snapshots_early, 0, __ATOMIC_RELAXED);
 }
 
-/* Both a request and the registration call this function, so that the later of the two adds the count to the region. */
+/*
+ * Both a request and the registration call this function, so that the later of the two adds the
+ * count to the region.
+ */
 void kymo_snapshot_hand_over(struct kymo_process *process)
 {
 	uint32_t count = __atomic_exchange_n(&snapshots_early, 0, __ATOMIC_SEQ_CST);
 
 	if (count)
-		(void)__atomic_fetch_add(&process->region->snapshots_wanted, count, __ATOMIC_RELEASE);
+		(void)__atomic_fetch_add(&process->region->snapshots_wanted, count,
+					 __ATOMIC_RELEASE);
 }
 
 void kymo_snapshot(void)

@@ -109,7 +109,10 @@ static char *put_text(char *at, const char *text)
 static size_t describe(const struct kymo_site *site, uint8_t to[DECLARATION_MAX])
 {
 	struct kymo_declaration head = {
-		.id = site->own_id, .shape = site->shape, .field_count = site->field_count, .line = site->line,
+		.id = site->own_id,
+		.shape = site->shape,
+		.field_count = site->field_count,
+		.line = site->line,
 	};
 	char *at = (char *)to + sizeof head;
 
@@ -150,8 +153,12 @@ static void declare(uint16_t id, uint8_t *description, size_t size)
 	kymo__log_commit(&fact);
 	region = kymo_process->region;
 	if (__atomic_load_n(&region->state, __ATOMIC_ACQUIRE) == KYMO_STATE_RECORD)
-		/* Release: a reader that finds a record with this id also finds the declaration in the log. */
-		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1, __ATOMIC_RELEASE);
+		/*
+		 * Release: a reader that finds a record with this id also finds the declaration in
+		 * the log.
+		 */
+		__atomic_store_n((uint8_t *)region + KYMO_ENABLE_PAGE * KYMO_PAGE + id, 1,
+				 __ATOMIC_RELEASE);
 }
 
 /* Under the lock: a small stack has no room for it. */
@@ -179,7 +186,8 @@ static void enter(struct kymo_site *site)
 		i++;
 	id = (uint16_t)(KYMO_POINTS_TABLE + i);
 	if (id >= IDS_END) {
-		id = KYMO_POINT_NO_ID;	/* all ids are used up: the events are counted, not recorded */
+		/* all ids are used up: the events are counted, not recorded */
+		id = KYMO_POINT_NO_ID;
 	} else if (i == sites.ids) {
 		sites.hash[sites.ids++] = hash;
 		declare(id, declaration, size);
@@ -223,7 +231,10 @@ void kymo__unregister(struct kymo_site *begin)
 	unlock(&calm);
 }
 
-/* A forked child has a new region, but already has the ids of its parent: write their declarations to the new region. */
+/*
+ * A forked child has a new region, but already has the ids of its parent: write their declarations
+ * to the new region.
+ */
 void kymo_user_declare_again(void)
 {
 	static uint8_t told[KYMO_POINTS_MAX];
@@ -233,7 +244,8 @@ void kymo_user_declare_again(void)
 		return;
 	memset(told, 0, sizeof told);
 	for (unsigned i = 0; i < sites.ranges; i++)
-		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++) {
+		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end;
+		     site++) {
 			const uint16_t id = site->own_id;
 
 			if (id < KYMO_POINTS_TABLE || id >= IDS_END || told[id])
@@ -249,8 +261,9 @@ extern struct kymo_site __start_kymo_sites[] __attribute__((visibility("hidden")
 extern struct kymo_site __stop_kymo_sites[] __attribute__((visibility("hidden")));
 
 /*
- * Give an id to a site that has none at its first event. Two kinds of sites have none: sites that run before the constructor of their
- * library, and the sites of libkymo itself, which are declared only when used, so that a trace has no unused declarations.
+ * Give an id to a site that has none at its first event. Two kinds of sites have none: sites that
+ * run before the constructor of their library, and the sites of libkymo itself, which are declared
+ * only when used, so that a trace has no unused declarations.
  * Return: the site's id.
  */
 static uint16_t enter_late(struct kymo_site *site)
@@ -270,9 +283,10 @@ static uint16_t enter_late(struct kymo_site *site)
 }
 
 /*
- * Whether to record the end of a span. If the begin was recorded, the end is recorded too, even if the program has switched the events
- * off meanwhile. The thread only counts its open spans. So if another span is open, the end of a span without a recorded begin is
- * recorded, too: then the trace has an end without a begin.
+ * Whether to record the end of a span. If the begin was recorded, the end is recorded too, even if
+ * the program has switched the events off meanwhile. The thread only counts its open spans. So if
+ * another span is open, the end of a span without a recorded begin is recorded, too: then the trace
+ * has an end without a begin.
  */
 static bool may_end(const struct kymo_site *site, uint16_t id)
 {
@@ -286,7 +300,10 @@ static bool may_end(const struct kymo_site *site, uint16_t id)
 	return !kymo_switch_off() && __atomic_load_n(&site->id, __ATOMIC_RELAXED) == id;
 }
 
-/* All ids are used up. The event counts as dropped, if the process is in state RECORD or not registered yet. */
+/*
+ * All ids are used up. The event counts as dropped, if the process is in state RECORD or not
+ * registered yet.
+ */
 static bool drop_without_id(void)
 {
 	const struct kymo_process *process = kymo_process;
@@ -297,8 +314,9 @@ static bool drop_without_id(void)
 	return kymo_drop(NULL);
 }
 
-static inline __attribute__((always_inline))
-void finish(const struct kymo_record *record, const struct kymo_site *site, const void *payload, size_t size)
+static inline __attribute__((always_inline)) void finish(const struct kymo_record *record,
+							 const struct kymo_site *site,
+							 const void *payload, size_t size)
 {
 	memcpy(record->at, payload, size);
 	kymo_commit_sp(record);
@@ -307,8 +325,9 @@ void finish(const struct kymo_record *record, const struct kymo_site *site, cons
 }
 
 /*
- * The slow path is a function of its own, so that the record of the usual path stays in registers. On the stack, the record's stores
- * cost an event 11 ns more if their addresses have the same lower 12 bits as the next loads.
+ * The slow path is a function of its own, so that the record of the usual path stays in registers.
+ * On the stack, the record's stores cost an event 11 ns more if their addresses have the same lower
+ * 12 bits as the next loads.
  */
 static __attribute__((noinline))
 bool event_slow(const struct kymo_site *site, unsigned id, const void *payload, size_t size)
@@ -374,7 +393,8 @@ bool kymo_set_category(const char *category, bool on)
 		return false;
 	remembered = kymo_category_set(category, on);
 	for (unsigned i = 0; remembered && i < sites.ranges; i++)
-		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end; site++)
+		for (struct kymo_site *site = sites.range[i].begin; site < sites.range[i].end;
+		     site++)
 			if (site->own_id != KYMO_SITE_NEW)
 				choose_id(site);
 	unlock(&calm);
@@ -430,7 +450,8 @@ void kymo_thread_name(const char *name)
 
 	(void)prctl(PR_SET_NAME, name);
 	if (!kymo_settings.disabled)
-		tell(&site, KYMO_LOG_KEY_THREAD, payload, (size_t)(kymo__put_text(payload, name) - payload));
+		tell(&site, KYMO_LOG_KEY_THREAD, payload,
+		     (size_t)(kymo__put_text(payload, name) - payload));
 }
 
 void kymo_realtime(const char *name)
@@ -439,7 +460,8 @@ void kymo_realtime(const char *name)
 	uint8_t payload[KYMO_TEXT_MAX + 1];
 
 	if (!kymo_settings.disabled && kymo_thread_slot())
-		tell(&site, KYMO_LOG_KEY_TABLE, payload, (size_t)(kymo__put_text(payload, name) - payload));
+		tell(&site, KYMO_LOG_KEY_TABLE, payload,
+		     (size_t)(kymo__put_text(payload, name) - payload));
 }
 
 bool kymo_begin_named(const char *category, const char *name)
