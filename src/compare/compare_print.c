@@ -171,7 +171,9 @@ static void where_line(const struct text *t, const struct compare_row *row)
 		return;
 	compare_part(part, row);
 	text_clean(clean, sizeof(clean), part);
-	fprintf(t->out, BELOW "%s\n", clean);
+	fputs(BELOW, t->out);
+	text_fold(t->out, clean, WIDTH, strlen(BELOW), strlen(BELOW) + 4);
+	fputc('\n', t->out);
 }
 
 static bool is_beside(const struct compare_row *a, const struct compare_row *row)
@@ -351,7 +353,7 @@ static void others_taken_line(const struct text *t)
 {
 	const struct comparison *c = t->comparison;
 	const struct compare_row *most = NULL;
-	char clean[1024], times[COMPARE_CHANGE_MAX];
+	char clean[1024], times[COMPARE_CHANGE_MAX], text[1536];
 
 	for (unsigned i = 0; i < c->rows; i++) {
 		const struct compare_row *row = &c->row[i];
@@ -364,11 +366,13 @@ static void others_taken_line(const struct text *t)
 	if (!most)
 		return;
 	text_clean(clean, sizeof(clean), label(most->entity));
-	fprintf(t->out,
-		"Other programs took more beside callbacks than before, most beside %s\n"
-		"(%s: %s). It is not the callbacks' own time, and not judged.\n",
-		clean, strrchr(most->metric, ' ') + 1,
-		compare_from_to(times, COMPARE_NS, most->base_others, most->new_others));
+	(void)snprintf(text, sizeof(text),
+		       "Other programs took more beside callbacks than before, most beside %s (%s: %s). "
+		       "It is not the callbacks' own time, and not judged.",
+		       clean, strrchr(most->metric, ' ') + 1,
+		       compare_from_to(times, COMPARE_NS, most->base_others, most->new_others));
+	text_fold(t->out, text, WIDTH, 0, 0);
+	fputc('\n', t->out);
 }
 
 void compare_print_text(FILE *out, const struct comparison *comparison,

@@ -130,7 +130,8 @@ def own(place, environment):
     check(half["verdict"] == "not worse" and half["change_high"] < 0.1 and half["new_others"] > 10 * half["base_others"], "own:", half)
     check(not any(row["kind"] == "callback" and row["metric"].startswith("duration") for row in rows), "it judges the duration, too:", rows)
     text = run(KYMO, *words, status=5, env=environment, cwd=place).stdout
-    check("most beside /perception/obstacle_detector /scan\n(p90: 58" in text, "text:", text)
+    check("most beside /perception/obstacle_detector /scan (p90: 58" in " ".join(text.split()), "text:", text)
+    check(all(len(line) <= 80 for line in text.splitlines()), "wider than 80 columns:", text)
 
 
 def renamed(runs, diff):
