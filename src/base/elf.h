@@ -71,7 +71,9 @@ unsigned elf_uses(const struct elf *elf, const char *prefix);
  * one. Context: allocates, blocks. */
 bool elf_defines(const struct elf *elf, const char *prefix);
 
-/** elf_build_id() - its build id. Return: bytes in @id; 0: it has none. Context: allocates, blocks. */
+/**
+ * elf_build_id() - its build id. Return: bytes in @id; 0: it has none. Context: allocates, blocks.
+ */
 unsigned elf_build_id(const struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX]);
 
 /* The functions of a file by address, from its symbol table; if it is stripped, from its dynamic

@@ -43,8 +43,8 @@ static int open_trace(struct kernel *kernel, const struct kernel_options *option
 	kernel->dir = strdup(options->dir);
 	if (!kernel->dir)
 		return err_no_memory(err);
-	if (trace_create(options->dir, options->desc, trace_put_kernel, kernel->format, kernel->uuid,
-			 &kernel->dir_fd, err) < 0)
+	if (trace_create(options->dir, options->desc, trace_put_kernel, kernel->format,
+			 kernel->uuid, &kernel->dir_fd, err) < 0)
 		return -1;
 	rc = open_streams(kernel);
 	return rc < 0 ? err_set(err, KYMO_EXIT_FAILED, "cannot write into %s: %s", options->dir, strerror(-rc)) : 0;

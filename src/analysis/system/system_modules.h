@@ -2,8 +2,9 @@
 /*
  * The files that a process has loaded, and the function at an address in them. Sources: LTTng's
  * lttng_ust_statedump (files loaded when recording began), lttng_ust_lib and lttng_ust_dl, and the
- * symbol tables of the files on this machine; kymo_stacks names functions of the kernel. If the build id of a file differs from the recorded
- * one, the file is another program and its names are not used.
+ * symbol tables of the files on this machine; kymo_stacks names functions of the kernel. If the
+ * build id of a file differs from the recorded one, the file is another program and its names are
+ * not used.
  *
  * Context: not thread-safe; allocates; the first name in a file reads the file.
  */

@@ -43,7 +43,8 @@ struct tls_context *tls_serve(const char *certificate, const char *key, struct k
  * trusts
  * @pin: SHA-256 of the relay's certificate, 64 hexadecimal digits (":" between them are skipped).
  * The relay must have
- *       exactly this certificate; its signature, name and dates are not checked. NULL: they are checked
+ *       exactly this certificate; its signature, name and dates are not checked. NULL: they are
+ *       checked
  *
  * Return: NULL with @err filled. Context: reads files.
  */
