@@ -4,6 +4,7 @@
 #define KYMO_BASE_THREAD_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #define THREAD_STACK	((size_t)512 << 10)	/* a program may lock all of its memory */
@@ -24,6 +25,14 @@ static inline int thread_start(pthread_t *thread, void *(*run)(void *context), v
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 	return error;
+}
+
+/** thread_cpus() - how many CPUs this process may use; 1 if that is not known. */
+static inline unsigned thread_cpus(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
 }
 
 #endif

@@ -3,10 +3,10 @@
 #include "ctf/read/reader_ahead.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "ctf/read/reader_impl.h"
 
 #define LANES 4				/* batches of a stream: one being read, the others ahead */
@@ -177,14 +177,10 @@ static size_t lane_size(const struct kymo_ctf_reader *reader)
 unsigned ahead_threads(const struct kymo_ctf_reader *reader)
 {
 	uint64_t bytes = 0;
-	cpu_set_t cpus;
 
 	for (unsigned i = 0; i < reader->stream_count; i++)
 		bytes += reader->stream[i]->info.bytes;
-	if (bytes < WORTH_BYTES || lane_size(reader) < WORTH_LANE ||
-	    sched_getaffinity(0, sizeof cpus, &cpus))
-		return 0;
-	return CPU_COUNT(&cpus) > 1;
+	return bytes >= WORTH_BYTES && lane_size(reader) >= WORTH_LANE && thread_cpus() > 1;
 }
 
 void ahead_stop(struct ahead *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of a Perfetto trace: packets into blocks, blocks into write(2); facts of the whole
  * trace. */
-#include "export/pft/pft_internal.h"
+#include "export/pft/pft_blocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,71 +35,62 @@ void pft_write(struct pft *pft, const uint8_t *data, size_t size)
 		pft->totals.bytes += size;
 }
 
-/*
- * A deflated block is one packet whose only field holds the packets:
- *
- *   0A <length> 92 03 <length> zlib(0A .. 0A .. 0A ..)
- */
+/* Threads are worth it for more than some blocks. */
+static bool use_threads(struct pft *pft)
+{
+	if (pft->may_thread && !pft->blocks && pft->totals.bytes >= PFT_BLOCK_BYTES) {
+		pft->blocks = pft_blocks_new(pft->level);
+		pft->may_thread = false;
+	}
+	return pft->blocks != NULL;
+}
+
 static void write_deflated(struct pft *pft)
 {
-	struct pb head = { 0 }, frame = { 0 };
-	size_t bound = deflateBound(&pft->zlib, pft->block.size);
-	size_t size;
+	struct pft_job *job = pft->job;
 
-	if (bound > pft->deflated_room) {
-		free(pft->deflated);
-		pft->deflated = malloc(bound);
-		pft->deflated_room = pft->deflated ? bound : 0;
-	}
-	if (!pft->deflated) {
-		pft_fail(pft, ENOMEM, "cannot compress");
-		return;
-	}
-	pft->zlib.next_in = pft->block.data;
-	pft->zlib.avail_in = (uInt)pft->block.size;
-	pft->zlib.next_out = pft->deflated;
-	pft->zlib.avail_out = (uInt)pft->deflated_room;
-	if (deflate(&pft->zlib, Z_FINISH) != Z_STREAM_END) {
-		pft_fail(pft, EIO, "cannot compress");
-		return;
-	}
-	size = pft->deflated_room - pft->zlib.avail_out;
-	(void)deflateReset(&pft->zlib);		/* fails only on a stream that was never set up */
-	pb_varint(&head, F_COMPRESSED << 3 | 2);
-	pb_varint(&head, size);
-	pb_varint(&frame, F_PACKET << 3 | 2);
-	pb_varint(&frame, head.size + size);
-	pb_raw(&frame, head.data, head.size);
-	if (head.failed || frame.failed)
-		pft_fail(pft, ENOMEM, "cannot compress");
-	pft_write(pft, frame.data, frame.size);
-	pft_write(pft, pft->deflated, size);
-	pb_free(&head);
-	pb_free(&frame);
+	job->raw = pft->block;
+	pft_deflate(&pft->zlib, job);
+	job->raw = (struct pb){ 0 };
+	pft_job_write(pft, job);
 }
 
 static void write_block(struct pft *pft, bool deflated)
 {
+	const size_t size = pft->block.size;
+
 	if (pft->block.failed)
 		pft_fail(pft, ENOMEM, "cannot write");
-	if (!pft->error && pft->block.size) {
-		if (deflated)
+	if (!pft->error && size) {
+		if (use_threads(pft))
+			pft_blocks_put(pft, !deflated);
+		else if (deflated)
 			write_deflated(pft);
 		else
-			pft_write(pft, pft->block.data, pft->block.size);
+			pft_write(pft, pft->block.data, size);
 	}
-	pft->since_restart += pft->block.size;
+	pft->since_restart += size;
 	pft->block.size = 0;
 	pft->clocks_due = true;
 }
 
+void pft_block_end(struct pft *pft)
+{
+	if (pft->json)
+		pft_chrome_flush(pft);
+	else
+		write_block(pft, pft->level != PFT_LEVEL_NONE);
+}
+
 void pft_flush(struct pft *pft)
 {
-	if (pft->json) {
-		pft_chrome_flush(pft);
-		return;
-	}
-	write_block(pft, pft->level != PFT_LEVEL_NONE);
+	pft_block_end(pft);
+	pft_blocks_drain(pft);
+}
+
+void pft_threads(struct pft *pft)
+{
+	pft->may_thread = pft->level != PFT_LEVEL_NONE;
 }
 
 void pft_packet_begin(struct pft *pft)
@@ -123,7 +114,7 @@ void pft_packet_end(struct pft *pft)
 	pb_close(&pft->block);
 	pft->totals.packets++;
 	if (pft->block.size >= PFT_BLOCK_BYTES)
-		pft_flush(pft);
+		pft_block_end(pft);
 	if (pft->since_restart >= PFT_RESTART_BYTES &&
 	    pft->since_restart >= PFT_RESTART_SHARE * pft->said)
 		pft_restart(pft);
@@ -164,10 +155,13 @@ static void pft_free(struct pft *pft)
 {
 	pft_tracks_free(pft);
 	pft_strings_free(pft);
+	pft_blocks_free(pft->blocks);
+	if (pft->job)
+		pft_job_free(pft->job);
+	free(pft->job);
 	pb_free(&pft->block);
 	pb_free(&pft->fresh);
 	pb_free(&pft->facts);
-	free(pft->deflated);
 	free(pft->seen);
 	free(pft);
 }
@@ -216,6 +210,11 @@ int pft_open(struct pft **result, int fd, int level, struct kymo_err *err)
 	if (!pft)
 		return err_no_memory(err);
 	pft->level = level;
+	pft->job = calloc(1, sizeof(*pft->job));
+	if (!pft->job) {
+		pft_free(pft);
+		return err_no_memory(err);
+	}
 	if (level != PFT_LEVEL_NONE && deflateInit(&pft->zlib, level) != Z_OK) {
 		pft_free(pft);
 		return err_set(err, KYMO_EXIT_FAILED, "cannot start compression at level %d", level);

@@ -82,8 +82,9 @@ struct pft {
 	uint64_t uuid[2];
 	struct pb block;	/* packets not written yet */
 	struct pb fresh;	/* interned data of the packet being written */
-	uint8_t *deflated;
-	size_t deflated_room;
+	struct pft_job *job;	/* of the present block, without threads */
+	struct pft_blocks *blocks; /* NULL: no threads */
+	bool may_thread;	/* pft_threads(), and not tried yet */
 	z_stream zlib;
 	struct pft_string *string;	/* by number - 1 */
 	uint32_t string_count, string_room;
@@ -158,6 +159,9 @@ void pft_put_uuid(struct pft *pft);
 /** pft_put_marker() - a place in the middle of a file from which it can be read; a block of its
  * own. */
 void pft_put_marker(struct pft *pft);
+
+/** pft_block_end() - the packets so far are a block, to be written soon. */
+void pft_block_end(struct pft *pft);
 
 /** pft_write() - @size bytes into the file. */
 void pft_write(struct pft *pft, const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@
  * A part is a file of its own, and a new generation. Open slices are closed at its end and begin
  * again in the next part. Any number of consecutive parts open together, too.
  */
-#include "export/pft/pft_internal.h"
+#include "export/pft/pft_blocks.h"
 
 #include <errno.h>
 
@@ -40,13 +40,14 @@ void pft_restart(struct pft *pft)
 	if (pft->json)
 		return;
 	pft->since_restart = 0;
-	pft_flush(pft);
+	pft_block_end(pft);
 	pft_put_marker(pft);
 	next_generation(pft);
 }
 
-uint64_t pft_part_bytes(const struct pft *pft)
+uint64_t pft_part_bytes(struct pft *pft)
 {
+	pft_blocks_drain(pft);
 	return pft->totals.bytes - pft->part_begin;
 }
 
