@@ -79,27 +79,30 @@ static void cause_text(const struct span_answer *answer, const struct span_part 
 		       size_t size)
 {
 	char time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX], by[WHY_COMM_SIZE + 32];
+	char usually[TEXT_QUANTITY_MAX + 16] = "";
 	const char *of = part->of ? part->of->name : NULL;
 
 	text_ns(time, part->ns);
-	text_ns(usual, usual_of(answer, part));
+	if (answer->has_usual)
+		snprintf(usually, sizeof(usually), ", usually %s",
+			 text_ns(usual, usual_of(answer, part)));
 	by_text(part, by, sizeof(by));
 	switch (part->kind) {
 	case SPAN_LATE:
-		snprintf(buffer, size, "it woke %s late, usually %s", time, usual);
+		snprintf(buffer, size, "it woke %s late%s", time, usually);
 		break;
 	case SPAN_PREEMPTED:
-		snprintf(buffer, size, "%s%s %s because %s had the CPU, usually %s", of ? of : "it",
-			 of ? " was preempted" : " woke late by", time, by, usual);
+		snprintf(buffer, size, "%s%s %s because %s had the CPU%s", of ? of : "it",
+			 of ? " was preempted" : " woke late by", time, by, usually);
 		break;
 	case SPAN_BLOCKED:
-		snprintf(buffer, size, "%s was blocked %s%s%s until %s woke it, usually %s",
+		snprintf(buffer, size, "%s was blocked %s%s%s until %s woke it%s",
 			 of ? of : "it", time, part->call ? " in the system call " : "",
-			 part->call ? part->call : "", by, usual);
+			 part->call ? part->call : "", by, usually);
 		break;
 	case SPAN_RUNNING:
-		snprintf(buffer, size, "%s itself took %s, usually %s", of ? of : "it", time,
-			 usual);
+		snprintf(buffer, size, "%s itself took %s%s", of ? of : "it", time,
+			 usually);
 		break;
 	}
 }
