@@ -57,6 +57,13 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* _init and _fini are where a section begins, without a size. What is behind them, as the stubs that
+ * call other files, has other names or none. */
+static bool is_mark(const Elf64_Sym *symbol, const char *name)
+{
+	return !symbol->st_size && (strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0);
+}
+
 /* Return: false: there is no such table. */
 static bool read_table(const struct elf *elf, uint32_t type, struct elf_functions *functions)
 {
@@ -77,6 +84,8 @@ static bool read_table(const struct elf *elf, uint32_t type, struct elf_function
 
 		if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= strings.sh_size ||
 		    ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+			continue;
+		if (is_mark(symbol, functions->names + symbol->st_name))
 			continue;
 		functions->function[functions->count++] = (struct elf_function){
 			symbol->st_value, symbol->st_size, functions->names + symbol->st_name };

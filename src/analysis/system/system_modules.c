@@ -172,9 +172,9 @@ static struct module_file *file_of(struct modules *modules, const char *path)
 	file->path = path;
 	file->next = modules->files;
 	modules->files = file;
-	/* The path may be relative to the program's directory; the vdso has no file at all. */
+	/* The path may be relative to the program's directory; [vdso] has no file at all. */
 	if (*path != '/' || elf_open(&elf, path, NULL)) {
-		modules->missing++;
+		modules->missing += *path != '[';
 		return file;
 	}
 	file->is_here = true;
