@@ -110,22 +110,37 @@ static void name_stream(struct kstream *stream)
 	(void)snprintf(stream->name, sizeof(stream->name), "channel0_%u", stream->cpu);
 }
 
-int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16])
+static int open_file(struct kstream *stream, int dir_fd)
 {
-	*stream = (struct kstream){
-		.dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE,
-	};
-	name_stream(stream);
+	int error;
+
 	stream->fd = create_file(dir_fd, stream->name);
 	stream->events = malloc(stream->room);
 	if (stream->fd >= 0 && stream->events)
 		return 0;
-	cpu = stream->fd < 0 ? (uint32_t)errno : ENOMEM;
+	error = stream->fd < 0 ? errno : ENOMEM;
 	if (stream->fd >= 0)
 		(void)close(stream->fd);
 	free(stream->events);
 	stream->events = NULL;
-	return -(int)cpu;
+	return -error;
+}
+
+int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16])
+{
+	*stream = (struct kstream){ .dir_fd = dir_fd, .cpu = cpu, .uuid = uuid, .room = 2 * PACKET_SIZE };
+	name_stream(stream);
+	return open_file(stream, dir_fd);
+}
+
+int stream_open_class(struct kstream *stream, int dir_fd, const char *name, uint32_t class,
+		      const uint8_t uuid[16])
+{
+	*stream = (struct kstream){
+		.dir_fd = dir_fd, .class = class, .uuid = uuid, .room = 2 * PACKET_SIZE
+	};
+	(void)snprintf(stream->name, sizeof(stream->name), "%s", name);
+	return open_file(stream, dir_fd);
 }
 
 int stream_keep(struct kstream *stream, uint32_t cpu, struct kkept *kept)
@@ -196,7 +211,7 @@ static struct packet_head head_of(const struct kstream *stream, uint64_t now_ns)
 	const uint64_t bits = (sizeof(struct packet_head) + stream->size) * 8;
 	struct packet_head head = {
 		.magic = CTF_PACKET_MAGIC,
-		.stream_id = stream->store ? CTF_CLASS_KERNEL : 0,
+		.stream_id = stream->store ? CTF_CLASS_KERNEL : stream->class,
 		.stream_instance_id = stream->cpu,
 		.content_size = bits,
 		.packet_size = bits,

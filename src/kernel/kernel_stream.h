@@ -30,7 +30,7 @@ struct kstream {
 	void *stored;			/* the store's own */
 	int dir_fd, fd;
 	char name[32];
-	uint32_t cpu;
+	uint32_t cpu, class;		/* class: of the stream, without a store */
 	const uint8_t *uuid;
 	struct ctf_index index;
 	uint64_t begin_ns, last_ns; /* of the packet that is being filled; of the last event ever */
@@ -48,6 +48,10 @@ struct kstream {
 
 /** stream_open() - a stream that writes a file in @dir_fd. Return: 0; -errno. */
 int stream_open(struct kstream *stream, int dir_fd, uint32_t cpu, const uint8_t uuid[16]);
+
+/** stream_open_class() - the same with a name and a stream class of its own. */
+int stream_open_class(struct kstream *stream, int dir_fd, const char *name, uint32_t class,
+		      const uint8_t uuid[16]);
 
 /** stream_store() - a stream that writes into @store, which has the metadata. Return: 0;
  * -ENOMEM. */

@@ -94,7 +94,8 @@ static int look(struct stacks *stacks, int pid)
 
 int stacks_follow(struct stacks *stacks, int pid, struct kymo_err *err)
 {
-	const uint64_t now = (uint64_t)now_ns();
+	/* What is read later is later than this. */
+	const uint64_t now = (uint64_t)now_ns() - SETTLED_NS;
 	int rc = 1;
 
 	stacks_read(stacks, now);
@@ -203,7 +204,7 @@ void stacks_stats(const struct stacks *stacks, struct stacks_stats *stats)
 {
 	*stats = stacks->stats;
 	stats->events = stacks->events - stacks->events_before;
-	for (unsigned i = 0; i < stacks->place.cpus; i++)
+	for (unsigned i = 0; i < stacks->place.streams; i++)
 		stats->bytes += stacks->place.stream[i].offset + stacks->place.stream[i].size;
 }
 

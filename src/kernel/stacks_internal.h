@@ -114,9 +114,9 @@ struct stacks_place {
 	char *dir; /* NULL: not yet */
 	int dir_fd;
 	uint8_t uuid[16];
-	struct kstream *stream; /* [cpus] */
-	unsigned cpus;
-	int rc; /* the first error */
+	struct kstream *stream;  /* by CPU, and the last one for facts */
+	unsigned facts, streams; /* the number of the last one; of all */
+	int rc;                  /* the first error */
 };
 
 int stacks_trace_into(struct stacks_place *place, const struct stacks_rings *rings, const char *dir,

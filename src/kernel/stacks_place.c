@@ -10,60 +10,69 @@
 #include "kernel/kernel_place.h"
 #include "kernel/stacks_internal.h"
 
-#define NUMBER(bits, sign, base)                                 \
-	"integer { size = " #bits "; align = 8; signed = " #sign \
-	"; encoding = none; base = " #base "; }"
+/* clang-format off */
+#define NUMBER "integer { align = 8; encoding = none; "
+#define I64 NUMBER "size = 64; signed = true; base = 10; }"
+#define U64 NUMBER "size = 64; signed = false; base = 10; }"
+#define U32 NUMBER "size = 32; signed = false; base = 10; }"
+#define POINTER NUMBER "size = 64; signed = false; base = 16; }"
+
+static const char stream[] =
+	"stream {\n"
+	"	id = %u;\n"
+	"	event.header := struct event_header;\n"
+	"	packet.context := struct packet_context;\n"
+	"	event.context := struct {\n"
+	"		int32_t _vpid;\n"
+	"		int32_t _vtid;\n"
+	"		procname_t _procname[17];\n"
+	"	};\n"
+	"};\n\n";
+
+static const char event_begin[] =
+	"event {\n"
+	"	name = \"kymo_stacks:%s\";\n"
+	"	id = %u;\n"
+	"	stream_id = %u;\n"
+	"	fields := struct {\n";
 
 /* The first `kernel` frames are of the kernel; the innermost function comes first. */
-static const char stream[] = "stream {\n"
-			     "	id = 0;\n"
-			     "	event.header := struct event_header;\n"
-			     "	packet.context := struct packet_context;\n"
-			     "	event.context := struct {\n"
-			     "		int32_t _vpid;\n"
-			     "		int32_t _vtid;\n"
-			     "		procname_t _procname[17];\n"
-			     "	};\n"
-			     "};\n\n";
+static const char stack_fields[] =
+	"		" I64 " _ns;\n"
+	"		" U32 " _kernel;\n"
+	"		" U64 " __frames_length;\n"
+	"		" POINTER " _frames[ __frames_length ];\n"
+	"	};\n"
+	"};\n\n";
 
-static void put_stacks(FILE *out, const char *name, enum stacks_event id)
-{
-	fprintf(out,
-		"event {\n\tname = \"kymo_stacks:%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
-		"\t\t" NUMBER(
-			64, true,
-			10) " _ns;\n"
-			    "\t\t" NUMBER(
-				    32, false,
-				    10) " _kernel;\n"
-					"\t\t" NUMBER(
-						64, false,
-						10) " __frames_length;\n"
-						    "\t\t" NUMBER(
-							    64, false,
-							    16) " _frames[ __frames_length ];\n"
-								"\t};\n};\n\n",
-		name, (unsigned)id);
-}
+static const char function_fields[] =
+	"		" POINTER " _address;\n"
+	"		" U64 " _size;\n"
+	"		string _name;\n"
+	"	};\n"
+	"};\n\n";
+/* clang-format on */
 
+#define FACTS_FILE "facts"
+
+/* The facts have the class of those of kymo's other traces: a part that is cut out of the trace
+ * later keeps them. */
 static void put_metadata(FILE *out, const struct ctf_trace_desc *desc, const uint8_t uuid[16],
 			 unsigned stream_id, const void *of)
 {
 	(void)stream_id;
 	(void)of;
 	ctf_metadata_head(out, desc, "ust", uuid);
-	fputs(stream, out);
-	put_stacks(out, "sample", STACKS_SAMPLE);
-	put_stacks(out, "off_cpu", STACKS_OFF_CPU);
-	ctf_metadata_event(out, &kymo_points[KYMO_POINT_bin_info], STACKS_BIN_INFO, 0);
-	ctf_metadata_event(out, &kymo_points[KYMO_POINT_build_id], STACKS_BUILD_ID, 0);
-	fprintf(out,
-		"event {\n\tname = \"kymo_stacks:kernel_function\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
-		"\t\t" NUMBER(64, false, 16) " _address;\n"
-					     "\t\t" NUMBER(64, false,
-							   10) " _size;\n"
-							       "\t\tstring _name;\n\t};\n};\n\n",
-		(unsigned)STACKS_FUNCTION);
+	fprintf(out, stream, CTF_CLASS_RUN);
+	fprintf(out, stream, CTF_CLASS_INIT);
+	fprintf(out, event_begin, "sample", STACKS_SAMPLE, CTF_CLASS_RUN);
+	fputs(stack_fields, out);
+	fprintf(out, event_begin, "off_cpu", STACKS_OFF_CPU, CTF_CLASS_RUN);
+	fputs(stack_fields, out);
+	ctf_metadata_event(out, &kymo_points[KYMO_POINT_bin_info], STACKS_BIN_INFO, CTF_CLASS_INIT);
+	ctf_metadata_event(out, &kymo_points[KYMO_POINT_build_id], STACKS_BUILD_ID, CTF_CLASS_INIT);
+	fprintf(out, event_begin, "kernel_function", STACKS_FUNCTION, CTF_CLASS_INIT);
+	fputs(function_fields, out);
 }
 
 /* ---- places ---- */
@@ -73,24 +82,28 @@ static int open_streams(struct stacks_place *place, const struct stacks_rings *r
 {
 	int rc = 0;
 
-	place->stream = calloc(rings->cpus, sizeof(*place->stream));
+	place->stream = calloc(rings->cpus + 1, sizeof(*place->stream));
 	if (!place->stream)
 		return -ENOMEM;
-	place->cpus = rings->cpus;
+	place->facts = rings->cpus;
+	place->streams = rings->cpus + 1;
 	for (unsigned i = 0; rc == 0 && i < rings->cpus; i++) {
 		if (!rings->ring[i].map)
 			continue;
 		rc = stream_open(&place->stream[i], dir_fd, i, place->uuid);
 		rc = rc ? rc : stream_front(&place->stream[i], now_ns);
 	}
-	return rc;
+	if (rc == 0)
+		rc = stream_open_class(&place->stream[place->facts], dir_fd, FACTS_FILE,
+				       CTF_CLASS_INIT, place->uuid);
+	return rc ? rc : stream_front(&place->stream[place->facts], now_ns);
 }
 
 static int turn_streams(struct stacks_place *place, int dir_fd)
 {
 	int rc = 0, turned;
 
-	for (unsigned i = 0; i < place->cpus; i++) {
+	for (unsigned i = 0; i < place->streams; i++) {
 		turned = place->stream[i].events ? stream_turn(&place->stream[i], dir_fd) : 0;
 		rc = rc ? rc : turned;
 	}
@@ -114,7 +127,7 @@ int stacks_trace_into(struct stacks_place *place, const struct stacks_rings *rin
 		free(path);
 		return -1;
 	}
-	for (unsigned i = 0; i < place->cpus && place->rc == 0; i++)
+	for (unsigned i = 0; i < place->streams && place->rc == 0; i++)
 		if (place->stream[i].events)
 			place->rc = stream_flush(&place->stream[i], place->stream[i].last_ns);
 	memcpy(place->uuid, uuid, sizeof(uuid));
@@ -132,13 +145,20 @@ int stacks_trace_into(struct stacks_place *place, const struct stacks_rings *rin
 void stacks_trace_event(struct stacks_place *place, unsigned cpu, enum stacks_event event,
 			uint64_t ns, const void *payload, size_t size)
 {
-	if (place->rc == 0 && place->stream && place->stream[cpu].events)
-		place->rc = stream_add(&place->stream[cpu], (unsigned)event, ns, payload, size);
+	struct kstream *to;
+
+	if (place->rc || !place->stream)
+		return;
+	to = &place->stream[event >= STACKS_BIN_INFO ? place->facts : cpu];
+	/* A fact comes before the sample that needs it. */
+	if (to->events)
+		place->rc = stream_add(to, (unsigned)event, ns - (event >= STACKS_BIN_INFO),
+				       payload, size);
 }
 
 void stacks_trace_flush(struct stacks_place *place, uint64_t now_ns)
 {
-	for (unsigned i = 0; place->rc == 0 && i < place->cpus; i++)
+	for (unsigned i = 0; place->rc == 0 && i < place->streams; i++)
 		if (place->stream[i].events)
 			place->rc = stream_flush(&place->stream[i], now_ns);
 }
@@ -147,12 +167,12 @@ void stacks_trace_end(struct stacks_place *place, uint64_t now_ns, bool remove)
 {
 	int rc;
 
-	for (unsigned i = 0; i < place->cpus; i++) {
+	for (unsigned i = 0; i < place->streams; i++) {
 		rc = stream_close(&place->stream[i], now_ns);
 		place->rc = place->rc ? place->rc : rc;
 	}
 	if (place->dir && remove)
-		trace_remove(place->dir, place->dir_fd, place->stream, place->cpus);
+		trace_remove(place->dir, place->dir_fd, place->stream, place->streams);
 	if (place->dir)
 		(void)close(place->dir_fd);
 	free(place->stream);
