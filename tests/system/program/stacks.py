@@ -154,6 +154,10 @@ def stacks(check, scratch):
                  inside["on_timer"])
         check.ok("functions of the kernel", any(row["file"] == "[kernel]" and not row["function"].startswith("0x") for row in off), off[:1])
 
+    piece = os.path.join(scratch, "piece")
+    kymo("export", trace, "--format", "ctf", "--begin", "+150ms", "-o", piece)
+    check.ok("a part of the trace has the names", {"in_callback", "in_plugin"} <= {row["function"] for row in query(piece, "SELECT function FROM samples")}, piece)
+
     folded = os.path.join(scratch, "x.folded")
     kymo("export", trace, "--format", "flamegraph", "--of", "functions", "-o", folded)
     with open(folded, encoding="utf-8") as file:

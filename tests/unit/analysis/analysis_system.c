@@ -10,6 +10,7 @@
 
 #include "analysis/system/system_cputime.h"
 #include "analysis/system/system_memory.h"
+#include "analysis/system/system_functions.h"
 #include "analysis/system/system_profile.h"
 
 /* The rows of the bind tables, by name. */
@@ -185,6 +186,77 @@ static void profile_loss_and_depth(void **state)
 	profile_free(&p);
 }
 
+/* Two functions of the kernel's, because these need no file for their names. */
+#define OUTER 0xffff000000001000u
+#define INNER 0xffff000000002000u
+#define MAIN 0xffff000000000100u
+#define OTHER 0xffff000000003000u
+
+static void sample(struct profile *p, bool off, int64_t ns, int64_t duration, const uint64_t *frames,
+		   unsigned count)
+{
+	const struct kymo_ctf_bind *bind;
+	struct kymo_ctf_event event;
+	unsigned rows;
+
+	bind = profile_bind(p, &rows);
+	event = event_of(row(bind, rows, off ? "kymo_stacks:off_cpu" : "kymo_stacks:sample"), ns,
+			 (uint64_t)duration, 0, 0);
+	event.value[2] = (struct kymo_ctf_value){ .bytes = (const char *)frames, .size = count, .present = 1 };
+	assert_int_equal(profile_event(p, &event), 0);
+}
+
+static const struct profile_call *child_of(const struct profile_call *parent, uint64_t address)
+{
+	const struct profile_call *call = parent->child;
+
+	while (call && call->address != address)
+		call = call->sibling;
+	assert_non_null(call);
+	return call;
+}
+
+/* What is on the stack outside of a callback, too, is around it; a function that calls itself
+ * counts once; time off the CPU is beside that on it. */
+static void profile_samples(void **state)
+{
+	static const uint64_t outside[] = { OTHER, MAIN }, inside[] = { INNER, OUTER, MAIN },
+			      again[] = { INNER, INNER, OUTER, MAIN };
+	const struct profile_call *callback, *outer, *inner;
+	struct functions functions;
+	struct profile p;
+
+	(void)state;
+	profile_init(&p, NULL, INT64_MIN, INT64_MAX);
+	p.sampled = true;
+	call(&p, ENTRY, 10, 0xa); /* of the other source */
+	sample(&p, false, 20, 5, outside, 2);
+	call(&p, "ros2:callback_start", 100, 0xc);
+	sample(&p, false, 110, 10, inside, 3);
+	sample(&p, true, 150, 30, inside, 3);
+	sample(&p, false, 160, 10, again, 4);
+	call(&p, "ros2:callback_end", 200, 0xc);
+	profile_finish(&p);
+	callback = child_of(profile_thread(&p, 0)->root, 0xc);
+	assert_int_equal(callback->calls, 1);
+	assert_int_equal(callback->runs_ns, 100);
+	assert_int_equal(callback->total_ns, 20);
+	/* An address behind a call is looked for one byte before. */
+	assert_true(child_of(callback, MAIN - 1)->is_around);
+	outer = child_of(child_of(callback, MAIN - 1), OUTER - 1);
+	assert_false(outer->is_around);
+	assert_int_equal(outer->total_ns, 20);
+	assert_int_equal(outer->off_ns, 30);
+	inner = child_of(outer, INNER);
+	assert_int_equal(inner->own_ns, 10);
+	assert_int_equal(inner->own_off_ns, 30);
+	functions_collect(&functions, &p, true);
+	for (unsigned i = 0; i < functions.count; i++)
+		assert_int_not_equal(functions.row[i]->call->address, MAIN - 1);
+	functions_free(&functions);
+	profile_free(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +265,7 @@ int main(void)
 		cmocka_unit_test(memory_window),
 		cmocka_unit_test(profile_lost_exit),
 		cmocka_unit_test(profile_loss_and_depth),
+		cmocka_unit_test(profile_samples),
 	};
 
 	return cmocka_run_group_tests_name("analysis_system", tests, NULL, NULL);
