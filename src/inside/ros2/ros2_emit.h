@@ -251,4 +251,15 @@ static inline __attribute__((always_inline, unused)) bool kymo_count_##id(PARAMS
 #define kymo_never_left_out(...) false
 #define kymo_never_counted(...) false
 
+/* Record, count or leave out a runtime event that a hook of another function reports. */
+#define KYMO_RECORD(id, ...)                                                                   \
+	do {                                                                                   \
+		const uint8_t wanted = kymo_enable_byte(KYMO_POINT_##id);                      \
+                                                                                               \
+		if (wanted == KYMO_ENABLE_COUNT && kymo_count_##id(__VA_ARGS__))               \
+			break;                                                                 \
+		if (wanted && (wanted == KYMO_ENABLE_YES || !kymo_left_out_##id(__VA_ARGS__))) \
+			kymo_emit_##id(__VA_ARGS__);                                           \
+	} while (0)
+
 #endif

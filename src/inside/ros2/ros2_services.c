@@ -57,16 +57,6 @@ static bool distribution_tells(void)
 	return kymo_tracetools.version >= KYMO_V(8, 5);
 }
 
-#define RECORD(id, ...)                                                                        \
-	do {                                                                                   \
-		const uint8_t wanted = kymo_enable_byte(KYMO_POINT_##id);                      \
-                                                                                               \
-		if (wanted == KYMO_ENABLE_COUNT && kymo_count_##id(__VA_ARGS__))               \
-			break;                                                                 \
-		if (wanted && (wanted == KYMO_ENABLE_YES || !kymo_left_out_##id(__VA_ARGS__))) \
-			kymo_emit_##id(__VA_ARGS__);                                           \
-	} while (0)
-
 /* ---- the gid of a client ---- */
 
 void kymo_client_begins(struct kymo_call *call)
@@ -121,7 +111,7 @@ void kymo_request_sent(struct kymo_call *call)
 	const int64_t *number = (const int64_t *)call->second;
 
 	if ((int32_t)call->result == 0 && number && !distribution_tells())
-		RECORD(rmw_send_request, (const void *)call->self, (const void *)call->first,
+		KYMO_RECORD(rmw_send_request, (const void *)call->self, (const void *)call->first,
 		       *number);
 }
 
@@ -135,7 +125,7 @@ void kymo_request_taken(struct kymo_call *call)
 		return;
 	if (*taken)
 		gid_of(gid, &info->request, (const void *)call->self);
-	RECORD(rmw_take_request, (const void *)call->self, (const void *)call->second, gid,
+	KYMO_RECORD(rmw_take_request, (const void *)call->self, (const void *)call->second, gid,
 	       *taken ? info->request.sequence_number : 0, *taken);
 }
 
@@ -148,7 +138,7 @@ void kymo_response_sent(struct kymo_call *call)
 	if (!call->self || !request || distribution_tells())
 		return;
 	gid_of(gid, request, (const void *)call->self);
-	RECORD(rmw_send_response, (const void *)call->self, (const void *)call->second, gid,
+	KYMO_RECORD(rmw_send_response, (const void *)call->self, (const void *)call->second, gid,
 	       request->sequence_number, 0);
 }
 
@@ -162,12 +152,12 @@ void kymo_response_taken(struct kymo_call *call)
 	if ((int32_t)call->result || !info || !taken)
 		return;
 	if (!distribution_tells())
-		RECORD(rmw_take_response, (const void *)call->self, (const void *)call->second,
+		KYMO_RECORD(rmw_take_response, (const void *)call->self, (const void *)call->second,
 		       *taken ? info->request.sequence_number : 0,
 		       *taken ? info->source_timestamp : 0, *taken);
 	if (!client || !*taken)
 		return;
-	RECORD(callback_start, client, false);
+	KYMO_RECORD(callback_start, client, false);
 	here.runs = client;
 }
 
@@ -190,7 +180,7 @@ void kymo_client_executes(struct kymo_call *call)
 void kymo_client_executed(struct kymo_call *call)
 {
 	if (here.runs)
-		RECORD(callback_end, here.runs);
+		KYMO_RECORD(callback_end, here.runs);
 	here.takes = (const void *)call->kept[0];
 	here.runs = (const void *)call->kept[1];
 }
