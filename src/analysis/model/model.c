@@ -164,6 +164,8 @@ void model_destroy(struct model *model)
 	map_free(&model->words);
 	map_free(&model->callers);
 	map_free(&model->calls);
+	map_free(&model->goals);
+	map_free(&model->goal_calls);
 	map_free(&model->sent);
 	map_free(&model->ways);
 	map_free(&model->places);
@@ -184,7 +186,8 @@ static unsigned wants_of(const struct model_listener *listener)
 	       (listener->take_step ? WANT_TAKE_STEPS : 0) |
 	       (listener->call || listener->call_step ? WANT_CALLS : 0) |
 	       (listener->state ? WANT_STATES : 0) | (listener->executor ? WANT_EXECUTORS : 0) |
-	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0);
+	       (listener->cause ? WANT_CAUSES : 0) | (listener->sim_time ? WANT_SIM_TIME : 0) |
+	       (listener->goal ? WANT_GOALS : 0);
 }
 
 static void find_hearers(struct model *model)

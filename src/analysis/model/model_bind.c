@@ -20,6 +20,7 @@ const struct model_part *const model_parts[MODEL_PARTS] = {
 	&model_objects,   &model_callbacks, &model_groups,  &model_links, &model_services,
 	&model_lifecycle, &model_flow,      &model_intra,   &model_runs,  &model_steps,
 	&model_executors, &model_caret,     &model_content, &model_path,  &model_lost,
+	&model_actions,
 };
 
 static handler handler_of(unsigned point)
@@ -42,6 +43,13 @@ static const unsigned for_whom[KYMO_POINTS_TABLE] = {
 	[KYMO_POINT_rclcpp_executor_wait_for_work] = WANT_EXECUTORS,
 	[KYMO_POINT_rclcpp_executor_execute] = WANT_EXECUTORS,
 	[KYMO_POINT_sim_time] = WANT_SIM_TIME,
+	[KYMO_POINT_action_request_sent] = WANT_GOALS,
+	[KYMO_POINT_action_request_taken] = WANT_GOALS,
+	[KYMO_POINT_action_response_sent] = WANT_GOALS,
+	[KYMO_POINT_action_response_taken] = WANT_GOALS,
+	[KYMO_POINT_action_goal_state] = WANT_GOALS,
+	[KYMO_POINT_action_feedback_sent] = WANT_GOALS,
+	[KYMO_POINT_action_feedback_taken] = WANT_GOALS,
 };
 
 static bool has(const struct model *model, const char *event)
@@ -80,7 +88,7 @@ static bool is_of_messages(unsigned point)
 {
 	static const struct model_part *const parts[] = {
 		&model_flow,    &model_intra, &model_steps,    &model_path,
-		&model_content, &model_caret, &model_services,
+		&model_content, &model_caret, &model_services, &model_actions,
 	};
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)

@@ -9,6 +9,7 @@
  *     model_lifecycle.c  state machines                    model_runs.c       starts and ends of callbacks
  *     model_links.c      indirect causes                   model_executors.c  states of executors' threads
  *     model_services.c   service calls                     model_caret.c      CARET's events
+ *     model_actions.c    goals of actions
  *     model_path.c       ... inside the middleware          model_startup.c    what is start-up
  * and by model_bind.c and model_attach.c (the bound events), model_clock.c (errors between hosts'
  * clocks) and model_names.c. Structs of objects begin with their public part.
@@ -73,6 +74,7 @@ enum want {
 	WANT_EXECUTORS = 1u << 5,
 	WANT_CAUSES = 1u << 6,
 	WANT_SIM_TIME = 1u << 7,
+	WANT_GOALS = 1u << 8,
 };
 
 /* rcl creates this number of services for each lifecycle node. */
@@ -276,6 +278,13 @@ struct model {
 	unsigned call_count;
 	uint64_t caller_count, last_call;
 
+	struct map goals;      /* (the first half of the id, the second) -> struct goal */
+	struct map goal_calls; /* struct goal_key -> struct goal */
+	struct goal *oldest_goal, *newest_goal, *first_ended, *last_ended, *free_goals;
+	struct goal *over_goal[GOALS_OVER]; /* ring */
+	unsigned goal_count, next_over;
+	uint64_t last_goal;
+
 	struct copy *copy;		/* ring of COPIES_MAX, created with the first one */
 	unsigned next_copy;
 
@@ -304,10 +313,10 @@ struct model_part {
 
 extern const struct model_part model_objects, model_callbacks, model_groups, model_lifecycle,
 	model_links, model_flow, model_intra, model_runs, model_steps, model_executors,
-	model_services, model_caret, model_content, model_path, model_lost;
+	model_services, model_caret, model_content, model_path, model_lost, model_actions;
 
 /* model_bind.c */
-#define MODEL_PARTS 15
+#define MODEL_PARTS 16
 extern const struct model_part *const model_parts[MODEL_PARTS];
 
 /* Which of its functions @what is. */

@@ -209,4 +209,28 @@ struct buffer {
 	struct subscription_object *object;	/* NULL: unknown */
 };
 
+/* Where a call of a goal is found: (number and call, who) in the map `goal_calls`. */
+struct goal_key {
+	uint64_t key, scope; /* both 0: none */
+};
+
+/* A goal of an action. */
+struct goal {
+	struct model_goal pub;
+	bool over;      /* it was reported */
+	int64_t end_ns; /* 0: it has not ended */
+	struct end {
+		const struct process *process; /* NULL: not known yet */
+		uint64_t handle;
+		struct goal_key call[MODEL_GOAL_CALLS];
+	} client, server;
+	/* List of open goals, or of those that ended (next), oldest first; or of free entries. */
+	struct goal *next, *previous;
+};
+
+/* At most this number of goals is kept; beyond it the model reports the oldest one. */
+#define GOALS_MAX 4096u
+/* The ids of so many goals that were reported are remembered. */
+#define GOALS_OVER 1024u
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analysis/model/model_entities.h"
+#include "analysis/model/model_goal.h"
 #include "analysis/model/model_lost.h"
 
 /* A message inside the middleware; 0: not in the trace. */
@@ -325,6 +326,8 @@ struct model_listener {
 	/* Called right after published() of the same message, once per link and subscription. */
 	void (*cause)(void *context, const struct model_cause *cause);
 	void (*sim_time)(void *context, const struct model_sim_time *sim_time);
+	/* A goal of an action ended some time ago, or the trace is over. */
+	void (*goal)(void *context, const struct model_goal *goal);
 };
 
 #endif

@@ -34,6 +34,7 @@ struct feed {
 	KEEP(struct model_executor_interval, executor);
 	KEEP(struct model_cause, cause);
 	KEEP(struct model_sim_time, sim_time);
+	KEEP(struct model_goal, goal);
 };
 
 #define HEAR(what, type, name)								\
@@ -54,6 +55,7 @@ HEAR(state, struct model_state, state)
 HEAR(interval, struct model_executor_interval, executor)
 HEAR(cause, struct model_cause, cause)
 HEAR(sim_time, struct model_sim_time, sim_time)
+HEAR(goal, struct model_goal, goal)
 
 static const struct model_listener feed_listener = {
 	.instance = hear_instance,
@@ -67,6 +69,7 @@ static const struct model_listener feed_listener = {
 	.executor = hear_executor,
 	.cause = hear_cause,
 	.sim_time = hear_sim_time,
+	.goal = hear_goal,
 };
 
 static int setup(void **state)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Goals of actions: what kymo's events of rcl_action say, by the goal's id. */
+#ifndef KYMO_ANALYSIS_MODEL_GOAL_H
+#define KYMO_ANALYSIS_MODEL_GOAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct model_callback;
+struct model_service;
+struct model_thread;
+
+/* The services of an action. */
+enum model_goal_call {
+	MODEL_GOAL_SEND,
+	MODEL_GOAL_CANCEL,
+	MODEL_GOAL_RESULT,
+	MODEL_GOAL_CALLS
+};
+
+/* As in action_msgs/msg/GoalStatus. */
+enum model_goal_state {
+	MODEL_GOAL_UNKNOWN,
+	MODEL_GOAL_ACCEPTED,
+	MODEL_GOAL_EXECUTING,
+	MODEL_GOAL_CANCELING,
+	MODEL_GOAL_SUCCEEDED,
+	MODEL_GOAL_CANCELED,
+	MODEL_GOAL_ABORTED,
+	MODEL_GOAL_STATES
+};
+
+/* One of the calls about a goal; of several cancel calls, the first that was not refused, else the
+ * last. Times that are not in the trace are 0. */
+struct model_goal_way {
+	int64_t request_ns, request_taken_ns;
+	int64_t response_ns, response_taken_ns;
+	bool is_answered;
+	int64_t answer; /* SEND: 1: accepted; CANCEL: 0: accepted; RESULT: enum model_goal_state */
+};
+
+/* The feedback of a goal, on one side. */
+struct model_goal_feedback {
+	uint64_t count;
+	int64_t first_ns, last_ns; /* 0: none */
+	int64_t gap_ns;            /* the longest time between two; 0: fewer than two */
+};
+
+/* If only one of the two processes was recorded, only that half of the goal is known. */
+struct model_goal {
+	uint64_t id; /* from 1, in order of appearance */
+	uint8_t goal_id[16];
+	const char *action; /* its name; NULL: not in the trace */
+	/* The service "send_goal" of the action, which has the node. NULL: not in the trace. */
+	const struct model_service *client, *server;
+	const struct model_thread *client_thread; /* that sent it; NULL: not in the trace */
+	const struct model_thread *server_thread; /* that took it, else one that worked for it */
+	const struct model_callback *from;        /* whose run sent it; NULL: none */
+	uint64_t from_instance;
+	struct model_goal_way way[MODEL_GOAL_CALLS];
+	enum model_goal_state state; /* of the server, the last one */
+	int64_t state_ns[MODEL_GOAL_STATES];
+	struct model_goal_feedback sent, received; /* received: by the client of this goal */
+};
+
+/** model_goal_status() - "sent", "rejected", "accepted", "executing", "canceling", "succeeded",
+ * "canceled", "aborted": how far the goal is at the end of what is known; NULL: not known. */
+const char *model_goal_status(const struct model_goal *goal);
+
+/** model_goal_end_ns() - when the server ended it; 0: not in the trace, or it has not ended. */
+int64_t model_goal_end_ns(const struct model_goal *goal);
+
+/** model_goal_first_ns() - the first time that is known of it. */
+int64_t model_goal_first_ns(const struct model_goal *goal);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model: goals of actions, by their id, at client and server. */
+#include "feed.h"
+
+static const uint8_t gid[16] = { 7, 7, 7 }, other_gid[16] = { 7, 7, 8 };
+static const uint8_t id_a[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+static const uint8_t id_b[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17 };
+static const uint8_t no_id[16] = { 0 };
+
+#define LATER 2000000000 /* after its end, a goal is reported */
+
+enum { CLIENT = 0x100, OTHER_CLIENT = 0x110, SERVER = 0x200, GOAL = 0x300 };
+
+static void client(struct feed *f, int64_t ns, uint64_t handle, const char *name)
+{
+	EV(ns, "rcl_client_init", "client_handle", handle, "node_handle", P(0x10),
+	   "rmw_client_handle", handle + 0x1000, "\"service_name", name);
+}
+
+/* Client in process 1, server in process 2. */
+static void both_sides(struct feed *f)
+{
+	on(f, 1, 1);
+	EV(1, "rcl_node_init", "node_handle", P(0x10), "rmw_handle", P(0x11), "\"node_name", "wisher",
+	   "\"namespace", "/");
+	client(f, 2, CLIENT, "/count/_action/send_goal");
+	on(f, 2, 2);
+	EV(3, "rcl_service_init", "service_handle", P(SERVER), "node_handle", P(0x20),
+	   "rmw_service_handle", P(0x1200), "\"service_name", "/count/_action/send_goal");
+}
+
+static void request(struct feed *f, int64_t ns, const char *call, const uint8_t *id, int64_t number)
+{
+	on(f, 1, 1);
+	EV(ns, "action_request_sent", "client_handle", P(CLIENT), "\"call", call, "#goal_id", id, P(16),
+	   "sequence_number", P(number));
+}
+
+static void take_request(struct feed *f, int64_t ns, const char *call, const uint8_t *id,
+			 const uint8_t *from, int64_t number)
+{
+	on(f, 2, 2);
+	EV(ns, "action_request_taken", "service_handle", P(SERVER), "\"call", call, "#goal_id", id,
+	   P(16), "#client_gid", from, P(16), "sequence_number", P(number));
+}
+
+static void respond(struct feed *f, int64_t ns, const char *call, int64_t number, int64_t answer)
+{
+	on(f, 2, 2);
+	EV(ns, "action_response_sent", "service_handle", P(SERVER), "\"call", call, "#client_gid", gid,
+	   P(16), "sequence_number", P(number), "answer", P(answer));
+}
+
+static void take_response(struct feed *f, int64_t ns, const char *call, int64_t number,
+			  int64_t answer)
+{
+	on(f, 1, 1);
+	EV(ns, "action_response_taken", "client_handle", P(CLIENT), "\"call", call, "sequence_number",
+	   P(number), "answer", P(answer));
+}
+
+static void state_of(struct feed *f, int64_t ns, const uint8_t *id, int64_t state)
+{
+	on(f, 2, 2);
+	EV(ns, "action_goal_state", "goal_handle", P(GOAL), "#goal_id", id, P(16), "state", P(state));
+}
+
+static void feedback(struct feed *f, int64_t ns, const uint8_t *id)
+{
+	on(f, 2, 2);
+	EV(ns, "action_feedback_sent", "service_handle", P(SERVER), "#goal_id", id, P(16));
+}
+
+static void take_feedback(struct feed *f, int64_t ns, uint64_t handle, const uint8_t *id)
+{
+	on(f, 1, 1);
+	EV(ns, "action_feedback_taken", "client_handle", handle, "#goal_id", id, P(16));
+}
+
+/* Sent, accepted, executing: from @ns to @ns + 6. */
+static void begin(struct feed *f, int64_t ns, const uint8_t *id, int64_t number)
+{
+	request(f, ns, "goal", id, number);
+	take_request(f, ns + 2, "goal", id, gid, number);
+	state_of(f, ns + 3, id, 1);
+	respond(f, ns + 4, "goal", number, 1);
+	state_of(f, ns + 5, id, 2);
+	take_response(f, ns + 6, "goal", number, 1);
+}
+
+/* The result, from @ns to @ns + 4. */
+static void finish(struct feed *f, int64_t ns, const uint8_t *id, int64_t number, int64_t state)
+{
+	request(f, ns, "result", id, number);
+	take_request(f, ns + 1, "result", id, gid, number);
+	state_of(f, ns + 2, id, state);
+	respond(f, ns + 3, "result", number, state);
+	take_response(f, ns + 4, "result", number, state);
+}
+
+static void whole_goal(void **state)
+{
+	struct feed *f = *state;
+	const struct model_goal *goal = &f->goal[0];
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	feedback(f, 110, id_a);
+	take_feedback(f, 111, CLIENT, id_a);
+	feedback(f, 130, id_a);
+	feedback(f, 140, id_a);
+	finish(f, 200, id_a, 1, 4);
+	take_feedback(f, 210, CLIENT, id_a);
+	assert_int_equal(f->goals, 0);
+	feedback(f, LATER + 300, id_b); /* of another goal */
+	assert_int_equal(f->goals, 1);
+	assert_memory_equal(goal->goal_id, id_a, 16);
+	assert_string_equal(goal->action, "/count");
+	assert_string_equal(goal->client->node->full_name, "/wisher");
+	assert_ptr_equal(goal->server, model_service(f->model, 0));
+	assert_int_equal(goal->client_thread->process->pid, 1);
+	assert_int_equal(goal->server_thread->process->pid, 2);
+	assert_int_equal(goal->way[MODEL_GOAL_SEND].request_ns, 100);
+	assert_int_equal(goal->way[MODEL_GOAL_SEND].request_taken_ns, 102);
+	assert_int_equal(goal->way[MODEL_GOAL_SEND].response_ns, 104);
+	assert_int_equal(goal->way[MODEL_GOAL_SEND].response_taken_ns, 106);
+	assert_int_equal(goal->state_ns[MODEL_GOAL_ACCEPTED], 103);
+	assert_int_equal(goal->state_ns[MODEL_GOAL_EXECUTING], 105);
+	assert_int_equal(model_goal_end_ns(goal), 202);
+	assert_int_equal(model_goal_first_ns(goal), 100);
+	assert_int_equal(goal->way[MODEL_GOAL_RESULT].response_taken_ns, 204);
+	assert_int_equal(goal->sent.count, 3);
+	assert_int_equal(goal->sent.gap_ns, 20);
+	assert_int_equal(goal->received.count, 2);
+	assert_int_equal(goal->received.gap_ns, 99);
+	assert_string_equal(model_goal_status(goal), "succeeded");
+	/* what comes late begins nothing */
+	feedback(f, LATER + 310, id_a);
+	state_of(f, LATER + 311, id_a, 4);
+	model_finish(f->model);
+	assert_int_equal(f->goals, 2);
+	assert_memory_equal(f->goal[1].goal_id, id_b, 16);
+}
+
+/* The ids differ in the last byte, the numbers count for each call; both run at once. */
+static void two_at_once(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	begin(f, 110, id_b, 2);
+	finish(f, 200, id_b, 1, 6);
+	finish(f, 300, id_a, 2, 4);
+	model_finish(f->model);
+	assert_int_equal(f->goals, 2);
+	assert_memory_equal(f->goal[0].goal_id, id_b, 16);
+	assert_string_equal(model_goal_status(&f->goal[0]), "aborted");
+	assert_string_equal(model_goal_status(&f->goal[1]), "succeeded");
+	assert_int_equal(f->goal[1].way[MODEL_GOAL_SEND].response_taken_ns, 106);
+}
+
+static void rejected(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f);
+	request(f, 100, "goal", id_a, 1);
+	take_request(f, 101, "goal", id_a, gid, 1);
+	respond(f, 102, "goal", 1, 0);
+	take_response(f, 103, "goal", 1, 0);
+	feedback(f, LATER + 103, id_b);
+	assert_int_equal(f->goals, 0);
+	feedback(f, LATER + 104, id_b);
+	assert_int_equal(f->goals, 1);
+	assert_string_equal(model_goal_status(&f->goal[0]), "rejected");
+	assert_int_equal(model_goal_end_ns(&f->goal[0]), 0);
+}
+
+/* The first cancel is refused, the second accepted; its answer comes after the result. */
+static void canceled(void **state)
+{
+	struct feed *f = *state;
+	const struct model_goal_way *cancel = &f->goal[0].way[MODEL_GOAL_CANCEL];
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	request(f, 110, "cancel", id_a, 1);
+	take_request(f, 111, "cancel", id_a, gid, 1);
+	respond(f, 112, "cancel", 1, 1);
+	take_response(f, 113, "cancel", 1, 1);
+	request(f, 120, "cancel", id_a, 2);
+	take_request(f, 121, "cancel", id_a, gid, 2);
+	state_of(f, 122, id_a, 3);
+	respond(f, 123, "cancel", 2, 0);
+	finish(f, 130, id_a, 1, 5);
+	take_response(f, 140, "cancel", 2, 0);
+	model_finish(f->model);
+	assert_int_equal(f->goals, 1);
+	assert_int_equal(cancel->request_ns, 120);
+	assert_int_equal(cancel->request_taken_ns, 121);
+	assert_int_equal(cancel->response_taken_ns, 140);
+	assert_int_equal(cancel->answer, 0);
+	assert_int_equal(f->goal[0].state_ns[MODEL_GOAL_CANCELING], 122);
+	assert_string_equal(model_goal_status(&f->goal[0]), "canceled");
+}
+
+/* A cancel of all goals is about none of them; another client's feedback and numbers, too. */
+static void not_about_it(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f);
+	client(f, 4, OTHER_CLIENT, "/count/_action/send_goal");
+	begin(f, 100, id_a, 1);
+	request(f, 110, "cancel", no_id, 1);
+	take_request(f, 111, "cancel", no_id, gid, 1);
+	take_feedback(f, 112, OTHER_CLIENT, id_a);
+	take_request(f, 113, "goal", id_b, other_gid, 1);
+	respond(f, 114, "goal", 1, 1); /* of id_a, again */
+	model_finish(f->model);
+	assert_int_equal(f->goals, 2);
+	assert_int_equal(f->goal[0].way[MODEL_GOAL_CANCEL].request_ns, 0);
+	assert_int_equal(f->goal[0].received.count, 0);
+	assert_string_equal(model_goal_status(&f->goal[0]), "executing");
+	assert_false(f->goal[1].way[MODEL_GOAL_SEND].is_answered);
+	assert_string_equal(model_goal_status(&f->goal[1]), "sent");
+}
+
+/* Only the server was recorded, and from the middle of the goal on. */
+static void server_only(void **state)
+{
+	struct feed *f = *state;
+
+	on(f, 2, 2);
+	EV(3, "rcl_service_init", "service_handle", P(SERVER), "node_handle", P(0x20),
+	   "rmw_service_handle", P(0x1200), "\"service_name", "/other");
+	feedback(f, 100, id_a);
+	take_request(f, 110, "result", id_a, gid, 1);
+	state_of(f, 120, id_a, 4);
+	respond(f, 121, "result", 1, 4);
+	feedback(f, LATER + 122, id_b);
+	assert_int_equal(f->goals, 1);
+	assert_null(f->goal[0].action);
+	assert_null(f->goal[0].client);
+	assert_int_equal(model_goal_first_ns(&f->goal[0]), 100);
+	assert_string_equal(model_goal_status(&f->goal[0]), "succeeded");
+}
+
+static void odd(void **state)
+{
+	struct feed *f = *state;
+
+	both_sides(f);
+	request(f, 100, "nonsense", id_a, 1);
+	take_request(f, 101, "nonsense", id_a, gid, 1);
+	respond(f, 102, "nonsense", 1, 1);
+	take_response(f, 103, "nonsense", 1, 1);
+	state_of(f, 104, id_a, 77);
+	request(f, 105, "goal", id_b, 1);
+	request(f, 106, "goal", id_b, 2); /* the same id again */
+	model_finish(f->model);
+	assert_int_equal(f->goals, 2);
+	assert_null(model_goal_status(&f->goal[0]));
+	assert_int_equal(f->goal[1].way[MODEL_GOAL_SEND].request_ns, 105);
+}
+
+/* Goals that nobody ends: the model keeps a number of them. */
+static void without_end(void **state)
+{
+	struct feed *f = *state;
+	uint8_t id[16] = { 9 };
+
+	both_sides(f);
+	for (uint16_t i = 0; i < 6000; i++) {
+		memcpy(id + 4, &i, sizeof(i));
+		request(f, 100 + i, "goal", id, i);
+	}
+	assert_int_equal(f->goals, 6000 - 4096);
+	model_finish(f->model);
+	assert_int_equal(f->goals, 6000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(whole_goal),  TEST(two_at_once), TEST(rejected),	 TEST(canceled),
+		TEST(not_about_it), TEST(server_only), TEST(odd), TEST(without_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
