@@ -45,13 +45,13 @@ const struct tables_table tables_table[TABLES] = {
 };
 
 /*
- * Runs of callbacks and service calls get their numbers when they begin, but become rows when they
+ * Runs of callbacks, service calls and goals get their numbers when they begin, but become rows when they
  * end.
  */
 bool tables_numbered(unsigned table)
 {
 	return table != TABLE_callback_instances && table != TABLE_unfinished_instances &&
-	       table != TABLE_service_calls && table != TABLE_callback_cpu &&
+	       table != TABLE_service_calls && table != TABLE_action_goals && table != TABLE_callback_cpu &&
 	       table != TABLE_callback_waits && table != TABLE_callback_costs;
 }
 

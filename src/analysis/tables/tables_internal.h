@@ -74,6 +74,7 @@ struct point_row {
 	REPORT(publish, step, publish_step, publish_step, publish_instances)          \
 	REPORT(take, step, take_step, take_step, take_instances)                      \
 	REPORT(call, call, call, call, service_calls)                                 \
+	REPORT(goal, goal, goal, goal, action_goals)                                  \
 	REPORT(executor, interval, executor_interval, executor, executor_states)      \
 	REPORT(sim, time, sim_time, sim_time, sim_times)                              \
 	REPORT(transition, transition, transition, transition, lifecycle_transitions) \
@@ -412,6 +413,8 @@ const char *tables_hex(const struct point_row *row, char *buffer, unsigned size)
 const char *tables_guid(const uint8_t guid[16], char *buffer, unsigned size);
 const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size);
 const char *tables_call_name(const struct model_call *call);
+/* "0123…" with dashes: a UUID. */
+const char *tables_uuid(const uint8_t id[16], char *buffer, unsigned size);
 const char *tables_any_json(const struct any_row *row);
 const struct model_thread *tables_any_thread(const struct any_row *row);
 const struct model_topic *tables_callback_topic(const struct model_callback *callback);

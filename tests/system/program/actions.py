@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# needs: plain
+"""Goals of actions: hooks of rcl_action's functions record each step with the goal's id, and nothing of a call that failed. The table
+has one row for each goal, with both sides."""
+import collections
+import os
+import re
+import sys
+
+sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_cxx import COMPILE, dump, require
+from lib_test import BUILD, SOURCE, check, in_directory, query, record, run
+
+COUNT = 12  # three of each kind
+STATUS = ("rejected", "aborted", "canceled", "succeeded")
+ORDER = ("sent_ns", "taken_ns", "answered_ns", "answer_taken_ns")
+LATER = ("accepted_ns", "executing_ns", "ended_ns", "result_asked_ns", "result_ask_taken_ns", "result_sent_ns", "result_taken_ns")
+CANCEL = ("canceling_ns", "cancel_sent_ns", "cancel_taken_ns", "cancel_answered_ns", "cancel_answer_taken_ns", "ended_ns")
+
+
+def check_row(number, row):
+    status = STATUS[number % 4]
+    columns = ORDER + (LATER if number % 4 else ())
+    check(row["goal_id"] == f"a0000000-0000-0000-0000-0000000000{number:02x}" and row["status"] == status, row)
+    check((row["action"], row["client_node"], row["server_node"]) == ("/count", "/actor", "/actor"), row)
+    check(row["client_id"] and row["service_id"] and row["first_ns"] == row["sent_ns"], row)
+    for names in (columns, CANCEL if status == "canceled" else ()):
+        check([row[name] for name in names] == sorted(row[name] or 0 for name in names), names, row)
+    check(status == "canceled" or not any(row[name] for name in CANCEL[:-1]), row)
+    check(row["cancel_answer"] == (0 if status == "canceled" else None), row)
+    feedbacks = number % 3 if number % 4 else 0
+    check((row["feedback_sent"], row["feedback_taken"]) == (feedbacks, feedbacks), row)
+    check((row["feedback_gap_ns"] is None) == (feedbacks < 2), row)
+    for name in "request_latency_ns", "answer_ns":
+        check(row[name] >= 0, row)
+    for name in "queued_ns", "execution_ns", "result_latency_ns", "duration_ns":
+        check(row[name] >= 0 if number % 4 else row[name] is None, name, row)
+
+
+def main(work):
+    require()
+    source, program = f"{SOURCE}/tests/rclcpp/actions.cpp", f"{work}/actions"
+    run(*COMPILE, "-DLIBRARY", "-shared", "-o", f"{work}/librcl_action.so", source)
+    run(*COMPILE, "-o", program, source, f"-L{work}", "-lrcl_action", f"-L{BUILD}/stub/jazzy/lib", "-ltracetools")
+    record(f"{work}/t", "-q", "--", "env", f"LD_LIBRARY_PATH={work}:{BUILD}/stub/jazzy/lib", program, str(COUNT))
+    rows = query(f"{work}/t", "SELECT * FROM action_goals ORDER BY goal_id")
+    check(len(rows) == COUNT, rows)
+    for number, row in enumerate(rows):
+        check_row(number, row)
+    names = collections.Counter(found[1] for found in map(re.compile(r"ros2_kymo:(action_\w+):").search, dump(f"{work}/t")) if found)
+    wanted = {"action_request_sent": 24, "action_request_taken": 24, "action_response_sent": 24, "action_response_taken": 24,
+              "action_goal_state": 30, "action_feedback_sent": 9, "action_feedback_taken": 9}
+    check(names == wanted, names)
+
+
+in_directory(main)
