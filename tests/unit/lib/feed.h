@@ -24,9 +24,14 @@ struct feed {
 		    const struct kymo_ctf_event *event); /* gets each event after the model */
 	void *analysis;
 	KEEP(struct model_instance, instance);
+	struct model_message with[KEPT];	/* the message of instance[i]; id 0: none */
 	KEEP(struct model_instance, unfinished);
 	KEEP(struct model_message, published);
 	KEEP(struct model_message, taken);
+	KEEP(struct model_message, dropped);
+	enum model_drop why[KEPT];
+	struct model_loss loss;			/* the latest */
+	unsigned losses;
 	KEEP(struct model_publish_step, publish);
 	KEEP(struct model_take_step, take);
 	KEEP(struct model_call, call);
@@ -44,7 +49,6 @@ struct feed {
 											\
 		f->name[f->name##s++ % KEPT] = *what;					\
 	}
-HEAR(instance, struct model_instance, instance)
 HEAR(instance, struct model_instance, unfinished)
 HEAR(message, struct model_message, published)
 HEAR(message, struct model_message, taken)
@@ -57,11 +61,39 @@ HEAR(cause, struct model_cause, cause)
 HEAR(sim_time, struct model_sim_time, sim_time)
 HEAR(goal, struct model_goal, goal)
 
+static void hear_instance(void *context, const struct model_instance *instance)
+{
+	struct feed *f = context;
+	const unsigned at = f->instances++ % KEPT;
+
+	f->instance[at] = *instance;
+	f->with[at] = instance->message ? *instance->message : (struct model_message){ 0 };
+}
+
+static void hear_dropped(void *context, const struct model_message *message, enum model_drop why)
+{
+	struct feed *f = context;
+	const unsigned at = f->droppeds++ % KEPT;
+
+	f->dropped[at] = *message;
+	f->why[at] = why;
+}
+
+static void hear_loss(void *context, const struct model_loss *loss)
+{
+	struct feed *f = context;
+
+	f->loss = *loss;
+	f->losses++;
+}
+
 static const struct model_listener feed_listener = {
 	.instance = hear_instance,
 	.unfinished = hear_unfinished,
 	.published = hear_published,
 	.taken = hear_taken,
+	.dropped = hear_dropped,
+	.loss = hear_loss,
 	.publish_step = hear_publish,
 	.take_step = hear_take,
 	.call = hear_call,
