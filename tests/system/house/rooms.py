@@ -183,7 +183,7 @@ DOORS = {
     "cli/input": "access_options answer event_print fired found input_captures input_events input_runs input_traces kept open_kind record_options report_page report_paths report_summary report_told trace_time",
     "cli/verbs/dump": "dump_columns",
     "cli/verbs/export": "export",
-    "cli/verbs/info": "info_chunks info_collect info_recorders status_refused",
+    "cli/verbs/info": "info_chunks info_collect info_recorders info_show status_refused",
     "cli/verbs/ls": "recordings",
     "cli/verbs/bench": "bench_pairs bench_plan",
     "cli/verbs/check": "check_events",
