@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import COMPILE, dump, require
+from lib_cxx import COMPILE, COMPILER, dump, require
 from lib_test import BUILD, KYMO, SOURCE, in_directory, private, query, record, run
 
 EVENT = re.compile(r"ros2_caret:(\w+): .*?\{ ([^{}]*) \}$")
@@ -26,8 +26,9 @@ def compiled(work, generation, *defines):
     linked = [f"-L{library}", "-lrclcpp", f"-L{tracetools}", "-ltracetools",
               f"-Wl,-rpath,{library}", f"-Wl,-rpath,{tracetools}"]
     run(*compile_, "-shared", "-o", f"{library}/librclcpp.so", f"{folder}/rclcpp.cpp", f"{folder}/collectors.cpp", *linked[2:4])
-    run(*compile_, "-o", f"{library}/groups", f"{folder}/groups.cpp", *linked)
-    run(*compile_, "-shared", "-o", f"{library}/libgroups.so", f"{folder}/groups.cpp", *linked)
+    run(*compile_, "-c", "-o", f"{library}/groups.o", f"{folder}/groups.cpp")
+    run(COMPILER, "-o", f"{library}/groups", f"{library}/groups.o", *linked)
+    run(COMPILER, "-shared", "-o", f"{library}/libgroups.so", f"{library}/groups.o", *linked)
     return library
 
 
