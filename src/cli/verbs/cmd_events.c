@@ -257,8 +257,11 @@ static int list_run(int argc, char **argv, struct kymo_err *err)
 {
 	struct list_options options = { 0 };
 	const struct cli_times *times = &options.times;
+	struct answer_kept kept;
 	struct answer answer;
+	int status = -1;
 
+	answer_command(&kept, "events", argc, argv);
 	if (opt_parse(opts, &options, &argc, &argv, NULL, err))
 		return -1;
 	if (options.points && argc)
@@ -270,11 +273,19 @@ static int list_run(int argc, char **argv, struct kymo_err *err)
 			       "--points only works with --event: it is not about a trace");
 	if (options.points)
 		return list_points(&options);
-	if (cli_one_operand(argc, argv, err) ||
-	    answer_open(&answer, "events", argc, argv, times, err))
+	if (cli_one_operand(argc, argv, err))
 		return -1;
-	answer.warnings = UINT_MAX;
-	return answer_close(&answer, list_events(&options, &answer, err), false);
+	if (answer_recall(&kept, argc, argv)) {
+		kept_close(&kept.kept);
+		return KYMO_EXIT_OK;
+	}
+	if (!answer_open(&answer, "events", argc, argv, times, err)) {
+		answer.warnings = UINT_MAX;
+		answer.kept = &kept;
+		status = answer_close(&answer, list_events(&options, &answer, err), false);
+	}
+	kept_close(&kept.kept);
+	return status;
 }
 
 const struct verb verb_events = {

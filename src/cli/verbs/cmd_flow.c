@@ -188,9 +188,11 @@ static int run(int argc, char **argv, struct kymo_err *err)
 	struct flow_options flow = {.at_ns = INT64_MIN};
 	struct captures *captures = NULL;
 	const char *span = NULL;
+	struct answer_kept kept;
 	struct answer answer;
 	int status;
 
+	answer_command(&kept, "flow", argc, argv);
 	if (opt_parse(opts, &o, &argc, &argv, NULL, err) ||
 	    read_operands(&argc, argv, &flow.pattern, &span, err) ||
 	    check_suggest(&o, flow.pattern, err) ||
@@ -200,10 +202,18 @@ static int run(int argc, char **argv, struct kymo_err *err)
 		     "--chain, --message, --latest, --suggest, --capture and a selection", span)) ||
 	    cli_captures("flow", &o.capture, &captures, err))
 		return -1;
+	if (o.capture.count)
+		*kept.command = '\0';		/* an answer is kept for traces alone */
+	if (answer_recall(&kept, argc, argv)) {
+		kept_close(&kept.kept);
+		return KYMO_EXIT_OK;
+	}
 	if (answer_open_about(&answer, "flow", argc, argv, &o.times, span, err)) {
+		kept_close(&kept.kept);
 		captures_free(captures);
 		return -1;
 	}
+	answer.kept = &kept;
 	flow.captures = captures;
 	flow.format = o.format;
 	flow.selection = &o.selection;
@@ -226,7 +236,9 @@ static int run(int argc, char **argv, struct kymo_err *err)
 			 ? -1
 			 : show(&answer, &o, &flow, span, err);
 	captures_free(captures);
-	return answer_close(&answer, status, o.strict);
+	status = answer_close(&answer, status, o.strict);
+	kept_close(&kept.kept);
+	return status;
 }
 
 const struct verb verb_flow = {

@@ -56,7 +56,8 @@ def questions(cache):
     """Each question has its own answer, and each answer is used."""
     kept = {words: cache.keep(*words) for words in (
         ("report", "trace"), ("why", "trace"), ("report", "trace", "--format", "json"), ("report", "trace", "--all"), ("report", "./trace"),
-        ("why", "trace", "--format", "json"))}
+        ("why", "trace", "--format", "json"), ("flow", "trace"), ("flow", "trace", "--format", "json"), ("events", "trace"),
+        ("events", "trace", "--node", "*"))}
     for words, file in kept.items():
         check(cache.is_used(file, *words), words, "is asked again")
     before = cache.files()
