@@ -24,48 +24,56 @@ def _load():
     return module
 
 
+def _each(hook, nodes, look, tracer):
+    for node in nodes:
+        try:
+            look(hook, tracer, node)
+        except Exception as error:  # the program is not ours
+            hook.complain(f'{look.__name__}: a node of before has no names: {error}')
+
+
 def _exists(tracer, kind, entity, node):
     with entity.handle, node.handle:
         tracer.exists(kind, entity.handle.pointer, node.handle.pointer)
 
 
-def _find_entity(hook, tracer, kind, entity, node):
-    _exists(tracer, kind, entity, node)
-    with entity.handle:
-        hook.tell_member(tracer, entity.callback_group, entity)
-        for future in list(getattr(entity, '_pending_requests', {}).values()):
-            with future._lock:
-                future._callbacks = [hook.of_client(tracer, callback, entity.handle.pointer) for callback in future._callbacks]
-
-
-def _find(hook, tracer, node):
-    """Record the facts of a node that existed before, and wrap the callbacks of its entities."""
+def _name(hook, tracer, node):
+    """Record the names of a node and of its entities."""
     _exists(tracer, b'n', node, node)
     for publisher in list(node.publishers):
         _exists(tracer, b'p', publisher, node)
     for kind, entity in hook.entities(node):
         if kind:
-            _find_entity(hook, tracer, kind, entity, node)
+            _exists(tracer, kind, entity, node)
+
+
+def _wrap(hook, tracer, node):
+    """Record the callback groups of a node, and wrap the callbacks of its entities."""
+    for kind, entity in hook.entities(node):
+        if kind:
+            with entity.handle:
+                hook.tell_member(tracer, entity.callback_group, entity)
+                for future in list(getattr(entity, '_pending_requests', {}).values()):
+                    with future._lock:
+                        future._callbacks = [hook.of_client(tracer, its, entity.handle.pointer) for its in future._callbacks]
         if hasattr(entity, 'callback'):
             hook.wrap(tracer, entity, hook.TELLS[kind])
     hook.tell_node(tracer, node)
 
 
 def attach(library):
-    """The library was loaded into this program."""
+    """The library was loaded into this program. Names come first: they are facts about what the callbacks belong to."""
     global _attached
     detach()
     hook = _load()
-    _attached = tracer = hook.install(library)
+    _attached = tracer = hook.tracer_of(library)
     if not tracer:
         return
-    node = sys.modules.get('rclpy.node')
-    for its in gc.get_objects() if node else ():
-        if isinstance(its, node.Node):
-            try:
-                _find(hook, tracer, its)
-            except Exception as error:  # the program is not ours
-                hook.complain(f'a node of before has no names: {error}')
+    module = sys.modules.get('rclpy.node')
+    nodes = [its for its in gc.get_objects() if isinstance(its, module.Node)] if module else []
+    _each(hook, nodes, _name, tracer)
+    hook.install(tracer)
+    _each(hook, nodes, _wrap, tracer)
     tracer.hooked()
 
 

@@ -12,17 +12,20 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 
 import rclpy
 from builtin_interfaces.msg import Time
 from rcl_interfaces.srv import ListParameters
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 LINES = []
 SYMBOLS = set()
+ENDS = threading.Event()
 
 
 def moment():
@@ -192,7 +195,7 @@ class Tasker(Animal):
 
 async def asynchronous(executor):
     """As programs do that have an event loop of their own."""
-    while rclpy.ok():
+    while not ENDS.is_set():
         executor.spin_once(timeout_sec=0)
         await asyncio.sleep(0)
 
@@ -201,21 +204,23 @@ def main():
     kind = sys.argv[1] if len(sys.argv) == 2 else ""
     if kind not in ("single", "multi", "asyncio"):
         sys.exit(__doc__)
-    rclpy.init()
+    # As in main.cpp, the context is shut down when nothing runs any more: rclpy may raise errors otherwise.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, lambda *_: ENDS.set())
     executor = MultiThreadedExecutor(4) if kind == "multi" else SingleThreadedExecutor()
-    for animal in Talker, Listener, Server, Asker, Tasker:
-        executor.add_node(animal())
+    nodes = [animal() for animal in (Talker, Listener, Server, Asker, Tasker)]
+    for node in nodes:
+        executor.add_node(node)
     print("begun", flush=True)
-    try:
-        if kind == "asyncio":
-            asyncio.run(asynchronous(executor))
-        else:
-            executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+    if kind == "asyncio":
+        asyncio.run(asynchronous(executor))
+    while not ENDS.is_set():
+        executor.spin_once(timeout_sec=0.1)
+    if kind == "multi":
+        executor._executor.shutdown()
     with open(os.environ["ZOO_LOG"], "w", encoding="utf-8") as file:
         file.write("".join(line + "\n" for line in LINES))
 
 
-signal.signal(signal.SIGTERM, signal.default_int_handler)
 main()

@@ -401,22 +401,28 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def install(library=None):
-    """Record the callbacks of rclpy. @library: that has the tracer; None: the process itself. Return: the tracer; None: none."""
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return None
+def tracer_of(library):
+    """The tracer in this library; None: that of the process. Return: None: there is none."""
     try:
-        tracer = _Tracer(library)
+        return _Tracer(library)
     except (AttributeError, OSError):
         complain('no tracer in this process: start it with "kymo run -- CMD"')
         return None
+
+
+def install(tracer=None):
+    """Record the callbacks of rclpy. @tracer: None: that of the process."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    tracer = tracer or tracer_of(None)
+    if not tracer:
+        return
     finder = _Finder(tracer)
     for name in _MODULES:
         if name in sys.modules:
             _patch(tracer, sys.modules[name])
     sys.meta_path.insert(0, finder)
     tracer.undo.append(lambda: sys.meta_path.remove(finder))
-    return tracer
 
 
 if __name__ == '__main__':
