@@ -162,9 +162,14 @@ void json_text_string(struct json_text *json, const char *key, const char *value
 
 	begin_member(json, key);
 	put(json, '"');
-	while (*value) {
-		const size_t size = text_json_step(&value, step);	/* changes @value */
+	for (;;) {
+		size_t size = text_json_plain(value);
 
+		json_text_raw(json, value, size);
+		value += size;
+		if (!*value)
+			break;
+		size = text_json_step(&value, step);	/* changes @value */
 		json_text_raw(json, step, size);
 	}
 	put(json, '"');

@@ -127,6 +127,12 @@ static void cell(struct table *t, struct table_spelling cell)
 		table_text_row(t);
 }
 
+/* Only then a cell needs the spelling for people. */
+static bool is_text(const struct table *t)
+{
+	return t->format == TABLE_TEXT;
+}
+
 /* @text without control characters, and not longer than anyone would read. */
 static const char *presentable(struct table *t, const char *text)
 {
@@ -150,7 +156,8 @@ static void count(struct table *t, const char *exact)
 	char text[TEXT_QUANTITY_MAX];
 
 	cell(t, (struct table_spelling){
-			table_text_count(t, t->columns[t->column].key, exact, text), exact, true });
+			is_text(t) ? table_text_count(t, t->columns[t->column].key, exact, text) : "",
+			exact, true });
 }
 
 void table_u64(struct table *t, uint64_t value)
@@ -197,8 +204,8 @@ void table_f64(struct table *t, double value)
 		table_none(t);
 		return;
 	}
-	cell(t,
-	     (struct table_spelling){ text_f64(text, value), text_f64_exact(exact, value), true });
+	cell(t, (struct table_spelling){ is_text(t) ? text_f64(text, value) : "",
+					 text_f64_exact(exact, value), true });
 }
 
 void table_ns(struct table *t, int64_t ns)
@@ -206,7 +213,7 @@ void table_ns(struct table *t, int64_t ns)
 	char text[TEXT_QUANTITY_MAX], exact[TEXT_QUANTITY_MAX];
 
 	(void)snprintf(exact, sizeof exact, "%" PRId64, ns);
-	cell(t, (struct table_spelling){ text_ns(text, ns), exact, true });
+	cell(t, (struct table_spelling){ is_text(t) ? text_ns(text, ns) : "", exact, true });
 }
 
 void table_ns_within(struct table *t, int64_t ns, int64_t error_ns)

@@ -153,6 +153,9 @@ char *text_utf8(const char *text);
 #define TEXT_JSON_STEP_MAX 8
 size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX]);
 
+/** text_json_plain() - how many bytes at the begin of @text are in a JSON string as they are. */
+size_t text_json_plain(const char *text);
+
 /** text_put_json() - print @text as a JSON string, by text_json_step(). */
 void text_put_json(FILE *out, const char *text);
 

@@ -162,13 +162,29 @@ size_t text_json_step(const char **at, char out[TEXT_JSON_STEP_MAX])
 	return length;
 }
 
+size_t text_json_plain(const char *text)
+{
+	const char *end = text;
+
+	while (*end >= 0x20 && *end < 0x7f && *end != '"' && *end != '\\')
+		end++;
+	return (size_t)(end - text);
+}
+
 void text_put_json(FILE *out, const char *text)
 {
 	char bytes[TEXT_JSON_STEP_MAX];
 
 	putc_unlocked('"', out);
-	while (*text)
+	for (;;) {
+		const size_t plain = text_json_plain(text);
+
+		fwrite_unlocked(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			break;
 		fwrite_unlocked(bytes, 1, text_json_step(&text, bytes), out);
+	}
 	putc_unlocked('"', out);
 }
 
