@@ -76,7 +76,7 @@ char *summary_callback_name(const struct model_callback *callback, char *buffer,
 
 /** summary_executor_name() - the same of the executor that thread number @executor represents:
  * "perception: /costmap, /detector", its process and up to four of the nodes that it runs. */
-void summary_executor_name(const struct model *model, const struct executor_view *view, unsigned executor,
+void summary_executor_name(const struct model *model, struct executor_view *view, unsigned executor,
 			   char *buffer, size_t size);
 
 /**

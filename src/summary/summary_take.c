@@ -148,17 +148,18 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void summary_executor_name(const struct model *model, const struct executor_view *view, unsigned executor,
+void summary_executor_name(const struct model *model, struct executor_view *view, unsigned executor,
 			   char *buffer, size_t size)
 {
 	const char *node[256];
 	unsigned nodes = 0, used = 0;
 
-	for (unsigned i = 0; i < model_count(model, MODEL_CALLBACK) && nodes < COUNT_OF(node);
-	     i++) {
-		const struct model_node *of = model_callback_node(model_callback(model, i));
+	for (int i = view_first_callback(view, executor); i >= 0 && nodes < COUNT_OF(node);
+	     i = view_next_callback(view, i)) {
+		const struct model_node *of =
+			model_callback_node(model_callback(model, (unsigned)i));
 
-		if (of && view_executor_of_callback(view, i) == (int)executor)
+		if (of)
 			node[nodes++] = of->full_name;
 	}
 	qsort(node, nodes, sizeof(*node), by_text);
@@ -191,11 +192,11 @@ static void take_executors(struct summary_collect *collect, struct summary *summ
 				   model_thread(model, i)->process->name);
 		if (!entity)
 			return;
-		for (unsigned c = 0; c < model_count(model, MODEL_CALLBACK); c++) {
-			const struct view_callback *callback = view_callback(collect->from.view, c);
+		for (int c = view_first_callback(collect->from.view, i); c >= 0;
+		     c = view_next_callback(collect->from.view, c)) {
+			const struct view_callback *callback =
+				view_callback(collect->from.view, (unsigned)c);
 
-			if (view_executor_of_callback(collect->from.view, c) != (int)i)
-				continue;
 			entity->count[SUMMARY_RUNS] += callback->runs;
 			entity->count[SUMMARY_RUN_NS] += (uint64_t)callback->running_ns;
 			entity->count[SUMMARY_WAITED] += callback->blocked;

@@ -18,6 +18,7 @@
 struct viewed_callback {
 	struct view_callback sums;
 	unsigned thread;		/* index of a thread that ran it, plus 1; 0: none */
+	unsigned next;			/* the next callback of its executor, plus 1; 0: none */
 };
 
 struct viewed_thread {
@@ -27,6 +28,8 @@ struct viewed_thread {
 	 * executor.
 	 */
 	unsigned parent;
+	unsigned next;		/* the next thread of its executor, plus 1; 0: none */
+	unsigned callback;	/* the first callback of the executor, plus 1; 0: none */
 };
 
 struct executor_view {
@@ -38,6 +41,7 @@ struct executor_view {
 	unsigned callbacks, threads, pairs, pairs_size;
 	void (*told)(void *context, const struct waits_wait *wait);
 	void *context;
+	bool is_listed;			/* next and callback are as threads and callbacks are now */
 	struct map map;			/* (callback, by and is_group) -> struct view_pair */
 	bool failed;
 };
@@ -89,6 +93,49 @@ int view_executor_of_callback(const struct executor_view *view, unsigned index)
 	return thread ? (int)view_executor_of(view, thread - 1) : -1;
 }
 
+/* Backwards, so that the lists are in order of the index. */
+static void list(struct executor_view *view)
+{
+	for (unsigned i = 0; i < view->threads; i++)
+		view->thread[i].next = view->thread[i].callback = 0;
+	for (unsigned i = view->threads; i-- > 0;) {
+		struct viewed_thread *first = &view->thread[view_executor_of(view, i)];
+
+		if (first == &view->thread[i])
+			continue;
+		view->thread[i].next = first->next;
+		first->next = i + 1;
+	}
+	for (unsigned i = view->callbacks; i-- > 0;) {
+		const int executor = view_executor_of_callback(view, i);
+
+		if (executor < 0)
+			continue;
+		view->callback[i].next = view->thread[executor].callback;
+		view->thread[executor].callback = i + 1;
+	}
+	view->is_listed = true;
+}
+
+int view_first_callback(struct executor_view *view, unsigned executor)
+{
+	if (!view->is_listed)
+		list(view);
+	return executor < view->threads ? (int)view->thread[executor].callback - 1 : -1;
+}
+
+int view_next_callback(const struct executor_view *view, int index)
+{
+	return (int)view->callback[index].next - 1;
+}
+
+int view_next_thread(struct executor_view *view, int index)
+{
+	if (!view->is_listed)
+		list(view);
+	return (unsigned)index < view->threads ? (int)view->thread[index].next - 1 : -1;
+}
+
 /* ---- events ---- */
 
 static void on_instance(void *context, const struct model_instance *instance)
@@ -104,9 +151,12 @@ static void on_instance(void *context, const struct model_instance *instance)
 	if (!callback || !thread)
 		return;
 	thread->sums.thread = instance->thread;
-	if (callback->thread)
-		join(view, callback->thread - 1, instance->thread->index);
-	callback->thread = instance->thread->index + 1;
+	if (callback->thread != instance->thread->index + 1) {
+		if (callback->thread)
+			join(view, callback->thread - 1, instance->thread->index);
+		callback->thread = instance->thread->index + 1;
+		view->is_listed = false;
+	}
 	callback->sums.runs++;
 	callback->sums.running_ns += instance->duration_ns;
 }

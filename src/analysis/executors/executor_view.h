@@ -98,6 +98,23 @@ char *executor_name(const char *type, int64_t *tid, unsigned threads, char *buff
 /** executor_type() - the type of an executor with callbacks of type @type and @other, "" unknown */
 const char *executor_type(const char *type, const char *other);
 
+/**
+ * view_first_callback() - the callbacks that the executor of thread @executor ran, in order of their
+ * index: view_next_callback() gives the one after each. @executor represents its executor.
+ *
+ * Return: its index; -1 after the last.
+ */
+int view_first_callback(struct executor_view *view, unsigned executor);
+int view_next_callback(const struct executor_view *view, int index);
+
+/**
+ * view_next_thread() - the threads of an executor, from the one that represents it, in order of
+ * their index.
+ *
+ * Return: the index of the thread after thread @index; -1 after the last.
+ */
+int view_next_thread(struct executor_view *view, int index);
+
 /* For pass_add(). */
 extern const struct pass_ops view_pass;
 

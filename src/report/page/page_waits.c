@@ -184,11 +184,11 @@ static void put_executor(struct page_around *around, unsigned executor)
 			json_text_u64(json, NULL, i);
 	json_text_close(json, ']');
 	json_text_open(json, "callbacks", '[');
-	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++)
-		if (view_executor_of_callback(report->view, i) == (int)executor)
-			json_text_i64(json, NULL,
-				      callback_number(around->page,
-						      model_callback(report->model, i)));
+	for (int i = view_first_callback(report->view, executor); i >= 0;
+	     i = view_next_callback(report->view, i))
+		json_text_i64(
+			json, NULL,
+			callback_number(around->page, model_callback(report->model, (unsigned)i)));
 	json_text_close(json, ']');
 	json_text_open(json, "waits", '[');
 	for (unsigned i = around->count; i < around->all; i++)

@@ -30,14 +30,30 @@ static bool is_of(const struct report *report, const struct sum *sum, const stru
 	       (!sum->group || model_callback_group_of(callback) == sum->group);
 }
 
+/* The callbacks of the row: the first one, or the one after @callback. */
+static const struct model_callback *next_of(const struct report *report, const struct sum *sum,
+					    const struct model_callback *callback)
+{
+	int i = callback ? view_next_callback(report->view, (int)callback->index)
+			 : view_first_callback(report->view, sum->executor);
+
+	for (; i >= 0; i = view_next_callback(report->view, i)) {
+		callback = model_callback(report->model, (unsigned)i);
+		if (!sum->group || model_callback_group_of(callback) == sum->group)
+			return callback;
+	}
+	return NULL;
+}
+
 static void add_up(const struct report *report, struct sum *sum)
 {
 	const struct view_pair *pair;
 
-	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
-		const struct view_callback *of = view_callback(report->view, i);
+	for (const struct model_callback *callback = next_of(report, sum, NULL); callback;
+	     callback = next_of(report, sum, callback)) {
+		const struct view_callback *of = view_callback(report->view, callback->index);
 
-		if (!of->runs || !is_of(report, sum, model_callback(report->model, i)))
+		if (!of->runs)
 			continue;
 		sum->callbacks++;
 		sum->of.runs += of->runs;
@@ -69,17 +85,16 @@ static void executor_text(const struct report *report, unsigned executor, char *
 	const char *type = "";
 	unsigned threads = 0;
 
-	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++) {
+	for (int i = view_first_callback(report->view, executor); i >= 0; i = view_next_callback(report->view, i)) {
 		const struct model_callback_group *group =
-			model_callback_group_of(model_callback(report->model, i));
+			model_callback_group_of(model_callback(report->model, (unsigned)i));
 
-		if (view_executor_of_callback(report->view, i) == (int)executor && group && group->executor)
+		if (group && group->executor)
 			type = executor_type(type, group->executor->type);
 	}
-	for (unsigned i = 0; i < model_count(report->model, MODEL_THREAD); i++)
-		if (view_thread(report->view, i)->thread && view_executor_of(report->view, i) == executor &&
-		    threads++ < VIEW_TIDS_MAX)
-			tid[threads - 1] = model_thread(report->model, i)->tid;
+	for (int i = (int)executor; i >= 0; i = view_next_thread(report->view, i))
+		if (view_thread(report->view, (unsigned)i)->thread && threads++ < VIEW_TIDS_MAX)
+			tid[threads - 1] = model_thread(report->model, (unsigned)i)->tid;
 	executor_name(type, tid, threads, buffer, size);
 }
 
@@ -88,10 +103,10 @@ static void cell_wait_for_work(struct report *report, const struct sum *sum)
 	int64_t ns = 0;
 	bool told = false;
 
-	for (unsigned i = 0; !sum->group && i < model_count(report->model, MODEL_THREAD); i++) {
-		const struct view_thread *thread = view_thread(report->view, i);
+	for (int i = sum->group ? -1 : (int)sum->executor; i >= 0; i = view_next_thread(report->view, i)) {
+		const struct view_thread *thread = view_thread(report->view, (unsigned)i);
 
-		if (!thread->thread || view_executor_of(report->view, i) != sum->executor)
+		if (!thread->thread)
 			continue;
 		told |= thread->has_states;
 		ns += thread->wait_for_work_ns;
@@ -128,9 +143,9 @@ static void view_row(struct report *report, const struct sum *sum)
 
 static bool wants(const struct report *report, const struct sum *sum)
 {
-	for (unsigned i = 0; i < model_count(report->model, MODEL_CALLBACK); i++)
-		if (is_of(report, sum, model_callback(report->model, i)) &&
-		    report_wants_callback(report, model_callback(report->model, i)))
+	for (const struct model_callback *callback = next_of(report, sum, NULL); callback;
+	     callback = next_of(report, sum, callback))
+		if (report_wants_callback(report, callback))
 			return true;
 	return false;
 }
