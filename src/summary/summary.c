@@ -162,11 +162,18 @@ static bool is_worse(const struct summary_instance *a, const struct summary_inst
 	return a->value_ns != b->value_ns ? a->value_ns > b->value_ns : a->begin_ns < b->begin_ns;
 }
 
+bool summary_takes_worst(const struct summary_entity *entity,
+			 const struct summary_instance *instance)
+{
+	return entity->worsts < SUMMARY_WORST_MAX ||
+	       is_worse(instance, &entity->worst[SUMMARY_WORST_MAX - 1]);
+}
+
 void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance)
 {
 	unsigned at = entity->worsts;
 
-	if (at == SUMMARY_WORST_MAX && !is_worse(instance, &entity->worst[at - 1]))
+	if (!summary_takes_worst(entity, instance))
 		return;
 	if (at == SUMMARY_WORST_MAX)
 		at--;

@@ -249,6 +249,10 @@ struct summary_entity *summary_find(const struct summary *summary, enum summary_
 const struct summary_entity *summary_entity_like(const struct summary *summary,
 						 const struct summary_entity *entity);
 
+/** summary_takes_worst() - would summary_add_worst() keep an instance that takes so long? */
+bool summary_takes_worst(const struct summary_entity *entity,
+			 const struct summary_instance *instance);
+
 /** summary_add_worst() - keep @instance if it is one of the worst. Its texts are of summary_text().
  */
 void summary_add_worst(struct summary_entity *entity, const struct summary_instance *instance);

@@ -227,8 +227,12 @@ static void take_chain(struct chain *chain, const struct chains_path *path)
 						     .is_startup = arrival->is_startup,
 						     .error_ns = chain->stats->error_ns,
 						     .topic = "" };
-		struct collect_parts parts = { .count = 0 };
+		struct collect_parts parts;
 
+		/* A page keeps many more. */
+		if (!summary_takes_worst(entity, &instance))
+			continue;
+		parts.count = 0;
 		parts_of(chain, arrival, &parts);
 		name_message(chain, arrival, &instance);
 		collect_parts_put(&parts, &instance);
