@@ -216,7 +216,8 @@ static int put_functions(struct page *page, bool sampled)
 	struct flame flame = { .page = page, .profile = &profile };
 	int status;
 
-	if (!profile_has(report->reader, sampled))
+	/* Calls are declared always, so the first reading looked for them. */
+	if (sampled ? !profile_has(report->reader, true) : !report->series->has_functions)
 		return 0;
 	profile_init(&profile, report->reader, report->options->begin_ns, report->options->end_ns);
 	profile.sampled = sampled;

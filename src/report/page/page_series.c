@@ -23,38 +23,46 @@ static void cell_merge(struct page_cell *into, const struct page_cell *from)
 	into->count += from->count;
 }
 
-static void track_halve(struct page_track *track)
+/* Where column @at is when columns have been joined in pairs @times times. */
+static unsigned joined_at(unsigned at, unsigned times)
 {
-	for (unsigned i = 0; track->cell && i < PAGE_COLUMNS; i++) {
-		struct page_cell cell = { 0 };
+	return times < 32 ? at >> times : 0;
+}
 
-		if (2 * i < PAGE_COLUMNS) {
-			cell = track->cell[2 * i];
-			cell_merge(&cell, &track->cell[2 * i + 1]);
-		}
-		track->cell[i] = cell;
+/* Columns become wider when the trace goes on; those of a track do when it is used again. */
+static void track_widen(struct page_track *track, unsigned shift)
+{
+	const unsigned times = shift - track->shift;
+
+	for (unsigned i = 1; times && i < PAGE_COLUMNS; i++) {
+		const struct page_cell cell = track->cell[i];
+
+		if (!cell.count)
+			continue;
+		track->cell[i] = (struct page_cell){ 0 };
+		cell_merge(&track->cell[joined_at(i, times)], &cell);
 	}
+	track->shift = shift;
 }
 
-static void heat_halve(struct page_heat *heat)
+static void column_move(uint32_t *restrict to, uint32_t *restrict from)
 {
-	for (unsigned i = 0; heat->count && i < PAGE_HEAT_COLUMNS; i++)
-		for (unsigned row = 0; row < PAGE_HEAT_ROWS; row++) {
-			const uint32_t *left = &heat->count[2 * i * PAGE_HEAT_ROWS + row];
-
-			heat->count[i * PAGE_HEAT_ROWS + row] =
-				2 * i < PAGE_HEAT_COLUMNS ? left[0] + left[PAGE_HEAT_ROWS] : 0;
-		}
+	for (unsigned row = 0; row < PAGE_HEAT_ROWS; row++)
+		to[row] += from[row];
+	memset(from, 0, PAGE_HEAT_ROWS * sizeof(*from));
 }
 
-static void halve(struct page_series *series)
+static void heat_widen(struct page_heat *heat, unsigned shift)
 {
-	for (unsigned what = 0; what < PAGE_WHATS; what++)
-		for (uint32_t i = 0; i < series->tracks[what]; i++)
-			track_halve(&series->track[what][i]);
-	for (uint32_t i = 0; i < series->heats; i++)
-		heat_halve(&series->heat[i]);
-	series->shift++;
+	const unsigned times = shift - heat->shift;
+
+	if (!times)
+		return;
+	for (unsigned i = 1; i <= heat->last; i++)
+		column_move(&heat->count[joined_at(i, times) * PAGE_HEAT_ROWS],
+			    &heat->count[i * PAGE_HEAT_ROWS]);
+	heat->last = joined_at(heat->last, times);
+	heat->shift = shift;
 }
 
 /* The column of @ns; what is before the first event is in the first one. */
@@ -69,7 +77,7 @@ static unsigned column_of(struct page_series *series, int64_t ns)
 	}
 	since = ns > series->origin_ns ? (uint64_t)ns - (uint64_t)series->origin_ns : 0;
 	while (since >> series->shift >= PAGE_COLUMNS)
-		halve(series);
+		series->shift++;
 	return (unsigned)(since >> series->shift);
 }
 
@@ -82,13 +90,16 @@ static void add(struct page_series *series, enum page_what what, uint32_t index,
 
 	if (ns < series->begin_ns || ns > series->end_ns)
 		return;
-	if (track && !track->cell)
+	if (track && !track->cell) {
 		track->cell = calloc(PAGE_COLUMNS, sizeof(*track->cell));
+		track->shift = series->shift;
+	}
 	if (!track || !track->cell) {
 		series->failed = true;
 		return;
 	}
 	column = column_of(series, ns);
+	track_widen(track, series->shift);
 	cell_merge(&track->cell[column], &cell);
 }
 
@@ -110,14 +121,19 @@ static void add_heat(struct page_series *series, uint32_t index, int64_t ns, int
 
 	if (ns < series->begin_ns || ns > series->end_ns)
 		return;
-	if (heat && !heat->count)
+	if (heat && !heat->count) {
 		heat->count =
 			calloc((size_t)PAGE_HEAT_COLUMNS * PAGE_HEAT_ROWS, sizeof(*heat->count));
+		heat->shift = series->shift;
+	}
 	if (!heat || !heat->count) {
 		series->failed = true;
 		return;
 	}
 	column = column_of(series, ns) / (PAGE_COLUMNS / PAGE_HEAT_COLUMNS);
+	heat_widen(heat, series->shift);
+	if (column > heat->last)
+		heat->last = column;
 	heat->count[column * PAGE_HEAT_ROWS + heat_row((uint64_t)value_ns)]++;
 }
 
@@ -165,6 +181,12 @@ static void on_span(void *context, const struct spans_event *event)
 		    event->ns - event->begin_ns);
 }
 
+/* Functions have a flame graph, for which the trace is read again: are there any? */
+static const struct kymo_ctf_bind functions[] = {
+	{ "lttng_ust_cyg_profile_fast:func_entry", { NULL } },
+	{ "lttng_ust_cyg_profile:func_entry", { NULL } },
+};
+
 /* ---- life cycle ---- */
 
 static const struct model_listener listener = { .instance = on_instance,
@@ -200,7 +222,8 @@ int page_series_create(struct page_series **out, struct model *model, struct spa
 					.origin_ns = INT64_MIN,
 					.shift = SHIFT_FIRST };
 	if (model_listen(model, &listener, series) ||
-	    spans_listen(spans, &spans_listener, series)) {
+	    spans_listen(spans, &spans_listener, series) ||
+	    model_bind_also(model, functions, COUNT_OF(functions), &series->first_row)) {
 		page_series_destroy(series);
 		return err_set(err, KYMO_EXIT_FAILED, "too many analyses listen at once");
 	}
@@ -208,17 +231,52 @@ int page_series_create(struct page_series **out, struct model *model, struct spa
 	return 0;
 }
 
-PASS_LISTENER(page_series);
+static void page_series_pass_rows(const void *analysis, int *first, int *end)
+{
+	const struct page_series *series = analysis;
+
+	*first = (int)series->first_row;
+	*end = (int)(series->first_row + COUNT_OF(functions));
+}
+
+static int page_series_event(struct page_series *series, const struct kymo_ctf_event *event)
+{
+	series->has_functions |= event->bound >= (int)series->first_row &&
+				 event->bound < (int)(series->first_row + COUNT_OF(functions));
+	return 0;
+}
+
+static bool page_series_failed(const struct page_series *series)
+{
+	return series->failed;
+}
+
+PASS_EVENT(page_series)
+PASS_FAILED(page_series)
+PASS_DESTROY(page_series)
+const struct pass_ops page_series_pass = {
+	.turn = PASS_AFTER_MODEL,
+	.rows = page_series_pass_rows,
+	.event = page_series_pass_event,
+	.failed = page_series_pass_failed,
+	.destroy = page_series_pass_destroy,
+};
 
 /* ---- afterwards ---- */
 
 const struct page_cell *page_track(const struct page_series *series, enum page_what what,
 				   uint32_t index)
 {
-	return index < series->tracks[what] ? series->track[what][index].cell : NULL;
+	if (index >= series->tracks[what] || !series->track[what][index].cell)
+		return NULL;
+	track_widen(&series->track[what][index], series->shift);
+	return series->track[what][index].cell;
 }
 
 const uint32_t *page_heat(const struct page_series *series, uint32_t index)
 {
-	return index < series->heats ? series->heat[index].count : NULL;
+	if (index >= series->heats || !series->heat[index].count)
+		return NULL;
+	heat_widen(&series->heat[index], series->shift);
+	return series->heat[index].count;
 }

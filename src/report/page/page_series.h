@@ -39,10 +39,13 @@ struct page_cell {
 
 struct page_track {
 	struct page_cell *cell; /* [PAGE_COLUMNS]; NULL: nothing happened */
+	unsigned shift; /* of these columns; behind that of the series until they are used again */
 };
 
 struct page_heat {
 	uint32_t *count; /* [PAGE_HEAT_COLUMNS][PAGE_HEAT_ROWS]; NULL: nothing */
+	unsigned shift;  /* as in struct page_track */
+	unsigned last;   /* column behind which nothing is */
 };
 
 struct page_series {
@@ -54,6 +57,8 @@ struct page_series {
 	uint32_t tracks[PAGE_WHATS];
 	struct page_heat *heat; /* by index of the topic */
 	uint32_t heats;
+	unsigned first_row; /* of those that are bound for has_functions */
+	bool has_functions; /* the trace has calls of functions */
 	bool failed;
 };
 
