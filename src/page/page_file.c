@@ -60,8 +60,8 @@ const char *page_name_of(const char *path)
 
 /* ---- the data ---- */
 
-/* Higher levels make large data 4 % smaller in twice the time. */
-#define LEVEL 7
+/* Level 7 makes large data 2 % smaller in 1.4 times the time, level 9 7 % in 4 times. */
+#define LEVEL 6
 
 /* Return: gzip's form of the data; NULL without memory. */
 static unsigned char *compressed(const struct json_text *json, size_t *size)

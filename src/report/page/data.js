@@ -25,10 +25,11 @@ async function load() {
 		});
 	}
 	D.fired = D.instances.find(instance => instance.fired);
-	// How wrong latencies may be that compare the clocks of two hosts.
-	for (const row of D.tables.topics || [])
-		if (row.latency_error_ns && byName.has('topic\n' + row.topic))
-			byName.get('topic\n' + row.topic)[0].error = row.latency_error_ns;
+	// Error: how wrong latencies may be that compare the clocks of two hosts.
+	for (const [entity, rate_hz, error] of D.topics || [])
+		Object.assign(entities[entity], { rate_hz, error: error || undefined });
+	for (const [entity, symbol] of D.symbols || [])
+		entities[entity].symbol = symbol;
 	for (const series of D.series)
 		spread(series);
 	for (const gaps of D.gaps || [])
@@ -51,9 +52,10 @@ function spread(series) {
 	if (!entity)
 		return;
 	entity.series = entity.series || {};
-	// Callbacks of the same name are one entity with several series: the first has the worst.
-	entity.series[series.what] = entity.series[series.what] || series;
-	entity.parts = (entity.parts || 0) + (series.what === 'runs' ? 1 : 0);
+	// Callbacks of the same name are one entity, and the page has the series of the one with the worst.
+	entity.series[series.what] = series;
+	if (series.what === 'runs')
+		entity.parts = series.of || 1;
 }
 
 function of_kind(kind, startup) {

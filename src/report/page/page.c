@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "report/page/page_internal.h"
-#include "summary/findings.h"
 
 int page_number_of(const struct page *page, const struct summary_entity *entity)
 {
@@ -48,11 +47,11 @@ static int number_entities(struct page *page)
 static void ask_cause(struct page *page)
 {
 	const struct report_options *options = page->report->options;
-	struct summary_finding finding;
+	const struct summary_finding *finding = page->finding;
 
-	if (options->explain && summary_findings(page->summary, &finding, 1) &&
-	    *summary_finding_ask(&finding) && finding.instance &&
-	    options->explain(options->explain_context, summary_finding_ask(&finding), page->cause,
+	if (options->explain && page->findings && *summary_finding_ask(finding) &&
+	    finding->instance &&
+	    options->explain(options->explain_context, summary_finding_ask(finding), page->cause,
 			     sizeof(page->cause), page->report->err))
 		*page->cause = '\0';
 	page->first.cause = page->cause;
@@ -192,6 +191,7 @@ static int write_page(struct report *report, bool is_file)
 	options.format = TABLE_JSON;
 	options.unlimited = true;
 	report->options = &options;
+	page.findings = summary_findings(page.summary, page.finding, SUMMARY_FINDINGS_MAX);
 	ask_cause(&page);
 	if (!status)
 		status = gather(&page);

@@ -44,11 +44,12 @@ static void put_part(struct page *page, const struct summary_part *part)
 	json_text_close(json, '}');
 }
 
+/* Of a trace, page_chains.c and page_instances.c know more of them. */
 static void put_worst(struct page *page, const struct summary_entity *entity)
 {
 	struct json_text *json = &page->json;
 
-	if (!entity->worsts)
+	if (!page->is_file || !entity->worsts)
 		return;
 	json_text_open(json, "worst", '[');
 	for (unsigned i = 0; i < entity->worsts; i++) {
@@ -166,15 +167,13 @@ static void put_finding(struct page *page, const struct summary_finding *finding
 
 void page_put_findings(struct page *page)
 {
-	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
-	const unsigned count = summary_findings(page->summary, finding, SUMMARY_FINDINGS_MAX);
 	struct summary_finding slowest;
 
 	json_text_open(&page->json, "findings", '[');
-	for (unsigned i = 0; i < count; i++)
-		put_finding(page, &finding[i], !i);
+	for (unsigned i = 0; i < page->findings; i++)
+		put_finding(page, &page->finding[i], !i);
 	json_text_close(&page->json, ']');
-	if (!count && summary_slowest(page->summary, &slowest)) {
+	if (!page->findings && summary_slowest(page->summary, &slowest)) {
 		json_text_open(&page->json, "slowest", '{');
 		json_text_i64(&page->json, "entity", page_number_of(page, slowest.entity));
 		json_text_i64(&page->json, "worst", slowest.worst_ns);

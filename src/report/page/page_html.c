@@ -18,18 +18,16 @@ extern const unsigned long report_page_script_size;
 
 static void put_findings(FILE *out, const struct page *page)
 {
-	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
-	const unsigned count = summary_findings(page->summary, finding, SUMMARY_FINDINGS_MAX);
 	char text[2400];
 
 	fputs("<ol class=plain>\n", out);
-	for (unsigned i = 0; i < count && i < 10; i++)
+	for (unsigned i = 0; i < page->findings && i < 10; i++)
 		page_put_element(
 			out, "<li>",
-			summary_finding_text(page->summary, &finding[i], text, sizeof(text)),
+			summary_finding_text(page->summary, &page->finding[i], text, sizeof(text)),
 			"</li>\n");
 	fputs("</ol>\n", out);
-	if (!count)
+	if (!page->findings)
 		fputs("<p>Nothing stands out.</p>\n", out);
 }
 

@@ -14,6 +14,7 @@
 #include "report/first/first.h"
 #include "report/page/page_series.h"
 #include "report/report_internal.h"
+#include "summary/findings.h"
 
 /* What a page has at most, so that it stays small. */
 #define PAGE_CELLS 56000u       /* columns with values, of all series together */
@@ -36,6 +37,8 @@ struct page {
 	struct json_text json;
 	struct map number; /* of an entity, from 1 */
 	struct first_options first;
+	struct summary_finding finding[SUMMARY_FINDINGS_MAX];
+	unsigned findings;
 	char cause[2048]; /* `kymo why`'s sentence about the first finding; "" */
 	bool failed;      /* no memory */
 };

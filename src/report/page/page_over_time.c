@@ -13,6 +13,7 @@ struct over_time_row {
 	enum page_what what;
 	uint32_t index;
 	int number; /* of the entity */
+	unsigned of; /* callbacks that have this name: a page shows the one with the worst */
 	uint64_t rank;
 	const struct page_cell *cell;
 };
@@ -28,7 +29,7 @@ static void add(struct page *page, struct rows *rows, enum page_what what, uint3
 		int number)
 {
 	const struct page_cell *cell = page_track(page->report->series, what, index);
-	struct over_time_row row = { what, index, number, 0, cell };
+	struct over_time_row row = { what, index, number, 1, 0, cell };
 
 	if (!cell || number < 0)
 		return;
@@ -102,6 +103,30 @@ static int by_rank(const void *a, const void *b)
 	return x->number != y->number ? x->number - y->number : (int)x->what - (int)y->what;
 }
 
+/* Of rows of one entity, the page shows the worst. @rows are sorted. */
+static void keep_worst(struct page *page, struct rows *rows)
+{
+	const unsigned entities = page->summary->entities;
+	unsigned *known = calloc((size_t)entities * PAGE_WHATS + 1, sizeof(*known));
+	unsigned kept = 0;
+
+	page->failed |= !known;
+	for (unsigned i = 0; known && i < rows->count; i++) {
+		const struct over_time_row *row = &rows->row[i];
+		unsigned *at = &known[(size_t)row->number * PAGE_WHATS + row->what];
+
+		if (*at) {
+			rows->row[*at - 1].of++;
+			continue;
+		}
+		rows->row[kept++] = *row;
+		*at = kept;
+	}
+	if (known)
+		rows->count = kept;
+	free(known);
+}
+
 /* ---- one of them ---- */
 
 /* The cells with values, if @joined neighbours become one. */
@@ -166,6 +191,8 @@ static void put_row(struct page *page, const struct over_time_row *row, unsigned
 	json_text_i64(&page->json, "entity", row->number);
 	json_text_string(&page->json, "what", names[row->what]);
 	json_text_u64(&page->json, "joined", joined);
+	if (row->of > 1)
+		json_text_u64(&page->json, "of", row->of);
 	put_member(page, "at", row, joined, MEMBER_AT);
 	put_member(page, "count", row, joined, MEMBER_COUNT);
 	if (row->what != PAGE_LOST) {
@@ -292,6 +319,7 @@ void page_put_series(struct page *page)
 	add_spans(page, &rows);
 	if (rows.count)
 		qsort(rows.row, rows.count, sizeof(*rows.row), by_rank);
+	keep_worst(page, &rows);
 	json_text_open(&page->json, "series", '[');
 	for (unsigned i = 0; i < rows.count; i++) {
 		const unsigned joined = joined_for(&rows.row[i], left, rows.count - i);

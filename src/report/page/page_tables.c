@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections of the report that a page shows, exactly as `kymo report --format json` prints them. */
+/* Sections of the report that a page shows, exactly as `kymo report --format json` prints them; and
+ * what of two large ones the entities of the summary do not have. */
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "report/page/page_internal.h"
 
 static void put_all(struct report *report)
 {
 	static void (*const sections[])(struct report * report) = {
-		report_callbacks,     report_topics,     report_hosts,
-		report_waits,         report_executors,  report_executor_view,
+		report_hosts,         report_waits,         report_executors,  report_executor_view,
 		report_instants,      report_counters,   report_loss,
 		report_calls,         report_lifecycles, report_utilisation,
 		report_communications,
@@ -28,6 +29,61 @@ static void put_all(struct report *report)
 		report_node_costs(report);
 		report_process_costs(report);
 	}
+}
+
+/* Each: [entity, symbol] */
+static void put_symbols(struct page *page)
+{
+	const struct model *model = page->report->model;
+	bool *known = calloc(page->summary->entities + 1, sizeof(*known));
+
+	page->failed |= !known;
+	json_text_open(&page->json, "symbols", '[');
+	for (unsigned i = 0; known && i < model_count(model, MODEL_CALLBACK); i++) {
+		const struct model_callback *callback = model_callback(model, i);
+		char name[512];
+		int number;
+
+		if (!*callback->symbol)
+			continue;
+		summary_callback_name(callback, name, sizeof(name));
+		number = page_number(page, SUMMARY_CALLBACK, name, callback->process->name);
+		if (number < 0 || known[number])
+			continue;
+		known[number] = true;
+		json_text_open(&page->json, NULL, '[');
+		json_text_i64(&page->json, NULL, number);
+		json_text_string(&page->json, NULL, callback->symbol);
+		json_text_close(&page->json, ']');
+	}
+	json_text_close(&page->json, ']');
+	free(known);
+}
+
+/* Each: [entity, rate, error of the clocks] */
+static void put_topics(struct page *page)
+{
+	const struct report *report = page->report;
+
+	json_text_open(&page->json, "topics", '[');
+	for (unsigned i = 0; i < model_count(report->model, MODEL_TOPIC); i++) {
+		const struct stats_topic *s = stats_topic(report->stats, i);
+		const int number =
+			page_number(page, SUMMARY_TOPIC, model_topic(report->model, i)->name, "");
+		const double rate_hz = report_rate(report, s->published, s->first_ns, s->last_ns);
+		char text[TEXT_QUANTITY_MAX];
+
+		if (number < 0)
+			continue;
+		json_text_open(&page->json, NULL, '[');
+		json_text_i64(&page->json, NULL, number);
+		json_text_plain(&page->json, NULL,
+				rate_hz > 0 ? text_f64_exact(text, rate_hz) : "0");
+		if (s->latency_error_ns)
+			json_text_i64(&page->json, NULL, s->latency_error_ns);
+		json_text_close(&page->json, ']');
+	}
+	json_text_close(&page->json, ']');
 }
 
 void page_put_tables(struct page *page)
@@ -55,4 +111,6 @@ void page_put_tables(struct page *page)
 		json_text_close(&page->json, ']');
 	}
 	free(text);
+	put_symbols(page);
+	put_topics(page);
 }

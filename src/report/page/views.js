@@ -309,11 +309,10 @@ function victims_table(entity) {
 function callback_page(entity) {
 	const from = 'callback_instances WHERE ' + of_callback(entity) + inside('start_ns'), series = entity.series || {};
 	const timer = (byName.get('timer\n' + entity.name) || []).find(other => other.of === entity.of);
-	const row = (D.tables.callbacks || []).filter(other => other.symbol && (other.node + ' ' + (other.kind === 'timer' ? 'timer ' : '') + other.source) === entity.name);
 	const chains = of_kind('chain').filter(chain => chain.chain && chain.chain.steps.some(step => step.entity === entity.index));
 	const waiting = victims_table(entity);
 	return [panel(el('h2', {}, name_of(entity.label, 300)), entity.ask ? copy_button('copy as kymo why', command('why', shell(entity.ask))) : null,
-			el('p', { class: 'crumbs' }, entity.of ? 'process ' + entity.of : '', row.length ? [' · ', el('code', {}, shortened(row[0].symbol, 200))] : '',
+			el('p', { class: 'crumbs' }, entity.of ? 'process ' + entity.of : '', entity.symbol ? [' · ', el('code', {}, shortened(entity.symbol, 200))] : '',
 				timer ? [' · ', el('a', { href: address(timer) }, 'as a timer')] : ''),
 			numbers([['runs', count_text(entity.runs || 0), entity.runs || 0], entity.duration ? ['usually', ns_text(entity.duration.p50), entity.duration.p50] : null,
 				entity.duration ? ['p99', ns_text(entity.duration.p99), entity.duration.p99] : null, entity.duration ? ['worst', ns_text(entity.duration.max), entity.duration.max] : null,
@@ -390,10 +389,9 @@ function loss_table(topic) {
 function topic_page(entity) {
 	const from = "messages WHERE topic_name = " + sql_text(entity.name) + ' AND latency_ns IS NOT NULL' + inside('publish_ns'), series = entity.series || {};
 	const ends = key => [...new Set(D.graph[key].filter(end => end[0] === entity.index).map(end => D.graph.nodes[end[1]].name))];
-	const row = (D.tables.topics || []).find(other => other.topic === entity.name) || {};
 	return [panel(el('h2', {}, name_of(entity.name, 300)), null,
 			D.is_summary ? null : el('p', { class: 'crumbs' }, ends('publishers').map((name, i) => [i ? ', ' : '', name_of(name, 60)]), ' → ', ends('subscriptions').map((name, i) => [i ? ', ' : '', name_of(name, 60)])),
-			numbers([['published', count_text(entity.published || 0), entity.published || 0], row.rate_hz ? ['Hz', row.rate_hz.toPrecision(4)] : null,
+			numbers([['published', count_text(entity.published || 0), entity.published || 0], entity.rate_hz ? ['Hz', entity.rate_hz.toPrecision(4)] : null,
 				['received', count_text(entity.received || 0), entity.received || 0], ['never received', count_text(missing(entity)), missing(entity)],
 				entity.latency ? ['usually', within_text(entity.latency.p50, entity.error), entity.latency.p50] : null, entity.latency ? ['p99', within_text(entity.latency.p99, entity.error), entity.latency.p99] : null,
 				entity.latency ? ['worst', within_text(entity.latency.max, entity.error), entity.latency.max] : null,
