@@ -188,6 +188,8 @@ struct relay_limits {
 			      one */
 	uint64_t streams;  /* of a session: 16384 */
 	uint64_t request;  /* bytes of a request: 16 MiB. The largest ones are metadata packets */
+	uint64_t files; /* descriptors of files, without limit; with more, sessions that ended and
+			   have no viewer are forgotten, the oldest first */
 	uint64_t requests; /* bytes of all large requests that are incomplete: 96 MiB */
 };
 
@@ -268,6 +270,10 @@ bool relay_place_is_free(struct relay_place *place, const struct relay *relay);
  */
 struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create,
 					   const char *path);
+
+/** relay_room_for_files() - @count more files are opened: forget sessions if there are too many. */
+void relay_room_for_files(struct relay *relay, unsigned count);
+
 struct relay_session *relay_find_session(const struct relay *relay, uint64_t id);
 
 /**

@@ -19,6 +19,7 @@ void relay_init(struct relay *relay)
 		limits->connections_each ? limits->connections_each : limits->connections;
 	limits->sessions = limits->sessions ? limits->sessions : 1024;
 	limits->streams = limits->streams ? limits->streams : 16384;
+	limits->files = limits->files ? limits->files : UINT64_MAX;
 	limits->request = limits->request ? limits->request : (uint64_t)16 << 20;
 	limits->requests = limits->requests ? limits->requests : (uint64_t)96 << 20;
 	relay->next_session = relay->next_stream = relay->next_trace = relay->next_viewer = 1;
@@ -247,6 +248,12 @@ static bool forget_one(struct relay *relay)
 		relay->forgets(relay->watcher, session);
 	session_free(session);
 	return true;
+}
+
+void relay_room_for_files(struct relay *relay, unsigned count)
+{
+	while (relay->store.files + count > relay->limits.files && forget_one(relay))
+		;
 }
 
 struct relay_session *relay_create_session(struct relay *relay, const struct relay_create *create,

@@ -40,6 +40,7 @@ static int open_file(struct relay_stream *stream)
 	if (file_path(stream, stream->file_number, path) < 0)
 		return -1;
 	relay_drop_parts(stream, path);		/* a file of the same name is replaced */
+	relay_room_for_files(relay, 2);
 	stream->file = stream->is_metadata ? store_create(&relay->store, path, STORE_METADATA, 0)
 					   : store_create(&relay->store, path, STORE_PACKETS,
 							  stream->session->entry_size);

@@ -329,15 +329,18 @@ static int serve(struct server *server, struct kymo_err *err)
 	return rc;
 }
 
-/* Each stream has two files, each client a socket. */
-static void allow_many_files(void)
+/* Each stream has two files, each client a socket. Return: how many files the streams may have. */
+static uint64_t allow_many_files(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
+		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);		/* on failure the limit stays */
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	return limit.rlim_cur / 2 + 1;
 }
 
 int server_run(const struct server_options *options, struct kymo_err *err)
@@ -348,7 +351,6 @@ int server_run(const struct server_options *options, struct kymo_err *err)
 	if (!server)
 		return err_no_memory(err);
 	server->options = options;
-	allow_many_files();
 	server->relay = (struct relay){
 		.store = { .root_path = options->output,
 			   .sync = options->sync,
@@ -360,6 +362,7 @@ int server_run(const struct server_options *options, struct kymo_err *err)
 		.say = options->say,
 		.context = options->context,
 	};
+	server->relay.limits.files = allow_many_files();
 	relay_init(&server->relay);
 	server->relay.store.root = open_root(options->output, err);
 	rc = server->relay.store.root < 0 ? -1 : serve(server, err);

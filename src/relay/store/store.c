@@ -231,6 +231,12 @@ static void failed(struct store_file *file, int error)
 	file->store->say(file->store->context, text);
 }
 
+/* A file of lost packets is rare, and not counted. */
+static unsigned descriptors(const struct store_file *file)
+{
+	return file->entry_size ? 2 : 1;
+}
+
 static void done(struct disk_job *disk_job)
 {
 	struct file_job *job = (struct file_job *)disk_job;
@@ -287,10 +293,12 @@ struct store_file *store_create(struct store *store, const char *path, enum stor
 	file->entry_size = entry_size;
 	file->fd = file->index_fd = file->lost_fd = -1;
 	memcpy(file->path, path, length + 1);
-	if (post(job_new(file, OP_OPEN, 0)) == 0)
-		return file;
-	free(file);
-	return NULL;
+	if (post(job_new(file, OP_OPEN, 0)) < 0) {
+		free(file);
+		return NULL;
+	}
+	store->files += descriptors(file);
+	return file;
 }
 
 struct store_file *store_ref(struct store_file *file)
@@ -301,8 +309,10 @@ struct store_file *store_ref(struct store_file *file)
 
 void store_unref(struct store_file *file)
 {
-	if (file && !--file->refs)
-		(void)post(job_new(file, OP_CLOSE, 0)); /* without memory it stays open */
+	if (!file || --file->refs)
+		return;
+	file->store->files -= descriptors(file);
+	(void)post(job_new(file, OP_CLOSE, 0)); /* without memory it stays open */
 }
 
 int store_write(struct store_file *file, uint64_t offset, const void *bytes, size_t size,

@@ -35,6 +35,7 @@ struct store {
 	int root;			/* descriptor of the root directory */
 	const char *root_path;
 	struct disk *disk;
+	uint64_t files; /* descriptors that files have when all jobs are done */
 	bool sync; /* call fsync() before viewers learn of packets */
 	void (*say)(void *context,
 		    const char *text); /* reports failures; called in the loop's thread */
