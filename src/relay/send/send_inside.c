@@ -17,7 +17,7 @@ struct session_relay {
 static int read_wishes(struct session_relay *relay, const struct session_relay_options *wishes,
 		       struct url *at, struct kymo_err *err)
 {
-	if (url_parse(relay->url, URL_PRODUCER, at, err) < 0)
+	if (url_parse(relay->url, URL_INSIDE, at, err) < 0)
 		return -1;
 	if (at->tls)
 		return err_set(err, KYMO_EXIT_USAGE,

@@ -22,6 +22,7 @@ static const struct {
 
 static const char *const examples[] = {
 	[URL_PRODUCER] = "net://HOST[:CONTROL-PORT[:DATA-PORT]]",
+	[URL_INSIDE] = "net://HOST[:CONTROL-PORT[:DATA-PORT]]",
 	[URL_VIEWER] = "net://HOST[:PORT]/host/TARGET/SESSION",
 };
 
@@ -129,15 +130,18 @@ int url_parse(const char *text, enum url_role role, struct url *url, struct kymo
 			       examples[role]);
 	at = take_scheme(text, url);
 	if (!at)
-		return err_set(err, KYMO_EXIT_USAGE, "'%.256s' is not a relay's URL; it begins with net://, or nets:// for TLS, "
-			       "as in %s", text, examples[role]);
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "'%.256s' is not a relay's URL; it begins with net://%s, "
+			       "as in %s",
+			       text, role == URL_INSIDE ? "" : ", or nets:// for TLS",
+			       examples[role]);
 	at = take_host(at, url);
 	if (!at)
 		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': no host; pass a URL such as %s", text, examples[role]);
 	if (url->datagrams)
 		url->data_port = 0;
 	at = take_port(at, &url->port);
-	if (at && role == URL_PRODUCER)
+	if (at && role != URL_VIEWER)
 		at = take_port(at, &url->data_port);
 	if (!at || (*at && *at != '/'))
 		return err_set(err, KYMO_EXIT_USAGE, "'%.256s': invalid port; ports are numbers from 1 to 65535, as in %s", text,

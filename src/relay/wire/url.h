@@ -27,7 +27,7 @@
 #define URL_DATA_PORT	5343u
 #define URL_LIVE_PORT	5344u
 
-enum url_role { URL_PRODUCER, URL_VIEWER };
+enum url_role { URL_PRODUCER, URL_INSIDE, URL_VIEWER }; /* URL_INSIDE: a producer without TLS */
 
 struct url {
 	int family;			/* AF_INET or AF_INET6 */

@@ -207,7 +207,7 @@ def token(place):
 def wrong(place):
     """What cannot be is an error, with what to do."""
     for url, words in (("net://", "net://"), ("net://localhost/a/b", "slash"), ("nets://robot/walk", "kymo relay --forward nets://"),
-                       ("http://robot/walk", "http")):
+                       ("http://robot/walk", "it begins with net://, as in")):
         done = subprocess.run([place.program, url], env=place.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         check(done.returncode == 1 and words in done.stderr, "%s: %d: %s", url, done.returncode, done.stderr)
     done = subprocess.run([place.program, "net://localhost/walk"], env=dict(place.environment, TOKEN="/none"), stdin=subprocess.DEVNULL,
