@@ -3,7 +3,7 @@
  * Samples of call stacks; see stacks.h.
  *
  * Perf's events of a thread are inherited by what it creates. A thread that is created while the
- * threads of its process are being opened may inherit them and be opened as well: of each thread,
+ * threads of its process are being opened may inherit them and be opened as well: from then on,
  * only the samples of one of the two are recorded.
  *
  * A thread that leaves its CPU has a sample, too. The event about it is recorded when the thread is
@@ -61,6 +61,7 @@ static void read_maps(struct stacks *stacks, int pid, uint64_t ns)
 static int follow_thread(struct stacks *stacks, int pid, int32_t tid)
 {
 	const struct stacks_thread *thread = stacks_find(stacks, tid);
+	const uint64_t now = (uint64_t)now_ns();
 	int opened;
 
 	if (thread && thread->has_events)
@@ -68,7 +69,7 @@ static int follow_thread(struct stacks *stacks, int pid, int32_t tid)
 	opened = stacks_rings_add(&stacks->rings, tid);
 	if (opened < 0)
 		return opened == -ESRCH ? 0 : opened;
-	return stacks_add(stacks, pid, tid, (unsigned)opened) ? 1 : -ENOMEM;
+	return stacks_add(stacks, pid, tid, (unsigned)opened, now) ? 1 : -ENOMEM;
 }
 
 /* Return: 1: some are new; 0; -errno. */

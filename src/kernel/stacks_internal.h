@@ -179,7 +179,8 @@ struct stacks_thread {
 	char name[STACKS_NAME];
 	bool has_events; /* of `opened` */
 	unsigned opened;
-	uint64_t left_ns; /* it left its CPU then, with the stack below; 0: it runs */
+	uint64_t since_ns; /* it has them since then; 0: it inherited them */
+	uint64_t left_ns;  /* it left its CPU then, with the stack below; 0: it runs */
 	uint32_t kernel, frames;
 	uint64_t *frame;
 };
@@ -207,7 +208,8 @@ void stacks_put_file(struct stacks *stacks, unsigned cpu, uint64_t ns,
 struct stacks_thread *stacks_find(const struct stacks *stacks, int32_t tid);
 
 /** stacks_add() - the thread @tid of @pid with its name; if it has no events yet, it has those of
- * @opened now. Return: false without memory. */
-bool stacks_add(struct stacks *stacks, int32_t pid, int32_t tid, unsigned opened);
+ * @opened. @since_ns: they were opened then; 0: it inherited them. Return: false without memory. */
+bool stacks_add(struct stacks *stacks, int32_t pid, int32_t tid, unsigned opened,
+		uint64_t since_ns);
 
 #endif

@@ -63,13 +63,15 @@ static void has_events(struct stacks *stacks, struct stacks_thread *thread, unsi
 	stacks_rings_user(&stacks->rings, opened, 1);
 }
 
-bool stacks_add(struct stacks *stacks, int32_t pid, int32_t tid, unsigned opened)
+bool stacks_add(struct stacks *stacks, int32_t pid, int32_t tid, unsigned opened, uint64_t since_ns)
 {
 	struct stacks_thread *thread = add_thread(stacks, pid, tid);
 
 	if (!thread)
 		return false;
 	read_name(thread);
+	if (!thread->has_events)
+		thread->since_ns = since_ns;
 	has_events(stacks, thread, opened);
 	return true;
 }
@@ -206,11 +208,12 @@ static void on_sample(struct stacks *stacks, unsigned cpu, const struct stacks_r
 	    !read_chain(stacks, record))
 		return;
 	if (!thread || !thread->has_events) {
-		if (!stacks_add(stacks, record->pid, record->tid, opened))
+		if (!stacks_add(stacks, record->pid, record->tid, opened, 0))
 			return;
 		thread = stacks_find(stacks, record->tid);
 	}
-	if (thread->opened != opened)
+	/* A record from before its own events were opened is of those that it has inherited. */
+	if (thread->opened != opened && record->ns >= thread->since_ns)
 		return;
 	thread->pid = record->pid;
 	if (kind == STACKS_LEAVES) {
