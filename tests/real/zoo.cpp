@@ -310,32 +310,72 @@ private:
 #ifdef ACTIONS
 using Count = example_interfaces::action::Fibonacci;
 
+/* The goal with number N is refused, aborted, or waits until it is canceled, or succeeds, by N % 5; it has N % 3 feedbacks before. */
+enum Fate { REFUSED, ABORTED, CANCELED };
+
+std::string text(const rclcpp_action::GoalUUID &id)
+{
+	return rclcpp_action::to_string(id);
+}
+
 class Doer : public Plain {
 	using Goal = std::shared_ptr<rclcpp_action::ServerGoalHandle<Count>>;
 public:
 	explicit Doer(const rclcpp::NodeOptions &options) : Plain("doer", options)
 	{
 		server_ = rclcpp_action::create_server<Count>(this, "/do/count",
-			[this](const rclcpp_action::GoalUUID &, Count::Goal::ConstSharedPtr goal) {
-				log_.say("goal /do/count %d", goal->order);
-				return rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
+			[](const rclcpp_action::GoalUUID &, Count::Goal::ConstSharedPtr goal) {
+				return goal->order % 5 == REFUSED ? rclcpp_action::GoalResponse::REJECT :
+								    rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE;
 			},
 			[](Goal) { return rclcpp_action::CancelResponse::ACCEPT; },
-			[this](Goal goal) { goals_.push_back(goal); });
+			[this](Goal goal) {
+				std::lock_guard<std::mutex> guard(mutex_);
+
+				goals_.push_back(goal);
+			});
 		timers_.push_back(every(45, [this] { work(); }, group(CallbackGroupType::MutuallyExclusive, "45000000")));
 	}
 private:
+	/* Return: false: not yet. */
+	static bool end(Goal goal)
+	{
+		const int number = goal->get_goal()->order, fate = number % 5;
+		auto result = std::make_shared<Count::Result>();
+
+		if (fate == CANCELED && !goal->is_canceling())
+			return false;
+		for (int i = 0; i < number % 3; i++)
+			goal->publish_feedback(std::make_shared<Count::Feedback>());
+		log_.say("end %s %s /do/count %d %" PRId64, text(goal->get_goal_id()).c_str(),
+			 fate == ABORTED ? "aborted" : fate == CANCELED ? "canceled" : "succeeded", number % 3, moment());
+		if (fate == ABORTED)
+			goal->abort(result);
+		else if (fate == CANCELED)
+			goal->canceled(result);
+		else
+			goal->succeed(result);
+		return true;
+	}
 	void work()
 	{
-		for (auto &goal : std::exchange(goals_, {})) {
-			auto result = std::make_shared<Count::Result>();
+		std::vector<Goal> goals, left;
 
-			goal->publish_feedback(std::make_shared<Count::Feedback>());
-			goal->succeed(result);
+		{
+			std::lock_guard<std::mutex> guard(mutex_);
+
+			goals.swap(goals_);
 		}
+		for (auto &goal : goals)
+			if (!end(goal))
+				left.push_back(goal);
+		std::lock_guard<std::mutex> guard(mutex_);
+
+		goals_.insert(goals_.end(), left.begin(), left.end());
 	}
 
 	rclcpp_action::Server<Count>::SharedPtr server_;
+	std::mutex mutex_;
 	std::vector<Goal> goals_;
 };
 
@@ -347,15 +387,30 @@ public:
 		timers_.push_back(every(55, [this] { wish(); }, group(CallbackGroupType::MutuallyExclusive, "55000000")));
 	}
 private:
+	using Handle = rclcpp_action::ClientGoalHandle<Count>;
+
 	void wish()
 	{
 		rclcpp_action::Client<Count>::SendGoalOptions options;
 		Count::Goal goal;
+		const int number = static_cast<int>(number_++);
 
 		if (!client_->action_server_is_ready())
 			return;
-		goal.order = static_cast<int>(++number_);
-		options.result_callback = [](const auto &) { log_.say("result /do/count"); };
+		goal.order = number;
+		options.goal_response_callback = [this, number](const Handle::SharedPtr &handle) {
+			if (!handle)
+				log_.say("refused %d %" PRId64, number, moment());
+			else if (number % 5 == CANCELED)
+				client_->async_cancel_goal(handle);
+		};
+		options.feedback_callback = [](Handle::SharedPtr handle, std::shared_ptr<const Count::Feedback>) {
+			log_.say("feedback %s %" PRId64, text(handle->get_goal_id()).c_str(), moment());
+		};
+		options.result_callback = [](const Handle::WrappedResult &result) {
+			log_.say("result %s %" PRId64, text(result.goal_id).c_str(), moment());
+		};
+		log_.say("wish %d %" PRId64, number, moment());
 		client_->async_send_goal(goal, options);
 	}
 

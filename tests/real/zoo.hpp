@@ -11,7 +11,11 @@
  *   receive CALLBACK NUMBER NS       the same, and it got this number
  *   resume CALLBACK NS NS            a coroutine that ran first at one moment ran on at another (only zoo.py)
  *   publish TOPIC NUMBER NS NS       this number was published between these two moments
- *   ask|goal|result|state ...        what services, actions and lifecycles did
+ *   ask|state ...                    what services and lifecycles did
+ *   wish NUMBER NS                   a goal was about to be sent
+ *   refused NUMBER NS                its client knows that it was refused
+ *   end ID STATUS ACTION COUNT NS    the server was about to end a goal so, after so many feedbacks
+ *   feedback ID NS, result ID NS     the client got them
  *
  * A CALLBACK is "NODE TOPIC", "NODE SERVICE" or "NODE NANOSECONDS". Times are those of CLOCK_MONOTONIC.
  */

@@ -51,6 +51,7 @@ class Log:
     def __init__(self, path, offset_ns):
         self.facts = collections.defaultdict(list)
         self.groups, self.publications, self.moments = [], collections.defaultdict(dict), collections.defaultdict(list)
+        self.goals, self.results = {}, {}       # by id: (status, action, feedback, when it was about to end); when its client had it
         self.symbols = {}       # of callbacks, as in the source
         self.began = {}         # when a coroutine began that ran on at (callback, moment)
         with open(path, encoding="utf-8") as file:
@@ -67,6 +68,10 @@ class Log:
             name, moment = f"{word[1]} {word[2]}", int(word[-1]) + offset_ns
             self.moments[name].append((moment, None))
             self.began[name, moment] = int(word[3]) + offset_ns
+        elif word[0] == "end":
+            self.goals[word[1].replace("-", "")] = (*word[2:4], int(word[4]), int(word[5]) + offset_ns)
+        elif word[0] == "result":
+            self.results[word[1].replace("-", "")] = int(word[2]) + offset_ns
         elif word[0] == "symbol":
             self.symbols[f"{word[1]} {word[2]}"] = word[3]
         elif word[0] == "group":
@@ -98,6 +103,7 @@ class Comparison:
         self.begin = min(self.starts, default=0) + MARGIN_NS
         self.end = max((row["end_ns"] for row in self.instances), default=0) - MARGIN_NS
         self.lost = bool(query(trace, "SELECT * FROM lost_events"))
+        self.goals = {row["goal_id"].replace("-", ""): row for row in query(trace, "SELECT * FROM action_goals")}
         self.ran = {}           # the instance of each moment, by callback
         for name, moments in self.log.moments.items():
             self.ran[name] = [(moment, number, self._instance(name, moment)) for moment, number in moments
@@ -140,6 +146,13 @@ class Comparison:
     def _callbacks(self, nodes):
         return [name for name in sorted(self.ran) if name.split(" ")[0] in nodes]
 
+    def _goals(self, nodes):
+        """What the log says of each goal that ended meanwhile, and its row; None: none."""
+        if "/doer" in nodes:
+            for id_, (*fact, ended) in self.log.goals.items():
+                if self.begin <= ended <= self.end:
+                    yield id_, fact, ended, self.goals.get(id_)
+
     def events(self, nodes):
         """Each run and each publication; where the trace says that events were lost, they may be absent."""
         score, missing = Score(), None if self.lost else False
@@ -157,6 +170,8 @@ class Comparison:
                     found = self._within(times, before, after)
                     absent = self.lost or self._within(nameless, before, after)
                     score.add(found or (None if absent else 0), 1, "publications of", topic, number)
+        for id_, (status, _, feedback), _, row in self._goals(nodes):
+            score.add((row["status"], row["feedback_sent"]) if row else missing, (status, feedback), "goal", id_)
         return score
 
     def names(self, nodes):
@@ -188,6 +203,9 @@ class Comparison:
             for owner in {(row["node"], row["source"]) for _, _, row in self.ran[name] if row}:
                 right = owner[0] == node and (name == HELD or self._source(owner[1]) == source)
                 score.add(right if owner[0] else None, True, "callback", name, owner)
+        for id_, (_, action, _), _, row in self._goals(nodes):
+            for name, wanted in ("action", action), ("client_node", "/wisher"), ("server_node", "/doer"):
+                score.add(row and row[name], wanted, name, "of goal", id_)
         return score
 
     def latencies(self, nodes):
@@ -203,6 +221,12 @@ class Comparison:
                 before, after = numbers[number]
                 published = row["publish_ns"]
                 score.add(None if not published else before <= published <= after, True, "latency of", name, number)
+        for id_, _, ended, row in self._goals(nodes):
+            client = self.log.results.get(id_, 0)
+            if row and client and client <= self.end:
+                taken = row["result_taken_ns"]
+                score.add(None if not taken or not row["ended_ns"] else ended <= row["ended_ns"] <= client and ended <= taken <= client,
+                          True, "times of goal", id_)
         return score
 
     def groups(self, nodes):
