@@ -21,20 +21,28 @@ static wide squares_of(const struct histogram *histogram)
 	return (wide)histogram->squares[1] << 64 | histogram->squares[0];
 }
 
-uint32_t *histogram_extend(struct histogram *histogram, unsigned group)
+uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned bucket)
 {
-	histogram->group[group] = calloc(HISTOGRAM_BUCKETS, sizeof(**histogram->group));
-	return histogram->group[group];
+	uint32_t **block = histogram->group[group];
+
+	if (!block)
+		block = histogram->group[group] = calloc(HISTOGRAM_BLOCKS, sizeof(*block));
+	if (!block)
+		return NULL;
+	block += bucket / HISTOGRAM_BLOCK;
+	if (!*block)
+		*block = calloc(HISTOGRAM_BLOCK, sizeof(**block));
+	return *block;
 }
 
 /* The bucket of @value, allocated if it was not; NULL without memory. */
 static uint32_t *bucket_at(struct histogram *histogram, unsigned group, unsigned bucket)
 {
-	uint32_t *buckets = histogram->group[group];
+	uint32_t *block = histogram_block(histogram, group, bucket);
 
-	if (!buckets)
-		buckets = histogram_extend(histogram, group);
-	return buckets ? &buckets[bucket] : NULL;
+	if (!block)
+		block = histogram_extend(histogram, group, bucket);
+	return block ? &block[bucket % HISTOGRAM_BLOCK] : NULL;
 }
 
 static int fill(struct histogram *histogram, unsigned group, unsigned bucket, uint64_t count)
@@ -54,16 +62,35 @@ int histogram_fill(struct histogram *histogram, uint64_t value, uint64_t count)
 	return fill(histogram, group, histogram_bucket(value, group), count);
 }
 
+/* The next bucket with values, from number *@at on, over all groups. Return: NULL: there is none. */
+static const uint32_t *next_of(const struct histogram *histogram, unsigned *at)
+{
+	while (*at < HISTOGRAM_GROUPS * HISTOGRAM_BUCKETS) {
+		const unsigned group = *at / HISTOGRAM_BUCKETS, bucket = *at % HISTOGRAM_BUCKETS;
+		const uint32_t *block = histogram_block(histogram, group, bucket);
+
+		if (!histogram->group[group])
+			*at += HISTOGRAM_BUCKETS - bucket;
+		else if (!block)
+			*at += HISTOGRAM_BLOCK - bucket % HISTOGRAM_BLOCK;
+		else if (!block[bucket % HISTOGRAM_BLOCK])
+			++*at;
+		else
+			return &block[bucket % HISTOGRAM_BLOCK];
+	}
+	return NULL;
+}
+
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
 	wide squares = squares_of(into) + squares_of(from);
+	unsigned at = 0;
 
 	if (!from->count)
 		return 0;
-	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++)
-		for (unsigned i = 0; from->group[group] && i < HISTOGRAM_BUCKETS; i++)
-			if (from->group[group][i] && fill(into, group, i, from->group[group][i]))
-				return -ENOMEM;
+	for (const uint32_t *count; (count = next_of(from, &at)); at++)
+		if (fill(into, at / HISTOGRAM_BUCKETS, at % HISTOGRAM_BUCKETS, *count))
+			return -ENOMEM;
 	if (!into->count || from->min < into->min)
 		into->min = from->min;
 	if (from->max > into->max)
@@ -78,21 +105,14 @@ int histogram_merge(struct histogram *into, const struct histogram *from)
 bool histogram_next(const struct histogram *histogram, unsigned *at, uint64_t *middle,
 		    uint64_t *count)
 {
-	for (; *at < HISTOGRAM_GROUPS * HISTOGRAM_BUCKETS; ++*at) {
-		const unsigned group = *at / HISTOGRAM_BUCKETS, bucket = *at % HISTOGRAM_BUCKETS;
+	const uint32_t *found = next_of(histogram, at);
 
-		if (!histogram->group[group]) {
-			*at += HISTOGRAM_BUCKETS - 1 - bucket;
-			continue;
-		}
-		if (!histogram->group[group][bucket])
-			continue;
-		*middle = middle_of(group, bucket);
-		*count = histogram->group[group][bucket];
-		++*at;
-		return true;
-	}
-	return false;
+	if (!found)
+		return false;
+	*middle = middle_of(*at / HISTOGRAM_BUCKETS, *at % HISTOGRAM_BUCKETS);
+	*count = *found;
+	++*at;
+	return true;
 }
 
 uint64_t histogram_at_least(const struct histogram *histogram, uint64_t least)
@@ -125,8 +145,8 @@ uint64_t histogram_coarse_middle(unsigned bucket)
 
 uint64_t histogram_quantile(const struct histogram *histogram, double q)
 {
-	uint64_t rank, seen = 0, value;
-	unsigned group, bucket;
+	uint64_t rank, seen = 0, value, count;
+	unsigned at = 0;
 
 	if (!histogram->count)
 		return 0;
@@ -137,18 +157,13 @@ uint64_t histogram_quantile(const struct histogram *histogram, double q)
 		return histogram->min;
 	if (rank >= histogram->count)
 		return histogram->max;
-	for (group = 0; group < HISTOGRAM_GROUPS; group++) {
-		if (!histogram->group[group])
+	while (histogram_next(histogram, &at, &value, &count)) {
+		seen += count;
+		if (seen < rank)
 			continue;
-		for (bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
-			seen += histogram->group[group][bucket];
-			if (seen < rank)
-				continue;
-			value = middle_of(group, bucket);
-			if (value < histogram->min)
-				return histogram->min;
-			return value > histogram->max ? histogram->max : value;
-		}
+		if (value < histogram->min)
+			return histogram->min;
+		return value > histogram->max ? histogram->max : value;
 	}
 	return histogram->max;
 }
@@ -182,18 +197,20 @@ void histogram_clear(struct histogram *histogram)
 	if (!histogram->count)
 		return;
 	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++)
-		if (histogram->group[group])
-			memset(histogram->group[group], 0,
-			       HISTOGRAM_BUCKETS * sizeof(**histogram->group));
+		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
+			if (histogram->group[group][i])
+				memset(histogram->group[group][i], 0,
+				       HISTOGRAM_BLOCK * sizeof(uint32_t));
 	histogram->count = histogram->sum = histogram->min = histogram->max = 0;
 	histogram->squares[0] = histogram->squares[1] = 0;
 }
 
 void histogram_free(struct histogram *histogram)
 {
-	unsigned group;
-
-	for (group = 0; group < HISTOGRAM_GROUPS; group++)
+	for (unsigned group = 0; group < HISTOGRAM_GROUPS; group++) {
+		for (unsigned i = 0; histogram->group[group] && i < HISTOGRAM_BLOCKS; i++)
+			free(histogram->group[group][i]);
 		free(histogram->group[group]);
+	}
 	*histogram = (struct histogram){ 0 };
 }

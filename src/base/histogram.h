@@ -5,8 +5,8 @@
  *
  * A value v below 1024 has its own bucket. From there on each power of two is split into 512
  * buckets, so a bucket is at most v / 512 wide and its middle is within 0.1 % of every value in
- * it. The buckets of a power of two (2 KiB) are allocated when its first value arrives; a
- * typical callback needs three to eight of them.
+ * it. Buckets are allocated in blocks of 32 (128 bytes) when the first value of a block arrives, so
+ * that many histograms with few values each are small.
  *
  * Context of all functions: not thread-safe; only those that count values allocate.
  */
@@ -15,17 +15,20 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HISTOGRAM_GROUPS 56	/* [0, 512), [512, 1024), [1024, 2048), ... up to 2^64 */
 #define HISTOGRAM_BUCKETS 512
+#define HISTOGRAM_BLOCK 32 /* buckets that are allocated together */
+#define HISTOGRAM_BLOCKS (HISTOGRAM_BUCKETS / HISTOGRAM_BLOCK)
 
 struct histogram {
 	uint64_t count;
 	uint64_t sum;
 	uint64_t squares[2];    /* sum of the squares: the lower and the upper 64 bits */
 	uint64_t min, max;	/* 0 when count is 0 */
-	uint32_t *group[HISTOGRAM_GROUPS];
+	uint32_t **group[HISTOGRAM_GROUPS]; /* blocks of each; NULL: no values */
 };
 
 /*
@@ -42,23 +45,32 @@ static inline unsigned histogram_bucket(uint64_t value, unsigned group)
 	return (unsigned)(value >> (group - (group > 0))) & (HISTOGRAM_BUCKETS - 1);
 }
 
-/* For histogram_add(): the buckets of @group, allocated. Return: NULL without memory. */
-uint32_t *histogram_extend(struct histogram *histogram, unsigned group);
+/* For histogram_add(): the block of @bucket, allocated. Return: NULL without memory. */
+uint32_t *histogram_extend(struct histogram *histogram, unsigned group, unsigned bucket);
+
+/* The block of @bucket; NULL: it has no values. */
+static inline uint32_t *histogram_block(const struct histogram *histogram, unsigned group,
+					unsigned bucket)
+{
+	uint32_t **block = histogram->group[group];
+
+	return block ? block[bucket / HISTOGRAM_BLOCK] : NULL;
+}
 
 /** histogram_add() - count one value. Return: 0, or -ENOMEM. Context: allocates now and then. */
 static inline int histogram_add(struct histogram *histogram, uint64_t value)
 {
 	__extension__ typedef unsigned __int128 wide;
-	const unsigned group = histogram_group(value);
-	uint32_t *bucket = histogram->group[group];
+	const unsigned group = histogram_group(value), number = histogram_bucket(value, group);
+	uint32_t *bucket = histogram_block(histogram, group, number);
 	const wide square = (wide)value * value;
 
 	if (__builtin_expect(!bucket, 0)) {
-		bucket = histogram_extend(histogram, group);
+		bucket = histogram_extend(histogram, group, number);
 		if (!bucket)
 			return -ENOMEM;
 	}
-	bucket += histogram_bucket(value, group);
+	bucket += number % HISTOGRAM_BLOCK;
 	*bucket += *bucket < UINT32_MAX;
 	if (value < histogram->min || !histogram->count)
 		histogram->min = value;
