@@ -250,7 +250,8 @@ static int try_file(const struct config *config, const struct config_key *key, s
 	return 0;
 }
 
-unsigned config_files(const struct config *config, void (*wrong)(void *context, const struct kymo_err *err), void *context)
+unsigned config_files(const struct config *config,
+		      void (*wrong)(void *context, const struct kymo_err *err), void *context)
 {
 	struct kymo_err err;
 	unsigned wrongs = 0;

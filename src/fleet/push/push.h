@@ -44,8 +44,12 @@ struct push_options {
  */
 int push_begin(struct push **push, const struct push_options *options, struct kymo_err *err);
 
-/** push_check() - call @wrong with what push_begin() would refuse in @config and in these variables,
- * and the key of kymo.yaml that it is about. Return: how many. Context: reads the files of secrets. */
+/**
+ * push_check() - call @wrong with what push_begin() would refuse in @config and in these variables,
+ * and the key of kymo.yaml that it is about
+ *
+ * Return: how many. Context: reads the files of secrets.
+ */
 unsigned push_check(const struct config *config,
 		    void (*wrong)(void *context, const char *key, const struct kymo_err *err),
 		    void *context);
