@@ -439,6 +439,7 @@ def t19_a_disk_that_does_not_answer_holds_up_packets_only(relay, disk):
 def a_name_that_the_disk_does_not_look_up_holds_up_its_producer_only(relay, disk):
     producer = live(relay)
     viewer = watch(relay, producer.session)
+    until('the directory of its host', lambda: os.path.isdir(os.path.join(relay.output, 'robot')))     # else nothing is looked up
     open(disk.looks, 'w').close()
     waits, leaves, paths = Producer(relay), Producer(relay), []
     asks = threading.Thread(target=lambda: paths.append(waits.create(name='late').path))
