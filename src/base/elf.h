@@ -50,6 +50,13 @@ struct elf {
  */
 int elf_open(struct elf *elf, const char *path, struct kymo_err *err);
 
+/**
+ * elf_open_vdso() - the vDSO that the running kernel maps into 64-bit processes, as elf_open()
+ *
+ * Return: 0; -1: this process has none, or it cannot be copied. Context: allocates, blocks.
+ */
+int elf_open_vdso(struct elf *elf);
+
 void elf_close(struct elf *elf);
 
 /** elf_name() - the string at @offset of the dynamic strings, or "". */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of an ELF file by address, and its build id. See elf.h. */
+/* Functions of an ELF file by address, its build id, and the vDSO as a file. See elf.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/elf.h"
+#include "base/io.h"
 
 #define PAGE 4096u
 #define NOTES_MAX 65536u
@@ -148,4 +153,36 @@ const struct elf_function *elf_function_at(const struct elf_functions *functions
 	while (found > functions->function && found[-1].address == found->address)
 		found--;
 	return !found->size || address - found->address < found->size ? found : NULL;
+}
+
+/* ---- the vDSO ---- */
+
+/* The kernel maps the whole file, which ends with the table of sections or with the last segment. */
+static size_t image_size(const Elf64_Ehdr *head)
+{
+	const Elf64_Phdr *segment = (const void *)((const char *)head + head->e_phoff);
+	size_t size = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (segment[i].p_offset + segment[i].p_filesz > size)
+			size = segment[i].p_offset + segment[i].p_filesz;
+	return size;
+}
+
+int elf_open_vdso(struct elf *elf)
+{
+	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR);
+	char path[32];
+	int fd, rc = -1;
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64)
+		return -1;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!write_all(fd, head, image_size(head)) && !elf_open(elf, path, NULL))
+		rc = 0;
+	(void)close(fd);
+	return rc;
 }

@@ -62,6 +62,8 @@ static int open_image(struct elf *elf, int32_t pid, const char *path)
 	char through[PATH_ROOM + 32];
 	int rc;
 
+	if (*path == '[')
+		return elf_open_vdso(elf);
 	(void)snprintf(through, sizeof(through), "/proc/%d/root%s", pid, path);
 	rc = elf_open(elf, through, NULL);
 	return rc ? elf_open(elf, path, NULL) : 0;
@@ -130,7 +132,8 @@ const struct stacks_file *stacks_files_mapped(struct stacks_files *files, int32_
 	struct stacks_file file = { .pid = pid, .base = address, .size = length };
 	struct stacks_image *image;
 
-	if (!is_file && strcmp(path, "[vdso]") != 0)
+	/* A 32-bit process has another vDSO, below 4 GiB. */
+	if (!is_file && (strcmp(path, "[vdso]") != 0 || address >> 32 == 0))
 		return NULL;
 	image = image_of(files, pid, path);
 	if (!image)

@@ -172,8 +172,9 @@ static struct module_file *file_of(struct modules *modules, const char *path)
 	file->path = path;
 	file->next = modules->files;
 	modules->files = file;
-	/* The path may be relative to the program's directory; [vdso] has no file at all. */
-	if (*path != '/' || elf_open(&elf, path, NULL)) {
+	/* The path may be relative to the program's directory; [vdso] is part of the kernel. */
+	if (strcmp(path, "[vdso]") == 0 ? elf_open_vdso(&elf) :
+					  *path != '/' || elf_open(&elf, path, NULL)) {
 		modules->missing += *path != '[';
 		return file;
 	}
@@ -189,7 +190,7 @@ static bool is_same(const struct module *module, const struct module_file *file)
 	const unsigned size = file->functions.build_id_size;
 
 	if (!module->build_id_size)
-		return true;
+		return *file->path != '['; /* a kernel's vDSO is not that of another kernel */
 	if (!size || module->build_id_size < size ||
 	    memcmp(module->build_id, file->functions.build_id, size) != 0)
 		return false;
