@@ -11,6 +11,7 @@
 
 #define MARKERS ((uint64_t)-4096) /* from here on: PERF_CONTEXT_... */
 #define USER ((uint64_t)PERF_CONTEXT_USER)
+#define USER_BITS 56 /* of addresses of programs, at most, on x86-64 and aarch64 */
 
 /* ---- threads ---- */
 
@@ -175,6 +176,9 @@ static bool read_chain(struct stacks *stacks, const struct stacks_record *record
 			is_user = address == USER;
 			continue;
 		}
+		/* A function without a frame pointer keeps something else in that register. */
+		if (is_user && address >> USER_BITS)
+			break;
 		if (address)
 			sample->frame[sample->frames++] = address;
 		sample->kernel += address && !is_user;
