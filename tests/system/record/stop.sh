@@ -67,7 +67,7 @@ for seconds in 1 4 16; do	# until the child has begun within this time, and has 
 	start duration -d $seconds 2>/dev/null
 	status=$?
 	[ $status = 0 ] && [ -s "$scratch/left-duration.n.pid" ] && break
-	[ $status = 0 ] || [ $status = 143 ] || break
+	[ $status = 0 ] || [ $status = 143 ] || [ ! -s "$scratch/left-duration.n.pid" ] || break	# Python not ready: 1
 	rm -rf "$scratch/left-duration"*
 done
 [ $status = 0 ] || fail "--duration: $status"
