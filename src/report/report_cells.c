@@ -2,10 +2,26 @@
 /* Cells that several tables of the report have. */
 #include "report/report_cells.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 void cells_none(struct table *table, unsigned count)
 {
 	while (count--)
 		table_none(table);
+}
+
+void cell_counts(struct table *table, const struct cell_count *counts, unsigned number)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < number && used < sizeof(text); i++)
+		if (counts[i].count)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 "%s%" PRIu64 " %s", used ? ", " : "",
+						 counts[i].count, counts[i].name);
+	CELL_IF(table, used, table_text(table, text));
 }
 
 void cell_name(struct table *table, const char *name)

@@ -17,6 +17,12 @@
 
 /* @count empty cells. */
 void cells_none(struct table *table, unsigned count);
+/* Of text: "28 on the wire, 3 unknown"; without those of which there is none. */
+struct cell_count {
+	uint64_t count;
+	const char *name;
+};
+void cell_counts(struct table *table, const struct cell_count *counts, unsigned number);
 /* Empty without a name; NULL is no name. */
 void cell_name(struct table *table, const char *name);
 void cell_node(struct table *table, const struct model_node *node);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section about where messages were lost. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,13 +49,10 @@ static void word(struct table *t, const char *text)
 	cell_name(t, *text ? text : NULL);
 }
 
-/* "28 on the wire, 3 unknown": a column for each place would be too wide for a terminal. */
-static void where_text(const struct losses_subscription *its, char *buffer, size_t size)
+/* A column for each place would be too wide for a terminal. */
+static void where_cell(struct table *t, const struct losses_subscription *its)
 {
-	const struct {
-		uint64_t count;
-		const char *name;
-	} places[] = {
+	const struct cell_count places[] = {
 		{ its->where[MODEL_LOST_NOT_SENT], "not sent" },
 		{ its->where[MODEL_LOST_WIRE], "on the wire" },
 		{ its->where[MODEL_LOST_REJECTED], "rejected" },
@@ -64,13 +60,8 @@ static void where_text(const struct losses_subscription *its, char *buffer, size
 		{ its->where[MODEL_LOST_NOT_TAKEN], "not taken" },
 		{ its->where[MODEL_LOST_UNKNOWN], "unknown" },
 	};
-	size_t used = 0;
 
-	*buffer = '\0';
-	for (size_t i = 0; i < COUNT_OF(places) && used < size; i++)
-		if (places[i].count)
-			used += (size_t)snprintf(buffer + used, size - used, "%s%" PRIu64 " %s",
-						 used ? ", " : "", places[i].count, places[i].name);
+	cell_counts(t, places, COUNT_OF(places));
 }
 
 static void row(struct report *report, const struct report_row *at)
@@ -79,15 +70,13 @@ static void row(struct report *report, const struct report_row *at)
 	const struct losses_subscription *its = losses_subscription(report->losses, s->index);
 	const struct model_publisher *publisher = conflicting(report, s);
 	struct table *t = report->table;
-	char where[256];
 
-	where_text(its, where, sizeof(where));
 	table_text(t, s->topic->name);
 	cell_node(t, s->node);
 	table_u64(t, its->received);
 	table_u64(t, its->lost);
 	table_u64(t, s->depth);
-	table_text(t, where);
+	where_cell(t, its);
 	table_u64(t, its->where[MODEL_LOST_NOT_SENT]);
 	table_u64(t, its->where[MODEL_LOST_WIRE]);
 	table_u64(t, its->where[MODEL_LOST_REJECTED]);
