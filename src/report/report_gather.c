@@ -38,6 +38,7 @@ static int new_spans(struct report *report, struct kymo_err *err)
 NEW_FROM(model, stats)
 NEW_FROM(model, intervals)
 NEW_FROM(model, activity)
+NEW_FROM(model, actions)
 NEW_FROM(model, content)
 NEW_FROM(model, losses)
 NEW_FROM(model, view)
@@ -181,6 +182,7 @@ static const struct analysis {
 	{ 0, new_loops, &loops_pass, SLOT(loops) },
 	{ REPORT_INTERVALS, new_intervals, &intervals_pass, SLOT(intervals) },
 	{ REPORT_ACTIVITY, new_activity, &activity_pass, SLOT(activity) },
+	{ REPORT_ACTIONS, new_actions, &actions_pass, SLOT(actions) },
 	{ REPORT_CONTENT, new_content, &content_pass, SLOT(content) },
 	{ REPORT_LOSSES, new_losses, &losses_pass, SLOT(losses) },
 	{ REPORT_VIEW | REPORT_SUMMARY, new_view, &view_pass, SLOT(view) },

@@ -15,6 +15,7 @@
 #include "analysis/spans/spans.h"
 #include "analysis/spans/spans_stats.h"
 #include "analysis/stats/stats.h"
+#include "analysis/stats/stats_actions.h"
 #include "analysis/stats/stats_activity.h"
 #include "analysis/stats/stats_content.h"
 #include "analysis/stats/stats_losses.h"
@@ -39,6 +40,7 @@ struct report {
 	/* NULL: no section needs it, or the trace has nothing for it */
 	struct intervals *intervals;
 	struct activity *activity;
+	struct actions *actions;
 	struct content *content;
 	struct losses *losses;
 	struct caret *caret;
@@ -84,6 +86,7 @@ enum report_need {
 	REPORT_CAPTURE = 1 << 17,
 	REPORT_WAITS = 1 << 18,
 	REPORT_LOSSES = 1 << 19,
+	REPORT_ACTIONS = 1 << 20,
 };
 
 struct report_section {
@@ -170,6 +173,9 @@ void report_utilisation(struct report *report);
 
 /* section_losses.c */
 void report_losses(struct report *report);
+
+/* section_actions.c */
+void report_actions(struct report *report);
 
 /* section_activity.c */
 void report_communications(struct report *report);

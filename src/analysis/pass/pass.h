@@ -28,7 +28,7 @@
 #include "base/err.h"
 #include "ctf/read/reader.h"
 
-#define PASSES_MAX 24u
+#define PASSES_MAX 32u
 
 /* The order in which the analyses receive an event, and the end of the trace. */
 enum pass_turn {

@@ -235,7 +235,7 @@ DOORS = {
     "analysis/model": "model model_events model_concern model_symbol model_startup",
     "analysis/simclock": "simclock",
     "analysis/spans": "loops spans spans_stats spans_tree",
-    "analysis/stats": "stats stats_activity stats_content stats_graph stats_intervals stats_losses stats_windows",
+    "analysis/stats": "stats stats_actions stats_activity stats_content stats_graph stats_intervals stats_losses stats_windows",
     "analysis/chains": "chains chains_suggest",
     "analysis/sched": "sched sched_runs sched_totals",
     "analysis/executors": "executor_view executor_waits busy",
