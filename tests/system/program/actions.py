@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: plain
 """Goals of actions: hooks of rcl_action's functions record each step with the goal's id, and nothing of a call that failed. The table
-has one row for each goal, with both sides."""
+has one row for each goal, with both sides; the report has the numbers of these rows."""
 import collections
 import os
 import re
+import statistics
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
 from lib_cxx import COMPILE, dump, require
-from lib_test import BUILD, SOURCE, check, in_directory, query, record, run
+from lib_test import BUILD, SOURCE, answer, check, in_directory, query, record, report, run
 
 COUNT = 12  # three of each kind
 STATUS = ("rejected", "aborted", "canceled", "succeeded")
@@ -38,6 +39,23 @@ def check_row(number, row):
         check(row[name] >= 0 if number % 4 else row[name] is None, name, row)
 
 
+def check_report(trace, rows):
+    shown = report(trace, "actions")["actions"]
+    check(len(shown) == 1 and (shown[0]["action"], shown[0]["goals"]) == ("/count", COUNT), shown)
+    shown = shown[0]
+    check([shown[name] for name in (*STATUS, "unfinished")] == [3, 3, 3, 3, 0], shown)
+    for part, values in (("accept", [row["answer_taken_ns"] - row["sent_ns"] for row in rows]), ("execution", [row["execution_ns"] for row in rows]),
+                         ("total", [row["duration_ns"] for row in rows])):
+        values = [value for value in values if value is not None]
+        check([shown[part + "_count"], shown[part + "_min_ns"], shown[part + "_max_ns"]] == [len(values), min(values), max(values)], part, shown)
+        middle = statistics.median_low(values)
+        check(abs(shown[part + "_p50_ns"] - middle) <= middle / 256 + 1, part, middle, shown)
+    check((shown["feedback"], shown["feedback_gap_ns"]) == (9, max(row["feedback_gap_ns"] or 0 for row in rows)), shown)
+    check(shown["others"] == "3 aborted, 3 canceled, 3 rejected", shown)
+    check(answer("report", trace, "--section", "actions", "--node", "/actor")["actions"] == [shown], "of its node")
+    check(answer("report", trace, "--section", "actions", "--node", "/another")["actions"] == [], "of another node")
+
+
 def main(work):
     require()
     source, program = f"{SOURCE}/tests/rclcpp/actions.cpp", f"{work}/actions"
@@ -48,6 +66,7 @@ def main(work):
     check(len(rows) == COUNT, rows)
     for number, row in enumerate(rows):
         check_row(number, row)
+    check_report(f"{work}/t", rows)
     names = collections.Counter(found[1] for found in map(re.compile(r"ros2_kymo:(action_\w+):").search, dump(f"{work}/t")) if found)
     wanted = {"action_request_sent": 24, "action_request_taken": 24, "action_response_sent": 24, "action_response_taken": 24,
               "action_goal_state": 30, "action_feedback_sent": 9, "action_feedback_taken": 9}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model: goals of actions, by their id, at client and server. */
+#include "analysis/stats/stats_actions.h"
 #include "feed.h"
 
 static const uint8_t gid[16] = { 7, 7, 7 }, other_gid[16] = { 7, 7, 8 };
@@ -281,11 +282,74 @@ static void without_end(void **state)
 	assert_int_equal(f->goals, 6000);
 }
 
+static struct actions *listen_from(struct feed *f, int64_t begin_ns)
+{
+	struct actions *actions;
+	struct kymo_err err;
+
+	assert_int_equal(actions_create(&actions, f->model, begin_ns, INT64_MAX, &err), 0);
+	return actions;
+}
+
+/* One goal of each kind in numbers; those of an action without a name are another row. */
+static void in_numbers(void **state)
+{
+	struct feed *f = *state;
+	struct actions *actions = listen_from(f, 100), *later = listen_from(f, 101);
+	const struct actions_action *its;
+	uint8_t id[4][16] = { { 1 }, { 2 }, { 3 }, { 4 } };
+
+	both_sides(f);
+	begin(f, 100, id_a, 1);
+	feedback(f, 110, id_a);
+	take_feedback(f, 111, CLIENT, id_a);
+	feedback(f, 130, id_a);
+	finish(f, 200, id_a, 1, 4);
+	for (unsigned i = 0; i < 3; i++) {
+		begin(f, 300 + 100 * i, id[i], 2 + i);
+		if (i < 2)
+			finish(f, 320 + 100 * i, id[i], 2 + i, 5 + i);
+	}
+	request(f, 600, "goal", id[3], 9);
+	take_request(f, 601, "goal", id[3], gid, 9);
+	respond(f, 602, "goal", 9, 0);
+	take_response(f, 610, "goal", 9, 0);
+	on(f, 3, 3);
+	EV(700, "action_feedback_sent", "service_handle", P(0x999), "#goal_id", id_b, P(16));
+	model_finish(f->model);
+
+	assert_int_equal(actions_count(actions), 2);
+	its = actions_action(actions, 0);
+	assert_string_equal(its->name, "/count");
+	assert_int_equal(its->goals, 5);
+	for (unsigned i = 0; i < ACTIONS_OUTCOMES; i++)
+		assert_int_equal(its->outcome[i], 1);
+	assert_int_equal(its->accept.count, 5);
+	assert_int_equal(its->accept.max, 10);
+	assert_int_equal(its->accept.min, 6);
+	assert_int_equal(its->execution.count, 3);
+	assert_int_equal(its->execution.max, 202 - 105);
+	assert_int_equal(its->total.count, 3);
+	assert_int_equal(its->total.max, 104);
+	assert_int_equal(its->feedback, 2);
+	assert_int_equal(its->feedback_gap_ns, 20);
+	assert_null(actions_action(actions, 1)->name);
+	assert_int_equal(actions_action(actions, 1)->outcome[ACTIONS_UNFINISHED], 1);
+	assert_int_equal(actions_end_count(actions), 3);
+	assert_string_equal(actions_end(actions, 0)->node->full_name, "/wisher");
+	assert_int_equal(actions_end(actions, 1)->process->pid, 2);
+	assert_int_equal(actions_end(actions, 2)->action, 1);
+	assert_int_equal(actions_action(later, 0)->goals, 4);
+	actions_destroy(actions);
+	actions_destroy(later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(whole_goal),  TEST(two_at_once), TEST(rejected),	 TEST(canceled),
-		TEST(not_about_it), TEST(server_only), TEST(odd), TEST(without_end),
+		TEST(whole_goal), TEST(two_at_once),  TEST(rejected),
+		TEST(canceled),   TEST(not_about_it), TEST(server_only),
+		TEST(odd),        TEST(without_end),  TEST(in_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
