@@ -12,7 +12,7 @@ function callbacks_table(callbacks, most, is_short) {
 		columns.push(ns_column('waited', 'waited in all', callback => callback.waited_ns || 0, 'for other callbacks'),
 			count_column('unfinished', 'unfinished', callback => callback.unfinished || 0, 'runs without an end in the trace', true),
 			{ key: 'of', title: 'process', value: callback => callback.of || '', cell: callback => name_of(callback.of || '', 30) },
-			range_column(callbacks, callback => callback.duration));
+			...spark_column(callbacks), range_column(callbacks, callback => callback.duration));
 	return table(columns, callbacks, { most, sort: 'max', go: address, label: 'callbacks' });
 }
 

@@ -21,7 +21,7 @@ function chains_table(chains, most, is_short) {
 	const columns = [name_column('chain', chain => chain.label, address), count_column('runs', 'arrived', chain => chain.runs || 0),
 		...latency_columns(chain => chain.latency), { key: 'mostly', title: 'mostly', value: mostly, cell: chain => mostly(chain) }];
 	if (!is_short)
-		columns.push(range_column(chains, chain => chain.latency));
+		columns.push(...spark_column(chains), range_column(chains, chain => chain.latency));
 	return table(columns, chains, { most, sort: 'max', go: address, label: 'chains' });
 }
 

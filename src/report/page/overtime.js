@@ -64,7 +64,7 @@ function sparkline(series, height) {
 	const cells = series.cells, high = Math.max(...cells.map(cell => cell.max), 1);
 	return picture(height || 30, 'over time', width => {
 		const x = linear(D.begin || 0, D.end || 1, 0, width), y = linear(0, Math.sqrt(high), height || 30, 1);
-		const thick = Math.max(1, x(series.width) - x(0) - 0.5);
+		const thick = Math.max(1.5, x(series.width) - x(0) - 0.5);
 		let path = '';
 		for (const cell of cells)
 			path += 'M' + x(series.origin + (cell.at + 0.5) * series.width) + ' ' + (height || 30) + 'V' +
@@ -72,6 +72,53 @@ function sparkline(series, height) {
 		return [svg('line', { class: 'grid', x1: 0, x2: width, y1: (height || 30) - 0.5, y2: (height || 30) - 0.5 }),
 			svg('path', { d: path, stroke: 'var(--run)', 'stroke-width': thick, fill: 'none' })];
 	});
+}
+
+// The series of an entity; chains have none of their own: their longest arrivals.
+function spark_series(entity) {
+	const all = entity.series || {}, series = all.runs || all.latency || all.late || all.spans;
+	if (series || !entity.chain || !entity.chain.worst.length)
+		return series;
+	return { origin: 0, width: 1, longest: entity.chain.worst.length,
+		 cells: entity.chain.worst.map(arrival => ({ at: arrival[0], max: arrival[1] })) };
+}
+
+const spark = { columns: 120, height: 20 };
+
+// The longest of each of `spark.columns` parts of the trace, as [part, ns].
+function spark_points(series) {
+	const x = linear(D.begin || 0, D.end || 1, 0, spark.columns), points = new Map();
+	for (const cell of series.cells) {
+		const at = Math.max(0, Math.min(spark.columns - 1, Math.floor(x(series.origin + (cell.at + 0.5) * series.width))));
+		points.set(at, Math.max(points.get(at) || 0, cell.max));
+	}
+	return [...points.entries()].sort((a, b) => a[0] - b[0]);
+}
+
+// When the longest was, as a time of the trace.
+function spark_worst(series) {
+	const cell = series.cells.reduce((worst, other) => other.max > worst.max ? other : worst);
+	return Math.max(D.begin || 0, series.origin + cell.at * series.width);
+}
+
+// A column of a table: how long it took over time.
+function spark_column(rows) {
+	if (!rows.some(row => (spark_series(row) || { cells: [] }).cells.length))
+		return [];
+	return [{ key: 'spark', title: 'over time', number: true, hint: 'the longest of each part of the trace; sorts by when it took longest',
+		value: row => { const series = spark_series(row); return series ? spark_worst(series) : null; }, cell: row => {
+			const series = spark_series(row);
+			if (!series)
+				return el('td', {});
+			const points = spark_points(series), high = Math.max(...points.map(point => point[1]), 1), bottom = spark.height - 1;
+			const wide = Math.max(1, Math.min(12, series.width / total_ns() * spark.columns));
+			const y = linear(0, Math.sqrt(high), bottom, 1), said = (series.longest ? 'The ' + series.longest + ' longest over time: ' : 'The longest of each part of the trace: ') +
+				ns_text(Math.min(...points.map(point => point[1]))) + ' to ' + ns_text(high) + ', longest at ' + at_text(spark_worst(series));
+			return el('td', { class: 'spark' }, svg('svg', { viewBox: '0 0 ' + spark.columns + ' ' + spark.height, height: spark.height, preserveAspectRatio: 'none', role: 'img' },
+				svg('title', {}, said), svg('path', { class: 'grid', d: 'M0 ' + (bottom + 0.5) + 'H' + spark.columns }),
+				svg('path', { d: points.map(([at, ns]) => 'M' + (at + 0.5) + ' ' + bottom + 'V' + Math.min(bottom - 1, y(Math.sqrt(ns))).toFixed(2)).join(''),
+					stroke: 'var(--run)', 'stroke-width': wide, fill: 'none' })));
+		} }];
 }
 
 // ---- heat map: time to the right, latency up ----

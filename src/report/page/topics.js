@@ -7,7 +7,7 @@ function topics_table(topics, most, is_short) {
 		...latency_columns(topic => topic.latency), count_column('lost', 'never received', missing, 'on the way, or in a queue', true)];
 	if (!is_short)
 		columns.push(count_column('not_yet', 'before the first', topic => topic.not_yet || 0, 'before the subscription had received anything'),
-			range_column(topics, topic => topic.latency));
+			...spark_column(topics), range_column(topics, topic => topic.latency));
 	return table(columns, topics, { most, sort: is_short ? 'max' : 'max', go: address, label: 'topics' });
 }
 

@@ -35,22 +35,9 @@ function losses() {
 		D.damaged ? ' The trace is damaged: `kymo info` lists the places.' : '');
 }
 
-function series_of(entity) {
-	const all = entity && entity.series || {};
-	return all.runs || all.latency || all.late || all.spans;
-}
-
-// Chains have no series of their own: the worst over time.
 function finding_picture(entity) {
-	const series = series_of(entity);
-	if (series)
-		return sparkline(series, 30);
-	if (entity && entity.chain && entity.chain.worst.length > 2) {
-		const worst = entity.chain.worst.slice().sort((a, b) => a[0] - b[0]);
-		return sparkline({ origin: 0, width: total_ns() / 300, cells: worst.map(arrival => (
-			{ at: Math.floor(arrival[0] / (total_ns() / 300)), max: arrival[1] })) }, 30);
-	}
-	return null;
+	const series = entity && spark_series(entity);
+	return series && series.cells.length > 2 ? sparkline(series, 30) : null;
 }
 
 function finding_card(finding, i) {
