@@ -5,6 +5,7 @@
 `kymo report --format json`; the commands that charts copy give the numbers of the chart; clicks and keys work."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,30 @@ def same_chains(browser, what, trace):
         if check(row, what, name, "is not in kymo flow") and not row["error_ns"]:
             check([count, d["p50"], d["p99"], d["max"]] == [row["arrived"], row["p50_ns"], row["p99_ns"], row["max_ns"]], what, name, d, row)
     return len(told)
+
+
+def same_sparks(browser):
+    """The small pictures in tables have the longest of each part of the trace as the series have it, and say it in words."""
+    begin, end = browser.value("[D.begin, D.end]")
+    cells = {"chains": "(entity.chain || {worst: []}).worst.map(arrival => [arrival[0], arrival[1]])",
+             "callbacks": "entity.series.runs.cells.map(cell => [entity.series.runs.origin + (cell.at + 0.5) * entity.series.runs.width, cell.max])",
+             "topics": "((entity.series || {}).latency || {cells: []}).cells.map(cell => [entity.series.latency.origin + (cell.at + 0.5) * entity.series.latency.width, cell.max])"}
+    for view, of in cells.items():
+        browser.view("#/" + view)
+        drawn = browser.value(f"""(() => {{ const by = new Map(entities.map(entity => [address(entity), entity]));
+            return [...document.querySelectorAll('tr[data-go]')].map(row => {{ const entity = by.get(row.dataset.go), paths = row.querySelectorAll('td.spark path');
+                return [entity.name, paths.length ? paths[1].getAttribute('d') : '', paths.length ? row.querySelector('td.spark title').textContent : '', {of}]; }}); }})()""")
+        check(drawn and any(path for _, path, _, _ in drawn), browser.name, view, "has no small pictures")
+        for name, path, said, values in drawn:
+            longest = {}
+            for at, ns in values:
+                part = min(119, max(0, int((at - begin) / (end - begin) * 120)))
+                longest[part] = max(longest.get(part, 0), ns)
+            high = max(longest.values(), default=1)
+            told = [(part + 0.5, min(18, 19 - 18 * (ns / high) ** 0.5)) for part, ns in sorted(longest.items())]
+            shown_points = [tuple(float(number) for number in re.match(r"([\d.]+) 19V([\d.]+)$", point).groups()) for point in path.split("M")[1:]]
+            check(len(told) == len(shown_points) and all(x == part and abs(y - top) < 0.006 for (x, y), (part, top) in zip(shown_points, told)), view, name, shown_points[:4], told[:4])
+            check(not told or browser.value(f"ns_text({high})") in said, view, name, said, high)
 
 
 def asked(command):
@@ -424,6 +449,7 @@ def look(kind, traces, pages, own, compared_pages):
         check(compared > 10, browser.name, "compared only", compared, "rows")
         browser.show(pages[traces.index(robot)])
         check(same_chains(browser, "robot", robot), "the robot has no chains")
+        same_sparks(browser)
         if browser.name == "chromium":
             same_queries(browser, "callback", "/perception/costmap timer 96 ms", ["bins duration", "columns runs"])
             same_queries(browser, "topic", "/scan", ["heat", "bins latency", "bins gap", "columns latency"])
