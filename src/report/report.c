@@ -88,7 +88,8 @@ static unsigned needs_of(const struct report_options *options)
 		return REPORT_SUMMARY;
 	if (options->page)
 		return REPORT_SUMMARY | REPORT_PAGE | REPORT_WAITS | REPORT_TOTALS |
-		       REPORT_ACTIVITY | REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW;
+		       REPORT_ACTIVITY | REPORT_INTERVALS | REPORT_COSTS | REPORT_VIEW |
+		       (options->expect ? REPORT_EXPECT | REPORT_PATHS : 0);
 	for (unsigned i = 0; (section = report_section(i)); i++)
 		needs |= is_wanted(options, section) ? section->needs : 0;
 	return needs;

@@ -12,6 +12,7 @@
 #include "cli/common/common.h"
 #include "cli/input/report_told.h"
 #include "report/report.h"
+#include "report/sections/expect.h"
 
 char *report_page_command(char *buffer, size_t size, const char *verb, int argc, char **argv)
 {
@@ -75,7 +76,11 @@ static int write_page(struct answer *answer, struct report_options *report,
 	progress_clear(&answer->progress);
 	if (status == KYMO_EXIT_OK && !request->quiet && strcmp(report->page, "-") != 0)
 		fprintf(stderr, "page: %s\n", report->page);
-	return status;
+	if (status != KYMO_EXIT_OK || !expectations_broken(report->expect))
+		return status;
+	if (!request->quiet)
+		fprintf(stderr, "not as expected: %u\n", expectations_broken(report->expect));
+	return KYMO_EXIT_BUDGET;
 }
 
 int report_page_write(const struct report_page_request *request, int argc, char **argv,
@@ -89,6 +94,8 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 		.page_command = request->command,
 		.realtime = request->realtime,
 		.realtimes = request->realtimes,
+		.expect = request->expect,
+		.paths = request->paths,
 		.not_realtime = &(bool){ false },
 		.behaviour_failed = &(bool){ false },
 	};
@@ -106,6 +113,10 @@ int report_page_write(const struct report_page_request *request, int argc, char 
 	report.traces = answer.traces.count;
 	report.begin_ns = answer.begin_ns;
 	report.end_ns = answer.end_ns;
+	if (request->paths) {
+		request->paths->begin_ns = answer.begin_ns;
+		request->paths->end_ns = answer.end_ns;
+	}
 	report.operand = operand_of(&answer.traces, operand, sizeof(operand));
 	report.page = request->output ? request->output
 				      : default_name(&answer.traces, name, sizeof(name));

@@ -7,7 +7,10 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "caret/paths/caret_paths.h"
 #include "cli/input/input_traces.h"
+
+struct expectations;
 
 struct report_page_request {
 	const char *verb;    /* for messages */
@@ -20,6 +23,8 @@ struct report_page_request {
 	const struct cli_times *times;
 	const char *const *realtime; /* [realtimes] as of report_options */
 	unsigned realtimes;
+	struct expectations *expect; /* whether these held; NULL: none */
+	struct caret_options *paths; /* that expectations name; NULL: none */
 };
 
 /** report_page_command() - "kymo VERB WORDS", as a shell takes them. Return: @buffer. */
@@ -28,7 +33,8 @@ char *report_page_command(char *buffer, size_t size, const char *verb, int argc,
 /**
  * report_page_write() - write the page of the traces among the operands, and on stderr where it is
  *
- * Context: allocates, blocks. Return: exit status, or -1 with @err.
+ * Context: allocates, blocks. Return: exit status, KYMO_EXIT_BUDGET if an expectation did not hold;
+ * or -1 with @err.
  */
 int report_page_write(const struct report_page_request *request, int argc, char **argv,
 		      struct kymo_err *err);

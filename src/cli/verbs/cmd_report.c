@@ -88,7 +88,7 @@ static const struct opt opts[] = {
 	{ "expect", 'x', OPT_LIST, offsetof(struct options, expect), "FILE",
 	  "what is expected, as caret_report's callback_list.csv: frequencies, and bounds of "
 	  "response times; "
-	  "exit with 5 if it did not happen; may be repeated",
+	  "exit with 5 if it did not happen; --html shows the verdicts in the page; may be repeated",
 	  NULL },
 	{ "first-callback", 0, OPT_FLAG, offsetof(struct options, first_callback), NULL,
 	  "paths begin at the callback that publishes, not at the publication", NULL },
@@ -250,10 +250,15 @@ static int check_html(const struct options *o, struct kymo_err *err)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html is a format of its own; leave out --format");
 	if (o->section.count || selection_any(&o->selection) || o->sort || o->limit || o->model ||
-	    o->capture.count || o->path.count || o->architecture || o->expect.count || o->window_ns)
+	    o->capture.count || o->window_ns)
 		return err_set(err, KYMO_EXIT_USAGE,
 			       "--html writes a page of everything; it takes --begin, --end, "
-			       "--clock, --realtime and --merge, and no section, node or path");
+			       "--clock, --realtime, --expect and --merge, and no section, node "
+			       "or path");
+	if ((o->path.count || o->architecture) && !o->expect.count)
+		return err_set(err, KYMO_EXIT_USAGE,
+			       "with --html, --path and --architecture are for response times of "
+			       "--expect FILE; name that file");
 	return 0;
 }
 
@@ -284,16 +289,22 @@ static int of_summaries(int argc, char **argv, const char *command, const struct
 			struct kymo_err *err)
 {
 	bool lost = false;
-	int status = o->html ? report_summary_page(argc, argv, o->output, command, &lost, err)
-			     : report_summary(argc, argv, o->format, o->output, &lost, err);
+	int status;
 
+	if (o->expect.count)
+		return err_set(err, KYMO_EXIT_USAGE, "--expect needs a trace; a summary has no "
+			       "values over time");
+	status = o->html ? report_summary_page(argc, argv, o->output, command, &lost, err)
+			 : report_summary(argc, argv, o->format, o->output, &lost, err);
 	return status == KYMO_EXIT_OK && lost && o->strict ? KYMO_EXIT_LOSS : status;
 }
 
 static int page_of(int argc, char **argv, const char *command, const struct options *o,
 		   struct kymo_err *err)
 {
+	struct report_paths paths = { .architecture = NULL };
 	struct realtime_names realtime = { 0 };
+	struct report_options read = { .page = o->output };
 	struct report_page_request request = {
 		.verb = "report",
 		.command = command,
@@ -303,13 +314,17 @@ static int page_of(int argc, char **argv, const char *command, const struct opti
 		.times = &o->times,
 		.strict = o->strict,
 	};
-	int status = read_realtime(&realtime, o, err);
+	int status = read_options(o, &read, &realtime, &paths, err);
 
-	request.realtime = (const char *const *)realtime.name;
-	request.realtimes = realtime.count;
+	request.realtime = read.realtime;
+	request.realtimes = read.realtimes;
+	request.expect = read.expect;
+	request.paths = read.paths ? &paths.caret : NULL;
 	if (!status)
 		status = report_page_write(&request, argc, argv, err);
+	report_paths_free(&paths);
 	realtime_names_free(&realtime);
+	expectations_free(read.expect);
 	return status;
 }
 

@@ -78,7 +78,7 @@ function callback_page(entity) {
 				['busy', percent_text(busy(entity))], entity.waited ? ['runs that waited', count_text(entity.waited)] : null,
 				entity.waited_ns ? ['waited in all', ns_text(entity.waited_ns), entity.waited_ns] : null, entity.unfinished ? ['unfinished', count_text(entity.unfinished)] : null])),
 		el('div', { class: 'cols' },
-			panel('', null, dist_chart('How long it ran', entity.duration, query_button(bins_sql('duration_ns', from)))),
+			panel('', null, dist_chart('How long it ran', entity.duration, query_button(bins_sql('duration_ns', from)), undefined, budget_of(entity))),
 			series.runs && panel('', null, over_time('How long it ran', series.runs, 'runs', entity.parts === 1 ? query_button(columns_sql('duration_ns', 'start_ns', from, series.runs)) : null))),
 		entity.instance ? instance_panel(entity, entity.instance, true) : null,
 		cpu_panel(entity),

@@ -67,10 +67,10 @@ function dist_above(bins, total, x, top, bottom, left, width) {
 }
 
 // Words above the marks: a row higher where they would touch.
-function dist_marks(distribution, x, top, bottom, width) {
+function dist_marks(distribution, x, top, bottom, width, budget) {
 	const taken = [];
 	const marks = [['usually', distribution.p50], ['p99', distribution.p99], ['worst', distribution.max]].filter(
-		(mark, i, all) => i === 2 || ns_text(mark[1]) !== ns_text(all[i + 1][1]));
+		(mark, i, all) => i === 2 || ns_text(mark[1]) !== ns_text(all[i + 1][1])).concat(budget ? [['budget', budget]] : []);
 	return marks.map(([what, ns]) => {
 		const text = what + ' ' + ns_text(ns), room = text.length * 7 + 8;
 		const at = x(ns), from = Math.max(0, Math.min(at - room / 2, width - room));
@@ -83,16 +83,16 @@ function dist_marks(distribution, x, top, bottom, width) {
 	});
 }
 
-// What is it a distribution of, the distribution, and the command that gives its numbers.
-function dist_chart(title, distribution, command_button, error) {
+// What is it a distribution of, the distribution, and the command that gives its numbers. Budget: what is expected at most.
+function dist_chart(title, distribution, command_button, error, budget) {
 	if (!distribution)
 		return null;
-	const bins = bins_of(distribution), height = 216, top = 48, bottom = height - 24;
+	const bins = bins_of(distribution), height = 216, top = budget ? 63 : 48, bottom = height - 24;
 	let above = false;
 	const chart = picture(height, title + ': usually ' + ns_text(distribution.p50) + ', p99 ' +
-		ns_text(distribution.p99) + ', worst ' + ns_text(distribution.max), width => {
+		ns_text(distribution.p99) + ', worst ' + ns_text(distribution.max) + (budget ? ', budget ' + ns_text(budget) : ''), width => {
 		const left = above ? 56 : 6;
-		const low = Math.max(1, distribution.min), high = Math.max(distribution.max, low * 1.5);
+		const low = Math.max(1, Math.min(distribution.min, budget || Infinity)), high = Math.max(distribution.max, low * 1.5, budget || 0);
 		const x = logarithmic(low / 1.12, high * 1.12, left, width - 6);
 		return [axis_x(x, bottom, log_ticks(x.from, x.to), tick_text, bottom - top),
 			above ? dist_above(bins, distribution.count, x, top, bottom, left, width - left - 6)
@@ -101,7 +101,7 @@ function dist_chart(title, distribution, command_button, error) {
 			error && svg('g', { 'data-tip': 'The clocks of the hosts may be wrong by ' + ns_text(error) + ': what is left of this says nothing' },
 				svg('rect', { x: left, y: top, width: Math.max(0, x(error) - left), height: bottom - top, fill: 'var(--warn)', opacity: 0.12 }),
 				x(error) - left > 170 && svg('text', { x: left + 4, y: top + 12 }, 'below the error of the clocks')),
-			dist_marks(distribution, x, top, bottom, width)];
+			dist_marks(distribution, x, top, bottom, width, budget)];
 	});
 	const toggle = el('button', { class: 'quiet', type: 'button', 'aria-pressed': 'false', onclick: () => {
 		above = !above;

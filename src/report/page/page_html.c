@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "page/page_file.h"
 #include "report/page/page_internal.h"
+#include "report/sections/expect.h"
 #include "summary/findings.h"
 
 /* Made by the build. */
@@ -91,9 +92,36 @@ static void put_plain_table(FILE *out, const struct summary *summary, enum summa
 		fputs("</table>\n", out);
 }
 
-static void put_plain(FILE *out, const struct summary *summary)
+static void put_expectations(FILE *out, const struct expectations *all)
 {
+	const struct expect_verdict *verdict;
+
+	for (unsigned i = 0; all && (verdict = expectations_verdict(all, i)); i++) {
+		if (!i)
+			fputs("<table><caption>Expectations</caption><tr><th>verdict</th>"
+			      "<th>of</th><th>what</th><th>values</th><th>mean</th></tr>\n",
+			      out);
+		fprintf(out, "<tr><td>%s</td>",
+			verdict->is_kept       ? "held"
+			: verdict->is_measured ? "broken"
+					       : "could not be judged");
+		page_put_element(out, "<td>", verdict->object, "</td>");
+		fprintf(out, "<td>%s</td><td class=n>%" PRIu64 "</td><td class=n>", verdict->what,
+			verdict->count);
+		if (verdict->is_measured)
+			fprintf(out, "%.4g %s", verdict->mean, verdict->unit);
+		fputs("</td></tr>\n", out);
+	}
+	if (all && expectations_verdict(all, 0))
+		fputs("</table>\n", out);
+}
+
+static void put_plain(FILE *out, const struct page *page)
+{
+	const struct summary *summary = page->summary;
+
 	fputs("<noscript>\n<p>This browser runs no scripts: here are plain tables.</p>\n", out);
+	put_expectations(out, page->report->options->expect);
 	put_plain_table(out, summary, SUMMARY_CHAIN, "Chains: latency", SUMMARY_LATENCY);
 	put_plain_table(out, summary, SUMMARY_CALLBACK, "Callbacks: duration", SUMMARY_DURATION);
 	put_plain_table(out, summary, SUMMARY_TOPIC, "Topics: latency", SUMMARY_LATENCY);
@@ -108,7 +136,7 @@ static void put_all(FILE *out, const void *context)
 	const struct page *page = context;
 
 	put_lead(out, page);
-	put_plain(out, page->summary);
+	put_plain(out, page);
 }
 
 int page_write(struct page *page)

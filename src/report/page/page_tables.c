@@ -18,6 +18,8 @@ static void put_all(struct report *report)
 
 	for (unsigned i = 0; i < COUNT_OF(sections); i++)
 		sections[i](report);
+	if (report->options->expect)
+		report_validation(report);
 	if (report->totals) {
 		report_callback_cpu(report);
 		report_node_cpu(report);
