@@ -132,6 +132,30 @@ def same_sparks(browser):
             check(not told or browser.value(f"ns_text({high})") in said, view, name, said, high)
 
 
+def same_verdicts(browser, directory):
+    """What was expected: in words, the numbers are the report's, and a callback shows its budget."""
+    demo, lists, path = os.path.join(SHARED, "data", "caret-demo"), os.path.join(directory, "expected.csv"), os.path.join(directory, "expected.html")
+    if not existing(demo):
+        return
+    with open(lists, "w", encoding="utf-8") as file:
+        file.write("^/filter_node$,subscription_callback,/topic1,13\n/sensor,timer_callback,100000000,10\n/topic3,10\n/nowhere,1\ntarget,response_time,all,100\n")
+    words = [os.path.join(demo, "ctf"), "--architecture", os.path.join(demo, "architecture.yaml"), "--expect", lists]
+    run(KYMO, "report", *words, "--html", "-q", "-o", path, status=5)
+    verdicts = {"FAILED": "broken", "NOT_MEASURED": "could not be judged", "PASS": "held"}
+    told = [[verdicts[row["result"]], row["object"] or row["source"], row["what"], row["expected"], row["mean"], max(row["burst_lower"], row["burst_upper"]), row["count"]]
+            for result in verdicts for row in answer("report", *words, status=5)["validation"] if row["result"] == result]
+    browser.show(path)
+    shown_rows = browser.value("""[...document.querySelectorAll('table[aria-label=expectations] tbody tr')].map(row => { const cells = [...row.cells], number = at => cells[at].dataset.v === undefined ? null : Number(cells[at].dataset.v);
+        return [cells[0].innerText, cells[1].innerText.replace(' → ', ' -> '), cells[2].innerText, number(4), number(5), number(7), number(8)]; })""")
+    check(shown_rows == told and len({row[0] for row in told}) == 3, "verdicts:", shown_rows, told)
+    heading = browser.value("document.querySelector('table[aria-label=expectations]').closest('section').querySelector('h3').innerText")
+    check(heading == "Expectations: 2 broken, 1 could not be judged, 3 held", heading)
+    browser.view(browser.value("address(byName.get('callback\\n/sensor_dummy_node timer 100 ms')[0])"))
+    check("budget 100 ms" in browser.value("[...document.querySelectorAll('main figure svg text')].map(text => text.textContent)"), "no budget in the distribution")
+    walk(browser, "expectations", most=1)
+    quiet(browser, "expectations")
+
+
 def asked(command):
     """Return: rows that a copied command gives."""
     done = run("/bin/sh", "-c", command + " --format json", env=dict(os.environ, PATH=os.path.join(BUILD, "bin") + ":" + os.environ["PATH"]))
@@ -464,6 +488,7 @@ def look(kind, traces, pages, own, compared_pages):
             browser.show(pages[5])
             same_services(browser, own[5])
             same_cpu_queries(browser, os.path.dirname(pages[0]))
+            same_verdicts(browser, os.path.dirname(pages[0]))
             same_span_queries(browser, own[1], pages[traces.index(own[1])])
             narrow(browser, pages[traces.index(robot)])
             sizes(browser, [pages[0], pages[1], *pages[3:5], pages[len(own)]] + existing(os.path.join(os.path.dirname(pages[0]), "beside.html")))

@@ -118,6 +118,35 @@ static __attribute__((noinline)) int plan(int n) { return leaf(n) + (n > 1 ? pla
 int main(void) { int s = 0; for (int i = 0; i < 40; i++) s += plan(i % 7) + leaf(i); return s < 0; }"""
 
 
+DEMO = os.path.join(SHARED, "data", "caret-demo")
+# FAILED, twice PASS, PASS, NOT_MEASURED, FAILED, PASS, NOT_MEASURED
+EXPECTED = """^/filter_node$,subscription_callback,/topic1,13\n/sensor,timer_callback,100000000,10\n/topic3,10\n/nowhere,1
+target,response_time,all,100\ntarget,response_time,best,9999\nnobody,timer_callback,5,1\n"""
+
+
+def expectations(directory):
+    """The verdicts of --expect are those of the report's JSON, with paths and without; also for browsers without scripts."""
+    lists, path = os.path.join(directory, "expected.csv"), os.path.join(directory, "expected.html")
+    with open(lists, "w", encoding="utf-8") as file:
+        file.write(EXPECTED)
+    for more in [], ["--architecture", os.path.join(DEMO, "architecture.yaml")]:
+        words = ["report", os.path.join(DEMO, "ctf"), "--expect", lists, *more]
+        told = answer(*words, status=5)["validation"]
+        said = run(KYMO, *words, "--html", "--force", "-o", path, status=5).stderr
+        check(data_of(path, "expectations")["tables"][0]["validation"] == told, "the page has other verdicts", more)
+        results = collections.Counter(row["result"] for row in told)
+        check(results["PASS"] == (4 if more else 3) and results["NOT_MEASURED"] >= 2, results)
+        check(f"not as expected: {results['FAILED'] + results['NOT_MEASURED']}\n" in said, said)
+        with open(path, encoding="utf-8") as file:
+            plain = collections.Counter(re.findall("<tr><td>(held|broken|could not be judged)</td>", file.read()))
+        check([plain[words] for words in ("held", "broken", "could not be judged")] == [results[name] for name in ("PASS", "FAILED", "NOT_MEASURED")], plain, results)
+    run(KYMO, *words, "--html", "--force", "-q", "-o", path, "--strict", status=5)
+    check("--expect" in run(KYMO, "report", words[1], "--html", "--path", "/a -> /b -> /c", status=2).stderr, "--path without --expect")
+    summary = os.path.join(directory, "expected.summary")
+    run(KYMO, "report", words[1], "--format", "summary", "-o", summary)
+    check("needs a trace" in run(KYMO, "report", "--html", summary, "--expect", lists, status=2).stderr, "a summary with --expect")
+
+
 def functions(directory):
     """The flame graph of functions has the times and calls of the report's profile."""
     trace = os.path.join(directory, "functions")
@@ -206,6 +235,8 @@ def main(directory):
     check(any("<script>alert(1)" in name for name in names), "the hostile names are not in the page")
     cyclic(directory)
     functions(directory)
+    if existing(DEMO):
+        expectations(directory)
     folder = os.path.join(SHARED, "data", "ros2-traces")
     for given in fewer(existing(*(os.path.join(folder, name, "ctf") for name in ("discarded", "pair_intra", "pair_lifecycle", "streamed_relayd")))):
         look(given, directory)
