@@ -43,15 +43,15 @@ static const struct opt opts[] = {
 };
 
 /*
- * ---- operands: a trace exists, a chain has an arrow, a message is a number, everything else is a
- * callback ----
+ * ---- operands: a trace exists, a chain has an arrow, a message is a decimal number, everything
+ * else is a callback; one without a name is its address, 0x... ----
  */
 
 static int read_operand(struct why_options *why, const char *operand, struct kymo_err *err)
 {
 	if (strstr(operand, "->"))
 		why->pattern = operand;
-	else if (!text_read_u64(operand, &why->message))
+	else if (strncmp(operand, "0x", 2) == 0 || !text_read_u64(operand, &why->message))
 		why->callback = operand;
 	else if (!why->message)
 		return err_set(err, KYMO_EXIT_USAGE, "invalid message number 0: messages are numbered from 1");

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "report/why/report_why_internal.h"
+#include "summary/summary_collect.h"
 
 
 /* What is less of the time in the queue than this is not worth a word. */
@@ -126,7 +127,7 @@ static void because_row(const struct why_answer *answer, unsigned rank, const st
 
 	table_u64(t, rank + 1);
 	table_u64(t, part->hop);
-	table_text(t, model_callback_label(part->callback, text, sizeof(text)));
+	table_text(t, summary_callback_name(part->callback, text, sizeof(text)));
 	table_text(t, why_where(answer, part, text, sizeof(text)));
 	table_u64(t, part->is_group);
 	table_text(t, why_kind_name(part->kind));

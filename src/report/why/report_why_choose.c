@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "analysis/pass/under_way.h"
 #include "report/why/report_why_internal.h"
+#include "summary/summary_collect.h"
 
 /*
  * The chain is taken rather than the callback in it, unless it explains less than this share of its
@@ -21,7 +22,8 @@ bool why_is_asked(const struct why_answer *answer, const struct model_callback *
 
 	return (node && text_ros_glob(glob, node->full_name)) ||
 	       text_ros_glob(glob, callback->symbol) ||
-	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label)));
+	       text_ros_glob(glob, model_callback_label(callback, label, sizeof(label))) ||
+	       text_ros_glob(glob, summary_callback_name(callback, label, sizeof(label)));
 }
 
 /* How far the worst is above the usual one. @worst_ns: not start-up; 0: there is none. */

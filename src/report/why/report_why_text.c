@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "report/why/report_why_internal.h"
+#include "summary/summary_collect.h"
 
 /* An instance that is less than this above the usual one is a usual one itself. */
 #define NOTABLE 1.1
@@ -80,7 +81,7 @@ static void node_of(const struct why_hop *hop, char *buffer, size_t size)
 	if (node)
 		snprintf(buffer, size, "%s", node->full_name);
 	else
-		model_callback_label(hop->callback, buffer, (unsigned)size);
+		summary_callback_name(hop->callback, buffer, size);
 }
 
 char *why_by(const struct why_part *part, char *buffer, size_t size)
@@ -102,14 +103,14 @@ char *why_who(const struct why_instance *instance, const struct why_part *part, 
 
 	switch (part->kind) {
 	case WHY_QUEUED:
-		return model_callback_label(part->callback, buffer, (unsigned)size);
+		return summary_callback_name(part->callback, buffer, size);
 	case WHY_PREEMPTED:
 		return why_by(part, buffer, size);
 	case WHY_EXECUTING:
 	case WHY_BLOCKED:
 	case WHY_PAGE_FAULT:
 	case WHY_LATE:
-		return model_callback_label(hop->callback, buffer, (unsigned)size);
+		return summary_callback_name(hop->callback, buffer, size);
 	case WHY_CACHED:
 		node_of(hop - 1, buffer, size);
 		return buffer;
@@ -202,7 +203,7 @@ static void preempted_text(const struct why_instance *instance, const struct why
 }
 
 static void blocked_text(const struct why_cause *cause, const char *who, const char *time,
-			 const char *usual, char *buffer, size_t size)
+			 const char *usually, char *buffer, size_t size)
 {
 	char woke[64], by[96] = "", call[64] = "";
 
@@ -211,18 +212,20 @@ static void blocked_text(const struct why_cause *cause, const char *who, const c
 	if (cause->part->by_tid > 0)
 		snprintf(by, sizeof(by), "%s %s woke it", cause->pieces > 1 ? ", most of it until" : " until",
 			 why_by(cause->part, woke, sizeof(woke)));
-	snprintf(buffer, size, "%s was blocked %s%s while it ran%s, usually %s", who, time, call, by, usual);
+	snprintf(buffer, size, "%s was blocked %s%s while it ran%s%s", who, time, call, by, usually);
 }
 
 static void cause_text(const struct why_instance *instance, const struct why_cause *cause,
 		       char *buffer, size_t size)
 {
 	char who[WHY_LABEL_MAX], time[TEXT_QUANTITY_MAX], usual[TEXT_QUANTITY_MAX + 1], error[TEXT_QUANTITY_MAX] = "";
-	char major[64];
+	char major[64], usually[TEXT_QUANTITY_MAX + 16] = "";
 	int used;
 
 	text_ns(time, cause->ns);
-	within(usual, cause->usual_ns, cause->error_ns);
+	if (cause->answer->usual.total_ns >= 0)
+		snprintf(usually, sizeof(usually), ", usually %s",
+			 within(usual, cause->usual_ns, cause->error_ns));
 	if (cause->error_ns)
 		text_ns(error, cause->error_ns);
 	why_who(instance, cause->part, who, sizeof(who));
@@ -231,46 +234,46 @@ static void cause_text(const struct why_instance *instance, const struct why_cau
 		queued_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_EXECUTING:
-		used = snprintf(buffer, size, "%s ran %s, usually %s", who, time, usual);
+		used = snprintf(buffer, size, "%s ran %s%s", who, time, usually);
 		if (cause->part->faults && used > 0 && (size_t)used < size)
 			snprintf(buffer + used, size - (size_t)used, ", with %u page faults", cause->part->faults);
 		return;
 	case WHY_PAGE_FAULT:
 		snprintf(major, sizeof(major), ", %u of them read from a disk", cause->part->major);
-		snprintf(buffer, size, "%s spent %s in %u page faults%s, usually %s", who, time, cause->part->faults,
-			 cause->part->major ? major : "", usual);
+		snprintf(buffer, size, "%s spent %s in %u page faults%s%s", who, time, cause->part->faults,
+			 cause->part->major ? major : "", usually);
 		return;
 	case WHY_PUBLISH:
-		snprintf(buffer, size, "the publish call on %s took %s, usually %s", who, time, usual);
+		snprintf(buffer, size, "the publish call on %s took %s%s", who, time, usually);
 		return;
 	case WHY_TRANSPORT:
-		snprintf(buffer, size, "%s was %s on its way%s%s%s, usually %s", who, time,
-			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
+		snprintf(buffer, size, "%s was %s on its way%s%s%s%s", who, time,
+			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usually);
 		return;
 	case WHY_DDS:
-		snprintf(buffer, size, "the middleware worked %s on %s, usually %s", time, who, usual);
+		snprintf(buffer, size, "the middleware worked %s on %s%s", time, who, usually);
 		return;
 	case WHY_NETWORK:
-		snprintf(buffer, size, "%s was %s in the network%s%s%s, usually %s", who, time,
-			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usual);
+		snprintf(buffer, size, "%s was %s in the network%s%s%s%s", who, time,
+			 *error ? " (the hosts' clocks compare to " : "", error, *error ? ")" : "", usually);
 		return;
 	case WHY_CACHE:
-		snprintf(buffer, size, "%s was %s in the reader's cache until it was taken, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s was %s in the reader's cache until it was taken%s", who, time, usually);
 		return;
 	case WHY_TAKE:
-		snprintf(buffer, size, "%s took %s from receiving to the callback, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s took %s from receiving to the callback%s", who, time, usually);
 		return;
 	case WHY_PREEMPTED:
 		preempted_text(instance, cause, time, buffer, size);
 		return;
 	case WHY_BLOCKED:
-		blocked_text(cause, who, time, usual, buffer, size);
+		blocked_text(cause, who, time, usually, buffer, size);
 		return;
 	case WHY_LATE:
 		snprintf(buffer, size, "%s started %s late, and no callback held its executor", who, time);
 		return;
 	case WHY_CACHED:
-		snprintf(buffer, size, "%s held it %s until it was published, usually %s", who, time, usual);
+		snprintf(buffer, size, "%s held it %s until it was published%s", who, time, usually);
 		return;
 	}
 }
@@ -306,6 +309,6 @@ char *why_target_label(const struct why_answer *answer, char *buffer, unsigned s
 	if (answer->target.is_chain)
 		return chains_label(chains_path(answer->chains, answer->target.index), buffer,
 				    size);
-	return model_callback_label(model_callback(answer->model, answer->target.index), buffer,
-				    size);
+	return summary_callback_name(model_callback(answer->model, answer->target.index), buffer,
+				     size);
 }
