@@ -313,6 +313,7 @@ static int find(struct why_answer *answer, struct kymo_err *err)
 		/* What the finding names cannot be taken apart: the worst of all, then. */
 		answer->options = o;
 		*answer->name = '\0';
+		answer->tells_finding = *answer->finding;
 		chains = chains_of(answer);
 		if (pass(answer, &chains, NULL, 0, err))
 			return -1;

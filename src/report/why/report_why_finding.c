@@ -17,6 +17,23 @@ static bool is_explained(const struct summary_finding *finding)
 	return finding->kind == SUMMARY_FINDING_CHAIN || *summary_finding_ask(finding);
 }
 
+/*
+ * What the other verbs say first is said here, too, unless the sentence about the instance says it.
+ * Return: is @finding what is to be explained?
+ */
+static bool tell(struct why_answer *answer, const struct summary *summary,
+		 struct summary_finding *finding)
+{
+	if (!summary_findings(summary, finding, 1) || finding->kind == SUMMARY_FINDING_TRUST) {
+		summary_nothing_text(summary, answer->nothing, sizeof(answer->nothing));
+		return false;
+	}
+	summary_finding_text(summary, finding, answer->finding, sizeof(answer->finding));
+	answer->tells_finding = finding->kind == SUMMARY_FINDING_LOSS ||
+				finding->kind == SUMMARY_FINDING_TIMER || !is_explained(finding);
+	return is_explained(finding);
+}
+
 /* A lost message is explained by the chain from its topic to who did not receive it; the others by
  * their names. */
 static void choose(struct why_answer *answer, const struct summary *summary)
@@ -24,15 +41,12 @@ static void choose(struct why_answer *answer, const struct summary *summary)
 	struct summary_finding finding;
 	const char *ask;
 
-	if (!summary_findings(summary, &finding, 1) || !is_explained(&finding))
-		if (!summary_slowest(summary, &finding))
-			return;
+	if (!tell(answer, summary, &finding) && !summary_slowest(summary, &finding))
+		return;
 	ask = finding.kind == SUMMARY_FINDING_CHAIN ? finding.entity->name
 						    : summary_finding_ask(&finding);
 	if (strlen(ask) >= sizeof(answer->ask))
 		return;
-	if (finding.kind == SUMMARY_FINDING_LOSS || finding.kind == SUMMARY_FINDING_TIMER)
-		summary_finding_text(summary, &finding, answer->finding, sizeof(answer->finding));
 	answer->is_of_programs =
 		finding.kind == SUMMARY_FINDING_LOOP || finding.kind == SUMMARY_FINDING_SPAN;
 	if (finding.kind != SUMMARY_FINDING_LOSS && !answer->is_of_programs) {

@@ -30,7 +30,9 @@ struct why_answer {
 	char ask[4096];            /* as a pattern, */
 	char name[4096];           /* or as the name of a chain or a callback; "": not so */
 	bool is_of_programs;       /* it names a loop or a span */
-	char finding[2048]; /* the first finding, if it is not about a slow instance; or "" */
+	char finding[2048];        /* the first finding; "": there is none */
+	bool tells_finding;        /* the sentence about the instance does not say it */
+	char nothing[1400];        /* nothing was named, and nothing stands out: says so; or "" */
 	const char *path;
 	struct kymo_ctf_reader *reader;
 	struct table *table;
@@ -149,6 +151,8 @@ void why_print_wire(struct why_answer *answer);
 
 /* report_why_print.c */
 void why_print(struct why_answer *answer);
+/* What stands out in the trace, before what is explained. */
+void why_print_finding(const struct why_answer *answer);
 void why_print_parts(struct why_answer *answer);
 
 #define WHY_BAR_MIN 12

@@ -300,6 +300,14 @@ static void print_hidden(struct why_answer *answer)
 	table_value_text(t, "hidden_startup", "Hidden", text);
 }
 
+void why_print_finding(const struct why_answer *answer)
+{
+	if (answer->tells_finding)
+		table_value_text(answer->table, "finding", "Finding", answer->finding);
+	else if (*answer->nothing)
+		table_value_text(answer->table, "nothing", "Finding", answer->nothing);
+}
+
 void why_print(struct why_answer *answer)
 {
 	const struct why_instance *worst = &answer->instance[0];
@@ -307,8 +315,7 @@ void why_print(struct why_answer *answer)
 	struct table *t = answer->table;
 	char text[8192];
 
-	if (*answer->finding)
-		table_value_text(t, "finding", "Finding", answer->finding);
+	why_print_finding(answer);
 	table_value_text(t, "sentence", "Why", why_sentence(answer, 0, text, sizeof(text)));
 	if (*why_lost_text(answer, text, sizeof(text)) || answer->options->format != TABLE_TEXT)
 		table_value_text(t, "lost_messages", "Lost on the way", text);
@@ -317,7 +324,8 @@ void why_print(struct why_answer *answer)
 	table_value_text(t, "trace", "Trace", answer->path);
 	table_value_text(t, "at", "Begun at", why_offset(answer, worst->begin_ns, text, sizeof(text)));
 	value_within(answer, "latency_ns", "Latency", worst->total_ns, error_ns);
-	value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
+	if (answer->target.count > 1 || answer->options->format != TABLE_TEXT)
+		value_within(answer, "usual_ns", "Usually (p50)", answer->target.usual_ns, error_ns);
 	if (error_ns || answer->options->format != TABLE_TEXT)
 		table_value_ns(t, "error_ns", "Between hosts, error up to", error_ns);
 	table_value_u64(t, "count", "Instances", answer->target.count);

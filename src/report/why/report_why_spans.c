@@ -307,6 +307,7 @@ int why_spans_answer(struct why_answer *answer, struct why_said *said, struct ky
 		why_spans_label(spans, said->worst, sizeof(said->worst));
 		why_spans_sentence(spans, 0, said->why, sizeof(said->why));
 	} else if (status > 0) {
+		why_print_finding(answer);
 		why_spans_print(spans, answer->table);
 	} else if (!status && o->callback) {
 		look_for_name(answer, spans);
