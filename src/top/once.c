@@ -244,14 +244,34 @@ static const struct table_column finding_columns[] = {
 	{ "ns", NULL },           { "at_ns", NULL }, { "culprit", NULL },
 };
 
-static void put_findings(struct table *table, struct board *board)
+/* Return: did it say that nothing stands out? What is missing in a trace is no news of the robot. */
+static bool put_nothing(const struct once *once, struct table *table,
+			const struct summary_finding *of, unsigned count)
 {
+	const struct board *board = source_board(once->source);
+	const struct selection *selection = once->options->selection;
+	char text[1400] = "Nothing stands out.";
+
+	if ((count && of->kind != SUMMARY_FINDING_TRUST) || !board_summary(board))
+		return false;
+	if (!selection || !selection_any(selection))
+		summary_nothing_text(board_summary(board), text, sizeof(text));
+	table_value_text(table, "nothing", "Finding", text);
+	return true;
+}
+
+static void put_findings(const struct once *once, struct table *table, enum table_format format)
+{
+	struct board *board = source_board(once->source);
 	const struct summary_finding *of;
 	const unsigned count = board_findings(board, &of);
+	const bool nothing = put_nothing(once, table, of, count);
 	char text[2200];
 
-	table_section(table, "findings", "What stands out", finding_columns,
-		      COUNT_OF(finding_columns));
+	if (nothing && !count && format == TABLE_TEXT)
+		return;
+	table_section(table, "findings", nothing ? "What limits the numbers" : "What stands out",
+		      finding_columns, COUNT_OF(finding_columns));
 	for (unsigned i = 0; i < count; i++) {
 		const struct summary_part *cause = &of[i].cause;
 
@@ -295,7 +315,7 @@ static int put(const struct once *once, struct table *table, enum table_format f
 	if (*source_note(once->source))
 		table_value_text(table, "note", "Note", source_note(once->source));
 	if (format != TABLE_CSV)
-		put_findings(table, board);
+		put_findings(once, table, format);
 	for (unsigned page = 0; page < BOARD_PAGES; page++)
 		if (format == TABLE_JSON || (int)page == once->options->page)
 			rc |= put_page(table, board, (enum board_page)page);
@@ -334,7 +354,12 @@ int top_once(const struct top_options *options, enum table_format format, bool *
 	rc = source_run(once.source, step, &once, err);
 	board_totals(source_board(once.source), &totals);
 	*lost = totals.lost > 0;
-	if (rc == 0 && !totals.processes)
+	if (rc == 0 && !totals.processes && options->trace)
+		rc = err_set(err, KYMO_EXIT_EMPTY,
+			     "%s: nothing to show: no events of ROS 2 nor of kymo.h; \"kymo info\" "
+			     "lists what it contains",
+			     options->trace);
+	else if (rc == 0 && !totals.processes)
 		rc = options->hint && *options->hint
 			     ? err_set(err, KYMO_EXIT_EMPTY,
 				       "nothing to show: %s: \"kymo top --attach\" shows them",
