@@ -7,6 +7,8 @@ import collections
 import glob
 import json
 import os
+import re
+import shlex
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
@@ -45,6 +47,17 @@ def same_rows(trace, of_file, top):
     return sum(map(len, (of_file[kind] for kind in ("callbacks", "topics", "spans", "chains"))))
 
 
+def same_nothing(trace, why, sentence, screen):
+    """All say in the same words that nothing stands out, and what is slowest; `why` explains that, also when asked as `report` says."""
+    text = [run(KYMO, *words, trace).stdout for words in (("why",), ("top", "--once"))]
+    check(sentence.startswith("Nothing stands out.") and "ok " + sentence in screen, trace, "top:", sentence, "report:", screen)
+    check(why["nothing"] == sentence and why.get("callback", "") in sentence, trace, "why:", why["nothing"], why.get("callback"), "top:", sentence)
+    check(all(f"\nFinding: {sentence}\n" in "\n" + each and "What stands out" not in each for each in text), trace, sentence, "is not said:", *text)
+    command = re.search(r"kymo (why .*)", run(KYMO, "report", trace).stdout).group(1)
+    asked = as_json(*[trace if word == "TRACE" else word for word in shlex.split(command)])
+    check(asked["sentence"] == why["sentence"] and "nothing" not in asked, trace, command, asked["sentence"], "why:", why["sentence"])
+
+
 def same(trace, directory):
     """Return: what kind of finding it is."""
     report, top, why = as_json("report", trace), as_json("top", "--once", trace), as_json("why", trace)
@@ -59,9 +72,10 @@ def same(trace, directory):
     check((of_file[0]["kind"], of_file[0]["name"], of_file[0]["worst_ns"]) == (first["kind"], first["name"], first["worst_ns"]) if first else not of_file,
           trace, "the file of the summary:", of_file, "report:", first)
     if not first or first["kind"] == "trust":
-        check("ok Nothing stands out." in screen, trace, "no finding, and not said", screen)
         check(not why.get("finding"), trace, "why has a finding", why.get("finding"))
+        same_nothing(trace, why, top["nothing"], screen)
         return "none"
+    check(not why.get("nothing") and not top.get("nothing"), trace, "there are findings, and yet:", why.get("nothing"), top.get("nothing"))
     check(" 1 " + " ".join(first["text"].split()) in screen, trace, "the first screen has not", first["text"], screen)
     if first["kind"] in ("loss", "holds") and why.get("finding"):
         check(why["finding"] == first["text"], trace, "why:", why["finding"], "report:", first["text"])
