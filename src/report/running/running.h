@@ -44,11 +44,12 @@ int64_t running_until(const struct running *running);
 
 /**
  * running_write() - a block; the next one begins
- * @rows: of a section, at most
+ * @rows: of a section, at most, if @lines is 0
+ * @lines: of the terminal that it may take: what fits, the last sections are left out; 0: all
  *
  * Return: 0, or -1 with @err: no memory.
  */
-int running_write(struct running *running, struct table *table, unsigned rows,
+int running_write(struct running *running, struct table *table, unsigned rows, unsigned lines,
 		  struct kymo_err *err);
 
 /** running_lost() - events and packets, since the beginning. */

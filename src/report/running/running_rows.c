@@ -15,7 +15,38 @@ struct running_row {
 	uint64_t count;
 };
 
+#define SECTION_LINES 3u /* of a terminal: one that is empty, title, head */
+#define NOTE_LINES 2u
+#define LEAST_LINES 6u /* with fewer a section is left out, */
+#define FAIR_LINES 8u  /* and with fewer for each, the last ones are */
+
+/* What a section may take. */
+struct running_room {
+	unsigned rows;     /* at most, if lines are not limited */
+	unsigned lines;    /* that are left; 0: not limited */
+	unsigned sections; /* that are to come, with this one */
+};
+
 /* ---- rows ---- */
+
+/* Return: the rows of a section, of @count that there are; takes their lines. */
+static unsigned take_room(struct running_room *room, unsigned count, bool note)
+{
+	const unsigned around = SECTION_LINES + (note ? NOTE_LINES : 0);
+	unsigned sections = room->lines / FAIR_LINES, share;
+
+	if (!room->lines)
+		return count < room->rows ? count : room->rows;
+	sections = !sections ? 1 : sections < room->sections ? sections : room->sections;
+	share = room->lines / sections;
+	share = share > around ? share - around : 1;
+	count = count < share ? count : share;
+	/* One that has no rows says so in a line. */
+	share = around + (count ? count : 1);
+	room->lines -= share < room->lines ? share : room->lines - 1;
+	room->sections--;
+	return count;
+}
 
 static int by_key(const void *a, const void *b)
 {
@@ -66,10 +97,11 @@ static void cells_times(struct table *table, const struct histogram *times)
 }
 
 /* Sorts and cuts to what is shown. Return: how many. */
-static unsigned order(struct running_row *row, unsigned count, unsigned most)
+/* @note: a line about hidden rows follows. Return: how many rows there is room for. */
+static unsigned order(struct running_row *row, unsigned count, struct running_room *room, bool note)
 {
 	qsort(row, count, sizeof(*row), by_key);
-	return count < most ? count : most;
+	return take_room(room, count, note);
 }
 
 /* ---- sections ---- */
@@ -139,11 +171,12 @@ static void callback_row(const struct running *running, struct table *table,
 }
 
 static void callbacks(struct running *running, struct table *table, struct running_row *row,
-		      unsigned most)
+		      struct running_room *room)
 {
 	unsigned count = 0;
 
 	table_section(table, "callbacks", "Callbacks, busiest first", callback_columns, COUNT_OF(callback_columns));
+	table_rank(table, "node source busy max_ns count p99_ns");
 	for (unsigned i = 0; i < running->callbacks.count; i++) {
 		const struct running_tally *tally = &running->callbacks.of[i];
 		const struct model_callback *callback =
@@ -155,7 +188,7 @@ static void callbacks(struct running *running, struct table *table, struct runni
 				(double)tally->times.sum, callback, node_name(callback), 0,
 			};
 	}
-	count = order(row, count, most);
+	count = order(row, count, room, running->hidden);
 	for (unsigned i = 0; i < count; i++)
 		callback_row(running, table, row[i].of);
 	note_hidden(running, table);
@@ -167,7 +200,7 @@ static const struct table_column topic_columns[] = {
 };
 
 static void topics(struct running *running, struct table *table, struct running_row *row,
-		   unsigned most)
+		   struct running_room *room)
 {
 	unsigned count = 0;
 
@@ -183,7 +216,7 @@ static void topics(struct running *running, struct table *table, struct running_
 				(double)(tally->count + tally->taken), topic, topic->name, 0,
 			};
 	}
-	count = order(row, count, most);
+	count = order(row, count, room, running->hidden);
 	for (unsigned i = 0; i < count; i++) {
 		const struct model_topic *topic = row[i].of;
 		const struct running_tally *tally = &running->topics.of[topic->index];
@@ -202,7 +235,7 @@ static const struct table_column process_columns[] = {
 };
 
 static void processes(struct running *running, struct table *table, struct running_row *row,
-		      unsigned most)
+		      struct running_room *room)
 {
 	const struct map_slot *slot;
 	unsigned count = 0;
@@ -218,7 +251,7 @@ static void processes(struct running *running, struct table *table, struct runni
 				(double)process->count, process, process->name, 0,
 			};
 	}
-	count = order(row, count, most);
+	count = order(row, count, room, false);
 	for (unsigned i = 0; i < count; i++) {
 		const struct running_process *process = row[i].of;
 
@@ -251,7 +284,7 @@ static unsigned join_names(struct running_row *row, unsigned count)
 }
 
 static void events(struct running *running, struct table *table, struct running_row *row,
-		   unsigned most)
+		   struct running_room *room)
 {
 	unsigned count = 0;
 
@@ -262,7 +295,7 @@ static void events(struct running *running, struct table *table, struct running_
 				(double)running->classes[i], NULL,
 				kymo_ctf_class(running->reader, i)->name, running->classes[i],
 			};
-	count = order(row, join_names(row, count), most);
+	count = order(row, join_names(row, count), room, false);
 	for (unsigned i = 0; i < count; i++) {
 		cell_name(table, row[i].name);
 		table_u64(table, row[i].count);
@@ -283,25 +316,45 @@ static size_t rows_most(const struct running *running)
 	return most;
 }
 
-int running_write(struct running *running, struct table *table, unsigned most, struct kymo_err *err)
+static unsigned facts(const struct running *running, struct table *table)
 {
+	unsigned lines = 2;
+
+	table_value_u64(table, "events", "Events", running->events);
+	table_value_ns(table, "span_ns", "In", running->last_ns - running->first_ns);
+	if (running->lost_events) {
+		table_value_u64(table, "lost_events", "Lost events", running->lost_events);
+		lines++;
+	}
+	if (running->lost_packets) {
+		table_value_u64(table, "lost_packets", "Missing packets", running->lost_packets);
+		lines++;
+	}
+	return lines;
+}
+
+int running_write(struct running *running, struct table *table, unsigned rows, unsigned lines,
+		  struct kymo_err *err)
+{
+	static void (*const write[])(struct running *, struct table *, struct running_row *,
+				     struct running_room *) = { callbacks, topics, processes,
+								events };
+	const bool is_there[] = { running->callbacks.count, running->topics.count,
+				  running->processes.count, true };
 	struct running_row *row = calloc(rows_most(running), sizeof(*row));
+	struct running_room room = { .rows = rows };
+	unsigned used;
 
 	if (!row)
 		return err_no_memory(err);
-	table_value_u64(table, "events", "Events", running->events);
-	table_value_ns(table, "span_ns", "In", running->last_ns - running->first_ns);
-	if (running->lost_events)
-		table_value_u64(table, "lost_events", "Lost events", running->lost_events);
-	if (running->lost_packets)
-		table_value_u64(table, "lost_packets", "Missing packets", running->lost_packets);
-	if (running->callbacks.count)
-		callbacks(running, table, row, most);
-	if (running->topics.count)
-		topics(running, table, row, most);
-	if (running->processes.count)
-		processes(running, table, row, most);
-	events(running, table, row, most);
+	used = facts(running, table);
+	if (lines)
+		room.lines = lines > used ? lines - used : 1;
+	for (unsigned i = 0; i < COUNT_OF(write); i++)
+		room.sections += is_there[i];
+	for (unsigned i = 0; i < COUNT_OF(write); i++)
+		if (is_there[i] && (!i || !room.lines || room.lines >= LEAST_LINES))
+			write[i](running, table, row, &room);
 	free(row);
 	running_forget(running);
 	return 0;

@@ -11,11 +11,9 @@
 #include "cli/input/answer.h"
 #include "cli/input/trace_time.h"
 
-#define ROWS		10u	/* of a section */
-#define ROWS_LEAST	8u
-#define SECTIONS	4u
-#define SECTION_LINES	4u	/* title, head and what is around */
-#define CLEAR		"\033[H\033[2J"
+#define ROWS 10u /* of a section, where nothing says how many fit */
+#define OWN_LINES 2u /* the time, and where the cursor is */
+#define CLEAR "\033[H\033[2J"
 
 /* A trace that does not exist yet is not an error. */
 static int show_open(struct live_show *show, const char *path, struct kymo_err *err)
@@ -73,16 +71,16 @@ static int count_all(struct live_show *show, struct kymo_err *err)
 	return more < 0 ? -1 : 0;
 }
 
-/* Rows of each section: all for programs, as many as a terminal has for people. */
-static unsigned rows_that_fit(const struct live_show *show)
+/* The tables take a screen of the terminal and no more. Return: the lines for them; 0: any. */
+static unsigned fit(struct table *table)
 {
 	struct winsize window;
 
-	if (show->format != TABLE_TEXT)
-		return UINT_MAX;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) < 0 || window.ws_row < ROWS_LEAST * SECTIONS)
-		return ROWS;
-	return (window.ws_row - SECTIONS * SECTION_LINES) / SECTIONS;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) < 0)
+		return 0;
+	if (window.ws_col)
+		table_fit(table, window.ws_col);
+	return window.ws_row > OWN_LINES ? window.ws_row - OWN_LINES : 0;
 }
 
 int live_show_block(struct live_show *show, struct kymo_err *err)
@@ -90,6 +88,7 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 	const bool screen = show->format == TABLE_TEXT && isatty(STDOUT_FILENO);
 	char when[CLI_TIME_MAX];
 	struct table *table;
+	unsigned lines = 0;
 	int rc;
 
 	if (!show->running || running_is_empty(show->running))
@@ -99,9 +98,12 @@ int live_show_block(struct live_show *show, struct kymo_err *err)
 		(void)fputs(CLEAR, stdout);
 	if (table_open(&table, stdout, show->format) < 0)
 		return err_no_memory(err);
+	if (screen)
+		lines = fit(table);
 	cli_print_point(when, running_until(show->running));
 	table_value_text(table, "until", "Until", when);
-	rc = running_write(show->running, table, rows_that_fit(show), err);
+	rc = running_write(show->running, table, show->format == TABLE_TEXT ? ROWS : UINT_MAX,
+			   lines, err);
 	/* what is wrong with the output is seen at the next flush */
 	(void)table_close(table);
 	if (!screen && show->format == TABLE_TEXT)
