@@ -92,6 +92,18 @@ def uses_room(place):
     check(not any("..." in row or "…" in row for row in large), "names are cut where there is room:", large)
 
 
+def stays(place):
+    """`kymo live --top` takes the screen and no more; what there is no room for are its last tables."""
+    tables = []
+    for size in (24, 80), (50, 200):
+        status, text = Terminal(place, size, "live", os.path.join(TRACE, "ctf"), "--top").end()
+        lines = lines_of(text.split("\x1b[H\x1b[2J")[-1])
+        check(not status and len(lines) <= size[0], "live --top at", size, "ends with", status, "and has", len(lines), "lines:", text)
+        check(max(map(len, lines)) <= size[1], "live --top at", size, "has rows that are too wide:", text)
+        tables.append([line.split(",")[0] for line in lines if re.search(r", \w+est|, most", line)])
+    check(tables == [["Callbacks", "Topics"], ["Callbacks", "Topics", "Processes", "Events"]], "live --top has the tables", tables)
+
+
 def leaves_out(place):
     words = ("report", TRACE, "--section", "callbacks")
     narrow = Terminal(place, (24, 80), *words).end()[1]
@@ -194,6 +206,7 @@ def main(work):
     place = private(work, ROS_TRACE_DIR=work)
     fits(place)
     uses_room(place)
+    stays(place)
     leaves_out(place)
     colors(place)
     helps(place)
