@@ -315,7 +315,7 @@ static const char *why_empty(const struct flow *flow, char *buffer, size_t size)
 		snprintf(buffer, size, "No such message was published in the trace. `kymo report --section "
 			 "messages --format csv` lists them with their ids.");
 	else if (!model_facts(flow->model)->ros_events)
-		snprintf(buffer, size, "%s", flow_no_ros(flow->reader));
+		snprintf(buffer, size, "%s", flow_no_ros(flow->reader, options->pattern));
 	else if (options->pattern)
 		snprintf(buffer, size, "No message followed this chain. `kymo flow` without a chain lists those of "
 			 "the trace; --latest also follows timers that publish what was received before.");

@@ -24,17 +24,18 @@ void flow_print_trace(struct flow *flow)
 		table_value_text(flow->table, "clock", "Simulation's clock", simclock_text(clock, text, sizeof(text)));
 }
 
-const char *flow_no_ros(const struct kymo_ctf_reader *reader)
+const char *flow_no_ros(const struct kymo_ctf_reader *reader, bool is_chain)
 {
 	for (unsigned i = 0; i < kymo_ctf_class_count(reader); i++) {
 		const struct kymo_ctf_event_class *class = kymo_ctf_class(reader, i);
 
 		if (strncmp(class->name, "ros2:", 5) && strchr(class->name, ':') &&
 		    strcmp(kymo_ctf_trace(reader, class->trace)->tracer, "kymo") == 0)
-			return "The trace has no events of ROS 2, but events of kymo.h: `kymo "
-			       "report` shows their "
-			       "loops, spans, counters and instants, and `kymo why` explains the "
-			       "worst of them.";
+			return is_chain ? "The trace has no events of ROS 2, but events of kymo.h: "
+					  "`kymo report` shows their loops, spans, counters and "
+					  "instants, and `kymo why` explains the worst of them."
+					: "The trace has no events of ROS 2, and no loop or span of "
+					  "kymo.h ended: `kymo report` shows instants and counters.";
 	}
 	return "The trace has no events of ROS 2. `kymo info` lists what it contains.";
 }

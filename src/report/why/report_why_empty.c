@@ -78,7 +78,7 @@ const char *why_empty(const struct why_answer *answer, char *buffer, size_t size
 			 "lists those that it has.",
 			 o->callback, *answer->near ? " Did you mean " : "", answer->near, *answer->near ? "?" : "");
 	else if (!model_facts(answer->model)->ros_events)
-		snprintf(buffer, size, "%s", flow_no_ros(answer->reader));
+		snprintf(buffer, size, "%s", flow_no_ros(answer->reader, o->pattern));
 	else if (o->callback && near_name(answer))
 		snprintf(buffer, size, "No callback of '%s' ran. Did you mean %s?", o->callback, near_name(answer));
 	else if (o->callback)

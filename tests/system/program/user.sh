@@ -87,6 +87,17 @@ has '^Worst: span (named|function):'
 has '^Why: .* itself took ' && has 'usually' 0
 "$KYMO_BUILD/bin/kymo" why "$work/named.trace" >"$work/text" 2>&1 || die "why: $(cat "$work/text")"
 has '^Worst: span (named|function):'
+# A program of instants only has nothing that `flow` or `why` could take apart; they say where the instants are.
+echo '#include <kymo/kymo.h>
+int main(void) { KYMO_INSTANT("only", "once"); return 0; }' >"$work/only.c"
+$cc -std=gnu11 -I"$KYMO_SOURCE/include" -o "$work/only" "$work/only.c" -L"$KYMO_BUILD/lib" -lkymo -Wl,-rpath,"$KYMO_BUILD/lib" || die "only"
+"$KYMO_BUILD/bin/kymo" record -q -o "$work/only.trace" -- "$work/only" || die "only: $?"
+for verb in flow why; do
+	status=0; "$KYMO_BUILD/bin/kymo" $verb "$work/only.trace" >"$work/text" 2>&1 || status=$?
+	[ $status = 6 ] && has '^Nothing to show: The trace has no events of ROS 2, and no loop or span of kymo.h ended: .kymo report. shows instants' ||
+		die "$verb: $status: $(cat "$work/text")"
+done
+"$KYMO_BUILD/bin/kymo" report "$work/only.trace" >"$work/text" && has '^only +once ' || die "report: $(cat "$work/text")"
 "$KYMO_BUILD/bin/kymo" report --section cputime "$work/named.trace" >"$work/text" 2>&1 && die "cputime shows something"
 has 'lttng' 0 && has 'Nothing to show: .*kymo record --kernel'
 echo '#include <kymo/kymo.h>
