@@ -4,62 +4,46 @@
  * client from the request to the response, a slice at the service while it was served, and one
  * arrow: the callback that sent the request, the request, the service, its callback, the response.
  */
-#include "export/perfetto/perfetto_internal.h"
+#include "export/perfetto/perfetto_lanes.h"
 
-#include <stdio.h>
-
-#define LABEL_MAX 512
 /* differs from the numbers of programs before they are mixed */
 #define CALL_FLOWS (UINT64_C(1) << 62)
 
-/* The object that a track belongs to. */
-struct owner {
-	enum entity entity;
-	enum by by;
-	uint32_t index;
-	const struct model_node *node;
-	const char *kind, *name;
-	int64_t period_ns;		/* of a timer, which has no other name */
-};
-
-static struct owner of_subscription(const struct model_subscription *subscription)
+static struct perfetto_owner of_subscription(const struct model_subscription *subscription)
 {
-	return (struct owner){ ENTITY_CALLBACK, BY_RUNS, subscription->index, subscription->node, "callback",
-			       subscription->topic ? subscription->topic->name : "", 0 };
+	return (struct perfetto_owner){ ENTITY_CALLBACK,
+					BY_RUNS,
+					subscription->index,
+					subscription->node,
+					"callback",
+					subscription->topic ? subscription->topic->name : "",
+					0 };
 }
 
-static struct owner of_timer(const struct model_timer *timer)
+static struct perfetto_owner of_timer(const struct model_timer *timer)
 {
-	return (struct owner){ ENTITY_TIMER, BY_TIMER, timer->index, timer->node, "timer", NULL,
-			       timer->period_ns };
+	return (struct perfetto_owner){ ENTITY_TIMER, BY_TIMER, timer->index,    timer->node,
+					"timer",      NULL,     timer->period_ns };
 }
 
-static struct owner of_service(const struct model_service *service)
+static struct perfetto_owner of_service(const struct model_service *service)
 {
-	return (struct owner){ ENTITY_SERVICE, BY_SERVICE, service->index, service->node, "service",
-			       service->name, 0 };
+	return (struct perfetto_owner){
+		ENTITY_SERVICE, BY_SERVICE, service->index, service->node, "service",
+		service->name,  0
+	};
 }
 
-static struct owner of_client(const struct model_service *client)
+static struct perfetto_owner of_client(const struct model_service *client)
 {
-	return (struct owner){ ENTITY_CLIENT, BY_CLIENT, client->index, client->node, "client",
-			       client->name, 0 };
-}
-
-static struct pft_track *lane_make(struct exporter *exporter, const struct owner *owner,
-				   struct pft_track *first)
-{
-	char name[LABEL_MAX], period[32];
-	struct pft_look look = { .name = name, .has_lanes = !first, .lane_of = first };
-
-	snprintf(period, sizeof(period), "%g ms", (double)owner->period_ns / 1e6);
-	snprintf(name, sizeof(name), "%s %s %s", export_node_name(owner->node), owner->kind,
-		 owner->name ? owner->name : period);
-	return export_entity(exporter, owner->node, owner->entity, owner->index, &look);
+	return (struct perfetto_owner){
+		ENTITY_CLIENT, BY_CLIENT, client->index, client->node, "client", client->name, 0
+	};
 }
 
 /* "/planner calls /map"; as pft_string(). */
-static uint32_t part_name(struct exporter *exporter, const struct owner *owner, enum call_part part)
+static uint32_t part_name(struct exporter *exporter, const struct perfetto_owner *owner,
+			  enum call_part part)
 {
 	struct lanes *lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
 	static const char *const verb[CALL_PARTS] = {
@@ -75,46 +59,6 @@ static uint32_t part_name(struct exporter *exporter, const struct owner *owner, 
 	return lanes ? lanes->name[part] : 0;
 }
 
-/* A row of @owner that is free from @begin_ns to @end_ns. Return: NULL: all are in use, or out of
- * memory. */
-static struct pft_track *lane(struct exporter *exporter, const struct owner *owner,
-			      int64_t begin_ns, int64_t end_ns)
-{
-	struct lanes *lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
-	unsigned i = 0;
-
-	while (lanes && i < LANES_MAX && lanes->track[i] && lanes->end_ns[i] > begin_ns)
-		i++;
-	if (!lanes || i == LANES_MAX)
-		return NULL;
-	if (!lanes->track[i])
-		lanes->track[i] = lane_make(exporter, owner, lanes->track[0]);
-	lanes->end_ns[i] = end_ns;
-	return lanes->track[i];
-}
-
-/* A run without an end, or without a free row, is an instant on the first row. */
-static struct pft_track *begin_slice(struct exporter *exporter, const struct owner *owner,
-				     int64_t begin_ns, int64_t end_ns,
-				     const struct pft_event *event)
-{
-	struct pft_track *track =
-		end_ns >= begin_ns ? lane(exporter, owner, begin_ns, end_ns) : NULL;
-	struct lanes *lanes;
-
-	if (track) {
-		pft_begin(track, export_time(exporter, begin_ns), event);
-		return track;
-	}
-	lanes = BY_INDEX(exporter, owner->by, owner->index, struct lanes);
-	if (!lanes)
-		return NULL;
-	if (!lanes->track[0])
-		lanes->track[0] = lane_make(exporter, owner, NULL);
-	pft_instant(lanes->track[0], export_time(exporter, begin_ns), event);
-	return NULL;
-}
-
 /*
  * ---- timers, services whose requests are not in the trace, and runs that arrows do not reach
  * elsewhere ----
@@ -127,7 +71,7 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 	const struct model_callback *callback = instance->callback;
 	int64_t end_ns = (int64_t)((uint64_t)instance->start_ns + (uint64_t)instance->duration_ns);
 	struct pft_event event = { .name = call->name, .category = exporter->words.timer };
-	struct owner owner;
+	struct perfetto_owner owner;
 	struct pft_track *track;
 
 	if (callback->timer) {
@@ -150,7 +94,7 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 		event.end_flow = call->end_flow;
 		event.end_flows = call->end_flows;
 	}
-	track = begin_slice(exporter, &owner, instance->start_ns, end_ns, &event);
+	track = export_lane_begin(exporter, &owner, instance->start_ns, end_ns, &event);
 	pft_end(track, export_time(exporter, end_ns));
 }
 
@@ -163,7 +107,7 @@ uint64_t export_call_flow(const struct exporter *exporter, uint64_t call)
 
 static void put_client(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
-	struct owner owner = of_client(call->client);
+	struct perfetto_owner owner = of_client(call->client);
 	struct pft_event event = { .name = part_name(exporter, &owner, CALL_REQUEST),
 				   .category = exporter->words.call,
 				   .flow = &flow, .flows = 1, .role = PFT_FLOW_BEGINS };
@@ -173,8 +117,8 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 	if (!call->request_ns || !export_in_window(exporter, call->request_ns) ||
 	    !export_is_wanted(exporter, call->client->node, NULL))
 		return;
-	track = begin_slice(exporter, &owner, call->request_ns, last_ns ? last_ns : INT64_MIN,
-			    &event);
+	track = export_lane_begin(exporter, &owner, call->request_ns, last_ns ? last_ns : INT64_MIN,
+				  &event);
 	if (!call->response_taken_ns)
 		return;
 	event.name = part_name(exporter, &owner, CALL_RESPONSE);
@@ -191,7 +135,7 @@ static void put_client(struct exporter *exporter, const struct model_call *call,
 
 static void put_service(struct exporter *exporter, const struct model_call *call, uint64_t flow)
 {
-	struct owner owner = of_service(call->service);
+	struct perfetto_owner owner = of_service(call->service);
 	struct pft_event event = { .name = part_name(exporter, &owner, CALL_SERVE),
 				   .category = exporter->words.service, .flow = &flow, .flows = 1,
 				   .role = call->request_ns ? PFT_FLOW_PASSES : PFT_FLOW_BEGINS };
@@ -201,8 +145,8 @@ static void put_service(struct exporter *exporter, const struct model_call *call
 	if (!call->request_taken_ns || !export_in_window(exporter, call->request_taken_ns) ||
 	    !export_is_wanted(exporter, call->service->node, NULL))
 		return;
-	track = begin_slice(exporter, &owner, call->request_taken_ns, end_ns ? end_ns : INT64_MIN,
-			    &event);
+	track = export_lane_begin(exporter, &owner, call->request_taken_ns,
+				  end_ns ? end_ns : INT64_MIN, &event);
 	pft_end(track, export_time(exporter, end_ns));
 }
 
