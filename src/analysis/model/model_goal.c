@@ -3,6 +3,7 @@
 #include "analysis/model/model_goal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 int64_t model_goal_end_ns(const struct model_goal *goal)
 {
@@ -47,4 +48,15 @@ const char *model_goal_status(const struct model_goal *goal)
 	if (send->is_answered)
 		return send->answer ? "accepted" : "rejected";
 	return send->request_ns || send->request_taken_ns ? "sent" : NULL;
+}
+
+const char *model_goal_uuid(const struct model_goal *goal, char *buffer, unsigned size)
+{
+	unsigned used = 0;
+
+	for (unsigned i = 0; i < sizeof(goal->goal_id); i++)
+		used += (unsigned)snprintf(buffer + used, size - used,
+					   i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+					   goal->goal_id[i]);
+	return buffer;
 }

@@ -67,6 +67,10 @@ struct model_goal {
  * "canceled", "aborted": how far the goal is at the end of what is known; NULL: not known. */
 const char *model_goal_status(const struct model_goal *goal);
 
+/** model_goal_uuid() - its id, as programs print it: 32 digits with dashes. @size: at least 37.
+ * Return: @buffer. */
+const char *model_goal_uuid(const struct model_goal *goal, char *buffer, unsigned size);
+
 /** model_goal_end_ns() - when the server ended it; 0: not in the trace, or it has not ended. */
 int64_t model_goal_end_ns(const struct model_goal *goal);
 

@@ -413,8 +413,6 @@ const char *tables_hex(const struct point_row *row, char *buffer, unsigned size)
 const char *tables_guid(const uint8_t guid[16], char *buffer, unsigned size);
 const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size);
 const char *tables_call_name(const struct model_call *call);
-/* "0123…" with dashes: a UUID. */
-const char *tables_uuid(const uint8_t id[16], char *buffer, unsigned size);
 const char *tables_any_json(const struct any_row *row);
 const struct model_thread *tables_any_thread(const struct any_row *row);
 const struct model_topic *tables_callback_topic(const struct model_callback *callback);

@@ -43,17 +43,6 @@ const char *tables_gid(const struct model_gid *gid, char *buffer, unsigned size)
 	return hex(gid->bytes, gid->size, buffer, size);
 }
 
-const char *tables_uuid(const uint8_t id[16], char *buffer, unsigned size)
-{
-	unsigned used = 0;
-
-	for (unsigned i = 0; i < 16; i++)
-		used += (unsigned)snprintf(buffer + used, size - used,
-					   i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-					   id[i]);
-	return buffer;
-}
-
 const char *tables_call_name(const struct model_call *call)
 {
 	return call->service ? call->service->name : call->client ? call->client->name : NULL;
