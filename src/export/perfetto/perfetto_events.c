@@ -260,4 +260,5 @@ const struct model_listener export_listener = {
 	.call = export_call,
 	.cause = export_cause,
 	.executor = export_executor,
+	.goal = export_goal,
 };

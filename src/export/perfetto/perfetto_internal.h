@@ -32,6 +32,8 @@ enum by {
 	BY_TIMER,
 	BY_SERVICE,
 	BY_CLIENT,
+	BY_ACTION_SERVER, /* by its service "send_goal" */
+	BY_ACTION_CLIENT, /* likewise */
 	BY_EXECUTOR, /* by thread */
 	BY_CALLBACK,
 	BY_TOPIC,
@@ -102,7 +104,7 @@ enum call_part {
 	CALL_PARTS
 };
 
-/* A timer, a service, a client. */
+/* A timer, a service, a client, an end of an action. */
 struct lanes {
 	struct pft_track *track[LANES_MAX];
 	uint32_t name[CALL_PARTS];	/* of its slices; 0: not yet made */
@@ -158,7 +160,8 @@ struct callback_state {
 	WORD(dds_write_ns, "dds_write_ns") WORD(network_ns, "network_ns") WORD(dds_read_ns, "dds_read_ns") \
 	WORD(cache_ns, "cache_ns") WORD(unsplit_ns, "unsplit_ns") \
 	WORD(latency_ns, "latency_ns") WORD(source_timestamp, "source_timestamp") \
-	WORD(message, "message")
+	WORD(message, "message") WORD(action, "action") WORD(goal_id, "goal_id") \
+	WORD(status, "status") WORD(feedback, "feedback") WORD(feedback_gap_ns, "feedback_gap_ns")
 /* clang-format on */
 
 #define EXPORT_WORD(name, text) uint32_t name;
@@ -248,7 +251,8 @@ struct pft_track *export_subscription(struct exporter *exporter,
  */
 enum entity {
 	ENTITY_LIFECYCLE, ENTITY_PUBLISHER, ENTITY_SUBSCRIPTION, ENTITY_CALLBACK, ENTITY_TIMER,
-	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_UNKNOWN_NODE
+	ENTITY_SERVICE, ENTITY_CLIENT, ENTITY_ACTION_SERVER, ENTITY_ACTION_CLIENT,
+	ENTITY_UNKNOWN_NODE
 };
 
 /** export_entity() - a track below @node (NULL: unknown); @index: of the object, within its
@@ -326,6 +330,9 @@ void export_run(struct exporter *exporter, const struct model_instance *instance
 		const struct pft_event *call);
 uint64_t export_call_flow(const struct exporter *exporter, uint64_t call);
 void export_call(void *context, const struct model_call *call); /* of struct model_listener */
+
+/* perfetto_goals.c, of struct model_listener: goals of actions, below the nodes of both ends. */
+void export_goal(void *context, const struct model_goal *goal);
 
 /* perfetto_counters.c: counters of a topic's messages, as far as they are shown. */
 void export_count_published(struct exporter *exporter, const struct model_message *message);
