@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # needs: one-thread, shared
 """What stands below "ROS 2", in counters and in executors is what the tables of `kymo query` say, row by
-row, for real traces, the example robot, and a program that calls services and fuses messages. The robot's
+row, for real traces, the example robot, a program that calls services and fuses messages, and one with goals of actions. The robot's
 arrows are the same when its processes ran on two hosts."""
 import collections
 import concurrent.futures
@@ -12,8 +12,9 @@ import shutil
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
+from lib_cxx import record_actions
 from lib_perfetto import table, with_reader
-from lib_test import SHARED, TESTS, fewer, kymo, record, record_robot, skip
+from lib_test import SHARED, TESTS, fewer, kymo, query, record, record_robot, sanitized, skip
 
 TRACES = [os.path.join("ros2-traces", name, "ctf") for name in (
     "pair_basic_st", "pair_pipeline_mt", "pair_intra", "pair_lifecycle", "pair_components", "discarded",
@@ -173,6 +174,48 @@ def check_calls(check, reader):
         ["service /adder serves /add", "callback /adder /add", 80]])
 
 
+GOALS = ("select t.name, s.name, s.ts, s.dur, s.depth, coalesce(extract_arg(s.arg_set_id, 'debug.goal_id') || ' ' || "
+         "extract_arg(s.arg_set_id, 'debug.status') || ' ' || extract_arg(s.arg_set_id, 'debug.feedback'), '') "
+         "from slice s join track t on s.track_id = t.id where s.category = 'action'")
+ENDS = {"client": ("sends a goal to", "sent_ns", "taken", ("result_taken_ns", "answer_taken_ns"),
+                   (("waiting for acceptance", "sent_ns", "answer_taken_ns"), ("waiting for the result", "answer_taken_ns", "result_taken_ns"))),
+        "server": ("works on a goal of", "taken_ns", "sent", ("result_sent_ns", "answered_ns"),
+                   (("accepting", "taken_ns", "answered_ns"), ("executing", "executing_ns", "ended_ns"),
+                    ("waiting to send the result", "ended_ns", "result_sent_ns")))}
+
+
+def shown_goal(row, side):
+    """What a goal is at one end: its slice, and what is inside."""
+    verb, begin, feedback, ends, parts = ENDS[side]
+    track = f"/actor action {side} /count"
+    end = next(row[name] for name in ends if row[name])
+    yield (track, f"/actor {verb} /count", row[begin], end - row[begin], 0, f"{row['goal_id']} {row['status']} {row['feedback_' + feedback]}")
+    for name, start, stop in parts:
+        if row[start] and row[stop]:
+            # The server may execute before its answer is recorded.
+            last = min(row[stop], row["executing_ns"] or row[stop]) if name == "accepting" else row[stop]
+            yield (track, f"/count: {name}", row[start], last - row[start], 1, "")
+    moment, name = {"client": ("cancel_sent_ns", "cancel"), "server": ("canceling_ns", "canceling")}[side]
+    if row[moment]:
+        yield (track, f"/count: {name}", row[moment], 0, None, "")
+    if side == "client" and row["result_taken_ns"]:
+        yield (track, "/actor gets the result of /count", row["result_taken_ns"], 0, 1, "")
+
+
+def check_goals(check, reader):
+    """12 goals, three of each kind, at their client and server."""
+    trace, out = record_actions(reader.scratch, 12), os.path.join(reader.scratch, "goals.pftrace")
+    rows = query(trace, "SELECT * FROM action_goals ORDER BY goal_id")
+    kymo("export", "-q", trace, "-o", out)
+    slices, arrows, offset = reader.query(out, GOALS, ARROWS.replace("'call', 'service', 'link'", "'action'"), OFFSET)
+    got = sorted((track, name, ts + offset[0][0], dur, depth if dur or " result " in name else None, args)
+                 for track, name, ts, dur, depth, args in slices)
+    want = [shown for row in rows for side in ENDS for shown in shown_goal(row, side)]
+    check.equal("goals: slices and what is inside", got, sorted(want, key=lambda shown: shown[:4]))
+    sends, works, gets = (f"action /actor {verb} /count" for verb in ("sends a goal to", "works on a goal of", "gets the result of"))
+    check.equal("goals: arrows", arrows, [[sends, works, 12], [works, gets, 9]])
+
+
 def of_process(trace, copy, host, wanted):
     """The part of a trace of the processes that are @wanted, as if recorded on @host."""
     shutil.copytree(trace, copy)
@@ -223,6 +266,8 @@ def main(check, reader, scratch):
         for answer in pool.map(lambda trace: ask(reader, *trace), traces):
             check_trace(check, *answer)
     check_calls(check, reader)
+    if not sanitized():
+        check_goals(check, reader)
     check_hosts(check, reader, recorded)
 
 

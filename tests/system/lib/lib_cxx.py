@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from lib_test import kymo, sanitized, skip
+from lib_test import BUILD, SOURCE, kymo, record, run, sanitized, skip
 
 COMPILER = os.environ.get("CXX", "c++")
 COMPILE = [COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"]
@@ -20,3 +20,12 @@ def require():
 def dump(trace):
     """The events of the trace, a line each."""
     return kymo("dump", trace).splitlines()
+
+
+def record_actions(place, count):
+    """A trace of tests/rclcpp/actions.cpp with so many goals, below @place."""
+    source, program, trace = f"{SOURCE}/tests/rclcpp/actions.cpp", f"{place}/actions", f"{place}/goals"
+    run(*COMPILE, "-DLIBRARY", "-shared", "-o", f"{place}/librcl_action.so", source)
+    run(*COMPILE, "-o", program, source, f"-L{place}", "-lrcl_action", f"-L{BUILD}/stub/jazzy/lib", "-ltracetools")
+    record(trace, "-q", "--", "env", f"LD_LIBRARY_PATH={place}:{BUILD}/stub/jazzy/lib", program, str(count))
+    return trace

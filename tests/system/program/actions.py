@@ -10,8 +10,8 @@ import statistics
 import sys
 
 sys.path.append(os.path.dirname(__file__) + "/../lib")
-from lib_cxx import COMPILE, dump, require
-from lib_test import BUILD, SOURCE, answer, check, in_directory, query, record, report, run
+from lib_cxx import dump, record_actions, require
+from lib_test import answer, check, in_directory, query, report
 
 COUNT = 12  # three of each kind
 STATUS = ("rejected", "aborted", "canceled", "succeeded")
@@ -58,16 +58,13 @@ def check_report(trace, rows):
 
 def main(work):
     require()
-    source, program = f"{SOURCE}/tests/rclcpp/actions.cpp", f"{work}/actions"
-    run(*COMPILE, "-DLIBRARY", "-shared", "-o", f"{work}/librcl_action.so", source)
-    run(*COMPILE, "-o", program, source, f"-L{work}", "-lrcl_action", f"-L{BUILD}/stub/jazzy/lib", "-ltracetools")
-    record(f"{work}/t", "-q", "--", "env", f"LD_LIBRARY_PATH={work}:{BUILD}/stub/jazzy/lib", program, str(COUNT))
-    rows = query(f"{work}/t", "SELECT * FROM action_goals ORDER BY goal_id")
+    trace = record_actions(work, COUNT)
+    rows = query(trace, "SELECT * FROM action_goals ORDER BY goal_id")
     check(len(rows) == COUNT, rows)
     for number, row in enumerate(rows):
         check_row(number, row)
-    check_report(f"{work}/t", rows)
-    names = collections.Counter(found[1] for found in map(re.compile(r"ros2_kymo:(action_\w+):").search, dump(f"{work}/t")) if found)
+    check_report(trace, rows)
+    names = collections.Counter(found[1] for found in map(re.compile(r"ros2_kymo:(action_\w+):").search, dump(trace)) if found)
     wanted = {"action_request_sent": 24, "action_request_taken": 24, "action_response_sent": 24, "action_response_taken": 24,
               "action_goal_state": 30, "action_feedback_sent": 9, "action_feedback_taken": 9}
     check(names == wanted, names)

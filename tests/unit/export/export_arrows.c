@@ -51,7 +51,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* An event of process and thread 1; fields are name, value pairs up to NULL, '"' begins a text's. */
+/* An event of process and thread 1; fields are name, value pairs up to NULL; '"' begins a
+ * text's, '#' that of 16 bytes. */
 static void emit(struct fixture *f, int64_t ns, const char *name, ...)
 {
 	struct kymo_ctf_event event = { .ns = ns, .vpid = 1, .vtid = 1, .procname = "p" };
@@ -67,12 +68,13 @@ static void emit(struct fixture *f, int64_t ns, const char *name, ...)
 	bind += i;
 	va_start(list, name);
 	while ((field = va_arg(list, const char *))) {
-		bool text = *field == '"';
+		const bool bytes = *field == '#', text = *field == '"' || bytes;
 
 		for (i = 0; bind->field[i] && strcmp(bind->field[i], field + text) != 0; i++)
 			;
 		assert_non_null(bind->field[i]);
 		event.value[i].present = 1;
+		event.value[i].size = bytes ? 16 : 0;
 		if (text)
 			event.value[i].bytes = va_arg(list, const char *);
 		else
@@ -211,6 +213,30 @@ static void unfinished(void **state)
 	assert_int_equal(totals.instants, 1);
 }
 
+/* A goal that is executed when the trace ends is an open slice, and so is what is inside. */
+static void goal_under_way(void **state)
+{
+	struct fixture *f = *state;
+	static const uint8_t id[16] = { 1 }, gid[16] = { 2 };
+	struct pft_totals before, totals;
+
+	EMIT(1, "rcl_service_init", "service_handle", U(8), "node_handle", U(1),
+	     "rmw_service_handle", U(9), "\"service_name", "/count/_action/send_goal");
+	emit(f, 2, "ros2_kymo:action_request_taken", "service_handle", U(8), "\"call", "goal",
+	     "#goal_id", id, "#client_gid", gid, "sequence_number", U(1), NULL);
+	emit(f, 3, "ros2_kymo:action_response_sent", "service_handle", U(8), "\"call", "goal",
+	     "#client_gid", gid, "sequence_number", U(1), "answer", U(1), NULL);
+	emit(f, 4, "ros2_kymo:action_goal_state", "goal_handle", U(10), "#goal_id", id, "state",
+	     U(2), NULL);
+	pft_totals(f->exporter.pft, &before);
+	f->exporter.finishing = true;
+	model_finish(f->exporter.model);
+	pft_totals(f->exporter.pft, &totals);
+	assert_int_equal(totals.slices - before.slices, 3); /* goal, accepting, executing */
+	assert_int_equal(totals.instants, before.instants);
+	assert_int_equal(totals.orphan_ends, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +244,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(both_halves, setup, teardown),
 		cmocka_unit_test_setup_teardown(times, setup, teardown),
 		cmocka_unit_test_setup_teardown(unfinished, setup, teardown),
+		cmocka_unit_test_setup_teardown(goal_under_way, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
