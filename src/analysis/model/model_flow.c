@@ -70,15 +70,25 @@ static void set_taken(struct model *model, struct sent *sent,
 	*(word ? &sent->taken_more[word - 1] : &sent->taken) |= bit;
 }
 
+/* A place of the ring; NULL: no message has come there yet. */
+static struct sent *sent_place(const struct publisher *publisher, unsigned at)
+{
+	struct sent *block;
+
+	at &= publisher->sent_size - 1;
+	block = publisher->sent[at / SENT_BLOCK];
+	return block ? &block[at % SENT_BLOCK] : NULL;
+}
+
 /* Did @subscription receive a message that the publisher of @sent published later? */
 static bool was_overtaken(const struct sent *sent, const struct subscription *subscription)
 {
-	const struct publisher *publisher = sent->publisher;
+	for (unsigned i = 0; i < sent->publisher->sent_size; i++) {
+		const struct sent *other = sent_place(sent->publisher, i);
 
-	for (unsigned i = 0; i < publisher->sent_size; i++)
-		if (publisher->sent[i].id > sent->id &&
-		    was_taken(&publisher->sent[i], subscription))
+		if (other && other->id > sent->id && was_taken(other, subscription))
 			return true;
+	}
 	return false;
 }
 
@@ -143,18 +153,35 @@ static unsigned window_size(const struct publisher *publisher)
 	return size;
 }
 
-static struct sent *sent_new(struct model *model, struct publisher *publisher)
+/* The next place of the ring. A publisher with few messages has few blocks. Return: NULL: no
+ * memory. */
+static struct sent *sent_next(struct model *model, struct publisher *publisher)
 {
-	struct sent *sent;
-	uint64_t *more;
+	struct sent **block;
+	unsigned at;
 
 	if (!publisher->sent) {
-		publisher->sent_size = window_size(publisher);
-		publisher->sent = model_alloc(model, publisher->sent_size * sizeof(*sent));
+		const unsigned size = window_size(publisher);
+
+		publisher->sent = model_alloc(model, size / SENT_BLOCK * sizeof(*publisher->sent));
 		if (!publisher->sent)
 			return NULL;
+		publisher->sent_size = size;
 	}
-	sent = &publisher->sent[publisher->sent_next++ & (publisher->sent_size - 1)];
+	at = publisher->sent_next & (publisher->sent_size - 1);
+	block = &publisher->sent[at / SENT_BLOCK];
+	if (!*block)
+		*block = model_alloc(model, SENT_BLOCK * sizeof(**block));
+	return *block ? sent_place(publisher, publisher->sent_next++) : NULL;
+}
+
+static struct sent *sent_new(struct model *model, struct publisher *publisher)
+{
+	struct sent *sent = sent_next(model, publisher);
+	uint64_t *more;
+
+	if (!sent)
+		return NULL;
 	sent_forget(model, sent, false);
 	more = sent->taken_more;
 	if (more)
@@ -426,11 +453,12 @@ static void forget_sent(struct model *model)
 	for (unsigned i = 0; i < list->count; i++) {
 		struct publisher *publisher = list->item[i];
 
-		for (unsigned j = 0; j < publisher->sent_size; j++)
-			sent_forget(model,
-				    &publisher->sent[(publisher->sent_next + j) &
-						     (publisher->sent_size - 1)],
-				    true);
+		for (unsigned j = 0; j < publisher->sent_size; j++) {
+			struct sent *sent = sent_place(publisher, publisher->sent_next + j);
+
+			if (sent)
+				sent_forget(model, sent, true);
+		}
 	}
 }
 

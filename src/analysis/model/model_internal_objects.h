@@ -79,11 +79,12 @@ struct sent {
  */
 #define SENT_MIN 256u
 #define SENT_MAX 8192u
+#define SENT_BLOCK 16u /* places that are allocated at once, when the first of them is needed */
 
 struct publisher {
 	struct model_publisher pub;
 	struct topic *topic;
-	struct sent *sent;		/* ring of sent_size places */
+	struct sent **sent;		/* ring of sent_size places, in blocks; a block may be NULL */
 	unsigned sent_size, sent_next;
 	struct link_end *links;		/* list: the links that name it */
 };
